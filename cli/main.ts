@@ -44,6 +44,11 @@ const verbs: Readonly<Record<string, Verb>> = {
     summary: "--from FOLDER: fills an empty studio from a backup; --check only reads and compares",
     load: async () => (await import("./backup.ts")).restore,
   },
+  seed: {
+    summary:
+      "fills a studio so that no page is empty, for work on the product: [--add] [--stay]; --remove takes it away",
+    load: async () => (await import("./seed/index.ts")).seed,
+  },
   logs: {
     summary: "prints what was logged about a job, or by a node about its jobs: --job ID | --node NAME",
     load: async () => (await import("./logs.ts")).logs,

@@ -1,0 +1,134 @@
+import { jobStatuses, type JobStatus } from "@atelier/server/db";
+import type { ErrorCode } from "@atelier/server/platform";
+import type { Services } from "@atelier/server/services";
+import { addAttempts } from "./cloud.ts";
+import { addJob, type Place, type Plan } from "./jobs.ts";
+import { type Nodes, serverUrls } from "./nodes.ts";
+import type { People } from "./people.ts";
+import { sceneOf } from "./scenes.ts";
+
+const days = 14;
+const jobsPerDay = 6;
+const minuteMs = 60_000;
+
+const sdxl: Place = {
+  engine: "comfyui",
+  workflow: "t2i_sdxl",
+  need: "comfyui/t2i_sdxl",
+  queue: "gpu-high",
+  server: serverUrls[0],
+};
+const turbo: Place = {
+  ...sdxl,
+  workflow: "t2i_z_image_turbo",
+  need: "comfyui/t2i_z_image_turbo",
+  server: serverUrls[1],
+};
+const cloud: Place = { engine: "cloud", model: "nano-banana", need: "cloud/nano-banana", queue: "cloud" };
+
+const places = [sdxl, sdxl, turbo, cloud, sdxl, turbo] as const;
+
+const failures: readonly ErrorCode[] = [
+  "gpu_out_of_memory",
+  "engine_failed",
+  "server_lost",
+  "engine_timeout",
+];
+
+/** Of eighteen jobs one failed and one was cancelled; those of a provider all succeeded. */
+function endOf(number: number, place: Place): Pick<Plan, "status" | "error"> {
+  if (place === cloud) return { status: "completed" };
+  if (number % 18 === 4)
+    return {
+      status: "failed",
+      error: failures[Math.floor(number / 18) % failures.length] ?? "engine_failed",
+    };
+  return { status: number % 18 === 10 ? "cancelled" : "completed" };
+}
+
+interface Studio {
+  readonly people: People;
+  readonly nodes: Nodes;
+}
+
+/** Text to image as it was asked for, with the picture when it completed. */
+async function planOf(
+  number: number,
+  { ownerId, nodeId, createdAt, place }: Pick<Plan, "ownerId" | "nodeId" | "createdAt" | "place">,
+  { status, error }: Pick<Plan, "status" | "error">,
+): Promise<Plan> {
+  const { prompt, widthPx, heightPx, draw } = sceneOf(number);
+  const params = {
+    prompt,
+    width: widthPx,
+    height: heightPx,
+    seed: 1_000 + number,
+    steps: place === turbo ? 8 : 25,
+  };
+  const waitMs = 1_000 + ((number * 7) % 13) * 900;
+  const runMs = (place === turbo ? 3_000 : 9_000) + ((number * 11) % 17) * 600;
+  return {
+    ownerId,
+    nodeId,
+    kind: "text_to_image",
+    status,
+    place,
+    params,
+    createdAt,
+    waitMs,
+    runMs,
+    ...(error ? { error } : {}),
+    ...(status === "completed" ? { result: await draw(), facts: { timeMs: runMs } } : {}),
+  };
+}
+
+/** Two weeks of ended jobs of everybody, the last ones an hour ago. Returns the ids of the admin's pictures, newest last, and of their jobs. */
+export async function addHistory(
+  services: Services,
+  { people, nodes }: Studio,
+): Promise<{ readonly jobId: string; readonly imageId: string }[]> {
+  const own: { jobId: string; imageId: string }[] = [];
+  const count = days * jobsPerDay;
+  for (let number = 0; number < count; number += 1) {
+    const place = places[number % places.length] ?? sdxl;
+    // Every second job is the admin's, so that one gallery is full.
+    const ownerId =
+      people.ownerIds[number % 2 === 0 ? 0 : (number >> 1) % people.ownerIds.length] ?? people.adminId;
+    const ageMs = 60 * minuteMs + (count - 1 - number) * ((days * 24 * 60) / count) * minuteMs;
+    const createdAt = new Date(Date.now() - ageMs);
+    const plan = await planOf(
+      number,
+      { ownerId, nodeId: nodes.graphicsId, createdAt, place },
+      endOf(number, place),
+    );
+    const { id, imageId } = await addJob(services, plan);
+    if (place === cloud) await addAttempts(services, { jobId: id, plan, number });
+    if (imageId && ownerId === people.adminId) own.push({ jobId: id, imageId });
+  }
+  return own;
+}
+
+const placeOfOpen: Partial<Record<JobStatus, Place>> = { waiting_for_engine: turbo };
+
+/**
+ * One job of the admin in every status, begun a moment ago. The open ones wait for, or are held by, a worker that this
+ * command plays.
+ */
+export async function addEveryStatus(
+  services: Services,
+  { people, nodes }: Studio,
+): Promise<Map<JobStatus, string>> {
+  const ids = new Map<JobStatus, string>();
+  for (const [at, status] of jobStatuses.entries()) {
+    const createdAt = new Date(Date.now() - (jobStatuses.length - at) * 15_000);
+    const place = placeOfOpen[status] ?? sdxl;
+    const error = status === "failed" ? ({ error: "gpu_out_of_memory" } as const) : {};
+    const plan = await planOf(
+      200 + at,
+      { ownerId: people.adminId, nodeId: nodes.graphicsId, createdAt, place },
+      { status, ...error },
+    );
+    ids.set(status, (await addJob(services, { ...plan, waitMs: 1_000, runMs: 8_000 })).id);
+  }
+  return ids;
+}

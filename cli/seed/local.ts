@@ -1,0 +1,137 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import type { InputRole, JobKind } from "@atelier/server/engines";
+import { needOf } from "@atelier/server/engines";
+import { ingest } from "@atelier/server/images";
+import type { Services } from "@atelier/server/services";
+import { createLocalEngine, type Engine } from "@atelier/worker/engines";
+import { addJob, type Plan } from "./jobs.ts";
+
+const samplesDir = path.join(import.meta.dirname, "../../public/samples");
+
+/** Pictures that ship with the product, uploaded by one user. Returns their ids by file name. */
+export async function uploadSamples(
+  services: Services,
+  ownerId: string,
+): Promise<ReadonlyMap<string, string>> {
+  const names = [
+    "rocket.jpg",
+    "coffee.png",
+    "chelsea.png",
+    "garment_hoodie.jpg",
+    "garment_tee.jpg",
+    "astronaut.png",
+  ];
+  const ids = new Map<string, string>();
+  for (const name of names) {
+    const bytes = await readFile(path.join(samplesDir, name));
+    const { id } = await ingest(services, { ownerId, role: "upload", bytes, name });
+    ids.set(name, id);
+  }
+  return ids;
+}
+
+interface Task {
+  readonly kind: JobKind;
+  readonly params: Readonly<Record<string, unknown>>;
+  /** Files of the samples. */
+  readonly files: Partial<Record<InputRole, string>>;
+}
+
+const tasks: readonly Task[] = [
+  { kind: "upscale", params: { scale: 2 }, files: { image: "chelsea.png" } },
+  { kind: "remove_background", params: {}, files: { image: "astronaut.png" } },
+  {
+    kind: "outfit_change",
+    params: { category: "auto", consent: true },
+    files: { person: "astronaut.png", garment: "garment_hoodie.jpg" },
+  },
+];
+
+async function runTask(engine: Engine, { kind, params, files }: Task) {
+  const workDir = await mkdtemp(path.join(os.tmpdir(), "atelier-seed-"));
+  const startedMs = performance.now();
+  try {
+    const inputs = Object.fromEntries(
+      Object.entries(files).map(([role, name]) => [role, path.join(samplesDir, name)]),
+    );
+    const need = needOf({ engine: "local", kind, workflow: null });
+    const [output] = await engine.run(
+      {
+        jobId: "seed",
+        kind,
+        attempt: 1,
+        need,
+        workflow: null,
+        avoid: [],
+        submission: null,
+        params,
+        inputs,
+        workDir,
+      },
+      {
+        signal: AbortSignal.timeout(120_000),
+        onBegin: () => undefined,
+        onProgress: () => undefined,
+        onPreview: () => undefined,
+        onSubmitting: () => Promise.resolve(),
+        takeServer: () => Promise.resolve(null),
+      },
+    );
+    if (!output) throw new Error(`the engine made nothing of ${kind}`);
+    return {
+      result: await readFile(output.path),
+      facts: output.facts ?? {},
+      tookMs: performance.now() - startedMs,
+    };
+  } finally {
+    await rm(workDir, { recursive: true, force: true });
+  }
+}
+
+/** Jobs whose results the engine that ships with the product makes here and now. Returns the ids of jobs and results. */
+export async function addLocalJobs(
+  services: Services,
+  {
+    ownerId,
+    nodeId,
+    uploads,
+  }: Pick<Plan, "ownerId" | "nodeId"> & { readonly uploads: ReadonlyMap<string, string> },
+): Promise<{ readonly id: string; readonly imageId: string | null }[]> {
+  const engine = createLocalEngine({ log: services.log });
+  const added: { id: string; imageId: string | null }[] = [];
+  try {
+    for (const task of tasks) {
+      const { result, facts, tookMs } = await runTask(engine, task);
+      const inputs = Object.fromEntries(
+        Object.entries(task.files).map(([role, name]) => [role, uploads.get(name) ?? ""]),
+      );
+      const { kind, params } = task;
+      const place = {
+        engine: "local",
+        need: needOf({ engine: "local", kind, workflow: null }),
+        queue: "cpu-light",
+      } as const;
+      const runMs = Math.round(tookMs);
+      const createdAt = new Date(Date.now() - runMs - 1_000);
+      const plan = {
+        ownerId,
+        nodeId,
+        kind,
+        params,
+        place,
+        inputs,
+        result,
+        facts,
+        createdAt,
+        runMs,
+        waitMs: 400,
+      };
+      added.push(await addJob(services, { ...plan, status: "completed" }));
+    }
+    return added;
+  } finally {
+    await engine.close();
+  }
+}
