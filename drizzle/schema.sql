@@ -936,7 +936,17 @@ CREATE INDEX webhook_endpoints_owner ON webhook_endpoints USING btree (owner_id)
 
 -- is_agreed(p_agreed jsonb, p_price_usd double precision) returns boolean: server/db/functions/providers.sql
 
+-- is_resumed(p_job jobs) returns boolean: server/db/functions/dispatch.sql
+
 -- line_head(p_queue text, p_full text[], p_picked uuid[]) returns TABLE(id uuid, need text, owner_id text): server/db/functions/dispatch.sql
+
+-- lock_crowded_line(p_queue text) returns void: server/db/functions/locks.sql
+
+-- lock_line(p_queue text) returns void: server/db/functions/locks.sql
+
+-- lock_spend() returns void: server/db/functions/locks.sql
+
+-- lock_submits(p_owner text) returns void: server/db/functions/locks.sql
 
 -- note_assistant_run() returns trigger: server/db/functions/triggers.sql
 
@@ -985,7 +995,11 @@ $function$;
 
 -- reserve_attempt(p_attempt jsonb, p_seen jsonb) returns SETOF provider_attempts: server/db/functions/providers.sql
 
+-- serving_slots(p_queue text, p_need text) returns integer: server/db/functions/dispatch.sql
+
 -- tell_pipeline_listeners() returns trigger: server/db/functions/triggers.sql
+
+-- try_lock_line(p_queue text) returns boolean: server/db/functions/locks.sql
 
 -- try_provider(p_lease jsonb, p_data jsonb, p_attempt jsonb, p_seen jsonb) returns TABLE(outcome text, revision integer, attempt jsonb): server/db/functions/providers.sql
 

@@ -1,7 +1,5 @@
 import { sql } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
-import { cloudQueue } from "../engines.ts";
-import { isActive } from "../nodes/index.ts";
 import type { Services } from "../services.ts";
 import { hint, inOrderOfId, jobFromRow } from "./job.ts";
 
@@ -80,15 +78,8 @@ export async function dispatch(services: Services, queue: string): Promise<reado
 /** Excludes all other dispatches of the queue until the end of the transaction. */
 export async function lockLine(tx: Tx, queue: string): Promise<void> {
   // A separate statement: the next one must see what the last holder of the lock committed.
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtext('dispatch'), hashtext(${queue}))`);
+  await tx.execute(sql`select lock_line(${queue})`);
 }
-
-/**
- * SQL condition: the row was claimed before and its last attempt was not charged, or a server still holds its prompt.
- * Such rows leave the line first, since their owner has already used a turn for them; not those that found all providers
- * busy, which wait at the end of the line.
- */
-export const isResumed = sql`attempt > 0 and queue <> ${cloudQueue} and (external_id is not null or attempt > charged)`;
 
 /**
  * Rings again for queued rows whose bell is old: a lost bell delays a job by one sweep at most. Only while a suitable
@@ -99,13 +90,11 @@ export async function rering(
   services: Services,
   olderThanMs = services.config.timing.reringMs,
 ): Promise<number> {
-  const { jobs, nodes, nodeQueues } = schema;
+  const { jobs } = schema;
   const result = await services.db.execute<Record<string, unknown>>(sql`
     update ${jobs} set ring = ring + 1, rung_at = clock_timestamp()
     where ${inOrderOfId(sql`status = 'queued' and rung_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'
-      and exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
-        where ${isActive()} and q.queue = ${jobs.queue} and ${jobs.need} = any(q.needs)
-          and q.slots > (select count(*) from ${jobs} r where r.node_id = n.id and r.queue = q.queue and r.status in ('waiting_for_engine', 'processing')))`)}
+      and idle_slots(${jobs.queue}, ${jobs.need}) > 0`)}
     returning *`);
   const rows = result.map(jobFromRow);
   const byQueue = [...Map.groupBy(rows, (job) => job.queue)];

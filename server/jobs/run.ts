@@ -4,7 +4,7 @@ import type { Need } from "../engines.ts";
 import { isActive } from "../nodes/index.ts";
 import { type Config, errorRules } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { isResumed, scheduleDispatch } from "./dispatch.ts";
+import { scheduleDispatch } from "./dispatch.ts";
 import {
   amend,
   claimedStatuses,
@@ -62,7 +62,7 @@ export async function claim(services: Services, claimant: Claimant): Promise<Job
         where j.queue = ${queue} and j.status = 'queued' and ${isOffered(offers)}
           and exists (select 1 from (select n.id from ${nodes} n where n.id = ${nodeId} and ${isActive()} for share) active)
           and not exists (${runningOn(nodeId)} and r.run_alone)
-        order by j.tier desc, (${isResumed}) desc, j.queued_at, j.id limit 1 for update of j skip locked
+        order by j.tier desc, is_resumed(j) desc, j.queued_at, j.id limit 1 for update of j skip locked
       ) next where not ${mustWait(sql`next`, nodeId, timing)} and (next.run_alone or ${isNotHeld(nodeId, otherQueues, timing)}))`,
     set: {
       attempt: sql`attempt + 1`,
@@ -105,7 +105,7 @@ function isOffered(offers: readonly Offer[]): SQL {
 function headOf({ queue, offers }: QueueOffers): SQL {
   return sql`select j.id, j.run_alone, j.charged, j.queued_at from ${schema.jobs} j
     where j.queue = ${queue} and j.status = 'queued' and ${isOffered(offers)}
-    order by j.tier desc, (${isResumed}) desc, j.queued_at, j.id limit 1`;
+    order by j.tier desc, is_resumed(j) desc, j.queued_at, j.id limit 1`;
 }
 
 /** With this many charged attempts a job never runs beside others. */

@@ -96,12 +96,9 @@ export async function requeueRestored(services: Services): Promise<{ requeued: n
  * first, so that only the fair pick releases them.
  */
 export async function moveStranded(services: Services): Promise<void> {
-  const { jobs, nodes, nodeQueues } = schema;
-  // By the state alone: right after an outage of the database no node has a recent beat.
   const stranded = await services.db.execute<{ queue: string; need: Need }>(sql`
-    select distinct queue, need from ${jobs} where status in ('pending', 'queued')
-      and not exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
-        where ${isActive()} and q.slots > 0 and q.queue = ${jobs.queue} and ${jobs.need} = any(q.needs))`);
+    select queue, need from (select distinct queue, need from ${schema.jobs} where status in ('pending', 'queued')) waiting
+    where serving_slots(queue, need) = 0`);
   for (const { queue, need } of stranded) await move(services, { from: queue, need });
 }
 

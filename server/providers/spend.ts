@@ -214,7 +214,7 @@ export function dollars(usd: number): string {
 /** Waits for all other purchases that are being stored, until the end of the transaction. */
 export async function lockSpend(tx: Tx): Promise<void> {
   // A statement of its own: the sums that follow must see what the last holder committed.
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtext('spend'), 0)`);
+  await tx.execute(sql`select lock_spend()`);
 }
 
 /** After midnight a request of the day before may still be on its way to its commit. */

@@ -4,7 +4,7 @@
 -- server/jobs/admission.ts). A job that finds its line empty and room in the window goes straight there.
 -- outcome: accepted, known (the key has its job), input_missing, storage_quota, open_jobs, guests_full, queue_full.
 -- detail: facts of the outcome. is_queued: it is in the window. idle: free slots for it then. needs_dispatch: the line
--- has to be dispatched after the commit. The locks are those of dispatch.sql.
+-- has to be dispatched after the commit.
 create or replace function accept_job(p_job jsonb, p_links jsonb, p_rules jsonb)
 returns table (outcome text, detail jsonb, is_queued boolean, idle int, needs_dispatch boolean) language plpgsql as $$
 #variable_conflict use_column
@@ -20,7 +20,7 @@ declare
   v_needs_dispatch boolean := true;
 begin
   -- Submits of one owner count each other.
-  perform pg_advisory_xact_lock(hashtext('submit'), hashtext(v_owner));
+  perform lock_submits(v_owner);
   if p_rules ? 'key' then
     select k.job_id, k.request_sha256, j.status into v_known
     from idempotency_keys k left join jobs j on j.id = k.job_id
@@ -54,7 +54,7 @@ begin
     select count(*) into v_count from (select from jobs where queue = v_queue and status = 'pending' limit v_max) line;
     -- Near the limit submits of all owners take turns, and count again what the last one stored.
     if v_count >= (p_rules ->> 'crowdedFrom')::int then
-      perform pg_advisory_xact_lock(hashtext('line'), hashtext(v_queue));
+      perform lock_crowded_line(v_queue);
       select count(*) into v_count from (select from jobs where queue = v_queue and status = 'pending' limit v_max) line;
     end if;
     if v_count >= v_max then
@@ -71,7 +71,7 @@ begin
     end if;
   end if;
   -- Nothing leaves the line while this transaction holds its lock, so what is found here stays true until the commit.
-  if pg_try_advisory_xact_lock(hashtext('dispatch'), hashtext(v_queue)) then
+  if try_lock_line(v_queue) then
     if exists (select from jobs where queue = v_queue and status = 'pending' and need = v_need
       and (not_before is null or not_before <= now()))
     then

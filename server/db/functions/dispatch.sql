@@ -1,7 +1,5 @@
 -- Moves rows from the line into the window, in fair order: called by server/jobs/dispatch.ts. In PL/pgSQL each statement
 -- sees what was committed before it began, so a statement after a lock counts what the last holder of the lock stored.
---
--- Two-key advisory locks, all until the end of the transaction: ('submit', owner), ('line', queue), ('dispatch', queue).
 
 -- The next row of a line: highest tier, then the owner served longest ago, then the first due job of that owner. Rows whose
 -- need is in p_full and rows in p_picked are left out. Walks from owner to owner over the index jobs_line.
@@ -30,13 +28,24 @@ returns table (id uuid, need text, owner_id text) language sql stable as $$
   order by t.tier desc, turn.served_at nulls first, head.id limit 1
 $$;
 
+-- Slots of the active nodes that serve a need, by the state of the node alone: right after an outage of the database no
+-- node has a recent beat.
+create or replace function serving_slots(p_queue text, p_need text) returns int language sql stable as $$
+  select coalesce(sum(q.slots), 0)::int from node_queues q join nodes n on n.id = q.node_id and n.state = 'active'
+  where q.queue = p_queue and p_need = any(q.needs)
+$$;
+
 -- Rows of a need that may still enter the window: as many as live slots can run, at least one, less the unclaimed ones.
 create or replace function window_room(p_queue text, p_need text) returns int language sql stable as $$
-  select (
-    greatest(1, (select coalesce(sum(q.slots), 0) from node_queues q join nodes n on n.id = q.node_id and n.state = 'active'
-      where q.queue = p_queue and p_need = any(q.needs)))
-    - (select count(*) from jobs where queue = p_queue and status = 'queued' and need = p_need and avoid = '{}')
-  )::int
+  select greatest(1, serving_slots(p_queue, p_need))
+    - (select count(*) from jobs where queue = p_queue and status = 'queued' and need = p_need and avoid = '{}')::int
+$$;
+
+-- The row was claimed before and its last attempt was not charged, or a server still holds its prompt: its owner has already
+-- used a turn for it, so it is before all others. Not in the queue `cloud`, where a job that found all providers busy waits
+-- at the end of the line.
+create or replace function is_resumed(p_job jobs) returns boolean language sql immutable as $$
+  select p_job.attempt > 0 and p_job.queue <> 'cloud' and (p_job.external_id is not null or p_job.attempt > p_job.charged)
 $$;
 
 -- Free slots of the active nodes that serve a need.
@@ -48,8 +57,7 @@ create or replace function idle_slots(p_queue text, p_need text) returns int lan
   where q.queue = p_queue and p_need = any(q.needs)
 $$;
 
--- Fills the window of a queue and returns the rows that were moved, with the idle slots for the need of each. In the queue
--- `cloud` a job that found its providers busy waits at the end of the line.
+-- Fills the window of a queue and returns the rows that were moved, with the idle slots for the need of each.
 create or replace function dispatch_queue(p_queue text)
 returns table (id uuid, owner_id text, need text, revision int, attempt int, ring int, idle int) language plpgsql as $$
 #variable_conflict use_column
@@ -61,8 +69,8 @@ declare
 begin
   -- Without the lock first, since most calls find no room. A row that is committed later has a later call.
   if not exists (
-    select from jobs where queue = p_queue and p_queue <> 'cloud' and status = 'pending' and attempt > 0
-      and (external_id is not null or attempt > charged) and (not_before is null or not_before <= now())
+    select from jobs j where j.queue = p_queue and j.status = 'pending' and is_resumed(j)
+      and (j.not_before is null or j.not_before <= now())
   ) then
     loop
       select * into v_head from line_head(p_queue, v_full, v_picked);
@@ -72,13 +80,11 @@ begin
     end loop;
     v_full := '{}';
   end if;
-  perform pg_advisory_xact_lock(hashtext('dispatch'), hashtext(p_queue));
-  -- Rows that were claimed before and not charged, or whose prompt a server still holds: their owner has already used a
-  -- turn for them. There is at most one for each slot, so they enter a full window too.
+  perform lock_line(p_queue);
+  -- There is at most one resumed row for each slot, so they enter a full window too.
   for v_head in
     select j.id, j.need from jobs j
-    where j.queue = p_queue and p_queue <> 'cloud' and j.status = 'pending' and j.attempt > 0
-      and (j.external_id is not null or j.attempt > j.charged) and (j.not_before is null or j.not_before <= now())
+    where j.queue = p_queue and j.status = 'pending' and is_resumed(j) and (j.not_before is null or j.not_before <= now())
     order by j.id
   loop
     v_picked := v_picked || v_head.id;

@@ -15,12 +15,12 @@ create or replace function is_agreed(p_agreed jsonb, p_price_usd float8) returns
 $$;
 
 -- Stores an attempt; no row when p_seen is old: {since, stored} is how many attempts of the studio were stored since a
--- time, calls of language models included. Attempts are stored one after the other under the lock ('spend', 0), and each
+-- time, calls of language models included. Attempts are stored one after the other under lock_spend, and each
 -- statement here sees what the last holder committed, so that of two callers with the same facts only the first one stores.
 -- p_attempt has columns of provider_attempts in camelCase, submitLimitS and runLimitS.
 create or replace function reserve_attempt(p_attempt jsonb, p_seen jsonb) returns setof provider_attempts language plpgsql as $$
 begin
-  perform pg_advisory_xact_lock(hashtext('spend'), 0);
+  perform lock_spend();
   if (select count(*) from provider_attempts where created_at > (p_seen ->> 'since')::timestamptz)
     + (select count(*) from model_calls where started_at > (p_seen ->> 'since')::timestamptz)
     <> (p_seen ->> 'stored')::bigint
