@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
-import path from "node:path";
 import { entryTokenHeader, findAccount, resolveCaller } from "@atelier/server/accounts";
+import { findProgram } from "@atelier/testing/processes";
 import {
   createTestServices,
   openTestBrowser,
@@ -8,16 +8,14 @@ import {
   type TestServices,
 } from "@atelier/testing/services";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { quickResolveFlag } from "../scripts/process/quick-resolve-flag.ts";
 
-const main = path.join(import.meta.dirname, "main.ts");
-/** Most of a command is its start. */
-const start = [quickResolveFlag, main];
 const email = "operator@example.com";
 let fixture: TestServices;
+let start: readonly string[];
 
 beforeAll(async () => {
   fixture = await createTestServices();
+  start = await findProgram("cli/main.ts");
 });
 afterAll(() => fixture.close());
 

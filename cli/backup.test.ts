@@ -2,21 +2,21 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { addOwner } from "@atelier/testing/jobs";
-import { killAtExit, runNode, type NodeRun } from "@atelier/testing/processes";
+import { findProgram, killAtExit, runNode, type NodeRun } from "@atelier/testing/processes";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { processEnv } from "@atelier/testing/worker";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkStore } from "@atelier/server/images";
-import { quickResolveFlag } from "../scripts/process/quick-resolve-flag.ts";
 import { waitUntil } from "../scripts/process/tools.ts";
 
-const main = path.join(import.meta.dirname, "main.ts");
 let fixture: TestServices;
 let folder: string;
+let main: readonly string[];
 
 beforeAll(async () => {
   fixture = await createTestServices();
+  main = await findProgram("cli/main.ts");
   await addOwner(fixture.services);
   await checkStore(fixture.services);
   folder = await mkdtemp(path.join(os.tmpdir(), "atelier-cli-backup-"));
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 function atelier(...args: string[]): NodeRun {
-  const run = runNode([quickResolveFlag, main, ...args], processEnv(fixture.services));
+  const run = runNode([...main, ...args], processEnv(fixture.services));
   killAtExit(run.child);
   return run;
 }

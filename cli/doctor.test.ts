@@ -1,13 +1,10 @@
-import path from "node:path";
 import { startComfySimulator } from "@atelier/testing/comfyui";
 import { serveAnswers } from "@atelier/testing/http";
-import { runNode } from "@atelier/testing/processes";
+import { findProgram, runNode } from "@atelier/testing/processes";
 import { createTestServices } from "@atelier/testing/services";
 import { processEnv } from "@atelier/testing/worker";
 import { expect, test } from "vitest";
-import { quickResolveFlag } from "../scripts/process/quick-resolve-flag.ts";
 
-const main = path.join(import.meta.dirname, "main.ts");
 const canary = "canary-0123456789-secret";
 
 interface Finding {
@@ -32,7 +29,8 @@ test("everything connected is tried, what is wrong is quoted without a secret, a
     SERVER_HEADERS: JSON.stringify({ [comfyui.url]: { Authorization: `Bearer ${canary}` } }),
   };
   const doctor = async (more: Readonly<Record<string, string>>, ...flags: string[]) => {
-    const run = runNode([quickResolveFlag, main, "doctor", ...flags], { ...env, ...more });
+    const main = await findProgram("cli/main.ts");
+    const run = runNode([...main, "doctor", ...flags], { ...env, ...more });
     return { code: await run.ended, output: run.output() };
   };
   const [told, fine, misused] = await Promise.all([

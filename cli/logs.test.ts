@@ -1,14 +1,11 @@
 import { execFile } from "node:child_process";
-import path from "node:path";
 import { schema } from "@atelier/server/db";
 import { addJob, addOwner, insertJob } from "@atelier/testing/jobs";
-import { killAtExit, runNode } from "@atelier/testing/processes";
+import { findProgram, killAtExit, runNode } from "@atelier/testing/processes";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { processEnv } from "@atelier/testing/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { quickResolveFlag } from "../scripts/process/quick-resolve-flag.ts";
 
-const root = path.join(import.meta.dirname, "..");
 let fixture: TestServices;
 
 beforeAll(async () => {
@@ -16,9 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-function atelier(...args: string[]): Promise<{ code: number; out: string; said: string }> {
+async function atelier(...args: string[]): Promise<{ code: number; out: string; said: string }> {
+  const command = [...(await findProgram("cli/main.ts")), ...args];
   return new Promise((resolve) => {
-    const command = [quickResolveFlag, path.join(root, "cli/main.ts"), ...args];
     execFile(process.execPath, command, { env: processEnv(fixture.services) }, (error, out, said) =>
       resolve({ code: typeof error?.code === "number" ? error.code : 0, out, said }),
     );
@@ -29,7 +26,7 @@ test("D12 a worker's lines are printed by the job's id and by the name of its no
   const { services } = fixture;
   const owner = await addOwner(services);
   const id = await addJob(services, { owner });
-  const worker = runNode([quickResolveFlag, path.join(root, "worker/main.ts"), "--once"], {
+  const worker = runNode([...(await findProgram("worker/main.ts")), "--once"], {
     ...processEnv(services),
     LOG_LEVEL: "info",
     WORKER_NAME: "machine",

@@ -1,15 +1,11 @@
-import path from "node:path";
 import { startS3 } from "@atelier/testing/s3";
 import { addUser, readSample } from "@atelier/testing/pictures";
-import { runNode } from "@atelier/testing/processes";
+import { findProgram, runNode } from "@atelier/testing/processes";
 import { createTestServices } from "@atelier/testing/services";
 import { processEnv } from "@atelier/testing/worker";
 import { checkStore, ingest } from "@atelier/server/images";
 import { openBucket } from "@atelier/server/storage";
 import { expect, test } from "vitest";
-import { quickResolveFlag } from "../scripts/process/quick-resolve-flag.ts";
-
-const main = path.join(import.meta.dirname, "main.ts");
 
 test("A16 pictures move to another store only when no process of the studio is connected", async () => {
   const [opened, s3] = await Promise.all([createTestServices(), startS3()]);
@@ -18,7 +14,7 @@ test("A16 pictures move to another store only when no process of the studio is c
   const ownerId = await addUser(services);
   await ingest(services, { ownerId, role: "upload", bytes: await readSample("coffee.png") });
   const copy = async (...flags: string[]) => {
-    const args = [quickResolveFlag, main, "storage", "copy", "--to", "bucket", ...flags];
+    const args = [...(await findProgram("cli/main.ts")), "storage", "copy", "--to", "bucket", ...flags];
     const run = runNode(args, { ...processEnv(services), ...s3.env });
     return [await run.ended, run.output()];
   };

@@ -3,12 +3,11 @@ import path from "node:path";
 import { schema } from "@atelier/server/db";
 import { ingest } from "@atelier/server/images";
 import { addJob, addOwner, readJob, readStory, until, type TestOwner } from "@atelier/testing/jobs";
-import { killAtExit, runNode } from "@atelier/testing/processes";
+import { findProgram, killAtExit, runNode } from "@atelier/testing/processes";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { processEnv } from "@atelier/testing/worker";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { quickResolveFlag } from "../scripts/process/quick-resolve-flag.ts";
 
 const main = path.join(import.meta.dirname, "./main.ts");
 
@@ -25,9 +24,11 @@ describe.concurrent.each(["postgres", "redis"] as const)("on %s", (backend) => {
   let opened: TestServices;
   let owner: TestOwner;
   let configFile: string;
+  let program: readonly string[];
 
   beforeAll(async () => {
     opened = await createTestServices({ backend });
+    program = await findProgram("worker/main.ts");
     owner = await addOwner(opened.services);
     configFile = path.join(opened.services.env.ATELIER_DATA_DIR, "once.config.mjs");
     await writeFile(configFile, config);
@@ -36,7 +37,7 @@ describe.concurrent.each(["postgres", "redis"] as const)("on %s", (backend) => {
 
   /** The product's own worker process. */
   function startOnce(...args: readonly string[]) {
-    const run = runNode([quickResolveFlag, main, "--once", ...args], {
+    const run = runNode([...program, "--once", ...args], {
       ...processEnv(opened.services),
       LOG_LEVEL: "info",
       ATELIER_CONFIG: configFile,

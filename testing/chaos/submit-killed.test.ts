@@ -1,8 +1,7 @@
-import path from "node:path";
 import { expect, test } from "vitest";
 import { schema } from "@atelier/server/db";
 import { readJob, untilAll } from "../jobs/index.ts";
-import { runNode } from "../processes/index.ts";
+import { findProgram, runNode } from "../processes/index.ts";
 import { processEnv } from "../worker/index.ts";
 import {
   backends,
@@ -24,8 +23,10 @@ const cases = backends.flatMap((backend) =>
 async function submitAndDie({ services, owner }: Scene, point: DeathPoint): Promise<string> {
   const request = { kind: "upscale", inputs: { image: owner.imageId } };
   const orders: SubmitOrders = { submitter: owner, request, point };
-  const main = path.join(import.meta.dirname, "submit-and-die.ts");
-  const run = runNode([main], { ...processEnv(services), [ordersName]: JSON.stringify(orders) });
+  const run = runNode(await findProgram("testing/chaos/submit-and-die.ts"), {
+    ...processEnv(services),
+    [ordersName]: JSON.stringify(orders),
+  });
   expect([await run.ended, run.child.signalCode]).toEqual([null, "SIGKILL"]);
   const [job] = await services.db.select().from(schema.jobs);
   return job?.id ?? "";

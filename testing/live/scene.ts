@@ -1,5 +1,4 @@
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
-import path from "node:path";
 import {
   cancel,
   claim,
@@ -19,7 +18,7 @@ import { createLiveStore, type LiveStore } from "../../app/live/store.ts";
 import { keepStream, type OpenStream } from "../../app/live/stream.ts";
 import { findFreePort, waitUntil } from "../../scripts/process/tools.ts";
 import { addJob, localOffers, type TestOwner, testQueue } from "../jobs/index.ts";
-import { killAtExit, type NodeRun, runNode } from "../processes/index.ts";
+import { findProgram, killAtExit, type NodeRun, runNode } from "../processes/index.ts";
 import { processEnv } from "../worker/index.ts";
 
 /** Stands between a browser and the web process, to cut what goes through. */
@@ -82,8 +81,10 @@ export interface TestWeb {
 export async function startWeb(services: Pick<Services, "env">): Promise<TestWeb> {
   const port = await findFreePort();
   const launch = async (): Promise<NodeRun> => {
-    const main = path.join(import.meta.dirname, "main.ts");
-    const run = runNode([main], { ...processEnv(services), PORT: String(port) });
+    const run = runNode(await findProgram("testing/live/main.ts"), {
+      ...processEnv(services),
+      PORT: String(port),
+    });
     killAtExit(run.child);
     await run.seen(/web listens/);
     return run;

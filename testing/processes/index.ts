@@ -1,1 +1,2 @@
 export { killAtExit, runCode, runNode, runThrough, type NodeRun } from "./processes.ts";
+export { compileCacheDir, findBundled, findProgram } from "./bundle.ts";

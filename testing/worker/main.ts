@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import pino from "pino";
 import { leaveOutRepeats, loadConfig, parseEnv } from "@atelier/server/platform";
 import { clientOf, readKeys } from "@atelier/server/providers";
@@ -8,6 +9,8 @@ import { createServerPool, createSources } from "@atelier/worker/servers";
 import { endProcess, loadWorkflows, work } from "@atelier/worker/work";
 import { pauseAt } from "./pause.ts";
 import { createSimulatedEngine, dieOn, ordersName, type WorkerOrders } from "./simulated-engine.ts";
+
+const flushAfterMs = 500;
 
 /** The product's worker with a simulated engine, started by `startTestWorker`. */
 async function main(): Promise<void> {
@@ -30,6 +33,8 @@ async function main(): Promise<void> {
     clientOf,
     say,
   });
+  // Most are killed before they could store for the next start what they have compiled.
+  setTimeout(flushCompileCache, flushAfterMs).unref();
   const reason = await work(services, {
     engines,
     pool,

@@ -1,8 +1,5 @@
-import os from "node:os";
-import path from "node:path";
 import type { Services } from "@atelier/server/services";
-import { quickResolveFlag } from "../../scripts/process/quick-resolve-flag.ts";
-import { killAtExit, runNode } from "../processes/index.ts";
+import { compileCacheDir, findBundled, findProgram, killAtExit, runNode } from "../processes/index.ts";
 import { type EngineScript, ordersName, type PausePoint, type WorkerOrders } from "./simulated-engine.ts";
 
 /** The environment of another process on the same database, files and queue, as texts. */
@@ -14,30 +11,29 @@ export function processEnv({ env }: Pick<Services, "env">): NodeJS.ProcessEnv {
     NODE_ENV: "test",
     PATH: process.env["PATH"],
     // Most of a start is compiling; tests start many processes on few cores.
-    NODE_COMPILE_CACHE: path.join(os.tmpdir(), "atelier-test-compile-cache"),
+    NODE_COMPILE_CACHE: compileCacheDir(),
   };
 }
 
-const main = path.join(import.meta.dirname, "main.ts");
 const configs = {
   /** The product's own. */
-  real: path.join(import.meta.dirname, "../config/real.config.ts"),
+  real: "testing/config/real.config.ts",
   /** The product's own, but it hands back three seconds after SIGTERM. */
-  shortGrace: path.join(import.meta.dirname, "../config/short-grace.config.ts"),
+  shortGrace: "testing/config/short-grace.config.ts",
   /** The product's own, but the lock of a delivery is taken over after four seconds. */
-  shortDeliveries: path.join(import.meta.dirname, "../config/short-deliveries.config.ts"),
+  shortDeliveries: "testing/config/short-deliveries.config.ts",
   /** The product's own, but with a short rest of IOPaint servers after a lost run. */
-  shortRest: path.join(import.meta.dirname, "../config/short-rest.config.ts"),
+  shortRest: "testing/config/short-rest.config.ts",
   /** The product's own, with short times of providers. */
-  cloud: path.join(import.meta.dirname, "../config/cloud.config.ts"),
+  cloud: "testing/config/cloud.config.ts",
   /** The same, but Replicate runs one picture at a time. */
-  narrowCloud: path.join(import.meta.dirname, "../config/narrow-cloud.config.ts"),
+  narrowCloud: "testing/config/narrow-cloud.config.ts",
   /** The same without limits and caps, and the lock of a delivery is taken over after four seconds. */
-  wideCloud: path.join(import.meta.dirname, "../config/wide-cloud.config.ts"),
+  wideCloud: "testing/config/wide-cloud.config.ts",
   /** The product's own, with a queue of graphics cards. */
-  servers: path.join(import.meta.dirname, "../config/servers.config.ts"),
+  servers: "testing/config/servers.config.ts",
   /** The same with short runs and with lists of servers that are read often. */
-  shortRuns: path.join(import.meta.dirname, "../config/short-runs.config.ts"),
+  shortRuns: "testing/config/short-runs.config.ts",
 };
 
 export interface TestWorkerOptions {
@@ -83,10 +79,10 @@ export async function startTestWorker(
     pauseAt: options.pauseAt ?? [],
     dieOn: options.dieOn ?? null,
   };
-  const run = runNode([quickResolveFlag, main], {
+  const run = runNode(await findProgram("testing/worker/main.ts"), {
     ...processEnv(services),
     LOG_LEVEL: "info",
-    ATELIER_CONFIG: configs[config],
+    ATELIER_CONFIG: await findBundled(configs[config]),
     WORKER_NAME: name,
     WORKER_CPU_SLOTS: String(slots),
     [ordersName]: JSON.stringify(orders),
