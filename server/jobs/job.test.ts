@@ -69,6 +69,22 @@ test("A11 revision and story move together under 20 writers, each revision once"
   expect(story.map((line) => line.revision)).toEqual(Array.from({ length: 21 }, (_, at) => at + 1));
 });
 
+test("A11 a statement that raises the revision without an event is found by every test", async () => {
+  const { services } = scene;
+  const id = await addJobIn("queued");
+  const raise = (by: number) =>
+    services.db.execute(sql`update ${jobs} set revision = revision + ${by} where id = ${id}`);
+  await expect(raise(1)).rejects.toMatchObject({
+    cause: { message: expect.stringContaining("without its events") },
+  });
+  const event = sql`insert into ${schema.jobEvents} (job_id, revision, type, status) values (${id}, 2, 'progress', 'pending')`;
+  const withWrongStatus = services.db.transaction(async (tx) => {
+    await tx.execute(sql`update ${jobs} set revision = revision + 1 where id = ${id}`);
+    await tx.execute(event);
+  });
+  await expect(withWrongStatus).rejects.toThrow("without its events");
+});
+
 test("A11 a change that is rolled back leaves neither revision nor line", async () => {
   const { services } = scene;
   const id = await addJobIn("pending");

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { migrate } from "@atelier/server/db";
 import pg from "pg";
 import { expect, test } from "vitest";
-import { createTestDatabase } from "./servers.ts";
+import { createEmptyDatabase } from "./servers.ts";
 
 const root = path.join(import.meta.dirname, "../..");
 
@@ -95,7 +96,8 @@ async function readSchema(url: string): Promise<string> {
 }
 
 test("drizzle/schema.sql is the schema of a database; `vitest run testing/postgres/schema.test.ts -u` renews it", async () => {
-  const database = await createTestDatabase();
+  const database = await createEmptyDatabase();
+  await migrate(database.url);
   const schema = await readSchema(database.url);
   await database.drop();
   await expect(schema).toMatchFileSnapshot(path.join(root, "drizzle/schema.sql"));

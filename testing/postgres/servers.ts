@@ -20,6 +20,8 @@ import { ensurePgvector, pgvectorSettings } from "../../scripts/test/pip-files.t
 
 /** Carries the address of the run's server from the global set-up to the test processes. */
 const serverUrlName = "ATELIER_TEST_POSTGRES_URL";
+/** The same for `checksStories`. */
+const checkName = "ATELIER_TEST_STORIES";
 
 /** Whether this process or the one that started it has started the run's server. */
 export const hasTestPostgres = () => process.env[serverUrlName] !== undefined;
@@ -58,12 +60,39 @@ async function withAdmin<T>(serverUrl: string, action: (client: pg.Client) => Pr
   }
 }
 
+async function runOn(url: string, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(text);
+  await client.end();
+}
+
 async function hasTemplate(client: pg.Client): Promise<boolean> {
   const answer = await client.query("SELECT 1 FROM pg_database WHERE datname = $1 AND datistemplate", [
     template,
   ]);
   return answer.rows.length > 0;
 }
+
+/**
+ * Every statement that raises the revision of a job also writes an event of each new revision, the last one with the status
+ * of the row: `change` of server/jobs/job.ts and three SQL functions. Checked at each commit.
+ */
+const storyCheck = `
+  create schema testing;
+  create function testing.check_story() returns trigger language plpgsql as $$
+  begin
+    if exists (select from jobs where id = new.id) and (
+      (select count(*) from job_events where job_id = new.id and revision > old.revision and revision <= new.revision)
+        <> new.revision - old.revision
+      or not exists (select from job_events where job_id = new.id and revision = new.revision and status = new.status)
+    ) then
+      raise exception 'job % went from revision % to % (%) without its events', new.id, old.revision, new.revision, new.status;
+    end if;
+    return null;
+  end $$;
+  create constraint trigger jobs_story after update of revision on jobs deferrable initially deferred
+    for each row when (new.revision <> old.revision) execute function testing.check_story();`;
 
 /** The template is marked as such only once it is migrated: a half-made one of a failed try is made anew. */
 async function ensureTemplate(serverUrl: string, client: pg.Client): Promise<void> {
@@ -73,7 +102,9 @@ async function ensureTemplate(serverUrl: string, client: pg.Client): Promise<voi
     if (await hasTemplate(client)) return;
     await client.query(`DROP DATABASE IF EXISTS ${template} WITH (FORCE)`);
     await client.query(`CREATE DATABASE ${template}`);
-    await migrate(withDatabase(serverUrl, template));
+    const url = withDatabase(serverUrl, template);
+    await migrate(url);
+    if (process.env[checkName]) await runOn(url, storyCheck);
     await client.query(`ALTER DATABASE ${template} WITH IS_TEMPLATE true ALLOW_CONNECTIONS false`);
   } finally {
     await client.query("SELECT pg_advisory_unlock($1)", [templateLock]);
@@ -160,9 +191,14 @@ function findPgvector(): Readonly<Record<string, string>> {
 
 /**
  * Starts the server that `createTestDatabase` of this process and its children uses. No fsync: data is thrown away.
- * `hasPgvector` makes the extension available; the test or the product creates it.
+ * `hasPgvector` makes the extension available; the test or the product creates it. With `checksStories` the databases refuse
+ * changes of a job without their events, which costs each change a read.
  */
-export async function startTestPostgres({ hasPgvector = false } = {}): Promise<TestPostgres> {
+export async function startTestPostgres({
+  hasPgvector = false,
+  checksStories = false,
+} = {}): Promise<TestPostgres> {
+  if (checksStories) process.env[checkName] = "1";
   const dataDir = await makeOwnedFolder();
   const settings = { ...thrownAway, max_connections: "400", ...(hasPgvector ? findPgvector() : {}) };
   const server = await openPostgres({ dataDir, port: await findFreePort(), settings });
