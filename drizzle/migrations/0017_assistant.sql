@@ -178,24 +178,3 @@ end $$;
 --> statement-breakpoint
 create trigger assistant_runs_note after insert or update of status on assistant_runs
   for each row execute function note_assistant_run();
---> statement-breakpoint
--- reserve_attempt of 0016, but calls of language models are purchases too.
-create or replace function reserve_attempt(p_attempt jsonb, p_seen jsonb) returns setof provider_attempts language plpgsql as $$
-begin
-  perform pg_advisory_xact_lock(hashtext('spend'), 0);
-  if (select count(*) from provider_attempts where created_at > (p_seen ->> 'since')::timestamptz)
-    + (select count(*) from model_calls where started_at > (p_seen ->> 'since')::timestamptz)
-    <> (p_seen ->> 'stored')::bigint
-  then
-    return;
-  end if;
-  return query
-    insert into provider_attempts (id, job_id, owner_id, node_id, model, provider, key_id, endpoint, state, token, price_usd,
-      next_poll_at, deadline_at)
-    values ((p_attempt ->> 'id')::uuid, (p_attempt ->> 'jobId')::uuid, p_attempt ->> 'ownerId', (p_attempt ->> 'nodeId')::uuid,
-      p_attempt ->> 'model', p_attempt ->> 'provider', p_attempt ->> 'keyId', p_attempt ->> 'endpoint', 'submitting',
-      p_attempt ->> 'token', (p_attempt ->> 'priceUsd')::float8,
-      clock_timestamp() + (p_attempt ->> 'submitLimitS')::float8 * interval '1 second',
-      clock_timestamp() + (p_attempt ->> 'runLimitS')::float8 * interval '1 second')
-    returning *;
-end $$;

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import { sql } from "drizzle-orm";
 import { resolveCaller } from "@atelier/server/accounts";
+import { migrate } from "@atelier/server/db";
 import { type Job, submit } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
@@ -11,10 +13,10 @@ import type { TestWorker } from "../worker/index.ts";
 import type { Scene } from "./scene.ts";
 
 /**
- * What an additive migration of a later version does to the tables that processes of this one write: columns, a table, an
- * index, and a function with the same arguments.
+ * What a later version does to the tables that processes of this one write: columns, a table, an index, and a function with the
+ * same arguments, which a process of this version that is started again must leave alone.
  */
-async function migrateAdditively({ db }: Pick<Services, "db">): Promise<void> {
+async function migrateAdditively({ db, env }: Pick<Services, "db" | "env">): Promise<void> {
   for (const table of ["jobs", "job_events", "images", "nodes", "node_queues", "users", "sessions"])
     await db.execute(sql.raw(`alter table ${table} add column added_later text not null default 'x'`));
   await db.execute(
@@ -27,6 +29,15 @@ async function migrateAdditively({ db }: Pick<Services, "db">): Promise<void> {
     ))), 0)::int from node_queues q join nodes n on n.id = q.node_id and n.state = 'active'
     where q.queue = p_queue and p_need = any(q.needs)
   $$`);
+  await db.execute(
+    sql`insert into drizzle.functions (version, sha256) select max(version) + 1, 'later' from drizzle.functions`,
+  );
+  const readBody = () =>
+    db.execute(sql`select pg_get_functiondef('idle_slots(text, text)'::regprocedure) as body`);
+  const later = await readBody();
+  await migrate(env.DATABASE_URL ?? "");
+  if (!isDeepStrictEqual(await readBody(), later))
+    throw new Error("a start of this version took a function of the later one");
 }
 
 /** The events of one job as a program reads them: after each lost stream it goes on with `Last-Event-ID`. */

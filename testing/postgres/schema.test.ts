@@ -102,3 +102,13 @@ test("drizzle/schema.sql is the schema of a database; `vitest run testing/postgr
   await database.drop();
   await expect(schema).toMatchFileSnapshot(path.join(root, "drizzle/schema.sql"));
 });
+
+test("drizzle-kit's snapshots are one, of the last migration: `pnpm db:generate` drops those before it", () => {
+  const folder = path.join(root, "drizzle/migrations");
+  const last = readdirSync(folder)
+    .filter((name) => name.endsWith(".sql"))
+    .toSorted()
+    .at(-1);
+  const meta = readdirSync(path.join(folder, "meta")).toSorted();
+  expect(meta).toEqual([`${last?.slice(0, 4)}_snapshot.json`, "_journal.json"]);
+});
