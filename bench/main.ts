@@ -4,6 +4,7 @@ import { benchAsk, benchOwnSet, benchRecall } from "./assistant.ts";
 import { benchCancelLatency } from "./cancel-latency.ts";
 import { benchColdStart } from "./cold-start.ts";
 import { benchDeliveries } from "./deliveries.ts";
+import { benchDriver } from "./driver.ts";
 import { benchEstimateError } from "./estimate-error.ts";
 import { benchFairness } from "./fairness.ts";
 import { benchChain, benchFaultyProvider, benchWebhooks } from "./providers.ts";
@@ -19,6 +20,7 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   "p2-postgres": () => benchThroughput("postgres"),
   "p2-redis": () => benchThroughput("redis"),
   statements: () => benchStatements("redis"),
+  driver: () => benchDriver(),
   "p3-postgres": () => benchScaleOut("postgres", shortJobs),
   "p3-redis": () => benchScaleOut("redis", shortJobs),
   "p3-postgres-2s": () => benchScaleOut("postgres", longJobs),
