@@ -1,5 +1,4 @@
 import {
-  type AssistantNotice,
   capture,
   completeRun,
   endStage,
@@ -9,7 +8,6 @@ import {
   handBackStage,
   leaseOf,
   noAnswer,
-  onAssistantNotice,
   recoverRuns,
   type Run,
   RunLost,
@@ -60,12 +58,12 @@ export function startAssistant(services: Services, incarnation: Incarnation): Pi
       });
     busy.set(runId, { done, stop, lost });
   };
-  const onNotice = (notice: AssistantNotice) => {
-    if (notice.type === "stop") busy.get(notice.id)?.stop.abort(new Error(stopReason));
-    const stage = notice.type === "run" ? stageAt(notice.status) : null;
-    if (stage) begin(notice.id, stage);
-  };
-  const close = onAssistantNotice(services, onNotice);
+  const close = services.hints.subscribe((message) => {
+    if (message.type === "stop") busy.get(message.runId)?.stop.abort(new Error(stopReason));
+    if (message.type !== "run") return;
+    const stage = stageAt(message.status);
+    if (stage) begin(message.runId, stage);
+  });
   const sweep = startLoop(services.log, "assistant", async () => {
     const nodeId = incarnation.current()?.id ?? null;
     const own = { nodeId, busyIds: [...busy.keys()] };

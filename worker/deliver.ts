@@ -7,7 +7,6 @@ import {
   findDue,
   findOwedOf,
   offersEmail,
-  onJobsEnded,
   type Via,
   webhookChannel,
 } from "@atelier/server/deliveries";
@@ -55,8 +54,8 @@ export function startDeliveries(
     const found = await findOwedOf(services, { jobId });
     if (!isStopped) for (const due of found) sends.begin(due, "callback");
   };
-  const close = onJobsEnded(services, (jobIds) => {
-    for (const jobId of jobIds) {
+  const close = services.hints.subscribe((message) => {
+    for (const jobId of message.type === "ended" ? message.jobIds : []) {
       const finding = sendOf(jobId).catch((error: unknown) => {
         services.log.warn({ err: error, jobId }, "deliveries of a job not read, the poll finds them");
       });

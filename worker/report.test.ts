@@ -4,11 +4,12 @@ import {
   claim,
   persistProgress,
   start,
+  jobSource,
   streamEvents,
-  watch,
   type JobsUpdate,
   type Lease,
 } from "@atelier/server/jobs";
+import { watch } from "@atelier/server/live";
 import type { Services } from "@atelier/server/services";
 import {
   addJob,
@@ -83,7 +84,7 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     const updates: JobsUpdate[] = [];
     const read = async () => {
       const input = { ownerId: userId, since: null, signal: leaving.signal };
-      for await (const update of watch(web, input)) updates.push(update);
+      for await (const update of watch(web, [jobSource], input)) updates.push(update);
     };
     const ended = read();
     closing.push(() => leaving.abort());
@@ -127,7 +128,11 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
   test("A12 no preview is made while the job is not watched; the newest is made once it is", async () => {
     const [, web] = processes;
     const told: number[] = [];
-    closing.push(web.hints.subscribeProgress(({ progress }) => void told.push(progress)));
+    closing.push(
+      web.hints.subscribeLive((live) => {
+        if (live.type === "progress") told.push(live.progress.progress);
+      }),
+    );
     const makes = Array.from({ length: 3 }, () => vi.fn<MakePreview>(() => Promise.resolve(noise)));
     for (const [at, make] of makes.entries()) {
       report.preview(make);
@@ -224,7 +229,9 @@ test("on PostgreSQL a preview of real size costs one statement", async () => {
   const opened = await createTestServices();
   const { services } = opened;
   const received: string[] = [];
-  services.hints.subscribeProgress(({ preview }) => void received.push(preview ?? ""));
+  services.hints.subscribeLive((live) => {
+    if (live.type === "progress") received.push(live.progress.preview ?? "");
+  });
   const noise = (await makeNoise()).toString("base64");
   const queries = vi.spyOn(pg.Pool.prototype, "query");
   const send = () =>
@@ -260,7 +267,7 @@ async function untilConnected(processes: readonly Services[]): Promise<void> {
   const connected = new Set<string>();
   const stops = processes.flatMap(({ hints }, at) => [
     hints.subscribe(() => connected.add(`hints ${at}`)),
-    hints.subscribeProgress(() => connected.add(`progress ${at}`)),
+    hints.subscribeLive(() => connected.add(`progress ${at}`)),
   ]);
   await vi.waitUntil(() => {
     first?.hints.publish({ type: "cancel", jobId: "none" });

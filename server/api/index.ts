@@ -12,6 +12,6 @@ export { createHttpApp, handleHttp } from "./http/app.ts";
 export { healthResponse, readyResponse } from "./http/health.ts";
 export { metricsResponse } from "./http/metrics.ts";
 export { handleProviderWebhook } from "./provider-webhooks.ts";
-export type { LiveUpdate } from "./trpc/live.ts";
+export type { LiveUpdate } from "./trpc/jobs.ts";
 export { handleTrpc, appRouter, type AppRouter } from "./trpc/handle.ts";
 export { withDrainedBody, type DrainBounds } from "./requests.ts";

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { schema } from "../db/index.ts";
 import { AppError, isId, isStorable, lineOfText, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { completeStopped, isOpen } from "./run.ts";
+import { completeStopped, hintRuns, isOpen } from "./run.ts";
 import { noteTimeZone } from "./settings.ts";
 
 const { assistantConversations, assistantMessages, assistantRuns, assistantSettings, idempotencyKeys } =
@@ -40,7 +40,7 @@ export interface AskedRun {
 }
 
 /**
- * Accepts a question: it is logged, and a run is stored as `new`, of which the database tells the workers. Questions of one
+ * Accepts a question: it is logged, and a run is stored as `new`, which a hint tells the workers. Questions of one
  * user take turns, since each counts the open ones. A question that is sent again under its key gives the first run. Throws `not_found` for a conversation of nobody
  * or somebody else, `conflict` while the conversation still has an open run or when what the key began was removed,
  * `idempotency_mismatch` for another text under a key, and `quota_exceeded`.
@@ -57,7 +57,10 @@ export async function ask(services: Services, question: Question): Promise<Asked
     if (isOneOpenViolation(error)) return { isAccepted: false, isAnswering: true, isFull: false };
     throw error;
   });
-  if (verdict?.isAccepted) return { runId: asked.runId, conversationId };
+  if (verdict?.isAccepted) {
+    hintRuns(services, [{ id: asked.runId, ownerId, status: "new" }]);
+    return { runId: asked.runId, conversationId };
+  }
   const known = question.idempotencyKey === undefined ? null : await findKnown(services, asked);
   if (known) return known;
   if (!verdict) throw new AppError("not_found");
@@ -179,7 +182,12 @@ export async function stopRun(
     .set({ stopRequestedAt: sql`clock_timestamp()` })
     .where(and(own, isOpen, isNull(assistantRuns.stopRequestedAt)))
     .returning({ id: assistantRuns.id });
-  if (stopped) return completeStopped(services, id);
+  if (stopped) {
+    await completeStopped(services, id);
+    // The worker that answers also finds the request by its sweep, and when it next stores the answer.
+    services.hints.publish({ type: "stop", runId: id });
+    return;
+  }
   const [known] = await db.select({ id: assistantRuns.id }).from(assistantRuns).where(own);
   if (!known) throw new AppError("not_found");
 }

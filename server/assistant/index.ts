@@ -11,10 +11,10 @@
  * Terms. Run: a question on its way to its answer. Stage: the work between two resting statuses. Message: a line of the
  * log of a conversation. Memory: a summary of what was said, made by the archivist or written by the user. Recall: the
  * search in messages and memories. Proposal: a job that the assistant would start; only the user does, by a click.
- * Notice: a message of the database about a run (`events.ts`).
  *
  * Rules. Only `run.ts` writes `status`, each time with the guard of the lease; of several workers one wins. A trigger
- * writes the story (`assistant_run_events`) and tells all processes; the sweep finds what was not heard. Everything is
+ * writes the story (`assistant_run_events`). Hints tell of each status after its commit; the sweep of the workers and the
+ * poll of the live feed find what was not heard. Everything is
  * read and done as the user who asked. Words of pictures, files, tools and other users never become memory. Calls of
  * models are in `stages/`, which workers load, and the pages for a search by meaning or a trial of a prompt (`trial.ts`).
  * Nothing here starts, deletes, sends or pays on its own.
@@ -23,7 +23,7 @@
  */
 export { pruneTalks } from "./archive-log.ts";
 export { type AskedRun, ask, askSchema, stopRun } from "./ask.ts";
-export { type AssistantNotice, onAssistantNotice, tellStop } from "./events.ts";
+export { runSource, type RunUpdate } from "./live.ts";
 export { metricsOf } from "./metrics.ts";
 export { type AssistantFigures, readFigures, type StageFigures } from "./figures.ts";
 export { addSpeaker, type ForeignMessage, importTalks } from "./import-talks.ts";
@@ -54,24 +54,20 @@ export {
   type Turn,
 } from "./read.ts";
 export { recall } from "./recall.ts";
+export { findDueRuns, findEnds, recoverRuns, RunLost } from "./recover.ts";
 export {
   capture,
   completeRun,
   endStage,
   failRun,
-  findDueRuns,
-  findEnds,
   handBackStage,
   isEnded,
   leaseOf,
   noAnswer,
-  recoverRuns,
   type Run,
-  RunLost,
   type Stage,
   stageAt,
 } from "./run.ts";
 export { isMemoryPaused, pauseMemory } from "./settings.ts";
-export { type RunUpdate, watchRuns } from "./watch.ts";
 export { listRuns, listRunsSchema, readRunStory, type RunStory, type RunSummary } from "./stories.ts";
 export { type Trial, type TrialOutcome, trialSchema, type TrialSide, tryPrompt } from "./trial.ts";

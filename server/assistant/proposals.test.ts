@@ -46,7 +46,10 @@ async function addProposal(request: Record<string, unknown> = upscale()): Promis
 const say = (id: string, change: Partial<Parameters<typeof approve>[1]> = {}) =>
   approve(opened.services, { id, hasConsent: false, submitter: owner, ...change });
 const refuse = (id: string) => decline(opened.services, { id, ownerId: owner.userId });
-const stateOf = async (id: string) => (await readProposals(opened.services, owner.userId, [id]))[0];
+const stateOf = async (id: string) => {
+  const [row] = await opened.services.db.select().from(schema.proposals).where(eq(schema.proposals.id, id));
+  return (await readProposals(opened.services, [row?.runId ?? ""])).find((proposal) => proposal.id === id);
+};
 const jobsOf = () =>
   opened.services.db.select().from(schema.jobs).where(eq(schema.jobs.ownerId, owner.userId));
 

@@ -91,15 +91,17 @@ function viewOf({ id, title, state, request, jobId }: Row): ProposalView {
   return { id, title, state, request: proposed, needsConsent: proposed.kind === "outfit_change", jobId };
 }
 
-/** Own proposals by their ids; unknown ids are left out. */
+/** The proposals of runs. */
 export async function readProposals(
   { db }: Pick<Services, "db">,
-  ownerId: string,
-  ids: readonly string[],
+  runIds: readonly string[],
 ): Promise<ProposalView[]> {
-  if (ids.length === 0) return [];
-  const own = and(eq(proposals.ownerId, ownerId), inArray(proposals.id, [...ids]));
-  return (await db.select().from(proposals).where(own)).map(viewOf);
+  if (runIds.length === 0) return [];
+  const rows = await db
+    .select()
+    .from(proposals)
+    .where(inArray(proposals.runId, [...runIds]));
+  return rows.map(viewOf);
 }
 
 export interface Approval {
@@ -125,7 +127,7 @@ export async function approve(services: Services, approval: Approval): Promise<S
   if (!known) throw new AppError("not_found");
   if (known.state === "declined") throw declined();
   const request = complete(viewOf(known).request, hasConsent);
-  return submit(
+  const submitted = await submit(
     services,
     { ...request, ownOnly, agreed },
     {
@@ -143,23 +145,30 @@ export async function approve(services: Services, approval: Approval): Promise<S
       },
     },
   );
+  hintDecided(services, known);
+  return submitted;
+}
+
+/** Publishes that a proposal was decided, which shows with its run. */
+function hintDecided({ hints }: Services, { runId, ownerId }: Pick<Row, "runId" | "ownerId">): void {
+  hints.publish({ type: "run", runId, ownerId, status: null });
 }
 
 const declined = () => new AppError("conflict", "This proposal was declined.");
 
 /** Refuses a proposal for good. Throws `not_found`, and `conflict` when it was approved. */
 export async function decline(
-  { db }: Services,
+  services: Services,
   { id, ownerId }: { readonly id: string; readonly ownerId: string },
 ): Promise<void> {
   if (!isId(id)) throw new AppError("not_found");
   const own = and(eq(proposals.id, id), eq(proposals.ownerId, ownerId));
-  const [moved] = await db
+  const [moved] = await services.db
     .update(proposals)
     .set({ state: "declined", decidedAt: new Date() })
     .where(and(own, inArray(proposals.state, ["open", "declined"])))
-    .returning({ id: proposals.id });
-  if (moved) return;
-  const [known] = await db.select({ id: proposals.id }).from(proposals).where(own);
+    .returning({ runId: proposals.runId });
+  if (moved) return hintDecided(services, { ...moved, ownerId });
+  const [known] = await services.db.select({ id: proposals.id }).from(proposals).where(own);
   throw known ? new AppError("conflict", "This proposal was approved.") : new AppError("not_found");
 }

@@ -1,10 +1,10 @@
-import { and, asc, desc, eq, gt, inArray, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, inArray, or, type SQL, sql } from "drizzle-orm";
 import type { Caller } from "../accounts/index.ts";
 import { schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type ProposalView, readProposals } from "./proposals.ts";
-import { isOpen, type Run } from "./run.ts";
+import type { Run } from "./run.ts";
 
 const { assistantConversations, assistantMessages, assistantRuns, clientUsers, memories } = schema;
 
@@ -30,20 +30,42 @@ export interface RunView {
   readonly endedAt: string | null;
 }
 
-async function loadRuns(services: Pick<Services, "db">, where: SQL | undefined): Promise<RunView[]> {
+const states = sql`(select string_agg(p.state, ',' order by p.id) from ${schema.proposals} p where p.run_id = ${assistantRuns.id})`;
+
+/** SQL expression: differs with each change of a run that makes no new revision. */
+export const runDetail = sql<string>`concat_ws(' ', length(${assistantRuns.answer}), jsonb_array_length(${assistantRuns.parts}), ${states})`;
+
+/** A run with its owner and with what it was at the time of `view`. */
+export interface LoadedRun {
+  readonly ownerId: string;
+  readonly detail: string;
+  readonly view: RunView;
+}
+
+/** Runs with their questions and proposals, oldest first. */
+export async function loadRunRows(
+  services: Pick<Services, "db">,
+  where: SQL | undefined,
+): Promise<LoadedRun[]> {
   const rows = await services.db
-    .select({ run: assistantRuns, question: assistantMessages.text })
+    .select({ run: assistantRuns, question: assistantMessages.text, detail: runDetail })
     .from(assistantRuns)
     .innerJoin(assistantMessages, eq(assistantMessages.id, assistantRuns.questionId))
     .where(where)
     .orderBy(asc(assistantRuns.createdAt));
-  const [first] = rows;
-  if (!first) return [];
-  const ids = rows.flatMap(({ run }) =>
-    run.parts.flatMap((part) => (part.type === "proposal" ? [part.proposalId] : [])),
+  const proposals = await readProposals(
+    services,
+    rows.map(({ run }) => run.id),
   );
-  const proposals = await readProposals(services, first.run.ownerId, ids);
-  return rows.map(({ run, question }) => viewOf(run, question, proposals));
+  return rows.map(({ run, question, detail }) => ({
+    ownerId: run.ownerId,
+    detail,
+    view: viewOf(run, question, proposals),
+  }));
+}
+
+async function loadRuns(services: Pick<Services, "db">, where: SQL | undefined): Promise<RunView[]> {
+  return (await loadRunRows(services, where)).map(({ view }) => view);
 }
 
 function viewOf(run: Run, question: string, proposals: readonly ProposalView[]): RunView {
@@ -93,17 +115,6 @@ export async function readClientRun(
   const [run] = isId(id) ? await loadRuns(services, readable) : [];
   if (!run) throw new AppError("not_found");
   return run;
-}
-
-/** Own runs that are open, or ended since a time: what a stream begins with. */
-export function readLiveRuns(
-  services: Pick<Services, "db">,
-  { ownerId, since }: { readonly ownerId: string; readonly since: Date },
-): Promise<RunView[]> {
-  return loadRuns(
-    services,
-    and(eq(assistantRuns.ownerId, ownerId), or(isOpen, gt(assistantRuns.endedAt, since))),
-  );
 }
 
 export interface ConversationView {

@@ -1,13 +1,14 @@
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import { ask, stopRun } from "./ask.ts";
-import { type AssistantNotice, onAssistantNotice } from "./events.ts";
 import { addSpeaker } from "./import-talks.ts";
+import type { HintMessage } from "../queue/index.ts";
 import { readConversation, readRun } from "./read.ts";
+import { recoverRuns } from "./recover.ts";
 import {
   capture,
   completeRun,
@@ -15,7 +16,6 @@ import {
   failRun,
   handBackStage,
   leaseOf,
-  recoverRuns,
   type Run,
   type Stage,
   stageAt,
@@ -237,17 +237,42 @@ test("what is said while the memory is paused is not recalled, later either", as
   expect(rows).toMatchObject([{ isRecalled: false, archivedAt: expect.any(Date) }]);
 });
 
-test("B3 the database tells all processes of each status", async () => {
+test("B3 hints tell all processes of each status, and of a stop", async () => {
   const another = await fixture.openAnother();
-  const heard: AssistantNotice[] = [];
-  const close = onAssistantNotice(another, (notice) => heard.push(notice));
+  const heard: HintMessage[] = [];
+  const close = another.hints.subscribe((message) => heard.push(message));
+  await vi.waitUntil(() => {
+    fixture.services.hints.publish({ type: "cancel", jobId: "none" });
+    return heard.length > 0;
+  });
+  const { runId } = await asked();
+  const nodeId = await addNode();
+  for (const [from, set] of [
+    ["new", { analysis }],
+    ["analyzed", { context }],
+    ["ready", null],
+  ] as const) {
+    const run = await capture(fixture.services, { runId, stage: stageFrom(from), nodeId });
+    if (!run) throw new Error("not captured");
+    if (set) await endStage(fixture.services, leaseOf(run), { stage: stageFrom(from), set });
+    else await completeRun(fixture.services, leaseOf(run), answer);
+  }
+  const stopped = await asked();
+  await stopRun(fixture.services, await ownerOf(stopped.runId));
+  const told = () =>
+    heard.flatMap((message) => {
+      if (message.type === "stop") return [`stop ${message.runId}`];
+      return message.type === "run" ? [`${message.runId} ${message.status}`] : [];
+    });
+  const statuses = ["new", "analyzing", "analyzed", "assembling", "ready", "responding", "completed"];
   await expect
-    .poll(async () => {
-      const { runId } = await asked();
-      await stopRun(fixture.services, await ownerOf(runId));
-      return heard.some((notice) => notice.type === "run" && notice.status === "new");
-    })
-    .toBe(true);
+    .poll(told)
+    .toEqual([
+      ...statuses.map((status) => `${runId} ${status}`),
+      `${stopped.runId} new`,
+      `${stopped.runId} completed`,
+      `stop ${stopped.runId}`,
+    ]);
   close();
 });
 

@@ -1,7 +1,7 @@
-import { and, asc, eq, inArray, isNotNull, notInArray, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, isNotNull, notInArray, type SQL, sql } from "drizzle-orm";
 import type { PgUpdateSetSource } from "drizzle-orm/pg-core";
 import { type Db, type RunStatus, schema, type Tx } from "../db/index.ts";
-import { isActive, isOrphaned } from "../nodes/index.ts";
+import { isActive } from "../nodes/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -18,14 +18,14 @@ export interface Stage {
 }
 
 /** All stages in their order; the diagram is in `index.ts`. */
-const stages: readonly Stage[] = [
+export const stages: readonly Stage[] = [
   { name: "analyzer", from: "new", during: "analyzing", to: "analyzed" },
   { name: "assembler", from: "analyzed", during: "assembling", to: "ready" },
   { name: "responder", from: "ready", during: "responding", to: "completed" },
 ];
 
 /** The stage that begins at a status, if one does. */
-export function stageAt(status: RunStatus): Stage | null {
+export function stageAt(status: string | null): Stage | null {
   return stages.find(({ from }) => from === status) ?? null;
 }
 
@@ -50,11 +50,11 @@ export function leaseOf({ id, attempt }: Run): RunLease {
 }
 
 /** SQL condition: the lease is still the current one. The writes of a late worker match no row. */
-function heldBy({ runId, attempt }: RunLease): SQL | undefined {
+export function heldBy({ runId, attempt }: RunLease): SQL | undefined {
   return and(eq(assistantRuns.id, runId), eq(assistantRuns.attempt, attempt));
 }
 
-interface Move {
+export interface Move {
   readonly from: readonly RunStatus[];
   readonly to: RunStatus;
   readonly where: SQL | undefined;
@@ -62,8 +62,8 @@ interface Move {
 }
 
 /**
- * The only writer of `status`; the trigger of the table writes the story and tells all processes. Returns the changed rows;
- * none means that another process was first.
+ * The only writer of `status`; the trigger of the table writes the story. Returns the changed rows; none means that
+ * another process was first. The caller publishes them after the commit, see `moveNow`.
  */
 function move(db: Db | Tx, { from, to, where, set = {} }: Move): Promise<Run[]> {
   return db
@@ -73,13 +73,28 @@ function move(db: Db | Tx, { from, to, where, set = {} }: Move): Promise<Run[]> 
     .returning();
 }
 
+/** `move` on its own, published at once. */
+export async function moveNow(services: Pick<Services, "db" | "hints">, change: Move): Promise<Run[]> {
+  const runs = await move(services.db, change);
+  hintRuns(services, runs);
+  return runs;
+}
+
+/** Publishes after the commit which runs changed. A lost hint costs at most one second: the polls find the change. */
+export function hintRuns(
+  { hints }: Pick<Services, "hints">,
+  runs: readonly Pick<Run, "id" | "ownerId" | "status">[],
+): void {
+  for (const { id, ownerId, status } of runs) hints.publish({ type: "run", runId: id, ownerId, status });
+}
+
 /** Takes a stage of a run for a worker. Null for all of several workers but the first, and when the node is not active. */
 export async function capture(
-  { db }: Services,
+  services: Services,
   { runId, stage, nodeId }: { readonly runId: string; readonly stage: Stage; readonly nodeId: string },
 ): Promise<Run | null> {
   const mayTake = sql`exists (select from ${nodes} n where n.id = ${nodeId} and ${isActive()})`;
-  const [run] = await move(db, {
+  const [run] = await moveNow(services, {
     from: [stage.from],
     to: stage.during,
     where: and(eq(assistantRuns.id, runId), mayTake),
@@ -90,11 +105,11 @@ export async function capture(
 
 /** Ends the analyzer's or the assembler's stage with its result. Null when the lease is no longer the current one. */
 export async function endStage(
-  { db }: Services,
+  services: Services,
   lease: RunLease,
   { stage, set }: { readonly stage: Stage; readonly set: Pick<Partial<Run>, "analysis" | "context"> },
 ): Promise<Run | null> {
-  const [run] = await move(db, {
+  const [run] = await moveNow(services, {
     from: [stage.during],
     to: stage.to,
     where: heldBy(lease),
@@ -117,11 +132,11 @@ export interface Answer {
 
 /** Completes a run: its answer goes into the log in the same transaction. Null when the lease is no longer the current one. */
 export async function completeRun(
-  { db }: Services,
+  services: Services,
   lease: RunLease,
   { text, parts, thinking, isRecalled }: Answer,
 ): Promise<Run | null> {
-  return db.transaction(async (tx) => {
+  const completed = await services.db.transaction(async (tx) => {
     const answerId = newId();
     const ended = { nodeId: null, endedAt: sql`clock_timestamp()`, context: withoutWords };
     const set = { answer: text, parts, thinking, answerId: text === "" ? null : answerId, ...ended };
@@ -145,14 +160,19 @@ export async function completeRun(
     });
     return run;
   });
+  if (completed) hintRuns(services, [completed]);
+  return completed;
 }
 
 /** The answer of a run that was stopped before it had one. */
 export const noAnswer: Answer = { text: "", parts: [], thinking: "", isRecalled: false };
 
 /** Completes a stopped run that no worker has: its next stage would be work for no one. */
-export async function completeStopped({ db }: Pick<Services, "db">, runId: string): Promise<void> {
-  await move(db, {
+export async function completeStopped(
+  services: Pick<Services, "db" | "hints">,
+  runId: string,
+): Promise<void> {
+  await moveNow(services, {
     from: stages.map(({ from }) => from),
     to: "completed",
     where: and(eq(assistantRuns.id, runId), isNotNull(assistantRuns.stopRequestedAt)),
@@ -160,39 +180,14 @@ export async function completeStopped({ db }: Pick<Services, "db">, runId: strin
   });
 }
 
-/** The work on a run is for nothing: another worker has it, or it is gone. */
-export class RunLost extends Error {
-  constructor() {
-    super("The run is no longer this worker's.");
-    this.name = "RunLost";
-  }
-}
-
-/** Which of a worker's runs were stopped by their users, and which it no longer has. */
-export async function findEnds(
-  { db }: Pick<Services, "db">,
-  { nodeId, busyIds }: RecoverInput,
-): Promise<{ readonly stopped: readonly string[]; readonly lost: readonly string[] }> {
-  if (busyIds.length === 0) return { stopped: [], lost: [] };
-  const { id, nodeId: holder, stopRequestedAt } = assistantRuns;
-  const rows = await db
-    .select({ id, holder, stopRequestedAt })
-    .from(assistantRuns)
-    .where(inArray(id, [...busyIds]));
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  return {
-    stopped: rows.filter((row) => row.stopRequestedAt !== null).map((row) => row.id),
-    // Between two stages no node has a run.
-    lost: busyIds.filter((busyId) => {
-      const row = byId.get(busyId);
-      return !row || (row.holder !== null && row.holder !== nodeId);
-    }),
-  };
-}
-
 /** Gives a stage back, as a worker that stops does; another one begins it anew. */
-export async function handBackStage({ db }: Services, lease: RunLease, stage: Stage): Promise<void> {
-  await move(db, { from: [stage.during], to: stage.from, where: heldBy(lease), set: { nodeId: null } });
+export async function handBackStage(services: Services, lease: RunLease, stage: Stage): Promise<void> {
+  await moveNow(services, {
+    from: [stage.during],
+    to: stage.from,
+    where: heldBy(lease),
+    set: { nodeId: null },
+  });
 }
 
 export interface RunFailure {
@@ -203,11 +198,11 @@ export interface RunFailure {
 
 /** Fails a run in a stage. False when the lease is no longer the current one. */
 export async function failRun(
-  { db }: Services,
+  services: Services,
   lease: RunLease,
   { code, message }: RunFailure,
 ): Promise<boolean> {
-  const failed = await move(db, {
+  const failed = await moveNow(services, {
     from: stages.map(({ during }) => during),
     to: "failed",
     where: heldBy(lease),
@@ -220,69 +215,6 @@ export async function failRun(
     },
   });
   return failed.length > 0;
-}
-
-/** Workers that may die during a run before it fails, since its question may be the cause. */
-const maxLosses = 3;
-
-export interface RecoverInput {
-  /** The node that asks, and the runs whose stages it knows to have. */
-  readonly nodeId: string | null;
-  readonly busyIds: readonly string[];
-}
-
-/**
- * Gives back the stages of workers that are gone, and those that this worker has by its row alone: a question of each
- * sweep, not an event. A run that lost its third worker fails. Returns the number of runs that were changed.
- */
-export async function recoverRuns({ db }: Services, { nodeId, busyIds }: RecoverInput): Promise<number> {
-  const isForgotten = and(
-    nodeId === null ? sql`false` : eq(assistantRuns.nodeId, nodeId),
-    notInArray(assistantRuns.id, [...busyIds]),
-  );
-  const isGone = isOrphaned(assistantRuns.nodeId);
-  const isBetween = inArray(
-    assistantRuns.status,
-    stages.map(({ during }) => during),
-  );
-  const lost = await db
-    .select()
-    .from(assistantRuns)
-    .where(and(isBetween, or(isGone, isForgotten)));
-  for (const run of lost) await giveBackLost(db, run);
-  return lost.length;
-}
-
-async function giveBackLost(db: Db, run: Run): Promise<void> {
-  const stage = stages.find(({ during }) => during === run.status);
-  if (!stage) return;
-  const isLast = run.losses + 1 >= maxLosses;
-  const failure = {
-    errorCode: "worker_lost",
-    errorMessage: "The workers that answered went away three times.",
-    endedAt: sql`clock_timestamp()`,
-  };
-  await move(db, {
-    from: [stage.during],
-    to: isLast ? "failed" : stage.from,
-    where: heldBy(leaseOf(run)),
-    set: { nodeId: null, losses: run.losses + 1, ...(isLast ? failure : {}) },
-  });
-}
-
-/** Runs whose next stage nobody has taken, oldest first. */
-export async function findDueRuns({ db }: Services, limit: number): Promise<Run[]> {
-  return db
-    .select()
-    .from(assistantRuns)
-    .where(
-      inArray(
-        assistantRuns.status,
-        stages.map(({ from }) => from),
-      ),
-    )
-    .orderBy(asc(assistantRuns.createdAt))
-    .limit(limit);
 }
 
 /** Stores what there is of the answer, so that a page that is opened now shows it. False when the lease has ended. */

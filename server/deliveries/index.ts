@@ -43,5 +43,4 @@ export {
 export { linkTo, type MessageJob, readMessageJob, titleOfKind } from "./message.ts";
 export { confirmEmail, readNotifications, requestEmailCode, setNotification } from "./notifications.ts";
 export { sealSecrets } from "./sealed-secret.ts";
-export { noteEnded, onJobsEnded } from "./wake.ts";
 export { webhookChannel } from "./webhook.ts";

@@ -5,7 +5,7 @@ import type { Services } from "../services.ts";
 import { cancel } from "./cancel.ts";
 import { removeJob } from "./cleanup.ts";
 import { isFinal } from "./job.ts";
-import { streamEvents } from "./live-streams.ts";
+import { streamEvents } from "./follow.ts";
 import { get, type JobAddress, type JobView } from "./read.ts";
 
 export interface Collecting<T> {

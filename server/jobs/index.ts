@@ -79,11 +79,10 @@ export {
   type JobEventView,
   type JobsUpdate,
   type JobView,
-  list,
-  listJobsSchema,
   serverLabel,
 } from "./read.ts";
 export { type Job, type JobEventType, type Lease, readJob } from "./job.ts";
+export { list, listJobsSchema } from "./list.ts";
 export { agreedSchema } from "./agreement.ts";
 export {
   kindParams,
@@ -95,7 +94,8 @@ export {
 } from "./request.ts";
 export { loadInputImages, recentInputs } from "./pictures.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
-export { streamEvents, watch } from "./live-streams.ts";
+export { streamEvents } from "./follow.ts";
+export { jobSource } from "./live.ts";
 export { retry, retryAny, retryBounds } from "./retry.ts";
 export type { SubmitOptions, Submitter } from "./draft.ts";
 export { submit, type Submitted } from "./submit.ts";

@@ -1,6 +1,6 @@
 import { eq, getTableColumns, is, sql, SQL } from "drizzle-orm";
 import { type Db, type JobStatus, schema, type Tx } from "../db/index.ts";
-import { noteEnded, owe } from "../deliveries/index.ts";
+import { owe } from "../deliveries/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -260,10 +260,7 @@ export function hint(
 ): void {
   if (jobs.length === 0) return;
   const ended = jobs.filter(({ status }) => status === "completed" || status === "failed");
-  noteEnded(
-    { hints },
-    ended.map(({ id }) => id),
-  );
+  if (ended.length > 0) hints.publish({ type: "ended", jobIds: ended.map(({ id }) => id) });
   hints.publish({
     type: "jobs",
     jobs: jobs.map(({ id, ownerId, revision }) => ({ jobId: id, ownerId, revision })),

@@ -1,10 +1,8 @@
 import { and, eq, gt, sql, type SQL } from "drizzle-orm";
-import { z } from "zod";
 import {
   type Db,
   type Estimate,
   type JobStatus,
-  jobStatuses,
   type Placement,
   type Retention,
   schema,
@@ -12,11 +10,11 @@ import {
   tiers,
   type Tx,
 } from "../db/index.ts";
-import { type EngineName, type InputRole, type JobKind, jobKinds, type Need } from "../engines.ts";
+import { type EngineName, type InputRole, type JobKind, type Need } from "../engines.ts";
+import type { Alive } from "../live/index.ts";
 import { AppError, type ErrorCode, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { type Job, jobFromRow, openStatuses } from "./job.ts";
-import { sessionIdSchema } from "./request.ts";
+import { type Job, jobFromRow } from "./job.ts";
 
 /** A job as clients see it; the same shape in lists, live updates and single reads. Times are ISO 8601, UTC. */
 export interface JobView {
@@ -93,7 +91,7 @@ export type JobsUpdate =
       /** data: URL of a small preview. */
       readonly preview: string | null;
     }
-  | { readonly type: "alive"; readonly at: string };
+  | Alive;
 
 /** One event of a job's story. */
 export interface JobEventView {
@@ -117,26 +115,42 @@ export function serverLabelOf(url: SQL): SQL {
 const tierNames = new Map<number, Tier>(Object.entries(tiers).map(([name, value]) => [value, name as Tier]));
 
 interface Extras {
+  readonly read_at_ms: number;
   readonly node_name: string | null;
   readonly input_links: JobView["inputs"] | null;
   readonly output_links: JobOutputView[] | null;
 }
 
+/** A job with its owner and the time of the database's clock at which it was read, milliseconds since 1970. */
+export interface LoadedJob {
+  readonly ownerId: string;
+  readonly readAtMs: number;
+  readonly view: JobView;
+}
+
 /** Reads jobs with their pictures and node in one statement, in the order of `tail`. */
-export async function loadViews(
+export async function loadRows(
   db: Db | Tx,
   where: SQL,
   tail: SQL = sql`order by jobs.id desc`,
-): Promise<JobView[]> {
+): Promise<LoadedJob[]> {
   const { jobs, jobInputs, jobOutputs, images, nodes } = schema;
   const result = await db.execute<Record<string, unknown> & Extras>(sql`
-    select jobs.*, n.name as node_name,
+    select jobs.*, n.name as node_name, (extract(epoch from now()) * 1000)::float8 as read_at_ms,
       (select json_agg(json_build_object('role', i.role, 'imageId', i.image_id)) from ${jobInputs} i where i.job_id = jobs.id) as input_links,
       (select json_agg(json_build_object('imageId', m.id, 'widthPx', m.width_px, 'heightPx', m.height_px, 'thumbhash', m.thumbhash) order by o.position)
         from ${jobOutputs} o join ${images} m on m.id = o.image_id where o.job_id = jobs.id and m.deleted_at is null) as output_links
     from ${jobs} jobs left join ${nodes} n on n.id = jobs.node_id
     where ${where} ${tail}`);
-  return result.map((row) => toView(jobFromRow(row), row));
+  return result.map((row) => {
+    const job = jobFromRow(row);
+    return { ownerId: job.ownerId, readAtMs: row.read_at_ms, view: toView(job, row) };
+  });
+}
+
+/** Views of jobs, in the order of `tail`. */
+export async function loadViews(db: Db | Tx, where: SQL, tail?: SQL): Promise<JobView[]> {
+  return (await loadRows(db, where, tail)).map(({ view }) => view);
 }
 
 function toView(job: Job, extras: Extras): JobView {
@@ -254,40 +268,4 @@ export async function getStory(services: Services, address: JobAddress): Promise
     readEvents(services, { id: job.id }),
   ]);
   return { ...job, events, facts: row?.facts ?? null };
-}
-
-export const listJobsSchema = z.object({
-  /** `nextCursor` of the previous page. */
-  cursor: z.string().max(64).meta({ format: "cursor" }).optional(),
-  limit: z.coerce.number().int().min(1).max(100).default(50),
-  status: z.enum(["open", ...jobStatuses]).optional(),
-  kind: z.enum(jobKinds).optional(),
-  sessionId: sessionIdSchema.optional(),
-});
-
-export type ListJobsInput = z.output<typeof listJobsSchema>;
-
-export interface JobPage {
-  readonly items: readonly JobView[];
-  readonly nextCursor: string | null;
-}
-
-/** An owner's jobs, newest first. Ids sort by time, so the last id is the cursor. */
-export async function list(services: Services, input: ListJobsInput & { ownerId: string }): Promise<JobPage> {
-  const { ownerId, cursor, limit, status, kind, sessionId } = input;
-  if (cursor !== undefined && !isId(cursor))
-    throw new AppError("bad_request", "The cursor is invalid. Use the nextCursor of the previous page.");
-  const filters: SQL[] = [sql`jobs.owner_id = ${ownerId}`];
-  if (cursor) filters.push(sql`jobs.id < ${cursor}`);
-  if (kind) filters.push(sql`jobs.kind = ${kind}`);
-  if (sessionId) filters.push(sql`jobs.session_id = ${sessionId}`);
-  if (status === "open") filters.push(sql`jobs.status in ${[...openStatuses]}`);
-  else if (status) filters.push(sql`jobs.status = ${status}`);
-  const items = await loadViews(
-    services.db,
-    sql.join(filters, sql` and `),
-    sql`order by jobs.id desc limit ${limit + 1}`,
-  );
-  const page = items.slice(0, limit);
-  return { items: page, nextCursor: items.length > limit ? (page.at(-1)?.id ?? null) : null };
 }

@@ -64,7 +64,7 @@ test("A3 a function is not frozen before its hints are sent, however they were g
 test("a process listens while somebody in it does, and again when somebody comes back", () => {
   const { channel, listened } = openChannel();
   const [first, second] = [channel.subscribe(() => undefined), channel.subscribe(() => undefined)];
-  const progress = channel.subscribeProgress(() => undefined);
+  const progress = channel.subscribeLive(() => undefined);
   expect(listened).toEqual(["hints", "progress"]);
   first();
   first();

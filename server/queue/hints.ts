@@ -3,7 +3,7 @@ import type {
   HintMessage,
   Hints,
   JobHint,
-  LiveProgress,
+  LiveMessage,
   OnConnectionError,
   QueueConnection,
 } from "./index.ts";
@@ -22,6 +22,7 @@ export function createHints(connection: QueueConnection, options: HintOptions): 
   return createHintChannel(open(connection.url, options.onError), options);
 }
 
+/** `progress` carries every live message; workers of the version before know it under this name. */
 export type HintChannelName = "hints" | "progress";
 
 /** Carries texts between processes; one implementation per backend. */
@@ -39,18 +40,18 @@ const itemsPerMessage = 60;
 /** The hints of a process over a transport. A lost message costs at most one second. */
 export function createHintChannel(transport: HintTransport, { onError, later }: HintOptions): Hints {
   const listeners = new Set<(message: HintMessage) => void>();
-  const progressListeners = new Set<(progress: LiveProgress) => void>();
+  const liveListeners = new Set<(message: LiveMessage) => void>();
   const listened = new Set<HintChannelName>();
 
-  const send = (channel: HintChannelName, message: HintMessage) =>
+  const send = (channel: HintChannelName, message: HintMessage | LiveMessage) =>
     transport.send(channel, JSON.stringify(message)).catch(onError);
   const jobs = coalesceHints(later, async (hints) => {
     await Promise.all(inParts(hints).map((part) => send("hints", { type: "jobs", jobs: part })));
   });
   const receive = (text: string) => {
     try {
-      const message: HintMessage = JSON.parse(text);
-      if (message.type === "progress") for (const listener of progressListeners) listener(message.progress);
+      const message: HintMessage | LiveMessage = JSON.parse(text);
+      if (isLive(message)) for (const listener of liveListeners) listener(message);
       else for (const listener of listeners) listener(message);
     } catch (error) {
       // Every client of the server can send to the channel: an invalid text must not end the process.
@@ -72,7 +73,8 @@ export function createHintChannel(transport: HintTransport, { onError, later }: 
       if (message.type === "jobs") jobs.add(message.jobs);
       else if (message.type === "watched")
         for (const jobIds of inParts(message.jobIds)) later(send("hints", { ...message, jobIds }));
-      else later(send(message.type === "progress" ? "progress" : "hints", message));
+      else if (message.type === "ended") for (const listener of listeners) listener(message);
+      else later(send(isLive(message) ? "progress" : "hints", message));
     },
     subscribe(listener) {
       listeners.add(listener);
@@ -82,21 +84,25 @@ export function createHintChannel(transport: HintTransport, { onError, later }: 
         if (listeners.size === 0) unlisten("hints");
       };
     },
-    subscribeProgress(listener) {
-      progressListeners.add(listener);
+    subscribeLive(listener) {
+      liveListeners.add(listener);
       listen("progress");
       return () => {
-        progressListeners.delete(listener);
-        if (progressListeners.size === 0) unlisten("progress");
+        liveListeners.delete(listener);
+        if (liveListeners.size === 0) unlisten("progress");
       };
     },
     async close() {
       jobs.flush();
       listeners.clear();
-      progressListeners.clear();
+      liveListeners.clear();
       await transport.close();
     },
   };
+}
+
+function isLive(message: HintMessage | LiveMessage): message is LiveMessage {
+  return message.type === "progress" || message.type === "answer";
 }
 
 function inParts<Item>(items: readonly Item[]): Item[][] {

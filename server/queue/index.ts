@@ -3,7 +3,8 @@
  * twice or come late, and the database then gives the answer.
  *
  * Terms. Bell: invites the nodes of a queue to claim; it travels through BullMQ. Hint: reports after a commit which
- * jobs changed. Progress: live figures and previews of running jobs, never stored here.
+ * jobs or runs of the assistant changed, what a user stopped, and the like. Live: figures and previews of running jobs and
+ * the words of answers, never stored here.
  *
  * Rules. Never put the data of a job into a bell, and never decide by a message what the row can answer. Publish only
  * after the commit. A backend that is away must not delay a submit or the end of a process.
@@ -60,6 +61,24 @@ export interface JobHint {
   readonly revision: number;
 }
 
+/** A run of the assistant that has another status or another state of a proposal, published after the commit. */
+export interface RunHint {
+  readonly type: "run";
+  readonly runId: string;
+  readonly ownerId: string;
+  /** Null when it has not changed. */
+  readonly status: string | null;
+}
+
+/** The next words of an answer that is being written. */
+export interface AnswerWords {
+  readonly runId: string;
+  readonly attempt: number;
+  /** Characters of the answer before these. */
+  readonly at: number;
+  readonly text: string;
+}
+
 /** Progress between two revisions. It names no owner, since the owner changes when a guest signs in; the receiver looks it up. */
 export interface LiveProgress {
   readonly jobId: string;
@@ -80,18 +99,26 @@ interface WatchedJobs {
 
 export type HintMessage =
   | { readonly type: "jobs"; readonly jobs: readonly JobHint[] }
-  | { readonly type: "progress"; readonly progress: LiveProgress }
+  | RunHint
   | WatchedJobs
   | { readonly type: "cancel"; readonly jobId: string }
+  /** The user asked to end an answer. */
+  | { readonly type: "stop"; readonly runId: string }
   /** The lease of a server began or ended. */
-  | { readonly type: "server"; readonly url: string };
+  | { readonly type: "server"; readonly url: string }
+  /** Jobs that this process has completed or failed. It does not leave the process. */
+  | { readonly type: "ended"; readonly jobIds: readonly string[] };
+
+/** What web processes alone need. It has its own channel, since there is much of it and previews are large. */
+export type LiveMessage =
+  | { readonly type: "progress"; readonly progress: LiveProgress }
+  | { readonly type: "answer"; readonly words: AnswerWords };
 
 /** Publish and subscribe between processes, over Redis or NOTIFY of PostgreSQL outside of transactions. */
 export interface Hints {
-  publish(message: HintMessage): void;
-  /** All messages except progress, which has its own channel: only web processes need it, and previews are large. */
+  publish(message: HintMessage | LiveMessage): void;
   subscribe(listener: (message: HintMessage) => void): () => void;
-  subscribeProgress(listener: (progress: LiveProgress) => void): () => void;
+  subscribeLive(listener: (message: LiveMessage) => void): () => void;
   close(): Promise<void>;
 }
 

@@ -8,7 +8,8 @@ import {
   type TestServices,
 } from "@atelier/testing/services";
 import { schema } from "../../db/index.ts";
-import { cancel, type JobsUpdate, moveInLine, watch } from "../../jobs/index.ts";
+import { cancel, jobSource, type JobsUpdate, moveInLine } from "../../jobs/index.ts";
+import { watch } from "../../live/index.ts";
 import type { Services } from "../../services.ts";
 import { createHttpApp } from "../index.ts";
 import { streamTimesOf } from "../requests.ts";
@@ -88,7 +89,7 @@ test("D7 the studio's stream ends in time, and the next one has what changed mea
   const id = await addWaiting();
   const { signal } = new AbortController();
   const told: JobsUpdate[] = [];
-  for await (const update of watch(services, { ownerId, since: null, signal })) {
+  for await (const update of watch(services, [jobSource], { ownerId, since: null, signal })) {
     told.push(update);
     passTime();
   }
@@ -96,7 +97,7 @@ test("D7 the studio's stream ends in time, and the next one has what changed mea
   const last = told.findLast((update) => update.type !== "progress");
   await cancel(services, { ownerId, id });
   const since = new Date(last && "at" in last ? last.at : 0);
-  const next = watch(services, { ownerId, since, signal });
+  const next = watch(services, [jobSource], { ownerId, since, signal });
   const { value } = await next.next();
   await next.return(undefined);
   expect(value).toMatchObject({

@@ -8,7 +8,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Duplex } from "node:stream";
 import { Server, type Socket } from "socket.io";
 import { readSocketCaller, type SocketReader } from "../../accounts/index.ts";
-import { type JobsUpdate, type JobView, watch } from "../../jobs/index.ts";
+import { jobSource, type JobsUpdate, type JobView } from "../../jobs/index.ts";
+import { watch, type WatchInput } from "../../live/index.ts";
 import { takePlace, taskUpdatesPath, toAppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 
@@ -114,11 +115,11 @@ async function tell(services: Services, socket: Socket, telling: Telling): Promi
 /** Sends until the stream ends; returns the time from which the next one goes on. */
 async function tellOnce(
   services: Services,
-  input: Parameters<typeof watch>[1],
+  input: WatchInput,
   send: (task: TaskUpdate) => void,
 ): Promise<Date | null> {
   let { since } = input;
-  for await (const update of watch(services, input)) {
+  for await (const update of watch(services, [jobSource], input)) {
     if ("at" in update) since = new Date(update.at);
     tasksOf(update).forEach(send);
   }

@@ -33,7 +33,6 @@ import {
   readSources,
   readUsed,
   stopRun,
-  tellStop,
   trialSchema,
   tryPrompt,
 } from "../../assistant/index.ts";
@@ -64,10 +63,9 @@ export const assistantRouter = t.router({
       throw new AppError("forbidden", "Guests cannot ask a model that costs money. Create an account.");
     return ask(ctx.services, { ...input, ownerId: ctx.caller.userId });
   }),
-  stop: memberProcedure.input(byId).mutation(async ({ ctx, input }) => {
-    await stopRun(ctx.services, { ownerId: ctx.caller.userId, id: input.id });
-    await tellStop(ctx.services, input.id);
-  }),
+  stop: memberProcedure
+    .input(byId)
+    .mutation(({ ctx, input }) => stopRun(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
   conversations: memberProcedure
     .input(z.object({ before: z.iso.datetime().optional() }).optional())
     .query(({ ctx, input }) =>

@@ -1,10 +1,13 @@
 import { z } from "zod";
+import { runSource, type RunUpdate } from "../../assistant/index.ts";
 import type { ImageView } from "../../images/index.ts";
 import {
   cancel,
   estimate,
   getStory,
   list,
+  jobSource,
+  type JobsUpdate,
   moveInLine,
   readWaiting,
   listJobsSchema,
@@ -15,11 +18,14 @@ import {
   submit,
   type SubmitInput,
 } from "../../jobs/index.ts";
+import { watch } from "../../live/index.ts";
 import { lineOfText } from "../../platform/index.ts";
 import { holdStreamSlot } from "../http/streams.ts";
 import { t } from "./init.ts";
-import { watchAll } from "./live.ts";
 import { memberProcedure, publicProcedure } from "./procedures.ts";
+
+/** Everything that the live stream of a browser tells: jobs, and questions to the assistant. */
+export type LiveUpdate = JobsUpdate | RunUpdate;
 
 const jobId = z.object({ id: z.string() });
 const idempotencyKey = lineOfText.min(1).max(200).optional();
@@ -77,7 +83,11 @@ export const jobsRouter = t.router({
       const { userId } = ctx.caller;
       const ended = new AbortController();
       const since = input?.since ? new Date(input.since) : null;
-      const updates = watchAll(ctx.services, { ownerId: userId, since, signal: ended.signal });
+      const updates = watch<LiveUpdate>(ctx.services, [jobSource, runSource], {
+        ownerId: userId,
+        since,
+        signal: ended.signal,
+      });
       const reader = { caller: ctx.caller, signal: signal ?? ended.signal };
       const close = holdStreamSlot(ctx.services, reader, () => {
         ended.abort();

@@ -3,7 +3,7 @@
  * `{ request_id, status, answer }` or `{ request_id, status, error }` once for each run of its user that ends, at first
  * for those that ended in the last ten minutes, so that a new connection misses none. What clients send is dropped.
  *
- *     upgrade ─▶ origin, then key or session ─▶ open: watchRuns ─▶ closed
+ *     upgrade ─▶ origin, then key or session ─▶ open: watch ─▶ closed
  *                  │ 403, 401, 429                │ 1001 process stops, 1008 key or session over, 1013 database away
  *
  * The port belongs to whoever calls `upgrade`: the HTTP port of a worker, or the web server's. Loaded with the first
@@ -14,6 +14,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { findEnded, readSocketCaller, type SocketRequest } from "../../accounts/index.ts";
 import { isDatabaseAway } from "../../db/index.ts";
+import { watch } from "../../live/index.ts";
 import {
   answerRaw,
   AppError,
@@ -25,9 +26,9 @@ import {
   toProblem,
 } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
+import { runSource } from "../live.ts";
 import type { RunView } from "../read.ts";
 import { isEnded } from "../run.ts";
-import { watchRuns } from "../watch.ts";
 
 /** The subprotocol; beside it a browser can offer `bearer.<key>`, since it cannot set headers. */
 const protocol = "atelier";
@@ -205,7 +206,8 @@ async function pushRuns(services: Services, client: WebSocket, serving: Serving)
   };
   let { ownerId } = serving;
   while (!serving.stopped.aborted) {
-    for await (const update of watchRuns(services, { ownerId, signal: serving.stopped }))
+    const input = { ownerId, since: null, signal: serving.stopped };
+    for await (const update of watch(services, [runSource], input))
       if (update.type === "runs") update.runs.forEach(send);
     if (!serving.stopped.aborted) ownerId = await serving.findOwner();
   }

@@ -7,8 +7,8 @@ import type { Services } from "../../services.ts";
 import { stageModel, type StageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
 import { readUsed } from "../read.ts";
-import { type Answer, leaseOf, type Run, RunLost, storePartialAnswer } from "../run.ts";
-import { tellAnswer } from "../events.ts";
+import { RunLost } from "../recover.ts";
+import { type Answer, leaseOf, type Run, storePartialAnswer } from "../run.ts";
 import { assemble } from "./assemble.ts";
 import { callModel } from "./calls.ts";
 import { ModelError } from "./model-errors.ts";
@@ -153,7 +153,7 @@ type Unplaced =
 
 /** Collects an answer; every 60 ms its new words are told to the pages, every second it is stored. */
 function startAnswer(services: Services, run: Run, ends: Ends): GrowingAnswer {
-  const { id, ownerId, attempt } = run;
+  const { id, attempt } = run;
   const parts: AnswerPart[] = [];
   let text = "";
   let thinking = "";
@@ -169,9 +169,9 @@ function startAnswer(services: Services, run: Run, ends: Ends): GrowingAnswer {
   };
   const tell = () => {
     if (text.length === toldLength) return;
-    const news = { at: toldLength, text: text.slice(toldLength) };
+    const words = { runId: id, attempt, at: toldLength, text: text.slice(toldLength) };
     toldLength = text.length;
-    inTurn(() => tellAnswer(services, { type: "answer", id, ownerId, attempt, ...news }));
+    services.hints.publish({ type: "answer", words });
   };
   const store = () => {
     const partial = { answer: text, thinking, parts: [...parts] };

@@ -1,0 +1,64 @@
+import { and, eq, gt, inArray, or, sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import type { LiveSource, Row } from "../live/index.ts";
+import type { AnswerWords } from "../queue/index.ts";
+import { type LoadedRun, loadRunRows, runDetail, type RunView } from "./read.ts";
+import { isEnded, isOpen } from "./run.ts";
+
+const { assistantRuns } = schema;
+
+type WordsUpdate = { readonly type: "answer" } & AnswerWords;
+
+/** Messages of the live stream of a browser. A run replaces the known one if its revision is not older; the words of an answer replace what is behind its first `at` characters. */
+export type RunUpdate = { readonly type: "runs"; readonly runs: readonly RunView[] } | WordsUpdate;
+
+/** Streams begin with runs that ended at most this long ago, and their proposals are looked at as long. */
+const lookBackMs = 10 * 60_000;
+
+const endedLately = () => gt(assistantRuns.endedAt, new Date(Date.now() - lookBackMs));
+
+/** Runs of the assistant as a source of the live feed. */
+export const runSource: LiveSource<RunView, RunUpdate> = {
+  name: "runs",
+  restMs: 15_000,
+  // A proposal that was decided makes no new revision.
+  hinted: (message) =>
+    message.type === "run" ? [{ id: message.runId, ownerId: message.ownerId, revision: Infinity }] : [],
+  liveOf: (message) =>
+    message.type === "answer"
+      ? { id: message.words.runId, update: { type: "answer", ...message.words } }
+      : null,
+  joinLive: (last, next) => (last.type === "answer" && next.type === "answer" ? joinWords(last, next) : next),
+  readMarks: ({ db }, { ownerIds }) =>
+    db
+      .select({
+        id: assistantRuns.id,
+        ownerId: assistantRuns.ownerId,
+        revision: assistantRuns.revision,
+        detail: runDetail,
+        isActive: sql<boolean>`${isOpen}`,
+      })
+      .from(assistantRuns)
+      .where(and(inArray(assistantRuns.ownerId, [...ownerIds]), or(isOpen, endedLately()))),
+  async readRows(services, ids) {
+    const loaded = await loadRunRows(services, inArray(assistantRuns.id, [...ids]));
+    return { rows: loaded.map(toRow), at: new Date().toISOString() };
+  },
+  async readFirst(services, { ownerId }) {
+    const own = and(eq(assistantRuns.ownerId, ownerId), or(isOpen, endedLately()));
+    return (await loadRunRows(services, own)).map(toRow);
+  },
+  toUpdate: (runs) => (runs.length > 0 ? { type: "runs", runs } : null),
+};
+
+function toRow({ ownerId, detail, view }: LoadedRun): Row<RunView> {
+  const { id, revision, status } = view;
+  return { mark: { id, ownerId, revision, detail, isActive: !isEnded(status) }, view };
+}
+
+/** The words of both; with a gap between them or of a later attempt the next ones alone. */
+function joinWords(last: WordsUpdate, next: WordsUpdate): WordsUpdate {
+  const kept = next.at - last.at;
+  if (last.attempt !== next.attempt || kept < 0 || kept > last.text.length) return next;
+  return { ...last, text: last.text.slice(0, kept) + next.text };
+}

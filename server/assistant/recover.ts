@@ -1,0 +1,100 @@
+import { and, asc, eq, inArray, notInArray, or, sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { isOrphaned } from "../nodes/index.ts";
+import type { Services } from "../services.ts";
+import { heldBy, leaseOf, moveNow, type Run, stages } from "./run.ts";
+
+const { assistantRuns } = schema;
+
+/** The work on a run is for nothing: another worker has it, or it is gone. */
+export class RunLost extends Error {
+  constructor() {
+    super("The run is no longer this worker's.");
+    this.name = "RunLost";
+  }
+}
+
+/** Which of a worker's runs were stopped by their users, and which it no longer has. */
+export async function findEnds(
+  { db }: Pick<Services, "db">,
+  { nodeId, busyIds }: RecoverInput,
+): Promise<{ readonly stopped: readonly string[]; readonly lost: readonly string[] }> {
+  if (busyIds.length === 0) return { stopped: [], lost: [] };
+  const { id, nodeId: holder, stopRequestedAt } = assistantRuns;
+  const rows = await db
+    .select({ id, holder, stopRequestedAt })
+    .from(assistantRuns)
+    .where(inArray(id, [...busyIds]));
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return {
+    stopped: rows.filter((row) => row.stopRequestedAt !== null).map((row) => row.id),
+    // Between two stages no node has a run.
+    lost: busyIds.filter((busyId) => {
+      const row = byId.get(busyId);
+      return !row || (row.holder !== null && row.holder !== nodeId);
+    }),
+  };
+}
+
+/** Workers that may die during a run before it fails, since its question may be the cause. */
+const maxLosses = 3;
+
+export interface RecoverInput {
+  /** The node that asks, and the runs whose stages it knows to have. */
+  readonly nodeId: string | null;
+  readonly busyIds: readonly string[];
+}
+
+/**
+ * Gives back the stages of workers that are gone, and those that this worker has by its row alone: a question of each
+ * sweep, not an event. A run that lost its third worker fails. Returns the number of runs that were changed.
+ */
+export async function recoverRuns(services: Services, { nodeId, busyIds }: RecoverInput): Promise<number> {
+  const isForgotten = and(
+    nodeId === null ? sql`false` : eq(assistantRuns.nodeId, nodeId),
+    notInArray(assistantRuns.id, [...busyIds]),
+  );
+  const isGone = isOrphaned(assistantRuns.nodeId);
+  const isBetween = inArray(
+    assistantRuns.status,
+    stages.map(({ during }) => during),
+  );
+  const lost = await services.db
+    .select()
+    .from(assistantRuns)
+    .where(and(isBetween, or(isGone, isForgotten)));
+  for (const run of lost) await giveBackLost(services, run);
+  return lost.length;
+}
+
+async function giveBackLost(services: Services, run: Run): Promise<void> {
+  const stage = stages.find(({ during }) => during === run.status);
+  if (!stage) return;
+  const isLast = run.losses + 1 >= maxLosses;
+  const failure = {
+    errorCode: "worker_lost",
+    errorMessage: "The workers that answered went away three times.",
+    endedAt: sql`clock_timestamp()`,
+  };
+  await moveNow(services, {
+    from: [stage.during],
+    to: isLast ? "failed" : stage.from,
+    where: heldBy(leaseOf(run)),
+    set: { nodeId: null, losses: run.losses + 1, ...(isLast ? failure : {}) },
+  });
+}
+
+/** Runs whose next stage nobody has taken, oldest first. */
+export async function findDueRuns({ db }: Services, limit: number): Promise<Run[]> {
+  return db
+    .select()
+    .from(assistantRuns)
+    .where(
+      inArray(
+        assistantRuns.status,
+        stages.map(({ from }) => from),
+      ),
+    )
+    .orderBy(asc(assistantRuns.createdAt))
+    .limit(limit);
+}

@@ -1,0 +1,58 @@
+import { createMailbox, feedOf } from "../live/index.ts";
+import type { Services } from "../services.ts";
+import { isFinal } from "./job.ts";
+import { jobSource } from "./live.ts";
+import {
+  get,
+  type JobAddress,
+  type JobEventView,
+  type JobsUpdate,
+  type JobView,
+  readEvents,
+} from "./read.ts";
+
+const waitMs = 1_000;
+
+/**
+ * The events of one job after a revision, each once and in order, until the job ends. A client resumes with the last
+ * revision it received. Yields null after a second without an event, to keep the connection alive.
+ */
+export async function* streamEvents(
+  services: Services,
+  { ownerId, id, after, signal }: JobAddress & { after: number; signal: AbortSignal },
+): AsyncGenerator<JobEventView | null> {
+  const leaving = new AbortController();
+  const stopped = AbortSignal.any([signal, leaving.signal]);
+  const mailbox = createMailbox<JobView, JobsUpdate>();
+  const remove = feedOf(services).add(jobSource, {
+    ownerId,
+    wantsLive: false,
+    end: () => leaving.abort(),
+    push: (event) => {
+      if (event.type === "rows" && event.rows.some(({ mark }) => mark.id === id))
+        mailbox.put({ ...event, source: jobSource });
+    },
+  });
+  try {
+    await get(services, { ownerId, id });
+    let revision = after;
+    let ended = false;
+    while (!ended && !stopped.aborted) {
+      const events = await readEvents(services, { id, after: revision });
+      yield* events;
+      const last = events.at(-1);
+      revision = last?.revision ?? revision;
+      ended = last ? isFinal(last.status) : await hasEnded(services, { ownerId, id }, revision);
+      if (!last && !ended) yield null;
+      if (!ended) await mailbox.take(waitMs, stopped);
+    }
+  } finally {
+    remove();
+  }
+}
+
+/** Whether no event can follow: the job has ended and the story was pruned, or the client has the last revision. */
+async function hasEnded(services: Services, address: JobAddress, revision: number): Promise<boolean> {
+  const job = await get(services, address);
+  return isFinal(job.status) && job.revision <= revision;
+}

@@ -1,0 +1,45 @@
+import { sql, type SQL } from "drizzle-orm";
+import { z } from "zod";
+import { jobStatuses } from "../db/index.ts";
+import { jobKinds } from "../engines.ts";
+import { AppError, isId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { openStatuses } from "./job.ts";
+import { type JobView, loadViews } from "./read.ts";
+import { sessionIdSchema } from "./request.ts";
+
+export const listJobsSchema = z.object({
+  /** `nextCursor` of the previous page. */
+  cursor: z.string().max(64).meta({ format: "cursor" }).optional(),
+  limit: z.coerce.number().int().min(1).max(100).default(50),
+  status: z.enum(["open", ...jobStatuses]).optional(),
+  kind: z.enum(jobKinds).optional(),
+  sessionId: sessionIdSchema.optional(),
+});
+
+export type ListJobsInput = z.output<typeof listJobsSchema>;
+
+export interface JobPage {
+  readonly items: readonly JobView[];
+  readonly nextCursor: string | null;
+}
+
+/** An owner's jobs, newest first. Ids sort by time, so the last id is the cursor. */
+export async function list(services: Services, input: ListJobsInput & { ownerId: string }): Promise<JobPage> {
+  const { ownerId, cursor, limit, status, kind, sessionId } = input;
+  if (cursor !== undefined && !isId(cursor))
+    throw new AppError("bad_request", "The cursor is invalid. Use the nextCursor of the previous page.");
+  const filters: SQL[] = [sql`jobs.owner_id = ${ownerId}`];
+  if (cursor) filters.push(sql`jobs.id < ${cursor}`);
+  if (kind) filters.push(sql`jobs.kind = ${kind}`);
+  if (sessionId) filters.push(sql`jobs.session_id = ${sessionId}`);
+  if (status === "open") filters.push(sql`jobs.status in ${[...openStatuses]}`);
+  else if (status) filters.push(sql`jobs.status = ${status}`);
+  const items = await loadViews(
+    services.db,
+    sql.join(filters, sql` and `),
+    sql`order by jobs.id desc limit ${limit + 1}`,
+  );
+  const page = items.slice(0, limit);
+  return { items: page, nextCursor: items.length > limit ? (page.at(-1)?.id ?? null) : null };
+}

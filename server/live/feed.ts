@@ -1,0 +1,99 @@
+import { findEnded } from "../accounts/index.ts";
+import type { Services } from "../services.ts";
+import type { LiveSource, Mark } from "./source.ts";
+import { createTopic, type Topic, type Watcher } from "./topic.ts";
+
+/** One feed per process: reads each changed row once and sends it to all watchers of its owner. */
+export interface Feed {
+  /** Adds a watcher; the returned function removes it. Without watchers the feed sends no query. */
+  add<View, Update>(source: LiveSource<View, Update>, watcher: Watcher<View, Update>): () => void;
+  /** Call with rows that a watcher has just read: the feed then asks for their live updates. */
+  noteRead(source: LiveSource<unknown, unknown>, marks: readonly Mark[]): void;
+  /** The live updates of a row so far, for a new watcher. */
+  lastLive<Update>(source: LiveSource<unknown, Update>, id: string): Update | null;
+}
+
+const feeds = new WeakMap<Services, Feed>();
+
+/** The feed of this process, opened on first use. */
+export function feedOf(services: Services): Feed {
+  const feed = feeds.get(services) ?? createFeed(services);
+  feeds.set(services, feed);
+  return feed;
+}
+
+const pollMs = 1_000;
+
+type Topics = ReadonlyMap<string, Topic<unknown, unknown>>;
+
+function createFeed(services: Services): Feed {
+  const topics = new Map<string, Topic<unknown, unknown>>();
+  let stop: (() => void) | null = null;
+  const topicOf = <View, Update>(source: LiveSource<View, Update>): Topic<View, Update> => {
+    // Safe: the topic of a name is only ever reached with the source of that name.
+    const known = topics.get(source.name) as Topic<View, Update> | undefined;
+    const topic = known ?? createTopic(services, source);
+    topics.set(source.name, topic as Topic<unknown, unknown>);
+    return topic;
+  };
+  return {
+    add(source, watcher) {
+      const topic = topicOf(source);
+      topic.add(watcher);
+      stop ??= startFeeding(services, topics);
+      return () => {
+        topic.remove(watcher);
+        if (topic.ownerIds().length === 0) topic.clear();
+        if (stop === null || ownersOf(topics).length > 0) return;
+        stop();
+        stop = null;
+      };
+    },
+    noteRead: (source, marks) => topicOf(source).noteRead(marks),
+    lastLive: (source, id) => topicOf(source).lastLive(id),
+  };
+}
+
+function ownersOf(topics: Topics): readonly string[] {
+  return [...new Set([...topics.values()].flatMap((topic) => topic.ownerIds()))];
+}
+
+/** Subscribes to hints and polls; the returned function stops both. */
+function startFeeding(services: Services, topics: Topics): () => void {
+  const { hints } = services;
+  const closes = [
+    hints.subscribe((message) => {
+      for (const topic of topics.values()) topic.onHint(message);
+    }),
+    hints.subscribeLive((message) => {
+      for (const topic of topics.values()) topic.onLive(message);
+    }),
+  ];
+  const poll = createPoll(services, topics);
+  const timer = setInterval(() => void poll(), pollMs);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    for (const close of closes) close();
+  };
+}
+
+/** One poll at a time, however slow the database is; the next poll finds what a failed one missed. */
+function createPoll(services: Services, topics: Topics): () => Promise<void> {
+  let isPolling = false;
+  return async () => {
+    if (isPolling) return;
+    isPolling = true;
+    try {
+      for (const ownerId of await findEnded(services, ownersOf(topics)))
+        for (const topic of topics.values()) topic.end(ownerId);
+      const polled = await Promise.allSettled([...topics.values()].map((topic) => topic.poll()));
+      const failed = polled.find((each) => each.status === "rejected");
+      if (failed) throw failed.reason;
+    } catch (error) {
+      services.log.warn({ err: error }, "poll of live changes failed");
+    } finally {
+      isPolling = false;
+    }
+  };
+}

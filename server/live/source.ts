@@ -1,0 +1,67 @@
+import type { HintMessage, LiveMessage } from "../queue/index.ts";
+import type { Services } from "../services.ts";
+
+/** The state of a row that its owner watches, without its content. */
+export interface Mark {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly revision: number;
+  /** Differs with each change that makes no new revision; empty where every change makes one. */
+  readonly detail: string;
+  /** The row is being worked on: live updates of it may come. */
+  readonly isActive: boolean;
+}
+
+/** A row as its owner sees it. */
+export interface Row<View> {
+  readonly mark: Mark;
+  readonly view: View;
+}
+
+/** Rows as of a time of the database's clock, ISO 8601. */
+export interface Rows<View> {
+  readonly rows: readonly Row<View>[];
+  readonly at: string;
+}
+
+/** A row that changed, as a hint names it. */
+export type HintedRow = Pick<Mark, "id" | "ownerId" | "revision">;
+
+/** An update of a row between two changes of it, such as progress; never stored by the feed's process alone. */
+export interface Live<Update> {
+  readonly id: string;
+  readonly update: Update;
+}
+
+/** One kind of rows whose changes browsers see at once. `Update` is what a stream sends. */
+export interface LiveSource<View, Update> {
+  /** Each process has one feed per name. */
+  readonly name: "jobs" | "runs";
+  /** Milliseconds between two polls while no row is active; while one is, and after a stream began, each poll looks. */
+  readonly restMs: number;
+  hinted(message: HintMessage): readonly HintedRow[];
+  liveOf(message: LiveMessage): Live<Update> | null;
+  /** Joins two live updates of one row for a reader that got neither. */
+  joinLive(last: Update, next: Update): Update;
+  /** Marks of the owners' open rows and of those that ended within the last `withinMs`. */
+  readMarks(
+    services: Services,
+    input: { readonly ownerIds: readonly string[]; readonly withinMs: number },
+  ): Promise<readonly Mark[]>;
+  readRows(services: Services, ids: readonly string[]): Promise<Rows<View>>;
+  /** What a stream begins with. */
+  readFirst(
+    services: Services,
+    input: { readonly ownerId: string; readonly since: Date | null },
+  ): Promise<readonly Row<View>[]>;
+  /** Null when there is nothing to send. */
+  toUpdate(views: readonly View[], at: string, kind: "first" | "changed"): Update | null;
+  /** Asks for live updates of these active rows, called after each change of them; absent where they come unasked. */
+  openRequests?(services: Services): (ids: readonly string[]) => void;
+}
+
+/** Whether the mark belongs to a newer state than the known one. */
+export function isNewer(known: Mark | null | undefined, mark: Mark): boolean {
+  if (!known || known.revision < mark.revision) return true;
+  return known.revision === mark.revision && known.detail !== mark.detail;
+}

@@ -1,0 +1,101 @@
+import { sql } from "drizzle-orm";
+import { streamMs } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { type Feed, feedOf } from "./feed.ts";
+import { createMailbox, type Letter } from "./mailbox.ts";
+import { isNewer, type LiveSource, type Mark, type Row } from "./source.ts";
+
+export interface WatchInput {
+  readonly ownerId: string;
+  /** The `at` of the last update that the client received; the first rows include those that ended since. */
+  readonly since: Date | null;
+  readonly signal: AbortSignal;
+}
+
+/** Sent every ten seconds without another update. */
+export interface Alive {
+  readonly type: "alive";
+  readonly at: string;
+}
+
+const aliveMs = 10_000;
+
+/** All updates of an owner's rows: first those that each source begins with, then changes and live updates until the stream ends. */
+export async function* watch<Update>(
+  services: Services,
+  sources: readonly LiveSource<unknown, Update>[],
+  { ownerId, since, signal }: WatchInput,
+): AsyncGenerator<Update | Alive> {
+  const mailbox = createMailbox<unknown, Update>();
+  const ended = new AbortController();
+  const stopped = AbortSignal.any([signal, ended.signal]);
+  const feed = feedOf(services);
+  // Added before the first rows are read, so that no change is missed.
+  const removes = sources.map((source) =>
+    feed.add(source, {
+      ownerId,
+      wantsLive: true,
+      push: (event) => mailbox.put({ ...event, source }),
+      end: () => ended.abort(),
+    }),
+  );
+  // The client opens the next stream with `since`.
+  const endsAtMs = performance.now() + streamMs(services.env);
+  const sent = new Map<string, Mark>();
+  try {
+    const now = await readClock(services);
+    for (const source of sources) {
+      const rows = await source.readFirst(services, { ownerId, since });
+      yield* firstUpdates({ feed, source, sent }, rows, now());
+    }
+    while (!stopped.aborted && performance.now() < endsAtMs) {
+      const letters = await mailbox.take(Math.min(aliveMs, endsAtMs - performance.now()), stopped);
+      if (letters.length === 0 && !stopped.aborted) yield { type: "alive", at: now() };
+      yield* letters.flatMap((letter) => updateOf(sent, letter) ?? []);
+    }
+  } finally {
+    for (const remove of removes) remove();
+  }
+}
+
+interface First<Update> {
+  readonly feed: Feed;
+  readonly source: LiveSource<unknown, Update>;
+  readonly sent: Map<string, Mark>;
+}
+
+/** The rows that a stream begins with, then the live updates of each so far. */
+function firstUpdates<Update>(
+  { feed, source, sent }: First<Update>,
+  rows: readonly Row<unknown>[],
+  at: string,
+): Update[] {
+  const marks = rows.map(({ mark }) => mark);
+  feed.noteRead(source, marks);
+  for (const mark of marks) sent.set(mark.id, mark);
+  const views = rows.map(({ view }) => view);
+  const lives = marks.map(({ id }) => feed.lastLive(source, id));
+  return [source.toUpdate(views, at, "first"), ...lives].filter((update) => update !== null);
+}
+
+/** Without rows that the stream has sent: a change may have been read before the first rows. Null when none is left. */
+function updateOf<Update>(sent: Map<string, Mark>, letter: Letter<unknown, Update>): Update | null {
+  if (letter.type === "live") return letter.update;
+  const { rows, at, update, source } = letter;
+  const newer = rows.filter(({ mark }) => isNewer(sent.get(mark.id), mark));
+  for (const { mark } of newer) sent.set(mark.id, mark);
+  if (newer.length === 0) return null;
+  // The one that all streams share.
+  if (newer.length === rows.length && update !== null) return update;
+  const views = newer.map(({ view }) => view);
+  return source.toUpdate(views, at, "changed");
+}
+
+/** The clock of the database, which also wrote the times that `since` is compared with; the local clock may differ. */
+async function readClock({ db }: Services): Promise<() => string> {
+  const result = await db.execute<{ ms: number }>(
+    sql`select (extract(epoch from now()) * 1000)::float8 as ms`,
+  );
+  const offsetMs = (result[0]?.ms ?? Date.now()) - Date.now();
+  return () => new Date(Date.now() + offsetMs).toISOString();
+}
