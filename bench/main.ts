@@ -7,6 +7,7 @@ import { benchDeliveries } from "./deliveries.ts";
 import { benchDriver } from "./driver.ts";
 import { benchEstimateError } from "./estimate-error.ts";
 import { benchFairness } from "./fairness.ts";
+import { benchDroppedStreams, benchFanOut, benchFinishToBrowser } from "./live.ts";
 import { benchChain, benchFaultyProvider, benchWebhooks } from "./providers.ts";
 import { benchRecovery } from "./recovery.ts";
 import { benchScaleOut, longJobs, shortJobs } from "./scale-out.ts";
@@ -36,6 +37,11 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   estimate: () => benchEstimateError("redis"),
   "fairness-postgres": () => benchFairness("postgres"),
   "fairness-redis": () => benchFairness("redis"),
+  "p5-postgres": () => benchFinishToBrowser("postgres"),
+  "p5-redis": () => benchFinishToBrowser("redis"),
+  "p6-1000": () => benchFanOut(1_000),
+  "p6-5000": () => benchFanOut(5_000),
+  p7: () => benchDroppedStreams(),
   p10: () => benchChain(),
   "provider-webhooks": () => benchWebhooks(),
   deliveries: () => benchDeliveries(),

@@ -94,6 +94,7 @@ export async function openStage(backend: Backend): Promise<Stage> {
   const { env, problems } = parseEnv({
     DATABASE_URL: postgres.url,
     ATELIER_DATA_DIR: dataDir,
+    AUTH_SECRET: "of a bench, which nobody else reaches",
     ...(redis ? { REDIS_URL: redis.url } : {}),
   });
   if (!env) throw new Error(JSON.stringify(problems));

@@ -123,6 +123,8 @@ export interface LightNodeOptions {
   readonly needs?: readonly Need[];
   /** The run itself; nothing by default. */
   run?(job: Job): Promise<void>;
+  /** The work is done; what follows is the product's. */
+  onFinished?(jobId: string): void;
   onStarted?(jobId: string, job: Job): void;
   onCompleted?(jobId: string, job: Job): void;
 }
@@ -157,6 +159,7 @@ export async function startLightNode(services: Services, options: LightNodeOptio
       options.onStarted?.(job.id, job);
       if (job.status !== "processing") await start(services, lease);
       await options.run?.(job);
+      options.onFinished?.(job.id);
       await complete(services, { lease, outputs: [], facts: {} });
       options.onCompleted?.(job.id, job);
     }
@@ -190,6 +193,8 @@ export interface ZeroWork {
 export interface ZeroWorkEvents {
   readonly slots: number;
   onStarted?(jobId: string): void;
+  /** The work is done; what follows is the product's. */
+  onFinished?(jobId: string): void;
   onCompleted?(jobId: string): void;
 }
 

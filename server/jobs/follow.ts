@@ -23,7 +23,7 @@ export async function* streamEvents(
 ): AsyncGenerator<JobEventView | null> {
   const leaving = new AbortController();
   const stopped = AbortSignal.any([signal, leaving.signal]);
-  const mailbox = createMailbox<JobView, JobsUpdate>();
+  const mailbox = createMailbox<JobView, JobsUpdate>({ waitMs, signal: stopped });
   const remove = feedOf(services).add(jobSource, {
     ownerId,
     wantsLive: false,
@@ -44,9 +44,10 @@ export async function* streamEvents(
       revision = last?.revision ?? revision;
       ended = last ? isFinal(last.status) : await hasEnded(services, { ownerId, id }, revision);
       if (!last && !ended) yield null;
-      if (!ended) await mailbox.take(waitMs, stopped);
+      if (!ended) await mailbox.take();
     }
   } finally {
+    mailbox.close();
     remove();
   }
 }

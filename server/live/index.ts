@@ -13,6 +13,5 @@
  */
 export { feedOf } from "./feed.ts";
 export { createMailbox } from "./mailbox.ts";
-export type { HintedRow, LiveSource, Mark, Row, Rows } from "./source.ts";
+export type { LiveSource, Mark, Row } from "./source.ts";
 export { type Alive, watch, type WatchInput } from "./stream.ts";
-export type { Watcher } from "./topic.ts";

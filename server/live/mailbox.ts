@@ -7,13 +7,26 @@ export type Letter<View, Update> = FeedEvent<View, Update> & { readonly source: 
 /** Buffer of a stream for a slow reader: of each row it keeps only the newest state and one joined live update. */
 export interface Mailbox<View, Update> {
   put(letter: Letter<View, Update>): void;
-  /** Waits for letters, oldest first; returns an empty list after `waitMs` or when the signal aborts. */
-  take(waitMs: number, signal: AbortSignal): Promise<readonly Letter<View, Update>[]>;
+  /** Waits for letters, oldest first; an empty list after `waitMs` or when the signal aborts. */
+  take(): Promise<readonly Letter<View, Update>[]>;
+  close(): void;
 }
 
-export function createMailbox<View, Update>(): Mailbox<View, Update> {
+interface MailboxOptions {
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+}
+
+export function createMailbox<View, Update>({ waitMs, signal }: MailboxOptions): Mailbox<View, Update> {
   const letters = new Map<string, Letter<View, Update>>();
-  let wake: () => void = () => undefined;
+  let resolve: (() => void) | null = null;
+  const wake = () => {
+    resolve?.();
+    resolve = null;
+  };
+  // One timer and one listener for all waits: a stream waits for each of its updates.
+  const timer = setTimeout(wake, waitMs);
+  signal.addEventListener("abort", wake);
   return {
     put(letter) {
       const key = letter.type === "rows" ? letter.source.name : letter.id;
@@ -21,23 +34,18 @@ export function createMailbox<View, Update>(): Mailbox<View, Update> {
       letters.set(key, last ? join(last, letter) : letter);
       wake();
     },
-    async take(waitMs, signal) {
-      if (letters.size === 0 && !signal.aborted && waitMs > 0) {
-        await new Promise<void>((resolve) => {
-          const done = () => {
-            clearTimeout(timer);
-            signal.removeEventListener("abort", done);
-            wake = () => undefined;
-            resolve();
-          };
-          const timer = setTimeout(done, waitMs);
-          signal.addEventListener("abort", done);
-          wake = done;
-        });
+    async take() {
+      if (letters.size === 0 && !signal.aborted) {
+        timer.refresh();
+        await new Promise<void>((woken) => (resolve = woken));
       }
       const taken = [...letters.values()];
       letters.clear();
       return taken;
+    },
+    close() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", wake);
     },
   };
 }

@@ -19,16 +19,16 @@ export interface Row<View> {
 }
 
 /** Rows as of a time of the database's clock, ISO 8601. */
-export interface Rows<View> {
+interface Rows<View> {
   readonly rows: readonly Row<View>[];
   readonly at: string;
 }
 
 /** A row that changed, as a hint names it. */
-export type HintedRow = Pick<Mark, "id" | "ownerId" | "revision">;
+type HintedRow = Pick<Mark, "id" | "ownerId" | "revision">;
 
 /** An update of a row between two changes of it, such as progress; never stored by the feed's process alone. */
-export interface Live<Update> {
+interface Live<Update> {
   readonly id: string;
   readonly update: Update;
 }

@@ -26,9 +26,9 @@ export async function* watch<Update>(
   sources: readonly LiveSource<unknown, Update>[],
   { ownerId, since, signal }: WatchInput,
 ): AsyncGenerator<Update | Alive> {
-  const mailbox = createMailbox<unknown, Update>();
   const ended = new AbortController();
   const stopped = AbortSignal.any([signal, ended.signal]);
+  const mailbox = createMailbox<unknown, Update>({ waitMs: aliveMs, signal: stopped });
   const feed = feedOf(services);
   // Added before the first rows are read, so that no change is missed.
   const removes = sources.map((source) =>
@@ -40,7 +40,9 @@ export async function* watch<Update>(
     }),
   );
   // The client opens the next stream with `since`.
-  const endsAtMs = performance.now() + streamMs(services.env);
+  const lengthMs = streamMs(services.env);
+  const endsAtMs = performance.now() + lengthMs;
+  const timer = setTimeout(() => ended.abort(), lengthMs);
   const sent = new Map<string, Mark>();
   try {
     const now = await readClock(services);
@@ -49,11 +51,13 @@ export async function* watch<Update>(
       yield* firstUpdates({ feed, source, sent }, rows, now());
     }
     while (!stopped.aborted && performance.now() < endsAtMs) {
-      const letters = await mailbox.take(Math.min(aliveMs, endsAtMs - performance.now()), stopped);
+      const letters = await mailbox.take();
       if (letters.length === 0 && !stopped.aborted) yield { type: "alive", at: now() };
       yield* letters.flatMap((letter) => updateOf(sent, letter) ?? []);
     }
   } finally {
+    clearTimeout(timer);
+    mailbox.close();
     for (const remove of removes) remove();
   }
 }

@@ -62,7 +62,7 @@ export interface JobHint {
 }
 
 /** A run of the assistant that has another status or another state of a proposal, published after the commit. */
-export interface RunHint {
+interface RunHint {
   readonly type: "run";
   readonly runId: string;
   readonly ownerId: string;
@@ -131,4 +131,3 @@ export {
   whyUnusable,
 } from "./redis-faults.ts";
 export { createHints } from "./hints.ts";
-export { createListener, type Listener } from "./listen.ts";

@@ -7,6 +7,7 @@ import { deliveriesRouter, notificationsRouter, webhooksRouter } from "./deliver
 import { createContext, statusOfAll, t } from "./init.ts";
 import { assistantRouter, memoriesRouter } from "./assistant.ts";
 import { jobsRouter } from "./jobs.ts";
+import { answerLive, livePath } from "./live.ts";
 import { accountRouter, apiKeysRouter, imagesRouter, telegramRouter, workflowsRouter } from "./library.ts";
 
 export const appRouter = t.router({
@@ -43,6 +44,8 @@ export function handleTrpc(services: Services, request: Request): Promise<Respon
 }
 
 async function answer(services: Services, request: Request): Promise<Response> {
+  const isLive = new URL(request.url).pathname === `${trpcEndpoint}/${livePath}`;
+  if (isLive && request.method === "GET") return answerLive(services, request);
   let bounded = request;
   if (request.method === "POST") {
     // Pages of other sites can send forms and plain text without asking first, but not JSON.

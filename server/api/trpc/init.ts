@@ -100,10 +100,6 @@ export function statusOfAll(errors: readonly TRPCError[], calls: number): number
 export const t = initTRPC.context<TrpcContext>().create({
   transformer: superjson,
   isDev: false,
-  sse: {
-    ping: { enabled: true, intervalMs: 10_000 },
-    client: { reconnectAfterInactivityMs: 25_000 },
-  },
   errorFormatter({ shape, error, ctx }) {
     const appError = appErrorOf(error);
     return {

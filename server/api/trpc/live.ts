@@ -1,0 +1,108 @@
+import { callTRPCProcedure, getTRPCErrorShape } from "@trpc/server";
+import superjson from "superjson";
+import { z } from "zod";
+import { AppError } from "../../platform/index.ts";
+import type { Services } from "../../services.ts";
+import { createContext, t, type TrpcContext, toTrpcError } from "./init.ts";
+import { jobsRouter, type LiveUpdate } from "./jobs.ts";
+
+/** The subscription that is answered here; `jobs.ts` has its procedure. */
+export const livePath = "jobs.watch";
+
+const router = t.router({ jobs: jobsRouter });
+
+const headers = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-cache, no-transform",
+  // Of nginx, which else gathers what is sent.
+  "x-accel-buffering": "no",
+};
+/** Browsers connect again after this time without an update; `alive` comes every ten seconds. */
+const connected = { reconnectAfterInactivityMs: 25_000 };
+
+const encoder = new TextEncoder();
+const event = (name: string, data: unknown) =>
+  encoder.encode(`event: ${name}\ndata: ${data === null ? "" : JSON.stringify(data)}\n\n`);
+
+const encoded = new WeakMap<object, Uint8Array>();
+
+/** An update as its event. All streams of an owner share the update, which is serialised once. */
+function encode(update: object): Uint8Array {
+  const known = encoded.get(update);
+  if (known) return known;
+  const bytes = encoder.encode(`data: ${JSON.stringify(superjson.serialize(update))}\n\n`);
+  encoded.set(update, bytes);
+  return bytes;
+}
+
+/**
+ * Answers the live stream with the events of tRPC, which its client reads, errors among them: a browser shows no page the
+ * body of another answer to an event stream. tRPC's own answer serialises each update for each stream and passes it
+ * through three more streams, which with thousands of readers is most of the work (P6).
+ */
+export async function answerLive(services: Services, request: Request): Promise<Response> {
+  const ctx = createContext(services, request);
+  const updates = await subscribe(ctx, request).catch(failed);
+  return new Response(toEvents(ctx, updates), { headers });
+}
+
+async function subscribe(ctx: TrpcContext, request: Request): Promise<AsyncIterator<LiveUpdate>> {
+  const updates: unknown = await callTRPCProcedure({
+    router,
+    path: livePath,
+    getRawInput: async () => readInput(request),
+    ctx,
+    type: "subscription",
+    signal: request.signal,
+    batchIndex: 0,
+  });
+  // Safe: the procedure gives a generator of these.
+  return (updates as AsyncIterable<LiveUpdate>)[Symbol.asyncIterator]();
+}
+
+const serialized = z.looseObject({ json: z.json() });
+
+function readInput({ url }: Request): unknown {
+  const text = new URL(url).searchParams.get("input");
+  if (text === null) return undefined;
+  try {
+    return superjson.deserialize(serialized.parse(JSON.parse(text)));
+  } catch (error) {
+    throw new AppError("bad_request", "The input of the stream is no JSON.", { cause: error });
+  }
+}
+
+/** Updates that begin with an error. */
+async function* failed(error: unknown): AsyncGenerator<LiveUpdate> {
+  yield* [];
+  throw error;
+}
+
+function shapeOf(ctx: TrpcContext, thrown: unknown) {
+  const { _config: config } = t;
+  const error = toTrpcError(thrown);
+  return getTRPCErrorShape({ config, error, type: "subscription", path: livePath, input: undefined, ctx });
+}
+
+/** Reads an update whenever the reader takes one, so that a slow reader fills its mailbox alone. */
+function toEvents(ctx: TrpcContext, updates: AsyncIterator<LiveUpdate>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => controller.enqueue(event("connected", connected)),
+      async pull(controller) {
+        try {
+          const { done, value } = await updates.next();
+          if (done !== true) return controller.enqueue(encode(value));
+          controller.enqueue(event("return", null));
+        } catch (thrown) {
+          controller.enqueue(event("serialized-error", superjson.serialize(shapeOf(ctx, thrown))));
+        }
+        controller.close();
+      },
+      async cancel() {
+        await updates.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
