@@ -8,7 +8,7 @@ import type { People } from "./people.ts";
 import { sceneOf } from "./scenes.ts";
 
 const days = 14;
-const jobsPerDay = 6;
+const jobsPerDay = 4;
 const minuteMs = 60_000;
 
 const sdxl: Place = {
@@ -35,15 +35,15 @@ const failures: readonly ErrorCode[] = [
   "engine_timeout",
 ];
 
-/** Of eighteen jobs one failed and one was cancelled; those of a provider all succeeded. */
+/** Of twelve jobs one failed and one was cancelled; those of a provider all succeeded. */
 function endOf(number: number, place: Place): Pick<Plan, "status" | "error"> {
   if (place === cloud) return { status: "completed" };
-  if (number % 18 === 4)
+  if (number % 12 === 4)
     return {
       status: "failed",
-      error: failures[Math.floor(number / 18) % failures.length] ?? "engine_failed",
+      error: failures[Math.floor(number / 12) % failures.length] ?? "engine_failed",
     };
-  return { status: number % 18 === 10 ? "cancelled" : "completed" };
+  return { status: number % 12 === 10 ? "cancelled" : "completed" };
 }
 
 interface Studio {
@@ -108,7 +108,14 @@ export async function addHistory(
   return own;
 }
 
-const placeOfOpen: Partial<Record<JobStatus, Place>> = { waiting_for_engine: turbo };
+/** No server has it, so its window has one place: of two jobs one is queued and the other stays in the line. */
+const flux: Place = { ...sdxl, workflow: "t2i_flux2_dev", need: "comfyui/t2i_flux2_dev" };
+
+const placeOfOpen: Partial<Record<JobStatus, Place>> = {
+  pending: flux,
+  queued: flux,
+  waiting_for_engine: turbo,
+};
 
 /**
  * One job of the admin in every status, begun a moment ago. The open ones wait for, or are held by, a worker that this

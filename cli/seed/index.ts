@@ -27,11 +27,8 @@ const usage = `Usage: atelier seed [--add] [--stay]
   --remove  deletes all that earlier calls made`;
 
 /** Fills a studio without seeded data. */
-export async function fillStudio(
-  services: Services,
-): Promise<{ readonly people: People; readonly nodes: Nodes }> {
+async function fill(services: Services, nodes: Nodes): Promise<People> {
   const people = await addPeople(services);
-  const nodes = await addNodes(services);
   const ownerId = people.adminId;
   const uploads = await uploadSamples(services, ownerId);
   const made = await addHistory(services, { people, nodes });
@@ -42,29 +39,43 @@ export async function fillStudio(
   const byStatus = await addEveryStatus(services, { people, nodes });
   const failedId = byStatus.get("failed");
   if (failedId) await addLogs(services, { jobId: failedId, nodeId: nodes.graphicsId });
-  return { people, nodes };
+  return people;
 }
 
-async function refill(services: Services, isAdded: boolean): Promise<Nodes> {
-  if (!isAdded && (await hasOthersData(services)))
+async function refuseOthersData(services: Services): Promise<void> {
+  if (await hasOthersData(services))
     throw new AppError(
       "conflict",
       "Somebody has pictures, jobs or talks here. `--add` fills the studio beside them; try it on a copy first.",
     );
-  const removed = await removeSeeded(services);
-  if (removed > 0) console.error(`Removed ${removed} people of an earlier call.`);
-  const { people, nodes } = await fillStudio(services);
-  console.error(
-    `Filled. Sign in at ${originOf(services.env)}/sign-in with ada@${seedDomain} and this password:`,
-  );
-  console.log(people.password);
-  return nodes;
 }
 
-function untilInterrupted(): AbortSignal {
-  const stop = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
-  return stop.signal;
+function untilInterrupted(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => resolve());
+  return promise;
+}
+
+async function refill(services: Services, { stays }: { readonly stays: boolean }): Promise<void> {
+  const removed = await removeSeeded(services);
+  if (removed > 0) console.error(`Removed ${removed} people of an earlier call.`);
+  const nodes = await addNodes(services);
+  const over = new AbortController();
+  // From the beginning: a worker that runs declares a node lost after seven seconds without a beat.
+  const playing = playNodes(services, nodes, over.signal);
+  try {
+    const { password } = await fill(services, nodes);
+    console.error(
+      `Filled. Sign in at ${originOf(services.env)}/sign-in with ada@${seedDomain} and this password:`,
+    );
+    console.log(password);
+    if (!stays) return;
+    console.error("Its workers stay until Ctrl+C.");
+    await untilInterrupted();
+  } finally {
+    over.abort();
+    await playing;
+  }
 }
 
 /** Returns the exit code. */
@@ -79,9 +90,7 @@ export async function seed(args: string[]): Promise<number> {
       );
       return;
     }
-    const nodes = await refill(services, flags.add);
-    if (!flags.stay) return;
-    console.error("Its workers stay until Ctrl+C.");
-    await playNodes(services, nodes, untilInterrupted());
+    if (!flags.add) await refuseOthersData(services);
+    await refill(services, { stays: flags.stay });
   });
 }

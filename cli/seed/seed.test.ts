@@ -3,6 +3,7 @@ import net from "node:net";
 import path from "node:path";
 import superjson from "superjson";
 import { handleTrpc } from "@atelier/server/api";
+import { createNodeWatch } from "@atelier/server/nodes";
 import { jobStatuses, schema } from "@atelier/server/db";
 import { findBrokenInvariants } from "@atelier/testing/jobs";
 import {
@@ -15,7 +16,9 @@ import {
   type TestServices,
 } from "@atelier/testing/services";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { waitUntil } from "../../scripts/process/tools.ts";
 import { seed } from "./index.ts";
+import { addNodes, playNodes } from "./nodes.ts";
 
 let fixture: TestServices;
 let ada: TestBrowser;
@@ -203,4 +206,32 @@ test("beside others it fills only with --add, anew at each call, and --remove ta
   expect(await countRows()).toEqual(left.map((rows, at) => rows + (at === 0 ? 1 : 0)));
   expect((await services.db.select().from(schema.images)).map(({ id }) => id)).toEqual([imageId]);
   expect((await services.db.select().from(schema.jobs)).map(({ id }) => id)).toEqual([jobId]);
+});
+
+test("a played worker is alive to the watch of others until the command ends", async () => {
+  const { services } = fixture;
+  const nodes = await addNodes(services);
+  let nowMs = 0;
+  const watch = createNodeWatch(() => nowMs);
+  const { lostAfterMs, watchGapMs } = services.config.timing;
+  const look = async () => {
+    const lost: string[] = [];
+    const untilMs = nowMs + lostAfterMs - 1;
+    for (; nowMs < untilMs; nowMs += watchGapMs) lost.push(...(await watch.read(services)));
+    return lost;
+  };
+  const counter = async () =>
+    (await services.db.select().from(schema.nodes)).reduce((sum, row) => sum + row.counter, 0);
+  const over = new AbortController();
+  const playing = playNodes(services, nodes, over.signal);
+  for (let round = 0; round < 3; round += 1) {
+    const before = await counter();
+    await waitUntil(async () => (await counter()) > before, 10_000);
+    expect(await look()).toEqual([]);
+  }
+  over.abort();
+  await playing;
+  expect([...(await look()), ...(await look())].toSorted()).toEqual(
+    [nodes.graphicsId, nodes.plainId].toSorted(),
+  );
 });
