@@ -1,7 +1,8 @@
-import { existsSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { defineConfig, type LaunchOptions } from "@playwright/test";
+import { defineConfig } from "@playwright/test";
+import { chooseBrowser } from "./e2e/browser.ts";
 import type { Surroundings } from "./e2e/test.ts";
 
 const port = Number(process.env.ATELIER_E2E_PORT ?? 3210);
@@ -23,21 +24,6 @@ function chooseDataDir(): string {
   // Kept after a failure: the logs are in it.
   process.once("exit", (code) => code === 0 && rmSync(folder, { recursive: true, force: true }));
   return folder;
-}
-
-const args = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"];
-
-/** The browser of the system if there is one, else the one inside an npm package (Linux only). */
-async function chooseBrowser(): Promise<LaunchOptions> {
-  const wanted = process.env.CHROMIUM_PATH;
-  const file = wanted ?? ["/usr/bin/chromium", "/usr/bin/google-chrome"].find((name) => existsSync(name));
-  if (file) return { executablePath: file, args };
-  // Read when the package is loaded: makes it unpack the shared libraries that it brings along.
-  process.env.AWS_LAMBDA_JS_RUNTIME ??= "nodejs24.x";
-  const { default: chromium } = await import("@sparticuz/chromium");
-  // Without the arguments of the package: they turn off web security, and draw with SwiftShader, which stops pages for
-  // seconds on two cores.
-  return { executablePath: await chromium.executablePath(), args };
 }
 
 type Env = Readonly<Record<string, string>>;

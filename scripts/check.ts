@@ -39,7 +39,7 @@ for (const [name, ...args] of tools) {
 }
 console.log("\n> one topic per file");
 runs.push(checkFiles());
-console.log("\n> paths named in README.md and docs");
+console.log("\n> paths named in documents");
 runs.push(checkDocs());
 
 console.log(`\n${runs.map(describeRun).join("\n")}`);

@@ -8,8 +8,10 @@ import type { People } from "./people.ts";
 import { sceneOf } from "./scenes.ts";
 
 const days = 14;
-const jobsPerDay = 4;
-const minuteMs = 60_000;
+const count = 56;
+const dayMs = 86_400_000;
+/** Of the last ended job. */
+const youngestMs = 180_000;
 
 const sdxl: Place = {
   engine: "comfyui",
@@ -82,19 +84,19 @@ async function planOf(
   };
 }
 
-/** Two weeks of ended jobs of everybody, the last ones an hour ago. Returns the ids of the admin's pictures, newest last, and of their jobs. */
+/** Two weeks of ended jobs of everybody. Returns the ids of the admin's pictures, newest last, and of their jobs. */
 export async function addHistory(
   services: Services,
   { people, nodes }: Studio,
 ): Promise<{ readonly jobId: string; readonly imageId: string }[]> {
   const own: { jobId: string; imageId: string }[] = [];
-  const count = days * jobsPerDay;
   for (let number = 0; number < count; number += 1) {
     const place = places[number % places.length] ?? sdxl;
     // Every second job is the admin's, so that one gallery is full.
     const ownerId =
       people.ownerIds[number % 2 === 0 ? 0 : (number >> 1) % people.ownerIds.length] ?? people.adminId;
-    const ageMs = 60 * minuteMs + (count - 1 - number) * ((days * 24 * 60) / count) * minuteMs;
+    // Most of them lately, so that the pages of a day are full as well as those of two weeks.
+    const ageMs = youngestMs + days * dayMs * ((count - 1 - number) / count) ** 3;
     const createdAt = new Date(Date.now() - ageMs);
     const plan = await planOf(
       number,

@@ -11,11 +11,8 @@ const { nodes, engineServers } = schema;
 const prefix = "seed-";
 
 const gib = 1024 ** 3;
-const graphicsNeeds: readonly Need[] = [
-  "comfyui/t2i_sdxl",
-  "comfyui/t2i_z_image_turbo",
-  "comfyui/tryon_qwen_edit_2511",
-];
+/** What needs a server anyway: jobs that this computer can do itself must not wait for a worker that does nothing. */
+const graphicsNeeds: readonly Need[] = ["comfyui/t2i_sdxl", "comfyui/t2i_z_image_turbo"];
 
 /** Servers that no process ever calls: only rows of them exist. */
 export const serverUrls = ["http://gpu-1.seed.example:8188", "http://gpu-2.seed.example:8188"] as const;
@@ -38,14 +35,14 @@ export async function addNodes(services: Services): Promise<Nodes> {
         cores: 16,
         memoryBytes: 64 * gib,
         gpus: [],
-        kinds: ["text_to_image", "outfit_change", "upscale", "remove_background"],
+        kinds: ["text_to_image"],
         engines: ["comfyui", "local"],
       },
       queues: [{ queue, slots: 2, needs: [...needs] }],
     });
   const graphics = await add("graphics", "gpu-high", graphicsNeeds);
-  const plain = await add("plain", "cpu-light", ["local/upscale", "local/remove_background"]);
-  const old = await add("old", "cpu-light", ["local/upscale"]);
+  const plain = await add("plain", "cpu-light", []);
+  const old = await add("old", "cpu-light", []);
   const { db } = services;
   await db
     .update(nodes)

@@ -30,7 +30,7 @@ const lands = [
   { words: "Wide hills", swing: 0.08, waves: 2, steps: 60 },
   { words: "A mountain range", swing: 0.2, waves: 5, steps: 14 },
   { words: "Dunes in the desert", swing: 0.05, waves: 1.4, steps: 60 },
-  { words: "A forest on a ridge", swing: 0.07, waves: 26, steps: 120 },
+  { words: "Cliffs by the sea", swing: 0.14, waves: 1.1, steps: 9 },
 ] as const;
 
 const sizes = [

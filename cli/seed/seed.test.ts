@@ -138,12 +138,7 @@ const pages: Readonly<Record<string, () => Promise<unknown>[]>> = {
       (queues as { waiting: number }[]).filter(({ waiting }) => waiting > 0),
     ),
   ],
-  "admin/providers/page.tsx": () => [
-    items("admin.cloud.spend"),
-    read("admin.cloud.providers").then(({ items: providers }) =>
-      (providers as { monthUsd: number }[]).filter(({ monthUsd }) => monthUsd > 0),
-    ),
-  ],
+  "admin/providers/page.tsx": () => [items("admin.cloud.spend"), items("admin.cloud.providers")],
   "admin/users/page.tsx": () => [items("admin.users.list"), items("admin.invitations.list")],
   "admin/users/[id]/page.tsx": () => [
     firstId("admin.users.list").then((id) => read("admin.users.get", { id })),

@@ -155,7 +155,7 @@ export async function addTalks(
         question: "Show me my last landscapes, and make the first one large enough for a print.",
         answer:
           "These are your last landscapes. For a print of 30 x 40 cm the first one is too small; upscaling doubles its sides. Start it if you like:",
-        imageIds: imageIds.slice(-4).toReversed(),
+        imageIds: imageIds.slice(-3).toReversed(),
         isProposed: true,
       },
     ],

@@ -22,3 +22,18 @@ test("a path in backticks that does not exist is found, with its document and li
     { document: path.join("docs", "guide.md"), line: 2, path: "gone.config.ts" },
   ]);
 });
+
+test("pictures and links of any document of the root are looked for beside it; addresses are not", () => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "atelier-docs-"));
+  mkdirSync(path.join(folder, "docs"));
+  writeFileSync(path.join(folder, "docs", "a.webp"), "");
+  writeFileSync(
+    path.join(folder, "CONTRIBUTING.md"),
+    "![A](docs/a.webp), ![B](docs/b.webp), [C](https://example.org/c.webp), [D](#d)\n",
+  );
+  writeFileSync(path.join(folder, "docs", "guide.md"), "![A](a.webp) ![B](b.webp)\n");
+  expect(findMissingPaths(folder)).toEqual([
+    { document: "CONTRIBUTING.md", line: 1, path: "docs/b.webp" },
+    { document: path.join("docs", "guide.md"), line: 1, path: path.join("docs", "b.webp") },
+  ]);
+});

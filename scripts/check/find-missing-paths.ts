@@ -17,20 +17,29 @@ function looksLikePath(text: string, folders: ReadonlySet<string>): boolean {
   return (text.includes("/") && folders.has(first)) || fileEnding.test(text);
 }
 
+/** What a line names: paths of the repository in backticks, and the targets of links and pictures beside the document. */
+function pathsIn(text: string, document: string, folders: ReadonlySet<string>): string[] {
+  const quoted = [...text.matchAll(/`([^`\s]+)`/g)].map(([, name = ""]) => name);
+  const linked = [...text.matchAll(/\]\(([^)\s:#]+)\)/g)].map(([, name = ""]) => name);
+  return [
+    ...quoted.filter((name) => looksLikePath(name, folders)),
+    ...linked.map((name) => path.join(path.dirname(document), name)),
+  ];
+}
+
 function findInDocument(rootDir: string, document: string, folders: ReadonlySet<string>): MissingPath[] {
   const lines = readFileSync(path.join(rootDir, document), "utf8").split("\n");
   return lines.flatMap((text, at) =>
-    [...text.matchAll(/`([^`\s]+)`/g)]
-      .map(([, quoted = ""]) => quoted)
-      .filter((quoted) => looksLikePath(quoted, folders) && !existsSync(path.join(rootDir, quoted)))
-      .map((quoted) => ({ document, line: at + 1, path: quoted })),
+    pathsIn(text, document, folders)
+      .filter((named) => !existsSync(path.join(rootDir, named)))
+      .map((named) => ({ document, line: at + 1, path: named })),
   );
 }
 
-/** File paths that README.md and docs/*.md name in backticks and that are not there. */
+/** File paths that *.md and docs/*.md name in backticks or link to, and that are not there. */
 export function findMissingPaths(rootDir: string): MissingPath[] {
   const entries = readdirSync(rootDir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const folders = new Set(entries.map(({ name }) => name).filter((name) => name !== "node_modules"));
-  const documents = globSync(["README.md", "docs/*.md"], { cwd: rootDir });
+  const documents = globSync(["*.md", "docs/*.md"], { cwd: rootDir });
   return documents.flatMap((document) => findInDocument(rootDir, document, folders));
 }
