@@ -2,6 +2,7 @@ import type { Logger as PinoLogger } from "pino";
 import { type Db, openDatabase } from "./db/index.ts";
 import {
   AppError,
+  closeKept,
   type Config,
   ConfigError,
   type Env,
@@ -34,6 +35,7 @@ export interface Services {
   readonly hints: Hints;
   /** For whatever a request starts and does not await; the log has what fails. */
   readonly later: Later;
+  /** Closes all of it, and what rooms keep for it (`keptBy`). */
   close(): Promise<void>;
 }
 
@@ -90,7 +92,7 @@ export async function openServices({
   const later: Later = (work) =>
     keepAlive(work.catch((err: unknown) => log.error({ err }, "work after an answer failed")));
   const hints = createHints(connection, { onError, later });
-  return {
+  const services: Services = {
     env,
     config,
     log,
@@ -100,9 +102,12 @@ export async function openServices({
     hints,
     later,
     async close() {
+      await closeKept(services);
       await Promise.allSettled([bells.close(), hints.close()]);
+      await closeKept(disk, config, database.db);
       disk.close();
       await database.close();
     },
   };
+  return services;
 }

@@ -4,7 +4,7 @@ import { withDrainedBody } from "@atelier/server/api";
 import { sealSecrets } from "@atelier/server/deliveries";
 import { checkStore, isStoreCheckDue, otherStoreReason } from "@atelier/server/images";
 import { keepJobLogs } from "@atelier/server/jobs";
-import { isFunction, loadConfigOr } from "@atelier/server/platform";
+import { isFunction, keptBy, loadConfigOr } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
 import builtInConfig from "../../atelier.config.ts";
 import { ConfigurationError, readWebEnv, startFailureLine, startFailureResponse } from "./start.ts";
@@ -14,7 +14,7 @@ declare global {
   var atelierServices: Promise<Services> | undefined;
 }
 
-const jobLogsOf = new WeakMap<Services, ReturnType<typeof keepJobLogs>>();
+const jobLogsOf = keptBy(keepJobLogs, (logs) => logs.close());
 
 /** Throws ConfigurationError for the store of another studio; while it is away, requests tell so themselves. */
 async function requireOwnStore(services: Services): Promise<void> {
@@ -22,18 +22,12 @@ async function requireOwnStore(services: Services): Promise<void> {
   if (state === "other") throw new ConfigurationError([{ name: "S3_BUCKET", message: otherStoreReason }]);
 }
 
-/** Closes services that cannot be used. */
-async function giveUp(services: Services): Promise<void> {
-  await jobLogsOf.get(services)?.close();
-  await services.close();
-}
-
 /** Compares the store again beside a request; the next one opens the services anew, and gets the reason. */
 function recheckStore(services: Services): void {
   if (!isStoreCheckDue(services)) return;
   const recheck = requireOwnStore(services).catch(() => {
     globalThis.atelierServices = undefined;
-    return giveUp(services);
+    return services.close();
   });
   services.later(recheck.catch(() => undefined));
 }
@@ -63,10 +57,10 @@ async function open(): Promise<Services> {
   try {
     await requireOwnStore(services);
   } catch (error) {
-    await giveUp(services);
+    await services.close();
     throw error;
   }
-  jobLogsOf.set(services, keepJobLogs(services));
+  jobLogsOf(services);
   services.later(sealSecrets(services));
   return services;
 }

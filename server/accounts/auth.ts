@@ -13,6 +13,7 @@ import {
   newId,
   originOf,
   ruleOf,
+  keptBy,
 } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isClientUser } from "./client-users.ts";
@@ -32,16 +33,8 @@ const sessionRefreshSeconds = 86_400;
 
 export type Auth = ReturnType<typeof createAuth>;
 
-const authByServices = new WeakMap<Services, Auth>();
-
 /** The one auth of these services, made on first use. */
-export function authOf(services: Services): Auth {
-  const known = authByServices.get(services);
-  if (known) return known;
-  const auth = createAuth(services);
-  authByServices.set(services, auth);
-  return auth;
-}
+export const authOf: (services: Services) => Auth = keptBy(createAuth);
 
 /** Accounts, sessions and guests in the product's tables; its `handler` serves /api/auth/*. Throws when there is no secret. */
 function createAuth(services: Services) {

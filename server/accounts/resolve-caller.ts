@@ -1,7 +1,7 @@
 import { defaultKeyHasher } from "@better-auth/api-key";
 import { eq, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { AppError, newId } from "../platform/index.ts";
+import { AppError, newId, keptBy } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { authOf } from "./auth.ts";
 import { type Caller, isBanned, type UserFacts } from "./caller.ts";
@@ -85,11 +85,10 @@ interface Permits {
   endsAtMs: number;
 }
 
-const permitsByServices = new WeakMap<Services, Map<string, Promise<Permits>>>();
+const keptPermitsOf = keptBy((_services: Services) => new Map<string, Promise<Permits>>());
 
 function permitsOf(services: Services): Map<string, Promise<Permits>> {
-  const known = permitsByServices.get(services) ?? new Map<string, Promise<Permits>>();
-  permitsByServices.set(services, known);
+  const known = keptPermitsOf(services);
   if (known.size > rememberedKeys) known.clear();
   return known;
 }

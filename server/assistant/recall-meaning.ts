@@ -1,3 +1,4 @@
+import { keptBy } from "../platform/index.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../services.ts";
 import { type VectorModel, vectorModel } from "./models.ts";
@@ -24,7 +25,11 @@ interface State {
 }
 
 const maxQueries = 200;
-const states = new WeakMap<object, State>();
+const stateOf = keptBy((_db: Services["db"]): State => ({
+  queries: new Map(),
+  restUntilMs: 0,
+  isFailing: false,
+}));
 
 /** The first search of a user with very many vectors does not wait for all of them; the next ones find them read. */
 const readLimitMs = 1_000;
@@ -39,8 +44,7 @@ const bytesPerMb = 1024 ** 2;
 export async function findMeaning(services: RecallServices, input: MeaningInput): Promise<Meaning | null> {
   const model = vectorModel(services);
   if (!model) return null;
-  const state = states.get(services.db) ?? { queries: new Map(), restUntilMs: 0, isFailing: false };
-  states.set(services.db, state);
+  const state = stateOf(services.db);
   if (performance.now() < state.restUntilMs) return null;
   const { userId, period, signal } = input;
   const dimensions = await findDimensions(services, { userId, model: model.key });

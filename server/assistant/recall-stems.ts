@@ -1,3 +1,4 @@
+import { keptBy } from "../platform/index.ts";
 import { sql, type SQL } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
@@ -38,15 +39,14 @@ interface KnownCorpus {
 /** Sizes change slowly, and the ranking needs them roughly. */
 const corpusMs = 60_000;
 const maxCorpora = 1_000;
-const corpora = new WeakMap<object, Map<string, KnownCorpus>>();
+const corporaOf = keptBy((_db: Owned["db"]) => new Map<string, KnownCorpus>());
 const sampledRows = 2_000;
 /** A larger log counts as one of this size, since counting takes time and the ranking changes little. */
 const maxDocuments = 20_000;
 
 /** The sizes that the ranking needs. */
 export async function readCorpus({ db, userId }: Owned): Promise<Corpus> {
-  const known = corpora.get(db) ?? new Map<string, KnownCorpus>();
-  corpora.set(db, known);
+  const known = corporaOf(db);
   const last = known.get(userId);
   // What a small memory gains changes its sizes at once.
   if (last && last.corpus.documents > countLimit && performance.now() - last.readAtMs < corpusMs)
@@ -70,7 +70,7 @@ const maxCommonStems = 500;
 
 /** The counts of common stems, as long as the sizes of the memory are not read anew. */
 function commonStemsOf({ db, userId }: Owned): Map<string, number> {
-  const stems = corpora.get(db)?.get(userId)?.commonStems ?? new Map<string, number>();
+  const stems = corporaOf(db).get(userId)?.commonStems ?? new Map<string, number>();
   if (stems.size > maxCommonStems) stems.clear();
   return stems;
 }

@@ -1,3 +1,4 @@
+import { keptBy } from "../platform/index.ts";
 import { type SQL, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
@@ -50,13 +51,7 @@ interface Shelf {
   readonly refusedUntilMs: Map<string, number>;
 }
 
-const shelves = new WeakMap<object, Shelf>();
-
-function openShelf(db: Services["db"]): Shelf {
-  const shelf = shelves.get(db) ?? { tables: new Map(), refusedUntilMs: new Map() };
-  shelves.set(db, shelf);
-  return shelf;
-}
+const openShelf = keptBy((_db: Services["db"]): Shelf => ({ tables: new Map(), refusedUntilMs: new Map() }));
 
 export interface VectorOwner {
   readonly userId: string;

@@ -1,7 +1,7 @@
 import type { Checkup } from "../db/index.ts";
 import type { NodeFigures, ServerFigures } from "../monitoring/index.ts";
 import { isPresentState } from "../nodes/index.ts";
-import type { Env } from "../platform/index.ts";
+import { type Env, keptBy } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type CheckResult, failed, passed, warned } from "./checks.ts";
 import { checkConnections, finish } from "./connections.ts";
@@ -10,14 +10,14 @@ import { judgeServers, type SeenServer } from "./servers.ts";
 type Opened = Pick<Services, "db" | "env" | "config">;
 
 /** The checks of each process; a second request while they run gets the same findings. */
-const running = new WeakMap<Services["db"], Promise<Checkup>>();
+const runningOf = keptBy((_db: Services["db"]): { now: Promise<Checkup> | null } => ({ now: null }));
 
 /** What the last look found, and whether this process looks now. */
 export async function readCheckup({ db }: Opened) {
   const { schema } = await import("../db/index.ts");
   const [row] = await db.select({ checkup: schema.studio.checkup }).from(schema.studio);
   const last: Checkup | null = row?.checkup ?? null;
-  return { last, ageMs: last && Date.now() - Date.parse(last.at), isRunning: running.has(db) };
+  return { last, ageMs: last && Date.now() - Date.parse(last.at), isRunning: runningOf(db).now !== null };
 }
 
 /** Tries everything and keeps what was found. `checkOwn` is the part of a start, for this process's environment. */
@@ -25,11 +25,9 @@ export function checkEverything(
   services: Opened,
   checkOwn: (env: Env & { readonly DATABASE_URL: string }) => Promise<CheckResult[]>,
 ): Promise<Checkup> {
-  const known = running.get(services.db);
-  if (known) return known;
-  const work = lookAndKeep(services, checkOwn).finally(() => running.delete(services.db));
-  running.set(services.db, work);
-  return work;
+  const running = runningOf(services.db);
+  running.now ??= lookAndKeep(services, checkOwn).finally(() => (running.now = null));
+  return running.now;
 }
 
 async function lookAndKeep(

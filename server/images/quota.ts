@@ -1,6 +1,6 @@
 import { and, count, eq, gt, isNull, or, sql, type SQL } from "drizzle-orm";
 import { schema, type Db, type Tx } from "../db/index.ts";
-import { AppError, type Config } from "../platform/index.ts";
+import { AppError, type Config, keptBy } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { IngestInput } from "./image.ts";
 
@@ -42,13 +42,18 @@ export async function checkQuota(db: Db | Tx, config: Config, image: NewImage): 
 
 /** Age of the sum below: it reads the pictures of all guests, and a bound of this kind may be passed a little. */
 const guestSumMs = 5_000;
-const guestSums = new WeakMap<Config, { readonly atMs: number; readonly sizeBytes: number }>();
+const guestSumOf = keptBy(
+  (_config: Config): { last: { readonly atMs: number; readonly sizeBytes: number } | null } => ({
+    last: null,
+  }),
+);
 
 /** Throws `storage_quota` when the pictures of all guests take up what guests may. A guest costs nothing, so each one's limit is none. */
 export async function checkGuestSpace(db: Db | Tx, config: Config, sizeBytes = 0): Promise<void> {
-  const kept = guestSums.get(config);
-  const sum = kept && performance.now() - kept.atMs < guestSumMs ? kept : await sumOfGuests(db);
-  guestSums.set(config, sum);
+  const kept = guestSumOf(config);
+  const isFresh = kept.last !== null && performance.now() - kept.last.atMs < guestSumMs;
+  const sum = kept.last && isFresh ? kept.last : await sumOfGuests(db);
+  kept.last = sum;
   if (sum.sizeBytes + sizeBytes <= config.limits.bytesOfGuests) return;
   throw new AppError(
     "storage_quota",

@@ -1,7 +1,7 @@
 import { buffer } from "node:stream/consumers";
 import { sql } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
-import { isAppError, newId } from "../platform/index.ts";
+import { isAppError, newId, keptBy } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { findObject, openObject, putAll, storageFailure } from "../storage/index.ts";
 import { objectKey } from "./image.ts";
@@ -26,11 +26,11 @@ type Marked = Pick<Services, "db" | "disk" | "log">;
 const checkMs = 5_000;
 
 /** When a process last compared its store, ms of the monotonic clock. */
-const checkedAtMs = new WeakMap<Services["disk"], number>();
+const checkOf = keptBy((_disk: Services["disk"]) => ({ atMs: -Infinity }));
 
 /** Whether to compare again: the pictures may have moved to another store while this process runs. */
 export function isStoreCheckDue({ disk, config }: Pick<Services, "disk" | "config">): boolean {
-  return performance.now() - (checkedAtMs.get(disk) ?? -Infinity) >= config.timing.probeMs;
+  return performance.now() - checkOf(disk).atMs >= config.timing.probeMs;
 }
 
 /**
@@ -38,7 +38,7 @@ export function isStoreCheckDue({ disk, config }: Pick<Services, "disk" | "confi
  * other's pictures. The first process of an installation makes the mark. Throws only when the database is away.
  */
 export async function checkStore(services: Marked): Promise<StoreState> {
-  checkedAtMs.set(services.disk, performance.now());
+  checkOf(services.disk).atMs = performance.now();
   const { promise: late, resolve } = Promise.withResolvers<StoreState>();
   const timer = setTimeout(() => resolve("away"), checkMs);
   try {

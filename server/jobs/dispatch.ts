@@ -1,3 +1,4 @@
+import { keptBy } from "../platform/index.ts";
 import { sql } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services.ts";
@@ -8,7 +9,7 @@ interface Turn {
   readonly done: Promise<void>;
 }
 
-const turnsByServices = new WeakMap<Services, Map<string, Turn>>();
+const turnsOf = keptBy((_services: Services) => new Map<string, Turn>());
 
 /**
  * Dispatches a queue after a committed change. Simultaneous callers of this process share the dispatch that runs and
@@ -30,14 +31,6 @@ export function scheduleDispatch(services: Services, queue: string): Promise<voi
     await tryDispatch(services, queue);
     if (turns.get(queue) === turn) turns.delete(queue);
   }
-}
-
-function turnsOf(services: Services): Map<string, Turn> {
-  const known = turnsByServices.get(services);
-  if (known) return known;
-  const turns = new Map<string, Turn>();
-  turnsByServices.set(services, turns);
-  return turns;
 }
 
 async function tryDispatch(services: Services, queue: string): Promise<void> {

@@ -2,7 +2,7 @@ import { and, desc, eq, inArray, isNull, max, sql, type SQL } from "drizzle-orm"
 import { type Db, schema } from "../db/index.ts";
 import { type InputRole, maxOutputPixels } from "../engines.ts";
 import { type ImageView, toImageView } from "../images/index.ts";
-import { AppError, pictureLimits } from "../platform/index.ts";
+import { AppError, pictureLimits, keptBy } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { SubmitRequest } from "./request.ts";
 
@@ -44,12 +44,11 @@ export function rememberInputs(db: Db, images: readonly NewInput[]): void {
 
 /** Pictures whose facts a process keeps; the page asks for an estimate before it submits the same pictures. */
 const keptFacts = 500;
-const factsByDb = new WeakMap<Db, Map<string, Remembered>>();
+const keptFactsOf = keptBy((_db: Db) => new Map<string, Remembered>());
 
 /** The facts of pictures by id, the oldest dropped first. */
 function factsOf(db: Db): Map<string, Remembered> {
-  const known = factsByDb.get(db) ?? new Map<string, Remembered>();
-  factsByDb.set(db, known);
+  const known = keptFactsOf(db);
   const [oldest] = known.size > keptFacts ? known.keys() : [];
   if (oldest) known.delete(oldest);
   return known;

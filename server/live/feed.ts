@@ -1,3 +1,4 @@
+import { keptBy } from "../platform/index.ts";
 import { findEnded } from "../accounts/index.ts";
 import type { Services } from "../services.ts";
 import type { LiveSource, Mark } from "./source.ts";
@@ -11,16 +12,12 @@ export interface Feed {
   noteRead(source: LiveSource<unknown, unknown>, marks: readonly Mark[]): void;
   /** The live updates of a row so far, for a new watcher. */
   lastLive<Update>(source: LiveSource<unknown, Update>, id: string): Update | null;
+  /** Ends all watchers. */
+  close(): void;
 }
-
-const feeds = new WeakMap<Services, Feed>();
 
 /** The feed of this process, opened on first use. */
-export function feedOf(services: Services): Feed {
-  const feed = feeds.get(services) ?? createFeed(services);
-  feeds.set(services, feed);
-  return feed;
-}
+export const feedOf: (services: Services) => Feed = keptBy(createFeed, (feed) => feed.close());
 
 const pollMs = 1_000;
 
@@ -51,6 +48,11 @@ function createFeed(services: Services): Feed {
     },
     noteRead: (source, marks) => topicOf(source).noteRead(marks),
     lastLive: (source, id) => topicOf(source).lastLive(id),
+    close() {
+      for (const topic of topics.values()) topic.ownerIds().forEach((ownerId) => topic.end(ownerId));
+      stop?.();
+      stop = null;
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { keptBy } from "../platform/index.ts";
 import { and, eq, sql } from "drizzle-orm";
 import { type NodeProblem, schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
@@ -115,7 +116,7 @@ interface Tally {
   failed: number;
 }
 
-const tallies = new WeakMap<Services["db"], Map<string, Tally>>();
+const talliesOf = keptBy((_db: Services["db"]) => new Map<string, Tally>());
 /** The counts of a node are figures for the admin, so they may be this old. */
 const tallyMs = 1_000;
 
@@ -125,8 +126,7 @@ export function countRun(
   run: { nodeId: string; failed: boolean },
 ): void {
   const { nodeId, failed } = run;
-  const open = tallies.get(services.db) ?? new Map<string, Tally>();
-  tallies.set(services.db, open);
+  const open = talliesOf(services.db);
   const tally = open.get(nodeId) ?? { nodeId, processed: 0, failed: 0 };
   tally[failed ? "failed" : "processed"] += 1;
   if (!open.has(nodeId)) setTimeout(() => void storeRunCounts(services), tallyMs).unref();
@@ -135,9 +135,9 @@ export function countRun(
 
 /** Stores what `countRun` has counted; call it before the process ends. Never throws: lost counts are only logged. */
 export async function storeRunCounts({ db, log }: Pick<Services, "db" | "log">): Promise<void> {
-  const open = tallies.get(db);
-  const counted = [...(open?.values() ?? [])];
-  open?.clear();
+  const open = talliesOf(db);
+  const counted = [...open.values()];
+  open.clear();
   for (const { nodeId, processed, failed } of counted) {
     const change = {
       processed: sql`${nodes.processed} + ${processed}`,

@@ -51,6 +51,7 @@ export { hostEntryOf, checkUrl, isOwnNetwork, resultHosts } from "./public-addre
 export { isFunction, type Later, streamMs } from "./functions.ts";
 export { pictureLimits } from "./picture-limits.ts";
 export { type Holder, places, sharesOf, takePlace } from "./places.ts";
+export { closeKept, keptBy } from "./kept.ts";
 export { currentRequestId, requestIdHeader, underRequestId } from "./request-id.ts";
 export { logConnectionErrors } from "./connection-log.ts";
 export { leaveOutRepeats, followLog, openLog, type Logger } from "./log.ts";

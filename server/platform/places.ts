@@ -1,4 +1,5 @@
 import { AppError } from "./errors.ts";
+import { keptBy } from "./kept.ts";
 
 /**
  * Places of one process for what is held open or in memory. A new guest costs nothing and a self-made account little, so all
@@ -53,15 +54,14 @@ export function sharesOf(kind: PlaceKind): { readonly guests: number; readonly u
   return { guests, uninvited: Math.floor(all * uninvitedShare) };
 }
 
-const takenByStudio = new WeakMap<object, Map<string, number>>();
+const takenIn = keptBy((_studio: object) => new Map<string, number>());
 
 /**
  * Takes a place for as long as the returned function is not called; calling it again does nothing. `studio` is what the
  * places are counted for, such as the services. Throws `rate_limited` where none is left.
  */
 export function takePlace(studio: object, kind: PlaceKind, holder: Holder): () => void {
-  const taken = takenByStudio.get(studio) ?? new Map<string, number>();
-  takenByStudio.set(studio, taken);
+  const taken = takenIn(studio);
   const limits = limitsOf(kind, holder);
   if (limits.some(({ key, max }) => (taken.get(key) ?? 0) >= max))
     throw new AppError("rate_limited", places[kind].message);

@@ -1,3 +1,4 @@
+import { keptBy } from "../platform/index.ts";
 import { sql } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import type { EngineName } from "../engines.ts";
@@ -51,12 +52,11 @@ interface Read {
   readonly costs: Map<string, RunCost>;
 }
 
-const readsByDb = new WeakMap<Db, Map<string, Read>>();
+const readsOf = keptBy((_db: Db) => new Map<string, Read>());
 
 /** Run costs of these needs, at most two seconds old. Do not call it inside a transaction: it takes a connection. */
 export async function readRunCosts(db: Db, needs: readonly string[]): Promise<RunCosts> {
-  const known = readsByDb.get(db) ?? new Map<string, Read>();
-  readsByDb.set(db, known);
+  const known = readsOf(db);
   const now = performance.now();
   const missing = [...new Set(needs)].filter(
     (need) => now - (known.get(need)?.readAtMs ?? -Infinity) > believedForMs,

@@ -1,3 +1,4 @@
+import { keptBy } from "../platform/index.ts";
 import type { Db } from "../db/index.ts";
 import type { Need } from "../engines.ts";
 import { readRunCosts, type RunCost, type RunCosts } from "./costs.ts";
@@ -28,13 +29,8 @@ interface Kept<Value> {
 
 /** Entries of each map; the oldest is dropped first. */
 const keptEntries = 500;
-const snapshots = new WeakMap<Db, Snapshot>();
 
-function snapshotOf(db: Db): Snapshot {
-  const known = snapshots.get(db) ?? { places: new Map(), outlooks: new Map() };
-  snapshots.set(db, known);
-  return known;
-}
+const snapshotOf = keptBy((_db: Db): Snapshot => ({ places: new Map(), outlooks: new Map() }));
 
 /** How old an answer may be, and whether a remembered one is good enough: a missing node may have joined since. */
 interface Recall<Value> {

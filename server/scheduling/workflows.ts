@@ -1,3 +1,4 @@
+import { keptBy } from "../platform/index.ts";
 import { sql, type SQL } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
@@ -14,7 +15,7 @@ interface Published {
 
 const believedForMs = 2_000;
 const maxMissed = 1_000;
-const publishedByDb = new WeakMap<object, Published>();
+const publishedOf = keptBy((_db: Db): { last: Published | null } => ({ last: null }));
 /** Parsed workflows of the last read by name and hash; null for those that this process cannot parse. */
 let parsedByKey: ReadonlyMap<string, Workflow | null> = new Map();
 
@@ -23,7 +24,8 @@ let parsedByKey: ReadonlyMap<string, Workflow | null> = new Map();
  * missing they are read again, at most once in that time. Do not call it inside a transaction: it takes a connection.
  */
 export async function knownWorkflows(db: Db, wanted?: string): Promise<readonly Workflow[]> {
-  const known = publishedByDb.get(db);
+  const kept = publishedOf(db);
+  const known = kept.last;
   if (known && isFresh(known.readAtMs) && answers(known, wanted)) return known.workflows;
   const published = await readPublished(db);
   const own = new Set(published.map((workflow) => workflow.name));
@@ -31,7 +33,7 @@ export async function knownWorkflows(db: Db, wanted?: string): Promise<readonly 
   const missedAtMs = new Map([...(known?.missedAtMs ?? [])].filter(([, atMs]) => isFresh(atMs)));
   const isMissed = wanted !== undefined && !workflows.some(({ name }) => name === wanted);
   if (isMissed && missedAtMs.size < maxMissed) missedAtMs.set(wanted, performance.now());
-  publishedByDb.set(db, { readAtMs: performance.now(), workflows, missedAtMs });
+  kept.last = { readAtMs: performance.now(), workflows, missedAtMs };
   return workflows;
 }
 

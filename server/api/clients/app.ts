@@ -1,3 +1,4 @@
+import { keptBy } from "../../platform/index.ts";
 import { Hono } from "hono";
 import type { Services } from "../../services.ts";
 import { logRequests } from "../http/request-log.ts";
@@ -25,13 +26,11 @@ export const clientMounts: readonly Mount[] = [
   { api: { ...lamaApi, isSwitched: true }, prefix: "" },
 ];
 
-const appByServices = new WeakMap<Services, Hono>();
+const appOf = keptBy(createClientsApp);
 
 /** Answers a request of a program that was written for another server. */
 export function handleClients(services: Services, request: Request): Promise<Response> | Response {
-  const app = appByServices.get(services) ?? createClientsApp(services);
-  appByServices.set(services, app);
-  return app.fetch(request);
+  return appOf(services).fetch(request);
 }
 
 export function createClientsApp(services: Services): Hono {

@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import type { z } from "zod";
-import { AppError, issuesOf, originOf, requireReadable } from "../../platform/index.ts";
+import { AppError, issuesOf, originOf, requireReadable, keptBy } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { iopaintApi } from "../clients/iopaint.ts";
 import { mountClientApi } from "../clients/route.ts";
@@ -33,13 +33,11 @@ export const httpRoutes: readonly HttpRoute[] = [
 
 const httpBasePath = "/api/v1";
 
-const appByServices = new WeakMap<Services, Hono>();
+const appOf = keptBy(createHttpApp);
 
 /** Answers a request below /api/v1 with the one app of these services. */
 export function handleHttp(services: Services, request: Request): Promise<Response> | Response {
-  const app = appByServices.get(services) ?? createHttpApp(services);
-  appByServices.set(services, app);
-  return app.fetch(request);
+  return appOf(services).fetch(request);
 }
 
 /** The HTTP API under /api/v1 as one fetch handler: `createHttpApp(services).fetch(request)`. */

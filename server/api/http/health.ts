@@ -1,3 +1,4 @@
+import { keptBy } from "../../platform/index.ts";
 import { sql } from "drizzle-orm";
 import { findSchemaMismatch, probeDatabase, schema } from "../../db/index.ts";
 import type { EngineName } from "../../engines.ts";
@@ -103,13 +104,7 @@ interface Checker {
   last: { readonly startedAtMs: number; readonly checked: Promise<Parts<PartCheck>> } | null;
 }
 
-const checkers = new WeakMap<Services, Checker>();
-
-function checkerOf(services: Services): Checker {
-  const checker = checkers.get(services) ?? { probes: createProbes(services), last: null };
-  checkers.set(services, checker);
-  return checker;
-}
+const checkerOf = keptBy((services: Services): Checker => ({ probes: createProbes(services), last: null }));
 
 async function check({ probes }: Checker): Promise<Parts<PartCheck>> {
   const [database, queue, storage, workers, engines] = await Promise.all([

@@ -1,3 +1,4 @@
+import { keptBy } from "../../platform/index.ts";
 import { embedMany } from "ai";
 import { inTurn, renewTurn, type Turn } from "../../leases/index.ts";
 import { type VectorModel, vectorModel } from "../models.ts";
@@ -84,7 +85,11 @@ export async function embedQuery(
 
 /** How often all of the log is looked through; between that only what is new. */
 const fullMs = 10 * 60_000;
-const lastFull = new WeakMap<object, { readonly model: string; readonly atMs: number }>();
+const lastFullOf = keptBy(
+  (_db: CallServices["db"]): { last: { readonly model: string; readonly atMs: number } | null } => ({
+    last: null,
+  }),
+);
 
 /**
  * Makes the vectors that are missing, in calls of one user's texts each. Returns how many texts were embedded; null without
@@ -114,7 +119,7 @@ export async function embedMissing(
 }
 
 function wasFull({ db }: CallServices, { key }: VectorModel): boolean {
-  const last = lastFull.get(db);
+  const { last } = lastFullOf(db);
   return last?.model === key && performance.now() - last.atMs < fullMs;
 }
 
@@ -141,7 +146,7 @@ async function embedNext(services: CallServices, round: Round): Promise<boolean>
   round.after = found.at(-1)?.id ?? after;
   if (found.length > 0) return true;
   if (!isRecent && skipped.size === 0)
-    lastFull.set(services.db, { model: model.key, atMs: performance.now() });
+    lastFullOf(services.db).last = { model: model.key, atMs: performance.now() };
   return false;
 }
 
@@ -192,7 +197,7 @@ async function store(
   const known = dimensions > 0 ? await findDimensions(services, { userId: ownerId, model: model.key }) : null;
   if (known !== null && known !== dimensions) {
     await dropOtherDimensions(services, { model, dimensions });
-    lastFull.delete(services.db);
+    lastFullOf(services.db).last = null;
   }
   const embedded = texts.map((text, at): Embedded => ({ text, codes: encodeVector(vectors[at] ?? []) }));
   await storeVectors(services, { ownerId, model, dimensions, embedded });
