@@ -1,83 +1,19 @@
 import { sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
-import { heldFor, isFree, isHeldBy, newToken } from "../leases/index.ts";
-import { isOrphaned } from "../nodes/index.ts";
 import type { ErrorCode } from "../platform/index.ts";
 import {
   type Attempt,
-  attemptFromRow,
-  changeAttempt,
   endAttempt,
   failAttempt,
+  findLostCalls,
   type ProviderError,
 } from "../providers/index.ts";
 import type { Services } from "../services.ts";
-import { chargedUsd, ownedBy } from "./cloud.ts";
+import { awaitOutcome, chargedUsd, ownedBy } from "./cloud.ts";
 import { scheduleDispatch } from "./dispatch.ts";
 import { amend, hint, type Job, readJob, transition } from "./job.ts";
 import { providerError } from "./provider-texts.ts";
 import { insertOutputs, type StoredResult } from "./pictures.ts";
 import { atRest, findHome, homeReasonOf, type OtherPlace } from "./rehome.ts";
-
-/** An attempt that has to be asked about; the times are judged by the database's clock. */
-export interface DueAttempt extends Attempt {
-  readonly isOverdue: boolean;
-  /** Since its call. */
-  readonly ageMs: number;
-}
-
-/** How long one live process may follow an attempt before another one may. */
-const finishLimitMs = 180_000;
-
-interface Follower {
-  readonly nodeId: string;
-  /** The keys that the process holds; attempts of other keys are left out. */
-  readonly keyIds: readonly string[];
-  readonly limit: number;
-}
-
-/**
- * Takes the attempts that have to be asked about: those that are due, and those whose job has a cancel request. Each goes
- * to one process, until that postpones or ends it, or its node is lost.
- */
-export async function takeDueAttempts(
-  { db }: Pick<Services, "db">,
-  { nodeId, keyIds, limit }: Follower,
-): Promise<DueAttempt[]> {
-  if (keyIds.length === 0) return [];
-  const { providerAttempts, jobs } = schema;
-  const rows = await db.execute<Record<string, unknown>>(sql`
-    update ${providerAttempts} set finish_token = ${newToken()}, node_id = ${nodeId},
-      finish_until = ${heldFor(finishLimitMs)}
-    where id in (
-      select a.id from ${providerAttempts} a
-      where a.state in ('unknown', 'accepted') and a.key_id in ${[...keyIds]}
-        and (${isFree({ until: sql`a.finish_until` })}
-          or ${isOrphaned(sql`a.node_id`)})
-        and (a.next_poll_at <= clock_timestamp() or exists (select 1 from ${jobs} j
-          where j.provider_attempt_id = a.id and j.status = 'processing' and j.cancel_requested_at is not null))
-      order by a.next_poll_at limit ${limit} for update skip locked)
-    returning *, coalesce(deadline_at < clock_timestamp(), false) as is_overdue,
-      (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as age_ms`);
-  return rows.map((row) => ({
-    ...attemptFromRow(row),
-    isOverdue: row["is_overdue"] === true,
-    ageMs: Number(row["age_ms"]),
-  }));
-}
-
-/** Releases an attempt that goes on, to be asked about again after the pause. */
-export async function postponeAttempt(
-  { db }: Pick<Services, "db">,
-  { id, finishToken }: Attempt,
-  afterMs: number,
-): Promise<void> {
-  const { providerAttempts } = schema;
-  await db.execute(sql`
-    update ${providerAttempts} set polls = polls + 1, finish_token = null, finish_until = null, node_id = null,
-      next_poll_at = ${heldFor(afterMs)}
-    where id = ${id} and ${isHeldBy({ token: providerAttempts.finishToken }, finishToken)}`);
-}
 
 /** Stores the progress of a run at the provider, when it is news. */
 export async function noteProviderProgress(
@@ -239,32 +175,7 @@ export async function cancelFromProvider(services: Services, attempt: Attempt): 
  * accepted. Runs in each sweep.
  */
 export async function takeOverLostCalls(services: Services): Promise<number> {
-  const { providerAttempts } = schema;
-  const { db, config } = services;
-  const rows = await db.execute<Record<string, unknown>>(sql`
-    select * from ${providerAttempts} where state = 'submitting' and (next_poll_at <= clock_timestamp()
-      or ${isOrphaned(providerAttempts.nodeId)})`);
-  for (const attempt of rows.map(attemptFromRow)) {
-    const job = await db.transaction(async (tx) => {
-      const taken = await changeAttempt(tx, {
-        id: attempt.id,
-        from: ["submitting"],
-        set: {
-          state: "unknown",
-          nodeId: null,
-          nextPollAt: sql`clock_timestamp()`,
-          deadlineAt: sql`clock_timestamp() + ${config.cloud.reconcileS} * interval '1 second'`,
-        },
-      });
-      if (!taken) return null;
-      return amend(tx, {
-        where: ownedBy(attempt),
-        set: { nodeId: null, stage: "reconciling", server: attempt.provider },
-        event: "provider_lost",
-        data: { provider: attempt.provider },
-      });
-    });
-    if (job) hint(services, [job]);
-  }
-  return rows.length;
+  const calls = await findLostCalls(services);
+  for (const attempt of calls) await awaitOutcome(services, attempt, { firstLookS: 0, message: null });
+  return calls.length;
 }

@@ -5,9 +5,9 @@ import {
   type Attempt,
   attemptsOf,
   type AttemptView,
-  changeAttempt,
   failedIn,
   isFollowed,
+  loseAttempt,
   paidUsd,
   ProviderError,
   type RunHandle,
@@ -101,24 +101,18 @@ export function chargedUsd(
 const firstLookS = 3;
 
 /** The answer to the call was lost: the attempt owns the job until it is known what became of the call. */
-export async function noteLostReply(
+export function noteLostReply(services: Services, { attempt }: Call, error: ProviderError): Promise<void> {
+  return awaitOutcome(services, attempt, { firstLookS, message: error.message });
+}
+
+/** Moves a call whose outcome is not known, and its job, which then waits for no node. Nothing when the call has an outcome. */
+export async function awaitOutcome(
   services: Services,
-  { attempt }: Call,
-  error: ProviderError,
+  attempt: Attempt,
+  lost: { readonly firstLookS: number; readonly message: string | null },
 ): Promise<void> {
-  const { db, config } = services;
-  const job = await db.transaction(async (tx) => {
-    await changeAttempt(tx, {
-      id: attempt.id,
-      from: ["submitting"],
-      set: {
-        state: "unknown",
-        nodeId: null,
-        errorMessage: error.message,
-        nextPollAt: sql`clock_timestamp() + ${firstLookS} * interval '1 second'`,
-        deadlineAt: sql`clock_timestamp() + ${config.cloud.reconcileS} * interval '1 second'`,
-      },
-    });
+  const job = await services.db.transaction(async (tx) => {
+    if (!(await loseAttempt(tx, services.config, attempt.id, lost))) return null;
     return amend(tx, {
       where: ownedBy(attempt),
       set: { nodeId: null, stage: "reconciling", server: attempt.provider },

@@ -42,12 +42,9 @@ export { chainError, providerError } from "./provider-texts.ts";
 export { nextHop, type NextHop } from "./cloud-choice.ts";
 export {
   cancelFromProvider,
-  type DueAttempt,
   completeFromProvider,
   failFromProvider,
   noteProviderProgress,
-  postponeAttempt,
-  takeDueAttempts,
   walkOn,
 } from "./cloud-end.ts";
 export { openBundle } from "./bundle.ts";

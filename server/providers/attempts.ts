@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomBytes, randomUUID } from "node:crypto";
 import { getTableColumns, sql } from "drizzle-orm";
-import { type Agreed, type Db, schema, type Tx } from "../db/index.ts";
+import { type Agreed, type Db, deleteInBatches, schema, type Tx } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { ProviderKey } from "./access.ts";
 import { countedPriceUsd } from "./agreed.ts";
@@ -16,7 +16,7 @@ import {
   rowsOfKeys,
   toLoads,
 } from "./load.ts";
-import type { CloudModel, ModelOffer } from "./port.ts";
+import { blameOf, type CloudModel, type ModelOffer, type ProviderError } from "./port.ts";
 import { type Budget, budgetColumns, checkBudget } from "./spend.ts";
 
 export type Attempt = typeof schema.providerAttempts.$inferSelect;
@@ -215,4 +215,39 @@ async function storeIntent(db: Db | Tx, { attempt, seen }: Intent): Promise<Atte
     sql`select * from reserve_attempt(${JSON.stringify(attempt)}::jsonb, ${JSON.stringify(seen)}::jsonb)`,
   );
   return row ? attemptFromRow(row) : null;
+}
+
+const isUsers = (errorClass: string) => ["content", "request"].includes(blameOf(errorClass));
+
+/** The provider's own sentence about a failure that is the user's to mend; null without one. */
+export function wordsOf({
+  errorClass,
+  errorMessage,
+}: Pick<Attempt, "errorClass" | "errorMessage">): string | null {
+  if (errorClass === null || errorMessage === null || !isUsers(errorClass)) return null;
+  return errorMessage.startsWith("HTTP ") ? null : errorMessage;
+}
+
+/** What is kept of a failure: the provider's own sentence where it is the user's to mend. */
+export function wordsToKeep(error: ProviderError): string {
+  return isUsers(error.class) ? (error.words ?? error.message) : error.message;
+}
+
+/** What a run costs that made something, where the provider does not say it. */
+export function paidUsd({ cloud }: Pick<Config, "cloud">, { priceUsd }: Pick<Attempt, "priceUsd">): number {
+  return priceUsd ?? cloud.assumedPriceUsd;
+}
+
+/** Removes the rows of ended attempts that no sum needs any more. */
+export async function pruneAttempts({
+  db,
+  config,
+}: {
+  readonly db: Db;
+  readonly config: Config;
+}): Promise<void> {
+  const { providerAttempts } = schema;
+  const age = sql`${config.retention.providerAttemptsMs} * interval '1 millisecond'`;
+  const isOld = sql`${providerAttempts.endedAt} is not null and ${providerAttempts.createdAt} < now() - ${age}`;
+  await deleteInBatches(db, providerAttempts, isOld);
 }

@@ -1,6 +1,7 @@
 /**
  * Image providers: which models they offer, how each is called, what may be spent, and what became of each request.
- * An attempt is one request to a provider for a job, a row of `provider_attempts`, stored before the call:
+ * An attempt is one request to a provider for a job, a row of `provider_attempts`, stored before the call. `life.ts` says
+ * who moves it where:
  *
  *     submitting ──answer──▶ accepted ──▶ succeeded | failed | cancelled
  *         │  │                   ▲
@@ -22,25 +23,29 @@ export {
   attemptsOf,
   type Facts,
   type Intent,
+  paidUsd,
+  pruneAttempts,
   readFacts,
   readWaitMs,
   reserve,
+  wordsOf,
 } from "./attempts.ts";
 export { chainOf, enableProvider, orderChain, readChain } from "./chain.ts";
 export { clientOf, type KeyAnswer, tryKey } from "./clients.ts";
 export {
   acceptAttempt,
-  changeAttempt,
+  type DueAttempt,
   endAttempt,
   failAttempt,
   failedIn,
+  findLostCalls,
   isFollowed,
   isOpenState,
   knowsToken,
+  loseAttempt,
   noteWebhook,
-  paidUsd,
-  pruneAttempts,
-  wordsOf,
+  postponeAttempt,
+  takeDueAttempts,
 } from "./life.ts";
 export { fillTemplate, type TemplateValues } from "./mapping.ts";
 export { type Hindrance, readMarket, type Ware } from "./market.ts";

@@ -1,43 +1,63 @@
 import { sql, type SQL } from "drizzle-orm";
-import { deleteInBatches, type AttemptState, type Db, schema, type Tx } from "../db/index.ts";
+import { type AttemptState, type Db, schema, type Tx } from "../db/index.ts";
+import { heldFor, isFree, isHeldBy, newToken } from "../leases/index.ts";
+import { isOrphaned } from "../nodes/index.ts";
 import type { Config } from "../platform/index.ts";
-import type { Attempt } from "./attempts.ts";
-import { blameOf, type ProviderError, type RunHandle } from "./port.ts";
+import { type Attempt, attemptFromRow, wordsToKeep } from "./attempts.ts";
+import type { ProviderError, RunHandle } from "./port.ts";
+
+const { providerAttempts } = schema;
+
+const openStates = ["submitting", "unknown", "accepted"] as const satisfies readonly AttemptState[];
+
+/**
+ * The whole life of an attempt: every move of its state, who makes it, and from where. `reserve_attempt` inserts it as
+ * `submitting` before the call; only the functions of this file move it, and a move from another state changes nothing.
+ */
+export const moves = {
+  /** By the worker that called, with the provider's answer; by who finds the run later, in its list or by its webhook. */
+  accept: { from: ["submitting", "unknown"], to: "accepted" },
+  /** By the worker whose answer was lost; by the sweep, when the worker is gone or the call takes longer than any can. */
+  lose: { from: ["submitting"], to: "unknown" },
+  /** By the worker that was refused; by who follows the run, when it failed, was never accepted, or is not found in time. */
+  fail: { from: openStates, to: "failed" },
+  /** By who follows the run and has stored its pictures, or their cost alone. */
+  succeed: { from: openStates, to: "succeeded" },
+  /** By who follows a run that the provider has stopped. */
+  cancel: { from: openStates, to: "cancelled" },
+} as const satisfies Record<string, { from: readonly AttemptState[]; to: AttemptState }>;
 
 type Changes = {
-  readonly [Column in keyof Attempt]?: Attempt[Column] | SQL;
+  readonly [Column in keyof Omit<Attempt, "state">]?: Attempt[Column] | SQL;
 };
 
-interface Change {
+interface Move {
   readonly id: string;
-  readonly from: readonly AttemptState[];
+  readonly by: keyof typeof moves;
   readonly set: Changes;
   readonly also?: SQL;
 }
 
-function updateOf(db: Db | Tx, { id, from, set, also = sql`true` }: Change) {
-  const { providerAttempts } = schema;
+function moving(db: Db | Tx, { id, by, set, also = sql`true` }: Move) {
+  const { from, to } = moves[by];
   return db
     .update(providerAttempts)
-    .set(set)
+    .set({ ...set, state: to })
     .where(sql`${providerAttempts.id} = ${id} and ${providerAttempts.state} in ${[...from]} and ${also}`)
     .returning();
 }
 
-/** Changes an attempt that is in one of these states; null when it is not, since somebody else was first. */
-export async function changeAttempt(db: Db | Tx, change: Change): Promise<Attempt | null> {
-  const [attempt] = await updateOf(db, change);
+/** Null when the attempt is in another state, since another process was first. */
+async function move(db: Db | Tx, change: Move): Promise<Attempt | null> {
+  const [attempt] = await moving(db, change);
   return attempt ?? null;
 }
 
-const openStates: readonly AttemptState[] = ["submitting", "unknown", "accepted"];
-
 /** Whether the provider has the run, or may have it. */
-export const isOpenState = (state: AttemptState): boolean => openStates.includes(state);
+export const isOpenState = (state: AttemptState): boolean => openStates.some((open) => open === state);
 
 /** Whether somebody asks, or will ask, for the run of an attempt. */
 export async function isFollowed(db: Db | Tx, attemptId: string): Promise<boolean> {
-  const { providerAttempts } = schema;
   const isOpen = sql`${providerAttempts.id} = ${attemptId} and ${providerAttempts.state} in ${[...openStates]}`;
   return (await db.$count(providerAttempts, isOpen)) > 0;
 }
@@ -57,11 +77,10 @@ export function acceptAttempt(
   attemptId: string,
   { handle, pollAfterS, runLimitS }: Acceptance,
 ): Promise<Attempt | null> {
-  return changeAttempt(db, {
+  return move(db, {
     id: attemptId,
-    from: ["submitting", "unknown"],
+    by: "accept",
     set: {
-      state: "accepted",
       nodeId: null,
       externalId: handle.externalId,
       urls: { ...handle.urls },
@@ -76,46 +95,64 @@ export function acceptAttempt(
   });
 }
 
+interface Lost {
+  /** Seconds until the provider is asked first. */
+  readonly firstLookS: number;
+  /** What the worker saw; null when it is gone. */
+  readonly message: string | null;
+}
+
+/** The outcome of the call is not known. Whoever follows it asks the provider until the deadline. */
+export function loseAttempt(
+  db: Db | Tx,
+  { cloud }: Pick<Config, "cloud">,
+  attemptId: string,
+  { firstLookS, message }: Lost,
+): Promise<Attempt | null> {
+  return move(db, {
+    id: attemptId,
+    by: "lose",
+    set: {
+      nodeId: null,
+      errorMessage: message,
+      nextPollAt: sql`clock_timestamp() + ${firstLookS} * interval '1 second'`,
+      deadlineAt: sql`clock_timestamp() + ${cloud.reconcileS} * interval '1 second'`,
+    },
+  });
+}
+
+/** The calls whose process died, or that take longer than any call can. */
+export async function findLostCalls({ db }: { readonly db: Db }): Promise<Attempt[]> {
+  const rows = await db.execute<Record<string, unknown>>(sql`
+    select * from ${providerAttempts} where state = 'submitting' and (next_poll_at <= clock_timestamp()
+      or ${isOrphaned(providerAttempts.nodeId)})`);
+  return rows.map(attemptFromRow);
+}
+
 interface Failure {
   /** Says whether the provider or the job is to blame. */
   readonly error: ProviderError;
   readonly costUsd: number | null;
 }
 
-const isUsers = (errorClass: string) => ["content", "request"].includes(blameOf(errorClass));
-
-/** The provider's own sentence about a failure that is the user's to mend; null without one. */
-export function wordsOf({
-  errorClass,
-  errorMessage,
-}: Pick<Attempt, "errorClass" | "errorMessage">): string | null {
-  if (errorClass === null || errorMessage === null || !isUsers(errorClass)) return null;
-  return errorMessage.startsWith("HTTP ") ? null : errorMessage;
-}
-
-/** What a run costs that made something, where the provider does not say it. */
-export function paidUsd({ cloud }: Pick<Config, "cloud">, { priceUsd }: Pick<Attempt, "priceUsd">): number {
-  return priceUsd ?? cloud.assumedPriceUsd;
-}
-
-function failureOf(id: string, { error, costUsd }: Failure): Change {
+function failureOf(id: string, { error, costUsd }: Failure): Move {
   const set = {
-    ...ended("failed", costUsd),
+    ...ended(costUsd),
     errorClass: error.class,
-    errorMessage: isUsers(error.class) ? (error.words ?? error.message) : error.message,
+    errorMessage: wordsToKeep(error),
     retryAfterMs: error.retryAfterMs,
   };
-  return { id, from: openStates, set };
+  return { id, by: "fail", set };
 }
 
 /** Ends an open attempt as failed. */
 export function failAttempt(db: Db | Tx, attemptId: string, failure: Failure): Promise<Attempt | null> {
-  return changeAttempt(db, failureOf(attemptId, failure));
+  return move(db, failureOf(attemptId, failure));
 }
 
 /** `failAttempt` as a common table expression of a statement that changes the job: carried out only when that changes a row. */
 export function failedIn(db: Db, attemptId: string, failure: Failure): SQL {
-  return sql`, failed as ${updateOf(db, { ...failureOf(attemptId, failure), also: sql`exists (select from moved)` })}`;
+  return sql`, failed as ${moving(db, { ...failureOf(attemptId, failure), also: sql`exists (select from moved)` })}`;
 }
 
 /** Ends an open attempt as succeeded or cancelled. */
@@ -124,12 +161,11 @@ export function endAttempt(
   attemptId: string,
   { state, costUsd }: { readonly state: "succeeded" | "cancelled"; readonly costUsd: number | null },
 ): Promise<Attempt | null> {
-  return changeAttempt(db, { id: attemptId, from: openStates, set: ended(state, costUsd) });
+  return move(db, { id: attemptId, by: state === "succeeded" ? "succeed" : "cancel", set: ended(costUsd) });
 }
 
-function ended(state: AttemptState, costUsd: number | null): Changes {
+function ended(costUsd: number | null): Changes {
   return {
-    state,
     nodeId: null,
     ...(costUsd === null ? {} : { costUsd }),
     endedAt: sql`clock_timestamp()`,
@@ -137,6 +173,65 @@ function ended(state: AttemptState, costUsd: number | null): Changes {
     finishToken: null,
     finishUntil: null,
   };
+}
+
+/** An attempt that has to be asked about; the times are judged by the database's clock. */
+export interface DueAttempt extends Attempt {
+  readonly isOverdue: boolean;
+  /** Since its call. */
+  readonly ageMs: number;
+}
+
+/** How long one live process may follow an attempt before another one may. */
+const finishLimitMs = 180_000;
+
+interface Follower {
+  readonly nodeId: string;
+  /** The keys that the process holds; attempts of other keys are left out. */
+  readonly keyIds: readonly string[];
+  readonly limit: number;
+}
+
+/**
+ * Takes the attempts that have to be asked about: those that are due, and those whose job has a cancel request. Each goes
+ * to one process, until that postpones or ends it, or its node is lost.
+ */
+export async function takeDueAttempts(
+  { db }: { readonly db: Db },
+  { nodeId, keyIds, limit }: Follower,
+): Promise<DueAttempt[]> {
+  if (keyIds.length === 0) return [];
+  const { jobs } = schema;
+  const rows = await db.execute<Record<string, unknown>>(sql`
+    update ${providerAttempts} set finish_token = ${newToken()}, node_id = ${nodeId},
+      finish_until = ${heldFor(finishLimitMs)}
+    where id in (
+      select a.id from ${providerAttempts} a
+      where a.state in ('unknown', 'accepted') and a.key_id in ${[...keyIds]}
+        and (${isFree({ until: sql`a.finish_until` })}
+          or ${isOrphaned(sql`a.node_id`)})
+        and (a.next_poll_at <= clock_timestamp() or exists (select 1 from ${jobs} j
+          where j.provider_attempt_id = a.id and j.status = 'processing' and j.cancel_requested_at is not null))
+      order by a.next_poll_at limit ${limit} for update skip locked)
+    returning *, coalesce(deadline_at < clock_timestamp(), false) as is_overdue,
+      (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as age_ms`);
+  return rows.map((row) => ({
+    ...attemptFromRow(row),
+    isOverdue: row["is_overdue"] === true,
+    ageMs: Number(row["age_ms"]),
+  }));
+}
+
+/** Releases an attempt that goes on, to be asked about again after the pause. */
+export async function postponeAttempt(
+  { db }: { readonly db: Db },
+  { id, finishToken }: Attempt,
+  afterMs: number,
+): Promise<void> {
+  await db.execute(sql`
+    update ${providerAttempts} set polls = polls + 1, finish_token = null, finish_until = null, node_id = null,
+      next_poll_at = ${heldFor(afterMs)}
+    where id = ${id} and ${isHeldBy({ token: providerAttempts.finishToken }, finishToken)}`);
 }
 
 export interface WebhookNote {
@@ -151,7 +246,6 @@ export async function knowsToken(
   { db }: { readonly db: Db },
   { provider, token }: Pick<WebhookNote, "provider" | "token">,
 ): Promise<boolean> {
-  const { providerAttempts } = schema;
   return (
     (await db.$count(
       providerAttempts,
@@ -168,7 +262,6 @@ export async function noteWebhook(
   { db, config }: { readonly db: Db; readonly config: Config },
   { provider, token, externalId }: WebhookNote,
 ): Promise<void> {
-  const { providerAttempts } = schema;
   const [known] = await db
     .update(providerAttempts)
     .set({
@@ -182,18 +275,4 @@ export async function noteWebhook(
     const handle = { endpoint: known.endpoint, externalId, urls: {} };
     await acceptAttempt(db, known.id, { handle, pollAfterS: 0, runLimitS: config.cloud.runLimitS });
   }
-}
-
-/** Removes the rows of ended attempts that no sum needs any more. */
-export async function pruneAttempts({
-  db,
-  config,
-}: {
-  readonly db: Db;
-  readonly config: Config;
-}): Promise<void> {
-  const { providerAttempts } = schema;
-  const age = sql`${config.retention.providerAttemptsMs} * interval '1 millisecond'`;
-  const isOld = sql`${providerAttempts.endedAt} is not null and ${providerAttempts.createdAt} < now() - ${age}`;
-  await deleteInBatches(db, providerAttempts, isOld);
 }

@@ -6,7 +6,7 @@ import type { Attempt } from "./attempts.ts";
 import { readChains } from "./chain.ts";
 import { cooldownLeftMs, type KeyLimits, type KeyLoadRow, limitsOf, loadsOf, rowsOfKeys } from "./load.ts";
 import type { Setting } from "./mapping.ts";
-import { wordsOf } from "./life.ts";
+import { wordsOf } from "./attempts.ts";
 import { modelsOf } from "./models.ts";
 import { type CloudModel, type ProviderName, providerNames } from "./port.ts";
 import { categoriesTaken, settingsTaken } from "./takes.ts";

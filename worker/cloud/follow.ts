@@ -1,26 +1,26 @@
 import {
   cancelFromProvider,
-  type DueAttempt,
   failFromProvider,
   type Job,
   noteProviderProgress,
-  postponeAttempt,
   readJob,
-  takeDueAttempts,
   walkOn,
 } from "@atelier/server/jobs";
 import {
   acceptAttempt,
   type Attempt,
+  type DueAttempt,
   endAttempt,
   findModel,
   modelsOf,
   paidUsd,
+  postponeAttempt,
   type ProviderClient,
   ProviderError,
   type ProviderKey,
   type RunHandle,
   type RunState,
+  takeDueAttempts,
 } from "@atelier/server/providers";
 import { isAppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
