@@ -64,7 +64,8 @@ const patienceMs = 120_000;
 
 /** The test process that makes the folder of the lock makes the bundle; the others wait for it. */
 async function ensureBundle(folder: string): Promise<string> {
-  const dir = path.join(folder, "bundle");
+  // There Node is silent about what libraries use that will go, as it is about them in their own place.
+  const dir = path.join(folder, "node_modules", "bundle");
   const failed = path.join(folder, "failed");
   try {
     mkdirSync(path.join(folder, "lock"));
