@@ -30,6 +30,7 @@ export default defineConfig({
     // Most tests wait for processes, servers and leases, so that two would leave one of two cores idle for half of the time.
     maxWorkers: 3,
     sequence: { sequencer: SlowFirst },
+    tags: [{ name: "all", description: "in `pnpm test:all`, not in `pnpm test`" }],
     projects: [
       { test: { ...common, name: "slow", include: files.slow, isolate: false, globalSetup } },
       { test: { ...common, name: "alone", include: files.alone, globalSetup } },

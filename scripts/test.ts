@@ -4,7 +4,7 @@ import path from "node:path";
 import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
 import { openFunctionParts } from "../testing/functions/index.ts";
 import { startS3 } from "../testing/s3/index.ts";
-import { readS3Files } from "./test/files.ts";
+import { readFilesOfAll, readS3Files } from "./test/files.ts";
 import { ensurePgvector, ensureS3Server } from "./test/pip-files.ts";
 import {
   countPart,
@@ -76,11 +76,10 @@ function failedStart(error: unknown): Part {
 }
 
 /** Unit and integration tests beside the production build, then the journeys through it in a browser. */
-async function runAll(reports: string): Promise<Part[]> {
-  const parts = await Promise.all([runVitest(reports), runBuild()]);
+async function runUsual(reports: string): Promise<Part[]> {
+  const parts = await Promise.all([runVitest(reports, ["--tags-filter=!all"]), runBuild()]);
   const [, build] = parts;
-  if (build.run.isOk)
-    return [...parts, await runPlaywright(reports), await runOverS3(reports).catch(failedStart)];
+  if (build.run.isOk) return [...parts, await runPlaywright(reports)];
   console.error("The browser tests need the build, which failed.");
   return parts;
 }
@@ -119,13 +118,20 @@ async function runAsFunctions(reports: string): Promise<Part[]> {
   }
 }
 
-/** What takes longer than a usual run has for it: many requests made from the document of the API. */
-async function runLong(reports: string): Promise<Part[]> {
-  return [await runVitest(reports, ["testing/api-document"], { ATELIER_DOCUMENT_RUNS: "20" })];
+/** What a usual run leaves out; many more requests made from the document of the API; the journeys over a bucket. */
+async function runRest(reports: string): Promise<Part[]> {
+  const root = path.resolve(import.meta.dirname, "..");
+  const [others, build] = await Promise.all([
+    runVitest(reports, ["--tags-filter=all", ...readFilesOfAll(root)]),
+    runBuild(),
+  ]);
+  const requests = await runVitest(reports, ["testing/api-document"], { ATELIER_DOCUMENT_RUNS: "20" });
+  const parts = [others, requests, build];
+  return build.run.isOk ? [...parts, await runOverS3(reports).catch(failedStart)] : parts;
 }
 
 const modes = {
-  "--all": runLong,
+  "--all": runRest,
   "--functions": runAsFunctions,
   "--quick": runQuick,
   "--s3": runS3,
@@ -140,7 +146,7 @@ async function main(): Promise<boolean> {
   if (!ensureRedis() || (mode !== "--quick" && !ensureServers())) return false;
   const reports = mkdtempSync(path.join(os.tmpdir(), "atelier-reports-"));
   try {
-    const parts = await (mode ? modes[mode] : runAll)(reports);
+    const parts = await (mode ? modes[mode] : runUsual)(reports);
     const total = (key: keyof Counts) => parts.reduce((sum, { counts }) => sum + counts[key], 0);
     console.log(`\n${parts.map(({ run }) => describeRun(run)).join("\n")}\n`);
     for (const failure of parts.flatMap(({ failures }) => failures)) console.log(`failed: ${failure}`);

@@ -2,12 +2,13 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { schema } from "@atelier/server/db";
 import { ingest } from "@atelier/server/images";
+import { forBackendSuites } from "@atelier/testing/cases";
 import { addJob, addOwner, readJob, readStory, until, type TestOwner } from "@atelier/testing/jobs";
 import { findProgram, killAtExit, runNode } from "@atelier/testing/processes";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { processEnv } from "@atelier/testing/worker";
 import sharp from "sharp";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 
 const main = path.join(import.meta.dirname, "./main.ts");
 
@@ -20,7 +21,7 @@ const config = `export default {
 /** Each test starts whole processes with the real engine, one after another on one backend, the backends at once. */
 const oneByOne = { timeout: 180_000, concurrent: false };
 
-describe.concurrent.each(["postgres", "redis"] as const)("on %s", (backend) => {
+forBackendSuites("on %s", (backend) => {
   let opened: TestServices;
   let owner: TestOwner;
   let configFile: string;

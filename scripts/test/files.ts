@@ -142,6 +142,14 @@ export function readTestFiles(root: string): TestFiles {
   return files;
 }
 
+/** What `testing/cases` has to mark cases with. */
+const marks = /\b(forCases|forBackends|forBackendSuites|inAll)\b/;
+
+/** The test files below `root` with cases that `pnpm test` leaves out. */
+export function readFilesOfAll(root: string): string[] {
+  return findTests(root).filter((file) => marks.test(readSource(root, file)));
+}
+
 /** The test files below `root` that start an S3 server. */
 export function readS3Files(root: string): string[] {
   return findTests(root).filter(createReach(root, [s3File]));

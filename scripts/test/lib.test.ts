@@ -2,7 +2,7 @@ import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { readTestFiles, slowFiles } from "./files.ts";
+import { readFilesOfAll, readTestFiles, slowFiles } from "./files.ts";
 import { countPart, readPlaywrightCounts, readVitestCounts, readVitestFailures } from "./lib.ts";
 
 let folder = "";
@@ -74,6 +74,17 @@ describe("the test files of a run", () => {
       database: ["server/stored.test.ts"],
       alone: ["server/late.test.ts"],
     });
+  });
+
+  test("some of whose cases run in test:all alone are found by what marks them", () => {
+    writeTests({
+      "testing/chaos/one.test.ts": 'import { forBackends } from "../cases/index.ts";',
+      "worker/two.test.ts": 'import { inAll } from "@atelier/testing/cases";',
+      "worker/three.test.ts": 'import { realTimeMs } from "@atelier/testing/cases";',
+    });
+    expect(new Set(readFilesOfAll(folder))).toEqual(
+      new Set(["testing/chaos/one.test.ts", "worker/two.test.ts"]),
+    );
   });
 
   test.each(["process.env.A = '1';", "process.chdir('/');", "vi.spyOn(a, 'b');", "globalThis.a = 1;"])(

@@ -5,10 +5,11 @@ import { schema } from "@atelier/server/db";
 import { newId } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { expect, test } from "vitest";
+import { realTimeMs } from "../cases/index.ts";
 import { startLlm, textOf } from "../llm/index.ts";
 import { runNode } from "../processes/index.ts";
 import { createTestServices, openAccount } from "../services/index.ts";
-import { eventually, realTimeMs } from "./scene.ts";
+import { eventually } from "./scene.ts";
 
 const hourMs = 3_600_000;
 const { assistantConversations, assistantMessages } = schema;

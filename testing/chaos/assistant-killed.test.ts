@@ -1,10 +1,11 @@
 import { resolveCaller } from "@atelier/server/accounts";
 import { ask, readConversation, readRun } from "@atelier/server/assistant";
 import { expect, test } from "vitest";
+import { realTimeMs } from "../cases/index.ts";
 import { type Llm, type LlmReply, type LlmRequest, startLlm } from "../llm/index.ts";
 import { createTestServices, openAccount } from "../services/index.ts";
 import { startTestWorker } from "../worker/index.ts";
-import { eventually, realTimeMs } from "./scene.ts";
+import { eventually } from "./scene.ts";
 
 const timeout = { timeout: realTimeMs };
 

@@ -2,17 +2,17 @@ import { cancel } from "@atelier/server/jobs";
 import { schema } from "@atelier/server/db";
 import { changeNodeSettings, drainNode, resumeNode } from "@atelier/server/nodes";
 import type { Bell } from "@atelier/server/queue";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { eq } from "drizzle-orm";
+import { forBackends } from "../cases/index.ts";
 import { addJob, insertJob, readJob, readStory, testQueue, until, untilAll } from "../jobs/index.ts";
-import { backends, openScene, realTimeMs, type Scene } from "./scene.ts";
+import { openScene, type Scene } from "./scene.ts";
 
 const runMs = 30;
 const bellOf = (jobId: string, ring: number, attempt = 0): Bell => ({ jobId, attempt, ring });
 
-test.concurrent.for(backends)(
+forBackends(
   "E7 bells on %s that come twice, late, early or in the wrong order: each job runs once",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;
@@ -44,28 +44,24 @@ test.concurrent.for(backends)(
   },
 );
 
-test.concurrent.for(backends)(
-  "D6 a bell on %s for a cancelled job does nothing",
-  { timeout: realTimeMs },
-  async (backend, { onTestFinished }) => {
-    const scene = await openScene(onTestFinished, { backend });
-    const { services, owner } = scene;
-    const cancelled = await addJob(services, { owner });
-    await cancel(services, { ownerId: owner.userId, id: cancelled });
-    const before = [await readJob(services, cancelled), await readStory(services, cancelled)];
-    // The bell of `addJob` is still there as well.
-    await services.bells.ring(testQueue, [bellOf(cancelled, 2), bellOf(cancelled, 3)]);
-    const worker = await scene.startWorker({ script: { runMs } });
-    const next = await addJob(services, { owner });
-    await until(services, next, "completed");
-    await services.bells.ring(testQueue, [bellOf(cancelled, 4)]);
-    const last = await addJob(services, { owner });
-    await until(services, last, "completed");
-    expect([await readJob(services, cancelled), await readStory(services, cancelled)]).toEqual(before);
-    expect(worker.count(`engine-start ${cancelled}`)).toBe(0);
-    expect(await scene.faults()).toEqual([]);
-  },
-);
+forBackends("D6 a bell on %s for a cancelled job does nothing", async (backend, { onTestFinished }) => {
+  const scene = await openScene(onTestFinished, { backend });
+  const { services, owner } = scene;
+  const cancelled = await addJob(services, { owner });
+  await cancel(services, { ownerId: owner.userId, id: cancelled });
+  const before = [await readJob(services, cancelled), await readStory(services, cancelled)];
+  // The bell of `addJob` is still there as well.
+  await services.bells.ring(testQueue, [bellOf(cancelled, 2), bellOf(cancelled, 3)]);
+  const worker = await scene.startWorker({ script: { runMs } });
+  const next = await addJob(services, { owner });
+  await until(services, next, "completed");
+  await services.bells.ring(testQueue, [bellOf(cancelled, 4)]);
+  const last = await addJob(services, { owner });
+  await until(services, last, "completed");
+  expect([await readJob(services, cancelled), await readStory(services, cancelled)]).toEqual(before);
+  expect(worker.count(`engine-start ${cancelled}`)).toBe(0);
+  expect(await scene.faults()).toEqual([]);
+});
 
 async function nodeIdOf({ services }: Scene, name: string): Promise<string> {
   const { nodes } = schema;
@@ -73,9 +69,8 @@ async function nodeIdOf({ services }: Scene, name: string): Promise<string> {
   return node?.id ?? "";
 }
 
-test.concurrent.for(backends)(
+forBackends(
   "D9 a node on %s that takes nothing, drained or without a slot, leaves the bells to the others until it takes jobs again",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;
@@ -115,9 +110,8 @@ test.concurrent.for(backends)(
   },
 );
 
-test.concurrent.for(backends)(
+forBackends(
   "D9 a node on %s that is drained in the middle of a run keeps its other slots when it is resumed",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;

@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { submit } from "@atelier/server/jobs";
 import { readSpend } from "@atelier/server/providers";
 import { tiers } from "@atelier/server/db";
+import { realTimeMs } from "../cases/index.ts";
 import { insertJob, readStory, until, untilAll } from "../jobs/index.ts";
 import { type CloudScene, openCloudScene, readAttempts } from "./cloud-scene.ts";
-import { realTimeMs } from "./scene.ts";
 
 const timeout = { timeout: realTimeMs };
 

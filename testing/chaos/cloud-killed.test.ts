@@ -1,14 +1,15 @@
 import { sql } from "drizzle-orm";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { schema } from "@atelier/server/db";
 import type { ProviderName } from "@atelier/server/providers";
 import { waitUntil } from "../../scripts/process/tools.ts";
+import { forCases } from "../cases/index.ts";
 import { addEndpoint, countUndelivered, startWebhookReceiver } from "../deliveries/index.ts";
 import { readJob, untilAll } from "../jobs/index.ts";
 import type { PictureFault, ProviderFault } from "../providers/index.ts";
 import type { PausePoint, TestWorker } from "../worker/index.ts";
 import { type CloudScene, openCloudScene, readAttempts } from "./cloud-scene.ts";
-import { eventually, realTimeMs } from "./scene.ts";
+import { eventually } from "./scene.ts";
 
 /** Where the worker dies: at a point of its own, or while the provider does this. */
 interface Step {
@@ -50,26 +51,29 @@ const direct = { provider: "google", by: "nothing", end: "provider_unknown" } as
 const once = ["succeeded"];
 const lost = ["lost"];
 
-const cases: readonly Case[] = [
-  ...(["claimed", "taken", "answered", "asked", "fetching", "stored", "completed"] as const).map((step) => ({
+/** One case per step, and per way in which a studio learns of a lost call. */
+const usual: readonly Case[] = [
+  ...(["claimed", "taken", "fetching", "stored", "completed"] as const).map((step) => ({
     ...listed,
     step,
     attempts: once,
   })),
-  { ...listed, step: "reserved", attempts: ["unsent", "succeeded"] },
   { ...listed, step: "called", attempts: ["unsent", "succeeded"] },
-  { ...reported, step: "taken", attempts: once },
   { ...reported, step: "answered", attempts: once },
   { ...reported, step: "reserved", end: "provider_unknown", paid: 0, attempts: lost },
+  { ...repeated, step: "taken", attempts: once },
+  { ...direct, step: "taken", paid: 1, attempts: lost },
+  { ...listed, step: "asked", attempts: once },
+];
+
+const others: readonly Case[] = [
+  { ...listed, step: "answered", attempts: once },
+  { ...listed, step: "reserved", attempts: ["unsent", "succeeded"] },
+  { ...reported, step: "taken", attempts: once },
   { ...reported, step: "called", end: "provider_unknown", paid: 0, attempts: lost },
-  ...(["reserved", "called", "taken", "answered"] as const).map((step) => ({
-    ...repeated,
-    step,
-    attempts: once,
-  })),
+  ...(["reserved", "called", "answered"] as const).map((step) => ({ ...repeated, step, attempts: once })),
   { ...direct, step: "reserved", paid: 0, attempts: lost },
   { ...direct, step: "called", paid: 0, attempts: lost },
-  { ...direct, step: "taken", paid: 1, attempts: lost },
   { ...direct, step: "answered", paid: 1, attempts: lost },
   { ...direct, step: "stored", paid: 1, attempts: lost },
   { ...direct, step: "completed", end: "completed", paid: 1, attempts: once },
@@ -133,9 +137,11 @@ async function reached(
   else await eventually(fault ? called : fetched, 1);
 }
 
-test.concurrent.for(cases.map((each) => ({ ...each, when: steps[each.step].when })))(
+const named = (cases: readonly Case[]) => cases.map((each) => ({ ...each, when: steps[each.step].when }));
+
+forCases(
   "F3 R1 a worker killed $when ($provider, lost calls found by $by): $end, charged $paid times, told once",
-  { timeout: realTimeMs },
+  { usual: named(usual), others: named(others) },
   async (given, { onTestFinished }) => {
     const { scene, receiver } = await open(onTestFinished, given);
     const { services } = scene;

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import { realTimeMs } from "../cases/index.ts";
 import { readJob, readStory, until } from "../jobs/index.ts";
 import { openCloudScene, readAttempts } from "./cloud-scene.ts";
-import { eventually, realTimeMs } from "./scene.ts";
+import { eventually } from "./scene.ts";
 
 test(
   "E3 E5 a job that waits for a busy provider is not claimed again before the provider has room",

@@ -1,9 +1,10 @@
 import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { schema } from "@atelier/server/db";
+import { realTimeMs } from "../cases/index.ts";
 import { readJob, until } from "../jobs/index.ts";
 import { openCloudScene, readAttempts } from "./cloud-scene.ts";
-import { eventually, realTimeMs } from "./scene.ts";
+import { eventually } from "./scene.ts";
 
 /** One that signs with a secret and reports several events, one that signs with published keys, one that does not sign. */
 const reporting = [

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { cancel, submit } from "@atelier/server/jobs";
 import { readSpend } from "@atelier/server/providers";
+import { forBackends, realTimeMs } from "../cases/index.ts";
 import { readJob, readStory, until } from "../jobs/index.ts";
 import { openCloudScene, readAttempts } from "./cloud-scene.ts";
-import { backends, eventually, realTimeMs } from "./scene.ts";
+import { eventually } from "./scene.ts";
 
 const timeout = { timeout: realTimeMs };
 
-test.concurrent.for(backends)(
+forBackends(
   "E1 E2 E6 a prompt becomes a picture at a provider, asked about until it is done, bells on %s",
-  timeout,
   async (backend, { onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, { keys: ["replicate"], backend });
     await scene.startCloudWorker();

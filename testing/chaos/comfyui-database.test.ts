@@ -1,15 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { forBackendSuites, realTimeMs } from "../cases/index.ts";
 import { readJob, until, untilAll } from "../jobs/index.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../postgres/index.ts";
 import type { TestWorker } from "../worker/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
-import { backends, eventually, oneByOne, realTimeMs } from "./scene.ts";
+import { eventually, oneByOne } from "./scene.ts";
 import { endSessions, takeAllSessions } from "../postgres/index.ts";
 
 const large = { steps: 100 };
 const once = { attempt: 1, charged: 0 };
 
-describe.concurrent.each(backends)("with one worker and a database of its own, bells on %s", (backend) => {
+forBackendSuites("with one worker and a database of its own, bells on %s", (backend) => {
   let scene: ComfyScene;
   let postgres: PrivatePostgres;
   let worker: TestWorker;

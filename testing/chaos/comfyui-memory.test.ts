@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import { realTimeMs } from "../cases/index.ts";
 import { readJob, readStory, until } from "../jobs/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
-import { eventually, realTimeMs } from "./scene.ts";
+import { eventually } from "./scene.ts";
 
 const gib = 1024 ** 3;
 const servers = [

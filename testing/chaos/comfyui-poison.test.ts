@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
+import { forBackends } from "../cases/index.ts";
 import { readJob, untilAll } from "../jobs/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
-import { backends, realTimeMs, supervise } from "./scene.ts";
+import { supervise } from "./scene.ts";
 
 const poison = "whoever reads this dies";
 
@@ -11,9 +12,8 @@ const patienceMs = 90_000;
 const begun = ({ promptsOf }: Pick<ComfyScene, "promptsOf">, id: string) =>
   promptsOf(id).reduce((sum, { started }) => sum + started, 0);
 
-test.concurrent.for(backends)(
+forBackends(
   "F34 D9 a job of ComfyUI that kills its worker fails after three charged tries on %s; its neighbour is adopted and completes",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openComfyScene(onTestFinished, { backend });
     const { services } = scene;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { realTimeMs } from "../cases/index.ts";
 import { untilAll } from "../jobs/index.ts";
 import { startRedis } from "../redis/index.ts";
 import { openComfyScene } from "./comfy-scene.ts";
-import { realTimeMs } from "./scene.ts";
 
 const large = { steps: 100 };
 

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cancel } from "@atelier/server/jobs";
+import { realTimeMs } from "../cases/index.ts";
 import type { ComfySimulator, Fault } from "../comfyui/index.ts";
 import { until, untilAll } from "../jobs/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
-import { eventually, oneByOne, realTimeMs } from "./scene.ts";
+import { eventually, oneByOne } from "./scene.ts";
 
 /** What a fault of the socket may cost (F26). */
 const addedMs = 3_000;

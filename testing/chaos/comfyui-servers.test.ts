@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readWaiting } from "@atelier/server/jobs";
 import { drainServer, resumeServer } from "@atelier/server/nodes";
+import { realTimeMs } from "../cases/index.ts";
 import type { ComfySimulator } from "../comfyui/index.ts";
 import { readJob, readStory, until, untilAll } from "../jobs/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
-import { eventually, oneByOne, realTimeMs, type ServedList, serveList } from "./scene.ts";
+import { eventually, oneByOne, type ServedList, serveList } from "./scene.ts";
 
 /** When a dead server has to be out of rotation (F25). */
 const outMs = 10_000;

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { cancel } from "@atelier/server/jobs";
+import { realTimeMs } from "../cases/index.ts";
 import { until } from "../jobs/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
-import { eventually, realTimeMs } from "./scene.ts";
+import { eventually } from "./scene.ts";
 
 const large = { steps: 100 };
 

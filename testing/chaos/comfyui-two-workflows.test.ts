@@ -2,9 +2,10 @@ import { expect, test } from "vitest";
 import { schema } from "@atelier/server/db";
 import { cancel, dispatch } from "@atelier/server/jobs";
 import { drainNode, resumeNode } from "@atelier/server/nodes";
+import { realTimeMs } from "../cases/index.ts";
 import { readJob, until } from "../jobs/index.ts";
 import { openComfyScene } from "./comfy-scene.ts";
-import { eventually, realTimeMs } from "./scene.ts";
+import { eventually } from "./scene.ts";
 
 test.concurrent(
   "A10 D3 jobs of one workflow never take the place of a server that cannot run it",

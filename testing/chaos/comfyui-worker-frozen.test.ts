@@ -1,9 +1,10 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { drainNode, resumeNode } from "@atelier/server/nodes";
+import { forBackends } from "../cases/index.ts";
 import { readJob, readStory, until, untilAll } from "../jobs/index.ts";
 import { listObjects } from "../pictures/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
-import { backends, eventually, realTimeMs } from "./scene.ts";
+import { eventually } from "./scene.ts";
 
 const large = { steps: 100 };
 
@@ -26,9 +27,8 @@ async function expectDrain(scene: ComfyScene): Promise<void> {
   await resumeNode(services, { id: nodeId ?? "" });
 }
 
-test.concurrent.for(backends)(
+forBackends(
   "F10 E7 D9 two workers hold one job of ComfyUI on %s: the late one writes nothing and leaves the server alone; one that is drained ends its job",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openComfyScene(onTestFinished, { backend });
     const { services } = scene;

@@ -1,8 +1,9 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
+import { forBackends } from "../cases/index.ts";
 import { readJob, untilAll } from "../jobs/index.ts";
 import type { PausePoint } from "../worker/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
-import { backends, eventually, realTimeMs } from "./scene.ts";
+import { eventually } from "./scene.ts";
 
 /** Where the worker itself stops; in between the server makes it wait. */
 const before = ["claimed", "uploaded", "noted"] as const;
@@ -55,9 +56,8 @@ async function readEnd(scene: ComfyScene, id: string) {
   return { attempt, charged, posted: sum("posted"), started: sum("started"), isAdopted };
 }
 
-test.concurrent.for(backends)(
+forBackends(
   "F1 F2 F3 F4 F5 F6 R1 a worker killed with jobs of ComfyUI at seven stages on %s: each is done once and run once",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openComfyScene(onTestFinished, {
       backend,

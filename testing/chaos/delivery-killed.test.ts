@@ -2,8 +2,9 @@ import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { schema } from "@atelier/server/db";
 import { waitUntil } from "../../scripts/process/tools.ts";
+import { realTimeMs } from "../cases/index.ts";
 import { addEndpoint, oweCompleted, readDelivery, startWebhookReceiver } from "../deliveries/index.ts";
-import { openScene, realTimeMs, type Scene } from "./scene.ts";
+import { openScene, type Scene } from "./scene.ts";
 
 const options = { config: "shortDeliveries" } as const;
 type OnFinished = Parameters<typeof openScene>[0];

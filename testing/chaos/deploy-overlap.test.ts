@@ -1,18 +1,20 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { schema } from "@atelier/server/db";
 import { waitUntil } from "../../scripts/process/tools.ts";
+import { type Backend, forCases } from "../cases/index.ts";
 import type { TestWorkerOptions } from "../worker/index.ts";
 import { deploy, openStudio } from "./deploy.ts";
-import { backends, eventually, openScene, realTimeMs } from "./scene.ts";
+import { eventually, openScene } from "./scene.ts";
 
 /** The grace time of `real` is the product's own 30 s; its tests run in `pnpm bench:chaos`. */
 const graces =
   process.env["ATELIER_CHAOS"] === "long" ? (["shortGrace", "real"] as const) : (["shortGrace"] as const);
-const cases = backends.flatMap((backend) => graces.map((config) => ({ backend, config })));
+const casesOf = (backend: Backend) => graces.map((config) => ({ backend, config }));
+const cases = { usual: casesOf("postgres"), others: casesOf("redis") };
 
-test.concurrent.for(cases)(
+forCases(
   "F32 A17 a later version beside this one on $backend ($config): no job fails, and clients are told each event once",
-  { timeout: realTimeMs },
+  cases,
   async ({ backend, config }, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services } = scene;

@@ -3,8 +3,9 @@ import pg from "pg";
 import { expect, test } from "vitest";
 import { withSnapshot } from "@atelier/server/db";
 import { submit } from "@atelier/server/jobs";
+import { realTimeMs } from "../cases/index.ts";
 import { untilAll } from "../jobs/index.ts";
-import { openScene, realTimeMs } from "./scene.ts";
+import { openScene } from "./scene.ts";
 
 const limitMs = 500;
 

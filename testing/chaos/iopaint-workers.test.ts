@@ -6,10 +6,11 @@ import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { expect, test } from "vitest";
 import { waitUntil } from "../../scripts/process/tools.ts";
+import { realTimeMs } from "../cases/index.ts";
 import { readJob, readStory, until } from "../jobs/index.ts";
 import { readFileOf } from "../pictures/index.ts";
 import type { TestWorkerOptions } from "../worker/index.ts";
-import { openScene, realTimeMs, type Scene } from "./scene.ts";
+import { openScene, type Scene } from "./scene.ts";
 
 const startMs = 90_000;
 const colors = ["#d02020", "#20d020", "#2020d0", "#d0d020", "#20d0d0", "#d020d0"] as const;

@@ -10,12 +10,13 @@ import { expect, test } from "vitest";
 import { type ProcessIdentity, isCertainlyAlive } from "../../scripts/process/lock.ts";
 import { waitUntil } from "../../scripts/process/tools.ts";
 import { readRecords } from "../../scripts/supervisor/supervise.ts";
+import { forCases, realTimeMs } from "../cases/index.ts";
 import { readJob, until } from "../jobs/index.ts";
 import { startWeb } from "../live/scene.ts";
 import { startPrivatePostgres } from "../postgres/index.ts";
 import { killAtExit, runNode } from "../processes/index.ts";
 import { processEnv } from "../worker/index.ts";
-import { openScene, realTimeMs, type Scene } from "./scene.ts";
+import { openScene, type Scene } from "./scene.ts";
 
 /** The bound of the requirement: from the death to its display everywhere. */
 const shownWithinMs = 35_000;
@@ -123,12 +124,12 @@ test.concurrent(
   },
 );
 
-test.concurrent.for([
-  { pauseMs: 14_000, mayBeAwayMs: 0 },
-  { pauseMs: longMs, mayBeAwayMs: 5_000 },
-])(
+forCases(
   "F16 D9 after $pauseMs ms of a frozen database a living worker counts as away for at most $mayBeAwayMs ms, and its row stays as it is",
-  { timeout: realTimeMs },
+  {
+    usual: [{ pauseMs: 14_000, mayBeAwayMs: 0 }],
+    others: [{ pauseMs: longMs, mayBeAwayMs: 5_000 }],
+  },
   async ({ pauseMs, mayBeAwayMs }, { onTestFinished }) => {
     const postgres = await startPrivatePostgres();
     onTestFinished(() => postgres.destroy());
@@ -156,12 +157,12 @@ test.concurrent.for([
   },
 );
 
-test.concurrent.for([
-  { fate: "lives", status: "ok", active: 1 },
-  { fate: "dies", status: "degraded", active: 0 },
-])(
+forCases(
   "D9 a web process that is frozen for 32 s while the only worker $fate says in its first answer: $status",
-  { timeout: realTimeMs },
+  {
+    usual: [{ fate: "dies", status: "degraded", active: 0 }],
+    others: [{ fate: "lives", status: "ok", active: 1 }],
+  },
   async ({ fate, status, active }, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services } = scene;

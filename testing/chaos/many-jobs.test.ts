@@ -2,9 +2,10 @@ import { schema, tiers } from "@atelier/server/db";
 import { cancel, submit } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";
 import { and, inArray, isNotNull } from "drizzle-orm";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
+import { forBackends } from "../cases/index.ts";
 import { addJob, addOwner, testQueue, untilAll, type TestOwner } from "../jobs/index.ts";
-import { backends, openScene, realTimeMs, type Scene } from "./scene.ts";
+import { openScene, type Scene } from "./scene.ts";
 
 const crowd = 2_000;
 /** Jobs of the other user. */
@@ -81,9 +82,8 @@ async function countTurns(scene: Scene, { owner, occupied }: Contest): Promise<n
   return turns.reduce((sum, count) => sum + count, 0) / few;
 }
 
-test.concurrent.for(backends)(
+forBackends(
   "F35 E1 one user has 2,000 jobs in the line on %s: another's take turns with them, so that they wait twice as many turns as alone at most",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const limits = { openJobs: 2 * crowd, maxWaiting: 2 * crowd };
     const scene = await openScene(onTestFinished, {

@@ -1,10 +1,10 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
+import { forBackends } from "../cases/index.ts";
 import { addJob, readJob, untilAll } from "../jobs/index.ts";
-import { backends, openScene, realTimeMs, supervise } from "./scene.ts";
+import { openScene, supervise } from "./scene.ts";
 
-test.concurrent.for(backends)(
+forBackends(
   "F34 D9 a job that kills its worker fails after three charged tries on %s, and its neighbours complete",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { submit } from "@atelier/server/jobs";
+import { realTimeMs } from "../cases/index.ts";
 import { untilAll } from "../jobs/index.ts";
 import { startRedis } from "../redis/index.ts";
-import { openScene, realTimeMs, type Scene } from "./scene.ts";
+import { openScene, type Scene } from "./scene.ts";
 import type { TestWorker } from "../worker/index.ts";
 
 const runMs = 150;

@@ -1,9 +1,10 @@
 import { healthResponse } from "@atelier/server/api";
 import { submit } from "@atelier/server/jobs";
 import { expect, test } from "vitest";
+import { realTimeMs } from "../cases/index.ts";
 import { until, untilAll } from "../jobs/index.ts";
 import { startRedis, type TestRedis } from "../redis/index.ts";
-import { eventually, openScene, realTimeMs, type Scene } from "./scene.ts";
+import { eventually, openScene, type Scene } from "./scene.ts";
 
 async function submitMany({ services, owner }: Scene, count: number): Promise<string[]> {
   const request = { kind: "upscale", inputs: { image: owner.imageId } };

@@ -6,6 +6,7 @@ import { expect } from "vitest";
 import type { SubmitOptions } from "@atelier/server/jobs";
 import type { Services } from "@atelier/server/services";
 import { waitUntil } from "../../scripts/process/tools.ts";
+import { realTimeMs } from "../cases/index.ts";
 import { addOwner, findBrokenInvariants, type TestOwner } from "../jobs/index.ts";
 import { createTestServices, type TestServices, type TestServicesOptions } from "../services/index.ts";
 import { startTestWorker, type TestWorker, type TestWorkerOptions } from "../worker/index.ts";
@@ -84,14 +85,8 @@ export async function supervise(start: () => Promise<TestWorker>, over: AbortSig
   return starts;
 }
 
-/** For tests in real lease times; they are about conditions with bounds of their own, not about this one. */
-export const realTimeMs = 150_000;
-
 /** For the tests of one suite that share its scene, while the suites run at once. */
 export const oneByOne = { timeout: realTimeMs, concurrent: false } as const;
-
-/** Of the queue. Tests of what ComfyUI servers do, which no bell changes, run with PostgreSQL alone. */
-export const backends = ["postgres", "redis"] as const;
 
 /** A database, a queue, files and one user, of one test alone. */
 export interface Scene {

@@ -1,13 +1,13 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
+import { forBackends } from "../cases/index.ts";
 import { insertJob, untilAll } from "../jobs/index.ts";
 import { endSessions } from "../postgres/index.ts";
-import { backends, openScene, realTimeMs } from "./scene.ts";
+import { openScene } from "./scene.ts";
 
 const jobCount = 100;
 const runMs = 150;
-test.concurrent.for(backends)(
+forBackends(
   "F17 A3 sessions of the database are ended twice a second, bells on %s: all jobs complete uncharged, no worker exits",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;

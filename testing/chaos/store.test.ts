@@ -5,9 +5,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "@atelier/server/db";
 import { openFile } from "@atelier/server/images";
 import { readNodes, readOverview } from "@atelier/server/monitoring";
+import { forBackends, realTimeMs } from "../cases/index.ts";
 import { addJob, readJob, until, untilAll } from "../jobs/index.ts";
 import { startS3, type TestS3 } from "../s3/index.ts";
-import { backends, eventually, openScene, realTimeMs, type Scene } from "./scene.ts";
+import { eventually, openScene, type Scene } from "./scene.ts";
 
 let s3: TestS3;
 let elsewhere: string;
@@ -65,9 +66,8 @@ test(
   },
 );
 
-test.concurrent.for(backends)(
+forBackends(
   "A16 F29 R5 on %s a worker that shares only database, queue and bucket does its jobs",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, {
       backend,

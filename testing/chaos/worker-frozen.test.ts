@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
+import { forBackends } from "../cases/index.ts";
 import { listObjects } from "../pictures/index.ts";
 import { addJob, readJob, readStory, until, untilAll } from "../jobs/index.ts";
-import { backends, openScene, realTimeMs } from "./scene.ts";
+import { openScene } from "./scene.ts";
 
 /** How long the requirement stops the first worker. */
 const stopMs = 20_000;
 /** Its run would have ended while it was stopped, so it tries to complete as soon as it goes on. */
 const runMs = 15_000;
 
-test.concurrent.for(backends)(
+forBackends(
   "F10 E7 two workers hold one job on %s: the one that was stopped for 20 s writes nothing and serves on as a new node",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;
@@ -42,9 +42,8 @@ test.concurrent.for(backends)(
   },
 );
 
-test.concurrent.for(backends)(
+forBackends(
   "F10 A3 a worker stopped for 5 s on %s loses nothing and is charged nothing",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;
@@ -61,9 +60,8 @@ test.concurrent.for(backends)(
   },
 );
 
-test.concurrent.for(backends)(
+forBackends(
   "F10 D9 a worker on %s whose main thread is blocked for 8 s is not called lost",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;

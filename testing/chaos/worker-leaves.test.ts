@@ -1,18 +1,18 @@
 import { desc, eq } from "drizzle-orm";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { schema } from "@atelier/server/db";
 import { cancel, submit } from "@atelier/server/jobs";
 import { changeNodeSettings, requestStop } from "@atelier/server/nodes";
 import { retiredExitCode } from "@atelier/worker/args";
+import { forBackends } from "../cases/index.ts";
 import { addJob, readJob, readStory, testQueue, until } from "../jobs/index.ts";
-import { backends, eventually, openScene, realTimeMs } from "./scene.ts";
+import { eventually, openScene } from "./scene.ts";
 
 /** When a cancelled run must have given its place to the next job (F36). */
 const freeMs = 2_000;
 
-test.concurrent.for(backends)(
+forBackends(
   "A17 SIGTERM on %s: a run that would take too long is handed back uncharged and completed elsewhere, exit code 0",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;
@@ -48,9 +48,8 @@ test.concurrent.for(backends)(
   },
 );
 
-test.concurrent.for(backends)(
+forBackends(
   "A17 SIGTERM on %s: a short run is ended first, nothing new is begun, exit code 0",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;
@@ -65,9 +64,8 @@ test.concurrent.for(backends)(
   },
 );
 
-test.concurrent.for(backends)(
+forBackends(
   "D9 a retired node on %s finishes its runs however long they take, then ends with a code that is not started again",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;
@@ -86,9 +84,8 @@ test.concurrent.for(backends)(
   },
 );
 
-test.concurrent.for(backends)(
+forBackends(
   "A17 D9 SIGTERM to a retired node on %s hands its run back after the grace time, exit code 0",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;
@@ -103,9 +100,8 @@ test.concurrent.for(backends)(
   },
 );
 
-test.concurrent.for(backends)(
+forBackends(
   "D6 F36 cancel of a running job on %s stops its engine and frees the place within 2 s",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;
@@ -126,9 +122,8 @@ test.concurrent.for(backends)(
   },
 );
 
-test.concurrent.for(backends)(
+forBackends(
   "D4 a worker on %s that is started again keeps what an admin set",
-  { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;

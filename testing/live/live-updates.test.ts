@@ -1,8 +1,9 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { resolveCaller } from "@atelier/server/accounts";
 import { schema } from "@atelier/server/db";
 import type { Job } from "@atelier/server/jobs";
 import { waitUntil } from "../../scripts/process/tools.ts";
+import { forBackends } from "../cases/index.ts";
 import { addImage, addNode, type TestOwner } from "../jobs/index.ts";
 import { createTestServices, openAccount, type TestServices } from "../services/index.ts";
 import { openViewer, startProxy, startWeb, type Viewer, writeJobs } from "./scene.ts";
@@ -46,9 +47,8 @@ function createPace() {
   };
 }
 
-test.concurrent.for(["postgres", "redis"] as const)(
+forBackends(
   "D7 F33 on %s: 20 writers, 2,000 changes, 50 cuts, a killed web process: all ends are shown, no revision goes back",
-  { timeout },
   async (backend, { onTestFinished }) => {
     const opened = await createTestServices({ backend });
     onTestFinished(() => opened.close());

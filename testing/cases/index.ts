@@ -1,0 +1,46 @@
+import { describe, test, type TestContext } from "vitest";
+
+/*
+ * `pnpm test` runs what finds a fault soonest, in ten minutes; `pnpm test:all` runs the rest: the same test with other
+ * values, and the other queue backend where the test is about something else. A tag tells them apart, and vitest itself
+ * runs both. A test that moves to `test:all` leaves one of its cases in `test`.
+ */
+
+/** Of the queue. */
+export const backends = ["postgres", "redis"] as const;
+export type Backend = (typeof backends)[number];
+
+/** For options of a test or a suite: not in `pnpm test`. */
+export const inAll = { tags: ["all"] };
+
+/** For tests in real lease times; they are about conditions with bounds of their own, not about this one. */
+export const realTimeMs = 150_000;
+
+interface Cases<A, B> {
+  readonly usual: readonly A[];
+  /** In `test:all`. */
+  readonly others: readonly B[];
+}
+
+type Body<T> = (given: T, context: TestContext) => Promise<void>;
+
+/** One test per case, at once. */
+export function forCases<A, B>(name: string, { usual, others }: Cases<A, B>, body: Body<A | B>): void {
+  test.concurrent.for(usual)(name, { timeout: realTimeMs }, body);
+  test.concurrent.for(others)(name, { timeout: realTimeMs, ...inAll }, body);
+}
+
+/** The same for a suite whose tests share what is slow to start. */
+export function forBackendSuites(name: string, body: (backend: Backend) => void): void {
+  for (const backend of backends) {
+    const options = backend === "postgres" ? {} : inAll;
+    describe.concurrent(name.replace("%s", backend), options, () => {
+      body(backend);
+    });
+  }
+}
+
+/** For a test that bells may not change: on PostgreSQL in `test`, on Redis in `test:all`. */
+export function forBackends(name: string, body: Body<Backend>): void {
+  forCases(name, { usual: ["postgres"], others: ["redis"] } as const, body);
+}
