@@ -76,9 +76,11 @@ test("a reached cap states no price that nobody knows", async () => {
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** Noon (UTC), so many days before today. */
+/** Days are summed an hour after their end. */
+const settledMs = hourMs;
+/** Noon (UTC), so many days before today; before yesterday in the first hour after midnight. */
 const noon = (daysAgo: number) =>
-  new Date(Math.floor(Date.now() / dayMs) * dayMs - daysAgo * dayMs + 12 * hourMs);
+  new Date(Math.floor((Date.now() - settledMs) / dayMs) * dayMs - daysAgo * dayMs + 12 * hourMs);
 const dayOf = (daysAgo: number) => noon(daysAgo).toISOString().slice(0, 10);
 
 interface Spent {
