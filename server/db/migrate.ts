@@ -53,9 +53,15 @@ export interface SqlFunctions {
 }
 
 /** The files of `functions/`, which hold the one current body of each function. */
-export async function readFunctions(folder = functionsFolder()): Promise<Omit<SqlFunctions, "version">> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).toSorted();
-  const files = await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")));
+export async function readFunctions(): Promise<Omit<SqlFunctions, "version">> {
+  const folder = functionsFolder();
+  // Else the build of the pages, which never read the files, would put the whole project beside them.
+  const names = (await readdir(/* turbopackIgnore: true */ folder))
+    .filter((name) => name.endsWith(".sql"))
+    .toSorted();
+  const files = await Promise.all(
+    names.map((name) => readFile(/* turbopackIgnore: true */ path.join(folder, name), "utf8")),
+  );
   const text = files.join("\n");
   return { text, sha256: createHash("sha256").update(text).digest("hex") };
 }
