@@ -13,6 +13,7 @@ import {
   ensureNginx,
   ensurePgBouncer,
   ensureRedis,
+  findOverfullRoutes,
   readPlaywrightCounts,
   readVitestCounts,
   readVitestFailures,
@@ -41,8 +42,12 @@ async function runVitest(
 
 async function runBuild(extra: Readonly<Record<string, string>> = {}): Promise<Part> {
   const env = { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1", ...extra };
-  const run = await runTool("next", ["build"], { env });
-  return { run: { ...run, name: "next build" }, counts: countPart(run.isOk, null), failures: [] };
+  const built = await runTool("next", ["build"], { env });
+  const failures = findOverfullRoutes(path.resolve(import.meta.dirname, "../.next")).map(
+    (route) => `${route} holds the whole project`,
+  );
+  const run = { ...built, name: "next build", isOk: built.isOk && failures.length === 0 };
+  return { run, counts: countPart(run.isOk, null), failures };
 }
 
 async function runPlaywright(reports: string, extra: Readonly<Record<string, string>> = {}): Promise<Part> {

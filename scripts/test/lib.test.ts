@@ -3,7 +3,13 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readFilesOfAll, readTestFiles, slowFiles } from "./files.ts";
-import { countPart, readPlaywrightCounts, readVitestCounts, readVitestFailures } from "./lib.ts";
+import {
+  countPart,
+  findOverfullRoutes,
+  readPlaywrightCounts,
+  readVitestCounts,
+  readVitestFailures,
+} from "./lib.ts";
 
 let folder = "";
 
@@ -23,6 +29,18 @@ test("the counts of both reports are read", () => {
   expect(readVitestCounts(write({ numPassedTests: 7, numFailedTests: 2 }))).toEqual({ passed: 7, failed: 2 });
   const stats = { expected: 5, flaky: 1, unexpected: 3, skipped: 4 };
   expect(readPlaywrightCounts(write({ stats }))).toEqual({ passed: 6, failed: 3 });
+});
+
+test("a route of the build that would hold the whole project is found", () => {
+  const trace = (route: string, ...files: string[]) => {
+    const dir = path.join(folder, "server/app", route);
+    mkdirSync(dir, { recursive: true });
+    writeFileSync(path.join(dir, "route.js.nft.json"), JSON.stringify({ version: 1, files }));
+  };
+  trace("api/ready", "../../../../../server/images/encode-child.ts");
+  expect(findOverfullRoutes(folder)).toEqual([]);
+  trace("upload", "../../../../package.json", "../../../../scripts/test/lib.ts");
+  expect(findOverfullRoutes(folder)).toEqual(["server/app/upload/route.js.nft.json"]);
 });
 
 test("a part that failed without a failed test counts as one failure", () => {

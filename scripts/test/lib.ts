@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 
 function hasProgram(name: string): boolean {
@@ -91,5 +91,19 @@ export function readVitestFailures(file: string): string[] {
     if (message) return [`${place}: ${firstLine(message)}`];
     const failed = assertionResults.filter(({ status }) => status === "failed");
     return failed.map((test) => `${place} > ${test.fullName}: ${firstLine(test.failureMessages[0])}`);
+  });
+}
+
+/**
+ * Routes of a production build whose output as a function would hold the whole project, known by this folder's own files: a read of
+ * a folder that the bundler cannot follow is enough for it, and it only warns.
+ */
+export function findOverfullRoutes(buildDir: string): string[] {
+  const traces = globSync("server/app/**/*.nft.json", { cwd: buildDir }).toSorted();
+  return traces.filter((file) => {
+    const { files }: { files: readonly string[] } = JSON.parse(
+      readFileSync(path.join(buildDir, file), "utf8"),
+    );
+    return files.some((traced) => traced.endsWith("/scripts/test/lib.ts"));
   });
 }

@@ -11,8 +11,9 @@ import pg from "pg";
 import functionsVersion from "./functions/version.json" with { type: "json" };
 
 // Resolved on call: in the bundle of the web process, which never migrates, the folder does not exist.
-const migrationsFolder = () => path.join(import.meta.dirname, "../../drizzle/migrations");
-const functionsFolder = () => path.join(import.meta.dirname, "functions");
+const migrationsFolder = () =>
+  path.join(/* turbopackIgnore: true */ import.meta.dirname, "../../drizzle/migrations");
+const functionsFolder = () => path.join(/* turbopackIgnore: true */ import.meta.dirname, "functions");
 const migrationLock = 742_001;
 
 /** How long to wait for another process that migrates; a first start on a slow disk takes seconds. */
