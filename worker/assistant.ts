@@ -18,7 +18,8 @@ import { isDatabaseAway } from "@atelier/server/db";
 import { alertAdmins } from "@atelier/server/deliveries";
 import { persist } from "@atelier/server/leases";
 import type { Services } from "@atelier/server/services";
-import { type Loop, startLoop } from "./loop.ts";
+import { type Loop, startLoop } from "./base/loop.ts";
+import { createSlots } from "./base/slots.ts";
 import type { Incarnation } from "./presence.ts";
 
 /** Loaded with the first run: the packages of the models take a tenth of a second and 50 MB. */
@@ -28,7 +29,6 @@ const stopReason = "the user stopped the answer";
 
 /** A stage that this worker has. */
 interface Busy {
-  readonly done: Promise<void>;
   /** The user stops the answer. */
   readonly stop: AbortController;
   /** Another worker has the run, or it is gone. */
@@ -42,21 +42,16 @@ interface Busy {
 export function startAssistant(services: Services, incarnation: Incarnation): Pick<Loop, "stop"> {
   const { slots, sweepMs } = services.config.assistant;
   const stopped = new AbortController();
-  const busy = new Map<string, Busy>();
+  const busy = createSlots<Busy>({ max: slots, onFree: () => sweep.wake() });
 
   const begin = (runId: string, stage: Stage) => {
-    if (stopped.signal.aborted || busy.has(runId) || busy.size >= slots) return;
     const [stop, lost] = [new AbortController(), new AbortController()];
     const signals = { stopped: stopped.signal, stop: stop.signal, lost: lost.signal };
-    const done = workOn({ services, incarnation, ...signals }, runId, stage)
-      .catch((error: unknown) => {
+    busy.begin(runId, { stop, lost }, () =>
+      workOn({ services, incarnation, ...signals }, runId, stage).catch((error: unknown) => {
         services.log.warn({ err: error, runId }, "a stage of the assistant could not be done, trying again");
-      })
-      .finally(() => {
-        busy.delete(runId);
-        sweep.wake();
-      });
-    busy.set(runId, { done, stop, lost });
+      }),
+    );
   };
   const close = services.hints.subscribe((message) => {
     if (message.type === "stop") busy.get(message.runId)?.stop.abort(new Error(stopReason));
@@ -66,12 +61,12 @@ export function startAssistant(services: Services, incarnation: Incarnation): Pi
   });
   const sweep = startLoop(services.log, "assistant", async () => {
     const nodeId = incarnation.current()?.id ?? null;
-    const own = { nodeId, busyIds: [...busy.keys()] };
+    const own = { nodeId, busyIds: busy.ids() };
     await recoverRuns(services, own);
     const ends = await findEnds(services, own);
     for (const id of ends.stopped) busy.get(id)?.stop.abort(new Error(stopReason));
     for (const id of ends.lost) busy.get(id)?.lost.abort(new RunLost());
-    const due = busy.size < slots ? await findDueRuns(services, slots + busy.size) : [];
+    const due = busy.free() > 0 ? await findDueRuns(services, slots + busy.size) : [];
     for (const run of due) {
       const stage = stageAt(run.status);
       if (stage) begin(run.id, stage);
@@ -81,9 +76,10 @@ export function startAssistant(services: Services, incarnation: Incarnation): Pi
   return {
     async stop() {
       close();
+      const ended = busy.close();
       stopped.abort(new Error("the process stops"));
       await sweep.stop();
-      await Promise.all([...busy.values()].map(({ done }) => done));
+      await ended;
     },
   };
 }

@@ -7,7 +7,8 @@ import type { LiveOffer } from "./live-offer.ts";
 import type { Incarnation } from "./presence.ts";
 import type { Readiness } from "./readiness.ts";
 import { runJob } from "./run-job.ts";
-import { type Runs, RunStopped } from "./runs.ts";
+import { RunStopped } from "./base/stop.ts";
+import type { Runs } from "./runs.ts";
 import type { ServerLeases } from "./server-leases.ts";
 
 export interface ConsumeInput {

@@ -13,7 +13,8 @@ import {
 import type { Env } from "@atelier/server/platform";
 import { telegramChannel } from "@atelier/server/telegram";
 import type { Services } from "@atelier/server/services";
-import { type Loop, startLoop } from "./loop.ts";
+import { type Loop, startLoop } from "./base/loop.ts";
+import { createSlots } from "./base/slots.ts";
 
 /** How many sends of one process may be under way: of one target, of one owner, in all. One slow receiver fills few of them. */
 const limits = { perTarget: 2, perOwner: 6, inAll: 30 };
@@ -84,9 +85,9 @@ interface Sends {
 
 function createSends(services: Services, channels: readonly Channel[]): Sends {
   const stopped = new AbortController();
-  const byId = new Map<string, Promise<void>>();
-  const busy = new Map<string, number>();
   let listener = () => undefined as void;
+  const sending = createSlots<null>({ max: limits.inAll, onFree: () => listener() });
+  const busy = new Map<string, number>();
   const countOf = (key: string) => busy.get(key) ?? 0;
   const add = (key: string, change: number) => {
     const count = countOf(key) + change;
@@ -103,25 +104,23 @@ function createSends(services: Services, channels: readonly Channel[]): Sends {
   return {
     begin(due, via) {
       const { id, targetKey, ownerKey } = due;
-      if (byId.has(id) || byId.size >= limits.inAll) return;
       if (countOf(targetKey) >= limits.perTarget || countOf(ownerKey) >= limits.perOwner) return;
+      const hasBegun = sending.begin(id, null, () =>
+        send(due, via).finally(() => {
+          add(targetKey, -1);
+          add(ownerKey, -1);
+        }),
+      );
+      if (!hasBegun) return;
       add(targetKey, 1);
       add(ownerKey, 1);
-      const sending = send(due, via).finally(() => {
-        byId.delete(id);
-        add(targetKey, -1);
-        add(ownerKey, -1);
-        listener();
-      });
-      byId.set(id, sending);
     },
-    room: () => ({ free: limits.inAll - byId.size, busy }),
+    room: () => ({ free: sending.free(), busy }),
     onEnd(next) {
       listener = next;
     },
     async stop() {
-      listener = () => undefined;
-      const all = Promise.all(byId.values());
+      const all = sending.close();
       const waited = new AbortController();
       await Promise.race([all, sleep(stopMs, null, { signal: waited.signal }).catch(() => null)]);
       waited.abort();

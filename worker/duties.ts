@@ -10,7 +10,7 @@ import { pruneTelegram } from "@atelier/server/telegram";
 import { purgeDeleted } from "@atelier/server/users";
 import { cancelPrompt, readQueuedPrompts } from "./engines/comfyui/client/index.ts";
 import { jobOfRun } from "./engines/index.ts";
-import { type Loop, startLoop } from "./loop.ts";
+import { type Loop, startLoop } from "./base/loop.ts";
 import type { ServerPool, ServerState } from "./servers/index.ts";
 
 const minuteMs = 60_000;

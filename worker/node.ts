@@ -4,7 +4,7 @@ import type { Services } from "@atelier/server/services";
 import type { Workflow } from "@atelier/server/workflows";
 import type { Consumers } from "./claims.ts";
 import { type LiveOffer, type QueueOffer, toSeen } from "./live-offer.ts";
-import { type Loop, startLoop } from "./loop.ts";
+import { type Loop, startLoop } from "./base/loop.ts";
 import type { Incarnation } from "./presence.ts";
 import type { Readiness } from "./readiness.ts";
 import type { ServerPool } from "./servers/index.ts";

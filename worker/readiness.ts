@@ -3,7 +3,7 @@ import { noteProblem, spaceProblem, storeProblem } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
 import { readFreeSpace } from "@atelier/server/storage";
 import type { Incarnation } from "./presence.ts";
-import { startLoop, type Loop } from "./loop.ts";
+import { startLoop, type Loop } from "./base/loop.ts";
 
 /** Whether this worker may take another job: its disk has room for the files, and it reaches the studio's image store. */
 export interface Readiness {

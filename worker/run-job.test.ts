@@ -24,7 +24,8 @@ import { consume, type ConsumeInput } from "./claims.ts";
 import type { Engine, EngineContext } from "./engines/index.ts";
 import { createMutex } from "./work.ts";
 import { runJob } from "./run-job.ts";
-import { createRuns, RunStopped } from "./runs.ts";
+import { RunStopped } from "./base/stop.ts";
+import { createRuns } from "./runs.ts";
 import { createServerLeases } from "./server-leases.ts";
 
 let opened: TestServices;

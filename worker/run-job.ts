@@ -21,7 +21,8 @@ import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import type { Engine, EngineOutput, EngineTask } from "./engines/index.ts";
 import { createReport } from "./report.ts";
-import { createRunClock, RunStopped } from "./runs.ts";
+import { RunStopped } from "./base/stop.ts";
+import { createRunClock } from "./runs.ts";
 import type { ServerLeases } from "./server-leases.ts";
 
 interface RunInput {

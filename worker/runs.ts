@@ -1,19 +1,7 @@
 import type { EngineName, Need } from "@atelier/server/engines";
 import type { Job, Lease } from "@atelier/server/jobs";
 import { AppError, type Config } from "@atelier/server/platform";
-
-/** Why a run was aborted; decides which end is written. */
-export type StopReason = "cancelled" | "lost" | "stopping";
-
-export class RunStopped extends Error {
-  readonly reason: StopReason;
-
-  constructor(reason: StopReason) {
-    super(`the run was stopped: ${reason}`);
-    this.name = "RunStopped";
-    this.reason = reason;
-  }
-}
+import { RunStopped, type StopReason } from "./base/stop.ts";
 
 /** The slot of the node that a run uses. */
 interface RunSlot {

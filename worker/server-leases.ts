@@ -9,7 +9,7 @@ import {
 } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
 import type { ServerLease } from "./engines/index.ts";
-import { startLoop, type Loop } from "./loop.ts";
+import { startLoop, type Loop } from "./base/loop.ts";
 import type { ServerPool, ServerState } from "./servers/index.ts";
 
 /** The leases of this process on servers that all workers share. */

@@ -2,7 +2,7 @@ import { findStops, handBackUnknown, readActivity, rering, sweep } from "@atelie
 import { createNodeWatch } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
 import type { ConsumeInput, Consumers } from "./claims.ts";
-import { type Activity, createActivity, type Loop, startLoop } from "./loop.ts";
+import { type Activity, createActivity, type Loop, startLoop } from "./base/loop.ts";
 
 type WatchOverInput = Pick<ConsumeInput, "incarnation" | "runs" | "claimLock"> & {
   /** Claims without a bell. A `--once` worker, which takes one job only, has none. */

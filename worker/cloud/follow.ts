@@ -25,7 +25,8 @@ import {
 import { isAppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
-import { type Loop, startLoop } from "../loop.ts";
+import { type Loop, startLoop } from "../base/loop.ts";
+import { createSlots } from "../base/slots.ts";
 import type { Incarnation } from "../presence.ts";
 import { finish } from "./results.ts";
 import { readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
@@ -48,27 +49,24 @@ export function startFollowing(
 ): Loop {
   const { keys } = providers;
   const keyIds = keys.map(({ keyId }) => keyId);
-  const followed = new Set<Promise<void>>();
+  const followed = createSlots<null>({ max: maxFollowed, onFree: () => loop.wake() });
   const loop = startLoop(services.log, "providers", async () => {
-    const limit = maxFollowed - followed.size;
+    const limit = followed.free();
     const nodeId = incarnation.current()?.id;
     if (limit === 0 || nodeId === undefined) return lookMs;
     const due = await takeDueAttempts(services, { nodeId, keyIds, limit });
-    for (const attempt of due) {
-      const following = follow(services, providers, attempt);
-      followed.add(following);
-      void following.finally(() => {
-        followed.delete(following);
-        loop.wake();
-      });
-    }
+    // One that a webhook makes due while its last look ends has another token.
+    for (const attempt of due)
+      followed.begin(`${attempt.id}/${attempt.finishToken}`, null, () =>
+        follow(services, providers, attempt),
+      );
     return lookMs;
   });
   return {
     wake: () => loop.wake(),
     async stop() {
       await loop.stop();
-      await Promise.all(followed);
+      await followed.close();
     },
   };
 }

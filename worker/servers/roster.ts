@@ -1,7 +1,7 @@
 import type { Need } from "@atelier/server/engines";
 import type { Config, Logger } from "@atelier/server/platform";
 import type { Workflow } from "@atelier/server/workflows";
-import { type Loop, startLoop } from "../loop.ts";
+import { type Loop, startLoop } from "../base/loop.ts";
 import { createDiscovery, type FoundServer } from "./discovery.ts";
 import { newEntry, type ServerEntry } from "./entry.ts";
 import { createProbe, type ServerProbe } from "./probes.ts";

@@ -1,5 +1,5 @@
 import { isAppError, type Logger, toAppError } from "@atelier/server/platform";
-import { type Loop, startLoop } from "../loop.ts";
+import { type Loop, startLoop } from "../base/loop.ts";
 import { conditionOf, noteAnswer, noteSilence, type ServerEntry } from "./entry.ts";
 import type { ServerProbe } from "./probes.ts";
 

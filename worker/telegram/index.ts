@@ -13,7 +13,7 @@
  */
 import { createPoller, telegramOf } from "@atelier/server/telegram";
 import type { Services } from "@atelier/server/services";
-import type { Loop } from "../loop.ts";
+import type { Loop } from "../base/loop.ts";
 import { createBot } from "./bot.ts";
 import { startPolling } from "./poll.ts";
 import { startProgress } from "./progress.ts";

@@ -11,7 +11,7 @@ import {
   TelegramError,
   type TelegramErrorKind,
 } from "@atelier/server/telegram";
-import { type Loop, startLoop } from "../loop.ts";
+import { type Loop, startLoop } from "../base/loop.ts";
 import { answer } from "./answer.ts";
 import type { Bot } from "./bot.ts";
 import { askDue } from "./pictures.ts";

@@ -10,7 +10,7 @@ import {
   TelegramError,
   unlinkChat,
 } from "@atelier/server/telegram";
-import { type Loop, startLoop } from "../loop.ts";
+import { type Loop, startLoop } from "../base/loop.ts";
 import type { Bot } from "./bot.ts";
 
 const pollMs = 1_000;
