@@ -1,7 +1,7 @@
 import { useTranslations } from "next-intl";
 import { Suspense } from "react";
 import { AssistantSheet } from "./assistant/sheet.tsx";
-import { PageHeader } from "./frame/frame.tsx";
+import { PageHeader } from "./parts/page-parts.tsx";
 import { Studio } from "./studio/studio.tsx";
 
 export default function StudioPage() {

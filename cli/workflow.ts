@@ -8,7 +8,7 @@ import {
   readWorkflowFolder,
   type Workflow,
 } from "@atelier/server/workflows";
-import { readObjectInfo } from "@atelier/worker/engines/comfyui/client";
+import { readObjectInfo } from "@atelier/worker/clients/comfyui";
 import { readServerAddress, withoutSecrets } from "@atelier/worker/servers";
 import { parseFlags } from "./flags.ts";
 

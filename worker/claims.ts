@@ -4,7 +4,7 @@ import type { Services } from "@atelier/server/services";
 import { type CloudRunInput, type Providers, runCloudJob } from "./cloud/submit.ts";
 import type { Engine } from "./engines/index.ts";
 import type { LiveOffer } from "./live-offer.ts";
-import type { Incarnation } from "./presence.ts";
+import type { Incarnation } from "./base/incarnation.ts";
 import type { Readiness } from "./readiness.ts";
 import { runJob } from "./run-job.ts";
 import { RunStopped } from "./base/stop.ts";

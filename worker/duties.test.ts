@@ -4,7 +4,7 @@ import { cancel, claim, handBack, type Lease, noteSubmission } from "@atelier/se
 import { type ComfySimulator, readGraph, startComfySimulator } from "@atelier/testing/comfyui";
 import { addJob, addNode, addOwner, localOffers, type TestOwner, testQueue } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { postPrompt } from "./engines/comfyui/client/index.ts";
+import { postPrompt } from "./clients/comfyui/index.ts";
 import { cancelOrphanedPrompts } from "./duties.ts";
 import { createServerPool, createSources, type ServerPool } from "./servers/index.ts";
 

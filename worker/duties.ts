@@ -8,7 +8,7 @@ import type { Services } from "@atelier/server/services";
 import { sweepTempFolders, tempFolderMs } from "@atelier/server/storage";
 import { pruneTelegram } from "@atelier/server/telegram";
 import { purgeDeleted } from "@atelier/server/users";
-import { cancelPrompt, readQueuedPrompts } from "./engines/comfyui/client/index.ts";
+import { cancelPrompt, readQueuedPrompts } from "./clients/comfyui/index.ts";
 import { jobOfRun } from "./engines/index.ts";
 import { type Loop, startLoop } from "./base/loop.ts";
 import type { ServerPool, ServerState } from "./servers/index.ts";

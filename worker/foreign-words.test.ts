@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { runPrompt } from "./engines/comfyui/client/index.ts";
+import { runPrompt } from "./clients/comfyui/index.ts";
 import { schema } from "@atelier/server/db";
 import { claim } from "@atelier/server/jobs";
 import { addJob, addNode, addOwner, localOffers, readJob, testQueue } from "@atelier/testing/jobs";

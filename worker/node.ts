@@ -1,18 +1,14 @@
 import { dispatch, rering } from "@atelier/server/jobs";
-import { changeNode, type NodeQueue, publishRefused, readAdminRequests } from "@atelier/server/nodes";
+import { changeNode, publishRefused, readAdminRequests } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
 import type { Workflow } from "@atelier/server/workflows";
 import type { Consumers } from "./claims.ts";
-import { type LiveOffer, type QueueOffer, toSeen } from "./live-offer.ts";
+import { type LiveOffer, toSeen } from "./live-offer.ts";
+import { toNodeQueue } from "./offer.ts";
 import { type Loop, startLoop } from "./base/loop.ts";
-import type { Incarnation } from "./presence.ts";
+import type { Incarnation } from "./base/incarnation.ts";
 import type { Readiness } from "./readiness.ts";
 import type { ServerPool } from "./servers/index.ts";
-
-/** A queue of an offer as it is stored with the node. */
-export function toNodeQueue({ queue, slots, offers }: QueueOffer): NodeQueue {
-  return { queue, slots, needs: offers.map(({ need }) => need) };
-}
 
 export interface FollowInput {
   readonly incarnation: Pick<Incarnation, "current">;

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import os from "node:os";
 import { promisify } from "node:util";
 import type { Gpu, NodeCapability, NodeSettings } from "@atelier/server/db";
+import type { NodeQueue } from "@atelier/server/nodes";
 import { cloudEngine, cloudQueue, type JobKind, jobKinds, type Need, needOf } from "@atelier/server/engines";
 import type { Offer } from "@atelier/server/jobs";
 import { AppError, type Config, type Env, type QueueNeeds } from "@atelier/server/platform";
@@ -17,6 +18,11 @@ export interface QueueOffer {
   /** Jobs at once. */
   readonly slots: number;
   readonly offers: readonly Offer[];
+}
+
+/** A queue of an offer as it is stored with the node. */
+export function toNodeQueue({ queue, slots, offers }: QueueOffer): NodeQueue {
+  return { queue, slots, needs: offers.map(({ need }) => need) };
 }
 
 export interface NodeOffer {

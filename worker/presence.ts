@@ -14,19 +14,10 @@ import {
 import type { Services } from "@atelier/server/services";
 import type { Workflow } from "@atelier/server/workflows";
 import type { BeatInput, BeatMessage } from "./beat-thread.ts";
-import type { Consumers } from "./claims.ts";
-import { toNodeQueue } from "./node.ts";
+import type { Incarnation } from "./base/incarnation.ts";
 import type { LiveOffer, NodeOffer } from "./live-offer.ts";
+import { toNodeQueue } from "./offer.ts";
 import type { Runs } from "./runs.ts";
-import type { WorkInput } from "./work.ts";
-
-/** The current node of this process. When the watch of another worker marks it lost, a new one is registered. */
-export interface Incarnation {
-  /** Null while a new incarnation is being registered. */
-  current(): Node | null;
-  /** Ends the beat; `current` no longer changes. */
-  stop(): Promise<void>;
-}
 
 interface RegisterInput {
   readonly offer: LiveOffer;
@@ -38,7 +29,10 @@ interface RegisterInput {
 /** Registers the node. When it is marked lost, all its runs are stopped before the process registers a new one. */
 export function registerNode(
   services: Services,
-  { workflows, problems }: Pick<WorkInput, "workflows" | "problems">,
+  {
+    workflows,
+    problems,
+  }: { readonly workflows: readonly Workflow[]; readonly problems: readonly NodeProblem[] },
   { offer, runs, isOnce = false }: RegisterInput,
 ): Promise<Incarnation> {
   const name = services.env.WORKER_NAME ?? os.hostname();
@@ -66,7 +60,7 @@ const handBackLeadMs = 5_000;
 interface ShutDownInput {
   readonly incarnation: Incarnation;
   readonly runs: Runs;
-  readonly consumers: Pick<Consumers, "close">;
+  readonly consumers: { close(): Promise<void> };
   /** Resolves when the grace time begins. A node that an admin stops has no grace time and finishes its jobs. */
   readonly signalled: Promise<unknown>;
   /** What else is handed back while the node is there, such as stages of the assistant; never rejects. */

@@ -1,26 +1,16 @@
 import path from "node:path";
-import { isDatabaseAway } from "@atelier/server/db";
 import type { InputRole } from "@atelier/server/engines";
 import { discardOutput, readOriginalTo, type StoredOutput, storeOutput } from "@atelier/server/images";
-import {
-  complete,
-  confirmCancel,
-  fail,
-  handBack,
-  type Job,
-  type Lease,
-  loadInputImages,
-  noteSubmission,
-  start,
-} from "@atelier/server/jobs";
+import { complete, type Job, type Lease, loadInputImages, noteSubmission, start } from "@atelier/server/jobs";
 import { persist } from "@atelier/server/leases";
 import { countRun } from "@atelier/server/nodes";
-import { AppError, toAppError } from "@atelier/server/platform";
+import { AppError } from "@atelier/server/platform";
 import { findWorkflow, readRunCosts } from "@atelier/server/scheduling";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import type { Engine, EngineOutput, EngineTask } from "./engines/index.ts";
 import { createReport } from "./report.ts";
+import { type BadEnd, endBadly } from "./base/end-badly.ts";
 import { RunStopped } from "./base/stop.ts";
 import { createRunClock } from "./runs.ts";
 import type { ServerLeases } from "./server-leases.ts";
@@ -38,8 +28,7 @@ interface RunInput {
   readonly onBegin: () => void;
 }
 
-/** `fenced`: the lease is no longer valid (the job was ended or claimed elsewhere), or the end could not be written. */
-type Outcome = "completed" | "failed" | "cancelled" | "handed_back" | "fenced";
+type Outcome = "completed" | BadEnd;
 
 /**
  * Runs one claimed job, from its inputs to its last status. Never throws.
@@ -208,49 +197,6 @@ async function discard(services: Services, stored: readonly StoredOutput[]): Pro
       services.log.warn({ err: error, storageKey }, "objects of a discarded result stay until the sweep");
     });
   }
-}
-
-/** Writes the end of a run that threw. */
-export async function endBadly(services: Services, lease: Lease, error: unknown): Promise<Outcome> {
-  try {
-    if (error instanceof RunStopped) return await endStopped(services, lease, error);
-    const failure = classify(error);
-    services.log.warn({ err: failure.cause ?? failure, code: failure.code }, "run failed");
-    return (await fail(services, lease, failure)) ? "failed" : "fenced";
-  } catch (writeError) {
-    // The database is away: the sweep of this node (`handBackUnknown`) or the loss of the node ends the lease later.
-    services.log.error({ err: writeError }, "the end of a run could not be stored");
-    return "fenced";
-  }
-}
-
-async function endStopped(services: Services, lease: Lease, { reason }: RunStopped): Promise<Outcome> {
-  switch (reason) {
-    case "cancelled":
-      return (await confirmCancel(services, lease)) ? "cancelled" : "fenced";
-    case "stopping":
-      return (await handBackInTime(services, lease)) ? "handed_back" : "fenced";
-    case "lost":
-      return "fenced";
-  }
-}
-
-/** Shorter than the time between the hand-back and the end of the grace time. */
-const handBackPatienceMs = 3_000;
-
-/** No later sweep of a node that stops repeats a hand-back that failed, and the loss of the node would charge the job. */
-function handBackInTime(services: Services, lease: Lease): Promise<Job | null> {
-  return persist(() => handBack(services, lease), { patienceMs: handBackPatienceMs });
-}
-
-function classify(error: unknown): AppError {
-  if (isTimeout(error)) return new AppError("engine_timeout", undefined, { cause: error });
-  if (isDatabaseAway(error)) return new AppError("database_unavailable", undefined, { cause: error });
-  return toAppError(error);
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof DOMException && error.name === "TimeoutError";
 }
 
 /** Counts the run for the node; stopped runs are left out, since they are not the node's failures. */

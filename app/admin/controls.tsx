@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { failureOf, useFailureToast } from "../client/failures.ts";
-import { useSearchFilter } from "../frame/filters.tsx";
+import { useSearchFilter } from "../parts/filters.tsx";
 import { Button, cx, Spinner } from "../ui/button.tsx";
 import { inputStyle } from "../ui/fields.tsx";
 import { toastFailure } from "../ui/toasts.tsx";

@@ -1,7 +1,7 @@
 import type { Metadata } from "next";
 import { useTranslations } from "next-intl";
 import { getTranslations } from "next-intl/server";
-import { PageHeader } from "../frame/frame.tsx";
+import { PageHeader } from "../parts/page-parts.tsx";
 import { OverviewFigures } from "./overview.tsx";
 import { WindowChoice } from "./live.tsx";
 export async function generateMetadata(): Promise<Metadata> {

@@ -7,7 +7,7 @@ import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from "re
 import { api } from "../client/api.ts";
 import { failureOf, useFailureToast } from "../client/failures.ts";
 import { createSubmission } from "../client/submission.ts";
-import { LoadFailed } from "../frame/providers.tsx";
+import { LoadFailed } from "../parts/page-parts.tsx";
 import { Button, cx, Spinner } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { type Conversation, hasRunEnded } from "./conversation.ts";

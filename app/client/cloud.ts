@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useCallback, useSyncExternalStore } from "react";
 import type { JobKind } from "@atelier/server/engines";
 import type { SubmitInput } from "@atelier/server/jobs";
-import { draftKeys, readDraft, writeDraft } from "../live/channel.ts";
+import { draftKeys, readDraft, writeDraft } from "./leaving.ts";
 import { api } from "./api.ts";
 import { useFailureToast } from "./failures.ts";
 import { keys, type OfferedWorkflow, useAllWorkflows, useMe } from "./queries.ts";

@@ -1,6 +1,6 @@
 import { anonymousClient } from "better-auth/client/plugins";
 import { createAuthClient } from "better-auth/react";
-import { announceSignOut } from "../live/channel.ts";
+import { announceSignOut } from "./leaving.ts";
 
 export const authClient = createAuthClient({ plugins: [anonymousClient()] });
 

@@ -1,5 +1,5 @@
 "use client";
-import { draftKeys, readDraft, writeDraft } from "../live/channel.ts";
+import { draftKeys, readDraft, writeDraft } from "./leaving.ts";
 import { newId } from "./api.ts";
 import { failureOf } from "./failures.ts";
 

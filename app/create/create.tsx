@@ -6,7 +6,7 @@ import type { JobView } from "@atelier/server/jobs";
 import { useOwnOnly, useWorkflows } from "../client/cloud.ts";
 import { type OfferedWorkflow, useCapability, useWorkflowsQuery } from "../client/queries.ts";
 import { agreedTo, type Estimate, useEstimate } from "../client/submit.ts";
-import { LoadFailed } from "../frame/providers.tsx";
+import { LoadFailed } from "../parts/page-parts.tsx";
 import { usePlaceText } from "../frame/own-only.tsx";
 import { RunButton } from "../frame/run-button.tsx";
 import { useTimeText } from "../jobs/waiting-text.ts";

@@ -1,6 +1,6 @@
 "use client";
 import { useSyncExternalStore } from "react";
-import { draftKeys, readDraft, writeDraft } from "../live/channel.ts";
+import { draftKeys, readDraft, writeDraft } from "../client/leaving.ts";
 
 export const aspects = ["1:1", "4:3", "3:4", "3:2", "2:3", "16:9", "9:16"] as const;
 export type Aspect = (typeof aspects)[number];

@@ -2,7 +2,7 @@ import type { Metadata } from "next";
 import { useTranslations } from "next-intl";
 import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
-import { PageHeader } from "../frame/frame.tsx";
+import { PageHeader } from "../parts/page-parts.tsx";
 import { Create } from "./create.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {

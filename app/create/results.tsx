@@ -6,7 +6,7 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import type { JobView } from "@atelier/server/jobs";
 import { retryLoad, canLoadMore } from "../client/queries.ts";
-import { LoadFailed } from "../frame/providers.tsx";
+import { LoadFailed } from "../parts/page-parts.tsx";
 import { useGalleryImages } from "../gallery/gallery.tsx";
 import { justify } from "../gallery/layout-rows.ts";
 import { useViewerAddress, Viewer } from "../gallery/viewer/viewer.tsx";

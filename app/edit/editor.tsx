@@ -6,7 +6,7 @@ import { useCallback, useEffect, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useImage } from "../client/queries.ts";
 import { downloadUrl, imageUrl } from "../client/remix.ts";
-import { LoadFailed } from "../frame/providers.tsx";
+import { LoadFailed } from "../parts/page-parts.tsx";
 import { CompareSlider } from "../pictures/compare-slider.tsx";
 import { AiBadge, useImageName } from "../pictures/picture.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";

@@ -6,13 +6,10 @@ import { WifiOff } from "lucide-react";
 import { type Locale, type Messages, NextIntlClientProvider, useTranslations } from "next-intl";
 import { type ReactNode, useEffect, useState } from "react";
 import { createQueryClient } from "../client/query-client.ts";
-import { failureOf, useFailureText } from "../client/failures.ts";
 import { trustSession } from "../client/session.ts";
 import { shownKind } from "../jobs/text.ts";
 import { useConnection } from "../live/hooks.tsx";
 import { live } from "../live/store.ts";
-import { Button } from "../ui/button.tsx";
-import { EmptyState } from "../ui/display.tsx";
 import { toasts } from "../ui/toasts.tsx";
 
 /** Appended to a repeated text, because screen readers announce changes only. */
@@ -51,21 +48,6 @@ export function ConnectionNotice() {
         </p>
       ) : null}
     </div>
-  );
-}
-
-interface LoadFailedProps {
-  readonly error: unknown;
-  readonly onRetry: () => void;
-}
-
-export function LoadFailed({ error, onRetry }: LoadFailedProps) {
-  const t = useTranslations("common");
-  const { title, advice } = useFailureText()(failureOf(error));
-  return (
-    <EmptyState title={title} text={advice}>
-      <Button onClick={onRetry}>{t("tryAgain")}</Button>
-    </EmptyState>
   );
 }
 

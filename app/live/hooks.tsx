@@ -6,7 +6,7 @@ import { useCallback, useEffect, useMemo, useRef, useSyncExternalStore } from "r
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
 import { keys } from "../client/queries.ts";
-import { followAccountChange } from "./channel.ts";
+import { followAccountChange } from "../client/leaving.ts";
 import {
   countInTitle,
   type Ended,

@@ -1,5 +1,5 @@
 import type { JobView } from "@atelier/server/jobs";
-import { readDraft, writeDraft } from "./channel.ts";
+import { readDraft, writeDraft } from "../client/leaving.ts";
 import { hasEnded, type LiveStore } from "./store.ts";
 
 /** What ended while nobody looked at the studio. */

@@ -1,6 +1,29 @@
-import { openChannel, type TabChannel, type TabMessage } from "./channel.ts";
-import type { LiveStore } from "./store.ts";
+import type { LiveUpdate } from "@atelier/server/api";
+import { type AccountChanged, channelName } from "../client/leaving.ts";
+import type { Connection, LiveState, LiveStore } from "./store.ts";
 import { keepStream, type OpenStream } from "./stream.ts";
+
+/** Messages between the tabs of one browser. */
+export type TabMessage =
+  | { readonly type: "hello" }
+  | { readonly type: "state"; readonly state: LiveState }
+  | { readonly type: "update"; readonly update: LiveUpdate }
+  | { readonly type: "connection"; readonly connection: Connection }
+  | AccountChanged;
+
+export interface TabChannel {
+  readonly send: (message: TabMessage) => void;
+  readonly close: () => void;
+}
+
+function openChannel(onMessage: (message: TabMessage) => void): TabChannel {
+  const channel = new BroadcastChannel(channelName);
+  channel.addEventListener("message", (event: MessageEvent<TabMessage>) => onMessage(event.data));
+  return {
+    send: (message) => channel.postMessage(message),
+    close: () => channel.close(),
+  };
+}
 
 /** Interruptions shorter than this are not shown. */
 const breakShownAfterMs = 3_000;

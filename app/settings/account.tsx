@@ -7,7 +7,7 @@ import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
 import { authClient } from "../client/session.ts";
-import { announceSignOut } from "../live/channel.ts";
+import { announceSignOut } from "../client/leaving.ts";
 import { minPasswordLength, useAuthError } from "../sign-in/sign-in.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";

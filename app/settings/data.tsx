@@ -6,7 +6,7 @@ import { type FormEvent, useState } from "react";
 import { api } from "../client/api.ts";
 import { failureOf, useFailureText } from "../client/failures.ts";
 import { authClient } from "../client/session.ts";
-import { announceSignOut } from "../live/channel.ts";
+import { announceSignOut } from "../client/leaving.ts";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";

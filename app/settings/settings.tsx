@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useSyncExternalStore } from "react";
 import { type useCapabilities, useCapabilitiesQuery, useMe, useMeFailure } from "../client/queries.ts";
 import { applyTheme, readTheme, type Theme, themes } from "../frame/cookies.ts";
-import { LoadFailed } from "../frame/providers.tsx";
+import { LoadFailed } from "../parts/page-parts.tsx";
 import { ShortcutTable } from "../frame/shortcuts.tsx";
 import { useEngineName } from "../jobs/text.ts";
 import { Segmented } from "../ui/fields.tsx";

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
-import { LoadFailed } from "../frame/providers.tsx";
+import { LoadFailed } from "../parts/page-parts.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Checkbox } from "../ui/fields.tsx";
 import { Confirmation } from "../ui/overlays.tsx";

@@ -7,7 +7,7 @@ import { useSearchParams } from "next/navigation";
 import { type FormEvent, type ReactNode, useCallback, useState, useSyncExternalStore } from "react";
 import type { Entry } from "@atelier/server/accounts";
 import { authClient } from "../client/session.ts";
-import { announceAccountChange } from "../live/channel.ts";
+import { announceAccountChange } from "../client/leaving.ts";
 import { Button } from "../ui/button.tsx";
 import { Field, Segmented } from "../ui/fields.tsx";
 import { SignInFrame } from "./frame.tsx";

@@ -5,7 +5,7 @@ import type { SubmitInput } from "@atelier/server/jobs";
 import type { OfferedWorkflow } from "../client/queries.ts";
 import { choiceOf } from "../client/submit.ts";
 import { hasPaint, type Mark, uploadMask } from "../edit/mask.ts";
-import { draftKeys, readDraft, writeDraft } from "../live/channel.ts";
+import { draftKeys, readDraft, writeDraft } from "../client/leaving.ts";
 
 export interface PersonMask {
   /** Image id of the photo on which the mask was painted. */

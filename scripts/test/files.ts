@@ -13,7 +13,7 @@ export const slowFiles: readonly string[] = [
   "testing/chaos/cloud-partition.test.ts",
   "testing/chaos/cloud-upload.test.ts",
   "worker/engines/local/outfit/run.test.ts",
-  "worker/engines/comfyui/client/run.test.ts",
+  "worker/clients/comfyui/run.test.ts",
   "scripts/embedded/postgres.test.ts",
   "testing/chaos/cloud-webhooks.test.ts",
   "testing/chaos/cloud.test.ts",

@@ -32,7 +32,7 @@ import { cloudQueue } from "@atelier/server/engines";
 import { persist } from "@atelier/server/leases";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
-import { endBadly } from "../run-job.ts";
+import { endBadly } from "../base/end-badly.ts";
 import { takeResult } from "./results.ts";
 import { type CloudInputs, readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
 

@@ -2,7 +2,7 @@
  * The engines: each turns one task (kind, parameters, input files) into image files, behind the one interface of port.ts.
  *
  *   local/      runs in a forked child of this process: remove background, upscale, inpaint without a prompt, outfit preview
- *   comfyui/    runs workflows on ComfyUI servers; client/ is the protocol
+ *   comfyui/    runs workflows on ComfyUI servers; worker/clients/comfyui is the protocol
  *   iopaint/    runs plugins and the erasing model of IOPaint servers
  *   pictures.ts reads and writes pictures and masks, for local and iopaint
  *
@@ -31,6 +31,6 @@ export function createServerEngines({ pool, config }: ServerEnginesInput): Engin
 }
 
 export type { Engine, EngineContext, EngineOutput, EngineTask, MakePreview, ServerLease } from "./port.ts";
+export { pasteWhole } from "./paste.ts";
 export { createLocalEngine } from "./local/engine.ts";
-export { pasteWhole } from "./comfyui/paste.ts";
 export { jobOfRun } from "./comfyui/run.ts";

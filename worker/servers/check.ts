@@ -3,7 +3,7 @@ import { ask, explain, wordsOf } from "@atelier/server/doctor";
 import { serverLabel } from "@atelier/server/jobs";
 import { toAppError } from "@atelier/server/platform";
 import type { Workflow } from "@atelier/server/workflows";
-import { socketFault } from "../engines/comfyui/client/index.ts";
+import { socketFault } from "../clients/comfyui/index.ts";
 import type { ServerEngine, ServerFacts } from "./index.ts";
 import { createProbe } from "./probes.ts";
 import { createSources } from "./sources/index.ts";

@@ -158,4 +158,3 @@ export { createServerPool } from "./pool.ts";
 export { checkServers } from "./check.ts";
 export { withoutSecrets } from "./address.ts";
 export { createSources, readServerAddress } from "./sources/index.ts";
-export { pluginsByKind, segmentPlugin } from "./probes.ts";

@@ -1,4 +1,4 @@
-import type { JobKind, Need } from "@atelier/server/engines";
+import type { Need } from "@atelier/server/engines";
 import { type Config, isAppError } from "@atelier/server/platform";
 import {
   describeMissing,
@@ -20,8 +20,8 @@ import {
   readQueueLength,
   readSystemStats,
   type SystemStats,
-} from "../engines/comfyui/client/index.ts";
-import { readModel, readServerConfig } from "../engines/iopaint/routes.ts";
+} from "../clients/comfyui/index.ts";
+import { pluginsByKind, readModel, readServerConfig, segmentPlugin } from "../clients/iopaint/index.ts";
 import { parseServerAddress, type ServerAddress } from "./address.ts";
 import type { ServerEntry } from "./entry.ts";
 import type { MissingByWorkflow, ServerFacts } from "./index.ts";
@@ -234,16 +234,6 @@ export function createObjectInfoCache({
     clear: () => byClass.clear(),
   };
 }
-
-/** The plugins that can run each kind, the better one first. */
-export const pluginsByKind = {
-  upscale: ["RealESRGAN"],
-  remove_background: ["RemoveBG"],
-  restore_faces: ["GFPGAN", "RestoreFormer"],
-} as const satisfies Partial<Record<JobKind, readonly string[]>>;
-
-/** The plugin that selects by clicks. */
-export const segmentPlugin = "InteractiveSeg";
 
 interface IopaintProbeInput {
   readonly server: ServerAddress;

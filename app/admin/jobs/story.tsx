@@ -3,7 +3,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import type { AnyStory, JobEventType } from "@atelier/server/jobs";
 import { api } from "../../client/api.ts";
-import { PageHeader } from "../../frame/frame.tsx";
+import { PageHeader } from "../../parts/page-parts.tsx";
 import { shownKind } from "../../jobs/text.ts";
 import { buttonStyle } from "../../ui/button.tsx";
 import { Facts } from "../../ui/display.tsx";

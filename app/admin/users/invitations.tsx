@@ -5,7 +5,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import { useState } from "react";
 import type { InvitationView } from "@atelier/server/accounts";
 import { api } from "../../client/api.ts";
-import { LoadFailed } from "../../frame/providers.tsx";
+import { LoadFailed } from "../../parts/page-parts.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Segmented } from "../../ui/fields.tsx";
 import { ShownOnce } from "../../frame/shown-once.tsx";

@@ -7,7 +7,7 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import type { UserFigures } from "@atelier/server/monitoring";
 import { api } from "../../client/api.ts";
 import { useMe } from "../../client/queries.ts";
-import { PageHeader } from "../../frame/frame.tsx";
+import { PageHeader } from "../../parts/page-parts.tsx";
 import { Button, buttonStyle } from "../../ui/button.tsx";
 import { Facts, Progress } from "../../ui/display.tsx";
 import { Field } from "../../ui/fields.tsx";

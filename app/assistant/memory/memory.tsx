@@ -5,7 +5,7 @@ import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
 import { api } from "../../client/api.ts";
 import { useFailureToast } from "../../client/failures.ts";
-import { LoadFailed } from "../../frame/providers.tsx";
+import { LoadFailed } from "../../parts/page-parts.tsx";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/display.tsx";
 import { Checkbox, Field } from "../../ui/fields.tsx";

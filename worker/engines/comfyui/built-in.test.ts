@@ -14,7 +14,7 @@ import {
 } from "@atelier/server/workflows";
 import { type ComfySimulator, startComfySimulator } from "@atelier/testing/comfyui";
 import { readSimulatedClasses } from "@atelier/testing/workflows";
-import { postPrompt, uploadImage } from "./client/index.ts";
+import { postPrompt, uploadImage } from "../../clients/comfyui/index.ts";
 
 let objectInfo: ObjectInfoByClass;
 let simulator: ComfySimulator;

@@ -9,7 +9,7 @@ import type { Workflow } from "@atelier/server/workflows";
 import type { Grey } from "../local/raster/grid.ts";
 import { keepTransparency, maskBounds, readGreyMask, writeSharp } from "../pictures.ts";
 import type { EngineTask } from "../port.ts";
-import { isSameSize, pasteResult, type Region, roundUp, type Size } from "./paste.ts";
+import { type Canvas, isSameSize, pasteResult, type Region, roundUp, type Size } from "../paste.ts";
 
 /** The pictures of a job as they are uploaded, and how its result is made from the server's answer. */
 export interface PreparedPictures {
@@ -100,16 +100,6 @@ async function writeClean(result: string, target: string): Promise<void> {
   if (plain) return writeFile(target, plain);
   const clean = sharp(result, { limitInputPixels: false }).toColourspace("srgb").png();
   await writeSharp(clean, target);
-}
-
-/** How a region of a picture is sent to a server. */
-export interface Canvas {
-  /** The region, in pixels of the picture. */
-  readonly region: Region;
-  /** Size of the region as sent: never larger than the region. */
-  readonly work: Size;
-  /** `work` with a margin right and below, so that its sides fit the workflow. */
-  readonly padded: Size;
 }
 
 /** About the size that models were trained with; above it they repeat patterns and graphics cards run out of memory. */

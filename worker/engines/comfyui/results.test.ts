@@ -8,7 +8,7 @@ import { isAppError } from "@atelier/server/platform";
 import { pngChunk, withPngChunk } from "@atelier/testing/pictures";
 import { preparePictures } from "./canvas.ts";
 import { newContext, openScene, type Scene } from "./fixtures/open-scene.ts";
-import { featherInside } from "./paste.ts";
+import { featherInside } from "../paste.ts";
 import { forwardPreviews, requirePixels } from "./results.ts";
 
 describe("forward previews", () => {

@@ -4,7 +4,7 @@ import sharp from "sharp";
 import { maxOutputPixels } from "@atelier/server/engines";
 import { AppError, foreignText } from "@atelier/server/platform";
 import type { EngineContext } from "../port.ts";
-import { type ComfyServer, type OutputFile, viewImage } from "./client/index.ts";
+import { type ComfyServer, type OutputFile, viewImage } from "../../clients/comfyui/index.ts";
 
 /** No PNG of the greatest size needs more than four bytes per pixel. */
 const maxBytes = maxOutputPixels * 4;

@@ -16,7 +16,7 @@ import {
   runPrompt,
   type RunPromptInput,
   uploadImage,
-} from "./client/index.ts";
+} from "../../clients/comfyui/index.ts";
 import { fetchPictures, forwardPreviews, requirePixels } from "./results.ts";
 
 export interface ServerRun {

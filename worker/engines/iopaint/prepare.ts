@@ -3,7 +3,6 @@ import sharp from "sharp";
 import { z } from "zod";
 import { maxOutputPixels } from "@atelier/server/engines";
 import { AppError } from "@atelier/server/platform";
-import { pluginsByKind, segmentPlugin } from "../../servers/index.ts";
 import { inputPath } from "../local/run-context.ts";
 import { byteAt, type Mask, maskWhere } from "../local/raster/grid.ts";
 import {
@@ -21,10 +20,12 @@ import {
   inpaint,
   type IopaintServer,
   type PluginClick,
+  pluginsByKind,
   readServerConfig,
   runMaskPlugin,
   runPlugin,
-} from "./routes.ts";
+  segmentPlugin,
+} from "../../clients/iopaint/index.ts";
 
 /** One request to a server, and how the result is made from its answer. */
 export interface IopaintRun {

@@ -1,28 +1,9 @@
-import type { LiveUpdate } from "@atelier/server/api";
-import type { Connection, LiveState } from "./store.ts";
+/** The channel of the tabs of one browser (`app/live/tabs.ts`). */
+export const channelName = "atelier-live";
 
-/** Messages between the tabs of one browser. */
-export type TabMessage =
-  | { readonly type: "hello" }
-  | { readonly type: "state"; readonly state: LiveState }
-  | { readonly type: "update"; readonly update: LiveUpdate }
-  | { readonly type: "connection"; readonly connection: Connection }
-  | { readonly type: "account-changed" };
-
-export interface TabChannel {
-  readonly send: (message: TabMessage) => void;
-  readonly close: () => void;
-}
-
-const channelName = "atelier-live";
-
-export function openChannel(onMessage: (message: TabMessage) => void): TabChannel {
-  const channel = new BroadcastChannel(channelName);
-  channel.addEventListener("message", (event: MessageEvent<TabMessage>) => onMessage(event.data));
-  return {
-    send: (message) => channel.postMessage(message),
-    close: () => channel.close(),
-  };
+/** The message by which a tab announces that the browser uses another account. */
+export interface AccountChanged {
+  readonly type: "account-changed";
 }
 
 /** Keys in localStorage for drafts: the unsent forms of the pages. */
@@ -76,7 +57,7 @@ export function announceAccountChange(goTo: string): void {
   if (isLeaving) return;
   isLeaving = true;
   const channel = new BroadcastChannel(channelName);
-  channel.postMessage({ type: "account-changed" } satisfies TabMessage);
+  channel.postMessage({ type: "account-changed" } satisfies AccountChanged);
   channel.close();
   window.location.assign(goTo);
 }

@@ -1,7 +1,6 @@
 import sharp from "sharp";
-import type { Grey } from "../local/raster/grid.ts";
-import { readGreyMask, writeSharp } from "../pictures.ts";
-import type { Canvas } from "./canvas.ts";
+import type { Grey } from "./local/raster/grid.ts";
+import { readGreyMask, writeSharp } from "./pictures.ts";
 
 export interface Size {
   readonly width: number;
@@ -11,6 +10,16 @@ export interface Size {
 export interface Region extends Size {
   readonly left: number;
   readonly top: number;
+}
+
+/** How a region of a picture is sent to a server. */
+export interface Canvas {
+  /** The region, in pixels of the picture. */
+  readonly region: Region;
+  /** Size of the region as sent: never larger than the region. */
+  readonly work: Size;
+  /** `work` with a margin right and below, so that its sides fit the workflow. */
+  readonly padded: Size;
 }
 
 export function roundUp({ width, height }: Size, multipleOf: number): Size {

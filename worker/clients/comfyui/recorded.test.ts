@@ -9,7 +9,7 @@ import { createProgress } from "./watch.ts";
 
 /** What a real ComfyUI 0.8.0 said: `[seconds, message of the socket]` or `[null, note or answer]`. */
 const lines = readFileSync(
-  new URL("../../../../testing/comfyui/fixtures/recorded-0.8.0.jsonl", import.meta.url),
+  new URL("../../../testing/comfyui/fixtures/recorded-0.8.0.jsonl", import.meta.url),
   "utf8",
 )
   .trim()

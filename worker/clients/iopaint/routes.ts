@@ -1,8 +1,7 @@
 import { z, type ZodType } from "zod";
+import type { JobKind } from "@atelier/server/engines";
 import { AppError, foreignText, parseForeignJson } from "@atelier/server/platform";
-import { call, type CallOptions, type IopaintServer } from "./client.ts";
-
-export type { CallOptions, IopaintServer } from "./client.ts";
+import { call, type CallOptions, type IopaintServer } from "./http.ts";
 
 /** Enough for a PNG of the greatest result. */
 const maxPictureBytes = 512 * 1024 * 1024;
@@ -145,3 +144,13 @@ export async function readServerConfig(server: IopaintServer, options: CallOptio
     ),
   };
 }
+
+/** The plugins that can run each kind, the better one first. */
+export const pluginsByKind = {
+  upscale: ["RealESRGAN"],
+  remove_background: ["RemoveBG"],
+  restore_faces: ["GFPGAN", "RestoreFormer"],
+} as const satisfies Partial<Record<JobKind, readonly string[]>>;
+
+/** The plugin that selects by clicks. */
+export const segmentPlugin = "InteractiveSeg";

@@ -9,7 +9,7 @@ import {
   isOutOfSpace,
   toAppError,
 } from "@atelier/server/platform";
-import { refusalText } from "../comfyui/client/index.ts";
+import { refusalText } from "../comfyui/index.ts";
 
 /** One IOPaint server. */
 export interface IopaintServer {

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { createForm } from "../create/form.ts";
 import { studio } from "../studio/state.ts";
-import { draftKeys, forgetDrafts } from "./channel.ts";
+import { draftKeys, forgetDrafts } from "./leaving.ts";
 
 test("nothing that was written stays for the next person; what is not theirs does", () => {
   const kept = new Map([

@@ -1,0 +1,36 @@
+"use client";
+import { useTranslations } from "next-intl";
+import type { ReactNode } from "react";
+import { failureOf, useFailureText } from "../client/failures.ts";
+import { Button } from "../ui/button.tsx";
+import { EmptyState } from "../ui/display.tsx";
+
+interface PageHeaderProps {
+  readonly title: string;
+  readonly children?: ReactNode;
+}
+
+export function PageHeader({ title, children }: PageHeaderProps) {
+  return (
+    <header className="flex min-h-16 flex-wrap items-center justify-between gap-x-6 gap-y-2 px-4 pt-4 pb-3 sm:px-6 wide:px-8 wide:pt-6 wide:pb-4">
+      <h1 className="text-xl">{title}</h1>
+      {children === undefined ? null : <div className="flex flex-wrap items-center gap-2">{children}</div>}
+    </header>
+  );
+}
+
+interface LoadFailedProps {
+  readonly error: unknown;
+  readonly onRetry: () => void;
+}
+
+/** Instead of what could not be read, with a button that reads it again. */
+export function LoadFailed({ error, onRetry }: LoadFailedProps) {
+  const t = useTranslations("common");
+  const { title, advice } = useFailureText()(failureOf(error));
+  return (
+    <EmptyState title={title} text={advice}>
+      <Button onClick={onRetry}>{t("tryAgain")}</Button>
+    </EmptyState>
+  );
+}
