@@ -2,7 +2,7 @@
 import { ArrowLeft, Columns2, Download } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { useCallback, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useImage } from "../client/queries.ts";
 import { downloadUrl, imageUrl } from "../client/remix.ts";
@@ -13,7 +13,7 @@ import { Button, buttonStyle } from "../ui/button.tsx";
 import { fitBox, useBoxSize } from "../ui/hooks.ts";
 import { EditPanel } from "./panel.tsx";
 import { useSelectByClick } from "./select-by-click.tsx";
-import { useEditKeys, useEditor, useEditRun } from "./session.ts";
+import { useEditKeys, useEditor, useEditRun, useVersions, type VersionHistory } from "./session.ts";
 import { EditStage } from "./stage.tsx";
 import { ToolColumn } from "./tools.tsx";
 
@@ -68,49 +68,6 @@ function EditHeader({ image }: { readonly image: ImageView }) {
     </header>
   );
 }
-
-interface Versions {
-  readonly ids: readonly string[];
-  readonly currentId: string;
-  /** Left version of the comparison; null while none is shown. */
-  readonly baseId: string | null;
-}
-
-function withId(ids: readonly string[], id: string): readonly string[] {
-  return ids.includes(id) ? ids : [...ids, id];
-}
-
-/** The picture and its edited versions in this session, oldest first. */
-function useVersions(firstId: string) {
-  const [versions, setVersions] = useState<Versions>({ ids: [firstId], currentId: firstId, baseId: null });
-  const add = useCallback((id: string) => setVersions((now) => ({ ...now, ids: withId(now.ids, id) })), []);
-  /** Shows a version; adds it first when it is new. */
-  const show = useCallback(
-    (id: string) => setVersions(({ ids }) => ({ ids: withId(ids, id), currentId: id, baseId: null })),
-    [],
-  );
-  /** Shows a version; while comparing, it becomes the left version. */
-  const choose = useCallback(
-    (id: string) =>
-      setVersions((now) => {
-        if (now.baseId === null) return { ...now, currentId: id };
-        return id === now.currentId ? now : { ...now, baseId: id };
-      }),
-    [],
-  );
-  const toggleCompare = useCallback(
-    () =>
-      setVersions((now) => {
-        if (now.baseId !== null) return { ...now, baseId: null };
-        const at = now.ids.indexOf(now.currentId);
-        return { ...now, baseId: now.ids[at - 1] ?? now.ids[at + 1] ?? null };
-      }),
-    [],
-  );
-  return { ...versions, add, show, choose, toggleCompare };
-}
-
-export type VersionHistory = ReturnType<typeof useVersions>;
 
 /** The strip with every version of this session, and "Compare". */
 function HistoryStrip({ versions }: { readonly versions: VersionHistory }) {

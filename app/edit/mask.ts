@@ -1,11 +1,6 @@
 import type { ImageView } from "@atelier/server/images";
 import { sendFile } from "../uploads/send.ts";
-import { drawSelection, sampleSelection, type Selection } from "./selection.ts";
-
-export interface Point {
-  readonly x: number;
-  readonly y: number;
-}
+import { drawSelection, type Point, sampleSelection, type Selection } from "./selection.ts";
 
 /** One movement of the brush or eraser, in px of the picture. A single point is a dot. */
 export interface Stroke {

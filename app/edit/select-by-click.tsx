@@ -7,9 +7,9 @@ import { useCapability } from "../client/queries.ts";
 import { Button, cx, Kbd, Spinner } from "../ui/button.tsx";
 import { Segmented } from "../ui/fields.tsx";
 import { toastFailure } from "../ui/toasts.tsx";
-import { type Mark, type Point, selectionOf } from "./mask.ts";
+import { type Mark, selectionOf } from "./mask.ts";
 import { requestSelection } from "./request-selection.ts";
-import type { Click } from "./selection.ts";
+import type { Click, Point } from "./selection.ts";
 import type { EditorSession } from "./session.ts";
 
 /** As many as the server takes. */

@@ -1,4 +1,7 @@
-import type { Point } from "./mask.ts";
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
 
 /** A point that was clicked, in whole px of the picture. */
 export interface Click extends Point {

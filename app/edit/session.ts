@@ -5,7 +5,6 @@ import type { JobView } from "@atelier/server/jobs";
 import { useRemixJob } from "../client/remix.ts";
 import { isTyping } from "../frame/run-button.tsx";
 import { useJob } from "../live/hooks.tsx";
-import type { VersionHistory } from "./editor.tsx";
 import { emptyHistory, stepHistory, type Mark, type MarkHistory } from "./mask.ts";
 import type { Click } from "./selection.ts";
 
@@ -162,3 +161,46 @@ export function useEditRun({ add, show }: VersionHistory, marks: readonly Mark[]
 }
 
 export type EditRun = ReturnType<typeof useEditRun>;
+
+interface Versions {
+  readonly ids: readonly string[];
+  readonly currentId: string;
+  /** Left version of the comparison; null while none is shown. */
+  readonly baseId: string | null;
+}
+
+function withId(ids: readonly string[], id: string): readonly string[] {
+  return ids.includes(id) ? ids : [...ids, id];
+}
+
+/** The picture and its edited versions in this session, oldest first. */
+export function useVersions(firstId: string) {
+  const [versions, setVersions] = useState<Versions>({ ids: [firstId], currentId: firstId, baseId: null });
+  const add = useCallback((id: string) => setVersions((now) => ({ ...now, ids: withId(now.ids, id) })), []);
+  /** Shows a version; adds it first when it is new. */
+  const show = useCallback(
+    (id: string) => setVersions(({ ids }) => ({ ids: withId(ids, id), currentId: id, baseId: null })),
+    [],
+  );
+  /** Shows a version; while comparing, it becomes the left version. */
+  const choose = useCallback(
+    (id: string) =>
+      setVersions((now) => {
+        if (now.baseId === null) return { ...now, currentId: id };
+        return id === now.currentId ? now : { ...now, baseId: id };
+      }),
+    [],
+  );
+  const toggleCompare = useCallback(
+    () =>
+      setVersions((now) => {
+        if (now.baseId !== null) return { ...now, baseId: null };
+        const at = now.ids.indexOf(now.currentId);
+        return { ...now, baseId: now.ids[at - 1] ?? now.ids[at + 1] ?? null };
+      }),
+    [],
+  );
+  return { ...versions, add, show, choose, toggleCompare };
+}
+
+export type VersionHistory = ReturnType<typeof useVersions>;

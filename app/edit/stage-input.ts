@@ -1,7 +1,8 @@
 "use client";
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useState } from "react";
 import { useBoxSize } from "../ui/hooks.ts";
-import type { Point, Stroke } from "./mask.ts";
+import type { Stroke } from "./mask.ts";
+import type { Point } from "./selection.ts";
 import type { Brush } from "./session.ts";
 
 /** Position of the picture on the stage: one picture px is `scale` CSS px, its corner is at (x, y). */

@@ -1,6 +1,7 @@
 "use client";
 import { type PointerEvent, useRef, useState } from "react";
-import type { Point, Stroke } from "./mask.ts";
+import type { Stroke } from "./mask.ts";
+import type { Point } from "./selection.ts";
 import type { Brush } from "./session.ts";
 import { type StageView, toPicture } from "./stage-input.ts";
 

@@ -5,9 +5,9 @@ import { type ComponentProps, type RefObject, useEffect, useRef, useState } from
 import type { ImageView } from "@atelier/server/images";
 import { imageUrl } from "../client/remix.ts";
 import { cx, IconButton } from "../ui/button.tsx";
-import { drawStroke, type Mark, type Point, selectionOf, type Stroke, strokesOf } from "./mask.ts";
+import { drawStroke, type Mark, selectionOf, type Stroke, strokesOf } from "./mask.ts";
 import { ClickDots, type ClickSelection, SelectionState } from "./select-by-click.tsx";
-import { drawSelection } from "./selection.ts";
+import { drawSelection, type Point } from "./selection.ts";
 import type { EditorSession } from "./session.ts";
 import { type StageView, useStageKeys, useView } from "./stage-input.ts";
 import { useStagePointers } from "./stage-pointers.ts";
