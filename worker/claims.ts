@@ -1,7 +1,7 @@
 import { claim, type Job, type Lease, type QueueOffers } from "@atelier/server/jobs";
 import type { BellConsumer } from "@atelier/server/queue";
 import type { Services } from "@atelier/server/services";
-import { type CloudRunInput, type Providers, runCloudJob } from "./cloud/submit.ts";
+import { type CloudRunInput, type Providers, runCloudJob } from "./cloud/cloud-job.ts";
 import type { Engine } from "./engines/index.ts";
 import type { LiveOffer } from "./live-offer.ts";
 import type { Incarnation } from "./base/incarnation.ts";
@@ -9,7 +9,7 @@ import type { Readiness } from "./readiness.ts";
 import { runJob } from "./run-job.ts";
 import { RunStopped } from "./base/stop.ts";
 import type { Runs } from "./runs.ts";
-import type { ServerLeases } from "./server-leases.ts";
+import type { ServerLeases } from "./held-servers.ts";
 
 export interface ConsumeInput {
   readonly offer: LiveOffer;

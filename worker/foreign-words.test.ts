@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Engine } from "./engines/index.ts";
 import { followNode } from "./node.ts";
 import { runJob } from "./run-job.ts";
-import { createServerLeases } from "./server-leases.ts";
+import { createServerLeases } from "./held-servers.ts";
 import { createServerPool, createSources } from "./servers/index.ts";
 
 let opened: TestServices;

@@ -21,7 +21,7 @@
  *   pool.start(), not awaited   servers/: reads the sources, probes each server
  *   loops                       watch-over.ts: cancel requests, lost nodes, sweep; node.ts: requests of admins;
  *                               duties.ts: recurring work of the studio, by turns; orphaned prompts;
- *                               deliver.ts: webhooks and messages about ended jobs; telegram/: the bot
+ *                               deliveries.ts: webhooks and messages about ended jobs; telegram/: the bot
  *   a server answers            the pool changes -> live-offer.ts computes a new offer -> `followNode` in node.ts joins
  *                               the new queues, stores the offer with the node and dispatches the jobs that waited for it
  *

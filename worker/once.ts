@@ -4,13 +4,13 @@ import { keepJobLogs } from "@atelier/server/jobs";
 import { AppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { consume, type Consumers } from "./claims.ts";
-import { startDeliveries } from "./deliver.ts";
+import { startDeliveries } from "./deliveries.ts";
 import { startWatchOver } from "./watch-over.ts";
 import type { Engine } from "./engines/index.ts";
 import { chooseLightQueue, createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./live-offer.ts";
 import { registerNode, shutDownNode } from "./presence.ts";
 import { createRuns, type Runs } from "./runs.ts";
-import { createServerLeases } from "./server-leases.ts";
+import { createServerLeases } from "./held-servers.ts";
 import { createServerPool } from "./servers/index.ts";
 import { createMutex, onceStopped, type StopWait } from "./work.ts";
 

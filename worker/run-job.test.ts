@@ -26,7 +26,7 @@ import { createMutex } from "./work.ts";
 import { runJob } from "./run-job.ts";
 import { RunStopped } from "./base/stop.ts";
 import { createRuns } from "./runs.ts";
-import { createServerLeases } from "./server-leases.ts";
+import { createServerLeases } from "./held-servers.ts";
 
 let opened: TestServices;
 

@@ -13,7 +13,7 @@ import { createReport } from "./report.ts";
 import { type BadEnd, endBadly } from "./base/end-badly.ts";
 import { RunStopped } from "./base/stop.ts";
 import { createRunClock } from "./runs.ts";
-import type { ServerLeases } from "./server-leases.ts";
+import type { ServerLeases } from "./held-servers.ts";
 
 interface RunInput {
   readonly job: Job;

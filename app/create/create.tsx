@@ -13,7 +13,7 @@ import { useTimeText } from "../jobs/waiting-text.ts";
 import { createForm, useForm } from "./form.ts";
 import { type CreateRequest, buildRequest, buildRequests, useCreateRemix } from "./requests.ts";
 import { Results } from "./results.tsx";
-import { useCreateRun, useCreations } from "./run.ts";
+import { useCreateRun, useCreations } from "./creations.ts";
 import { SettingsPanel } from "./settings.tsx";
 
 interface EstimateLineProps {

@@ -15,7 +15,7 @@ import { EmptyState } from "../ui/display.tsx";
 import { useBoxSize, useNearEnd } from "../ui/hooks.ts";
 import { createForm, useForm } from "./form.ts";
 import { ResultCard, sizeOfJob } from "./result-card.tsx";
-import type { useCreations } from "./run.ts";
+import type { useCreations } from "./creations.ts";
 
 interface NoEngineProps {
   readonly reason: string;

@@ -4,14 +4,14 @@ import type { Connection, LiveState, LiveStore } from "./store.ts";
 import { keepStream, type OpenStream } from "./stream.ts";
 
 /** Messages between the tabs of one browser. */
-export type TabMessage =
+type TabMessage =
   | { readonly type: "hello" }
   | { readonly type: "state"; readonly state: LiveState }
   | { readonly type: "update"; readonly update: LiveUpdate }
   | { readonly type: "connection"; readonly connection: Connection }
   | AccountChanged;
 
-export interface TabChannel {
+interface TabChannel {
   readonly send: (message: TabMessage) => void;
   readonly close: () => void;
 }

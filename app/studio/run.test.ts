@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { usedInputs, type StudioInputs } from "./run.ts";
+import { usedInputs, type StudioInputs } from "./try-on.ts";
 
 const input = (role: "person" | "garment" | "mask", imageId: string) => ({ role, imageId });
 const job: Parameters<typeof usedInputs>[0] = {

@@ -16,7 +16,7 @@ import { useSlot } from "./inputs.tsx";
 import { MaskButton } from "./mask.tsx";
 import { ResultActions, useStudioRemix } from "./result-actions.tsx";
 import { ResultFrame } from "./result.tsx";
-import { usedInputs, useRun } from "./run.ts";
+import { usedInputs, useRun } from "./try-on.ts";
 import { outfitRequest, usePersonMask, useStudio } from "./state.ts";
 
 interface EngineLineProps {

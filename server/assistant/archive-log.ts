@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, isNull, notInArray, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { endedStatuses } from "./run.ts";
+import { endedStatuses } from "./life.ts";
 
 const { assistantMessages, assistantRuns, memories, proposals } = schema;
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { schema } from "../db/index.ts";
 import { AppError, isId, isStorable, lineOfText, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { completeStopped, hintRuns, isOpen } from "./run.ts";
+import { completeStopped, hintRuns, isOpen } from "./life.ts";
 import { noteTimeZone } from "./settings.ts";
 
 const { assistantConversations, assistantMessages, assistantRuns, assistantSettings, idempotencyKeys } =

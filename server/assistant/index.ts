@@ -12,14 +12,14 @@
  * log of a conversation. Memory: a summary of what was said, made by the archivist or written by the user. Recall: the
  * search in messages and memories. Proposal: a job that the assistant would start; only the user does, by a click.
  *
- * Rules. Only `run.ts` writes `status`, each time with the guard of the lease; of several workers one wins. A trigger
+ * Rules. Only `life.ts` writes `status`, each time with the guard of the lease; of several workers one wins. A trigger
  * writes the story (`assistant_run_events`). Hints tell of each status after its commit; the sweep of the workers and the
  * poll of the live feed find what was not heard. Everything is
  * read and done as the user who asked. Words of pictures, files, tools and other users never become memory. Calls of
  * models are in `stages/`, which workers load, and the pages for a search by meaning or a trial of a prompt (`trial.ts`).
  * Nothing here starts, deletes, sends or pays on its own.
  *
- * Start reading at `run.ts`, then `ask.ts` and `stages/`.
+ * Start reading at `life.ts`, then `ask.ts` and `stages/`.
  */
 export { pruneTalks } from "./archive-log.ts";
 export { type AskedRun, ask, askSchema, stopRun } from "./ask.ts";
@@ -67,7 +67,7 @@ export {
   type Run,
   type Stage,
   stageAt,
-} from "./run.ts";
+} from "./life.ts";
 export { isMemoryPaused, pauseMemory } from "./settings.ts";
 export { listRuns, listRunsSchema, readRunStory, type RunStory, type RunSummary } from "./stories.ts";
 export { type Trial, type TrialOutcome, trialSchema, type TrialSide, tryPrompt } from "./trial.ts";

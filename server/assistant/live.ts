@@ -3,7 +3,7 @@ import { schema } from "../db/index.ts";
 import type { LiveSource, Row } from "../live/index.ts";
 import type { AnswerWords } from "../queue/index.ts";
 import { type LoadedRun, loadRunRows, runDetail, type RunView } from "./read.ts";
-import { isEnded, isOpen } from "./run.ts";
+import { isEnded, isOpen } from "./life.ts";
 
 const { assistantRuns } = schema;
 

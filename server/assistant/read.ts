@@ -4,7 +4,7 @@ import { schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type ProposalView, readProposals } from "./proposals.ts";
-import type { Run } from "./run.ts";
+import type { Run } from "./life.ts";
 
 const { assistantConversations, assistantMessages, assistantRuns, clientUsers, memories } = schema;
 

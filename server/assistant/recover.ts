@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, notInArray, or, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { isOrphaned } from "../nodes/index.ts";
 import type { Services } from "../services.ts";
-import { heldBy, leaseOf, moveNow, type Run, stages } from "./run.ts";
+import { heldBy, leaseOf, moveNow, type Run, stages } from "./life.ts";
 
 const { assistantRuns } = schema;
 

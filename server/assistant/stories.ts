@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type RunStatus, schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { endedStatuses } from "./run.ts";
+import { endedStatuses } from "./life.ts";
 
 const { assistantRunEvents, assistantRuns, modelCalls, nodes, users } = schema;
 

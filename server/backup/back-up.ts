@@ -4,7 +4,7 @@ import { appliedMigrations, knownMigrations, type Snapshot, withSnapshot } from 
 import { AppError, newId } from "../platform/index.ts";
 import type { ImageDisk } from "../storage/index.ts";
 import { linesOf, makeFolder, type Manifest, tableFile, writeFile, writeManifest } from "./folder.ts";
-import { type PictureRow, pictureRowsFile, savePictures } from "./pictures.ts";
+import { type PictureRow, pictureRowsFile, savePictures } from "./objects.ts";
 import { inSteps, progressOf, type StepLimits, type Steps } from "./steps.ts";
 
 /** How far a backup or a restore is. */

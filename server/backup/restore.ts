@@ -10,7 +10,7 @@ import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { BackUpInput } from "./back-up.ts";
 import { listFile, type Manifest, openBackupFile, readManifest, requireWhole } from "./folder.ts";
-import { checkPictures, putPictures } from "./pictures.ts";
+import { checkPictures, putPictures } from "./objects.ts";
 import { inSteps, progressOf, type Steps } from "./steps.ts";
 import { forgetUnfinished, inspectTarget, markFilling, noteUnfinished, putMark } from "./target.ts";
 

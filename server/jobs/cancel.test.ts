@@ -22,7 +22,7 @@ import { fail } from "./fail.ts";
 import type { Lease } from "./job.ts";
 import { failFromProvider, walkOn } from "./cloud-end.ts";
 import { waitForProvider } from "./cloud.ts";
-import { claim, complete, handBack, handBackUnknown, start } from "./run.ts";
+import { claim, complete, handBack, handBackUnknown, start } from "./claimed.ts";
 import { recover, requeueRestored } from "./sweep.ts";
 
 describe.each(["postgres", "redis"] as const)("on %s", (backend) => {

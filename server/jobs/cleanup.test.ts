@@ -23,7 +23,7 @@ import { AppError, newId } from "../platform/index.ts";
 import { cancel } from "./cancel.ts";
 import { ack, expireEphemeral, expireGuests, noteAnswer, noteServed } from "./cleanup.ts";
 import { fail } from "./fail.ts";
-import { claim, complete, start } from "./run.ts";
+import { claim, complete, start } from "./claimed.ts";
 import { tidy } from "./tidy.ts";
 
 describe("expire guests", () => {

@@ -6,7 +6,7 @@ import { schema } from "../db/index.ts";
 import { confirmCancel } from "./cancel.ts";
 import { collect } from "./collect.ts";
 import { fail } from "./fail.ts";
-import { claim, start } from "./run.ts";
+import { claim, start } from "./claimed.ts";
 import { submit } from "./submit.ts";
 import { AppError } from "../platform/index.ts";
 

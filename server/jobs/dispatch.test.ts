@@ -16,7 +16,7 @@ import { AppError } from "../platform/index.ts";
 import { cancel } from "./cancel.ts";
 import { dispatch, scheduleDispatch } from "./dispatch.ts";
 import { fail } from "./fail.ts";
-import { claim, complete, handBack, start } from "./run.ts";
+import { claim, complete, handBack, start } from "./claimed.ts";
 import { submit } from "./submit.ts";
 import { sweep } from "./sweep.ts";
 

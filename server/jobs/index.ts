@@ -25,7 +25,7 @@
  * that names one has its body. `try_provider` changes no status: it stores the attempt that a claimed job waits for. The row is the truth: bells and hints may be lost, since `sweep` and the polls find every change. A worker
  * writes only under its lease. Publish hints after the commit, never inside a transaction.
  *
- * Start reading at `job.ts`, then `submit.ts`, `dispatch.ts`, `run.ts`, `fail.ts` and `sweep.ts`.
+ * Start reading at `job.ts`, then `submit.ts`, `dispatch.ts`, `claimed.ts`, `fail.ts` and `sweep.ts`.
  */
 
 export { ack, noteAnswer, noteServed, removeJobsOf } from "./cleanup.ts";
@@ -59,7 +59,7 @@ export {
   noteSubmission,
   persistProgress,
   start,
-} from "./run.ts";
+} from "./claimed.ts";
 export { dispatch, rering } from "./dispatch.ts";
 export { findOrphanedPrompts, readActivity, readAwaitedNeeds, requeueRestored, sweep } from "./sweep.ts";
 export { tidy, tidyDuties } from "./tidy.ts";

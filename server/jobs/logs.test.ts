@@ -11,7 +11,7 @@ import { type Logger, newId, openLog } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { readAnyStory } from "./admin.ts";
 import { type JobLogs, keepJobLogs, readJobLogs, readNodeLogs } from "./logs.ts";
-import { claim } from "./run.ts";
+import { claim } from "./claimed.ts";
 import { submit } from "./submit.ts";
 import { tidy } from "./tidy.ts";
 

@@ -9,7 +9,7 @@ import { readAnyStory } from "./admin.ts";
 import { fail } from "./fail.ts";
 import { recentInputs, submit } from "./index.ts";
 import { getStory } from "./read.ts";
-import { claim, noteSubmission } from "./run.ts";
+import { claim, noteSubmission } from "./claimed.ts";
 
 describe("recent inputs", () => {
   let fixture: TestServices;

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import { addNode, addOwner, insertJob, localOffers, testQueue } from "@atelier/testing/jobs";
 import { openJobScene } from "@atelier/testing/scenes";
 import { cancel } from "./cancel.ts";
-import { claim } from "./run.ts";
+import { claim } from "./claimed.ts";
 import { dispatch } from "./dispatch.ts";
 import { moveInLine } from "./reorder.ts";
 import { readWaiting } from "./estimate.ts";

@@ -37,5 +37,5 @@ export {
 } from "./places.ts";
 export { readRunCosts, sizeClassOf } from "./costs.ts";
 export { offeredModels } from "./models.ts";
-export { readWaits, toEstimate, type LineTarget, type Wait } from "./estimate.ts";
+export { readWaits, toEstimate, type LineTarget, type Wait } from "./waits.ts";
 export { noteAccepted } from "./snapshot.ts";

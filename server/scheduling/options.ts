@@ -3,7 +3,7 @@ import type { Db } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { Candidate } from "./candidates.ts";
 import { leastDemandingQueue } from "./downgrade.ts";
-import { type Wait, waitIn } from "./estimate.ts";
+import { type Wait, waitIn } from "./waits.ts";
 import { isGpuQueue, type Place } from "./places.ts";
 import { recallOutlooks, recallPlaces, type Share } from "./snapshot.ts";
 

@@ -4,7 +4,7 @@ import { AppError, type Config } from "../platform/index.ts";
 import { type Hindrance, readMarket, type Ware } from "../providers/index.ts";
 import { type Candidate, lackReason, missingEngineReason } from "./candidates.ts";
 import { judge, type Verdict, weigh } from "./choose.ts";
-import type { Wait } from "./estimate.ts";
+import type { Wait } from "./waits.ts";
 import { doneInMs, homeOf, isLiveOption, type Option, type OptionInput, readOptions } from "./options.ts";
 import { liveProviders } from "./places.ts";
 import { readServerLacks } from "./workflows.ts";

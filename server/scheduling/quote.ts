@@ -3,7 +3,7 @@ import type { InputRole } from "../engines.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import { modelsOf } from "../providers/index.ts";
 import { type Candidate, findCandidates, type Known, type PlaceRequest } from "./candidates.ts";
-import type { Wait } from "./estimate.ts";
+import type { Wait } from "./waits.ts";
 import { place, type Placed } from "./place.ts";
 import { readCloudPolicy } from "./policy.ts";
 import type { Share } from "./snapshot.ts";

@@ -2,7 +2,7 @@ import { keptBy } from "../platform/index.ts";
 import type { Db } from "../db/index.ts";
 import type { Need } from "../engines.ts";
 import { readRunCosts, type RunCost, type RunCosts } from "./costs.ts";
-import { behindOneMore, type Outlook, readOutlooks } from "./estimate.ts";
+import { behindOneMore, type Outlook, readOutlooks } from "./waits.ts";
 import { type Place, readPlaces } from "./places.ts";
 
 /**

@@ -30,7 +30,7 @@ import { createSlots } from "../base/slots.ts";
 import type { Incarnation } from "../base/incarnation.ts";
 import { finish } from "./results.ts";
 import { readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
-import type { Providers } from "./submit.ts";
+import type { Providers } from "./cloud-job.ts";
 
 /** Attempts that one process follows at once. */
 const maxFollowed = 8;

@@ -33,4 +33,4 @@ export function createServerEngines({ pool, config }: ServerEnginesInput): Engin
 export type { Engine, EngineContext, EngineOutput, EngineTask, MakePreview, ServerLease } from "./port.ts";
 export { pasteWhole } from "./paste.ts";
 export { createLocalEngine } from "./local/engine.ts";
-export { jobOfRun } from "./comfyui/run.ts";
+export { jobOfRun } from "./comfyui/on-server.ts";

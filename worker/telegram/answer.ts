@@ -13,7 +13,7 @@ import {
   unlinkChat,
 } from "@atelier/server/telegram";
 import type { Bot } from "./bot.ts";
-import { answerRequestPress } from "./pictures.ts";
+import { answerRequestPress } from "./photos.ts";
 import { describeJob } from "./progress.ts";
 import { start, type Task } from "./start.ts";
 

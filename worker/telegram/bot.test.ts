@@ -19,7 +19,7 @@ import {
 } from "@atelier/testing/telegram";
 import { createLink, readTelegramState } from "@atelier/server/telegram";
 import { setNotification } from "@atelier/server/deliveries";
-import { startDeliveries } from "../deliver.ts";
+import { startDeliveries } from "../deliveries.ts";
 import { startTelegram } from "./index.ts";
 
 const { log, lines } = captureLog();

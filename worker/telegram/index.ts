@@ -7,7 +7,7 @@
  *
  * Every worker starts it; the lease lets one of them read. When that one dies, its lease ends and another goes on with the
  * updates that were not handled to their end; what they had caused by then is found again by its key and not done twice.
- * Results are sent by the deliveries (worker/deliver.ts), not here.
+ * Results are sent by the deliveries (worker/deliveries.ts), not here.
  *
  * Terms are those of server/telegram. Not here: rules of jobs (`submit` decides as it does for the website) and SQL.
  */

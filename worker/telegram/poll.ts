@@ -14,7 +14,7 @@ import {
 import { type Loop, startLoop } from "../base/loop.ts";
 import { answer } from "./answer.ts";
 import type { Bot } from "./bot.ts";
-import { askDue } from "./pictures.ts";
+import { askDue } from "./photos.ts";
 
 export interface Polling extends Pick<Loop, "stop"> {
   /** Whether this process is the poller. */

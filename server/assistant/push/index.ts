@@ -28,7 +28,7 @@ import {
 import type { Services } from "../../services.ts";
 import { runSource } from "../live.ts";
 import type { RunView } from "../read.ts";
-import { isEnded } from "../run.ts";
+import { isEnded } from "../life.ts";
 
 /** The subprotocol; beside it a browser can offer `bearer.<key>`, since it cannot set headers. */
 const protocol = "atelier";

@@ -5,7 +5,7 @@ import type { Services } from "../../services.ts";
 import { stageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
 import { recall } from "../recall.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../life.ts";
 import { todayIn } from "../days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";
 import { askForJson, type PromptedCall } from "./ask-json.ts";

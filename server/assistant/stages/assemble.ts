@@ -3,7 +3,7 @@ import { type RunAnalysis, type RunContext, schema } from "../../db/index.ts";
 import type { Services } from "../../services.ts";
 import { type Prompt, readPrompt } from "../prompts.ts";
 import { recall, type RecallHit } from "../recall.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../life.ts";
 import { dayOf, endOfDay, startOfDay, todayIn } from "../days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";
 import { type CountTokens, cutToTokens, loadTokenCounter } from "./tokens.ts";

@@ -8,7 +8,7 @@ import { ask } from "../ask.ts";
 import { addSpeaker } from "../import-talks.ts";
 import { listModelNotes } from "../model-notes.ts";
 import { readRun, type RunView } from "../read.ts";
-import { capture, completeRun, endStage, leaseOf, stageAt } from "../run.ts";
+import { capture, completeRun, endStage, leaseOf, stageAt } from "../life.ts";
 import { analyze, assemble, respond } from "./index.ts";
 
 const llm = await startLlm();

@@ -14,7 +14,7 @@ import { newId } from "../../platform/index.ts";
 import { ask } from "../ask.ts";
 import { addMemory } from "../memories.ts";
 import { approve } from "../proposals.ts";
-import { type Answer, capture, completeRun, endStage, leaseOf, type Run, stageAt } from "../run.ts";
+import { type Answer, capture, completeRun, endStage, leaseOf, type Run, stageAt } from "../life.ts";
 import { analyze } from "./analyze.ts";
 import { assemble } from "./assemble.ts";
 import { respond } from "./respond.ts";

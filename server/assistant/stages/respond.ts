@@ -8,7 +8,7 @@ import { stageModel, type StageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
 import { readUsed } from "../read.ts";
 import { RunLost } from "../recover.ts";
-import { type Answer, leaseOf, type Run, storePartialAnswer } from "../run.ts";
+import { type Answer, leaseOf, type Run, storePartialAnswer } from "../life.ts";
 import { assemble } from "./assemble.ts";
 import { callModel } from "./calls.ts";
 import { ModelError } from "./model-errors.ts";

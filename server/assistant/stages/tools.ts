@@ -8,7 +8,7 @@ import { isAppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { propose, type ProposedRequest } from "../proposals.ts";
 import { recall } from "../recall.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../life.ts";
 import { endOfDay, startOfDay } from "../days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";
 

@@ -5,7 +5,7 @@
  * prompts and is the truth about an end; the *socket* only hints. The *watch* combines socket hints of one prompt
  * (filtered by the *prompt filter*, waiting by the *waker*); the *loss detector* decides when a prompt counts as lost.
  *
- * Life of a prompt (`runPrompt`, `adoptPrompt` in run.ts):
+ * Life of a prompt (`runPrompt`, `adoptPrompt` in prompt.ts):
  *
  *   socket opened -> post -> pending -> running -> in the history -> files, or the error of the execution
  *                     |         |          |
@@ -18,12 +18,12 @@
  *   run unused.
  *
  * Files: http.ts sends requests and maps failures of the network; routes.ts has one function per route; post.ts posts and
- * cancels; failures.ts maps ComfyUI's errors to our codes; socket.ts and watch.ts follow; run.ts joins them.
+ * cancels; failures.ts maps ComfyUI's errors to our codes; socket.ts and watch.ts follow; prompt.ts joins them.
  *
  * Not here: jobs, leases, the choice of a server, retries of a job. Words of a server reach users only as failures.ts
  * cleans them: they may hold paths, keys and prompts.
  */
-export { adoptPrompt, runPrompt, type RunPromptInput } from "./run.ts";
+export { adoptPrompt, runPrompt, type RunPromptInput } from "./prompt.ts";
 export { cancelPrompt, postPrompt } from "./post.ts";
 export {
   freeMemory,

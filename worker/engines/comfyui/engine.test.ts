@@ -9,7 +9,7 @@ import messages from "../../../messages/en.json" with { type: "json" };
 import { RunStopped } from "../../base/stop.ts";
 import type { EngineContext } from "../port.ts";
 import { newContext, openScene, type Scene } from "./fixtures/open-scene.ts";
-import { comfyuiStages } from "./run.ts";
+import { comfyuiStages } from "./on-server.ts";
 
 let scene: Scene;
 beforeEach(async () => {

@@ -3,7 +3,7 @@ import { AppError, isAppError, type ErrorCode } from "@atelier/server/platform";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
 import type { Engine, EngineContext, EngineOutput, EngineTask } from "../port.ts";
 import { preparePictures } from "./canvas.ts";
-import { adoptOnServer, runOnServer, type ServerRun } from "./run.ts";
+import { adoptOnServer, runOnServer, type ServerRun } from "./on-server.ts";
 
 export interface ComfyuiEngineOptions {
   readonly pool: ServerPool;

@@ -8,9 +8,9 @@ import { createRuntime, type Runtime } from "./runtime.ts";
 
 // Loaded on first use: a child that only upscales never loads OpenCV.
 const runs: Partial<Record<JobKind, () => Promise<LocalRun>>> = {
-  outfit_change: async () => (await import("./outfit/run.ts")).runOutfitChange,
+  outfit_change: async () => (await import("./outfit/change.ts")).runOutfitChange,
   upscale: async () => (await import("./upscale.ts")).runUpscale,
-  inpaint: async () => (await import("./inpaint/run.ts")).runInpaint,
+  inpaint: async () => (await import("./inpaint/erase.ts")).runInpaint,
   remove_background: async () => (await import("./background.ts")).runRemoveBackground,
 };
 

@@ -22,7 +22,7 @@ import { fitArm } from "./fit-arms.ts";
 import { fitTorso } from "./fit-torso.ts";
 import { type Fit, garmentTexture, type Overlay, paintGarment, shadeOverlay } from "./paint.ts";
 import { chooseRegion, type Region } from "./region.ts";
-import type { Scene } from "./run.ts";
+import type { Scene } from "./change.ts";
 
 /** Blends the overlay into `picture` in place, at the picture's size. Returns the mask of pixels that may change. */
 export function mergeOverlay(picture: Rgb, { colors, alpha }: Overlay): Mask {

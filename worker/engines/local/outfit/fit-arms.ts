@@ -1,7 +1,7 @@
 import type { SleeveAxis } from "../garment/shape.ts";
 import { clamp, type Point } from "../raster/grid.ts";
 import type { TorsoFit } from "./fit-torso.ts";
-import type { Scene } from "./run.ts";
+import type { Scene } from "./change.ts";
 
 /** Position along an arm in px from the shoulder, and the offset from its middle line, outwards positive. */
 export interface ArmPosition {

@@ -1,6 +1,6 @@
 import type { Sides } from "../people/body.ts";
 import { byteAt, clamp, emptyPlane, type Point, sampleLinear, type Size } from "../raster/grid.ts";
-import type { Scene } from "./run.ts";
+import type { Scene } from "./change.ts";
 
 /** From a point of the person's photo to a point of the garment's photo. */
 type PointMap = (x: number, y: number) => Point;

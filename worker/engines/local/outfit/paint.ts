@@ -21,7 +21,7 @@ import {
 import { nearestIndex } from "../raster/shapes.ts";
 import type { ArmFit, ArmPosition, SeamPosition } from "./fit-arms.ts";
 import type { TorsoFit } from "./fit-torso.ts";
-import type { Scene } from "./run.ts";
+import type { Scene } from "./change.ts";
 
 /** The colours of a part of the garment, continued beyond its outline, and where the part is. */
 interface Texture {

@@ -2,7 +2,7 @@ import { morph } from "../raster/filters.ts";
 import { byteAt, doubleAt, emptyMask, floatAt, intAt, type Mask, maskWhere } from "../raster/grid.ts";
 import { components, drawCapsule } from "../raster/shapes.ts";
 import { bodyPosition, type Fit, type Painted, zone } from "./paint.ts";
-import type { Scene } from "./run.ts";
+import type { Scene } from "./change.ts";
 
 /** Where the garment is visible, and what is in front of it. */
 export interface Region {

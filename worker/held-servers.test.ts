@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { drawPicture } from "./engines/iopaint/fixtures/draw.ts";
 import { newContext, openScene, type Scene } from "./engines/iopaint/fixtures/open-scene.ts";
 import type { Engine, EngineContext } from "./engines/index.ts";
-import { createServerLeases, type ServerLeases } from "./server-leases.ts";
+import { createServerLeases, type ServerLeases } from "./held-servers.ts";
 import type { ServerPool } from "./servers/index.ts";
 
 const waiting = { timeout: 20_000, interval: 20 };

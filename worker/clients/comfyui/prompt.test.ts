@@ -17,7 +17,7 @@ import {
 import type { PromptGraph } from "./http.ts";
 import { cancelPrompt, postPrompt } from "./post.ts";
 import { findPrompt } from "./routes.ts";
-import { adoptPrompt, runPrompt } from "./run.ts";
+import { adoptPrompt, runPrompt } from "./prompt.ts";
 
 endServersAfterAll();
 

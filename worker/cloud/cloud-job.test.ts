@@ -11,7 +11,7 @@ import {
 } from "@atelier/server/providers";
 import { addNode, addOwner, loseNode } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { runCloudJob } from "./submit.ts";
+import { runCloudJob } from "./cloud-job.ts";
 
 let opened: TestServices;
 beforeAll(async () => {

@@ -19,7 +19,7 @@ import {
   type Run,
   type Stage,
   stageAt,
-} from "./run.ts";
+} from "./life.ts";
 import { pauseMemory } from "./settings.ts";
 
 let fixture: TestServices;

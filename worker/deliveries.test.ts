@@ -10,7 +10,7 @@ import {
 import { addOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import type { Services } from "@atelier/server/services";
-import { startDeliveries } from "./deliver.ts";
+import { startDeliveries } from "./deliveries.ts";
 
 let opened: TestServices;
 let services: Services;
