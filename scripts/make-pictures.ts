@@ -10,7 +10,7 @@ import path from "node:path";
 import { type Browser, chromium, type Page } from "@playwright/test";
 import sharp from "sharp";
 import { chooseBrowser } from "../e2e/browser.ts";
-import { findFreePort } from "./process/tools.ts";
+import { findFreePort, waitUntil } from "./process/tools.ts";
 
 const rootDir = path.resolve(import.meta.dirname, "..");
 const targetDir = path.join(rootDir, "docs", "pictures");
@@ -20,14 +20,16 @@ const quality = 80;
 
 interface Part {
   readonly child: ChildProcess;
-  /** What it printed, up to the line that was waited for. */
-  readonly said: string;
+  /** What is on its standard output by now. */
+  readonly output: () => string;
 }
 
 /** Starts a process of the studio and waits until it prints what says that it is ready. */
 async function startPart(args: readonly string[], env: NodeJS.ProcessEnv, ready: RegExp): Promise<Part> {
   const child = spawn(process.execPath, args, { cwd: rootDir, env, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (part: string) => (output += part));
   await new Promise<void>((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding("utf8").on("data", (part: string) => {
@@ -36,7 +38,7 @@ async function startPart(args: readonly string[], env: NodeJS.ProcessEnv, ready:
       });
     child.once("exit", () => reject(new Error(`${args.join(" ")} ended: ${said}`)));
   });
-  return { child, said };
+  return { child, output: () => output };
 }
 
 async function endPart({ child }: Part): Promise<void> {
@@ -194,10 +196,11 @@ try {
   parts.push(await startPart(["scripts/worker.ts"], env, /The worker is running/));
   const seed = await startPart(["cli/main.ts", "seed", "--stay"], env, /stay until/);
   parts.push(seed);
-  const [, password = ""] = /this password:\s+(\S+)/.exec(seed.said) ?? [];
+  // The two outputs of a process arrive in any order.
+  await waitUntil(() => seed.output().endsWith("\n"), 10_000);
   const browser = await chromium.launch(await chooseBrowser());
   try {
-    await photographAll(browser, baseURL, password);
+    await photographAll(browser, baseURL, seed.output().trim());
   } finally {
     await browser.close();
   }

@@ -144,7 +144,13 @@ const pages: Readonly<Record<string, () => Promise<unknown>[]>> = {
     firstId("admin.users.list").then((id) => read("admin.users.get", { id })),
   ],
   "admin/deliveries/page.tsx": () => [items("admin.deliveries.search")],
-  "admin/assistant/page.tsx": () => [items("admin.assistant.runs"), items("admin.assistant.prompts")],
+  "admin/assistant/page.tsx": () => [
+    items("admin.assistant.runs"),
+    items("admin.assistant.prompts"),
+    read("admin.assistant.figures").then(({ stages }) =>
+      (stages as { runs: number }[]).filter(({ runs }) => runs > 0),
+    ),
+  ],
 };
 
 /** Forms, which show no rows. */

@@ -1,3 +1,4 @@
+import { eq } from "drizzle-orm";
 import { type AnswerPart, schema } from "@atelier/server/db";
 import { addMemory } from "@atelier/server/assistant";
 import { newId } from "@atelier/server/platform";
@@ -5,7 +6,8 @@ import type { Services } from "@atelier/server/services";
 import { addModelCall } from "./cloud.ts";
 import { idAt } from "./jobs.ts";
 
-const { assistantConversations, assistantMessages, assistantRuns, memories, proposals } = schema;
+const { assistantConversations, assistantMessages, assistantRunEvents, assistantRuns, memories, proposals } =
+  schema;
 
 interface Exchange {
   readonly question: string;
@@ -24,7 +26,22 @@ interface Talk {
   readonly exchanges: readonly Exchange[];
 }
 
+/** When a run came to each status, ms after the question. */
+const steps = { new: 0, analyzing: 6, analyzed: 640, assembling: 645, ready: 660, responding: 666 } as const;
 const answerMs = 3_000;
+
+/** The story of an ended run; a trigger has written its last line with the run. */
+async function addRunStory({ db }: Services, runId: string, at: Date): Promise<void> {
+  const after = (ms: number) => new Date(at.getTime() + ms);
+  await db
+    .update(assistantRunEvents)
+    .set({ at: after(answerMs) })
+    .where(eq(assistantRunEvents.runId, runId));
+  const lines = Object.entries(steps) as [keyof typeof steps, number][];
+  await db
+    .insert(assistantRunEvents)
+    .values(lines.map(([status, ms], line) => ({ runId, revision: line + 1, status, at: after(ms) })));
+}
 
 interface Moment {
   readonly ownerId: string;
@@ -43,10 +60,20 @@ async function addExchange(services: Services, moment: Moment, exchange: Exchang
   const answerId = newId();
   const line = { conversationId, ownerId, runId, archivedAt: endedAt };
   const asked = { ...line, id: questionId, role: "user", text: question, at } as const;
-  const run = { id: runId, ownerId, conversationId, questionId, createdAt: at, endedAt, attempt: 3 };
+  const run = {
+    id: runId,
+    ownerId,
+    conversationId,
+    questionId,
+    createdAt: at,
+    endedAt,
+    attempt: 3,
+    revision: 7,
+  };
   await db.insert(assistantMessages).values(asked);
   if (answer === null) {
     await db.insert(assistantRuns).values({ ...run, ...noAnswer });
+    await addRunStory(services, runId, at);
     return [questionId];
   }
   const parts = partsOf(exchange);
@@ -54,6 +81,7 @@ async function addExchange(services: Services, moment: Moment, exchange: Exchang
     .insert(assistantMessages)
     .values({ ...line, id: answerId, role: "assistant", text: answer, at: endedAt });
   await db.insert(assistantRuns).values({ ...run, status: "completed", answerId, answer, parts });
+  await addRunStory(services, runId, at);
   for (const stage of ["analyzer", "responder"] as const)
     await addModelCall(services, { runId, ownerId, stage, startedAt: at });
   for (const part of parts)
