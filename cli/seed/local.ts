@@ -90,48 +90,53 @@ async function runTask(engine: Engine, { kind, params, files }: Task) {
   }
 }
 
-/** Jobs whose results the engine that ships with the product makes here and now. Returns the ids of jobs and results. */
-export async function addLocalJobs(
-  services: Services,
-  {
-    ownerId,
-    nodeId,
-    uploads,
-  }: Pick<Plan, "ownerId" | "nodeId"> & { readonly uploads: ReadonlyMap<string, string> },
-): Promise<{ readonly id: string; readonly imageId: string | null }[]> {
-  const engine = createLocalEngine({ log: services.log });
-  const added: { id: string; imageId: string | null }[] = [];
+/** What the engine that ships with the product makes of the samples, here and now. */
+export type Made = Task & Awaited<ReturnType<typeof runTask>>;
+
+/** Runs the engine in a process of its own, so that other work goes on beside it. */
+export async function makeLocally({ log }: Pick<Services, "log">): Promise<Made[]> {
+  const engine = createLocalEngine({ log });
+  const made: Made[] = [];
   try {
-    for (const task of tasks) {
-      const { result, facts, tookMs } = await runTask(engine, task);
-      const inputs = Object.fromEntries(
-        Object.entries(task.files).map(([role, name]) => [role, uploads.get(name) ?? ""]),
-      );
-      const { kind, params } = task;
-      const place = {
-        engine: "local",
-        need: needOf({ engine: "local", kind, workflow: null }),
-        queue: "cpu-light",
-      } as const;
-      const runMs = Math.round(tookMs);
-      const createdAt = new Date(Date.now() - runMs - 1_000);
-      const plan = {
-        ownerId,
-        nodeId,
-        kind,
-        params,
-        place,
-        inputs,
-        result,
-        facts,
-        createdAt,
-        runMs,
-        waitMs: 400,
-      };
-      added.push(await addJob(services, { ...plan, status: "completed" }));
-    }
-    return added;
+    for (const task of tasks) made.push({ ...task, ...(await runTask(engine, task)) });
+    return made;
   } finally {
     await engine.close();
+  }
+}
+
+interface Own extends Pick<Plan, "ownerId" | "nodeId"> {
+  /** Ids of the uploads by file. */
+  readonly uploads: ReadonlyMap<string, string>;
+  readonly made: readonly Made[];
+}
+
+/** The jobs that these results are of, ended a moment ago. */
+export async function addLocalJobs(
+  services: Services,
+  { ownerId, nodeId, uploads, made }: Own,
+): Promise<void> {
+  for (const { kind, params, files, result, facts, tookMs } of made) {
+    const inputs = Object.fromEntries(
+      Object.entries(files).map(([role, name]) => [role, uploads.get(name) ?? ""]),
+    );
+    const need = needOf({ engine: "local", kind, workflow: null });
+    const place = { engine: "local", need, queue: "cpu-light" } as const;
+    const runMs = Math.round(tookMs);
+    const createdAt = new Date(Date.now() - runMs - 1_000);
+    const plan = {
+      ownerId,
+      nodeId,
+      kind,
+      params,
+      place,
+      inputs,
+      result,
+      facts,
+      createdAt,
+      runMs,
+      waitMs: 400,
+    };
+    await addJob(services, { ...plan, status: "completed" });
   }
 }

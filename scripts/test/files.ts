@@ -20,6 +20,7 @@ export const slowFiles: readonly string[] = [
   "testing/secrets/secrets.test.ts",
   "testing/chaos/comfyui-servers.test.ts",
   "testing/chaos/database-stopped.test.ts",
+  "cli/seed/seed.test.ts",
   "cli/accounts.test.ts",
   "worker/once.test.ts",
   "testing/chaos/comfyui-database.test.ts",
