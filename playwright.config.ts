@@ -75,9 +75,6 @@ const server = {
   gracefulShutdown: { signal: "SIGTERM", timeout: 60_000 },
 } as const;
 
-/** The pages as they were, without a film of them, which would cost as much as the browser itself. */
-const trace = { mode: "retain-on-failure", screenshots: false, snapshots: true } as const;
-
 const viewport = { width: 1680, height: 1050 } as const;
 
 /** Journeys that start the simulator of ComfyUI. */
@@ -85,6 +82,12 @@ const withServers = /create\.spec\.ts$/;
 
 /** Journeys that start a studio of their own with simulated providers. */
 const withProviders = /cloud\.spec\.ts$/;
+
+/** Journeys one after another: they stop the one worker for a while, share the port of the language model, or measure times. */
+const inTurn = /(admin|admin-assistant|assistant|change-outfit|live-tabs)\.spec\.ts$/;
+
+/** What `test:all` runs and `test` does not. */
+const ofAll = /@all/;
 
 /** Journeys that send or show pictures, for a run over a bucket. */
 const overBucket = /(upload-\w+|change-outfit|gallery|remove-object)\.spec\.ts$/;
@@ -99,21 +102,28 @@ function chooseProjects() {
       { name: "functions", testMatch: asFunctions, use: { viewport } },
       { name: "platform", testMatch: ofPlatform, use: { viewport } },
     ];
-  if (process.env.ATELIER_E2E_S3) return [{ name: "bucket", testMatch: overBucket, use: { viewport } }];
+  const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } as const;
+  if (process.env.ATELIER_E2E_S3)
+    return [
+      { name: "bucket", grepInvert: ofAll, testMatch: overBucket, use: { viewport } },
+      { name: "phone", grep: ofAll, use: phone },
+    ];
   return [
     {
       name: "desktop",
-      grepInvert: /@phone/,
-      testIgnore: [withServers, withProviders, ofPlatform],
+      grepInvert: [/@phone/, ofAll],
+      testIgnore: [withServers, withProviders, ofPlatform, inTurn],
       use: { viewport },
     },
-    {
-      name: "phone",
-      grep: /@phone/,
-      use: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
-    },
+    { name: "in turn", testMatch: inTurn, workers: 1, use: { viewport } },
+    { name: "phone", grep: /@phone/, grepInvert: ofAll, use: phone },
     // Last: what a server could once do stays on offer for a day, and the others start from a studio without any.
-    { name: "servers", testMatch: withServers, use: { viewport } },
+    {
+      name: "servers",
+      testMatch: withServers,
+      dependencies: ["desktop", "in turn", "phone"],
+      use: { viewport },
+    },
     {
       name: "providers",
       testMatch: withProviders,
@@ -132,7 +142,8 @@ const web = functions
 
 export default defineConfig<object, Surroundings>({
   testDir: "e2e",
-  workers: 1,
+  // Each journey has accounts of its own. What the platform of functions says at the end is about all of them.
+  workers: functions ? 1 : 2,
   // Generous, since a job shares the cores with everything else; each wait ends as soon as its condition holds.
   timeout: 120_000,
   expect: { timeout: 30_000 },
@@ -146,6 +157,7 @@ export default defineConfig<object, Surroundings>({
       wait: { stdout: /The worker is running/ },
     },
   ],
-  use: { baseURL, comfyPort, llmPort, serverEnv, trace, launchOptions: await chooseBrowser() },
+  // Recording the pages makes a run a sixth longer: `pnpm e2e --trace=retain-on-failure` does it for what fails.
+  use: { baseURL, comfyPort, llmPort, serverEnv, trace: "off", launchOptions: await chooseBrowser() },
   projects: chooseProjects(),
 });
