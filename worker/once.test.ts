@@ -18,7 +18,7 @@ const config = `export default {
   timing: { stopGraceMs: 5_000 },
 };`;
 
-/** Each test starts whole processes with the real engine, one after another on one backend, the backends at once. */
+/** Each test starts whole processes with the real engine, one after another. */
 const oneByOne = { timeout: 180_000, concurrent: false };
 
 forBackendSuites("on %s", (backend) => {

@@ -11,6 +11,7 @@ import {
 } from "@atelier/server/jobs";
 import { watch } from "@atelier/server/live";
 import type { Services } from "@atelier/server/services";
+import { forBackendSuites } from "@atelier/testing/cases";
 import {
   addJob,
   addNode,
@@ -23,7 +24,7 @@ import {
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import pg from "pg";
 import sharp from "sharp";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import type { MakePreview } from "./engines/index.ts";
 import { createReport, type Report } from "./report.ts";
 
@@ -40,7 +41,7 @@ function makeNoise(): Promise<Buffer> {
 
 const asDataUrl = (jpeg: Buffer) => `data:image/jpeg;base64,${jpeg.toString("base64")}`;
 
-describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
+forBackendSuites("on %s", (backend) => {
   let opened: TestServices;
   /** Of a worker, and of two web processes. */
   let processes: readonly [Services, Services, Services];

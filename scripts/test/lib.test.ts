@@ -97,7 +97,7 @@ describe("the test files of a run", () => {
   test("some of whose cases run in test:all alone are found by what marks them", () => {
     writeTests({
       "testing/chaos/one.test.ts": 'import { forBackends } from "../cases/index.ts";',
-      "worker/two.test.ts": 'import { inAll } from "@atelier/testing/cases";',
+      "worker/two.test.ts": 'import { forBackendSuites } from "@atelier/testing/cases";',
       "worker/three.test.ts": 'import { realTimeMs } from "@atelier/testing/cases";',
     });
     expect(new Set(readFilesOfAll(folder))).toEqual(

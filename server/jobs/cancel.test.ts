@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { forBackendSuites } from "@atelier/testing/cases";
 import {
   addJob,
   addNode,
@@ -25,7 +26,7 @@ import { waitForProvider } from "./cloud.ts";
 import { claim, complete, handBack, handBackUnknown, start } from "./claimed.ts";
 import { recover, requeueRestored } from "./sweep.ts";
 
-describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
+forBackendSuites("on %s", (backend) => {
   let opened: TestServices;
   let owner: TestOwner;
   let nodeId: string;

@@ -4,6 +4,7 @@ import path from "node:path";
 import { eq, inArray, isNotNull, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { forBackendSuites } from "@atelier/testing/cases";
 import {
   addImage,
   addJob,
@@ -163,7 +164,7 @@ describe("cleanup", () => {
   const minuteMs = 60_000;
   const { jobs, jobEvents, jobInputs, jobOutputs, images } = schema;
 
-  describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
+  forBackendSuites("on %s", (backend) => {
     let opened: TestServices;
     let owner: TestOwner;
     let nodeId: string;

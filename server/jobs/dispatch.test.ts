@@ -1,5 +1,6 @@
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { forBackendSuites } from "@atelier/testing/cases";
 import {
   addNode,
   addOwner,
@@ -20,7 +21,7 @@ import { claim, complete, handBack, start } from "./claimed.ts";
 import { submit } from "./submit.ts";
 import { sweep } from "./sweep.ts";
 
-describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
+forBackendSuites("on %s", (backend) => {
   let opened: TestServices;
   let owner: TestOwner;
   let other: TestOwner;

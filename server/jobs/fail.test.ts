@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { forBackendSuites } from "@atelier/testing/cases";
 import {
   addJob,
   addNode,
@@ -242,7 +243,7 @@ describe("reroute", () => {
 });
 
 describe("fail", () => {
-  describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
+  forBackendSuites("on %s", (backend) => {
     let opened: TestServices;
     let owner: TestOwner;
     let nodeId: string;

@@ -1,5 +1,6 @@
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { forBackendSuites } from "@atelier/testing/cases";
 import {
   addImage,
   addJob,
@@ -25,7 +26,7 @@ import { sweep } from "./sweep.ts";
 describe("displace", () => {
   const maxWaiting = 3;
 
-  describe.each(["postgres", "redis"] as const)("D10 a full line on %s", (backend) => {
+  forBackendSuites("D10 a full line on %s", (backend) => {
     let opened: TestServices;
     let owner: TestOwner;
     let admin: TestOwner & { isAdmin: true };
@@ -96,7 +97,7 @@ describe("displace", () => {
 });
 
 describe("submit", () => {
-  describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
+  forBackendSuites("on %s", (backend) => {
     let opened: TestServices;
     let owner: TestOwner;
 

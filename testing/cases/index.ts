@@ -10,8 +10,8 @@ import { describe, test, type TestContext } from "vitest";
 export const backends = ["postgres", "redis"] as const;
 export type Backend = (typeof backends)[number];
 
-/** For options of a test or a suite: not in `pnpm test`. */
-export const inAll = { tags: ["all"] };
+/** Of a test or a suite that is not in `pnpm test`. */
+const inAll = { tags: ["all"] };
 
 /** For tests in real lease times; they are about conditions with bounds of their own, not about this one. */
 export const realTimeMs = 150_000;
@@ -34,7 +34,7 @@ export function forCases<A, B>(name: string, { usual, others }: Cases<A, B>, bod
 export function forBackendSuites(name: string, body: (backend: Backend) => void): void {
   for (const backend of backends) {
     const options = backend === "postgres" ? {} : inAll;
-    describe.concurrent(name.replace("%s", backend), options, () => {
+    describe(name.replace("%s", backend), options, () => {
       body(backend);
     });
   }

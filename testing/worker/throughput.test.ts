@@ -1,6 +1,6 @@
 import { submit } from "@atelier/server/jobs";
-import { describe, expect, test } from "vitest";
-import { inAll } from "../cases/index.ts";
+import { expect, test } from "vitest";
+import { forBackendSuites } from "../cases/index.ts";
 import { addOwner, untilAll } from "../jobs/index.ts";
 import { createTestServices, type TestServices } from "../services/index.ts";
 import { startTestWorker } from "./start-test-worker.ts";
@@ -30,14 +30,10 @@ async function measureRate({ services }: TestServices): Promise<number> {
   }
 }
 
-// One backend after the other.
-describe.for([
-  { backend: "postgres", options: {} },
-  { backend: "redis", options: inAll },
-] as const)("on $backend", ({ backend, options }) => {
+forBackendSuites("on %s", (backend) => {
   test(
     "D13 a hundred jobs go through one worker at ten per second or more",
-    { timeout: maxMs, ...options },
+    { timeout: maxMs },
     async ({ onTestFinished }) => {
       const opened = await createTestServices({ backend });
       onTestFinished(() => opened.close());

@@ -4,11 +4,12 @@ import { createApiKey } from "@atelier/server/accounts";
 import { ask } from "@atelier/server/assistant";
 import { schema } from "@atelier/server/db";
 import { closeDoors } from "@atelier/server/nodes";
+import { forBackendSuites } from "@atelier/testing/cases";
 import { startComfySimulator, type ComfySimulator } from "@atelier/testing/comfyui";
 import { addJob, addOwner, readJob, until, type TestOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { startTestWorker } from "@atelier/testing/worker";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { openWorkerHttp } from "./server.ts";
 import { maxBodyBytes } from "./handlers.ts";
@@ -53,7 +54,7 @@ async function startWorker(opened: TestServices, servers: readonly ComfySimulato
 
 type Started = Awaited<ReturnType<typeof startWorker>>;
 
-describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
+forBackendSuites("on %s", (backend) => {
   let opened: TestServices;
   let comfy: ComfySimulator;
   let direct: Started;
