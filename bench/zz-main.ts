@@ -1,0 +1,69 @@
+import { parseArgs } from "node:util";
+import { benchAdminPages } from "./admin-pages.ts";
+import { benchAsk, benchOwnSet, benchRecall } from "./assistant.ts";
+import { benchCancelLatency } from "./cancel-latency.ts";
+import { benchColdStart } from "./cold-start.ts";
+import { benchDeliveries } from "./deliveries.ts";
+import { benchDriver } from "./driver.ts";
+import { benchEstimateError } from "./zz-estimate-error.ts";
+import { benchFairness } from "./fairness.ts";
+import { benchFanOut } from "./live.ts";
+import { benchDroppedStreams, benchFinishToBrowser } from "./live-streams.ts";
+import { benchChain, benchFaultyProvider, benchWebhooks } from "./providers.ts";
+import { benchRecovery } from "./recovery.ts";
+import { benchScaleOut, longJobs, shortJobs } from "./scale-out.ts";
+import { benchAcceptToStarted, benchThroughput } from "./start-and-throughput.ts";
+import { benchStatements } from "./statements.ts";
+import { benchWholeStudio, quickPicture, slowPicture } from "./whole-studio.ts";
+
+const benches: Readonly<Record<string, () => Promise<string[]>>> = {
+  "p1-postgres": () => benchAcceptToStarted("postgres"),
+  "p1-redis": () => benchAcceptToStarted("redis"),
+  "p2-postgres": () => benchThroughput("postgres"),
+  "p2-redis": () => benchThroughput("redis"),
+  statements: () => benchStatements("redis"),
+  driver: () => benchDriver(),
+  "p3-postgres": () => benchScaleOut("postgres", shortJobs),
+  "p3-redis": () => benchScaleOut("redis", shortJobs),
+  "p3-postgres-2s": () => benchScaleOut("postgres", longJobs),
+  "p3-redis-2s": () => benchScaleOut("redis", longJobs),
+  "p4-postgres": () => benchWholeStudio("postgres", quickPicture),
+  "p4-redis": () => benchWholeStudio("redis", quickPicture),
+  "p4-postgres-2s": () => benchWholeStudio("postgres", slowPicture),
+  "p4-redis-2s": () => benchWholeStudio("redis", slowPicture),
+  "r2-postgres": () => benchRecovery("postgres"),
+  "r2-redis": () => benchRecovery("redis"),
+  "cancel-postgres": () => benchCancelLatency("postgres"),
+  "cancel-redis": () => benchCancelLatency("redis"),
+  estimate: () => benchEstimateError("redis"),
+  "fairness-postgres": () => benchFairness("postgres"),
+  "fairness-redis": () => benchFairness("redis"),
+  "p5-postgres": () => benchFinishToBrowser("postgres"),
+  "p5-redis": () => benchFinishToBrowser("redis"),
+  "p6-1000": () => benchFanOut(1_000),
+  "p6-5000": () => benchFanOut(5_000),
+  p7: () => benchDroppedStreams(),
+  p10: () => benchChain(),
+  "provider-webhooks": () => benchWebhooks(),
+  deliveries: () => benchDeliveries(),
+  r6: () => benchFaultyProvider(),
+  b1: () => benchAsk(),
+  m2: () => benchOwnSet(),
+  m3: () => benchRecall(),
+  o2: () => benchAdminPages(),
+  p11: () => benchColdStart(),
+};
+
+const { positionals } = parseArgs({ allowPositionals: true });
+const chosen = positionals.length > 0 ? positionals : Object.keys(benches);
+for (const name of chosen) {
+  const bench = benches[name];
+  if (!bench) {
+    console.error(`There is no benchmark "${name}". There are: ${Object.keys(benches).join(", ")}.`);
+    process.exitCode = 1;
+    continue;
+  }
+  console.log(`${name}`);
+  for (const line of await bench()) console.log(`  ${line}`);
+}
+process.exit();
