@@ -155,3 +155,31 @@ test("an estimate waits for no lock of its pictures", async () => {
   });
   expect(answer).toMatchObject({ isPossible: true });
 });
+
+test("D6 a told wait holds what past jobs waited that were expected to wait as long", async () => {
+  const { services, owner } = scene;
+  const nodeId = await addNode(services);
+  const running = await insertJob(services, { owner });
+  await services.db.execute(
+    sql`update jobs set status = 'processing', node_id = ${nodeId} where id = ${running}`,
+  );
+  const tellWaits = async (waitedS: number) => {
+    for (let count = 0; count < 40; count += 1) await insertJob(services, { owner });
+    await services.db
+      .execute(sql`update jobs set status = 'completed', attempt = 1, created_at = now() - interval '20 s',
+      started_at = now() - interval '20 s' + ${waitedS} * interval '1 s',
+      ended_at = now() - interval '19 s' + ${waitedS} * interval '1 s',
+      estimate = '{"isLive": true, "meanMs": 1000}' where status = 'pending'`);
+  };
+  await tellWaits(3);
+  // Past runs are read anew after two seconds; three times of at most a second, and a tenth of a run.
+  const isTold = async () => {
+    const wait = await waitOf(newcomer());
+    return wait?.quality === "measured" && wait.waitMs[1] > 1_500 && wait.waitMs[1] < 3_100;
+  };
+  await vi.waitUntil(isTold, { timeout: 10_000, interval: 200 });
+  const wait = await waitOf(newcomer());
+  // Money may be spent by the low end: it is never above what past runs vouch for.
+  expect(wait?.waitMs[0]).toBeLessThanOrEqual(1_000);
+  expect(wait?.meanMs).toBeLessThanOrEqual(1_000);
+});

@@ -15,6 +15,13 @@ interface PastRun {
   readonly ms: number;
   readonly sizeClass: number;
   readonly queue: string;
+  /** How long it waited from its submit on, and what was expected then; null where it did not wait or ran twice. */
+  readonly waited: PastWait | null;
+}
+
+interface PastWait {
+  readonly ms: number;
+  readonly expectedMs: number;
 }
 
 /** How long a run takes. */
@@ -27,6 +34,10 @@ export interface RunCost {
   readonly isMeasured: boolean;
   /** The past runs were in the same queue. */
   readonly isOfQueue: boolean;
+  /** What past jobs of the need and queue waited in parts of what was expected, ascending; both with `waitSlackMs` added. */
+  readonly waitRatios: readonly number[];
+  /** A tenth of a run: what counts as no difference between two waits. */
+  readonly waitSlackMs: number;
 }
 
 export type RunCosts = (run: RunOf) => RunCost;
@@ -84,7 +95,9 @@ async function readRuns(db: Db, needs: readonly string[]): Promise<Map<string, P
   );
   const result = await db.execute<PastRun & { need: string } & Record<string, unknown>>(sql`
     select wanted.need, run.* from unnest(array[${list}]::text[]) as wanted(need) cross join lateral (
-      select (extract(epoch from p.ended_at - p.started_at) * 1000)::float8 as ms, p.size_class as "sizeClass", p.queue
+      select (extract(epoch from p.ended_at - p.started_at) * 1000)::float8 as ms, p.size_class as "sizeClass", p.queue,
+        case when p.attempt = 1 and (p.estimate ->> 'meanMs')::float8 > 0 then json_build_object(
+          'ms', extract(epoch from p.started_at - p.created_at) * 1000, 'expectedMs', p.estimate -> 'meanMs') end as waited
       from ${jobs} p where p.need = wanted.need and p.status = 'completed' order by p.ended_at desc limit ${keptRuns}
     ) run`);
   return Map.groupBy(result, ({ need }) => need);
@@ -94,25 +107,42 @@ async function readRuns(db: Db, needs: readonly string[]): Promise<Map<string, P
 function costOf(runs: readonly PastRun[], { need, queue, sizeClass }: RunOf): RunCost {
   const ofQueue = runs.filter((run) => run.queue === queue);
   const same = ofQueue.filter((run) => run.sizeClass === sizeClass);
-  if (same.length >= enoughRuns) return costFrom(same, { isMeasured: true, isOfQueue: true });
+  const waits = ofQueue.flatMap(({ waited }) => waited ?? []);
+  if (same.length >= enoughRuns) return costFrom(same, { isMeasured: true, isOfQueue: true }, waits);
   const ofClass = runs.filter((run) => run.sizeClass === sizeClass);
   const nearest = [ofClass, ofQueue].find((group) => group.length >= enoughRuns) ?? runs;
   if (nearest.length === 0) return assumedCost(need);
-  return costFrom(nearest, { isMeasured: false, isOfQueue: nearest.every((run) => run.queue === queue) });
+  const isOfQueue = nearest.every((run) => run.queue === queue);
+  return costFrom(nearest, { isMeasured: false, isOfQueue }, waits);
 }
 
-function costFrom(runs: readonly PastRun[], quality: Pick<RunCost, "isMeasured" | "isOfQueue">): RunCost {
+function costFrom(
+  runs: readonly PastRun[],
+  quality: Pick<RunCost, "isMeasured" | "isOfQueue">,
+  waited: readonly PastWait[],
+): RunCost {
   const runsMs = runs.slice(0, recentRuns).map(({ ms }) => ms);
   const meanMs = runsMs.reduce((sum, ms) => sum + ms, 0) / runsMs.length;
   const squares = runsMs.reduce((sum, ms) => sum + (ms - meanMs) ** 2, 0);
   const varianceMs2 = runsMs.length === 1 ? (meanMs / 2) ** 2 : squares / (runsMs.length - 1);
-  return { meanMs, varianceMs2, runsMs, ...quality };
+  const waitSlackMs = meanMs / 10;
+  const waitRatios = waited
+    .map(({ ms, expectedMs }) => (ms + waitSlackMs) / (expectedMs + waitSlackMs))
+    .toSorted((a, b) => a - b);
+  return { meanMs, varianceMs2, runsMs, ...quality, waitSlackMs, waitRatios };
 }
 
 function assumedCost(need: string): RunCost {
   // Safe: a need starts with the name of its engine.
   const meanMs = assumedRunMs[need.split("/")[0] as EngineName];
-  return { meanMs, varianceMs2: (meanMs / 2) ** 2, runsMs: [], isMeasured: false, isOfQueue: false };
+  const unknown = {
+    runsMs: [],
+    isMeasured: false,
+    isOfQueue: false,
+    waitRatios: [],
+    waitSlackMs: meanMs / 10,
+  };
+  return { meanMs, varianceMs2: (meanMs / 2) ** 2, ...unknown };
 }
 
 /** What is left of a run. `sureMs` is the part that past runs vouch for. */

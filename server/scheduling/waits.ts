@@ -160,14 +160,30 @@ export function waitIn({ position, lanes, missed }: Outlook, need: Need, cost: R
   // The slots share what comes before, so their chances balance out.
   const deviation = (of: (lane: Lane) => number) =>
     (spread * Math.sqrt(able.reduce((sum, lane) => sum + of(lane), 0))) / able.length;
-  const low = least((lane) => lane.sureMs) - deviation((lane) => lane.sureVarianceMs2);
-  const high = meanMs + deviation((lane) => lane.varianceMs2);
+  const sureMs = least((lane) => lane.sureMs) - deviation((lane) => lane.sureVarianceMs2);
+  const [low, high] = seenRange(meanMs, cost) ?? [sureMs, meanMs + deviation((lane) => lane.varianceMs2)];
   return {
     ...known,
-    waitMs: [Math.max(0, Math.round(low)), Math.round(high)],
+    // Never above what past runs vouch for: money may be spent by the low end.
+    waitMs: [Math.max(0, Math.round(Math.min(low, sureMs))), Math.round(Math.max(high, sureMs))],
     meanMs,
     quality: able.every(({ isMeasured }) => isMeasured) ? "measured" : "assumed",
   };
+}
+
+/** From so many past waits on their range is believed. */
+const enoughWaits = 30;
+
+/**
+ * What past jobs waited that were expected to wait as long, without the shortest tenth and the longest twentieth: in a line
+ * that grows those that wait longest have not ended yet. It holds what no line shows: who comes later and is served first,
+ * since owners take turns. Null without enough of them.
+ */
+function seenRange(meanMs: number, { waitRatios, waitSlackMs }: RunCost): readonly [number, number] | null {
+  if (waitRatios.length < enoughWaits) return null;
+  const timesMs = (part: number) =>
+    (meanMs + waitSlackMs) * (waitRatios[Math.round(part * (waitRatios.length - 1))] ?? 1) - waitSlackMs;
+  return [timesMs(0.1), timesMs(0.95)];
 }
 
 /** The outlook of the next job of the same owner, after one of this need was accepted. */
@@ -182,9 +198,9 @@ function awaitedFor(need: Need, missed: ReadonlySet<string>): "worker" | "server
 }
 
 /** The estimate of a job: its wait, and its run time from the nearest past runs. */
-export function toEstimate({ position, isLive, waitMs, quality, cost }: Wait): Estimate {
+export function toEstimate({ position, isLive, waitMs, meanMs, quality, cost }: Wait): Estimate {
   const runs = cost.runsMs.toSorted((a, b) => a - b);
-  const wait = { position, isLive, waitMs, quality };
+  const wait = { position, isLive, waitMs, meanMs, quality };
   if (runs.length === 0) return { ...wait, runMs: assumedRunMs, runs: 0 };
   const at = (part: number) => Math.round(runs[Math.round(part * (runs.length - 1))] ?? 0);
   // The middle 80 %.

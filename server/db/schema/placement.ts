@@ -98,6 +98,8 @@ export interface Estimate {
   /** False while no active node can run it: `waitMs` then has no meaning. */
   readonly isLive: boolean;
   readonly waitMs: readonly [low: number, high: number];
+  /** The expected wait by the line of that moment, from which later estimates learn; missing in estimates of older versions. */
+  readonly meanMs?: number;
   /** Whether past runs stand behind the wait; missing in estimates of older versions. */
   readonly quality?: "measured" | "assumed";
   readonly runMs: readonly [low: number, high: number];
