@@ -144,7 +144,7 @@ export function readTestFiles(root: string): TestFiles {
 }
 
 /** What `testing/cases` has to mark cases with. */
-const marks = /\b(forCases|forBackends|forBackendSuites)\b/;
+const marks = /\b(forCases|forBackends|forBackendSuites|inAll)\b/;
 
 /** The test files below `root` with cases that `pnpm test` leaves out. */
 export function readFilesOfAll(root: string): string[] {

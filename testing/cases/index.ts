@@ -10,8 +10,8 @@ import { describe, test, type TestContext } from "vitest";
 export const backends = ["postgres", "redis"] as const;
 export type Backend = (typeof backends)[number];
 
-/** Of a test or a suite that is not in `pnpm test`. */
-const inAll = { tags: ["all"] };
+/** Options of a test that is not in `pnpm test`. */
+export const inAll = { tags: ["all"] };
 
 /** For tests in real lease times; they are about conditions with bounds of their own, not about this one. */
 export const realTimeMs = 150_000;

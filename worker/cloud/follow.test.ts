@@ -18,7 +18,8 @@ let status = 200;
 let asked = 0;
 
 beforeAll(async () => {
-  opened = await createTestServices();
+  // Runs are asked about often.
+  opened = await createTestServices({ config: { cloud: { pollS: 0.2, maxPollS: 1 } } });
   provider = createServer((_request, response) => {
     asked += 1;
     response.writeHead(status, { "content-type": "application/json" }).end(answer);
