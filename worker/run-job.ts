@@ -79,9 +79,10 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
   const inputs = await fetchInputs(services, job, workDir);
   signal.throwIfAborted();
   if (job.status !== "processing" && !(await start(services, lease))) return "fenced";
-  const report = createReport(services, lease);
   const task = await engineTaskFor(services, input, { inputs, workDir });
   const clock = createRunClock(services.config, job, await readPastRuns(services, job));
+  // Last: both are ended with the engine's run.
+  const report = createReport(services, lease);
   const outputs = await engine
     .run(task, {
       signal: AbortSignal.any([signal, clock.signal]),

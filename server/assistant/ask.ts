@@ -182,12 +182,10 @@ export async function stopRun(
     .set({ stopRequestedAt: sql`clock_timestamp()` })
     .where(and(own, isOpen, isNull(assistantRuns.stopRequestedAt)))
     .returning({ id: assistantRuns.id });
-  if (stopped) {
-    await completeStopped(services, id);
-    // The worker that answers also finds the request by its sweep, and when it next stores the answer.
-    services.hints.publish({ type: "stop", runId: id });
-    return;
-  }
+  if (stopped) await completeStopped(services, id);
+  // Also when it was asked for before, as the first hint may be lost; the worker finds it by its sweep, too.
+  services.hints.publish({ type: "stop", runId: id });
+  if (stopped) return;
   const [known] = await db.select({ id: assistantRuns.id }).from(assistantRuns).where(own);
   if (!known) throw new AppError("not_found");
 }

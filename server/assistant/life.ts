@@ -80,7 +80,7 @@ export async function moveNow(services: Pick<Services, "db" | "hints">, change: 
   return runs;
 }
 
-/** Publishes after the commit which runs changed. A lost hint costs at most one second: the polls find the change. */
+/** Publishes after the commit which runs changed. What is not heard the workers find by their sweep, and the live feed by its next look. */
 export function hintRuns(
   { hints }: Pick<Services, "hints">,
   runs: readonly Pick<Run, "id" | "ownerId" | "status">[],

@@ -21,6 +21,7 @@ const endedLately = () => gt(assistantRuns.endedAt, new Date(Date.now() - lookBa
 export const runSource: LiveSource<RunView, RunUpdate> = {
   name: "runs",
   restMs: 15_000,
+  liveEndsWithRevision: true,
   // A proposal that was decided makes no new revision.
   hinted: (message) =>
     message.type === "run" ? [{ id: message.runId, ownerId: message.ownerId, revision: Infinity }] : [],

@@ -17,6 +17,7 @@ const mostFirst = 1_000;
 export const jobSource: LiveSource<JobView, JobsUpdate> = {
   name: "jobs",
   restMs: 0,
+  liveEndsWithRevision: false,
   hinted: (message) =>
     message.type === "jobs"
       ? message.jobs.map(({ jobId, ownerId, revision }) => ({ id: jobId, ownerId, revision }))

@@ -161,3 +161,14 @@ test("a job whose own machine is away goes to a provider once it has waited, als
   await sweep(services);
   expect(await readJob(services, id)).toMatchObject({ engine: "cloud", placement: { because: "away" } });
 });
+
+test("E2 jobs that may not leave the own line hold up none of those behind them", async () => {
+  const { services } = scene;
+  const stays = await addOwner(services);
+  await setUserPolicy(services.db, stays.userId, "own_only");
+  for (let count = 0; count < 45; count += 1) await addWaiting({}, { owner: stays, forS: 600 });
+  const id = await addWaiting();
+  // Twenty are looked at in each sweep.
+  for (let count = 0; count < 4; count += 1) await sweep(services);
+  expect(await readJob(services, id)).toMatchObject({ engine: "cloud" });
+});

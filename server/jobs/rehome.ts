@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { type Asked, type PlacedBecause, schema } from "../db/index.ts";
 import { cloudEngine, cloudQueue } from "../engines.ts";
 import { isActive } from "../nodes/index.ts";
-import { type ErrorCode, isAppError } from "../platform/index.ts";
+import { type ErrorCode, isAppError, keptBy } from "../platform/index.ts";
 import { type Quote, readQuote } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { scheduleDispatch } from "./dispatch.ts";
@@ -16,7 +16,10 @@ import { readRequest } from "./retry.ts";
 export interface OtherPlace {
   readonly queue: string;
   readonly set: Partial<
-    Pick<Job, "queue" | "need" | "engine" | "workflow" | "model" | "params" | "placement" | "sizeClass">
+    Pick<
+      Job,
+      "queue" | "need" | "engine" | "workflow" | "model" | "params" | "placement" | "sizeClass" | "estimate"
+    >
   >;
   readonly data: Readonly<Record<string, unknown>>;
 }
@@ -130,6 +133,7 @@ function otherPlace(
       params,
       placement: { ...placement, asked: { ...asked, ...unused }, ...(why ? { because: why } : {}) },
       sizeClass,
+      estimate: withoutMean(job.estimate),
     },
     data: { from: job.need, to: need, because: why },
   };
@@ -171,8 +175,18 @@ export const atRest = {
   externalId: null,
 } as const satisfies Partial<Job>;
 
-/** Jobs that one sweep looks at; the next ones have their turn in the next. */
+/** What was expected of another place teaches nothing about this one. */
+function withoutMean(estimate: Job["estimate"]): Job["estimate"] {
+  if (!estimate) return null;
+  const { meanMs: _expected, ...rest } = estimate;
+  return rest;
+}
+
+/** Jobs that one sweep looks at; the next ones have their turn in the next, so that those that may not move hold up none. */
 const lookedAt = 20;
+/** Ids sort by time. */
+const firstId = "00000000-0000-0000-0000-000000000000";
+const lastLookOf = keptBy((_db: Services["db"]) => ({ afterId: firstId }));
 
 /**
  * Places waiting jobs again whose place a request left to the studio. A job that has waited in the own line for
@@ -184,6 +198,7 @@ export async function placeWaiting(services: Services): Promise<void> {
   const { db, config } = services;
   const limit = sql`interval '1 second' * ${config.cloud.overflowAfterS}`;
   const asked = sql`${jobs.placement} -> 'asked'`;
+  const look = lastLookOf(db);
   const rows = await db.execute<Record<string, unknown>>(sql`
     select ${jobs}.*, ${jobs.createdAt} < now() - ${limit} as has_waited from ${jobs}
     where ${jobs.status} in ('pending', 'queued') and ${asked} is not null and ${asked} ->> 'engine' is null
@@ -192,7 +207,10 @@ export async function placeWaiting(services: Services): Promise<void> {
       and exists (select from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
         where q.queue = ${cloudQueue} and q.slots > 0 and ${isActive()})
       and not exists (select from ${users} u where u.id = ${jobs.ownerId} and u.is_anonymous)
-    order by ${jobs.createdAt} limit ${lookedAt}`);
+      and ${jobs.id} > ${look.afterId}
+    order by ${jobs.id} limit ${lookedAt}`);
+  const last = rows.at(-1);
+  look.afterId = rows.length < lookedAt || !last ? firstId : jobFromRow(last).id;
   for (const row of rows) await moveWaiting(services, jobFromRow(row), row["has_waited"] === true);
 }
 

@@ -311,3 +311,28 @@ describe("sweep", () => {
     });
   });
 });
+
+test("D3 a repair that fails holds up none of the others, and is told at the end", async () => {
+  const opened = await createTestServices();
+  const { services } = opened;
+  const owner = await addOwner(services);
+  const lost = await addNode(services, { state: "lost" });
+  const dead = await insertJob(services, { owner, once: true });
+  await services.db.execute(
+    sql`update jobs set status = 'processing', attempt = 1, node_id = ${lost} where id = ${dead}`,
+  );
+  await services.db.execute(sql`create function refuse_failed() returns trigger language plpgsql as
+    $$ begin if new.status = 'failed' then raise exception 'refused'; end if; return new; end $$`);
+  await services.db.execute(
+    sql`create trigger refuse_failed before update on jobs for each row execute function refuse_failed()`,
+  );
+  await addNode(services);
+  const waiting = await insertJob(services, { owner });
+  await expect(sweep(services)).rejects.toThrow(/update/);
+  expect(await readJob(services, waiting)).toMatchObject({ status: "queued" });
+  expect(await readJob(services, dead)).toMatchObject({ status: "processing" });
+  await services.db.execute(sql`drop trigger refuse_failed on jobs`);
+  await sweep(services);
+  expect(await readJob(services, dead)).toMatchObject({ status: "failed" });
+  await opened.close();
+});

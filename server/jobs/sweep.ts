@@ -1,5 +1,5 @@
 import { inArray, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { isDatabaseAway, schema } from "../db/index.ts";
 import { localEngine, type Need } from "../engines.ts";
 import { isActive, isOrphaned } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
@@ -11,17 +11,37 @@ import { dispatch, lockLine, rering } from "./dispatch.ts";
 import { amendAll, claimedStatuses, hint, isFinal, type Job, maxChargedOf, transitionAll } from "./job.ts";
 import { placeWaiting } from "./rehome.ts";
 
-/** Repairs what a crash or a lost message left behind. Any process may run it at any time, also several at once. */
+const repairs: readonly ((services: Services) => Promise<unknown>)[] = [
+  cancelOfSuspended,
+  takeOverLostCalls,
+  recover,
+  moveStranded,
+  clearAvoidedServers,
+  failUnservable,
+  placeWaiting,
+  dispatchLines,
+  (services) => rering(services),
+];
+
+/**
+ * Repairs what a crash or a lost message left behind. Any process may run it at any time, also several at once. A repair
+ * that fails holds up none of the others, unless the database is away; the first error is thrown at the end.
+ */
 export async function sweep(services: Services): Promise<void> {
-  await cancelOfSuspended(services);
-  await takeOverLostCalls(services);
-  await recover(services);
-  await moveStranded(services);
-  await clearAvoidedServers(services);
-  await failUnservable(services);
-  await placeWaiting(services);
+  const errors: unknown[] = [];
+  for (const repair of repairs) {
+    try {
+      await repair(services);
+    } catch (error) {
+      if (isDatabaseAway(error)) throw error;
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
+}
+
+async function dispatchLines(services: Services): Promise<void> {
   for (const queue of await queuesInLine(services)) await dispatch(services, queue);
-  await rering(services);
 }
 
 /**

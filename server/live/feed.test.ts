@@ -19,6 +19,7 @@ function openSource() {
   const source: LiveSource<Named, readonly Named[]> = {
     name: "runs",
     restMs: 15_000,
+    liveEndsWithRevision: false,
     hinted: () => [],
     liveOf: () => null,
     joinLive: (_last, next) => next,

@@ -25,7 +25,7 @@ type Topics = ReadonlyMap<string, Topic<unknown, unknown>>;
 
 function createFeed(services: Services): Feed {
   const topics = new Map<string, Topic<unknown, unknown>>();
-  let stop: (() => void) | null = null;
+  let feeding: Feeding | null = null;
   const topicOf = <View, Update>(source: LiveSource<View, Update>): Topic<View, Update> => {
     // Safe: the topic of a name is only ever reached with the source of that name.
     const known = topics.get(source.name) as Topic<View, Update> | undefined;
@@ -37,21 +37,23 @@ function createFeed(services: Services): Feed {
     add(source, watcher) {
       const topic = topicOf(source);
       topic.add(watcher);
-      stop ??= startFeeding(services, topics);
+      feeding ??= startFeeding(services, topics);
+      feeding.fit();
       return () => {
         topic.remove(watcher);
         if (topic.ownerIds().length === 0) topic.clear();
-        if (stop === null || ownersOf(topics).length > 0) return;
-        stop();
-        stop = null;
+        feeding?.fit();
+        if (ownersOf(topics).length > 0) return;
+        feeding?.stop();
+        feeding = null;
       };
     },
     noteRead: (source, marks) => topicOf(source).noteRead(marks),
     lastLive: (source, id) => topicOf(source).lastLive(id),
     close() {
       for (const topic of topics.values()) topic.ownerIds().forEach((ownerId) => topic.end(ownerId));
-      stop?.();
-      stop = null;
+      feeding?.stop();
+      feeding = null;
     },
   };
 }
@@ -60,23 +62,40 @@ function ownersOf(topics: Topics): readonly string[] {
   return [...new Set([...topics.values()].flatMap((topic) => topic.ownerIds()))];
 }
 
-/** Subscribes to hints and polls; the returned function stops both. */
-function startFeeding(services: Services, topics: Topics): () => void {
+interface Feeding {
+  /** Call when watchers have come or gone: previews are heard only while one wants them. */
+  fit(): void;
+  stop(): void;
+}
+
+/** Subscribes to hints and polls. */
+function startFeeding(services: Services, topics: Topics): Feeding {
   const { hints } = services;
-  const closes = [
-    hints.subscribe((message) => {
-      for (const topic of topics.values()) topic.onHint(message);
-    }),
+  const closeHints = hints.subscribe((message) => {
+    for (const topic of topics.values()) topic.onHint(message);
+  });
+  let closeLive: (() => void) | null = null;
+  const openLive = () =>
     hints.subscribeLive((message) => {
       for (const topic of topics.values()) topic.onLive(message);
-    }),
-  ];
+    });
   const poll = createPoll(services, topics);
   const timer = setInterval(() => void poll(), pollMs);
   timer.unref();
-  return () => {
-    clearInterval(timer);
-    for (const close of closes) close();
+  const endLive = () => {
+    closeLive?.();
+    closeLive = null;
+  };
+  return {
+    fit() {
+      if ([...topics.values()].some((topic) => topic.wantsLive())) closeLive ??= openLive();
+      else endLive();
+    },
+    stop() {
+      clearInterval(timer);
+      closeHints();
+      endLive();
+    },
   };
 }
 

@@ -39,6 +39,8 @@ export interface LiveSource<View, Update> {
   readonly name: "jobs" | "runs";
   /** Milliseconds between two polls while no row is active; while one is, and after a stream began, each poll looks. */
   readonly restMs: number;
+  /** Live updates belong to one revision, such as the words of a stage; those of a job go on over its changes. */
+  readonly liveEndsWithRevision: boolean;
   hinted(message: HintMessage): readonly HintedRow[];
   liveOf(message: LiveMessage): Live<Update> | null;
   /** Joins two live updates of one row for a reader that got neither. */

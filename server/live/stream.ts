@@ -10,6 +10,8 @@ export interface WatchInput {
   /** The `at` of the last update that the client received; the first rows include those that ended since. */
   readonly since: Date | null;
   readonly signal: AbortSignal;
+  /** False for a reader that needs changes alone, and no progress, previews and words. */
+  readonly wantsLive?: boolean;
 }
 
 /** Sent every ten seconds without another update. */
@@ -24,7 +26,7 @@ const aliveMs = 10_000;
 export async function* watch<Update>(
   services: Services,
   sources: readonly LiveSource<unknown, Update>[],
-  { ownerId, since, signal }: WatchInput,
+  { ownerId, since, signal, wantsLive = true }: WatchInput,
 ): AsyncGenerator<Update | Alive> {
   const ended = new AbortController();
   const stopped = AbortSignal.any([signal, ended.signal]);
@@ -34,7 +36,7 @@ export async function* watch<Update>(
   const removes = sources.map((source) =>
     feed.add(source, {
       ownerId,
-      wantsLive: true,
+      wantsLive,
       push: (event) => mailbox.put({ ...event, source }),
       end: () => ended.abort(),
     }),

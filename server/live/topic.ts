@@ -27,6 +27,8 @@ export interface Topic<View, Update> {
   add(watcher: Watcher<View, Update>): void;
   remove(watcher: Watcher<View, Update>): void;
   ownerIds(): readonly string[];
+  /** Whether a watcher gets live updates. */
+  wantsLive(): boolean;
   end(ownerId: string): void;
   onHint(message: HintMessage): void;
   onLive(message: LiveMessage): void;
@@ -51,7 +53,7 @@ export function createTopic<View, Update>(
   source: LiveSource<View, Update>,
 ): Topic<View, Update> {
   const watchers = createWatchers<View, Update>();
-  const known = createKnownRows<Update>((last, next) => source.joinLive(last, next));
+  const known = createKnownRows(source);
   const request = source.openRequests?.(services);
   const pending = new Set<string>();
   let isReading = false;
@@ -97,6 +99,7 @@ export function createTopic<View, Update>(
     },
     remove: (watcher) => watchers.remove(watcher),
     ownerIds: () => watchers.ownerIds(),
+    wantsLive: () => watchers.ownerIds().some((ownerId) => watchers.wantLive(ownerId)),
     end: (ownerId) => watchers.end(ownerId),
     onHint(message) {
       for (const { id, ownerId, revision } of source.hinted(message))
@@ -144,7 +147,8 @@ interface Known<Update> {
 }
 
 /** The newest state of each row that this process has seen, and what its watchers have of it. */
-function createKnownRows<Update>(joinLive: (last: Update, next: Update) => Update) {
+function createKnownRows<View, Update>(source: LiveSource<View, Update>) {
+  const { liveEndsWithRevision } = source;
   const rows = new Map<string, Known<Update>>();
   const put = (mark: Mark): Known<Update> => {
     const notedAtMs = performance.now();
@@ -165,13 +169,14 @@ function createKnownRows<Update>(joinLive: (last: Update, next: Update) => Updat
     takeNewer(mark: Mark): boolean {
       if (!isNewer(rows.get(mark.id)?.told, mark)) return false;
       const row = put(mark);
+      const isOver = row.told !== null && row.told.revision < mark.revision;
       row.told = mark;
-      if (!mark.isActive) row.live = null;
+      if (!mark.isActive || (isOver && liveEndsWithRevision)) row.live = null;
       return true;
     },
     noteLive(id: string, update: Update) {
       const row = rows.get(id);
-      if (row) row.live = row.live === null ? update : joinLive(row.live, update);
+      if (row) row.live = row.live === null ? update : source.joinLive(row.live, update);
     },
     /** Removes all rows except these and those noted at `sinceMs` or later. */
     keepOnly(ids: ReadonlySet<string>, sinceMs: number) {

@@ -44,8 +44,8 @@ export function judge(facts: Facts): Verdict {
 /** Whether the line of a live own place is worth leaving. */
 function judgeLine({ policy, shops, overflowAfterMs, hasWaited }: Facts, home: Option): Verdict {
   if (hasWaited) return atShop("waited");
-  const { waitMs, quality } = home.wait;
-  if (waitMs[0] > overflowAfterMs) return atShop("overflow");
+  const { waitMs, sureMs, quality } = home.wait;
+  if (sureMs > overflowAfterMs) return atShop("overflow");
   if (policy === "fastest" && shops.some((shop) => isSurelySooner(shop, home))) return atShop("faster");
   return atHome(quality === "assumed" && waitMs[1] > overflowAfterMs ? "own_unmeasured" : "own");
 }
@@ -53,7 +53,7 @@ function judgeLine({ policy, shops, overflowAfterMs, hasWaited }: Facts, home: O
 /** All times are measured, and the provider's longest is shorter than the own machine's shortest. */
 function isSurelySooner({ wait: shop }: Option, { wait: home }: Option): boolean {
   const isMeasured = shop.quality === "measured" && shop.cost.isMeasured && home.cost.isMeasured;
-  return isMeasured && shop.waitMs[1] + shop.cost.meanMs < home.waitMs[0] + home.cost.meanMs;
+  return isMeasured && shop.waitMs[1] + shop.cost.meanMs < home.sureMs + home.cost.meanMs;
 }
 
 interface Weighing {

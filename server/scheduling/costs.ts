@@ -116,6 +116,9 @@ function costOf(runs: readonly PastRun[], { need, queue, sizeClass }: RunOf): Ru
   return costFrom(nearest, { isMeasured: false, isOfQueue }, waits);
 }
 
+/** Longer waits are of a machine that was off, not of the line. */
+const mostTimes = 10;
+
 function costFrom(
   runs: readonly PastRun[],
   quality: Pick<RunCost, "isMeasured" | "isOfQueue">,
@@ -127,7 +130,7 @@ function costFrom(
   const varianceMs2 = runsMs.length === 1 ? (meanMs / 2) ** 2 : squares / (runsMs.length - 1);
   const waitSlackMs = meanMs / 10;
   const waitRatios = waited
-    .map(({ ms, expectedMs }) => (ms + waitSlackMs) / (expectedMs + waitSlackMs))
+    .map(({ ms, expectedMs }) => Math.min(mostTimes, (ms + waitSlackMs) / (expectedMs + waitSlackMs)))
     .toSorted((a, b) => a - b);
   return { meanMs, varianceMs2, runsMs, ...quality, waitSlackMs, waitRatios };
 }

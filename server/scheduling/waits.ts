@@ -20,8 +20,10 @@ export interface Wait {
   readonly isLive: boolean;
   /** What the job waits for: `worker` when no live worker could run its need, `server` when a live worker lacks the server; null when it is live. */
   readonly awaits: "worker" | "server" | null;
-  /** The low end counts only what past runs vouch for: the wait is hardly shorter, whatever the rest takes. */
+  /** As it is told. */
   readonly waitMs: readonly [low: number, high: number];
+  /** What past runs vouch for: the wait is hardly shorter, whatever the rest takes. Placing and spending go by it. */
+  readonly sureMs: number;
   readonly meanMs: number;
   readonly quality: Quality;
   /** Its own run there. */
@@ -156,16 +158,18 @@ export function waitIn({ position, lanes, missed }: Outlook, need: Need, cost: R
   const known = { position, isLive, awaits: isLive ? null : awaitedFor(need, missed), cost };
   const least = (of: (lane: Lane) => number) => able.reduce((min, lane) => Math.min(min, of(lane)), Infinity);
   const meanMs = isLive ? Math.round(least((lane) => lane.meanMs)) : 0;
-  if (meanMs === 0) return { ...known, waitMs: [0, 0], meanMs, quality: isLive ? "measured" : "assumed" };
+  if (meanMs === 0)
+    return { ...known, waitMs: [0, 0], sureMs: 0, meanMs, quality: isLive ? "measured" : "assumed" };
   // The slots share what comes before, so their chances balance out.
   const deviation = (of: (lane: Lane) => number) =>
     (spread * Math.sqrt(able.reduce((sum, lane) => sum + of(lane), 0))) / able.length;
-  const sureMs = least((lane) => lane.sureMs) - deviation((lane) => lane.sureVarianceMs2);
+  const sure = least((lane) => lane.sureMs) - deviation((lane) => lane.sureVarianceMs2);
+  const sureMs = Math.max(0, Math.round(sure));
   const [low, high] = seenRange(meanMs, cost) ?? [sureMs, meanMs + deviation((lane) => lane.varianceMs2)];
   return {
     ...known,
-    // Never above what past runs vouch for: money may be spent by the low end.
     waitMs: [Math.max(0, Math.round(Math.min(low, sureMs))), Math.round(Math.max(high, sureMs))],
+    sureMs,
     meanMs,
     quality: able.every(({ isMeasured }) => isMeasured) ? "measured" : "assumed",
   };

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { callTRPCProcedure, getTRPCErrorShape } from "@trpc/server";
 import superjson from "superjson";
 import { z } from "zod";
@@ -42,18 +43,27 @@ function encode(update: object): Uint8Array {
  */
 export async function answerLive(services: Services, request: Request): Promise<Response> {
   const ctx = createContext(services, request);
-  const updates = await subscribe(ctx, request).catch(failed);
-  return new Response(toEvents(ctx, updates), { headers });
+  const left = new AbortController();
+  const signal = AbortSignal.any([request.signal, left.signal]);
+  const updates = await subscribe(ctx, request, signal).catch(failed);
+  return new Response(
+    toEvents(ctx, updates, () => left.abort()),
+    { headers },
+  );
 }
 
-async function subscribe(ctx: TrpcContext, request: Request): Promise<AsyncIterator<LiveUpdate>> {
+async function subscribe(
+  ctx: TrpcContext,
+  request: Request,
+  signal: AbortSignal,
+): Promise<AsyncIterator<LiveUpdate>> {
   const updates: unknown = await callTRPCProcedure({
     router,
     path: livePath,
     getRawInput: async () => readInput(request),
     ctx,
     type: "subscription",
-    signal: request.signal,
+    signal,
     batchIndex: 0,
   });
   // Safe: the procedure gives a generator of these.
@@ -84,23 +94,42 @@ function shapeOf(ctx: TrpcContext, thrown: unknown) {
   return getTRPCErrorShape({ config, error, type: "subscription", path: livePath, input: undefined, ctx });
 }
 
+/** Readers are told that the answer goes on while its first rows are read; later `alive` does. */
+const pingMs = 10_000;
+
 /** Reads an update whenever the reader takes one, so that a slow reader fills its mailbox alone. */
-function toEvents(ctx: TrpcContext, updates: AsyncIterator<LiveUpdate>): ReadableStream<Uint8Array> {
+function toEvents(
+  ctx: TrpcContext,
+  updates: AsyncIterator<LiveUpdate>,
+  onLeft: () => void,
+): ReadableStream<Uint8Array> {
+  // The server reads outside of the request, and `later` asks the platform of the request.
+  const inRequest = AsyncLocalStorage.snapshot();
+  let ping: NodeJS.Timeout | undefined;
+  const readNext = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    try {
+      const { done, value } = await updates.next();
+      clearInterval(ping);
+      if (done !== true) return controller.enqueue(encode(value));
+      controller.enqueue(event("return", null));
+    } catch (thrown) {
+      clearInterval(ping);
+      void updates.return?.();
+      controller.enqueue(event("serialized-error", superjson.serialize(shapeOf(ctx, thrown))));
+    }
+    controller.close();
+  };
   return new ReadableStream<Uint8Array>(
     {
-      start: (controller) => controller.enqueue(event("connected", connected)),
-      async pull(controller) {
-        try {
-          const { done, value } = await updates.next();
-          if (done !== true) return controller.enqueue(encode(value));
-          controller.enqueue(event("return", null));
-        } catch (thrown) {
-          controller.enqueue(event("serialized-error", superjson.serialize(shapeOf(ctx, thrown))));
-        }
-        controller.close();
+      start(controller) {
+        controller.enqueue(event("connected", connected));
+        ping = setInterval(() => controller.enqueue(event("ping", null)), pingMs).unref();
       },
+      pull: (controller) => inRequest(readNext, controller),
       async cancel() {
-        await updates.return?.();
+        clearInterval(ping);
+        onLeft();
+        await inRequest(async () => updates.return?.());
       },
     },
     { highWaterMark: 0 },

@@ -206,7 +206,7 @@ async function pushRuns(services: Services, client: WebSocket, serving: Serving)
   };
   let { ownerId } = serving;
   while (!serving.stopped.aborted) {
-    const input = { ownerId, since: null, signal: serving.stopped };
+    const input = { ownerId, since: null, signal: serving.stopped, wantsLive: false };
     for await (const update of watch(services, [runSource], input))
       if (update.type === "runs") update.runs.forEach(send);
     if (!serving.stopped.aborted) ownerId = await serving.findOwner();

@@ -188,7 +188,9 @@ function startAnswer(services: Services, run: Run, ends: Ends): GrowingAnswer {
     },
     takeBack() {
       text = text.slice(0, turnAt);
-      toldLength = Math.min(toldLength, text.length);
+      if (toldLength <= text.length) return;
+      toldLength = text.length;
+      services.hints.publish({ type: "answer", words: { runId: id, attempt, at: toldLength, text: "" } });
     },
     noteCut() {
       if (text.trim() !== "") text += " …";
