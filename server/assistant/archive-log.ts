@@ -1,5 +1,5 @@
-import { and, asc, eq, inArray, isNull, notInArray, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { and, type AnyColumn, asc, eq, inArray, isNull, notInArray, sql } from "drizzle-orm";
+import { deleteInBatches, schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { endedStatuses } from "./life.ts";
@@ -139,16 +139,23 @@ export async function hasOpenRuns({ db }: Services): Promise<boolean> {
   return open !== undefined;
 }
 
-/** Removes ended runs, and lines of the log that the memory holds, after their times. */
+/** Removes ended runs, and lines of the log that the memory holds, after their times; in batches, the rest the next time. */
 export async function pruneTalks({ db, config }: Services): Promise<void> {
+  const { assistantConversations, modelCalls } = schema;
   const { assistantRunsMs, assistantLogMs, providerAttemptsMs } = config.retention;
-  const before = (ms: number) => sql`clock_timestamp() - ${ms} * interval '1 millisecond'`;
-  await db.execute(sql`delete from ${assistantRuns} where ended_at < ${before(assistantRunsMs)}`);
-  await db.execute(
-    sql`delete from ${assistantMessages} where archived_at is not null and at < ${before(assistantLogMs)}`,
+  const isOlder = (at: AnyColumn, ms: number) =>
+    sql`${at} < clock_timestamp() - ${ms} * interval '1 millisecond'`;
+  await deleteInBatches(db, assistantRuns, isOlder(assistantRuns.endedAt, assistantRunsMs));
+  await deleteInBatches(
+    db,
+    assistantMessages,
+    sql`${assistantMessages.archivedAt} is not null and ${isOlder(assistantMessages.at, assistantLogMs)}`,
   );
-  await db.execute(sql`
-    delete from assistant_conversations c where c.last_at < ${before(assistantLogMs)}
-      and not exists (select from ${assistantMessages} m where m.conversation_id = c.id)`);
-  await db.execute(sql`delete from model_calls where started_at < ${before(providerAttemptsMs)}`);
+  await deleteInBatches(
+    db,
+    assistantConversations,
+    sql`${isOlder(assistantConversations.lastAt, assistantLogMs)}
+      and not exists (select from ${assistantMessages} where ${assistantMessages.conversationId} = ${assistantConversations.id})`,
+  );
+  await deleteInBatches(db, modelCalls, isOlder(modelCalls.startedAt, providerAttemptsMs));
 }

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { schema, type Tx } from "../db/index.ts";
+import { deleteInBatches, schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { figuresOf } from "./figures.ts";
 
@@ -32,7 +32,7 @@ const keptDays = 90;
 export async function rollUp({ db }: Pick<Services, "db">): Promise<number> {
   let chunks = 0;
   while (await db.transaction(addUpDay)) chunks += 1;
-  await db.execute(sql`delete from ${jobFigures} where at < now() - ${keptDays} * interval '1 day'`);
+  await deleteInBatches(db, jobFigures, sql`${jobFigures.at} < now() - ${keptDays} * interval '1 day'`);
   return chunks;
 }
 

@@ -1,5 +1,5 @@
-import { sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { type AnyColumn, sql } from "drizzle-orm";
+import { deleteInBatches, schema } from "../db/index.ts";
 import { heldFor, isFree, isHeldBy, newToken } from "../leases/index.ts";
 import type { Services } from "../services.ts";
 
@@ -84,8 +84,8 @@ const keptHours = 48;
 
 /** Deletes what can no longer come back: old updates, codes and requests. */
 export async function pruneTelegram({ db }: Pick<Services, "db">): Promise<void> {
-  const old = sql`now() - ${keptHours} * interval '1 hour'`;
-  await db.execute(sql`delete from ${telegramUpdates} where created_at < ${old}`);
-  await db.execute(sql`delete from ${telegramRequests} where created_at < ${old}`);
-  await db.execute(sql`delete from ${telegramCodes} where expires_at < now()`);
+  const isOld = (at: AnyColumn) => sql`${at} < now() - ${keptHours} * interval '1 hour'`;
+  await deleteInBatches(db, telegramUpdates, isOld(telegramUpdates.createdAt));
+  await deleteInBatches(db, telegramRequests, isOld(telegramRequests.createdAt));
+  await deleteInBatches(db, telegramCodes, sql`${telegramCodes.expiresAt} < now()`);
 }

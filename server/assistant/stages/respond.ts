@@ -147,6 +147,8 @@ interface GrowingAnswer extends AnswerSink {
   end(): Promise<void>;
 }
 
+const blanksBefore = (text: string) => text.length - text.trimStart().length;
+
 type Unplaced =
   | Omit<Extract<AnswerPart, { type: "images" }>, "at">
   | Omit<Extract<AnswerPart, { type: "proposal" }>, "at">;
@@ -207,7 +209,8 @@ function startAnswer(services: Services, run: Run, ends: Ends): GrowingAnswer {
     },
     answer: () => ({
       text: text.trimStart().toWellFormed(),
-      parts: [...parts],
+      // Their places are in the text as it is told, with the blanks before its first word.
+      parts: parts.map((part) => ({ ...part, at: Math.max(0, part.at - blanksBefore(text)) })),
       thinking: thinking.trim().toWellFormed(),
       isRecalled: !usesTools,
     }),
