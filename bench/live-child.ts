@@ -4,11 +4,14 @@ import { runInNewContext } from "node:vm";
 import { handleHttp, handleTrpc } from "@atelier/server/api";
 import { parseConfig, parseEnv } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
+import { answerBy } from "@atelier/testing/http";
 import { pipeToNodeResponse } from "next/dist/server/pipe-readable.js";
 import pino from "pino";
 
-// A server of a bench in a process of its own, started by `live.ts`: `studio` answers with the product's procedures,
-// piped as Next.js does; `raw` writes what it hears to plain sockets.
+/*
+ * The server of `live.ts`, in its own process. `studio` answers with the product's procedures, through the function by which
+ * Next.js writes to sockets; `raw` writes each message that it hears to plain sockets.
+ */
 
 /** What the process holds, on request of the bench. */
 export interface Counts {
@@ -24,13 +27,9 @@ async function main(mode: string): Promise<void> {
   const log = pino({ level: "silent" });
   const config = parseConfig({ limits: { apiKeyPerMinute: 1_000_000 } });
   const services = await openServices({ env, config, name: "bench", log });
-  const answer =
-    mode === "raw"
-      ? answerRaw(services)
-      : (...each: Exchange) => {
-          answerAsStudio(services, ...each).catch(() => each[1].destroy());
-        };
-  const server = createServer(answer);
+  const server = createServer(
+    mode === "raw" ? answerRaw(services) : answerBy(answerOf(services), pipeAsNext),
+  );
   server.listen(0, "127.0.0.1", 10_000, () => {
     const address = server.address();
     process.send?.({ port: typeof address === "object" ? address?.port : null });
@@ -40,29 +39,18 @@ async function main(mode: string): Promise<void> {
   );
 }
 
-type Exchange = [IncomingMessage, ServerResponse];
+const answerOf =
+  (services: Services) =>
+  (request: Request): Promise<Response> | Response =>
+    new URL(request.url).pathname.startsWith("/api/v1/")
+      ? handleHttp(services, request)
+      : handleTrpc(services, request);
 
-async function answerAsStudio(services: Services, incoming: IncomingMessage, response: ServerResponse) {
-  const left = new AbortController();
-  response.once("close", () => left.abort());
-  const headers = Object.entries(incoming.headers).map(([name, value]): [string, string] => [
-    name,
-    String(value),
-  ]);
-  const request = new Request(`http://${incoming.headers.host}${incoming.url}`, {
-    headers,
-    signal: left.signal,
-  });
-  const answered = await (incoming.url?.startsWith("/api/v1/") === true
-    ? handleHttp(services, request)
-    : handleTrpc(services, request));
-  response.writeHead(answered.status, Object.fromEntries(answered.headers));
-  if (answered.body) await pipeToNodeResponse(answered.body, response).catch(() => response.destroy());
-  else response.end();
-}
+const pipeAsNext = (body: ReadableStream<Uint8Array>, response: ServerResponse) =>
+  pipeToNodeResponse(body, response);
 
 /** The least that can be done: one serialisation for each group of readers, and a write for each reader. */
-function answerRaw({ hints }: Services): (...each: Exchange) => void {
+function answerRaw({ hints }: Services): (incoming: IncomingMessage, response: ServerResponse) => void {
   const readers = new Map<string, Set<ServerResponse>>();
   hints.subscribeLive((message) => {
     if (message.type !== "progress") return;

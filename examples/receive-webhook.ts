@@ -54,7 +54,7 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
 }
 
 const server = createServer((request, response) => {
-  // A sender that left while it sent has nobody to answer.
+  // The sender closed the connection before its message was complete.
   receive(request, response).catch(() => response.destroy());
 });
 server.listen(Number(PORT), "127.0.0.1", () => console.log(`listens on http://127.0.0.1:${PORT}`));

@@ -38,7 +38,7 @@ async function upload(file: string): Promise<string> {
 const image = await upload(photo);
 const submitted = await ask("/api/v1/jobs", {
   method: "POST",
-  // With a key of its own a request may be sent again after a lost answer: it stays one job.
+  // The key makes a retry safe: sending the request again with it returns the same job.
   headers: { "Content-Type": "application/json", "Idempotency-Key": randomUUID() },
   body: JSON.stringify({ kind: "upscale", params: { scale: 2 }, inputs: { image } }),
 });

@@ -1,5 +1,5 @@
 /**
- * A worker with an engine of its own: it makes pictures larger without smoothing them, as pixel art wants it.
+ * A worker with a custom engine, which enlarges pictures without smoothing, for pixel art.
  *
  *   DATABASE_URL=... AUTH_SECRET=... node examples/write-an-engine.ts
  *

@@ -20,7 +20,7 @@ import { persist } from "@atelier/server/leases";
 import type { Services } from "@atelier/server/services";
 import { type Loop, startLoop } from "./base/loop.ts";
 import { createSlots } from "./base/slots.ts";
-import type { Incarnation } from "./base/incarnation.ts";
+import type { Incarnation } from "./base/index.ts";
 
 /** Loaded with the first run: the packages of the models take a tenth of a second and 50 MB. */
 const loadStages = () => import("@atelier/server/assistant/stages");

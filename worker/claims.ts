@@ -4,10 +4,9 @@ import type { Services } from "@atelier/server/services";
 import { type CloudRunInput, type Providers, runCloudJob } from "./cloud/cloud-job.ts";
 import type { Engine } from "./engines/index.ts";
 import type { LiveOffer } from "./live-offer.ts";
-import type { Incarnation } from "./base/incarnation.ts";
+import { type Incarnation, RunStopped } from "./base/index.ts";
 import type { Readiness } from "./readiness.ts";
 import { runJob } from "./run-job.ts";
-import { RunStopped } from "./base/stop.ts";
 import type { Runs } from "./runs.ts";
 import type { ServerLeases } from "./held-servers.ts";
 

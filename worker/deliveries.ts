@@ -42,7 +42,6 @@ export function startDeliveries(
   if (services.env.AUTH_SECRET === undefined)
     services.log.warn("AUTH_SECRET is not set here: webhooks that are signed are left to other workers");
   const sends = createSends(services, channels);
-  let isStopped = false;
   const loop = startLoop(services.log, "deliveries", async () => {
     const { free, busy } = sends.room();
     if (free === 0) return pollMs;
@@ -53,7 +52,7 @@ export function startDeliveries(
   const owed = new Set<Promise<void>>();
   const sendOf = async (jobId: string) => {
     const found = await findOwedOf(services, { jobId });
-    if (!isStopped) for (const due of found) sends.begin(due, "callback");
+    for (const due of found) sends.begin(due, "callback");
   };
   const close = services.hints.subscribe((message) => {
     for (const jobId of message.type === "ended" ? message.jobIds : []) {
@@ -68,7 +67,6 @@ export function startDeliveries(
     async stop() {
       close();
       await Promise.all(owed);
-      isStopped = true;
       await loop.stop();
       await sends.stop();
     },

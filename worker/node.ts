@@ -6,7 +6,7 @@ import type { Consumers } from "./claims.ts";
 import { type LiveOffer, toSeen } from "./live-offer.ts";
 import { toNodeQueue } from "./offer.ts";
 import { type Loop, startLoop } from "./base/loop.ts";
-import type { Incarnation } from "./base/incarnation.ts";
+import type { Incarnation } from "./base/index.ts";
 import type { Readiness } from "./readiness.ts";
 import type { ServerPool } from "./servers/index.ts";
 

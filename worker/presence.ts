@@ -14,7 +14,7 @@ import {
 import type { Services } from "@atelier/server/services";
 import type { Workflow } from "@atelier/server/workflows";
 import type { BeatInput, BeatMessage } from "./beat-thread.ts";
-import type { Incarnation } from "./base/incarnation.ts";
+import type { Incarnation } from "./base/index.ts";
 import type { LiveOffer, NodeOffer } from "./live-offer.ts";
 import { toNodeQueue } from "./offer.ts";
 import type { Runs } from "./runs.ts";

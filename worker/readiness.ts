@@ -2,7 +2,7 @@ import { checkStore, otherStoreReason, type StoreState } from "@atelier/server/i
 import { noteProblem, spaceProblem, storeProblem } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
 import { readFreeSpace } from "@atelier/server/storage";
-import type { Incarnation } from "./base/incarnation.ts";
+import type { Incarnation } from "./base/index.ts";
 import { startLoop, type Loop } from "./base/loop.ts";
 
 /** Whether this worker may take another job: its disk has room for the files, and it reaches the studio's image store. */

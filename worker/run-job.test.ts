@@ -24,7 +24,7 @@ import { consume, type ConsumeInput } from "./claims.ts";
 import type { Engine, EngineContext } from "./engines/index.ts";
 import { createMutex } from "./work.ts";
 import { runJob } from "./run-job.ts";
-import { RunStopped } from "./base/stop.ts";
+import { RunStopped } from "./base/index.ts";
 import { createRuns } from "./runs.ts";
 import { createServerLeases } from "./held-servers.ts";
 

@@ -11,7 +11,7 @@ import { withTempFolder } from "@atelier/server/storage";
 import type { Engine, EngineOutput, EngineTask } from "./engines/index.ts";
 import { createReport } from "./report.ts";
 import { type BadEnd, endBadly } from "./base/end-badly.ts";
-import { RunStopped } from "./base/stop.ts";
+import { RunStopped } from "./base/index.ts";
 import { createRunClock } from "./runs.ts";
 import type { ServerLeases } from "./held-servers.ts";
 

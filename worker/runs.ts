@@ -1,7 +1,7 @@
 import type { EngineName, Need } from "@atelier/server/engines";
 import type { Job, Lease } from "@atelier/server/jobs";
 import { AppError, type Config } from "@atelier/server/platform";
-import { RunStopped, type StopReason } from "./base/stop.ts";
+import { RunStopped, type StopReason } from "./base/index.ts";
 
 /** The slot of the node that a run uses. */
 interface RunSlot {

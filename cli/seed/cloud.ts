@@ -8,7 +8,7 @@ const { providerAttempts, modelCalls } = schema;
 
 /** Instead of the hash of a key: no worker follows these requests, since none holds such a key. */
 const keyId = "seed";
-/** Begins the names of models that nobody serves. */
+/** Prefix of the names of seeded language models; no server has a model of such a name. */
 const modelPrefix = "seed/";
 
 const offers = [

@@ -139,7 +139,7 @@ function rowOf(id: string, plan: Plan): typeof jobs.$inferInsert {
     engine: place.engine,
     workflow: place.workflow ?? null,
     model: place.model ?? null,
-    // An open job must never be sent on to a provider: nobody agreed to pay for it.
+    // Keeps an open job on own machines: a worker must not send it to a provider, which would cost money.
     ownOnly: !endedAt,
     need: place.need,
     placement: placementOf(plan),

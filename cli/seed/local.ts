@@ -93,7 +93,7 @@ async function runTask(engine: Engine, { kind, params, files }: Task) {
 /** What the engine that ships with the product makes of the samples, here and now. */
 export type Made = Task & Awaited<ReturnType<typeof runTask>>;
 
-/** Runs the engine in a process of its own, so that other work goes on beside it. */
+/** Runs the engine in a child process, so the history is stored meanwhile. */
 export async function makeLocally({ log }: Pick<Services, "log">): Promise<Made[]> {
   const engine = createLocalEngine({ log });
   const made: Made[] = [];

@@ -51,7 +51,7 @@ export async function removeSeeded(services: Services): Promise<number> {
   for (const { id, email, isGuest } of people) {
     // No worker has them: their rows go at once, instead of waiting until somebody lets go.
     await db.delete(jobs).where(sql`${jobs.ownerId} = ${id} and ${jobs.endedAt} is null`);
-    // The only admin may be deleted here: whoever types this command can make another.
+    // `deleteUser` refuses the only admin. With shell access a new one can be created by the CLI.
     await db.update(users).set({ role: "user" }).where(eq(users.id, id));
     await deleteUser(services, { userId: id, adminId: null, confirm: isGuest === true ? "delete" : email });
   }
@@ -63,7 +63,7 @@ async function addAccount(
   services: Services,
   { name, password, isAdmin = false, days }: Person & { readonly password: string },
 ): Promise<string> {
-  const email = `${name.split(" ", 1)[0]?.toLowerCase()}@${seedDomain}`;
+  const email = `${name.toLowerCase()}@${seedDomain}`;
   const { id } = await createUser(services, { email, password, isAdmin });
   const createdAt = sql`now() - ${days} * interval '1 day'`;
   await services.db.update(users).set({ name, createdAt }).where(eq(users.id, id));
@@ -82,10 +82,10 @@ export async function addPeople(services: Services): Promise<People> {
   const { db } = services;
   const password = randomBytes(9).toString("base64url");
   const add = (person: Person) => addAccount(services, { ...person, password });
-  const adminId = await add({ name: "Ada Byron", isAdmin: true, days: 40 });
-  const benId = await add({ name: "Ben Okri", days: 25 });
-  const claraId = await add({ name: "Clara Schumann", days: 12 });
-  const doraId = await add({ name: "Dora Maar", days: 9 });
+  const adminId = await add({ name: "Ada", isAdmin: true, days: 40 });
+  const benId = await add({ name: "Ben", days: 25 });
+  const claraId = await add({ name: "Clara", days: 12 });
+  const doraId = await add({ name: "Dora", days: 9 });
   await setQuota(services, { userId: claraId, adminId: null, quotaBytes: 500 * bytesPerMb });
   await suspend(services, { userId: doraId, adminId: null });
   const guestId = newId();

@@ -41,9 +41,9 @@ function createFeed(services: Services): Feed {
       feeding.fit();
       return () => {
         topic.remove(watcher);
-        if (topic.ownerIds().length === 0) topic.clear();
+        if (topic.isEmpty()) topic.clear();
         feeding?.fit();
-        if (ownersOf(topics).length > 0) return;
+        if (![...topics.values()].every((each) => each.isEmpty())) return;
         feeding?.stop();
         feeding = null;
       };

@@ -27,7 +27,7 @@ interface Rows<View> {
 /** A row that changed, as a hint names it. */
 type HintedRow = Pick<Mark, "id" | "ownerId" | "revision">;
 
-/** An update of a row between two changes of it, such as progress; never stored by the feed's process alone. */
+/** An update of a row between two of its changes, such as progress. The database does not have it. */
 interface Live<Update> {
   readonly id: string;
   readonly update: Update;

@@ -29,6 +29,7 @@ export interface Topic<View, Update> {
   ownerIds(): readonly string[];
   /** Whether a watcher gets live updates. */
   wantsLive(): boolean;
+  isEmpty(): boolean;
   end(ownerId: string): void;
   onHint(message: HintMessage): void;
   onLive(message: LiveMessage): void;
@@ -93,13 +94,14 @@ export function createTopic<View, Update>(
   return {
     add(watcher) {
       // What ended before a watcher came it reads by itself.
-      if (watchers.ownerIds().length === 0) polledAtMs = performance.now();
+      if (watchers.isEmpty()) polledAtMs = performance.now();
       watchers.add(watcher);
       settledAtMs = performance.now() + settleMs;
     },
     remove: (watcher) => watchers.remove(watcher),
     ownerIds: () => watchers.ownerIds(),
-    wantsLive: () => watchers.ownerIds().some((ownerId) => watchers.wantLive(ownerId)),
+    wantsLive: () => watchers.wantsAnyLive(),
+    isEmpty: () => watchers.isEmpty(),
     end: (ownerId) => watchers.end(ownerId),
     onHint(message) {
       for (const { id, ownerId, revision } of source.hinted(message))
@@ -188,17 +190,28 @@ function createKnownRows<View, Update>(source: LiveSource<View, Update>) {
 /** The watchers of a process by owner. */
 function createWatchers<View, Update>() {
   const byOwner = new Map<string, Set<Watcher<View, Update>>>();
+  /** Counted, since each stream that begins or ends asks. */
+  const wantingLive = new Map<string, number>();
+  const count = ({ ownerId, wantsLive }: Watcher<View, Update>, change: 1 | -1) => {
+    if (!wantsLive) return;
+    const left = (wantingLive.get(ownerId) ?? 0) + change;
+    if (left > 0) wantingLive.set(ownerId, left);
+    else wantingLive.delete(ownerId);
+  };
   return {
     add(watcher: Watcher<View, Update>) {
       byOwner.set(watcher.ownerId, (byOwner.get(watcher.ownerId) ?? new Set()).add(watcher));
+      count(watcher, 1);
     },
     remove(watcher: Watcher<View, Update>) {
       const own = byOwner.get(watcher.ownerId);
-      own?.delete(watcher);
+      if (own?.delete(watcher)) count(watcher, -1);
       if (own?.size === 0) byOwner.delete(watcher.ownerId);
     },
     has: (ownerId: string) => byOwner.has(ownerId),
-    wantLive: (ownerId: string) => [...(byOwner.get(ownerId) ?? [])].some(({ wantsLive }) => wantsLive),
+    isEmpty: () => byOwner.size === 0,
+    wantLive: (ownerId: string) => wantingLive.has(ownerId),
+    wantsAnyLive: () => wantingLive.size > 0,
     ownerIds: () => [...byOwner.keys()],
     tell(ownerId: string, event: FeedEvent<View, Update>) {
       for (const watcher of byOwner.get(ownerId) ?? [])

@@ -1,12 +1,10 @@
 import { createHmac } from "node:crypto";
 import { globSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import os from "node:os";
 import path from "node:path";
-import { buffer } from "node:stream/consumers";
-import { pipeline } from "node:stream/promises";
 import sharp from "sharp";
 import { createApiKey } from "@atelier/server/accounts";
 import { handleHttp } from "@atelier/server/api";
@@ -17,6 +15,7 @@ import { findFreePort } from "../../scripts/process/tools.ts";
 import { addJob, addOwner, readJob, readStory, type TestOwner, until } from "../jobs/index.ts";
 import { killAtExit, type NodeRun, runNode } from "../processes/index.ts";
 import { startS3 } from "../s3/index.ts";
+import { answerBy } from "../http/index.ts";
 import { createTestServices, type TestServices, type TestServicesOptions } from "../services/index.ts";
 import { processEnv, startTestWorker, type TestWorker } from "../worker/index.ts";
 
@@ -31,36 +30,11 @@ interface Studio {
   close(): Promise<void>;
 }
 
-async function answer(
-  services: Services,
-  incoming: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const left = new AbortController();
-  response.once("close", () => left.abort());
-  const headers = Object.entries(incoming.headers).map(([name, value]): [string, string] => [
-    name,
-    String(value),
-  ]);
-  const { method = "GET" } = incoming;
-  const init = { method, headers, signal: left.signal };
-  const url = `http://${incoming.headers.host}${incoming.url}`;
-  const body = method === "GET" ? null : new Uint8Array(await buffer(incoming));
-  const given = await handleHttp(services, new Request(url, { ...init, body }));
-  response.writeHead(given.status, Object.fromEntries(given.headers));
-  response.flushHeaders();
-  if (given.body) await pipeline(given.body, response);
-  else response.end();
-}
-
 /** The studio's HTTP API on a port of this machine, with an account and its key. */
 async function openStudio(options: TestServicesOptions = {}): Promise<Studio> {
   const fixture: TestServices = await createTestServices(options);
   const { services } = fixture;
-  const server = createServer((incoming, response) => {
-    // A reader that left is no fault of the answer.
-    answer(services, incoming, response).catch(() => response.destroy());
-  });
+  const server = createServer(answerBy((request) => handleHttp(services, request)));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const owner = await addOwner(services);

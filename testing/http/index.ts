@@ -1,1 +1,2 @@
+export { answerBy } from "./answer-by.ts";
 export { serveAnswers, type AnswerServer, type GivenAnswer, type SeenRequest } from "./serve-answers.ts";

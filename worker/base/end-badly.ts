@@ -3,7 +3,7 @@ import { confirmCancel, fail, handBack, type Job, type Lease } from "@atelier/se
 import { persist } from "@atelier/server/leases";
 import { AppError, toAppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
-import { RunStopped } from "./stop.ts";
+import { RunStopped } from "./index.ts";
 
 /** `fenced`: the lease is no longer valid (the job was ended or claimed elsewhere), or the end could not be written. */
 export type BadEnd = "failed" | "cancelled" | "handed_back" | "fenced";

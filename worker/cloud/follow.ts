@@ -27,7 +27,7 @@ import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import { type Loop, startLoop } from "../base/loop.ts";
 import { createSlots } from "../base/slots.ts";
-import type { Incarnation } from "../base/incarnation.ts";
+import type { Incarnation } from "../base/index.ts";
 import { finish } from "./results.ts";
 import { readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
 import type { Providers } from "./cloud-job.ts";

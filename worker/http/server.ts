@@ -4,7 +4,7 @@ import type { Push } from "@atelier/server/assistant/push";
 import { answerRaw, AppError, isUpgrade } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import type { LiveOffer } from "../live-offer.ts";
-import type { Incarnation } from "../base/incarnation.ts";
+import type { Incarnation } from "../base/index.ts";
 import type { Runs } from "../runs.ts";
 import type { ServerPool } from "../servers/index.ts";
 import type { Readiness } from "../readiness.ts";

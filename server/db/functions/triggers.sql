@@ -7,8 +7,8 @@ begin
   return null;
 end $$;
 
--- Writes the story of a run and tells workers and web processes of each new status. The sweep of the workers finds what a
--- process did not hear. A restored backup brings its stories along, and nobody is to be told of them.
+-- Writes the story of a run. Processes of this version hear of each status by hints; the notification is for workers of the
+-- version before, which may run beside them during a deployment. A restored backup has its stories, and notifies nobody.
 create or replace function note_assistant_run() returns trigger language plpgsql as $$
 begin
   if current_setting('atelier.is_loading', true) = 'on' then return null; end if;
@@ -19,8 +19,7 @@ begin
   return null;
 end $$;
 
--- Tells programs that read this database of each status of a question, in the form that they know: docs/clients.md. The
--- product's own processes listen to the channel of note_assistant_run.
+-- Notifies programs of other authors that listen to this database of each status of a question: docs/clients.md.
 create or replace function tell_pipeline_listeners() returns trigger language plpgsql as $$
 begin
   if current_setting('atelier.is_loading', true) = 'on' then return null; end if;

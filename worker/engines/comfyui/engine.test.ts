@@ -6,7 +6,7 @@ import type { Fault } from "@atelier/testing/comfyui";
 import sharp from "sharp";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import messages from "../../../messages/en.json" with { type: "json" };
-import { RunStopped } from "../../base/stop.ts";
+import { RunStopped } from "../../base/index.ts";
 import type { EngineContext } from "../port.ts";
 import { newContext, openScene, type Scene } from "./fixtures/open-scene.ts";
 import { comfyuiStages } from "./on-server.ts";

@@ -1,7 +1,7 @@
 import { AppError } from "@atelier/server/platform";
 import type { ComfySimulator } from "@atelier/testing/comfyui";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { RunStopped } from "../../base/stop.ts";
+import { RunStopped } from "../../base/index.ts";
 import type { ServerPool } from "../../servers/index.ts";
 import type { Engine, EngineTask } from "../port.ts";
 import { newContext, openScene, type Scene } from "./fixtures/open-scene.ts";

@@ -5,7 +5,7 @@ import sharp from "sharp";
 import type { InputRole } from "@atelier/server/engines";
 import { isAppError } from "@atelier/server/platform";
 import { buildGraph, seedRange, seedWithin, spellModels, type Workflow } from "@atelier/server/workflows";
-import { RunStopped } from "../../base/stop.ts";
+import { RunStopped } from "../../base/index.ts";
 import type { HeldServer } from "../../servers/index.ts";
 import type { EngineContext, EngineOutput, EngineTask } from "../port.ts";
 import type { PreparedPictures } from "./canvas.ts";
