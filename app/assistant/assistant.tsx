@@ -3,8 +3,8 @@ import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-q
 import { Brain, ChevronDown, Plus, Trash2 } from "lucide-react";
 import { useFormatter, useNow, useTranslations } from "next-intl";
 import Link from "next/link";
-import { useRouter, useSearchParams } from "next/navigation";
-import { useCallback, useEffect, useState } from "react";
+import { useSearchParams } from "next/navigation";
+import { useEffect, useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { live } from "../live/store.ts";
@@ -34,6 +34,14 @@ function useConversations() {
   return query;
 }
 
+/** The page needs nothing of the server to show another conversation, so that no request holds it up or loses it. */
+const openInPage = (address: string) => (event: { preventDefault: () => void }) => {
+  event.preventDefault();
+  window.history.pushState(null, "", address);
+};
+
+const addressOf = (id: string) => `/assistant?c=${id}`;
+
 interface RowProps {
   readonly conversation: { readonly id: string; readonly title: string; readonly lastAt: string };
   readonly isCurrent: boolean;
@@ -49,7 +57,9 @@ function Row({ conversation: { id, title, lastAt }, isCurrent, onDelete }: RowPr
   return (
     <li className="group relative">
       <Link
-        href={`/assistant?c=${id}`}
+        href={addressOf(id)}
+        prefetch={false}
+        onNavigate={openInPage(addressOf(id))}
         aria-current={isCurrent ? "page" : undefined}
         className="flex flex-col rounded-control px-3 py-2 pr-10 transition-colors duration-120 hover:bg-hover aria-[current=page]:bg-hover"
       >
@@ -138,7 +148,13 @@ export function AssistantActions() {
         <Brain aria-hidden />
         {t("memory")}
       </Link>
-      <Link href="/assistant" aria-label={t("new")} className={buttonStyle("plain", "small")}>
+      <Link
+        href="/assistant"
+        prefetch={false}
+        onNavigate={openInPage("/assistant")}
+        aria-label={t("new")}
+        className={buttonStyle("plain", "small")}
+      >
         <Plus aria-hidden />
         {t("newShort")}
       </Link>
@@ -146,13 +162,32 @@ export function AssistantActions() {
   );
 }
 
+/**
+ * Which conversation the page shows, and a key for what belongs to it. The one that a question began has the key of the new
+ * one it was, so that words of a next question, typed meanwhile, stay.
+ */
+function useShown() {
+  const conversationId = useSearchParams().get("c");
+  const [shown, setShown] = useState({ conversationId, begunId: null as string | null, key: 0 });
+  if (shown.conversationId !== conversationId) {
+    const isBegun = conversationId !== null && conversationId === shown.begunId;
+    const key = isBegun ? shown.key : shown.key + 1;
+    setShown({ conversationId, begunId: null, key });
+  }
+  const begin = (id: string) => {
+    // Who has left meanwhile stays where they are; the list has the conversation.
+    if (window.location.pathname !== "/assistant" || window.location.search.includes("c=")) return;
+    setShown((now) => ({ ...now, begunId: id }));
+    window.history.replaceState(null, "", addressOf(id));
+  };
+  return { conversationId, key: shown.key, begin };
+}
+
 /** The assistant's page: the conversation in the URL, beside the list of all. */
 export function Assistant() {
   const t = useTranslations("assistant");
-  const router = useRouter();
-  const conversationId = useSearchParams().get("c");
-  const onConversation = useCallback((id: string) => router.replace(`/assistant?c=${id}`), [router]);
-  const onCurrentDeleted = useCallback(() => router.replace("/assistant"), [router]);
+  const { conversationId, key, begin } = useShown();
+  const onCurrentDeleted = () => window.history.replaceState(null, "", "/assistant");
   const list = <Conversations currentId={conversationId} onCurrentDeleted={onCurrentDeleted} />;
   return (
     <div className="grid gap-x-10 px-4 sm:px-6 wide:grid-cols-[minmax(0,1fr)_260px] wide:px-8">
@@ -164,9 +199,9 @@ export function Assistant() {
         <div className="mt-2">{list}</div>
       </details>
       <Chat
-        key={conversationId ?? "new"}
+        key={key}
         conversationId={conversationId}
-        onConversation={onConversation}
+        onConversation={begin}
         className="mx-auto min-h-[calc(100dvh-240px)] w-full max-w-[720px] wide:min-h-[calc(100dvh-100px)]"
       />
       <aside className="hidden wide:block">

@@ -1,15 +1,15 @@
 "use client";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { ArrowUp, Square } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { api } from "../client/api.ts";
 import { failureOf, useFailureToast } from "../client/failures.ts";
 import { createSubmission } from "../client/submission.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
-import { Button, cx, Spinner } from "../ui/button.tsx";
+import { Button, cx } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
+import { Composer } from "./composer.tsx";
 import { type Conversation, hasRunEnded } from "./conversation.ts";
 import { conversationKeys, useAssistantStatus, useConversation } from "./queries.ts";
 import { TurnView } from "./turn.tsx";
@@ -100,7 +100,7 @@ function useAsk({ conversationId, onConversation }: Asking) {
   const onFailure = useFailureToast();
   const [text, setText] = useState("");
   const [submission] = useState(createQuestionSubmission);
-  const { mutate, isPending } = useMutation({
+  const { mutate, isPending, data } = useMutation({
     mutationFn: async (question: string) => {
       const input = { text: question, ...(conversationId === null ? {} : { conversationId }) };
       const [asked] = await submission.send([input]);
@@ -115,67 +115,11 @@ function useAsk({ conversationId, onConversation }: Asking) {
       if (id !== conversationId) onConversation(id);
     },
     onError: (error, question) => {
-      setText((newer) => (newer === "" ? question : newer));
+      setText((newer) => (newer === "" ? question : `${question}\n${newer}`));
       onFailure(error);
     },
   });
-  return { text, setText, ask: mutate, isPending };
-}
-
-const maxCharacters = 8_000;
-
-interface ComposerProps {
-  readonly text: string;
-  readonly onText: (text: string) => void;
-  readonly onAsk: () => void;
-  /** Stops the answer that is being written; null without one. */
-  readonly onStop: (() => void) | null;
-  readonly isBusy: boolean;
-  readonly mayAsk: boolean;
-}
-
-/** The field for a question. Enter asks, Shift and Enter begins a line. */
-function Composer({ text, onText, onAsk, onStop, isBusy, mayAsk }: ComposerProps) {
-  const t = useTranslations("assistant");
-  const field = useRef<HTMLTextAreaElement>(null);
-  const canAsk = mayAsk && !isBusy && onStop === null && text.trim() !== "";
-  useEffect(() => field.current?.focus({ preventScroll: true }), []);
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
-    event.preventDefault();
-    if (canAsk) onAsk();
-  };
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (canAsk) onAsk();
-      }}
-      className="flex items-end gap-2 rounded-card border border-edge/70 bg-surface p-2 transition-colors duration-120 focus-within:border-ink"
-    >
-      <textarea
-        ref={field}
-        aria-label={t("question")}
-        placeholder={t("placeholder")}
-        value={text}
-        maxLength={maxCharacters}
-        rows={1}
-        disabled={!mayAsk}
-        onChange={(event) => onText(event.target.value)}
-        onKeyDown={onKeyDown}
-        className="field-sizing-content max-h-[30dvh] min-h-9 min-w-0 flex-1 resize-none bg-transparent px-2 py-1.5 outline-none placeholder:text-quiet"
-      />
-      {onStop === null ? (
-        <Button type="submit" look="primary" disabled={!canAsk} aria-label={t("ask")} className="px-2.5!">
-          {isBusy ? <Spinner /> : <ArrowUp aria-hidden />}
-        </Button>
-      ) : (
-        <Button onClick={onStop} aria-label={t("stop")} className="px-2.5!">
-          <Square aria-hidden />
-        </Button>
-      )}
-    </form>
-  );
+  return { text, setText, ask: mutate, isPending, askedId: data?.runId ?? null };
 }
 
 interface TalkProps {
@@ -197,6 +141,16 @@ function Talk({ query, onRepeat }: TalkProps) {
   );
 }
 
+/** What is known of the answers: the one being written, and whether that to the question `askedId` is not here yet. */
+function answeringOf({ data, error }: ReturnType<typeof useConversation>, askedId: string | null) {
+  const runs = data?.turns.map(({ run }) => run) ?? [];
+  return {
+    open: runs.find((run) => run && !hasRunEnded(run)) ?? null,
+    isUnseen: askedId !== null && error === null && !runs.some((run) => run?.id === askedId),
+    hasFailed: runs.at(-1)?.status === "failed",
+  };
+}
+
 interface Props extends Asking {
   /** Without the tab bar of a phone below it. */
   readonly isInSheet?: boolean;
@@ -205,12 +159,11 @@ interface Props extends Asking {
 
 /** A conversation with the field for the next question. */
 export function Chat({ conversationId, onConversation, isInSheet = false, className = "" }: Props) {
-  const t = useTranslations("assistant");
   const onFailure = useFailureToast();
   const { data: status } = useAssistantStatus();
   const query = useConversation(conversationId);
-  const { text, setText, ask, isPending } = useAsk({ conversationId, onConversation });
-  const open = query.data?.turns.map(({ run }) => run).find((run) => run && !hasRunEnded(run)) ?? null;
+  const { text, setText, ask, isPending, askedId } = useAsk({ conversationId, onConversation });
+  const { open, isUnseen, hasFailed } = answeringOf(query, askedId);
   const stop = useMutation({
     mutationFn: (id: string) => api.assistant.stop.mutate({ id }),
     onError: onFailure,
@@ -227,7 +180,7 @@ export function Chat({ conversationId, onConversation, isInSheet = false, classN
     <div className={cx("flex min-w-0 flex-col", className)}>
       <div className="flex flex-1 flex-col gap-8 pb-6">
         <StatusNote />
-        {conversationId === null && !isPending ? <Welcome onPick={setText} /> : null}
+        {conversationId === null && !isPending && askedId === null ? <Welcome onPick={setText} /> : null}
         <Talk query={query} onRepeat={send} />
         <div ref={end} className="scroll-mb-40" />
       </div>
@@ -245,9 +198,10 @@ export function Chat({ conversationId, onConversation, isInSheet = false, classN
           onAsk={() => send(text)}
           onStop={open === null ? null : () => stop.mutate(open.id)}
           isBusy={isPending}
+          isAnswering={isPending || isUnseen || open !== null}
+          hasFailed={hasFailed}
           mayAsk={status?.mayAsk !== false}
         />
-        <p className="mt-2 text-center text-xs text-quiet">{t("mayErr")}</p>
       </div>
     </div>
   );

@@ -39,6 +39,55 @@ test("B6 B7 a question is answered live, a proposal is approved, and its picture
   await expect(page.getByRole("dialog").getByRole("img", { name: /^Upscale/ })).toBeVisible();
 });
 
+test("B1 a conversation begins though no further request of the page is answered", async ({ page }) => {
+  await beGuest(page);
+  await page.goto("/assistant");
+  const question = page.getByRole("textbox", { name: "Question" });
+  // Held for ever, as by a connection that went away.
+  await page.route(/\/assistant\?/, () => {});
+  await question.fill("What did we try with the grey hat?");
+  await question.press("Enter");
+  await expect(page.getByText('you asked "What did we try with the grey hat?"')).toBeVisible();
+  await expect(page).toHaveURL(/\/assistant\?c=/);
+  await page.getByRole("link", { name: "New conversation" }).click();
+  await expect(page.getByRole("heading", { name: "What shall we make?" })).toBeVisible();
+  await page.getByRole("link", { name: /^What did we try with the grey hat/ }).click();
+  await expect(page.getByText('you asked "What did we try with the grey hat?"')).toBeVisible();
+});
+
+test("B1 a question that is typed or entered while another is on its way or answered is asked after it", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await page.goto("/assistant");
+  const question = page.getByRole("textbox", { name: "Question" });
+  let pass: () => void = () => {};
+  const isFree = new Promise<void>((resolve) => (pass = resolve));
+  await page.route("**/api/trpc/assistant.ask**", async (route) => {
+    await isFree;
+    await route.continue();
+  });
+  await question.fill("Answer slowly what a linen dress is");
+  await question.press("Enter");
+  await expect(question).toHaveValue("");
+  await question.fill("And a cotton one?");
+  pass();
+  await expect(page.getByRole("button", { name: "Stop the answer" })).toBeVisible();
+  await expect(page).toHaveURL(/\/assistant\?c=/);
+  await expect(question).toHaveValue("And a cotton one?");
+
+  const waits = page.getByText("Asked when this answer ends.");
+  await question.press("Enter");
+  await expect(waits).toBeVisible();
+  await question.press("Escape");
+  await expect(waits).toHaveCount(0);
+  await question.press("Enter");
+  await expect(page.getByText('you asked "And a cotton one?"')).toBeVisible();
+  await expect(page.getByText('you asked "Answer slowly what a linen dress is"')).toBeVisible();
+  await expect(page.getByRole("article")).toHaveCount(2);
+  await expect(question).toHaveValue("");
+});
+
 test("M2 what the user writes down is remembered, corrected and forgotten", async ({ page }) => {
   await beGuest(page);
   await page.goto("/assistant/memory");

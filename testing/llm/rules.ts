@@ -6,7 +6,7 @@ const analyzed = z.looseObject({ question: z.string() });
 /**
  * Answers without understanding: an analysis for those who ask for JSON, else a sentence about the last question. "show"
  * makes it search the gallery and show what it finds, "upscale" makes it propose that for the first one, "make" and "create" make
- * it propose a picture.
+ * it propose a picture, "slowly" lets it take its time for each word.
  */
 export function answerByRules(request: LlmRequest): LlmReply {
   if (request.response_format !== undefined) return { text: JSON.stringify(formOf(request)) };
@@ -19,7 +19,8 @@ export function answerByRules(request: LlmRequest): LlmReply {
     return { toolCalls: [{ name: "search_gallery", args: { words } }] };
   if (hasTools && /\b(make|create|draw)\b/i.test(question))
     return { toolCalls: [{ name: "propose_job", args: { kind: "text_to_image", prompt: question } }] };
-  return { text: `SIMULATED ANSWER: you asked "${question.slice(0, 200)}".`, wordMs: 15 };
+  const wordMs = /\bslowly\b/i.test(question) ? 600 : 15;
+  return { text: `SIMULATED ANSWER: you asked "${question.slice(0, 200)}".`, wordMs };
 }
 
 const found = z.looseObject({ pictures: z.array(z.looseObject({ id: z.string() })) });

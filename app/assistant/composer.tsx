@@ -1,0 +1,116 @@
+"use client";
+import { ArrowUp, Square } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { type KeyboardEvent, useEffect, useEffectEvent, useRef, useState } from "react";
+import { Button, Spinner } from "../ui/button.tsx";
+
+interface Answering {
+  /** A question is on its way or being answered. */
+  readonly isAnswering: boolean;
+  /** The last answer ended in a failure: what waits for it stays in the field, for its author to decide. */
+  readonly hasFailed: boolean;
+}
+
+/** A question that was entered while an answer is written: it is asked when that has ended, unless it was changed. */
+function useWaiting(text: string, { isAnswering, hasFailed }: Answering, ask: () => void) {
+  const [waiting, setWaiting] = useState<string | null>(null);
+  const isOver = waiting !== null && (waiting !== text || (hasFailed && !isAnswering));
+  if (isOver) setWaiting(null);
+  const waits = waiting !== null && !isOver;
+  const isDue = waits && !isAnswering;
+  const onDue = useEffectEvent(ask);
+  useEffect(() => {
+    if (isDue) onDue();
+  }, [isDue]);
+  return { waits, wait: () => setWaiting(text), keep: () => setWaiting(null) };
+}
+
+const maxCharacters = 8_000;
+
+interface ComposerProps extends Answering {
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  readonly onAsk: () => void;
+  /** Stops the answer that is being written; null without one. */
+  readonly onStop: (() => void) | null;
+  readonly isBusy: boolean;
+  readonly mayAsk: boolean;
+}
+
+/** The field for a question. Enter asks, or lets the question wait for the answer before it; Shift and Enter begins a line. */
+export function Composer({
+  text,
+  onText,
+  onAsk,
+  onStop,
+  isBusy,
+  isAnswering,
+  hasFailed,
+  mayAsk,
+}: ComposerProps) {
+  const t = useTranslations("assistant");
+  const field = useRef<HTMLTextAreaElement>(null);
+  const { waits, wait, keep } = useWaiting(text, { isAnswering, hasFailed }, onAsk);
+  const canAsk = mayAsk && text.trim() !== "";
+  useEffect(() => field.current?.focus({ preventScroll: true }), []);
+  const enter = () => {
+    if (!canAsk) return;
+    if (isAnswering) wait();
+    else onAsk();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Escape" && waits) {
+      // Not for the sheet around it, which would close.
+      event.stopPropagation();
+      keep();
+    }
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    enter();
+  };
+  return (
+    <>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          enter();
+        }}
+        className="flex items-end gap-2 rounded-card border border-edge/70 bg-surface p-2 transition-colors duration-120 focus-within:border-ink"
+      >
+        <textarea
+          ref={field}
+          aria-label={t("question")}
+          placeholder={t("placeholder")}
+          value={text}
+          maxLength={maxCharacters}
+          rows={1}
+          disabled={!mayAsk}
+          onChange={(event) => {
+            keep();
+            onText(event.target.value);
+          }}
+          onKeyDown={onKeyDown}
+          className="field-sizing-content max-h-[30dvh] min-h-9 min-w-0 flex-1 resize-none bg-transparent px-2 py-1.5 outline-none placeholder:text-quiet"
+        />
+        {onStop === null ? (
+          <Button
+            type="submit"
+            look="primary"
+            disabled={!canAsk || isBusy}
+            aria-label={t("ask")}
+            className="px-2.5!"
+          >
+            {isBusy ? <Spinner /> : <ArrowUp aria-hidden />}
+          </Button>
+        ) : (
+          <Button onClick={onStop} aria-label={t("stop")} className="px-2.5!">
+            <Square aria-hidden />
+          </Button>
+        )}
+      </form>
+      <p role="status" className="mt-2 text-center text-xs text-quiet">
+        {t(waits ? "waits" : "mayErr")}
+      </p>
+    </>
+  );
+}
