@@ -86,8 +86,9 @@ const withProviders = /cloud\.spec\.ts$/;
 /** Journeys one after another: they stop the one worker for a while, share the port of the language model, or measure times. */
 const inTurn = /(admin|admin-assistant|assistant|change-outfit|live-tabs)\.spec\.ts$/;
 
-/** What `test:all` runs and `test` does not. */
+/** What `test:all` runs and `test` does not, and what is for a phone. */
 const ofAll = /@all/;
+const ofPhone = /@phone/;
 
 /** Journeys that send or show pictures, for a run over a bucket. */
 const overBucket = /(upload-\w+|change-outfit|gallery|remove-object)\.spec\.ts$/;
@@ -105,18 +106,19 @@ function chooseProjects() {
   const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } as const;
   if (process.env.ATELIER_E2E_S3)
     return [
-      { name: "bucket", grepInvert: ofAll, testMatch: overBucket, use: { viewport } },
-      { name: "phone", grep: ofAll, use: phone },
+      { name: "bucket", grepInvert: ofPhone, testMatch: overBucket, use: { viewport } },
+      { name: "desktop", grep: ofAll, grepInvert: ofPhone, testIgnore: overBucket, use: { viewport } },
+      { name: "phone", grep: /(?=.*@phone)(?=.*@all)/, use: phone },
     ];
   return [
     {
       name: "desktop",
-      grepInvert: [/@phone/, ofAll],
+      grepInvert: [ofPhone, ofAll],
       testIgnore: [withServers, withProviders, ofPlatform, inTurn],
       use: { viewport },
     },
     { name: "in turn", testMatch: inTurn, workers: 1, use: { viewport } },
-    { name: "phone", grep: /@phone/, grepInvert: ofAll, use: phone },
+    { name: "phone", grep: ofPhone, grepInvert: ofAll, use: phone },
     // Last: what a server could once do stays on offer for a day, and the others start from a studio without any.
     {
       name: "servers",

@@ -57,9 +57,9 @@ async function readToTheEnd(page: Page): Promise<void> {
   }
 }
 
-// The narrow one in `test:all`: reading to the end takes half a minute.
-for (const size of ["", "@phone @all "]) {
-  test(`WCAG 2.2 AA ${size}axe finds nothing on the API docs, and they load nothing from elsewhere`, async ({
+// In `test:all`: reading to the end takes half a minute.
+for (const size of ["", "@phone "]) {
+  test(`WCAG 2.2 AA @all ${size}axe finds nothing on the API docs, and they load nothing from elsewhere`, async ({
     page,
     baseURL,
   }) => {
@@ -111,7 +111,7 @@ test("the examples of an upload in the API docs send a file", async ({ page, bas
   await expect(example).toContainText('files={"file": photo}');
 });
 
-test("WCAG 2.2 AA: axe finds nothing on the admin's pages, light or dark, and they fit 1,024 pixels", async ({
+test("WCAG 2.2 AA @all axe finds nothing on the admin's pages, light or dark, and they fit 1,024 pixels", async ({
   page,
 }) => {
   test.slow();
@@ -142,7 +142,7 @@ test("WCAG 2.2 AA: axe finds nothing on the admin's pages, light or dark, and th
   }
 });
 
-test("WCAG 2.2 AA @phone no page scrolls sideways or has a barrier at 390 pixels", async ({ page }) => {
+test("WCAG 2.2 AA @all @phone no page scrolls sideways or has a barrier at 390 pixels", async ({ page }) => {
   test.slow();
   for (const { address, landmark } of everyPage(await furnish(page))) {
     await page.goto(address);

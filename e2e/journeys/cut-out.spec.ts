@@ -26,7 +26,7 @@ test("D1 a person is cut out, the ground becomes transparent", async ({ page }) 
   await expect(page.getByRole("slider", { name: "Before and after" })).toBeVisible();
 });
 
-test("D1 D8 a picture without a person is refused in words", async ({ page }) => {
+test("D1 D8 @all a picture without a person is refused in words", async ({ page }) => {
   await beGuest(page);
   const id = await uploadSample(page, "coffee.png");
   await page.goto(`/edit/${id}`);

@@ -8,7 +8,7 @@ import { expect, test } from "../test.ts";
 
 test.use({ expectedError: /status of (?:413|415|422).*\/api\/v1\/uploads/ });
 
-test("A15 a phone's folder of odd files goes in by one drop, and what does not says why", async ({
+test("A15 @all a phone's folder of odd files goes in by one drop, and what does not says why", async ({
   page,
 }) => {
   const folder = await mkdtemp(path.join(tmpdir(), "odd-"));
