@@ -98,15 +98,18 @@ test.concurrent(
   async ({ onTestFinished }) => {
     const talk = await openTalk(onTestFinished);
     const { llm, services, read } = talk;
-    let isStopping = false;
+    let isHeld = false;
     llm.answer = (request) => {
       if (isAnalysis(request)) return analysis;
-      return isStopping ? { text: answer } : { delayMs: Infinity };
+      if (isHeld) return { text: answer };
+      isHeld = true;
+      return { delayMs: Infinity };
     };
     const first = await talk.startWorker("first");
     const { runId } = await talk.ask();
-    await eventually(async () => (await read(runId)).status, "responding");
-    isStopping = true;
+    // The run says that it responds before the model has its request.
+    await eventually(() => Promise.resolve(isHeld), true);
+    expect((await read(runId)).status).toBe("responding");
     expect(await first.term()).toBe(0);
     expect((await read(runId)).status).toBe("ready");
     await talk.startWorker("second");
