@@ -4,14 +4,16 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { builtInWorkflows } from "@atelier/server/workflows";
 import { startComfySimulator, type ComfySimulator } from "@atelier/testing/comfyui";
+import { findProgram } from "@atelier/testing/processes";
 import { sampleFiles, writeWorkflow } from "@atelier/testing/workflows";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-const main = path.join(import.meta.dirname, "main.ts");
+let main: readonly string[];
 let dir: string;
 let simulator: ComfySimulator;
 
 beforeAll(async () => {
+  main = await findProgram("cli/main.ts");
   dir = await mkdtemp(path.join(tmpdir(), "workflow-check-"));
   simulator = await startComfySimulator({ models: { upscale_models: ["2x.pth"] } });
 });
@@ -22,7 +24,7 @@ afterAll(async () => {
 
 function atelier(...args: string[]): Promise<{ code: number; out: string; said: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [main, ...args], { cwd: dir }, (error, out, said) =>
+    execFile(process.execPath, [...main, ...args], { cwd: dir }, (error, out, said) =>
       resolve({ code: typeof error?.code === "number" ? error.code : 0, out, said }),
     );
   });

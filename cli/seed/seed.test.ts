@@ -16,6 +16,7 @@ import {
   type TestServices,
 } from "@atelier/testing/services";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { inAll } from "@atelier/testing/cases";
 import { waitUntil } from "../../scripts/process/tools.ts";
 import { seed } from "./index.ts";
 import { addNodes, playNodes } from "./nodes.ts";
@@ -192,22 +193,26 @@ async function countRows(): Promise<number[]> {
   return Promise.all(tables.map((table) => fixture.services.db.$count(table)));
 }
 
-test("beside others it fills only with --add, anew at each call, and --remove takes away what is its own", async () => {
-  const { services } = fixture;
-  const before = await countRows();
-  const { imageId, jobId } = await openOwner(services, "owner@example.com");
-  const withOwner = await countRows();
-  expect(await run()).toMatchObject({ code: 1, out: "", said: expect.stringMatching(/--add/) });
-  expect(await countRows()).toEqual(withOwner);
-  expect(await run("--add")).toMatchObject({ code: 0, said: expect.stringContaining("Removed 5 people") });
-  expect(await countRows()).toEqual(withOwner);
-  expect(await run("--remove")).toMatchObject({ code: 0, out: "" });
-  const left = withOwner.map((rows, at) => rows - (before[at] ?? 0));
-  // The account without anything was there before the first call.
-  expect(await countRows()).toEqual(left.map((rows, at) => rows + (at === 0 ? 1 : 0)));
-  expect((await services.db.select().from(schema.images)).map(({ id }) => id)).toEqual([imageId]);
-  expect((await services.db.select().from(schema.jobs)).map(({ id }) => id)).toEqual([jobId]);
-});
+test(
+  "beside others it fills only with --add, anew at each call, and --remove takes away what is its own",
+  inAll,
+  async () => {
+    const { services } = fixture;
+    const before = await countRows();
+    const { imageId, jobId } = await openOwner(services, "owner@example.com");
+    const withOwner = await countRows();
+    expect(await run()).toMatchObject({ code: 1, out: "", said: expect.stringMatching(/--add/) });
+    expect(await countRows()).toEqual(withOwner);
+    expect(await run("--add")).toMatchObject({ code: 0, said: expect.stringContaining("Removed 5 people") });
+    expect(await countRows()).toEqual(withOwner);
+    expect(await run("--remove")).toMatchObject({ code: 0, out: "" });
+    const left = withOwner.map((rows, at) => rows - (before[at] ?? 0));
+    // The account without anything was there before the first call.
+    expect(await countRows()).toEqual(left.map((rows, at) => rows + (at === 0 ? 1 : 0)));
+    expect((await services.db.select().from(schema.images)).map(({ id }) => id)).toEqual([imageId]);
+    expect((await services.db.select().from(schema.jobs)).map(({ id }) => id)).toEqual([jobId]);
+  },
+);
 
 test("a played worker is alive to the watch of others until the command ends", async () => {
   const { services } = fixture;

@@ -14,6 +14,7 @@ import pg from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { migrate } from "@atelier/server/db";
 import { type NodeRun, runCode } from "@atelier/testing/processes";
+import { inAll } from "@atelier/testing/cases";
 import { isPidAlive } from "../process/lock.ts";
 import { findFreePort, waitUntil } from "../process/tools.ts";
 import { type EmbeddedPostgres, openPostgres } from "./postgres.ts";
@@ -74,7 +75,7 @@ test("a second one attaches to the running server, which stops when the last one
   expect(second.isRunning()).toBe(false);
 });
 
-test("two processes that start at the same moment share one new server", async () => {
+test("two processes that start at the same moment share one new server", inAll, async () => {
   const runs = [openElsewhere(), openElsewhere()];
   const lines = await Promise.all(runs.map((run) => run.seen(/open (\d+) \S+/)));
   expect(lines[0]?.[1]).toBe(lines[1]?.[1]);
@@ -116,37 +117,45 @@ test.runIf(process.getuid?.() === 0)("as root without user namespaces it runs as
   await run.ended;
 });
 
-test("a leftover pid file that names some other program does not keep the server from starting", async () => {
-  const database = await open();
-  const file = path.join(dataDir, "postgres", "postmaster.pid");
-  const lines = readFileSync(file, "utf8").split("\n");
-  await killServer(database);
-  writeFileSync(file, [String(process.pid), ...lines.slice(1)].join("\n"));
-  expect(database.isRunning()).toBe(false);
-  await database.revive();
-  expect(await query(database.url, "SELECT 1 AS n")).toEqual([{ n: 1 }]);
-  await database.close();
-});
+test(
+  "a leftover pid file that names some other program does not keep the server from starting",
+  inAll,
+  async () => {
+    const database = await open();
+    const file = path.join(dataDir, "postgres", "postmaster.pid");
+    const lines = readFileSync(file, "utf8").split("\n");
+    await killServer(database);
+    writeFileSync(file, [String(process.pid), ...lines.slice(1)].join("\n"));
+    expect(database.isRunning()).toBe(false);
+    await database.revive();
+    expect(await query(database.url, "SELECT 1 AS n")).toEqual([{ n: 1 }]);
+    await database.close();
+  },
+);
 
-test("the passwords are generated, readable by the owner alone, asked for, and the product's is replaced when lost", async () => {
-  const database = await open();
-  for (const name of ["postgres-password", "postgres-app-password"]) {
-    const file = path.join(dataDir, "secrets", name);
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readFileSync(file, "utf8").trim()).toHaveLength(43);
-  }
-  for (const url of [database.url, database.superuserUrl]) {
-    const wrong = new URL(url);
-    wrong.password = "guess";
-    await expect(query(wrong.href, "SELECT 1")).rejects.toMatchObject({ code: "28P01" });
-  }
-  await database.close();
-  rmSync(path.join(dataDir, "secrets", "postgres-app-password"));
-  const next = await open();
-  expect(next.url).not.toBe(database.url);
-  expect(await query(next.url, "SELECT 1 AS n")).toEqual([{ n: 1 }]);
-  await next.close();
-});
+test(
+  "the passwords are generated, readable by the owner alone, asked for, and the product's is replaced when lost",
+  inAll,
+  async () => {
+    const database = await open();
+    for (const name of ["postgres-password", "postgres-app-password"]) {
+      const file = path.join(dataDir, "secrets", name);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      expect(readFileSync(file, "utf8").trim()).toHaveLength(43);
+    }
+    for (const url of [database.url, database.superuserUrl]) {
+      const wrong = new URL(url);
+      wrong.password = "guess";
+      await expect(query(wrong.href, "SELECT 1")).rejects.toMatchObject({ code: "28P01" });
+    }
+    await database.close();
+    rmSync(path.join(dataDir, "secrets", "postgres-app-password"));
+    const next = await open();
+    expect(next.url).not.toBe(database.url);
+    expect(await query(next.url, "SELECT 1 AS n")).toEqual([{ n: 1 }]);
+    await next.close();
+  },
+);
 
 const denied = { code: "42501" };
 
@@ -202,19 +211,23 @@ async function makeEarlierFolder(): Promise<void> {
   rmSync(path.join(dataDir, "secrets", "postgres-app-password"));
 }
 
-test("a data folder of an earlier version keeps its rows, and all its objects go to the product's role", async () => {
-  await makeEarlierFolder();
-  const database = await open();
-  expect(await query(database.superuserUrl, objectsOfSuperuser)).toEqual([]);
-  expect(await query(database.url, "SELECT name FROM users")).toEqual([{ name: "Ada" }]);
-  await migrate(database.url);
-  await query(database.url, "ALTER TABLE users ADD COLUMN extra int; DROP FUNCTION one; DROP TYPE shade");
-  const roles = "SELECT oid, xmin, rolpassword FROM pg_authid WHERE rolname = 'atelier_app'";
-  const before = await query(database.superuserUrl, roles);
-  await database.close();
-  const again = await open();
-  expect(again.url).toBe(database.url);
-  expect(await query(again.superuserUrl, roles)).toEqual(before);
-  expect(await query(again.url, "SELECT name FROM users")).toEqual([{ name: "Ada" }]);
-  await again.close();
-});
+test(
+  "a data folder of an earlier version keeps its rows, and all its objects go to the product's role",
+  inAll,
+  async () => {
+    await makeEarlierFolder();
+    const database = await open();
+    expect(await query(database.superuserUrl, objectsOfSuperuser)).toEqual([]);
+    expect(await query(database.url, "SELECT name FROM users")).toEqual([{ name: "Ada" }]);
+    await migrate(database.url);
+    await query(database.url, "ALTER TABLE users ADD COLUMN extra int; DROP FUNCTION one; DROP TYPE shade");
+    const roles = "SELECT oid, xmin, rolpassword FROM pg_authid WHERE rolname = 'atelier_app'";
+    const before = await query(database.superuserUrl, roles);
+    await database.close();
+    const again = await open();
+    expect(again.url).toBe(database.url);
+    expect(await query(again.superuserUrl, roles)).toEqual(before);
+    expect(await query(again.url, "SELECT name FROM users")).toEqual([{ name: "Ada" }]);
+    await again.close();
+  },
+);

@@ -5,6 +5,7 @@ import path from "node:path";
 import { runChecks } from "@atelier/server/doctor";
 import { type NodeRun, runNode } from "@atelier/testing/processes";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { inAll } from "@atelier/testing/cases";
 import { box, readyLines } from "./run.ts";
 
 let folder = "";
@@ -76,7 +77,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test("A1 the doctor lists the same problems beside what is right", async () => {
+test("A1 the doctor lists the same problems beside what is right", inAll, async () => {
   const run = runNode([path.join(import.meta.dirname, "..", "..", "cli", "main.ts"), "doctor"], {
     ...environment(),
     HOST: "0.0.0.0",

@@ -86,21 +86,22 @@ function findImports(file: string, text: string): string[] {
   });
 }
 
-/** Where the test databases and the S3 servers come from. */
+/** Where the test databases, the S3 servers and the bundled programs come from. */
 const databaseFile = "testing/postgres/servers.ts";
 const s3File = "testing/s3/s3.ts";
+const bundleFile = "testing/processes/bundle.ts";
 
 const testPattern = "{app,server,worker,cli,scripts,testing}/**/*.test.{ts,tsx}";
 
 /** The test files by what they need; each file is in one list. */
 export interface TestFiles {
-  /** Without a database or an S3 server and without process-wide state: files share a process. */
+  /** Without a database, an S3 server or a bundled program and without process-wide state: files share a process. */
   readonly quick: string[];
   /** Without them too, but each in a separate process. */
   readonly quickAlone: string[];
   /** The slow files without process-wide state: files share a process. */
   readonly slow: string[];
-  /** With a database or an S3 server of their own and without process-wide state: files share a process. */
+  /** With one of these and without process-wide state: files share a process. */
   readonly database: string[];
   /** All others, each in a separate process. */
   readonly alone: string[];
@@ -132,7 +133,7 @@ const findTests = (root: string) => globSync(testPattern, { cwd: root, exclude: 
 
 /** Reads the test files below `root` and sorts them by their text and imports, so that no list has to be kept. */
 export function readTestFiles(root: string): TestFiles {
-  const needsServers = createReach(root, [databaseFile, s3File]);
+  const needsServers = createReach(root, [databaseFile, s3File, bundleFile]);
   const files: TestFiles = { quick: [], quickAlone: [], slow: [], database: [], alone: [] };
   for (const file of findTests(root)) {
     const isAlone = processWide.test(readSource(root, file));
@@ -144,7 +145,7 @@ export function readTestFiles(root: string): TestFiles {
 }
 
 /** What `testing/cases` has to mark cases with. */
-const marks = /\b(forCases|forBackends|forBackendSuites|inAll)\b/;
+const marks = /\b(forCases|forCasesInTurn|forBackends|forBackendSuites|inAll)\b/;
 
 /** The test files below `root` with cases that `pnpm test` leaves out. */
 export function readFilesOfAll(root: string): string[] {

@@ -22,6 +22,7 @@ import { startTestWorker } from "@atelier/testing/worker";
 import { eq, sql } from "drizzle-orm";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { inAll } from "@atelier/testing/cases";
 import { waitUntil } from "../../scripts/process/tools.ts";
 import { appliedMigrations, knownMigrations, migrateTo, schema } from "../db/index.ts";
 import { listEndpoints, rotateSecret, testEndpoint } from "../deliveries/index.ts";
@@ -478,43 +479,47 @@ test("S1 a backup is closed to other users of the machine", async () => {
   expect(new Set(modes)).toEqual(new Set([0]));
 });
 
-test("A16 a restore that is broken off anywhere goes on when it is run again, and nobody uses the studio before", async () => {
-  const { services } = studio;
-  const target = await openTarget();
-  const stateOf = async () => {
-    const now = await target.open();
-    const state = await checkStore(now);
-    await now.close();
-    return state;
-  };
-  for (const part of ["pictures", "tables"]) {
-    const stop = new AbortController();
-    const onProgress = ({ what }: { what: string }) => what === part && stop.abort();
-    await expect(fillTarget(target, to, { signal: stop.signal, onProgress })).rejects.toThrow(/abort/);
-  }
-  const over = new Error("over");
-  const beforeLastSteps = () => Promise.reject(over);
-  await expect(fillTarget(target, to, { withServices: beforeLastSteps })).rejects.toThrow(over);
-  expect(await stateOf()).toBe("other");
-  const other = path.join(folder, "other");
-  await save(services, other);
-  await expect(fillTarget(target, other)).rejects.toThrow(/half of another restore/);
-  const atEnd = async (work: (services: Services) => Promise<void>) => {
-    const last = await target.open();
-    await work(last);
-    await last.close();
-    throw over;
-  };
-  await expect(fillTarget(target, to, { withServices: atEnd })).rejects.toThrow(over);
-  await fillTarget(target, to);
-  expect(await stateOf()).toBe("own");
-  const manifest = JSON.parse(await readFile(path.join(to, "manifest.json"), "utf8"));
-  const rows = Object.entries(await hashRows(target.url, untouched));
-  for (const [name, { count }] of rows)
-    expect(manifest.tables).toContainEqual(expect.objectContaining({ name, rows: count }));
-  expect(await hashObjects(target.disk)).toEqual(objectsThen);
-  await expect(fillTarget(target, to)).rejects.toThrow(/not empty/);
-});
+test(
+  "A16 a restore that is broken off anywhere goes on when it is run again, and nobody uses the studio before",
+  inAll,
+  async () => {
+    const { services } = studio;
+    const target = await openTarget();
+    const stateOf = async () => {
+      const now = await target.open();
+      const state = await checkStore(now);
+      await now.close();
+      return state;
+    };
+    for (const part of ["pictures", "tables"]) {
+      const stop = new AbortController();
+      const onProgress = ({ what }: { what: string }) => what === part && stop.abort();
+      await expect(fillTarget(target, to, { signal: stop.signal, onProgress })).rejects.toThrow(/abort/);
+    }
+    const over = new Error("over");
+    const beforeLastSteps = () => Promise.reject(over);
+    await expect(fillTarget(target, to, { withServices: beforeLastSteps })).rejects.toThrow(over);
+    expect(await stateOf()).toBe("other");
+    const other = path.join(folder, "other");
+    await save(services, other);
+    await expect(fillTarget(target, other)).rejects.toThrow(/half of another restore/);
+    const atEnd = async (work: (services: Services) => Promise<void>) => {
+      const last = await target.open();
+      await work(last);
+      await last.close();
+      throw over;
+    };
+    await expect(fillTarget(target, to, { withServices: atEnd })).rejects.toThrow(over);
+    await fillTarget(target, to);
+    expect(await stateOf()).toBe("own");
+    const manifest = JSON.parse(await readFile(path.join(to, "manifest.json"), "utf8"));
+    const rows = Object.entries(await hashRows(target.url, untouched));
+    for (const [name, { count }] of rows)
+      expect(manifest.tables).toContainEqual(expect.objectContaining({ name, rows: count }));
+    expect(await hashObjects(target.disk)).toEqual(objectsThen);
+    await expect(fillTarget(target, to)).rejects.toThrow(/not empty/);
+  },
+);
 
 test("A16 a studio that is not empty or runs is refused, as is a damaged or a newer backup; nothing is changed", async () => {
   const own = path.join(folder, "backup");
@@ -614,19 +619,23 @@ test("A16 the backup of an older version is restored and brought to this one", a
   expect(await checkStore(restored)).toBe("own");
 });
 
-test("A16 A3 the queue of a restored studio fills itself from the rows: an empty Redis, and all jobs end", async () => {
-  const { running, waiting } = filled;
-  const redis = await startRedis();
-  opened.push(() => redis.destroy());
-  const target = await openTarget({ redisUrl: redis.url });
-  await fillTarget(target, to);
-  const restored = await target.open();
-  opened.push(() => restored.close());
-  const worker = await startTestWorker(restored);
-  opened.push(() => worker.kill9());
-  expect(await until(restored, running, "completed", "failed")).toMatchObject({
-    status: "completed",
-    charged: 0,
-  });
-  expect(await until(restored, waiting, "completed", "failed")).toMatchObject({ status: "completed" });
-});
+test(
+  "A16 A3 the queue of a restored studio fills itself from the rows: an empty Redis, and all jobs end",
+  inAll,
+  async () => {
+    const { running, waiting } = filled;
+    const redis = await startRedis();
+    opened.push(() => redis.destroy());
+    const target = await openTarget({ redisUrl: redis.url });
+    await fillTarget(target, to);
+    const restored = await target.open();
+    opened.push(() => restored.close());
+    const worker = await startTestWorker(restored);
+    opened.push(() => worker.kill9());
+    expect(await until(restored, running, "completed", "failed")).toMatchObject({
+      status: "completed",
+      charged: 0,
+    });
+    expect(await until(restored, waiting, "completed", "failed")).toMatchObject({ status: "completed" });
+  },
+);

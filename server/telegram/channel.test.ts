@@ -4,6 +4,7 @@ import { schema } from "@atelier/server/db";
 import { addJob, addNode, readJob } from "@atelier/testing/jobs";
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
 import { type BotApi, linkOwner, type Picture, startBotApi, startJob } from "@atelier/testing/telegram";
+import { inAll } from "@atelier/testing/cases";
 import { deliver, readNotifications } from "../deliveries/index.ts";
 import type { Services } from "../services.ts";
 import { telegramChannel } from "./channel.ts";
@@ -121,7 +122,7 @@ test.each([
     count: 4,
     more: 2,
   },
-])("C2 several pictures are one album: $what", async ({ pictures, kinds, count, more }) => {
+])("C2 several pictures are one album: $what", inAll, async ({ pictures, kinds, count, more }) => {
   const { person, jobId, send, row } = await complete(...pictures);
   expect(await send()).toBe("delivered");
   expect(person.messages).toHaveLength(count);

@@ -30,6 +30,12 @@ export function forCases<A, B>(name: string, { usual, others }: Cases<A, B>, bod
   test.concurrent.for(others)(name, { timeout: realTimeMs, ...inAll }, body);
 }
 
+/** The same, one after another, for tests that share a scene. */
+export function forCasesInTurn<A, B>(name: string, { usual, others }: Cases<A, B>, body: Body<A | B>): void {
+  test.for(usual)(name, body);
+  test.for(others)(name, inAll, body);
+}
+
 /** The same for a suite whose tests share what is slow to start. */
 export function forBackendSuites(name: string, body: (backend: Backend) => void): void {
   for (const backend of backends) {

@@ -1,7 +1,7 @@
 import { resolveCaller } from "@atelier/server/accounts";
 import { ask, readConversation, readRun } from "@atelier/server/assistant";
 import { expect, test } from "vitest";
-import { realTimeMs } from "../cases/index.ts";
+import { forCases, realTimeMs } from "../cases/index.ts";
 import { type Llm, type LlmReply, type LlmRequest, startLlm } from "../llm/index.ts";
 import { createTestServices, openAccount } from "../services/index.ts";
 import { startTestWorker } from "../worker/index.ts";
@@ -64,9 +64,9 @@ const stages = [
   },
 ] as const;
 
-test.concurrent.for(stages)(
+forCases(
   "B1 B2 a worker killed in the $stage: another one answers, once and whole",
-  timeout,
+  { usual: stages.slice(2), others: stages.slice(0, 2) },
   async ({ hangs, reply, status }, { onTestFinished }) => {
     const talk = await openTalk(onTestFinished);
     const { llm, services, ownerId, read } = talk;

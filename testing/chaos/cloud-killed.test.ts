@@ -51,22 +51,22 @@ const direct = { provider: "google", by: "nothing", end: "provider_unknown" } as
 const once = ["succeeded"];
 const lost = ["lost"];
 
-/** One case per step, and per way in which a studio learns of a lost call. */
+/** The steps around the payment, and each way in which a studio learns of a lost call. */
 const usual: readonly Case[] = [
-  ...(["claimed", "taken", "fetching", "stored", "completed"] as const).map((step) => ({
+  { ...listed, step: "called", attempts: ["unsent", "succeeded"] },
+  { ...listed, step: "fetching", attempts: once },
+  { ...reported, step: "reserved", end: "provider_unknown", paid: 0, attempts: lost },
+  { ...repeated, step: "taken", attempts: once },
+  { ...direct, step: "taken", paid: 1, attempts: lost },
+];
+
+const others: readonly Case[] = [
+  ...(["claimed", "taken", "asked", "stored", "completed"] as const).map((step) => ({
     ...listed,
     step,
     attempts: once,
   })),
-  { ...listed, step: "called", attempts: ["unsent", "succeeded"] },
   { ...reported, step: "answered", attempts: once },
-  { ...reported, step: "reserved", end: "provider_unknown", paid: 0, attempts: lost },
-  { ...repeated, step: "taken", attempts: once },
-  { ...direct, step: "taken", paid: 1, attempts: lost },
-  { ...listed, step: "asked", attempts: once },
-];
-
-const others: readonly Case[] = [
   { ...listed, step: "answered", attempts: once },
   { ...listed, step: "reserved", attempts: ["unsent", "succeeded"] },
   { ...reported, step: "taken", attempts: once },

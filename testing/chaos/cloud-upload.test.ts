@@ -21,11 +21,11 @@ async function addNoise({ services, owner }: CloudScene): Promise<string> {
 }
 
 const cases = {
-  usual: [
-    { provider: "replicate", database: "away", end: "completed", paid: 1 },
+  usual: [{ provider: "replicate", database: "away", end: "completed", paid: 1 }],
+  others: [
     { provider: "kie", database: "away", end: "failed", paid: 0 },
+    { provider: "replicate", database: "back", end: "completed", paid: 1 },
   ],
-  others: [{ provider: "replicate", database: "back", end: "completed", paid: 1 }],
 } as const;
 
 forCases(

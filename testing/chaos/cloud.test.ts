@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { cancel, submit } from "@atelier/server/jobs";
 import { readSpend } from "@atelier/server/providers";
-import { forBackends, realTimeMs } from "../cases/index.ts";
+import { forBackends, realTimeMs, inAll } from "../cases/index.ts";
 import { readJob, readStory, until } from "../jobs/index.ts";
 import { openCloudScene, readAttempts } from "./cloud-scene.ts";
 import { eventually } from "./scene.ts";
@@ -63,7 +63,7 @@ test.concurrent(
 
 test.concurrent(
   "E5 all providers failed: the job fails with the reason of each",
-  timeout,
+  { ...timeout, ...inAll },
   async ({ onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, { keys: ["fal", "replicate"] });
     scene.providers.simulators.fal.fault = "credit";
@@ -103,7 +103,7 @@ test.concurrent(
 
 test.concurrent(
   "E5 a provider that has too many requests is waited for, at no cost to the job",
-  timeout,
+  { ...timeout, ...inAll },
   async ({ onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, { keys: ["fashn"] });
     const { fashn } = scene.providers.simulators;
@@ -121,14 +121,18 @@ test.concurrent(
   },
 );
 
-test.concurrent("a provider that answers with the picture itself", timeout, async ({ onTestFinished }) => {
-  const scene = await openCloudScene(onTestFinished, { keys: ["google", "openai"] });
-  await scene.startCloudWorker();
-  const google = await scene.generate("a green hill", { model: "nano-banana" });
-  const openai = await scene.generate("a white wall", { model: "gpt-image" });
-  expect(await until(scene.services, google, "completed")).toMatchObject({ server: "google" });
-  expect(await until(scene.services, openai, "completed")).toMatchObject({ server: "openai" });
-});
+test.concurrent(
+  "a provider that answers with the picture itself",
+  { ...timeout, ...inAll },
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, { keys: ["google", "openai"] });
+    await scene.startCloudWorker();
+    const google = await scene.generate("a green hill", { model: "nano-banana" });
+    const openai = await scene.generate("a white wall", { model: "gpt-image" });
+    expect(await until(scene.services, google, "completed")).toMatchObject({ server: "google" });
+    expect(await until(scene.services, openai, "completed")).toMatchObject({ server: "openai" });
+  },
+);
 
 test.concurrent(
   "F3 F23 R1 an accepted request whose answer is lost is found in the provider's list and not paid twice",
@@ -155,7 +159,7 @@ test.concurrent(
 
 test.concurrent(
   "R1 a lost answer that nothing explains fails the job, which may have been paid, and no other provider is asked",
-  timeout,
+  { ...timeout, ...inAll },
   async ({ onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, { keys: ["fal", "replicate"] });
     scene.providers.simulators.fal.fault = "drop";
@@ -168,7 +172,7 @@ test.concurrent(
 
 test.concurrent(
   "a provider that knows idempotency keys gets a lost request again, which it does not charge twice",
-  timeout,
+  { ...timeout, ...inAll },
   async ({ onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, { keys: ["higgsfield"] });
     const { higgsfield } = scene.providers.simulators;
@@ -185,7 +189,7 @@ test.concurrent(
 
 test.concurrent(
   "F3 E6 the death of a worker does not touch a job that a provider has; another worker takes the result",
-  timeout,
+  { ...timeout, ...inAll },
   async ({ onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, { keys: ["replicate"] });
     const { replicate } = scene.providers.simulators;
@@ -205,7 +209,7 @@ test.concurrent(
 
 test.concurrent(
   "F3 R1 a worker killed during the submit: the run is found in the provider's list and completed by another worker",
-  timeout,
+  { ...timeout, ...inAll },
   async ({ onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, {
       keys: ["replicate"],
@@ -253,7 +257,7 @@ test.concurrent(
 
 test.concurrent(
   "E6 E8 a failure that comes late marks the provider and fails the job",
-  timeout,
+  { ...timeout, ...inAll },
   async ({ onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, { keys: ["replicate", "fal"] });
     scene.providers.simulators.fal.end = "failed";
@@ -297,7 +301,7 @@ test.concurrent(
 
 test.concurrent(
   "R1 a job that comes back to the line although a provider has it is not submitted again",
-  timeout,
+  { ...timeout, ...inAll },
   async ({ onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, { keys: ["replicate"] });
     const { replicate } = scene.providers.simulators;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { forBackendSuites, realTimeMs } from "../cases/index.ts";
+import { forBackendSuites, realTimeMs, inAll } from "../cases/index.ts";
 import { readJob, until, untilAll } from "../jobs/index.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../postgres/index.ts";
 import type { TestWorker } from "../worker/index.ts";
@@ -88,7 +88,7 @@ forBackendSuites("with one worker and a database of its own, bells on %s", (back
 
   test(
     "F17 sessions are ended twice a second while runs begin and end: all complete uncharged, none runs a third time",
-    oneByOne,
+    { ...oneByOne, ...inAll },
     async () => {
       const over = new AbortController();
       const ended = endSessions(scene.services, over.signal);

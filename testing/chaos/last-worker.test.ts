@@ -127,8 +127,11 @@ test.concurrent(
 forCases(
   "F16 D9 after $pauseMs ms of a frozen database a living worker counts as away for at most $mayBeAwayMs ms, and its row stays as it is",
   {
-    usual: [{ pauseMs: 14_000, mayBeAwayMs: 0 }],
-    others: [{ pauseMs: longMs, mayBeAwayMs: 5_000 }],
+    usual: [],
+    others: [
+      { pauseMs: 14_000, mayBeAwayMs: 0 },
+      { pauseMs: longMs, mayBeAwayMs: 5_000 },
+    ],
   },
   async ({ pauseMs, mayBeAwayMs }, { onTestFinished }) => {
     const postgres = await startPrivatePostgres();
@@ -160,8 +163,11 @@ forCases(
 forCases(
   "D9 a web process that is frozen for 32 s while the only worker $fate says in its first answer: $status",
   {
-    usual: [{ fate: "dies", status: "degraded", active: 0 }],
-    others: [{ fate: "lives", status: "ok", active: 1 }],
+    usual: [],
+    others: [
+      { fate: "dies", status: "degraded", active: 0 },
+      { fate: "lives", status: "ok", active: 1 },
+    ],
   },
   async ({ fate, status, active }, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });

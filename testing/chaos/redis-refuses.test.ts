@@ -1,7 +1,7 @@
 import { healthResponse } from "@atelier/server/api";
 import { submit } from "@atelier/server/jobs";
 import { expect, test } from "vitest";
-import { realTimeMs } from "../cases/index.ts";
+import { forCases, realTimeMs } from "../cases/index.ts";
 import { until, untilAll } from "../jobs/index.ts";
 import { startRedis, type TestRedis } from "../redis/index.ts";
 import { eventually, openScene, type Scene } from "./scene.ts";
@@ -60,9 +60,9 @@ const refusals = [
   },
 ] as const;
 
-test.concurrent.for(refusals)(
+forCases(
   "F15 A3 Redis takes no writes since $what: health says so, jobs are accepted and done all the same, and nothing is dropped",
-  { timeout: realTimeMs },
+  { usual: refusals.slice(0, 1), others: refusals.slice(1) },
   async ({ begin, end }, { onTestFinished }) => {
     const redis = await startRedis();
     onTestFinished(() => redis.destroy());

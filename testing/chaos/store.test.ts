@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "@atelier/server/db";
 import { openFile } from "@atelier/server/images";
 import { readNodes, readOverview } from "@atelier/server/monitoring";
-import { forBackends, realTimeMs } from "../cases/index.ts";
+import { forBackends, realTimeMs, inAll } from "../cases/index.ts";
 import { addJob, readJob, until, untilAll } from "../jobs/index.ts";
 import { startS3, type TestS3 } from "../s3/index.ts";
 import { eventually, openScene, type Scene } from "./scene.ts";
@@ -39,7 +39,7 @@ async function readResult({ services, owner }: Scene, jobId: string): Promise<nu
 
 test(
   "A16 R5 a worker with another data folder takes no jobs and says why; they wait for one with the studio's store",
-  { timeout: realTimeMs },
+  { ...inAll, timeout: realTimeMs },
   async ({ onTestFinished }) => {
     const scene = await openScene(onTestFinished, {});
     const { services, owner } = scene;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
-import { forBackends } from "../cases/index.ts";
+import { backends, forBackends, forCases } from "../cases/index.ts";
 import { listObjects } from "../pictures/index.ts";
 import { addJob, readJob, readStory, until, untilAll } from "../jobs/index.ts";
 import { openScene } from "./scene.ts";
@@ -42,8 +42,9 @@ forBackends(
   },
 );
 
-forBackends(
+forCases(
   "F10 A3 a worker stopped for 5 s on %s loses nothing and is charged nothing",
+  { usual: [], others: backends },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;
@@ -60,8 +61,9 @@ forBackends(
   },
 );
 
-forBackends(
+forCases(
   "F10 D9 a worker on %s whose main thread is blocked for 8 s is not called lost",
+  { usual: [], others: backends },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;

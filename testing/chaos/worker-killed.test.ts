@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { type Backend, forCases } from "../cases/index.ts";
+import { backends, forCases } from "../cases/index.ts";
 import { addJob, readJob, readStory, untilAll } from "../jobs/index.ts";
 import type { PausePoint } from "../worker/index.ts";
 import { openScene, type Scene } from "./scene.ts";
@@ -32,15 +32,14 @@ async function killAt(scene: Scene, point: PausePoint, rescuer: Rescuer): Promis
   return id;
 }
 
-/** On Redis bells go other ways: one of its cases stands for all of them. */
+/** In the middle of the work both rescuers and, since bells go other ways there, Redis; at the other points one of each. */
 function casesAt(point: (typeof points)[number]) {
-  const on = (backend: Backend) => rescuers.map((rescuer) => ({ point, rescuer, backend }));
-  const isUsual = ({ rescuer }: { rescuer: Rescuer }) => point === "running" && rescuer === "another worker";
-  const ofRedis = on("redis");
-  return {
-    usual: [...on("postgres"), ...ofRedis.filter(isUsual)],
-    others: ofRedis.filter((each) => !isUsual(each)),
-  };
+  const all = backends.flatMap((backend) => rescuers.map((rescuer) => ({ rescuer, backend })));
+  const isUsual = ({ rescuer, backend }: (typeof all)[number]) =>
+    point === "running"
+      ? rescuer === "another worker" || backend === "postgres"
+      : rescuer === "the restarted worker" && backend === "postgres" && point !== "fetched";
+  return { usual: all.filter(isUsual), others: all.filter((each) => !isUsual(each)) };
 }
 
 // One point after another: more starts at once than these would be a test of the machine.

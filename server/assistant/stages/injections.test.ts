@@ -1,3 +1,4 @@
+import { forCasesInTurn } from "@atelier/testing/cases";
 import { startLlm, type LlmReply, type LlmRequest, textOf } from "@atelier/testing/llm";
 import {
   createTestServices,
@@ -270,8 +271,12 @@ test("S6 there are at least a hundred injections", () => {
   expect(cases.length).toBeGreaterThanOrEqual(100);
 });
 
-test.each(cases)(
+const usual = cases.filter(({ place, attack }) => places[attacks.indexOf(attack) % places.length] === place);
+
+// In `test` each attack comes from one of the places.
+forCasesInTurn(
   "S6 words in the $place: the model $name, and nothing happens",
+  { usual, others: cases.filter((each) => !usual.includes(each)) },
   async ({ place, attack }) => {
     const { services } = fixture;
     const { owner, victim } = scene;

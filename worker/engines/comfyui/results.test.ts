@@ -5,6 +5,7 @@ import sharp from "sharp";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { InputRole } from "@atelier/server/engines";
 import { isAppError } from "@atelier/server/platform";
+import { forCasesInTurn } from "@atelier/testing/cases";
 import { pngChunk, withPngChunk } from "@atelier/testing/pictures";
 import { preparePictures } from "./canvas.ts";
 import { newContext, openScene, type Scene } from "./fixtures/open-scene.ts";
@@ -151,21 +152,27 @@ describe("results", () => {
     },
   );
 
-  test.each([
-    ["small and of odd sides", { width: 333, height: 257 }, { left: 40, top: 50, width: 31, height: 77 }],
-    [
-      "large with a small spot",
-      { width: 2_401, height: 1_803 },
-      { left: 2_300, top: 30, width: 90, height: 60 },
-    ],
-    [
-      "large and marked all over",
-      { width: 1_999, height: 1_501 },
-      { left: 10, top: 10, width: 1_900, height: 1_400 },
-    ],
-  ] as const)(
-    "D1 inpainting a picture that is %s leaves every pixel outside the mask as it was",
-    async (_name, size, marked) => {
+  const small = {
+    what: "small and of odd sides",
+    size: { width: 333, height: 257 },
+    marked: { left: 40, top: 50, width: 31, height: 77 },
+  };
+  const large = [
+    {
+      what: "large with a small spot",
+      size: { width: 2_401, height: 1_803 },
+      marked: { left: 2_300, top: 30, width: 90, height: 60 },
+    },
+    {
+      what: "large and marked all over",
+      size: { width: 1_999, height: 1_501 },
+      marked: { left: 10, top: 10, width: 1_900, height: 1_400 },
+    },
+  ];
+  forCasesInTurn(
+    "D1 inpainting a picture that is $what leaves every pixel outside the mask as it was",
+    { usual: [small], others: large },
+    async ({ size, marked }) => {
       const server = await scene.startServer();
       const { engine } = await scene.openEngine(server);
       const image = await drawPicture("image", size);

@@ -1,6 +1,7 @@
 import path from "node:path";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { inAll } from "@atelier/testing/cases";
 import { createBench, sample } from "./fixtures/run-bench.ts";
 import { psnr } from "./fixtures/psnr.ts";
 
@@ -56,7 +57,7 @@ describe("upscale", () => {
     expect(new Set(data).size).toBeGreaterThan(10);
   });
 
-  it("uses the small network above one megapixel", async () => {
+  it("uses the small network above one megapixel", inAll, async () => {
     const big = path.join(bench.dir, "big.png");
     await sharp(sample("coffee.png")).resize(1_230, 820).toFile(big);
     const { output } = await bench.run("upscale", { image: big });

@@ -1,6 +1,7 @@
 import path from "node:path";
 import sharp, { type Region } from "sharp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { inAll } from "@atelier/testing/cases";
 import { createBench, sample } from "../fixtures/run-bench.ts";
 import { psnr } from "../fixtures/psnr.ts";
 
@@ -88,7 +89,7 @@ describe("inpaint", () => {
     expect((await raw(first.output.path)).equals(await raw(second.output.path))).toBe(true);
   });
 
-  it("keeps the rest of a large picture with alpha, though it works at a smaller scale", async () => {
+  it("keeps the rest of a large picture with alpha, though it works at a smaller scale", inAll, async () => {
     const size = { width: 1_800, height: 1_200 };
     const image = path.join(bench.dir, "large.png");
     const disc = Buffer.from(

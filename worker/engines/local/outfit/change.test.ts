@@ -89,13 +89,13 @@ describe("outfit_change", () => {
     expect(worn.previews.length).toBeGreaterThanOrEqual(1);
   });
 
-  it("gives the same bytes on each run", async () => {
+  it("gives the same bytes on each run", inAll, async () => {
     const again = await bench.run("outfit_change", { person: astronaut, garment: tee });
     const [first, second] = [await raw(worn.output.path), await raw(again.output.path)];
     expect(first.data.equals(second.data)).toBe(true);
   });
 
-  it("turns the garment with a person who leans by 8 degrees", async () => {
+  it("turns the garment with a person who leans by 8 degrees", inAll, async () => {
     const person = path.join(bench.dir, "leaning.png");
     await sharp(await sharp(astronaut).rotate(8, { background: "#b8b0ae" }).toBuffer()).toFile(person);
     const { width, height } = await sharp(person).metadata();
@@ -126,7 +126,7 @@ describe("outfit_change", () => {
     expect(await putOn(name)).toMatchObject({ isDress: false });
   });
 
-  it("keeps the size of a large photo and every pixel outside the mask", async () => {
+  it("keeps the size of a large photo and every pixel outside the mask", inAll, async () => {
     const person = path.join(bench.dir, "large.png");
     await sharp(astronaut).resize(1_400, 1_400).toFile(person);
     const run = await bench.run("outfit_change", { person, garment: tee });
