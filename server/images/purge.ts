@@ -175,6 +175,8 @@ const ownedPrefix = /^(?:users\/[^/]+\/[0-9a-f-]{36}|jobs\/[0-9a-f-]{36}\/(?:\d+
 export const orphanTurn = "orphaned objects";
 /** Pause after a sweep that failed, ms. */
 const sweepRetryMs = 15 * 60_000;
+/** A store with many millions of objects is listed for hours. */
+const sweepMostMs = 12 * 60 * 60_000;
 
 /** The sweep as a duty: it lists the whole store. Of another installation's objects none has a row here. */
 export function orphanDuty({ config }: Pick<Services, "config">): Duty {
@@ -182,6 +184,7 @@ export function orphanDuty({ config }: Pick<Services, "config">): Duty {
     name: orphanTurn,
     everyMs: config.retention.orphanSweepMs,
     retryMs: sweepRetryMs,
+    mostMs: sweepMostMs,
     mayRun: async (services) => (await checkStore(services)) === "own",
     run: sweepOrphanObjects,
   };
@@ -191,24 +194,26 @@ type SweepServices = Pick<Services, "db" | "disk" | "log" | "config">;
 
 /**
  * Removes objects that have no row and are older than `config.retention.orphanObjectMs`: what a process that died
- * between object and row left behind. Returns how many pictures' objects went.
+ * between object and row left behind. Returns how many pictures' objects went. Ends early when the signal aborts.
  */
-export async function sweepOrphanObjects(services: SweepServices): Promise<number> {
+export async function sweepOrphanObjects(services: SweepServices, signal?: AbortSignal): Promise<number> {
   let removed = 0;
   for await (const batch of batchesOf(prefixes(services), orphanBatchSize)) {
+    if (signal?.aborted) return removed;
     const known = await knownPrefixes(services.db, batch.keys().toArray());
     for (const [prefix, objects] of batch) {
       if (!known.has(prefix) && (await removeOrphan(services, prefix, objects))) removed += 1;
     }
   }
-  return removed + (await sweepIncoming(services));
+  return removed + (await sweepIncoming(services, signal));
 }
 
 /** Files of direct uploads whose row went with its owner: a row lives for an hour. */
-async function sweepIncoming({ disk, config }: SweepServices): Promise<number> {
+async function sweepIncoming({ disk, config }: SweepServices, signal?: AbortSignal): Promise<number> {
   const newestBefore = Date.now() - config.retention.orphanObjectMs - directUploadMs;
   let removed = 0;
   for await (const page of listObjects(disk, "incoming")) {
+    if (signal?.aborted) break;
     for (const { key, readMetaData } of page) {
       const found = await readMetaData();
       if (!found || found.modifiedAt.getTime() > newestBefore) continue;

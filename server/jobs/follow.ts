@@ -12,6 +12,8 @@ import {
 } from "./read.ts";
 
 const waitMs = 1_000;
+/** The feed tells of each change; should it ever not, a reader finds out after this time. */
+const unaskedReadMs = 15_000;
 
 /**
  * The events of one job after a revision, each once and in order, until the job ends. A client resumes with the last
@@ -36,15 +38,17 @@ export async function* streamEvents(
   try {
     await get(services, { ownerId, id });
     let revision = after;
-    let ended = false;
-    while (!ended && !stopped.aborted) {
+    while (!stopped.aborted) {
       const events = await readEvents(services, { id, after: revision });
       yield* events;
       const last = events.at(-1);
       revision = last?.revision ?? revision;
-      ended = last ? isFinal(last.status) : await hasEnded(services, { ownerId, id }, revision);
-      if (!last && !ended) yield null;
-      if (!ended) await mailbox.take();
+      const ended = last ? isFinal(last.status) : await hasEnded(services, { ownerId, id }, revision);
+      if (ended) return;
+      if (!last) yield null;
+      const readUntilMs = performance.now() + unaskedReadMs;
+      while ((await mailbox.take()).length === 0 && performance.now() < readUntilMs && !stopped.aborted)
+        yield null;
     }
   } finally {
     mailbox.close();

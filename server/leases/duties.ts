@@ -1,5 +1,5 @@
 import { DrizzleQueryError } from "drizzle-orm";
-import { storableText } from "../platform/index.ts";
+import { orAborted, storableText } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { endTurn, readTurnWaits, renewMs, renewTurn, takeTurn, type Turn, type TurnEnd } from "./turns.ts";
 
@@ -67,15 +67,19 @@ export interface Duty extends Pick<TurnInput, "everyMs" | "retryMs"> {
   readonly name: string;
   /** Whether this process can do it. */
   readonly mayRun?: (services: Services) => Promise<boolean>;
-  readonly run: (services: Services) => Promise<unknown>;
+  /** Work that takes long ends between two of its steps when the signal aborts: at a stop of the process, and after `mostMs`. */
+  readonly run: (services: Services, signal: AbortSignal) => Promise<unknown>;
+  /** After this time it has failed and lets its turn go, ms; ten minutes unless given. */
+  readonly mostMs?: number;
 }
 
 const shortestPauseMs = 1_000;
+const usualMostMs = 10 * 60_000;
 
 /**
  * Does the duties that are due in the studio, one after the other, and returns the pause until the next one is, in ms. A duty
- * that fails is logged, keeps its error in its turn and rests; the others go on. Stops between two duties when the signal
- * aborts.
+ * that fails or hangs is logged, keeps its error in its turn and rests; the others go on. When the signal aborts, the one that
+ * runs is waited for no longer and its turn is given back.
  */
 export async function doDuties(
   services: Services,
@@ -86,17 +90,33 @@ export async function doDuties(
   const waits = isForced ? new Map<string, number>() : await readTurnWaits(services, names);
   for (const duty of duties) {
     if (signal?.aborted) break;
-    if (!waits.has(duty.name)) await doDuty(services, duty, isForced);
+    if (!waits.has(duty.name)) await doDuty(services, duty, { signal, isForced });
   }
   const pauses = [...waits.values(), ...duties.map(({ everyMs }) => everyMs)];
   return Math.max(shortestPauseMs, Math.min(...pauses));
 }
 
-async function doDuty(services: Services, duty: Duty, isForced: boolean): Promise<void> {
+async function doDuty(
+  services: Services,
+  duty: Duty,
+  { signal, isForced }: Pick<TurnInput, "signal" | "isForced">,
+): Promise<void> {
   try {
     if (duty.mayRun && !(await duty.mayRun(services))) return;
-    await inTurn(services, { ...duty, isForced }, () => duty.run(services));
+    const input = { ...duty, ...(signal ? { signal } : {}), ...(isForced ? { isForced } : {}) };
+    await inTurn(services, input, () => runBounded(services, duty, signal));
   } catch (error) {
+    if (signal?.aborted) return;
     services.log.warn({ err: error, duty: duty.name }, "a duty failed, it is tried again after its pause");
   }
+}
+
+/** Runs a duty until it has ended, its time is over or the process stops, whichever comes first. */
+async function runBounded(services: Services, duty: Duty, stop: AbortSignal | undefined): Promise<void> {
+  const { mostMs = usualMostMs } = duty;
+  const over = new AbortController();
+  const seconds = Math.round(mostMs / 1_000);
+  const timer = setTimeout(() => over.abort(new Error(`It did not end within ${seconds} s.`)), mostMs);
+  const signal = stop ? AbortSignal.any([stop, over.signal]) : over.signal;
+  await orAborted(duty.run(services, signal), signal).finally(() => clearTimeout(timer));
 }

@@ -107,6 +107,53 @@ test("A8 a duty that fails stops no other one, says so to admins, and rests for 
   expect((await readTurns(services))[0]).toMatchObject({ name: "broken", failures: 0, isRunning: false });
 });
 
+test("a duty that hangs has failed after its time, says so to admins, and lets its turn and the others go", async () => {
+  const { services } = opened;
+  let isLastDone = false;
+  let wasTold = false;
+  const hung: Duty = {
+    name: "hung",
+    everyMs: hourMs,
+    mostMs: 200,
+    run: (_, signal) => {
+      signal.addEventListener("abort", () => (wasTold = true));
+      return new Promise(() => {});
+    },
+  };
+  const last: Duty = { name: "last", everyMs: 0, run: () => Promise.resolve((isLastDone = true)) };
+  await doDuties(services, [hung, last]);
+  expect([wasTold, isLastDone]).toEqual([true, true]);
+  expect((await readTurns(services)).find(({ name }) => name === "hung")).toMatchObject({
+    failures: 1,
+    isRunning: false,
+    error: "It did not end within 0 s.",
+  });
+});
+
+test("a process that stops gives back the duty in which it is, neither done nor failed, and waits for none", async () => {
+  const { log, lines } = captureLog();
+  const services = { ...opened.services, log };
+  const stopping = new AbortController();
+  const ran: string[] = [];
+  const long: Duty = {
+    name: "long",
+    everyMs: hourMs,
+    run: () => {
+      ran.push("long");
+      queueMicrotask(() => stopping.abort(new Error("the process stops")));
+      return new Promise(() => {});
+    },
+  };
+  const next: Duty = { name: "next", everyMs: 0, run: () => Promise.resolve(ran.push("next")) };
+  await doDuties(services, [long, next], { signal: stopping.signal });
+  expect(ran).toEqual(["long"]);
+  const [turn] = await readTurns(services);
+  expect(turn).toMatchObject({ name: "long", failures: 0, isRunning: false, doneAgeMs: null, error: null });
+  expect(lines.filter((line) => line.includes("a duty failed"))).toEqual([]);
+  await doDuties(services, [{ ...long, run: () => Promise.resolve(ran.push("elsewhere")) }]);
+  expect(ran).toEqual(["long", "elsewhere"]);
+});
+
 test("two workers do each duty once, the pause is until the next one is due, and what may not run here waits", async () => {
   const { services } = opened;
   const done: string[] = [];

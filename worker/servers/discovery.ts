@@ -1,5 +1,5 @@
+import { orAborted } from "@atelier/server/platform";
 import type { Logger } from "@atelier/server/platform";
-import { orAborted } from "../base/loop.ts";
 import type { ListedServer, Source } from "./sources/http.ts";
 
 /** A server with every source that lists it. */

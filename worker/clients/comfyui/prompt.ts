@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, type ErrorCode, isAppError } from "@atelier/server/platform";
-import { orAborted } from "../../base/loop.ts";
+import { AppError, type ErrorCode, isAppError, orAborted } from "@atelier/server/platform";
 import { hasSucceeded, outputsOf } from "./failures.ts";
 import { acceptsConnections, type ComfyServer, type OutputFile } from "./http.ts";
 import { cancelGivenUp, postPrompt } from "./post.ts";

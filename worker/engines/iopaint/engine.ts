@@ -1,8 +1,7 @@
 import path from "node:path";
 import { iopaintEngine as facts, type JobKind, type Need } from "@atelier/server/engines";
 import type { ServerRunEnd } from "@atelier/server/nodes";
-import { AppError, toAppError } from "@atelier/server/platform";
-import { orAborted } from "../../base/loop.ts";
+import { AppError, toAppError, orAborted } from "@atelier/server/platform";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
 import type { Engine, EngineContext, EngineOutput, EngineTask, ServerLease } from "../port.ts";
 import {
