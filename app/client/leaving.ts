@@ -11,6 +11,8 @@ export const draftKeys = {
   create: "atelier-create",
   studio: "atelier-studio",
   ownOnly: "atelier-own-only",
+  /** Whether the user of this browser has an account. */
+  account: "atelier-account",
   /** Keys of requests that were not answered. */
   unanswered: "atelier-unanswered",
 } as const;

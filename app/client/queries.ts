@@ -6,7 +6,7 @@ import type { OfferedWorkflow } from "@atelier/server/scheduling";
 import { useIsHydrated } from "../ui/hooks.ts";
 import { api } from "./api.ts";
 import { failureOf } from "./failures.ts";
-import { noteAccount } from "./session.ts";
+import { ensureGuest, forgetSession, noteAccount } from "./session.ts";
 
 /** Keys of the query cache. A shorter key invalidates all keys that begin with it. */
 export const keys = {
@@ -68,8 +68,15 @@ export function useIsGone(id: string | null): boolean {
   return error !== null && failureOf(error).code === "not_found";
 }
 
+/** The page was requested with the cookie of a session that has ended. */
+async function settleAndAsk() {
+  forgetSession();
+  await ensureGuest();
+  return api.account.me.query();
+}
+
 async function fetchMe() {
-  const me = await api.account.me.query();
+  const me = (await api.account.me.query()) ?? (await settleAndAsk());
   noteAccount(me !== null && !me.isGuest);
   return me;
 }

@@ -1,6 +1,6 @@
 import { anonymousClient } from "better-auth/client/plugins";
 import { createAuthClient } from "better-auth/react";
-import { announceSignOut } from "./leaving.ts";
+import { announceSignOut, draftKeys, readDraft, writeDraft } from "./leaving.ts";
 
 export const authClient = createAuthClient({ plugins: [anonymousClient()] });
 
@@ -52,10 +52,11 @@ export async function settleSession(hadAccount: boolean, calls: SessionCalls): P
 }
 
 let ready: Promise<void> | null = null;
+/** For browsers that block their storage. */
 let hadAccount = false;
 
 function settle(): Promise<void> {
-  return settleSession(hadAccount, {
+  return settleSession(hadAccount || readDraft(draftKeys.account) === "true", {
     getSession: () => authClient.getSession(),
     enterAsGuest: () => authClient.signIn.anonymous(),
     goToSignIn: announceSignOut,
@@ -78,9 +79,13 @@ export function ensureGuest(): Promise<void> {
   return ready;
 }
 
-/** Notes whether the user has an account: after the end of the session such a user must sign in, and becomes no guest. */
+/**
+ * Notes whether the user has an account: after the end of the session such a user must sign in, and becomes no guest. Kept
+ * over pages, since a session may end before a page has asked who uses it.
+ */
 export function noteAccount(hasAccount: boolean): void {
   hadAccount = hasAccount;
+  writeDraft(draftKeys.account, String(hasAccount));
 }
 
 /** The server no longer knows the session: the next call ensures a new one. */

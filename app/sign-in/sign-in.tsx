@@ -6,7 +6,7 @@ import Link from "next/link";
 import { useSearchParams } from "next/navigation";
 import { type FormEvent, type ReactNode, useCallback, useState, useSyncExternalStore } from "react";
 import type { Entry } from "@atelier/server/accounts";
-import { authClient } from "../client/session.ts";
+import { authClient, noteAccount } from "../client/session.ts";
 import { announceAccountChange } from "../client/leaving.ts";
 import { Button } from "../ui/button.tsx";
 import { Field, Segmented } from "../ui/fields.tsx";
@@ -222,7 +222,10 @@ function useEnter(mode: SignInMode, token: EntryToken | null) {
           : await authClient.signIn.email({ email, password, fetchOptions });
       if (answer.error !== null) throw answer.error;
     },
-    onSuccess: () => announceAccountChange("/"),
+    onSuccess: () => {
+      noteAccount(true);
+      announceAccountChange("/");
+    },
   });
 }
 

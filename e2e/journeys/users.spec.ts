@@ -64,6 +64,28 @@ test("S1 D9 an admin limits, suspends, lets in again and deletes a user, who see
   await admin.context().close();
 });
 
+test("S1 an account whose session ended while no page was open signs in again, a guest goes on as a new one", async ({
+  page,
+}) => {
+  const endSession = async () => {
+    const { origin } = new URL(page.url());
+    await page.goto("about:blank");
+    await page.context().addCookies([{ name: "atelier.session_token", value: "of.old", url: origin }]);
+  };
+  await beGuest(page);
+  await uploadSample(page, "rocket.jpg");
+  await endSession();
+  await page.goto("/gallery");
+  await expect(page.getByText("Bare walls")).toBeVisible();
+  await createAccount(page);
+  await endSession();
+  await page.goto("/gallery");
+  await expect(page.getByRole("heading", { name: "Welcome back" })).toBeVisible();
+  // Who does not want to may look around.
+  await page.goto("/gallery");
+  await expect(page.getByText("Bare walls")).toBeVisible();
+});
+
 test("an account takes its data along and leaves; a guest deletes everything too", async ({ page }) => {
   await beGuest(page);
   await uploadSample(page, "rocket.jpg");
