@@ -66,11 +66,13 @@ test("S1 D9 an admin limits, suspends, lets in again and deletes a user, who see
 
 test("S1 an account whose session ended while no page was open signs in again, a guest goes on as a new one", async ({
   page,
+  baseURL,
 }) => {
   const endSession = async () => {
-    const { origin } = new URL(page.url());
     await page.goto("about:blank");
-    await page.context().addCookies([{ name: "atelier.session_token", value: "of.old", url: origin }]);
+    await page
+      .context()
+      .addCookies([{ name: "atelier.session_token", value: "of.old", url: String(baseURL) }]);
   };
   await beGuest(page);
   await uploadSample(page, "rocket.jpg");
