@@ -57,13 +57,17 @@ test("A15 S8 the gallery's viewer by keyboard: move, star, download, delete and 
     .click();
   await expect(rocket).toBeVisible();
 
+  // What is deleted while it loads is answered with 404, of which the browser tells on the console.
+  const thumbnail = rocket.locator("img");
+  const isLoaded = () => thumbnail.evaluate((image: HTMLImageElement) => image.naturalWidth > 0);
+  await expect.poll(isLoaded).toBe(true);
   await rocket.focus();
   await page.keyboard.press("Delete");
   await expect(rocket).toHaveCount(0);
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(rocket).toBeVisible();
   await page.reload();
-  await expect(rocket).toBeVisible();
+  await expect.poll(isLoaded).toBe(true);
 
   await rocket.focus();
   await page.keyboard.press("Delete");
