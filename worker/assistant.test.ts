@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ask, readRun } from "@atelier/server/assistant";
+import { ask, readQuestion } from "@atelier/server/assistant";
 import { resolveCaller } from "@atelier/server/accounts";
 import { startLlm } from "@atelier/testing/llm";
 import { startMailServer } from "@atelier/testing/deliveries";
@@ -22,9 +22,9 @@ test(
     const ownerId = caller?.userId ?? "";
     const { runId } = await ask(services, { ownerId, text: "What do I like?" });
     await expect
-      .poll(async () => (await readRun(services, { ownerId, id: runId })).status, { timeout: 20_000 })
+      .poll(async () => (await readQuestion(services, { ownerId, id: runId })).status, { timeout: 20_000 })
       .toBe("completed");
-    const run = await readRun(services, { ownerId, id: runId });
+    const run = await readQuestion(services, { ownerId, id: runId });
     expect(run).toMatchObject({
       answer: expect.stringContaining("What do I like?"),
       error: null,
@@ -75,7 +75,7 @@ test(
     });
     for (const id of ids)
       await expect
-        .poll(async () => await readRun(services, { ownerId, id }), { timeout: 20_000 })
+        .poll(async () => await readQuestion(services, { ownerId, id }), { timeout: 20_000 })
         .toMatchObject({ status: "failed", error: { code: "internal" } });
     await expect.poll(() => mail.received.length, { timeout: 20_000 }).toBe(1);
     const logs = workers.map((worker) => worker.output()).join("");

@@ -1,16 +1,16 @@
 import {
   capture,
-  completeRun,
+  completeQuestion,
   endStage,
-  failRun,
-  findDueRuns,
+  failQuestion,
+  findDueQuestions,
   findEnds,
   handBackStage,
   leaseOf,
   noAnswer,
-  recoverRuns,
-  type Run,
-  RunLost,
+  recoverQuestions,
+  type QuestionRow,
+  QuestionLost,
   type Stage,
   stageAt,
 } from "@atelier/server/assistant";
@@ -22,7 +22,7 @@ import { type Loop, startLoop } from "./base/loop.ts";
 import { createSlots } from "./base/slots.ts";
 import type { Incarnation } from "./base/index.ts";
 
-/** Loaded with the first run: the packages of the models take a tenth of a second and 50 MB. */
+/** Loaded with the first question: the packages of the models take a tenth of a second and 50 MB. */
 const loadStages = () => import("@atelier/server/assistant/stages");
 
 const stopReason = "the user stopped the answer";
@@ -31,12 +31,12 @@ const stopReason = "the user stopped the answer";
 interface Busy {
   /** The user stops the answer. */
   readonly stop: AbortController;
-  /** Another worker has the run, or it is gone. */
+  /** Another worker has the question, or it is gone. */
   readonly lost: AbortController;
 }
 
 /**
- * Answers questions: takes the next stage of each run that is told or found, at most `assistant.slots` at once. Every
+ * Answers questions: takes the next stage of each question that is told or found, at most `assistant.slots` at once. Every
  * worker does; of several one wins each stage. A stage whose worker died is given back by the sweep of any other.
  */
 export function startAssistant(services: Services, incarnation: Incarnation): Pick<Loop, "stop"> {
@@ -62,11 +62,11 @@ export function startAssistant(services: Services, incarnation: Incarnation): Pi
   const sweep = startLoop(services.log, "assistant", async () => {
     const nodeId = incarnation.current()?.id ?? null;
     const own = { nodeId, busyIds: busy.ids() };
-    await recoverRuns(services, own);
+    await recoverQuestions(services, own);
     const ends = await findEnds(services, own);
     for (const id of ends.stopped) busy.get(id)?.stop.abort(new Error(stopReason));
-    for (const id of ends.lost) busy.get(id)?.lost.abort(new RunLost());
-    const due = busy.free() > 0 ? await findDueRuns(services, slots + busy.size) : [];
+    for (const id of ends.lost) busy.get(id)?.lost.abort(new QuestionLost());
+    const due = busy.free() > 0 ? await findDueQuestions(services, slots + busy.size) : [];
     for (const run of due) {
       const stage = stageAt(run.status);
       if (stage) begin(run.id, stage);
@@ -93,27 +93,27 @@ interface Work {
   readonly lost: AbortSignal;
 }
 
-/** Takes a stage and goes on with the next ones of the run, so that most runs stay in one worker. */
+/** Takes a stage and goes on with the next ones of the question, so that most questions stay in one worker. */
 async function workOn(work: Work, runId: string, first: Stage): Promise<void> {
   const { services, incarnation } = work;
   for (let stage: Stage | null = first; stage;) {
     const nodeId = incarnation.current()?.id;
-    const run: Run | null = nodeId ? await capture(services, { runId, stage, nodeId }) : null;
+    const run: QuestionRow | null = nodeId ? await capture(services, { runId, stage, nodeId }) : null;
     if (!run) return;
-    const next: Run | null =
+    const next: QuestionRow | null =
       run.stopRequestedAt === null ? await doStage(work, run, stage) : await endUnanswered(work, run);
     stage = next && stageAt(next.status);
   }
 }
 
-/** Ends a run that its user stopped before there was an answer. */
-async function endUnanswered({ services }: Work, run: Run): Promise<null> {
-  await completeRun(services, leaseOf(run), noAnswer);
+/** Ends a question that its user stopped before there was an answer. */
+async function endUnanswered({ services }: Work, run: QuestionRow): Promise<null> {
+  await completeQuestion(services, leaseOf(run), noAnswer);
   return null;
 }
 
-/** Does a captured stage and stores how it ended. Null when the run goes no further here. */
-async function doStage(work: Work, run: Run, stage: Stage): Promise<Run | null> {
+/** Does a captured stage and stores how it ended. Null when the question goes no further here. */
+async function doStage(work: Work, run: QuestionRow, stage: Stage): Promise<QuestionRow | null> {
   const { services, stopped } = work;
   const log = services.log.child({ runId: run.id, stage: stage.name });
   const own = { ...services, log };
@@ -121,26 +121,26 @@ async function doStage(work: Work, run: Run, stage: Stage): Promise<Run | null> 
     return await runStage({ ...work, services: own }, run, stage);
   } catch (error) {
     const lease = leaseOf(run);
-    if (error instanceof RunLost) return null;
+    if (error instanceof QuestionLost) return null;
     if (work.stop.aborted) return endUnanswered(work, run);
     // What cannot be written now the sweep of this worker gives back.
     if (stopped.aborted || isDatabaseAway(error)) await handBackStage(own, lease, stage);
-    else await failRun(own, lease, await failureOf(own, error, stage));
+    else await failQuestion(own, lease, await failureOf(own, error, stage));
     return null;
   }
 }
 
 async function runStage(
   { services, stopped, stop, lost }: Work,
-  run: Run,
+  run: QuestionRow,
   stage: Stage,
-): Promise<Run | null> {
+): Promise<QuestionRow | null> {
   const stages = await loadStages();
   const lease = leaseOf(run);
   if (stage.name === "responder") {
     const signal = AbortSignal.any([stopped, lost]);
     const answer = await stages.respond(services, run, { signal, stop });
-    return persist(() => completeRun(services, lease, answer), { signal: stopped });
+    return persist(() => completeQuestion(services, lease, answer), { signal: stopped });
   }
   const set =
     stage.name === "analyzer"

@@ -1,13 +1,13 @@
 import { Fragment, type ReactNode } from "react";
-import type { RunView } from "@atelier/server/assistant";
+import type { QuestionView } from "@atelier/server/assistant";
 
 export interface Piece {
   readonly text: string;
-  readonly part: RunView["parts"][number] | null;
+  readonly part: QuestionView["parts"][number] | null;
 }
 
 /** The words of an answer, cut where its pictures and proposals belong. */
-export function piecesOf(answer: string, parts: RunView["parts"]): readonly Piece[] {
+export function piecesOf(answer: string, parts: QuestionView["parts"]): readonly Piece[] {
   const ordered = parts.toSorted((a, b) => a.at - b.at);
   const pieces = ordered.map((part, index): Piece => {
     const from = ordered[index - 1]?.at ?? 0;

@@ -25,7 +25,7 @@ function useConversations() {
   // A question in another tab begins a conversation or brings one to the top.
   useEffect(
     () =>
-      live.onRuns((update) => {
+      live.onQuestions((update) => {
         if (update.type === "runs" && update.runs.some(({ status }) => status === "new"))
           void queries.invalidateQueries({ queryKey: conversationKeys.list });
       }),

@@ -10,7 +10,7 @@ import { LoadFailed } from "../parts/page-parts.tsx";
 import { Button, cx } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { Composer } from "./composer.tsx";
-import { type Conversation, hasRunEnded } from "./conversation.ts";
+import { type Conversation, hasQuestionEnded } from "./conversation.ts";
 import { conversationKeys, useAssistantStatus, useConversation } from "./queries.ts";
 import { TurnView } from "./turn.tsx";
 
@@ -145,7 +145,7 @@ function Talk({ query, onRepeat }: TalkProps) {
 function answeringOf({ data, error }: ReturnType<typeof useConversation>, askedId: string | null) {
   const runs = data?.turns.map(({ run }) => run) ?? [];
   return {
-    open: runs.find((run) => run && !hasRunEnded(run)) ?? null,
+    open: runs.find((run) => run && !hasQuestionEnded(run)) ?? null,
     isUnseen: askedId !== null && error === null && !runs.some((run) => run?.id === askedId),
     hasFailed: runs.at(-1)?.status === "failed",
   };

@@ -1,4 +1,4 @@
-import type { RunUpdate, RunView, Turn } from "@atelier/server/assistant";
+import type { QuestionUpdate, QuestionView, Turn } from "@atelier/server/assistant";
 
 /** A conversation as the page holds it. */
 export interface Conversation {
@@ -16,26 +16,26 @@ export interface Applied {
 
 const endedStatuses: ReadonlySet<string> = new Set(["completed", "failed"]);
 
-export function hasRunEnded(run: Pick<RunView, "status">): boolean {
+export function hasQuestionEnded(run: Pick<QuestionView, "status">): boolean {
   return endedStatuses.has(run.status);
 }
 
-/** The newer state of a run. The stored answer of an open run may be behind the words that were told already. */
-function newer(known: RunView, next: RunView): RunView {
+/** The newer state of a question. The stored answer of an open question may be behind the words that were told already. */
+function newer(known: QuestionView, next: QuestionView): QuestionView {
   if (next.revision < known.revision) return known;
   const isBehind =
-    !hasRunEnded(next) &&
+    !hasQuestionEnded(next) &&
     next.attempt === known.attempt &&
     next.status === "responding" &&
     next.answer.length < known.answer.length;
   return isBehind ? { ...next, answer: known.answer } : next;
 }
 
-function turnOf(run: RunView): Turn {
+function turnOf(run: QuestionView): Turn {
   return { runId: run.id, question: run.question, answer: run.answer, askedAt: run.createdAt, run };
 }
 
-function withRun(conversation: Conversation, run: RunView): Conversation {
+function withQuestion(conversation: Conversation, run: QuestionView): Conversation {
   if (run.conversationId !== conversation.id) return conversation;
   const isKnown = conversation.turns.some(({ runId }) => runId === run.id);
   const turns = isKnown
@@ -49,16 +49,16 @@ function withRun(conversation: Conversation, run: RunView): Conversation {
 }
 
 /** Applies an update of the live stream. The same conversation comes back when it is about another one. */
-export function applyRunUpdate(conversation: Conversation, update: RunUpdate): Applied {
+export function applyQuestionUpdate(conversation: Conversation, update: QuestionUpdate): Applied {
   if (update.type === "runs")
-    return { conversation: update.runs.reduce(withRun, conversation), hasGap: false };
+    return { conversation: update.runs.reduce(withQuestion, conversation), hasGap: false };
   const turn = conversation.turns.find(({ runId }) => runId === update.runId);
   const run = turn?.run;
-  if (!run || hasRunEnded(run) || update.attempt < run.attempt) return { conversation, hasGap: false };
+  if (!run || hasQuestionEnded(run) || update.attempt < run.attempt) return { conversation, hasGap: false };
   const known = update.attempt > run.attempt ? "" : run.answer;
   if (update.at > known.length) return { conversation, hasGap: true };
   const answer = known.slice(0, update.at) + update.text;
-  const next: RunView = { ...run, attempt: update.attempt, status: "responding", answer };
+  const next: QuestionView = { ...run, attempt: update.attempt, status: "responding", answer };
   const turns = conversation.turns.map((other) =>
     other.runId === run.id ? { ...other, run: next, answer } : other,
   );
@@ -71,13 +71,13 @@ export function applyRunUpdate(conversation: Conversation, update: RunUpdate): A
  */
 export async function readWithUpdates(
   read: () => Promise<Conversation>,
-  onRuns: (listener: (update: RunUpdate) => void) => () => void,
+  onQuestions: (listener: (update: QuestionUpdate) => void) => () => void,
 ): Promise<Conversation> {
-  const told: RunUpdate[] = [];
-  const stop = onRuns((update) => told.push(update));
+  const told: QuestionUpdate[] = [];
+  const stop = onQuestions((update) => told.push(update));
   try {
     const conversation = await read();
-    return told.reduce((known, update) => applyRunUpdate(known, update).conversation, conversation);
+    return told.reduce((known, update) => applyQuestionUpdate(known, update).conversation, conversation);
   } finally {
     stop();
   }

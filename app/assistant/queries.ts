@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { api } from "../client/api.ts";
 import { live } from "../live/store.ts";
-import { applyRunUpdate, type Conversation, readWithUpdates } from "./conversation.ts";
+import { applyQuestionUpdate, type Conversation, readWithUpdates } from "./conversation.ts";
 
 /** Keys of the query cache. */
 export const conversationKeys = {
@@ -29,17 +29,17 @@ export function useConversation(id: string | null) {
     queryFn: () =>
       readWithUpdates(
         () => api.assistant.conversation.query({ id: id ?? "" }),
-        (listener) => live.onRuns(listener),
+        (listener) => live.onQuestions(listener),
       ),
     enabled: id !== null,
   });
   useEffect(() => {
     if (id === null) return;
-    return live.onRuns((update) => {
+    return live.onQuestions((update) => {
       const key = conversationKeys.one(id);
       const known = queries.getQueryData<Conversation>(key);
       if (known === undefined) return;
-      const { conversation, hasGap } = applyRunUpdate(known, update);
+      const { conversation, hasGap } = applyQuestionUpdate(known, update);
       if (conversation !== known) queries.setQueryData(key, conversation);
       if (hasGap) void queries.invalidateQueries({ queryKey: key });
     });

@@ -4,12 +4,12 @@ import { CircleAlert } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { memo } from "react";
-import type { RunView, Turn } from "@atelier/server/assistant";
+import type { QuestionView, Turn } from "@atelier/server/assistant";
 import { api } from "../client/api.ts";
 import { Picture } from "../pictures/picture.tsx";
 import { Button } from "../ui/button.tsx";
 import { AnswerText, type Piece, piecesOf } from "./answer-text.tsx";
-import { hasRunEnded } from "./conversation.ts";
+import { hasQuestionEnded } from "./conversation.ts";
 import { ProposalCard } from "./proposal-card.tsx";
 import { conversationKeys } from "./queries.ts";
 
@@ -30,7 +30,7 @@ function Images({ imageIds }: { readonly imageIds: readonly string[] }) {
 
 interface PartProps {
   readonly part: Piece["part"];
-  readonly run: RunView | null;
+  readonly run: QuestionView | null;
 }
 
 function AnswerPart({ part, run }: PartProps) {
@@ -41,11 +41,11 @@ function AnswerPart({ part, run }: PartProps) {
   return <ProposalCard proposal={proposal} conversationId={run.conversationId} />;
 }
 
-/** Where an open run is. */
-function RunState({ run }: { readonly run: RunView }) {
+/** Where an open question is. */
+function QuestionState({ run }: { readonly run: QuestionView }) {
   const t = useTranslations("assistant.state");
   const key = run.status === "responding" && run.answer !== "" ? null : run.status;
-  if (hasRunEnded(run) || key === null || key === "completed" || key === "failed") return null;
+  if (hasQuestionEnded(run) || key === null || key === "completed" || key === "failed") return null;
   return (
     <p role="status" className="animate-breathe text-sm text-quiet">
       {t(key)}
@@ -54,7 +54,7 @@ function RunState({ run }: { readonly run: RunView }) {
 }
 
 /** The memories that the answer could use, behind a small citation. */
-function UsedMemories({ run }: { readonly run: RunView }) {
+function UsedMemories({ run }: { readonly run: QuestionView }) {
   const t = useTranslations("assistant.used");
   const format = useFormatter();
   const { data, refetch, isFetching } = useQuery({
@@ -90,7 +90,7 @@ function UsedMemories({ run }: { readonly run: RunView }) {
 }
 
 /** What the model thought on its way to the answer. */
-function Thinking({ run }: { readonly run: RunView | null }) {
+function Thinking({ run }: { readonly run: QuestionView | null }) {
   const t = useTranslations("assistant");
   const text = run?.thinking ?? "";
   if (text === "") return null;
@@ -142,10 +142,10 @@ export const TurnView = memo(function TurnView({ turn, onRepeat }: TurnProps) {
           <AnswerPart part={part} run={run} />
         </div>
       ))}
-      {run === null ? null : <RunState run={run} />}
-      {run?.isStopped && hasRunEnded(run) ? <p className="text-xs text-quiet">{t("stopped")}</p> : null}
+      {run === null ? null : <QuestionState run={run} />}
+      {run?.isStopped && hasQuestionEnded(run) ? <p className="text-xs text-quiet">{t("stopped")}</p> : null}
       {run?.error ? <Failure message={run.error.message} onRepeat={() => onRepeat(turn.question)} /> : null}
-      {run && hasRunEnded(run) && run.usedCount > 0 ? <UsedMemories run={run} /> : null}
+      {run && hasQuestionEnded(run) && run.usedCount > 0 ? <UsedMemories run={run} /> : null}
     </article>
   );
 });

@@ -107,7 +107,7 @@ export function startNotices(options: StartOptions): () => void {
     jobs.set(job.id, job);
     collect();
   });
-  const stopRuns = store.onRuns((update) => {
+  const stopQuestions = store.onQuestions((update) => {
     if (update.type !== "runs") return;
     for (const { id, status } of update.runs) {
       const isOver = status === "completed" || status === "failed";
@@ -119,7 +119,7 @@ export function startNotices(options: StartOptions): () => void {
   return () => {
     clearTimeout(timer);
     stopJobs();
-    stopRuns();
+    stopQuestions();
     stopSharing();
     turn.abort();
   };

@@ -1,5 +1,5 @@
 import type { LiveUpdate } from "@atelier/server/api";
-import type { RunUpdate } from "@atelier/server/assistant";
+import type { QuestionUpdate } from "@atelier/server/assistant";
 import type { JobsUpdate, JobView } from "@atelier/server/jobs";
 
 /** The fields that decide whether the list changes. Other changes notify only the watchers of that job. */
@@ -137,7 +137,7 @@ export interface LiveStore {
   readonly watchJob: (id: string, listener: Listener) => () => void;
   readonly watchList: (listener: Listener) => () => void;
   /** The listener gets each update about questions to the assistant. */
-  readonly onRuns: (listener: (update: RunUpdate) => void) => () => void;
+  readonly onQuestions: (listener: (update: QuestionUpdate) => void) => () => void;
   /** The listener is called once for each job that ends while this store holds it as open. */
   readonly onEnd: (listener: EndListener) => () => void;
 }
@@ -178,7 +178,7 @@ function createJobs() {
 export function createLiveStore(): LiveStore {
   const { table, progress, jobListeners, listListeners, endListeners, acceptAll, acceptProgress } =
     createJobs();
-  const runListeners = createListeners<[RunUpdate]>();
+  const questionListeners = createListeners<[QuestionUpdate]>();
   let connection: Connection = "connecting";
   let at: string | null = null;
 
@@ -191,7 +191,7 @@ export function createLiveStore(): LiveStore {
   return {
     apply(update) {
       if (update.type === "progress") return acceptProgress(update);
-      if (update.type === "runs" || update.type === "answer") return runListeners.notify(update);
+      if (update.type === "runs" || update.type === "answer") return questionListeners.notify(update);
       at = update.at;
       if (update.type !== "alive") acceptAll(update.jobs);
     },
@@ -210,7 +210,7 @@ export function createLiveStore(): LiveStore {
     connection: () => connection,
     watchJob: jobListeners.watch,
     watchList: listListeners.watch,
-    onRuns: runListeners.watch,
+    onQuestions: questionListeners.watch,
     onEnd: endListeners.watch,
   };
 }

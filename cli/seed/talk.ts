@@ -31,7 +31,7 @@ const steps = { new: 0, analyzing: 6, analyzed: 640, assembling: 645, ready: 660
 const answerMs = 3_000;
 
 /** The story of an ended run; a trigger has written its last line with the run. */
-async function addRunStory({ db }: Services, runId: string, at: Date): Promise<void> {
+async function addQuestionStory({ db }: Services, runId: string, at: Date): Promise<void> {
   const after = (ms: number) => new Date(at.getTime() + ms);
   await db
     .update(assistantRunEvents)
@@ -73,7 +73,7 @@ async function addExchange(services: Services, moment: Moment, exchange: Exchang
   await db.insert(assistantMessages).values(asked);
   if (answer === null) {
     await db.insert(assistantRuns).values({ ...run, ...noAnswer });
-    await addRunStory(services, runId, at);
+    await addQuestionStory(services, runId, at);
     return [questionId];
   }
   const parts = partsOf(exchange);
@@ -81,7 +81,7 @@ async function addExchange(services: Services, moment: Moment, exchange: Exchang
     .insert(assistantMessages)
     .values({ ...line, id: answerId, role: "assistant", text: answer, at: endedAt });
   await db.insert(assistantRuns).values({ ...run, status: "completed", answerId, answer, parts });
-  await addRunStory(services, runId, at);
+  await addQuestionStory(services, runId, at);
   for (const stage of ["analyzer", "responder"] as const)
     await addModelCall(services, { runId, ownerId, stage, startedAt: at });
   for (const part of parts)

@@ -1,4 +1,4 @@
-import { type AskedRun, ask, askSchema, isEnded, readClientRun } from "../assistant/index.ts";
+import { type AcceptedQuestion, ask, askSchema, isEnded, readClientQuestion } from "../assistant/index.ts";
 import { AppError } from "../platform/index.ts";
 import { problemResponse } from "./http/route.ts";
 import { readFields } from "./clients/job-server.ts";
@@ -21,7 +21,7 @@ const queryRoute: ClientRoute = {
   },
 };
 
-async function accept({ services, caller, request }: ClientInput): Promise<AskedRun> {
+async function accept({ services, caller, request }: ClientInput): Promise<AcceptedQuestion> {
   const fields = await readFields(request);
   const { query, conversation_id: conversationId, user_id: userName } = fields;
   const question = askSchema.safeParse({
@@ -43,7 +43,7 @@ const statusRoute: ClientRoute = {
   path: "/query/:id/status",
   operationId: "clientQueryStatus",
   async handle({ services, caller, params }) {
-    const run = await readClientRun(services, caller, params["id"] ?? "");
+    const run = await readClientQuestion(services, caller, params["id"] ?? "");
     const headers = { "cache-control": "no-store" };
     if (!isEnded(run.status)) return Response.json({ status: "processing" }, { headers });
     const answer =

@@ -130,7 +130,7 @@ export async function storePart(
 class PartTaken extends Error {}
 
 /** Whether questions are being answered: they go before archiving. */
-export async function hasOpenRuns({ db }: Services): Promise<boolean> {
+export async function hasOpenQuestions({ db }: Services): Promise<boolean> {
   const [open] = await db
     .select({ id: assistantRuns.id })
     .from(assistantRuns)
@@ -139,7 +139,7 @@ export async function hasOpenRuns({ db }: Services): Promise<boolean> {
   return open !== undefined;
 }
 
-/** Removes ended runs, and lines of the log that the memory holds, after their times; in batches, the rest the next time. */
+/** Removes ended questions, and lines of the log that the memory holds, after their times; in batches, the rest the next time. */
 export async function pruneTalks({ db, config }: Services): Promise<void> {
   const { assistantConversations, modelCalls } = schema;
   const { assistantRunsMs, assistantLogMs, providerAttemptsMs } = config.retention;

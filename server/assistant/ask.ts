@@ -4,7 +4,7 @@ import { z } from "zod";
 import { schema } from "../db/index.ts";
 import { AppError, isId, isStorable, lineOfText, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { completeStopped, hintRuns, isOpen } from "./life.ts";
+import { completeStopped, hintQuestions, isOpen } from "./life.ts";
 import { noteTimeZone } from "./settings.ts";
 
 const { assistantConversations, assistantMessages, assistantRuns, assistantSettings, idempotencyKeys } =
@@ -34,18 +34,18 @@ export interface Question extends z.infer<typeof askSchema> {
 }
 
 /** Where the answer to a question is found. */
-export interface AskedRun {
+export interface AcceptedQuestion {
   readonly runId: string;
   readonly conversationId: string;
 }
 
 /**
- * Accepts a question: it is logged, and a run is stored as `new`, which a hint tells the workers. Questions of one
- * user take turns, since each counts the open ones. A question that is sent again under its key gives the first run. Throws `not_found` for a conversation of nobody
- * or somebody else, `conflict` while the conversation still has an open run or when what the key began was removed,
+ * Accepts a question: it is logged, and its row is stored as `new`, which a hint tells the workers. Questions of one
+ * user take turns, since each counts the open ones. A question that is sent again under its key gives the first one. Throws `not_found` for a conversation of nobody
+ * or somebody else, `conflict` while the conversation still has an open question or when what the key began was removed,
  * `idempotency_mismatch` for another text under a key, and `quota_exceeded`.
  */
-export async function ask(services: Services, question: Question): Promise<AskedRun> {
+export async function ask(services: Services, question: Question): Promise<AcceptedQuestion> {
   const conversationId = question.conversationId ?? newId();
   if (!isId(conversationId)) throw new AppError("not_found");
   const isNew = question.conversationId === undefined;
@@ -58,7 +58,7 @@ export async function ask(services: Services, question: Question): Promise<Asked
     throw error;
   });
   if (verdict?.isAccepted) {
-    hintRuns(services, [{ id: asked.runId, ownerId, status: "new" }]);
+    hintQuestions(services, [{ id: asked.runId, ownerId, status: "new" }]);
     return { runId: asked.runId, conversationId };
   }
   const known = question.idempotencyKey === undefined ? null : await findKnown(services, asked);
@@ -91,7 +91,7 @@ interface Verdict extends Record<string, unknown> {
   readonly isAnswering: boolean;
 }
 
-/** Stores the question with its run and key, or nothing; undefined when the conversation is not the owner's. */
+/** Stores the question with its row and key, or nothing; undefined when the conversation is not the owner's. */
 async function accept(services: Services, asked: Asked): Promise<Verdict | undefined> {
   const { ownerId, text, conversationId, isNew, runId, key } = asked;
   const questionId = newId();
@@ -130,7 +130,7 @@ async function accept(services: Services, asked: Asked): Promise<Verdict | undef
 }
 
 /** What an earlier request with the key began; null when the key is new. */
-async function findKnown({ db }: Services, { ownerId, key }: Asked): Promise<AskedRun | null> {
+async function findKnown({ db }: Services, { ownerId, key }: Asked): Promise<AcceptedQuestion | null> {
   const [known] = await db
     .select({
       sha256: idempotencyKeys.requestSha256,
@@ -169,8 +169,8 @@ function titleOf(text: string): string {
   return `${(end > titleLength / 2 ? cut.slice(0, end) : cut).trimEnd()}…`;
 }
 
-/** Ends an answer early: what there is of it stays, and what no worker has yet ends at once. Throws `not_found`; a run that has ended stays as it is. */
-export async function stopRun(
+/** Ends an answer early: what there is of it stays, and what no worker has yet ends at once. Throws `not_found`; a question that has ended stays as it is. */
+export async function stopQuestion(
   services: Services,
   { ownerId, id }: { readonly ownerId: string; readonly id: string },
 ): Promise<void> {

@@ -17,8 +17,8 @@ afterAll(() => fixture.close());
 
 const statuses = ["new", "analyzing", "analyzed", "assembling", "ready", "responding", "completed"] as const;
 
-/** A run that ended some time ago, with the milliseconds from each status to the next. */
-async function addRun(waitsMs: readonly number[], { hasMemory = false, endedMsAgo = 60_000 } = {}) {
+/** A question that ended some time ago, with the milliseconds from each status to the next. */
+async function addQuestion(waitsMs: readonly number[], { hasMemory = false, endedMsAgo = 60_000 } = {}) {
   const { db } = fixture.services;
   const { runId } = await ask(fixture.services, { ownerId, text: "What do I like?" });
   const used = hasMemory ? [{ kind: "memory", id: newId(), score: 1 }] : [];
@@ -52,9 +52,9 @@ test("B11 without a run no stage has a time, and none is over its budget", async
 
 test("B10 B11 stages are timed from status to status; the one above its budget is marked, an old run is not counted", async () => {
   // new, analyzing, analyzed, assembling, ready, responding
-  await addRun([5, 4_000, 20, 100, 30, 2_000], { hasMemory: true });
-  await addRun([5, 4_000, 20, 100, 30, 2_000]);
-  await addRun([900_000, 1, 1, 1, 1, 1], { endedMsAgo: 2 * 3_600_000 });
+  await addQuestion([5, 4_000, 20, 100, 30, 2_000], { hasMemory: true });
+  await addQuestion([5, 4_000, 20, 100, 30, 2_000]);
+  await addQuestion([900_000, 1, 1, 1, 1, 1], { endedMsAgo: 2 * 3_600_000 });
   await ask(fixture.services, { ownerId, text: "And now?" });
   const figures = await readFigures(fixture.services, { hours: 1 });
   const marks = figures.stages.map(({ stage, runs, isOverBudget }) => [stage, runs, isOverBudget]);

@@ -4,7 +4,7 @@ import type { Services } from "../services.ts";
 
 const { assistantMessages, assistantRunEvents, assistantRuns, memories, modelCalls } = schema;
 
-/** Times of one stage in a period, ms; null without a run. */
+/** Times of one stage in a period, ms; null without a question. */
 export interface StageFigures {
   readonly stage: "start" | "analyzer" | "assembler" | "responder" | "whole";
   readonly runs: number;

@@ -8,7 +8,7 @@
  *      └─────────┘           └────────────┘           └──────────┘   worker lost or stopping: back to the status before
  *     analyzing, assembling, responding ──▶ failed
  *
- * Terms. Run: a question on its way to its answer. Stage: the work between two resting statuses. Message: a line of the
+ * Terms. Question: what a user asks; a variable with its row or view is called `run`. Stage: the work between two resting statuses. Message: a line of the
  * log of a conversation. Memory: a summary of what was said, made by the archivist or written by the user. Recall: the
  * search in messages and memories. Proposal: a job that the assistant would start; only the user does, by a click.
  *
@@ -22,8 +22,8 @@
  * Start reading at `life.ts`, then `ask.ts` and `stages/`.
  */
 export { pruneTalks } from "./archive-log.ts";
-export { type AskedRun, ask, askSchema, stopRun } from "./ask.ts";
-export { runSource, type RunUpdate } from "./live.ts";
+export { type AcceptedQuestion, ask, askSchema, stopQuestion } from "./ask.ts";
+export { questionSource, type QuestionUpdate } from "./live.ts";
 export { metricsOf } from "./metrics.ts";
 export { type AssistantFigures, readFigures, type StageFigures } from "./figures.ts";
 export { addSpeaker, type ForeignMessage, importTalks } from "./import-talks.ts";
@@ -46,28 +46,34 @@ export { approve, decline, type ProposalView } from "./proposals.ts";
 export {
   deleteConversation,
   listConversations,
-  readClientRun,
+  readClientQuestion,
   readConversation,
-  readRun,
+  readQuestion,
   readUsed,
-  type RunView,
+  type QuestionView,
   type Turn,
 } from "./read.ts";
 export { recall } from "./recall.ts";
-export { findDueRuns, findEnds, recoverRuns, RunLost } from "./recover.ts";
+export { findDueQuestions, findEnds, recoverQuestions, QuestionLost } from "./recover.ts";
 export {
   capture,
-  completeRun,
+  completeQuestion,
   endStage,
-  failRun,
+  failQuestion,
   handBackStage,
   isEnded,
   leaseOf,
   noAnswer,
-  type Run,
+  type QuestionRow,
   type Stage,
   stageAt,
 } from "./life.ts";
 export { isMemoryPaused, pauseMemory } from "./settings.ts";
-export { listRuns, listRunsSchema, readRunStory, type RunStory, type RunSummary } from "./stories.ts";
+export {
+  listQuestions,
+  listQuestionsSchema,
+  readQuestionStory,
+  type QuestionStory,
+  type QuestionSummary,
+} from "./stories.ts";
 export { type Trial, type TrialOutcome, trialSchema, type TrialSide, tryPrompt } from "./trial.ts";

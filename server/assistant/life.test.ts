@@ -4,19 +4,19 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
-import { ask, stopRun } from "./ask.ts";
+import { ask, stopQuestion } from "./ask.ts";
 import { addSpeaker } from "./import-talks.ts";
 import type { HintMessage } from "../queue/index.ts";
-import { readConversation, readRun } from "./read.ts";
-import { recoverRuns } from "./recover.ts";
+import { readConversation, readQuestion } from "./read.ts";
+import { recoverQuestions } from "./recover.ts";
 import {
   capture,
-  completeRun,
+  completeQuestion,
   endStage,
-  failRun,
+  failQuestion,
   handBackStage,
   leaseOf,
-  type Run,
+  type QuestionRow,
   type Stage,
   stageAt,
 } from "./life.ts";
@@ -56,13 +56,13 @@ async function asked(text = "What do I like?") {
   return { ownerId, ...(await ask(fixture.services, { ownerId, text })) };
 }
 
-const stageFrom = (status: Run["status"]): Stage => {
+const stageFrom = (status: QuestionRow["status"]): Stage => {
   const stage = stageAt(status);
   if (!stage) throw new Error(`no stage begins at ${status}`);
   return stage;
 };
 
-async function captured(runId: string, status: Run["status"], nodeId: string): Promise<Run> {
+async function captured(runId: string, status: QuestionRow["status"], nodeId: string): Promise<QuestionRow> {
   const run = await capture(fixture.services, { runId, stage: stageFrom(status), nodeId });
   if (!run) throw new Error("not captured");
   return run;
@@ -89,7 +89,7 @@ test("B2 of 20 orchestrators one wins each stage, and its run has one story", as
     expect(winners).toHaveLength(1);
     for (const run of winners)
       await (stage.name === "responder"
-        ? completeRun(services, leaseOf(run), answer)
+        ? completeQuestion(services, leaseOf(run), answer)
         : endStage(services, leaseOf(run), {
             stage,
             set: stage.name === "analyzer" ? { analysis } : { context },
@@ -116,7 +116,7 @@ test("B2 the writes of a worker that lost its stage match no row", async () => {
   await handBackStage(services, leaseOf(late), stage);
   const next = await captured(runId, "new", await addNode());
   expect(await endStage(services, leaseOf(late), { stage, set: { analysis } })).toBeNull();
-  expect(await failRun(services, leaseOf(late), { code: "internal", message: "" })).toBe(false);
+  expect(await failQuestion(services, leaseOf(late), { code: "internal", message: "" })).toBe(false);
   expect(await endStage(services, leaseOf(next), { stage, set: { analysis } })).toMatchObject({
     status: "analyzed",
   });
@@ -135,9 +135,9 @@ test("the stages of a lost worker are given back; the third loss fails the run",
     const nodeId = await addNode();
     await captured(runId, "new", nodeId);
     await services.db.execute(`update nodes set state = 'lost' where id = '${nodeId}'`);
-    await recoverRuns(services, { nodeId: null, busyIds: [] });
+    await recoverQuestions(services, { nodeId: null, busyIds: [] });
   }
-  expect(await readRun(services, { ownerId, id: runId })).toMatchObject({
+  expect(await readQuestion(services, { ownerId, id: runId })).toMatchObject({
     status: "failed",
     error: { code: "worker_lost" },
   });
@@ -148,16 +148,16 @@ test("a stage that a worker has by its row alone is given back by this worker", 
   const [kept, forgotten] = [await asked(), await asked()];
   const nodeId = await addNode();
   for (const { runId } of [kept, forgotten]) await captured(runId, "new", nodeId);
-  await recoverRuns(services, { nodeId, busyIds: [kept.runId] });
-  expect((await readRun(services, { ...kept, id: kept.runId })).status).toBe("analyzing");
-  expect((await readRun(services, { ...forgotten, id: forgotten.runId })).status).toBe("new");
+  await recoverQuestions(services, { nodeId, busyIds: [kept.runId] });
+  expect((await readQuestion(services, { ...kept, id: kept.runId })).status).toBe("analyzing");
+  expect((await readQuestion(services, { ...forgotten, id: forgotten.runId })).status).toBe("new");
 });
 
 test("B1 two questions at once in one conversation: one is answered, the other one has to wait", async () => {
   const { services } = fixture;
   const first = await asked();
   const run = await captured(first.runId, "new", await addNode());
-  await failRun(services, leaseOf(run), { code: "timeout", message: "" });
+  await failQuestion(services, leaseOf(run), { code: "timeout", message: "" });
   const again = () =>
     ask(services, { ownerId: first.ownerId, text: "Again?", conversationId: first.conversationId });
   const outcomes = await Promise.allSettled([again(), again(), again()]);
@@ -185,20 +185,20 @@ test("B1 a question under one key is one question: at once, after a lost answer,
   const ownerId = await addSpeaker(db, "Eve");
   const say = (text: string, idempotencyKey: string, conversationId?: string) =>
     ask(services, { ownerId, text, idempotencyKey, ...(conversationId ? { conversationId } : {}) });
-  const countRuns = () => db.$count(schema.assistantRuns, eq(schema.assistantRuns.ownerId, ownerId));
+  const countQuestions = () => db.$count(schema.assistantRuns, eq(schema.assistantRuns.ownerId, ownerId));
   const first = await Promise.all(Array.from({ length: 12 }, () => say("Hello?", "one")));
   expect(new Set(first.map(({ runId }) => runId)).size).toBe(1);
   const [{ runId, conversationId } = await say("Hello?", "one")] = first;
   expect(await say("Hello?", "one")).toEqual({ runId, conversationId });
   await expect(say("Another?", "one")).rejects.toMatchObject({ code: "idempotency_mismatch" });
   const run = await captured(runId, "new", await addNode());
-  await failRun(services, leaseOf(run), { code: "timeout", message: "" });
+  await failQuestion(services, leaseOf(run), { code: "timeout", message: "" });
   expect(await say("Hello?", "one")).toEqual({ runId, conversationId });
   // The same words under another key, or later in the conversation, are another question.
   const next = await Promise.all(Array.from({ length: 12 }, () => say("Hello?", "two", conversationId)));
   expect(new Set(next.map((one) => one.runId)).size).toBe(1);
   expect(next[0]?.runId).not.toBe(runId);
-  expect(await countRuns()).toBe(2);
+  expect(await countQuestions()).toBe(2);
   // A key of another account is another key.
   const stranger = await addSpeaker(db, "Mallory");
   const other = await ask(services, { ownerId: stranger, text: "Hello?", idempotencyKey: "one" });
@@ -218,7 +218,7 @@ test("B1 a question that is refused leaves no conversation and no key", async ()
   const count = () => services.db.$count(assistantConversations, eq(assistantConversations.ownerId, ownerId));
   expect(await count()).toBe(open.length);
   const run = await captured(open[0]?.runId ?? "", "new", await addNode());
-  await failRun(services, leaseOf(run), { code: "timeout", message: "" });
+  await failQuestion(services, leaseOf(run), { code: "timeout", message: "" });
   await asking("Full?");
   expect(await count()).toBe(open.length + 1);
 });
@@ -255,10 +255,10 @@ test("B3 hints tell all processes of each status, and of a stop", async () => {
     const run = await capture(fixture.services, { runId, stage: stageFrom(from), nodeId });
     if (!run) throw new Error("not captured");
     if (set) await endStage(fixture.services, leaseOf(run), { stage: stageFrom(from), set });
-    else await completeRun(fixture.services, leaseOf(run), answer);
+    else await completeQuestion(fixture.services, leaseOf(run), answer);
   }
   const stopped = await asked();
-  await stopRun(fixture.services, await ownerOf(stopped.runId));
+  await stopQuestion(fixture.services, await ownerOf(stopped.runId));
   const told = () =>
     heard.flatMap((message) => {
       if (message.type === "stop") return [`stop ${message.runId}`];
@@ -290,7 +290,7 @@ test("B3 programs of one's own are told of each status on the channel that they 
     if (!run) throw new Error("not captured");
     if (from === "new") await endStage(fixture.services, leaseOf(run), { stage, set: { analysis } });
     else if (from === "analyzed") await endStage(fixture.services, leaseOf(run), { stage, set: { context } });
-    else await completeRun(fixture.services, leaseOf(run), answer);
+    else await completeQuestion(fixture.services, leaseOf(run), answer);
   }
   const statuses = ["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED"];
   const told = statuses.map((status) => [

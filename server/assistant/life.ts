@@ -1,20 +1,20 @@
 import { and, eq, inArray, isNotNull, notInArray, type SQL, sql } from "drizzle-orm";
 import type { PgUpdateSetSource } from "drizzle-orm/pg-core";
-import { type Db, type RunStatus, schema, type Tx } from "../db/index.ts";
+import { type Db, type QuestionStatus, schema, type Tx } from "../db/index.ts";
 import { isActive } from "../nodes/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 const { assistantMessages, assistantRuns, nodes } = schema;
 
-export type Run = typeof assistantRuns.$inferSelect;
+export type QuestionRow = typeof assistantRuns.$inferSelect;
 
-/** The work between two resting statuses of a run. */
+/** The work between two resting statuses of a question. */
 export interface Stage {
   readonly name: "analyzer" | "assembler" | "responder";
-  readonly from: RunStatus;
-  readonly during: RunStatus;
-  readonly to: RunStatus;
+  readonly from: QuestionStatus;
+  readonly during: QuestionStatus;
+  readonly to: QuestionStatus;
 }
 
 /** All stages in their order; the diagram is in `index.ts`. */
@@ -29,34 +29,34 @@ export function stageAt(status: string | null): Stage | null {
   return stages.find(({ from }) => from === status) ?? null;
 }
 
-export const endedStatuses: readonly RunStatus[] = ["completed", "failed"];
+export const endedStatuses: readonly QuestionStatus[] = ["completed", "failed"];
 
-/** Whether a run never changes again. */
-export function isEnded(status: RunStatus): boolean {
+/** Whether a question never changes again. */
+export function isEnded(status: QuestionStatus): boolean {
   return endedStatuses.includes(status);
 }
 
-/** SQL condition: the run has not ended. */
+/** SQL condition: the question has not ended. */
 export const isOpen = notInArray(assistantRuns.status, [...endedStatuses]);
 
-/** The right to do one stage of a run, given by `capture`; every write of the stage checks it. */
-export interface RunLease {
+/** The right to do one stage of a question, given by `capture`; every write of the stage checks it. */
+export interface QuestionLease {
   readonly runId: string;
   readonly attempt: number;
 }
 
-export function leaseOf({ id, attempt }: Run): RunLease {
+export function leaseOf({ id, attempt }: QuestionRow): QuestionLease {
   return { runId: id, attempt };
 }
 
 /** SQL condition: the lease is still the current one. The writes of a late worker match no row. */
-export function heldBy({ runId, attempt }: RunLease): SQL | undefined {
+export function heldBy({ runId, attempt }: QuestionLease): SQL | undefined {
   return and(eq(assistantRuns.id, runId), eq(assistantRuns.attempt, attempt));
 }
 
 export interface Move {
-  readonly from: readonly RunStatus[];
-  readonly to: RunStatus;
+  readonly from: readonly QuestionStatus[];
+  readonly to: QuestionStatus;
   readonly where: SQL | undefined;
   readonly set?: Omit<PgUpdateSetSource<typeof assistantRuns>, "status" | "revision">;
 }
@@ -65,7 +65,7 @@ export interface Move {
  * The only writer of `status`; the trigger of the table writes the story. Returns the changed rows; none means that
  * another process was first. The caller publishes them after the commit, see `moveNow`.
  */
-function move(db: Db | Tx, { from, to, where, set = {} }: Move): Promise<Run[]> {
+function move(db: Db | Tx, { from, to, where, set = {} }: Move): Promise<QuestionRow[]> {
   return db
     .update(assistantRuns)
     .set({ ...set, status: to, revision: sql`${assistantRuns.revision} + 1` })
@@ -74,25 +74,28 @@ function move(db: Db | Tx, { from, to, where, set = {} }: Move): Promise<Run[]> 
 }
 
 /** `move` on its own, published at once. */
-export async function moveNow(services: Pick<Services, "db" | "hints">, change: Move): Promise<Run[]> {
+export async function moveNow(
+  services: Pick<Services, "db" | "hints">,
+  change: Move,
+): Promise<QuestionRow[]> {
   const runs = await move(services.db, change);
-  hintRuns(services, runs);
+  hintQuestions(services, runs);
   return runs;
 }
 
-/** Publishes after the commit which runs changed. What is not heard the workers find by their sweep, and the live feed by its next look. */
-export function hintRuns(
+/** Publishes after the commit which questions changed. What is not heard the workers find by their sweep, and the live feed by its next look. */
+export function hintQuestions(
   { hints }: Pick<Services, "hints">,
-  runs: readonly Pick<Run, "id" | "ownerId" | "status">[],
+  runs: readonly Pick<QuestionRow, "id" | "ownerId" | "status">[],
 ): void {
   for (const { id, ownerId, status } of runs) hints.publish({ type: "run", runId: id, ownerId, status });
 }
 
-/** Takes a stage of a run for a worker. Null for all of several workers but the first, and when the node is not active. */
+/** Takes a stage of a question for a worker. Null for all of several workers but the first, and when the node is not active. */
 export async function capture(
   services: Services,
   { runId, stage, nodeId }: { readonly runId: string; readonly stage: Stage; readonly nodeId: string },
-): Promise<Run | null> {
+): Promise<QuestionRow | null> {
   const mayTake = sql`exists (select from ${nodes} n where n.id = ${nodeId} and ${isActive()})`;
   const [run] = await moveNow(services, {
     from: [stage.from],
@@ -106,9 +109,9 @@ export async function capture(
 /** Ends the analyzer's or the assembler's stage with its result. Null when the lease is no longer the current one. */
 export async function endStage(
   services: Services,
-  lease: RunLease,
-  { stage, set }: { readonly stage: Stage; readonly set: Pick<Partial<Run>, "analysis" | "context"> },
-): Promise<Run | null> {
+  lease: QuestionLease,
+  { stage, set }: { readonly stage: Stage; readonly set: Pick<Partial<QuestionRow>, "analysis" | "context"> },
+): Promise<QuestionRow | null> {
   const [run] = await moveNow(services, {
     from: [stage.during],
     to: stage.to,
@@ -123,19 +126,19 @@ const withoutWords = sql`context || '{"instructions": "", "messages": []}'::json
 
 export interface Answer {
   readonly text: string;
-  readonly parts: Run["parts"];
+  readonly parts: QuestionRow["parts"];
   /** What the model thought before and between its words; shown, and never a part of the log. */
   readonly thinking: string;
   /** Whether its words come from the user and the model alone, so that they may be recalled. */
   readonly isRecalled: boolean;
 }
 
-/** Completes a run: its answer goes into the log in the same transaction. Null when the lease is no longer the current one. */
-export async function completeRun(
+/** Completes a question: its answer goes into the log in the same transaction. Null when the lease is no longer the current one. */
+export async function completeQuestion(
   services: Services,
-  lease: RunLease,
+  lease: QuestionLease,
   { text, parts, thinking, isRecalled }: Answer,
-): Promise<Run | null> {
+): Promise<QuestionRow | null> {
   const completed = await services.db.transaction(async (tx) => {
     const answerId = newId();
     const ended = { nodeId: null, endedAt: sql`clock_timestamp()`, context: withoutWords };
@@ -160,14 +163,14 @@ export async function completeRun(
     });
     return run;
   });
-  if (completed) hintRuns(services, [completed]);
+  if (completed) hintQuestions(services, [completed]);
   return completed;
 }
 
-/** The answer of a run that was stopped before it had one. */
+/** The answer of a question that was stopped before it had one. */
 export const noAnswer: Answer = { text: "", parts: [], thinking: "", isRecalled: false };
 
-/** Completes a stopped run that no worker has: its next stage would be work for no one. */
+/** Completes a stopped question that no worker has: its next stage would be work for no one. */
 export async function completeStopped(
   services: Pick<Services, "db" | "hints">,
   runId: string,
@@ -181,7 +184,7 @@ export async function completeStopped(
 }
 
 /** Gives a stage back, as a worker that stops does; another one begins it anew. */
-export async function handBackStage(services: Services, lease: RunLease, stage: Stage): Promise<void> {
+export async function handBackStage(services: Services, lease: QuestionLease, stage: Stage): Promise<void> {
   await moveNow(services, {
     from: [stage.during],
     to: stage.from,
@@ -190,17 +193,17 @@ export async function handBackStage(services: Services, lease: RunLease, stage: 
   });
 }
 
-export interface RunFailure {
+export interface QuestionFailure {
   readonly code: string;
   /** For the user. */
   readonly message: string;
 }
 
-/** Fails a run in a stage. False when the lease is no longer the current one. */
-export async function failRun(
+/** Fails a question in a stage. False when the lease is no longer the current one. */
+export async function failQuestion(
   services: Services,
-  lease: RunLease,
-  { code, message }: RunFailure,
+  lease: QuestionLease,
+  { code, message }: QuestionFailure,
 ): Promise<boolean> {
   const failed = await moveNow(services, {
     from: stages.map(({ during }) => during),
@@ -220,8 +223,8 @@ export async function failRun(
 /** Stores what there is of the answer, so that a page that is opened now shows it. False when the lease has ended. */
 export async function storePartialAnswer(
   { db }: Services,
-  lease: RunLease,
-  { answer, parts, thinking }: Pick<Run, "answer" | "parts" | "thinking">,
+  lease: QuestionLease,
+  { answer, parts, thinking }: Pick<QuestionRow, "answer" | "parts" | "thinking">,
 ): Promise<{ readonly isHeld: boolean; readonly isStopped: boolean }> {
   const [row] = await db
     .update(assistantRuns)

@@ -2,23 +2,23 @@ import { and, eq, gt, inArray, or, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { LiveSource, Row } from "../live/index.ts";
 import type { AnswerWords } from "../queue/index.ts";
-import { type LoadedRun, loadRunRows, runDetail, type RunView } from "./read.ts";
+import { type LoadedQuestion, loadQuestionRows, questionDetail, type QuestionView } from "./read.ts";
 import { isEnded, isOpen } from "./life.ts";
 
 const { assistantRuns } = schema;
 
 type WordsUpdate = { readonly type: "answer" } & AnswerWords;
 
-/** Messages of the live stream of a browser. A run replaces the known one if its revision is not older; the words of an answer replace what is behind its first `at` characters. */
-export type RunUpdate = { readonly type: "runs"; readonly runs: readonly RunView[] } | WordsUpdate;
+/** Messages of the live stream of a browser. A question replaces the known one if its revision is not older; the words of an answer replace what is behind its first `at` characters. */
+export type QuestionUpdate = { readonly type: "runs"; readonly runs: readonly QuestionView[] } | WordsUpdate;
 
-/** Streams begin with runs that ended at most this long ago, and their proposals are looked at as long. */
+/** Streams begin with questions that ended at most this long ago, and their proposals are looked at as long. */
 const lookBackMs = 10 * 60_000;
 
 const endedLately = () => gt(assistantRuns.endedAt, new Date(Date.now() - lookBackMs));
 
-/** Runs of the assistant as a source of the live feed. */
-export const runSource: LiveSource<RunView, RunUpdate> = {
+/** Questions of the assistant as a source of the live feed. */
+export const questionSource: LiveSource<QuestionView, QuestionUpdate> = {
   name: "runs",
   restMs: 15_000,
   liveEndsWithRevision: true,
@@ -36,23 +36,23 @@ export const runSource: LiveSource<RunView, RunUpdate> = {
         id: assistantRuns.id,
         ownerId: assistantRuns.ownerId,
         revision: assistantRuns.revision,
-        detail: runDetail,
+        detail: questionDetail,
         isActive: sql<boolean>`${isOpen}`,
       })
       .from(assistantRuns)
       .where(and(inArray(assistantRuns.ownerId, [...ownerIds]), or(isOpen, endedLately()))),
   async readRows(services, ids) {
-    const loaded = await loadRunRows(services, inArray(assistantRuns.id, [...ids]));
+    const loaded = await loadQuestionRows(services, inArray(assistantRuns.id, [...ids]));
     return { rows: loaded.map(toRow), at: new Date().toISOString() };
   },
   async readFirst(services, { ownerId }) {
     const own = and(eq(assistantRuns.ownerId, ownerId), or(isOpen, endedLately()));
-    return (await loadRunRows(services, own)).map(toRow);
+    return (await loadQuestionRows(services, own)).map(toRow);
   },
   toUpdate: (runs) => (runs.length > 0 ? { type: "runs", runs } : null),
 };
 
-function toRow({ ownerId, detail, view }: LoadedRun): Row<RunView> {
+function toRow({ ownerId, detail, view }: LoadedQuestion): Row<QuestionView> {
   const { id, revision, status } = view;
   return { mark: { id, ownerId, revision, detail, isActive: !isEnded(status) }, view };
 }

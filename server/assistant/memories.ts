@@ -158,7 +158,7 @@ export async function deleteMemory({ db }: Services, own: OwnId): Promise<void> 
   if (!row) throw new AppError("not_found");
 }
 
-/** Removes everything that the assistant knows of a user: conversations with their runs, and memories. */
+/** Removes everything that the assistant knows of a user: conversations with their questions, and memories. */
 export async function forgetEverything({ db }: Services, ownerId: string): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.delete(memories).where(eq(memories.ownerId, ownerId));

@@ -44,7 +44,7 @@ export interface NewProposal {
 
 /**
  * Stores a proposal after a check that the request could run. It starts nothing. The same call, or the same request in
- * one run, gives the same proposal, however often a stage is repeated. Throws what `estimate` throws, and `no_engine`.
+ * one question, gives the same proposal, however often a stage is repeated. Throws what `estimate` throws, and `no_engine`.
  */
 export async function propose(services: Services, proposal: NewProposal): Promise<ProposalView> {
   const { runId, toolCallId, title, request, submitter } = proposal;
@@ -149,7 +149,7 @@ export async function approve(services: Services, approval: Approval): Promise<S
   return submitted;
 }
 
-/** Publishes that a proposal was decided, which shows with its run. */
+/** Publishes that a proposal was decided, which shows with its question. */
 function hintDecided({ hints }: Services, { runId, ownerId }: Pick<Row, "runId" | "ownerId">): void {
   hints.publish({ type: "run", runId, ownerId, status: null });
 }

@@ -4,15 +4,15 @@ import { schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type ProposalView, readProposals } from "./proposals.ts";
-import type { Run } from "./life.ts";
+import type { QuestionRow } from "./life.ts";
 
 const { assistantConversations, assistantMessages, assistantRuns, clientUsers, memories } = schema;
 
-/** A run as its user sees it; the same shape in conversations and live updates. Times are ISO 8601, UTC. */
-export interface RunView {
+/** A question as its user sees it; the same shape in conversations and live updates. Times are ISO 8601, UTC. */
+export interface QuestionView {
   readonly id: string;
   readonly conversationId: string;
-  readonly status: Run["status"];
+  readonly status: QuestionRow["status"];
   readonly revision: number;
   readonly attempt: number;
   readonly question: string;
@@ -20,7 +20,7 @@ export interface RunView {
   readonly answer: string;
   /** What the model thought, where it tells; no part of the answer. */
   readonly thinking: string;
-  readonly parts: Run["parts"];
+  readonly parts: QuestionRow["parts"];
   readonly proposals: readonly ProposalView[];
   /** How many memories and messages the answer could use. */
   readonly usedCount: number;
@@ -32,23 +32,23 @@ export interface RunView {
 
 const states = sql`(select string_agg(p.state, ',' order by p.id) from ${schema.proposals} p where p.run_id = ${assistantRuns.id})`;
 
-/** SQL expression: differs with each change of a run that makes no new revision. */
-export const runDetail = sql<string>`concat_ws(' ', length(${assistantRuns.answer}), jsonb_array_length(${assistantRuns.parts}), ${states})`;
+/** SQL expression: differs with each change of a question that makes no new revision. */
+export const questionDetail = sql<string>`concat_ws(' ', length(${assistantRuns.answer}), jsonb_array_length(${assistantRuns.parts}), ${states})`;
 
-/** A run with its owner and with what it was at the time of `view`. */
-export interface LoadedRun {
+/** A question with its owner and with what it was at the time of `view`. */
+export interface LoadedQuestion {
   readonly ownerId: string;
   readonly detail: string;
-  readonly view: RunView;
+  readonly view: QuestionView;
 }
 
-/** Runs with their questions and proposals, oldest first. */
-export async function loadRunRows(
+/** Questions with their texts and proposals, oldest first. */
+export async function loadQuestionRows(
   services: Pick<Services, "db">,
   where: SQL | undefined,
-): Promise<LoadedRun[]> {
+): Promise<LoadedQuestion[]> {
   const rows = await services.db
-    .select({ run: assistantRuns, question: assistantMessages.text, detail: runDetail })
+    .select({ run: assistantRuns, question: assistantMessages.text, detail: questionDetail })
     .from(assistantRuns)
     .innerJoin(assistantMessages, eq(assistantMessages.id, assistantRuns.questionId))
     .where(where)
@@ -64,11 +64,14 @@ export async function loadRunRows(
   }));
 }
 
-async function loadRuns(services: Pick<Services, "db">, where: SQL | undefined): Promise<RunView[]> {
-  return (await loadRunRows(services, where)).map(({ view }) => view);
+async function loadQuestions(
+  services: Pick<Services, "db">,
+  where: SQL | undefined,
+): Promise<QuestionView[]> {
+  return (await loadQuestionRows(services, where)).map(({ view }) => view);
 }
 
-function viewOf(run: Run, question: string, proposals: readonly ProposalView[]): RunView {
+function viewOf(run: QuestionRow, question: string, proposals: readonly ProposalView[]): QuestionView {
   const { id, conversationId, status, revision, attempt, answer, thinking, parts, createdAt, endedAt } = run;
   const own = new Set(parts.flatMap((part) => (part.type === "proposal" ? [part.proposalId] : [])));
   return {
@@ -95,24 +98,27 @@ interface OwnId {
   readonly id: string;
 }
 
-/** One own run. Throws `not_found`. */
-export async function readRun(services: Pick<Services, "db">, { ownerId, id }: OwnId): Promise<RunView> {
+/** One own question. Throws `not_found`. */
+export async function readQuestion(
+  services: Pick<Services, "db">,
+  { ownerId, id }: OwnId,
+): Promise<QuestionView> {
   const own = and(eq(assistantRuns.id, id), eq(assistantRuns.ownerId, ownerId));
-  const [run] = isId(id) ? await loadRuns(services, own) : [];
+  const [run] = isId(id) ? await loadQuestions(services, own) : [];
   if (!run) throw new AppError("not_found");
   return run;
 }
 
-/** A run by the id alone, for a client: an own one, or for an admin also one of a user that admins' keys act for. Throws `not_found`. */
-export async function readClientRun(
+/** A question by the id alone, for a client: an own one, or for an admin also one of a user that admins' keys act for. Throws `not_found`. */
+export async function readClientQuestion(
   services: Pick<Services, "db">,
   { userId, isAdmin }: Pick<Caller, "userId" | "isAdmin">,
   id: string,
-): Promise<RunView> {
+): Promise<QuestionView> {
   const own = eq(assistantRuns.ownerId, userId);
   const ofClient = sql`exists (select from ${clientUsers} where ${clientUsers.userId} = ${assistantRuns.ownerId})`;
   const readable = and(eq(assistantRuns.id, id), isAdmin ? or(own, ofClient) : own);
-  const [run] = isId(id) ? await loadRuns(services, readable) : [];
+  const [run] = isId(id) ? await loadQuestions(services, readable) : [];
   if (!run) throw new AppError("not_found");
   return run;
 }
@@ -145,13 +151,13 @@ export async function listConversations(
   return { items, next: rows.length > conversationsPerPage ? (items.at(-1)?.lastAt ?? null) : null };
 }
 
-/** A question with its answer. The run is gone when it was pruned; its words are still there. */
+/** A question with its answer. The row of a question is gone when it was pruned; its words are still there. */
 export interface Turn {
   readonly runId: string;
   readonly question: string;
   readonly answer: string;
   readonly askedAt: string;
-  readonly run: RunView | null;
+  readonly run: QuestionView | null;
 }
 
 /** Turns that a page shows at once. */
@@ -173,14 +179,14 @@ export async function readConversation(
     .orderBy(desc(assistantMessages.at))
     .limit(turnsPerPage * 2);
   const runIds = [...new Set(messages.map(({ runId }) => runId).filter((runId) => runId !== null))];
-  const runs = runIds.length > 0 ? await loadRuns(services, inArray(assistantRuns.id, runIds)) : [];
-  const runById = new Map(runs.map((run) => [run.id, run]));
+  const runs = runIds.length > 0 ? await loadQuestions(services, inArray(assistantRuns.id, runIds)) : [];
+  const questionById = new Map(runs.map((run) => [run.id, run]));
   const turns = messages
     .toReversed()
     .filter(({ role }) => role === "user")
     .map(({ id: messageId, runId, text, at }): Turn => {
       const answer = messages.find((message) => message.role === "assistant" && message.runId === runId);
-      const run = runId === null ? null : (runById.get(runId) ?? null);
+      const run = runId === null ? null : (questionById.get(runId) ?? null);
       return {
         runId: runId ?? messageId,
         question: text,
@@ -193,7 +199,7 @@ export async function readConversation(
   return { id, title: title ?? "", lastAt: lastAt.toISOString(), turns };
 }
 
-/** Removes an own conversation with its runs and messages; memories that were made from it stay. Throws `not_found`. */
+/** Removes an own conversation with its questions and messages; memories that were made from it stay. Throws `not_found`. */
 export async function deleteConversation({ db }: Services, { ownerId, id }: OwnId): Promise<void> {
   const own = and(eq(assistantConversations.id, id), eq(assistantConversations.ownerId, ownerId));
   const deleted = isId(id)
@@ -211,7 +217,7 @@ export interface UsedMemory {
   readonly to: string;
 }
 
-/** What the context of an own run held from the memory and is still remembered. Throws `not_found`. */
+/** What the context of an own question held from the memory and is still remembered. Throws `not_found`. */
 export async function readUsed({ db }: Services, { ownerId, id }: OwnId): Promise<UsedMemory[]> {
   const [run] = isId(id)
     ? await db

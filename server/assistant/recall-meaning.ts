@@ -17,7 +17,7 @@ interface MeaningInput {
 
 /** What this process knows of the model. */
 interface State {
-  /** Questions that were embedded lately, oldest first: the stages of a run ask for the same one. */
+  /** Questions that were embedded lately, oldest first: the stages of a question ask for the same one. */
   readonly queries: Map<string, readonly number[]>;
   /** After a failure nothing is asked for a while. */
   restUntilMs: number;

@@ -2,19 +2,19 @@ import { and, asc, eq, inArray, notInArray, or, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { isOrphaned } from "../nodes/index.ts";
 import type { Services } from "../services.ts";
-import { heldBy, leaseOf, moveNow, type Run, stages } from "./life.ts";
+import { heldBy, leaseOf, moveNow, type QuestionRow, stages } from "./life.ts";
 
 const { assistantRuns } = schema;
 
-/** The work on a run is for nothing: another worker has it, or it is gone. */
-export class RunLost extends Error {
+/** The work on a question is for nothing: another worker has it, or it is gone. */
+export class QuestionLost extends Error {
   constructor() {
-    super("The run is no longer this worker's.");
-    this.name = "RunLost";
+    super("The question is no longer this worker's.");
+    this.name = "QuestionLost";
   }
 }
 
-/** Which of a worker's runs were stopped by their users, and which it no longer has. */
+/** Which of a worker's questions were stopped by their users, and which it no longer has. */
 export async function findEnds(
   { db }: Pick<Services, "db">,
   { nodeId, busyIds }: RecoverInput,
@@ -28,7 +28,7 @@ export async function findEnds(
   const byId = new Map(rows.map((row) => [row.id, row]));
   return {
     stopped: rows.filter((row) => row.stopRequestedAt !== null).map((row) => row.id),
-    // Between two stages no node has a run.
+    // Between two stages no node has a question.
     lost: busyIds.filter((busyId) => {
       const row = byId.get(busyId);
       return !row || (row.holder !== null && row.holder !== nodeId);
@@ -36,20 +36,23 @@ export async function findEnds(
   };
 }
 
-/** Workers that may die during a run before it fails, since its question may be the cause. */
+/** Workers that may die during a question before it fails, since its text may be the cause. */
 const maxLosses = 3;
 
 export interface RecoverInput {
-  /** The node that asks, and the runs whose stages it knows to have. */
+  /** The node that asks, and the questions whose stages it knows to have. */
   readonly nodeId: string | null;
   readonly busyIds: readonly string[];
 }
 
 /**
  * Gives back the stages of workers that are gone, and those that this worker has by its row alone: a question of each
- * sweep, not an event. A run that lost its third worker fails. Returns the number of runs that were changed.
+ * sweep, not an event. A question that lost its third worker fails. Returns the number of questions that were changed.
  */
-export async function recoverRuns(services: Services, { nodeId, busyIds }: RecoverInput): Promise<number> {
+export async function recoverQuestions(
+  services: Services,
+  { nodeId, busyIds }: RecoverInput,
+): Promise<number> {
   const isForgotten = and(
     nodeId === null ? sql`false` : eq(assistantRuns.nodeId, nodeId),
     notInArray(assistantRuns.id, [...busyIds]),
@@ -67,7 +70,7 @@ export async function recoverRuns(services: Services, { nodeId, busyIds }: Recov
   return lost.length;
 }
 
-async function giveBackLost(services: Services, run: Run): Promise<void> {
+async function giveBackLost(services: Services, run: QuestionRow): Promise<void> {
   const stage = stages.find(({ during }) => during === run.status);
   if (!stage) return;
   const isLast = run.losses + 1 >= maxLosses;
@@ -84,8 +87,8 @@ async function giveBackLost(services: Services, run: Run): Promise<void> {
   });
 }
 
-/** Runs whose next stage nobody has taken, oldest first. */
-export async function findDueRuns({ db }: Services, limit: number): Promise<Run[]> {
+/** Questions whose next stage nobody has taken, oldest first. */
+export async function findDueQuestions({ db }: Services, limit: number): Promise<QuestionRow[]> {
   return db
     .select()
     .from(assistantRuns)

@@ -5,7 +5,7 @@ import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import { ask } from "./ask.ts";
 import { addSpeaker } from "./import-talks.ts";
-import { listRuns, readRunStory } from "./stories.ts";
+import { listQuestions, readQuestionStory } from "./stories.ts";
 
 let fixture: TestServices;
 let ownerId = "";
@@ -17,7 +17,7 @@ afterAll(() => fixture.close());
 
 const secret = "A canary that only its user may read";
 
-async function addRun(status?: "completed" | "failed"): Promise<string> {
+async function addQuestion(status?: "completed" | "failed"): Promise<string> {
   const { runId } = await ask(fixture.services, { ownerId, text: secret });
   const context = JSON.stringify({
     used: [{ kind: "memory", id: newId(), score: 1 }],
@@ -33,13 +33,13 @@ async function addRun(status?: "completed" | "failed"): Promise<string> {
 }
 
 test("B10 admins see what a run did and cost, step by step, and no word of the talk", async () => {
-  const id = await addRun("failed");
+  const id = await addQuestion("failed");
   const call = { runId: id, ownerId, stage: "responder", model: "openai/model-a", expectedUsd: 0.5 } as const;
   await fixture.services.db.insert(schema.modelCalls).values([
     { ...call, id: newId(), try: 1, errorClass: "timeout" },
     { ...call, id: newId(), try: 2, inputTokens: 90, outputTokens: 7, costUsd: 0.25, endedAt: new Date() },
   ]);
-  const story = await readRunStory(fixture.services, id);
+  const story = await readQuestionStory(fixture.services, id);
   expect(story).toMatchObject({
     id,
     status: "failed",
@@ -63,26 +63,27 @@ test("B10 admins see what a run did and cost, step by step, and no word of the t
     [1, null, "timeout"],
     [2, 7, null],
   ]);
-  const all = JSON.stringify([story, await listRuns(fixture.services, {})]);
+  const all = JSON.stringify([story, await listQuestions(fixture.services, {})]);
   expect(all).not.toContain("canary");
 });
 
 test("B10 runs come newest first, by page and by state", async () => {
   const ids = [];
-  for (let number = 0; number < 25; number += 1) ids.push(await addRun(number < 5 ? "completed" : undefined));
-  const first = await listRuns(fixture.services, {});
+  for (let number = 0; number < 25; number += 1)
+    ids.push(await addQuestion(number < 5 ? "completed" : undefined));
+  const first = await listQuestions(fixture.services, {});
   expect(first.items.map(({ id }) => id)).toEqual(ids.toReversed().slice(0, 20));
-  const rest = await listRuns(fixture.services, { cursor: first.nextCursor ?? "" });
+  const rest = await listQuestions(fixture.services, { cursor: first.nextCursor ?? "" });
   expect(rest.items.slice(0, 5).map(({ id }) => id)).toEqual(ids.slice(0, 5).toReversed());
   expect(rest.nextCursor).toBeNull();
-  const completed = await listRuns(fixture.services, { state: "completed" });
+  const completed = await listQuestions(fixture.services, { state: "completed" });
   expect(completed.items.map(({ id }) => id)).toEqual(ids.slice(0, 5).toReversed());
-  const open = await listRuns(fixture.services, { state: "open" });
+  const open = await listQuestions(fixture.services, { state: "open" });
   expect(open.items).toHaveLength(20);
   expect(open.items.every(({ status }) => status === "new")).toBe(true);
 });
 
 test("an unknown run is not found", async () => {
   for (const id of ["x", newId()])
-    await expect(readRunStory(fixture.services, id)).rejects.toMatchObject({ code: "not_found" });
+    await expect(readQuestionStory(fixture.services, id)).rejects.toMatchObject({ code: "not_found" });
 });

@@ -1,17 +1,17 @@
 import { and, asc, desc, eq, lt, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
-import { type RunStatus, schema } from "../db/index.ts";
+import { type QuestionStatus, schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { endedStatuses } from "./life.ts";
 
 const { assistantRunEvents, assistantRuns, modelCalls, nodes, users } = schema;
 
-/** A run as admins see it: what it did and cost, without a word of the talk. */
-export interface RunSummary {
+/** A question as admins see it: what it did and cost, without a word of the talk. */
+export interface QuestionSummary {
   readonly id: string;
   readonly owner: string;
-  readonly status: RunStatus;
+  readonly status: QuestionStatus;
   readonly errorCode: string | null;
   /** ISO 8601, UTC. */
   readonly createdAt: string;
@@ -21,7 +21,7 @@ export interface RunSummary {
   readonly usd: number;
 }
 
-export interface RunStory extends RunSummary {
+export interface QuestionStory extends QuestionSummary {
   readonly errorMessage: string | null;
   /** Workers that died during it. */
   readonly losses: number;
@@ -52,9 +52,9 @@ export interface RunStory extends RunSummary {
   readonly memoriesUsed: number | null;
 }
 
-export const listRunsSchema = z.strictObject({
+export const listQuestionsSchema = z.strictObject({
   state: z.enum(["open", "completed", "failed"]).optional(),
-  /** The id of the last run of the page before. */
+  /** The id of the last question of the page before. */
   cursor: z.uuid().optional(),
 });
 
@@ -71,18 +71,18 @@ const summary = {
   usd: sql<number>`(select coalesce(sum(coalesce(c.cost_usd, c.expected_usd)), 0)::float8 from ${modelCalls} c where c.run_id = ${assistantRuns.id})`,
 };
 
-/** Runs of all users, newest first. */
-export async function listRuns(
+/** Questions of all users, newest first. */
+export async function listQuestions(
   { db }: Pick<Services, "db">,
-  { state, cursor }: z.infer<typeof listRunsSchema>,
-): Promise<{ readonly items: RunSummary[]; readonly nextCursor: string | null }> {
+  { state, cursor }: z.infer<typeof listQuestionsSchema>,
+): Promise<{ readonly items: QuestionSummary[]; readonly nextCursor: string | null }> {
   const inState: Record<string, SQL> = {
     open: sql`${assistantRuns.status} not in (${sql.join(
       endedStatuses.map((status) => sql`${status}`),
       sql`, `,
     )})`,
   };
-  const condition = state && (inState[state] ?? eq(assistantRuns.status, state as RunStatus));
+  const condition = state && (inState[state] ?? eq(assistantRuns.status, state as QuestionStatus));
   const items = await db
     .select(summary)
     .from(assistantRuns)
@@ -95,8 +95,8 @@ export async function listRuns(
   return { items: page, nextCursor: items.length > pageSize ? (page.at(-1)?.id ?? null) : null };
 }
 
-/** The whole story of a run. Throws `not_found`. */
-export async function readRunStory({ db }: Pick<Services, "db">, id: string): Promise<RunStory> {
+/** The whole story of a question. Throws `not_found`. */
+export async function readQuestionStory({ db }: Pick<Services, "db">, id: string): Promise<QuestionStory> {
   if (!isId(id)) throw new AppError("not_found");
   const since = (at: SQL) =>
     sql<number>`(extract(epoch from ${at} - ${assistantRuns.createdAt}) * 1000)::float8`;

@@ -1,6 +1,6 @@
 import { and, count, eq, gt, sql } from "drizzle-orm";
 import { z } from "zod";
-import { type RunAnalysis, schema } from "../db/index.ts";
+import { type QuestionAnalysis, schema } from "../db/index.ts";
 import { AppError, isStorable } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { NewMemory } from "./archive-log.ts";
@@ -34,7 +34,7 @@ export type Trial = z.output<typeof trialSchema>;
 
 /** What a prompt made of the sample. */
 export type TrialOutcome =
-  | { readonly type: "analysis"; readonly analysis: Omit<RunAnalysis, "isByRule"> }
+  | { readonly type: "analysis"; readonly analysis: Omit<QuestionAnalysis, "isByRule"> }
   /** Null: nothing is worth remembering. */
   | { readonly type: "memory"; readonly memory: NewMemory | null }
   | ({ readonly type: "context" } & BuiltContext)

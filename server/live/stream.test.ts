@@ -4,15 +4,15 @@ import { addJob, addNode, addOwner, localOffers, type TestOwner, testQueue } fro
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { ask, runSource, type RunUpdate } from "../assistant/index.ts";
+import { ask, questionSource, type QuestionUpdate } from "../assistant/index.ts";
 import { schema } from "../db/index.ts";
 import { claim, jobSource, type JobsUpdate, persistProgress, start } from "../jobs/index.ts";
 import type { Services } from "../services.ts";
 import { type Alive, watch } from "./index.ts";
 
-type Update = JobsUpdate | RunUpdate | Alive;
+type Update = JobsUpdate | QuestionUpdate | Alive;
 
-const sources = [jobSource, runSource] as const;
+const sources = [jobSource, questionSource] as const;
 
 let opened: TestServices;
 /** A web process beside the one that works. */
@@ -26,7 +26,7 @@ afterAll(() => opened.close());
 /** What a browser of the owner is sent. */
 function openStream(services: Services, ownerId: string) {
   const leaving = new AbortController();
-  const stream = watch<JobsUpdate | RunUpdate>(services, sources, {
+  const stream = watch<JobsUpdate | QuestionUpdate>(services, sources, {
     ownerId,
     since: null,
     signal: leaving.signal,
@@ -194,7 +194,7 @@ test("O1 a process looks at the rows of all open streams by one statement each, 
     const updates: Update[] = [];
     told.set(userId, updates);
     const input = { ownerId: userId, since: null, signal: stop.signal };
-    for await (const update of watch<JobsUpdate | RunUpdate>(own, counted, input)) updates.push(update);
+    for await (const update of watch<JobsUpdate | QuestionUpdate>(own, counted, input)) updates.push(update);
   });
   const beganMs = performance.now();
   await vi.waitUntil(() => statements.length >= 6, { timeout: 20_000 });

@@ -5,7 +5,7 @@ import { PageHeader } from "../../parts/page-parts.tsx";
 import { WindowChoice } from "../live.tsx";
 import { AssistantFiguresPanels } from "./figures.tsx";
 import { Prompts } from "./prompts.tsx";
-import { Runs } from "./runs.tsx";
+import { Questions } from "./questions.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("admin");
@@ -21,7 +21,7 @@ export default function AdminAssistantPage() {
       </PageHeader>
       <div className="flex flex-col gap-10 px-4 pb-10 sm:px-6 wide:px-8">
         <AssistantFiguresPanels />
-        <Runs />
+        <Questions />
         <Prompts />
       </div>
     </>

@@ -21,18 +21,18 @@ import {
   listMemoriesSchema,
   listModelNotes,
   listPrompts,
-  listRuns,
-  listRunsSchema,
+  listQuestions,
+  listQuestionsSchema,
   memoryText,
   type ModelStage,
   pauseMemory,
   promptText,
   readConversation,
   readFigures,
-  readRunStory,
+  readQuestionStory,
   readSources,
   readUsed,
-  stopRun,
+  stopQuestion,
   trialSchema,
   tryPrompt,
 } from "../../assistant/index.ts";
@@ -65,7 +65,7 @@ export const assistantRouter = t.router({
   }),
   stop: memberProcedure
     .input(byId)
-    .mutation(({ ctx, input }) => stopRun(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
+    .mutation(({ ctx, input }) => stopQuestion(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
   conversations: memberProcedure
     .input(z.object({ before: z.iso.datetime().optional() }).optional())
     .query(({ ctx, input }) =>
@@ -163,8 +163,10 @@ export const adminAssistantRouter = t.router({
       ),
     };
   }),
-  runs: adminProcedure.input(listRunsSchema).query(({ ctx, input }) => listRuns(ctx.services, input)),
-  story: adminProcedure.input(byId).query(({ ctx, input }) => readRunStory(ctx.services, input.id)),
+  runs: adminProcedure
+    .input(listQuestionsSchema)
+    .query(({ ctx, input }) => listQuestions(ctx.services, input)),
+  story: adminProcedure.input(byId).query(({ ctx, input }) => readQuestionStory(ctx.services, input.id)),
   prompts: adminProcedure.query(async ({ ctx }) => ({ items: await listPrompts(ctx.services) })),
   addPrompt: adminPromptAction
     .input(z.strictObject({ role, text: promptText, note: z.string().trim().max(200).default("") }))

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { runSource, type RunUpdate } from "../../assistant/index.ts";
+import { questionSource, type QuestionUpdate } from "../../assistant/index.ts";
 import type { ImageView } from "../../images/index.ts";
 import {
   cancel,
@@ -25,7 +25,7 @@ import { t } from "./init.ts";
 import { memberProcedure, publicProcedure } from "./procedures.ts";
 
 /** Everything that the live stream of a browser tells: jobs, and questions to the assistant. */
-export type LiveUpdate = JobsUpdate | RunUpdate;
+export type LiveUpdate = JobsUpdate | QuestionUpdate;
 
 const jobId = z.object({ id: z.string() });
 const idempotencyKey = lineOfText.min(1).max(200).optional();
@@ -83,7 +83,7 @@ export const jobsRouter = t.router({
       const { userId } = ctx.caller;
       const ended = new AbortController();
       const since = input?.since ? new Date(input.since) : null;
-      const updates = watch<LiveUpdate>(ctx.services, [jobSource, runSource], {
+      const updates = watch<LiveUpdate>(ctx.services, [jobSource, questionSource], {
         ownerId: userId,
         since,
         signal: ended.signal,

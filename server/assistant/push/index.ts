@@ -1,6 +1,6 @@
 /**
  * Answers of the assistant over WebSockets, for clients that do not poll. A client opens one and is sent
- * `{ request_id, status, answer }` or `{ request_id, status, error }` once for each run of its user that ends, at first
+ * `{ request_id, status, answer }` or `{ request_id, status, error }` once for each question of its user that ends, at first
  * for those that ended in the last ten minutes, so that a new connection misses none. What clients send is dropped.
  *
  *     upgrade ─▶ origin, then key or session ─▶ open: watch ─▶ closed
@@ -26,8 +26,8 @@ import {
   toProblem,
 } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
-import { runSource } from "../live.ts";
-import type { RunView } from "../read.ts";
+import { questionSource } from "../live.ts";
+import type { QuestionView } from "../read.ts";
 import { isEnded } from "../life.ts";
 
 /** The subprotocol; beside it a browser can offer `bearer.<key>`, since it cannot set headers. */
@@ -41,7 +41,7 @@ const pingMs = 25_000;
 /** How often it is asked who was suspended or deleted. */
 const endedMs = 1_000;
 const closeMs = 1_000;
-/** Ids of sent runs that a connection keeps; a run is looked at for ten minutes after its end. */
+/** Ids of sent questions that a connection keeps; a question is looked at for ten minutes after its end. */
 const maxSent = 1_000;
 
 export interface Push {
@@ -181,7 +181,7 @@ async function serve(services: Services, client: WebSocket, serving: Serving): P
   client.on("error", (error) => services.log.debug({ err: error }, "a socket failed"));
   const stopPings = keepAlive(client);
   try {
-    await pushRuns(services, client, {
+    await pushQuestions(services, client, {
       ...serving,
       stopped: AbortSignal.any([serving.stopped, gone.signal]),
     });
@@ -195,9 +195,9 @@ async function serve(services: Services, client: WebSocket, serving: Serving): P
   stopPings();
 }
 
-async function pushRuns(services: Services, client: WebSocket, serving: Serving): Promise<void> {
+async function pushQuestions(services: Services, client: WebSocket, serving: Serving): Promise<void> {
   const sent = new Set<string>();
-  const send = (run: RunView) => {
+  const send = (run: QuestionView) => {
     if (!isEnded(run.status) || sent.has(run.id)) return;
     sent.add(run.id);
     if (client.bufferedAmount > maxUnsentBytes) client.terminate();
@@ -207,13 +207,13 @@ async function pushRuns(services: Services, client: WebSocket, serving: Serving)
   let { ownerId } = serving;
   while (!serving.stopped.aborted) {
     const input = { ownerId, since: null, signal: serving.stopped, wantsLive: false };
-    for await (const update of watch(services, [runSource], input))
+    for await (const update of watch(services, [questionSource], input))
       if (update.type === "runs") update.runs.forEach(send);
     if (!serving.stopped.aborted) ownerId = await serving.findOwner();
   }
 }
 
-function toMessage({ id, status, answer, error }: RunView) {
+function toMessage({ id, status, answer, error }: QuestionView) {
   return status === "completed"
     ? { request_id: id, status, answer }
     : { request_id: id, status, error: error?.message ?? "" };

@@ -1,11 +1,11 @@
 import { and, desc, eq, inArray, ne } from "drizzle-orm";
 import { z } from "zod";
-import { type RunAnalysis, schema } from "../../db/index.ts";
+import { type QuestionAnalysis, schema } from "../../db/index.ts";
 import type { Services } from "../../services.ts";
 import { stageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
 import { recall } from "../recall.ts";
-import type { Run } from "../life.ts";
+import type { QuestionRow } from "../life.ts";
 import { todayIn } from "../days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";
 import { askForJson, type PromptedCall } from "./ask-json.ts";
@@ -36,7 +36,11 @@ const triesToReach = 2;
  * is asked for once more; then, without a model, and when the model fails or is late, rules decide: the responder tells the
  * user what is wrong. Throws `ModelError` for a cap of spending.
  */
-export async function analyze(services: Services, run: Run, signal: AbortSignal): Promise<RunAnalysis> {
+export async function analyze(
+  services: Services,
+  run: QuestionRow,
+  signal: AbortSignal,
+): Promise<QuestionAnalysis> {
   const question = await readText(services, run.questionId);
   const model = stageModel(services, "analyzer");
   if (!model) return analyzeByRule(question);
@@ -98,7 +102,7 @@ export async function askAnalyzer(
   services: CallServices,
   prompted: PromptedCall,
   material: AnalyzerMaterial,
-): Promise<CallResult<RunAnalysis>> {
+): Promise<CallResult<QuestionAnalysis>> {
   const timeZone = await readTimeZone(services, prompted.call.ownerId);
   const text = prompted.text.replaceAll("{today}", todayIn(timeZone));
   const form = { schema: analysisSchema, material };
@@ -111,7 +115,7 @@ const maxKeywords = 12;
 const maxKeywordLength = 100;
 
 /** Leaves out days that are none, ids that were not shown and words beyond any use. */
-function sensible(analysis: z.infer<typeof analysisSchema>, shown: ReadonlySet<string>): RunAnalysis {
+function sensible(analysis: z.infer<typeof analysisSchema>, shown: ReadonlySet<string>): QuestionAnalysis {
   const { timeScope, searchKeywords, contextFound } = analysis;
   const dayOf = (text: string | null | undefined) => day.safeParse(text?.slice(0, 10)).data ?? null;
   return {
@@ -132,7 +136,7 @@ async function readText({ db }: Services, id: string): Promise<string> {
 }
 
 /** The last turns of the conversation before the question, oldest first. */
-async function readTurns({ db }: Services, run: Run): Promise<Turn[]> {
+async function readTurns({ db }: Services, run: QuestionRow): Promise<Turn[]> {
   const rows = await db
     .select({ role: assistantMessages.role, text: assistantMessages.text })
     .from(assistantMessages)
@@ -183,7 +187,7 @@ async function readSummaries(
 }
 
 /** Without a model everything is searched with the words of the question; `recall` weighs them. */
-export function analyzeByRule(question: string): RunAnalysis {
+export function analyzeByRule(question: string): QuestionAnalysis {
   const words = question.match(/[\p{L}\p{N}][\p{L}\p{N}'-]+/gu) ?? [];
   const searchKeywords = [...new Set(words.map((word) => word.toLowerCase()))].slice(0, 12);
   return {

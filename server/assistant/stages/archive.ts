@@ -2,7 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { inTurn, renewTurn, type Turn } from "../../leases/index.ts";
 import type { Services } from "../../services.ts";
-import { type EndedPart, findEndedParts, hasOpenRuns, type NewMemory, storePart } from "../archive-log.ts";
+import {
+  type EndedPart,
+  findEndedParts,
+  hasOpenQuestions,
+  type NewMemory,
+  storePart,
+} from "../archive-log.ts";
 import { stageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
 import { askForJson, type PromptedCall } from "./ask-json.ts";
@@ -77,7 +83,7 @@ async function archiveParts(
 
 async function waitForAnswers(services: Services, signal: AbortSignal): Promise<void> {
   const endMs = performance.now() + patienceMs;
-  while (performance.now() < endMs && !signal.aborted && (await hasOpenRuns(services)))
+  while (performance.now() < endMs && !signal.aborted && (await hasOpenQuestions(services)))
     await sleep(lookMs, null, { signal }).catch(() => undefined);
 }
 

@@ -4,7 +4,7 @@ import { ModelError, UnreadableJson } from "./model-errors.ts";
 import { streamAnswer } from "./stream.ts";
 import { loadTokenCounter } from "./tokens.ts";
 
-/** What a prompt makes a model of: a run asks with the active version, a trial with any. */
+/** What a prompt makes a model of: a question asks with the active version, a trial with any. */
 export interface PromptedCall {
   readonly call: Omit<CallFor, "inputTokens">;
   readonly text: string;

@@ -1,9 +1,9 @@
 import { and, desc, eq, inArray, ne } from "drizzle-orm";
-import { type RunAnalysis, type RunContext, schema } from "../../db/index.ts";
+import { type QuestionAnalysis, type QuestionContext, schema } from "../../db/index.ts";
 import type { Services } from "../../services.ts";
 import { type Prompt, readPrompt } from "../prompts.ts";
 import { recall, type RecallHit } from "../recall.ts";
-import type { Run } from "../life.ts";
+import type { QuestionRow } from "../life.ts";
 import { dayOf, endOfDay, startOfDay, todayIn } from "../days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";
 import { type CountTokens, cutToTokens, loadTokenCounter } from "./tokens.ts";
@@ -13,8 +13,8 @@ const { assistantMessages, memories } = schema;
 const maxHits = 12;
 const maxTurns = 40;
 
-/** Builds what the responder is given for a run, within a share of the tokens that it may have. */
-export async function assemble(services: Services, run: Run, share = 1): Promise<RunContext> {
+/** Builds what the responder is given for a question, within a share of the tokens that it may have. */
+export async function assemble(services: Services, run: QuestionRow, share = 1): Promise<QuestionContext> {
   const [responder, assembler, turns, timeZone] = await Promise.all([
     readPrompt(services, "responder"),
     readPrompt(services, "assembler"),
@@ -30,14 +30,14 @@ export async function assemble(services: Services, run: Run, share = 1): Promise
 }
 
 export interface BuiltContext {
-  readonly context: RunContext;
+  readonly context: QuestionContext;
   /** What the prompt of the assembler became in its instructions; "" when nothing is remembered, which leaves it out. */
   readonly intro: string;
 }
 
 interface ContextMaterial {
   /** Of the talk, oldest first; the last one is the question. */
-  readonly turns: RunContext["messages"];
+  readonly turns: QuestionContext["messages"];
   /** What the memory has about it, best first. */
   readonly hits: readonly RecallHit[];
   readonly timeZone: string;
@@ -86,7 +86,7 @@ interface Looked {
   /** Whose turns are not looked for: the context has them already. Null when they are not stored. */
   readonly conversationId: string | null;
   readonly question: string;
-  readonly analysis: RunAnalysis | null;
+  readonly analysis: QuestionAnalysis | null;
   readonly signal?: AbortSignal;
 }
 
@@ -109,7 +109,7 @@ export async function findMemory(services: Services, looked: Looked): Promise<Re
   return [...chosen, ...others].slice(0, maxHits);
 }
 
-function periodOf({ timeScope }: RunAnalysis, timeZone: string) {
+function periodOf({ timeScope }: QuestionAnalysis, timeZone: string) {
   const { from = null, to = null } = timeScope ?? {};
   if (from === null && to === null) return null;
   return {
@@ -122,7 +122,7 @@ function periodOf({ timeScope }: RunAnalysis, timeZone: string) {
 async function readChosen(
   { db }: Services,
   ownerId: string,
-  { contextFound }: RunAnalysis,
+  { contextFound }: QuestionAnalysis,
 ): Promise<RecallHit[]> {
   const ids = [...contextFound];
   if (ids.length === 0) return [];
@@ -141,7 +141,7 @@ async function readChosen(
   }));
 }
 
-async function readTurns({ db }: Services, run: Run): Promise<RunContext["messages"]> {
+async function readTurns({ db }: Services, run: QuestionRow): Promise<QuestionContext["messages"]> {
   const columns = { role: assistantMessages.role, content: assistantMessages.text };
   const here = eq(assistantMessages.conversationId, run.conversationId);
   const [before, question] = await Promise.all([
@@ -158,7 +158,7 @@ async function readTurns({ db }: Services, run: Run): Promise<RunContext["messag
 
 interface FittedMemory {
   readonly text: string;
-  readonly used: RunContext["used"];
+  readonly used: QuestionContext["used"];
   readonly isCut: boolean;
 }
 
@@ -191,8 +191,8 @@ function memoryLine({ from, to, text }: RecallHit, timeZone: string): string {
 }
 
 /** The newest turns that fit, oldest first; a talk is never begun with words of the assistant. */
-function fitTurns(count: CountTokens, turns: RunContext["messages"], maxTokens: number) {
-  const kept: RunContext["messages"][number][] = [];
+function fitTurns(count: CountTokens, turns: QuestionContext["messages"], maxTokens: number) {
+  const kept: QuestionContext["messages"][number][] = [];
   let tokens = 0;
   for (const turn of turns.toReversed()) {
     const more = count(turn.content);

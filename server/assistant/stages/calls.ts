@@ -16,7 +16,7 @@ const { modelCalls } = schema;
 export type CallServices = Pick<Services, "db" | "env" | "config" | "log">;
 
 export interface CallFor {
-  /** Null for calls outside of a run. */
+  /** Null for calls outside of a question. */
   readonly runId: string | null;
   /** Who pays. */
   readonly ownerId: string;

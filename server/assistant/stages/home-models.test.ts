@@ -7,8 +7,8 @@ import type { Services } from "../../services.ts";
 import { ask } from "../ask.ts";
 import { addSpeaker } from "../import-talks.ts";
 import { listModelNotes } from "../model-notes.ts";
-import { readRun, type RunView } from "../read.ts";
-import { capture, completeRun, endStage, leaseOf, stageAt } from "../life.ts";
+import { readQuestion, type QuestionView } from "../read.ts";
+import { capture, completeQuestion, endStage, leaseOf, stageAt } from "../life.ts";
 import { analyze, assemble, respond } from "./index.ts";
 
 const llm = await startLlm();
@@ -62,7 +62,7 @@ const answering = (reply: LlmReply | ((request: LlmRequest) => LlmReply)) => (re
 async function askAll(
   text: string,
   { on = services, ...more }: { timeZone?: string; on?: Services } = {},
-): Promise<RunView> {
+): Promise<QuestionView> {
   const signal = new AbortController().signal;
   const { runId } = await ask(on, { ownerId, text, ...more });
   for (const from of ["new", "analyzed", "ready"] as const) {
@@ -74,9 +74,9 @@ async function askAll(
       await endStage(on, lease, { stage, set: { analysis: await analyze(on, run, signal) } });
     else if (from === "analyzed")
       await endStage(on, lease, { stage, set: { context: await assemble(on, run) } });
-    else await completeRun(on, lease, await respond(on, run, { signal, stop: signal }));
+    else await completeQuestion(on, lease, await respond(on, run, { signal, stop: signal }));
   }
-  return readRun(on, { ownerId, id: runId });
+  return readQuestion(on, { ownerId, id: runId });
 }
 
 const refusal = (message: string, status = 400): LlmReply => ({ status, message });

@@ -1,12 +1,12 @@
 /**
- * The stages of a run: what is done between two of its statuses. Workers load this folder, and the pages parts of it with
+ * The stages of a question: what is done between two of its statuses. Workers load this folder, and the pages parts of it with
  * the first use: the packages of the language models take memory and time.
  *
  *     analyze (analyze.ts) ──▶ assemble (assemble.ts) ──▶ respond (respond.ts, tools.ts)
- *     archive (archive.ts) makes memories of what was said; it belongs to no run
- *     try (try.ts) asks as these do, with another prompt; it stores nothing and belongs to no run
+ *     archive (archive.ts) makes memories of what was said; it belongs to no question
+ *     try (try.ts) asks as these do, with another prompt; it stores nothing and belongs to no question
  *
- * Each stage is a function of the run and a signal that returns its result; the worker stores it under its lease. Models
+ * Each stage is a function of the question and a signal that returns its result; the worker stores it under its lease. Models
  * are called through `callModel` (calls.ts) alone, which knows their limits of time and money and repeats what may be
  * repeated. Without a model each stage has rules instead.
  */

@@ -15,7 +15,15 @@ import { newId } from "../../platform/index.ts";
 import { ask } from "../ask.ts";
 import { addMemory } from "../memories.ts";
 import { approve } from "../proposals.ts";
-import { type Answer, capture, completeRun, endStage, leaseOf, type Run, stageAt } from "../life.ts";
+import {
+  type Answer,
+  capture,
+  completeQuestion,
+  endStage,
+  leaseOf,
+  type QuestionRow,
+  stageAt,
+} from "../life.ts";
 import { analyze } from "./analyze.ts";
 import { assemble } from "./assemble.ts";
 import { respond } from "./respond.ts";
@@ -197,7 +205,7 @@ async function readEffects(): Promise<unknown> {
   return Object.fromEntries(counts);
 }
 
-async function take(runId: string, status: Run["status"]): Promise<Run> {
+async function take(runId: string, status: QuestionRow["status"]): Promise<QuestionRow> {
   const stage = stageAt(status);
   const run = stage && (await capture(fixture.services, { runId, stage, nodeId }));
   if (!run) throw new Error(`not captured from ${status}`);
@@ -260,7 +268,7 @@ async function attackBy(
   if (assembled) await endStage(services, leaseOf(gathered), { stage: assembled, set: { context } });
   const answering = await take(runId, "ready");
   const answer = await respond(services, answering, { signal, stop: never });
-  await completeRun(services, leaseOf(answering), answer);
+  await completeQuestion(services, leaseOf(answering), answer);
   expect(await readEffects()).toEqual(before);
   return { answer, runId };
 }

@@ -3,7 +3,7 @@ import { createTestServices, openAccount, openOwner } from "@atelier/testing/ser
 import { addNode } from "@atelier/testing/jobs";
 import { expect, test } from "vitest";
 import { ask } from "../ask.ts";
-import { capture, endStage, leaseOf, type Run, stageAt } from "../life.ts";
+import { capture, endStage, leaseOf, type QuestionRow, stageAt } from "../life.ts";
 import { assemble } from "./assemble.ts";
 import { respond } from "./respond.ts";
 
@@ -12,7 +12,7 @@ const analysis = {
   searchKeywords: [],
   timePeriod: null,
   confidence: 1,
-} as unknown as NonNullable<Run["analysis"]>;
+} as unknown as NonNullable<QuestionRow["analysis"]>;
 
 test("S6 pictures stand where they were shown, also in an answer that begins with blank lines", async ({
   onTestFinished,
@@ -25,7 +25,7 @@ test("S6 pictures stand where they were shown, also in an answer that begins wit
   const owner = await openOwner(services, "a@example.org", openAccount);
   const nodeId = await addNode(services);
   const { runId } = await ask(services, { ownerId: owner.caller.userId, text: "Show it." });
-  const take = async (status: Run["status"]) => {
+  const take = async (status: QuestionRow["status"]) => {
     const stage = stageAt(status);
     const run = stage && (await capture(services, { runId, stage, nodeId }));
     if (!stage || !run) throw new Error(`not captured from ${status}`);

@@ -1,5 +1,5 @@
 import { eq } from "drizzle-orm";
-import { type AnswerPart, type RunContext, schema } from "../../db/index.ts";
+import { type AnswerPart, type QuestionContext, schema } from "../../db/index.ts";
 import { searchImages } from "../../images/index.ts";
 import type { Submitter } from "../../jobs/index.ts";
 import { AppError } from "../../platform/index.ts";
@@ -7,8 +7,8 @@ import type { Services } from "../../services.ts";
 import { stageModel, type StageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
 import { readUsed } from "../read.ts";
-import { RunLost } from "../recover.ts";
-import { type Answer, leaseOf, type Run, storePartialAnswer } from "../life.ts";
+import { QuestionLost } from "../recover.ts";
+import { type Answer, leaseOf, type QuestionRow, storePartialAnswer } from "../life.ts";
 import { assemble } from "./assemble.ts";
 import { callModel } from "./calls.ts";
 import { ModelError } from "./model-errors.ts";
@@ -26,7 +26,7 @@ export interface RespondInput {
 }
 
 /** Answers a question by the strong model, told and stored as it grows; without a model by what the search finds. */
-export async function respond(services: Services, run: Run, input: RespondInput): Promise<Answer> {
+export async function respond(services: Services, run: QuestionRow, input: RespondInput): Promise<Answer> {
   const { context } = run;
   if (!context) throw new AppError("internal", "The run has no context.");
   const model = stageModel(services, "responder");
@@ -68,16 +68,16 @@ function watchEnds({ signal, stop }: RespondInput): Ends {
     signal: AbortSignal.any([signal, lost.signal]),
     stop: AbortSignal.any([stop, stopped.signal]),
     note({ isHeld, isStopped }) {
-      if (!isHeld) lost.abort(new RunLost());
+      if (!isHeld) lost.abort(new QuestionLost());
       else if (isStopped) stopped.abort(new Error("the user stopped the answer"));
     },
   };
 }
 
 interface Answering {
-  readonly run: Run;
+  readonly run: QuestionRow;
   readonly model: StageModel;
-  readonly context: RunContext;
+  readonly context: QuestionContext;
   readonly ends: Ends;
 }
 
@@ -154,7 +154,7 @@ type Unplaced =
   | Omit<Extract<AnswerPart, { type: "proposal" }>, "at">;
 
 /** Collects an answer; every 60 ms its new words are told to the pages, every second it is stored. */
-function startAnswer(services: Services, run: Run, ends: Ends): GrowingAnswer {
+function startAnswer(services: Services, run: QuestionRow, ends: Ends): GrowingAnswer {
   const { id, attempt } = run;
   const parts: AnswerPart[] = [];
   let text = "";
@@ -233,7 +233,7 @@ async function readSubmitter({ db }: Services, ownerId: string): Promise<Submitt
 const maxShown = 8;
 
 /** Without a model: says so, and shows what memory and gallery have about the words of the question. */
-async function respondByRule(services: Services, run: Run): Promise<Answer> {
+async function respondByRule(services: Services, run: QuestionRow): Promise<Answer> {
   const words = (run.analysis?.searchKeywords ?? []).filter((word) => word.length > 2);
   const pictures =
     words.length > 0 ? await searchImages(services, { ownerId: run.ownerId, words, limit: maxShown }) : [];

@@ -1,5 +1,5 @@
 import type { ModelMessage, streamText, ToolSet } from "ai";
-import type { RunContext } from "../../db/index.ts";
+import type { QuestionContext } from "../../db/index.ts";
 import type { CallProgress, CallResult, CallSettings } from "./calls.ts";
 import { ModelError } from "./model-errors.ts";
 import { type Piece, splitThinking } from "./thinking.ts";
@@ -15,7 +15,7 @@ export interface AnswerSink {
 }
 
 interface Streaming {
-  readonly context: Pick<RunContext, "instructions" | "messages">;
+  readonly context: Pick<QuestionContext, "instructions" | "messages">;
   readonly tools: ToolSet;
   readonly maxSteps: number;
   /** The form of JSON to ask for. */

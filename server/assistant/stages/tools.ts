@@ -8,13 +8,13 @@ import { isAppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { propose, type ProposedRequest } from "../proposals.ts";
 import { recall } from "../recall.ts";
-import type { Run } from "../life.ts";
+import type { QuestionRow } from "../life.ts";
 import { endOfDay, startOfDay } from "../days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";
 
 export interface ToolContext {
-  readonly run: Run;
-  /** The user of the run: tools can do what this user can, and nothing more. */
+  readonly run: QuestionRow;
+  /** The user of the question: tools can do what this user can, and nothing more. */
   readonly submitter: Submitter;
   /** Shows something at the present end of the answer. */
   readonly show: (part: Shown) => void;

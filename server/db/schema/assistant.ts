@@ -18,7 +18,7 @@ import { assistantConversations, assistantMessages } from "./memories.ts";
 
 const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
-const runStatuses = [
+const questionStatuses = [
   "new",
   "analyzing",
   "analyzed",
@@ -28,13 +28,13 @@ const runStatuses = [
   "completed",
   "failed",
 ] as const;
-export type RunStatus = (typeof runStatuses)[number];
+export type QuestionStatus = (typeof questionStatuses)[number];
 
 export const promptRoles = ["analyzer", "assembler", "responder", "archivist"] as const;
 export type PromptRole = (typeof promptRoles)[number];
 
 /** What the analyzer found out about a question. */
-export interface RunAnalysis {
+export interface QuestionAnalysis {
   readonly needsContext: boolean;
   readonly contextType: "none" | "memory" | "gallery" | "both";
   /** Dates (ISO 8601) that the question is about. */
@@ -47,7 +47,7 @@ export interface RunAnalysis {
 }
 
 /** What the assembler gives to the responder. */
-export interface RunContext {
+export interface QuestionContext {
   readonly instructions: string;
   readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: string }[];
   /** Memories and messages that are in it. */
@@ -82,7 +82,7 @@ export const assistantRuns = pgTable(
       .references(() => assistantMessages.id, { onDelete: "cascade" }),
     /** The answer in the log, when the run completed. */
     answerId: uuid("answer_id"),
-    status: text("status").$type<RunStatus>().notNull(),
+    status: text("status").$type<QuestionStatus>().notNull(),
     revision: integer("revision").notNull().default(1),
     /** Raised by each capture; whoever writes must know it. */
     attempt: integer("attempt").notNull().default(0),
@@ -92,8 +92,8 @@ export const assistantRuns = pgTable(
     nodeId: uuid("node_id"),
     /** The user wants no more of the answer. */
     stopRequestedAt: at("stop_requested_at"),
-    analysis: jsonb("analysis").$type<RunAnalysis>(),
-    context: jsonb("context").$type<RunContext>(),
+    analysis: jsonb("analysis").$type<QuestionAnalysis>(),
+    context: jsonb("context").$type<QuestionContext>(),
     /** The answer as far as it is stored; it grows while the run is `responding`. */
     answer: text("answer").notNull().default(""),
     /** What the model thought: shown under the answer, never recalled. */
@@ -127,7 +127,7 @@ export const assistantRunEvents = pgTable(
       .notNull()
       .references(() => assistantRuns.id, { onDelete: "cascade" }),
     revision: integer("revision").notNull(),
-    status: text("status").$type<RunStatus>().notNull(),
+    status: text("status").$type<QuestionStatus>().notNull(),
     at: at("at")
       .notNull()
       .default(sql`clock_timestamp()`),

@@ -2,7 +2,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
 import { useState } from "react";
-import type { RunStory, RunSummary } from "@atelier/server/assistant";
+import type { QuestionStory, QuestionSummary } from "@atelier/server/assistant";
 import { api } from "../../client/api.ts";
 import { retryLoad } from "../../client/queries.ts";
 import { FilterChip, FilterChips, useSearchFilter } from "../../parts/filters.tsx";
@@ -18,7 +18,7 @@ import { CircleCheck, CircleX, Clock } from "lucide-react";
 const states = ["open", "completed", "failed"] as const;
 const refetchMs = 10_000;
 
-function Status({ status }: Pick<RunSummary, "status">) {
+function Status({ status }: Pick<QuestionSummary, "status">) {
   const t = useTranslations("admin.assistant.list");
   const look =
     status === "completed"
@@ -30,7 +30,7 @@ function Status({ status }: Pick<RunSummary, "status">) {
 }
 
 /** One call: what was called, and what is known of it. */
-function Call({ call }: { readonly call: RunStory["modelCalls"][number] }) {
+function Call({ call }: { readonly call: QuestionStory["modelCalls"][number] }) {
   const t = useTranslations("admin.assistant.list");
   const stages = useTranslations("admin.assistant.stages");
   const usd = useDollars();
@@ -101,7 +101,7 @@ function Story({ id }: { readonly id: string }) {
   );
 }
 
-function StoryFacts({ story }: { readonly story: RunStory }) {
+function StoryFacts({ story }: { readonly story: QuestionStory }) {
   const t = useTranslations("admin.assistant.list");
   const { contextType, isByRule, memoriesUsed, contextTokens, memoryTokens, losses, errorCode } = story;
   const tokens = { total: contextTokens ?? 0, memory: memoryTokens ?? 0 };
@@ -117,7 +117,7 @@ function StoryFacts({ story }: { readonly story: RunStory }) {
   return <Facts rows={rows} />;
 }
 
-function RunRow({ run }: { readonly run: RunSummary }) {
+function QuestionItem({ run }: { readonly run: QuestionSummary }) {
   const t = useTranslations("admin.assistant.list");
   const format = useFormatter();
   const usd = useDollars();
@@ -149,7 +149,7 @@ function RunRow({ run }: { readonly run: RunSummary }) {
 }
 
 /** The questions of all users, newest first, each with its story. */
-export function Runs() {
+export function Questions() {
   const t = useTranslations("admin.assistant.list");
   const { params } = useSearchFilter();
   const state = states.find((known) => known === params.get("state"));
@@ -181,7 +181,7 @@ export function Runs() {
       {items?.length === 0 ? <p className="py-4 text-sm text-quiet">{t("none")}</p> : null}
       <ul className="mt-3">
         {items?.map((run) => (
-          <RunRow key={run.id} run={run} />
+          <QuestionItem key={run.id} run={run} />
         ))}
       </ul>
       {query.hasNextPage ? (
