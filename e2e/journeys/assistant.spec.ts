@@ -76,7 +76,7 @@ test("B1 a question that is typed or entered while another is on its way or answ
   await expect(page).toHaveURL(/\/assistant\?c=/);
   await expect(question).toHaveValue("And a cotton one?");
 
-  const waits = page.getByText("Asked when this answer ends.");
+  const waits = page.getByText("Asked when this answer ends");
   await question.press("Enter");
   await expect(waits).toBeVisible();
   await question.press("Escape");
