@@ -54,8 +54,14 @@ export default function config(phase) {
     output: process.env.NEXT_OUTPUT === "standalone" ? "standalone" : undefined,
     reactStrictMode: true,
     outputFileTracingIncludes: { "/**/*": readByPath },
-    // Reading the maps of packages costs the first page 2 to 3 s; our own modules keep theirs.
-    experimental: { turbopackInputSourceMaps: phase !== PHASE_DEVELOPMENT_SERVER },
+    experimental: {
+      // Reading the maps of packages costs the first page 2 to 3 s; our own modules keep theirs.
+      turbopackInputSourceMaps: false,
+      // Nothing reads maps of a built studio; without them it builds in half the time, in a third of the space.
+      turbopackSourceMaps: phase === PHASE_DEVELOPMENT_SERVER,
+    },
+    // `pnpm check` checks them, the pages' own rules included.
+    typescript: { ignoreBuildErrors: true },
     allowedDevOrigins: phase === PHASE_DEVELOPMENT_SERVER ? ["127.0.0.1"] : undefined,
     headers: async () => [{ source: "/:path*", headers: securityHeaders }],
   });

@@ -6,6 +6,8 @@ import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
 const tools: readonly (readonly [string, ...string[]])[] = [
   ["oxfmt", "--check", "."],
   ["oxlint"],
+  // Writes what the types of a page are checked against; `next build` itself checks none.
+  ["next", "typegen"],
   ["tsc", "--noEmit"],
   ["knip"],
 ];

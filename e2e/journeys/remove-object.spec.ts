@@ -56,6 +56,8 @@ test("D1 a palm beside the pen neither paints nor ends the stroke, and a finger 
   const picture = page.getByRole("img", { name: "The picture you edit" });
   const remove = page.getByRole("button", { name: "Remove object", exact: true });
   await expect(remove).toBeDisabled();
+  // Until its bytes are there it has no size.
+  await expect.poll(async () => (await picture.boundingBox())?.width).toBeGreaterThan(200);
   const box = await picture.boundingBox();
   if (!box) throw new Error("no picture");
   const input = await page.context().newCDPSession(page);

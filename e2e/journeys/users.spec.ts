@@ -32,7 +32,7 @@ test("S1 D9 an admin limits, suspends, lets in again and deletes a user, who see
   await expect(admin.getByText(/^[\d.]+ MB of 50 MB$/)).toBeVisible();
   expect(await findBarriers(admin)).toEqual([]);
   await admin.setViewportSize({ width: 390, height: 844 });
-  expect(await sidewaysPx(admin)).toBeLessThanOrEqual(0);
+  await expect.poll(() => sidewaysPx(admin)).toBeLessThanOrEqual(0);
   await admin.setViewportSize({ width: 1680, height: 1050 });
 
   await admin.getByRole("button", { name: "Suspend Ada" }).click();

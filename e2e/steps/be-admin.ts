@@ -1,5 +1,8 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import type { Page } from "@playwright/test";
@@ -25,12 +28,21 @@ export async function createByCommand(dataDir: string | undefined, ...flags: str
   return account;
 }
 
-/** The admin that the journeys of this test process share. */
+/** The admin that all journeys share, whichever process asks for it first; two that ask at once make two. */
+async function shareAdmin(dataDir: string): Promise<Account> {
+  const file = path.join(dataDir, "admin-of-journeys.json");
+  if (existsSync(file)) return JSON.parse(await readFile(file, "utf8"));
+  const made = await createByCommand(dataDir, "--admin");
+  await writeFile(`${file}.${process.pid}`, JSON.stringify(made));
+  await rename(`${file}.${process.pid}`, file);
+  return made;
+}
+
 let admin: Promise<Account> | undefined;
 
 /** Gives this browser the session of an admin; ends in the studio. */
 export async function beAdmin(page: Page): Promise<void> {
-  admin ??= createByCommand(process.env.ATELIER_E2E_DATA_DIR, "--admin");
+  admin ??= shareAdmin(process.env.ATELIER_E2E_DATA_DIR ?? os.tmpdir());
   await resumeSession(page, await admin);
   await page.goto("/");
   await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
