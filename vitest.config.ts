@@ -27,8 +27,8 @@ const globalSetup = ["testing/setup/index.ts"];
 
 export default defineConfig({
   test: {
-    // Most tests wait for processes, servers and leases, so that two would leave one of two cores idle for half of the time.
-    maxWorkers: 3,
+    // Most tests wait for processes, servers and leases, so that fewer would leave two cores idle for a part of the time.
+    maxWorkers: 4,
     sequence: { sequencer: SlowFirst },
     tags: [{ name: "all", description: "in `pnpm test:all`, not in `pnpm test`" }],
     projects: [

@@ -8,6 +8,7 @@ import {
   type TestServices,
 } from "@atelier/testing/services";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { inAll } from "@atelier/testing/cases";
 
 const email = "operator@example.com";
 let fixture: TestServices;
@@ -92,7 +93,7 @@ test("an operator makes an admin and a key, and sets a password that ends all se
   expect([(await signIn(testPassword)).status, (await signIn(newPassword)).status]).toEqual([401, 200]);
 });
 
-test.concurrent("an invitation of the command line lets one account in", async () => {
+test.concurrent("an invitation of the command line lets one account in", inAll, async () => {
   const { out } = await atelierWith({ SIGN_UP: "invite", APP_URL: "https://studio.example" }, "", ["invite"]);
   const [, token = ""] = /^https:\/\/studio\.example\/sign-in#invitation=([\w-]{32})\n$/.exec(out) ?? [];
   const { services } = fixture;
@@ -189,7 +190,7 @@ test.concurrent("a password prompt that is broken off makes no account", async (
   );
 });
 
-test.concurrent("A1 a command migrates over DATABASE_DIRECT_URL, not through the pooler", async () => {
+test.concurrent("A1 a command migrates over DATABASE_DIRECT_URL, not through the pooler", inAll, async () => {
   // Nothing listens on port 1, so that the refusal names who was asked.
   const extra = { DATABASE_DIRECT_URL: "postgres://user@127.0.0.1:1/direct" };
   const args = ["create-user", "--email", "pooled@example.com"];

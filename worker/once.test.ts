@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { schema } from "@atelier/server/db";
 import { ingest } from "@atelier/server/images";
-import { forBackendSuites } from "@atelier/testing/cases";
+import { forBackendSuites, inAll } from "@atelier/testing/cases";
 import { addJob, addOwner, readJob, readStory, until, type TestOwner } from "@atelier/testing/jobs";
 import { findProgram, killAtExit, runNode } from "@atelier/testing/processes";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
@@ -74,13 +74,13 @@ forBackendSuites("on %s", (backend) => {
     },
   );
 
-  test("D4 ends with 0 when no job comes within its time", oneByOne, async () => {
+  test("D4 ends with 0 when no job comes within its time", { ...oneByOne, ...inAll }, async () => {
     const run = startOnce("--wait", "0.5");
     expect([await run.ended, run.output()]).toEqual([0, expect.stringContaining("no job came")]);
     expect((await readNodes()).every(({ state }) => state === "gone")).toBe(true);
   });
 
-  test("D4 takes a job that comes while it waits", oneByOne, async () => {
+  test("D4 takes a job that comes while it waits", { ...oneByOne, ...inAll }, async () => {
     const run = startOnce("--wait", "60");
     await run.seen(/node registered/);
     const id = await addJob(opened.services, { owner });
@@ -108,7 +108,7 @@ forBackendSuites("on %s", (backend) => {
   });
 });
 
-test("D4 a wrong flag ends the start with how to use it", async () => {
+test("D4 a wrong flag ends the start with how to use it", inAll, async () => {
   const run = runNode([main, "--twice"]);
   expect([await run.ended, run.output()]).toEqual([1, expect.stringContaining("Usage: worker")]);
 });

@@ -157,29 +157,33 @@ const pages: Readonly<Record<string, () => Promise<unknown>[]>> = {
 /** Forms, which show no rows. */
 const forms = ["sign-in/page.tsx", "sign-in/new-password/page.tsx"];
 
-test("the list of pages is that of the studio", () => {
+test("the list of pages is that of the studio", inAll, () => {
   const found = globSync("**/page.tsx", { cwd: path.join(import.meta.dirname, "../../app") });
   expect([...Object.keys(pages), ...forms].toSorted()).toEqual(found.toSorted());
 });
 
-test.each(Object.keys(pages))("app/%s has something to show", async (page) => {
+test.each(Object.keys(pages))("app/%s has something to show", inAll, async (page) => {
   for (const part of await Promise.all(pages[page]?.() ?? [])) {
     expect(part).toEqual(expect.anything());
     expect(Array.isArray(part) ? part : [part]).not.toEqual([]);
   }
 });
 
-test.each(jobStatuses)("there is a job that is %s", async (status) => {
+test.each(jobStatuses)("there is a job that is %s", inAll, async (status) => {
   expect((await items("jobs.list", { status }))[0]).toMatchObject({ status });
 });
 
-test("rows, stories and files are as the studio itself leaves them, and nothing outside was called", async () => {
-  expect(await findBrokenInvariants(fixture.services)).toEqual([]);
-  const { hostname } = new URL(String(fixture.services.env.DATABASE_URL));
-  expect([...calledHosts].filter((host) => host !== hostname && !host.startsWith("/"))).toEqual([]);
-});
+test(
+  "rows, stories and files are as the studio itself leaves them, and nothing outside was called",
+  inAll,
+  async () => {
+    expect(await findBrokenInvariants(fixture.services)).toEqual([]);
+    const { hostname } = new URL(String(fixture.services.env.DATABASE_URL));
+    expect([...calledHosts].filter((host) => host !== hostname && !host.startsWith("/"))).toEqual([]);
+  },
+);
 
-test("no open job may be sent to a provider, and nothing is owed to a receiver", async () => {
+test("no open job may be sent to a provider, and nothing is owed to a receiver", inAll, async () => {
   const { db } = fixture.services;
   const jobs = await db.select().from(schema.jobs);
   expect(jobs.filter(({ endedAt, ownOnly }) => endedAt === null && !ownOnly)).toEqual([]);
@@ -214,7 +218,7 @@ test(
   },
 );
 
-test("a played worker is alive to the watch of others until the command ends", async () => {
+test("a played worker is alive to the watch of others until the command ends", inAll, async () => {
   const { services } = fixture;
   const nodes = await addNodes(services);
   let nowMs = 0;

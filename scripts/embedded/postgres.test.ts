@@ -105,17 +105,21 @@ test("the server of an owner that was killed is taken over and stopped at the en
   expect(isPidAlive(serverPid)).toBe(false);
 });
 
-test.runIf(process.getuid?.() === 0)("as root without user namespaces it runs as another user", async () => {
-  const programs = path.join(dataDir, "bin");
-  mkdirSync(programs);
-  symlinkSync("/usr/bin/id", path.join(programs, "id"));
-  chmodSync(dataDir, 0o755);
-  const run = openElsewhere({ ...process.env, PATH: programs });
-  const serverPid = Number((await run.seen(/open (\d+)/))[1]);
-  expect(statSync(`/proc/${serverPid}`).uid).not.toBe(0);
-  run.child.kill("SIGKILL");
-  await run.ended;
-});
+test.runIf(process.getuid?.() === 0)(
+  "as root without user namespaces it runs as another user",
+  inAll,
+  async () => {
+    const programs = path.join(dataDir, "bin");
+    mkdirSync(programs);
+    symlinkSync("/usr/bin/id", path.join(programs, "id"));
+    chmodSync(dataDir, 0o755);
+    const run = openElsewhere({ ...process.env, PATH: programs });
+    const serverPid = Number((await run.seen(/open (\d+)/))[1]);
+    expect(statSync(`/proc/${serverPid}`).uid).not.toBe(0);
+    run.child.kill("SIGKILL");
+    await run.ended;
+  },
+);
 
 test(
   "a leftover pid file that names some other program does not keep the server from starting",
@@ -159,7 +163,7 @@ test(
 
 const denied = { code: "42501" };
 
-test("the product's role owns its database and has no rights on the server", async () => {
+test("the product's role owns its database and has no rights on the server", inAll, async () => {
   const database = await open();
   const roles = "SELECT rolname, rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls";
   expect(await query(database.url, `${roles} FROM pg_roles WHERE rolname = current_user`)).toEqual([

@@ -9,6 +9,7 @@ import {
 } from "@atelier/testing/services";
 import { and, eq, like, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { inAll } from "@atelier/testing/cases";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import {
@@ -164,7 +165,7 @@ describe("S5 the limit of failed sign-ins", () => {
     expect(changed).toHaveLength(1);
   }
 
-  test("does not count tries that succeed", async () => {
+  test("does not count tries that succeed", inAll, async () => {
     const email = "often@example.com";
     await openUncounted(email);
     await failUpTo(signInTries - 1, unknown(), email);
@@ -172,7 +173,7 @@ describe("S5 the limit of failed sign-ins", () => {
     expect([await fail(unknown(), email), await fail(unknown(), email)]).toEqual([401, 429]);
   });
 
-  test("lets parallel tries through only up to the limit", async () => {
+  test("lets parallel tries through only up to the limit", inAll, async () => {
     const email = "parallel@example.com";
     await openUncounted(email);
     await failUpTo(signInTries - 2, unknown(), email);
@@ -181,28 +182,36 @@ describe("S5 the limit of failed sign-ins", () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(4);
   });
 
-  test("lets a browser in that signed in before, though others used up the tries of the address", async () => {
-    const email = "owner-of-device@example.com";
-    const browser = await openUncounted(email);
-    await browser.auth("/sign-out");
-    await failUpTo(signInTries, unknown(), email);
-    expect(await signIn(unknown(), email, testPassword)).toBe(429);
-    const body = { email: email.toUpperCase(), password: testPassword };
-    const answer = await browser.auth("/sign-in/email", body);
-    expect(answer.status).toBe(200);
-    const cookie = answer.headers.getSetCookie().find((line) => line.startsWith("atelier.device="));
-    expect(cookie).toMatch(/; Max-Age=15552000.*; HttpOnly; SameSite=Lax/);
-  });
+  test(
+    "lets a browser in that signed in before, though others used up the tries of the address",
+    inAll,
+    async () => {
+      const email = "owner-of-device@example.com";
+      const browser = await openUncounted(email);
+      await browser.auth("/sign-out");
+      await failUpTo(signInTries, unknown(), email);
+      expect(await signIn(unknown(), email, testPassword)).toBe(429);
+      const body = { email: email.toUpperCase(), password: testPassword };
+      const answer = await browser.auth("/sign-in/email", body);
+      expect(answer.status).toBe(200);
+      const cookie = answer.headers.getSetCookie().find((line) => line.startsWith("atelier.device="));
+      expect(cookie).toMatch(/; Max-Age=15552000.*; HttpOnly; SameSite=Lax/);
+    },
+  );
 
-  test("counts the tries of a browser that signed in before, also through further sign-ins", async () => {
-    const email = "guessing-device@example.com";
-    const browser = await openUncounted(email);
-    await failUpTo(signInTries - 1, browser, email);
-    expect(await signIn(browser, email, testPassword)).toBe(200);
-    expect([await fail(browser, email), await fail(browser, email)]).toEqual([401, 429]);
-    expect(await signIn(browser, email, testPassword)).toBe(429);
-    expect(await signIn(unknown(), email, testPassword)).toBe(200);
-  });
+  test(
+    "counts the tries of a browser that signed in before, also through further sign-ins",
+    inAll,
+    async () => {
+      const email = "guessing-device@example.com";
+      const browser = await openUncounted(email);
+      await failUpTo(signInTries - 1, browser, email);
+      expect(await signIn(browser, email, testPassword)).toBe(200);
+      expect([await fail(browser, email), await fail(browser, email)]).toEqual([401, 429]);
+      expect(await signIn(browser, email, testPassword)).toBe(429);
+      expect(await signIn(unknown(), email, testPassword)).toBe(200);
+    },
+  );
 
   test("takes no device cookie of another account, none that was changed and none that ended", async () => {
     const email = "attacked@example.com";
@@ -347,7 +356,7 @@ describe("what people fill in", () => {
 });
 
 describe("the address of a client", () => {
-  test("S5 is recorded in its session, and each address has a limit of its own", async () => {
+  test("S5 is recorded in its session, and each address has a limit of its own", inAll, async () => {
     const enter = (address: string) =>
       openTestBrowser(test1.services).auth("/sign-in/anonymous", {}, { "x-forwarded-for": address });
     const limit = 120;
@@ -361,48 +370,52 @@ describe("the address of a client", () => {
 });
 
 describe("new guests and accounts", () => {
-  test("S5 have limits an hour and a day, for an address and for the networks of IPv6, each kind its own", async () => {
-    const limits = { guestsPerHour: 3, guestsPerDay: 5, signUpsPerHour: 2, signUpsPerDay: 9 };
-    const small = await createTestServices({ config: { limits } });
-    const { services } = small;
-    const enter = async (address: string) => {
-      const headers = { "x-forwarded-for": address };
-      return (await openTestBrowser(services).auth("/sign-in/anonymous", {}, headers)).status;
-    };
-    let people = 0;
-    const signUp = async (address: string) => {
-      const body = { email: `p${(people += 1)}@example.com`, password: testPassword, name: "P" };
-      return (await openTestBrowser(services).auth("/sign-up/email", body, { "x-forwarded-for": address }))
-        .status;
-    };
-    const inTurn = async (addresses: string[], ask: (address: string) => Promise<number>) => {
-      const statuses = [];
-      for (const address of addresses) statuses.push(await ask(address));
-      return statuses;
-    };
-    const back = (hours: number) =>
-      services.db.execute(sql`update rate_limits set last_request = last_request - ${hours * 3_600_000}
+  test(
+    "S5 have limits an hour and a day, for an address and for the networks of IPv6, each kind its own",
+    inAll,
+    async () => {
+      const limits = { guestsPerHour: 3, guestsPerDay: 5, signUpsPerHour: 2, signUpsPerDay: 9 };
+      const small = await createTestServices({ config: { limits } });
+      const { services } = small;
+      const enter = async (address: string) => {
+        const headers = { "x-forwarded-for": address };
+        return (await openTestBrowser(services).auth("/sign-in/anonymous", {}, headers)).status;
+      };
+      let people = 0;
+      const signUp = async (address: string) => {
+        const body = { email: `p${(people += 1)}@example.com`, password: testPassword, name: "P" };
+        return (await openTestBrowser(services).auth("/sign-up/email", body, { "x-forwarded-for": address }))
+          .status;
+      };
+      const inTurn = async (addresses: string[], ask: (address: string) => Promise<number>) => {
+        const statuses = [];
+        for (const address of addresses) statuses.push(await ask(address));
+        return statuses;
+      };
+      const back = (hours: number) =>
+        services.db.execute(sql`update rate_limits set last_request = last_request - ${hours * 3_600_000}
         where key like '%|hour|%' or key like '%|day|%'`);
-    try {
-      const one = "198.51.100.7";
-      expect(await inTurn([one, one, one, one], enter)).toEqual([200, 200, 200, 429]);
-      expect(await inTurn([one, one, one], signUp)).toEqual([200, 200, 429]);
-      expect(await enter("198.51.100.8")).toBe(200);
-      await back(1);
-      // The fourth try of the hour counts for the hour alone.
-      expect(await inTurn([one, one, one], enter)).toEqual([200, 200, 429]);
-      await back(23);
-      expect(await enter(one)).toBe(200);
-      const of = (net: number, host: number) => `2001:db8:7:${net.toString(16)}::${host}`;
-      expect(await inTurn([of(1, 1), of(1, 2), of(1, 3), of(1, 4)], enter)).toEqual([200, 200, 200, 429]);
-      const others = Array.from({ length: 10 }, (_, at) => of(2 + at, 1));
-      const statuses = await inTurn(others, enter);
-      expect(statuses.filter((status) => status === 200)).toHaveLength(9);
-      expect(await enter("2001:db8:8::1")).toBe(200);
-    } finally {
-      await small.close();
-    }
-  });
+      try {
+        const one = "198.51.100.7";
+        expect(await inTurn([one, one, one, one], enter)).toEqual([200, 200, 200, 429]);
+        expect(await inTurn([one, one, one], signUp)).toEqual([200, 200, 429]);
+        expect(await enter("198.51.100.8")).toBe(200);
+        await back(1);
+        // The fourth try of the hour counts for the hour alone.
+        expect(await inTurn([one, one, one], enter)).toEqual([200, 200, 429]);
+        await back(23);
+        expect(await enter(one)).toBe(200);
+        const of = (net: number, host: number) => `2001:db8:7:${net.toString(16)}::${host}`;
+        expect(await inTurn([of(1, 1), of(1, 2), of(1, 3), of(1, 4)], enter)).toEqual([200, 200, 200, 429]);
+        const others = Array.from({ length: 10 }, (_, at) => of(2 + at, 1));
+        const statuses = await inTurn(others, enter);
+        expect(statuses.filter((status) => status === 200)).toHaveLength(9);
+        expect(await enter("2001:db8:8::1")).toBe(200);
+      } finally {
+        await small.close();
+      }
+    },
+  );
 
   test("S5 at once no more than the limit get in", async () => {
     const small = await createTestServices({ config: { limits: { guestsPerHour: 4 } } });

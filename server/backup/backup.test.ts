@@ -309,24 +309,30 @@ test("A16 a studio is backed up and restored into an empty one: every row and ev
   ]);
 });
 
-test("S9 secrets of webhooks are restored with the same AUTH_SECRET; with another one they have to be renewed", async () => {
-  const target = await openTarget();
-  await fillTarget(target, to);
-  const restored = await target.open();
-  opened.push(() => restored.close());
-  const { userId: ownerId } = filled;
-  const [endpoint] = await listEndpoints(restored, ownerId);
-  expect(endpoint).toMatchObject({ url: "https://hooks.example.org/", needsNewSecret: false });
+test(
+  "S9 secrets of webhooks are restored with the same AUTH_SECRET; with another one they have to be renewed",
+  inAll,
+  async () => {
+    const target = await openTarget();
+    await fillTarget(target, to);
+    const restored = await target.open();
+    opened.push(() => restored.close());
+    const { userId: ownerId } = filled;
+    const [endpoint] = await listEndpoints(restored, ownerId);
+    expect(endpoint).toMatchObject({ url: "https://hooks.example.org/", needsNewSecret: false });
 
-  const AUTH_SECRET = "the-restored-studio-was-given-another-secret-0123";
-  const other = { ...restored, env: { ...restored.env, AUTH_SECRET } };
-  const own = { ownerId, id: endpoint?.id ?? "" };
-  expect(await listEndpoints(other, ownerId)).toMatchObject([{ needsNewSecret: true, isEnabled: true }]);
-  await expect(testEndpoint(other, own)).rejects.toMatchObject({ code: "conflict" });
-  await rotateSecret(other, own);
-  expect(await listEndpoints(other, ownerId)).toMatchObject([{ needsNewSecret: false, previousUntil: null }]);
-  await testEndpoint(other, own);
-});
+    const AUTH_SECRET = "the-restored-studio-was-given-another-secret-0123";
+    const other = { ...restored, env: { ...restored.env, AUTH_SECRET } };
+    const own = { ownerId, id: endpoint?.id ?? "" };
+    expect(await listEndpoints(other, ownerId)).toMatchObject([{ needsNewSecret: true, isEnabled: true }]);
+    await expect(testEndpoint(other, own)).rejects.toMatchObject({ code: "conflict" });
+    await rotateSecret(other, own);
+    expect(await listEndpoints(other, ownerId)).toMatchObject([
+      { needsNewSecret: false, previousUntil: null },
+    ]);
+    await testEndpoint(other, own);
+  },
+);
 
 /** Runs `action` once, when the first file of a picture is read: after the snapshot of the rows. */
 function withInterruption({ env }: Services, action: () => Promise<void>): ImageDisk {
@@ -426,7 +432,7 @@ test("A16 a backup that is broken off leaves nothing, and what a killed one leav
   expect(await isThere("backup2")).toBe(false);
 });
 
-test("A16 a backup that stands still ends with the name of its step, and leaves nothing", async () => {
+test("A16 a backup that stands still ends with the name of its step, and leaves nothing", inAll, async () => {
   const { services } = studio;
   const disk = openLocalDisk(services.env);
   disk.open = () => new Promise(() => undefined);
@@ -562,24 +568,28 @@ test("A16 a studio that is not empty or runs is refused, as is a damaged or a ne
   expect(left.map(({ id }) => id)).not.toContain(image?.id);
 });
 
-test("A16 the store of the original is taken over only on request; the original is refused from then on", async () => {
-  const { services } = await openStudio();
-  await addOwner(services);
-  const own = path.join(folder, "backup");
-  await save(services, own);
-  const target = { ...(await openTarget()), disk: services.disk };
-  await expect(fillTarget(target, own)).rejects.toThrow(/--take-over-store/);
-  expect(await checkStore(services)).toBe("own");
-  const before = await hashObjects(services.disk);
-  await fillTarget(target, own, { takesOver: true });
-  expect(await hashObjects(services.disk)).toEqual(before);
-  expect(await checkStore(services)).toBe("other");
-  const foreign = { ...(await openTarget()), disk: studio.services.disk };
-  await expect(fillTarget(foreign, own, { takesOver: true })).rejects.toThrow(/store is not empty/);
-  expect(await checkStore(studio.services)).toBe("own");
-});
+test(
+  "A16 the store of the original is taken over only on request; the original is refused from then on",
+  inAll,
+  async () => {
+    const { services } = await openStudio();
+    await addOwner(services);
+    const own = path.join(folder, "backup");
+    await save(services, own);
+    const target = { ...(await openTarget()), disk: services.disk };
+    await expect(fillTarget(target, own)).rejects.toThrow(/--take-over-store/);
+    expect(await checkStore(services)).toBe("own");
+    const before = await hashObjects(services.disk);
+    await fillTarget(target, own, { takesOver: true });
+    expect(await hashObjects(services.disk)).toEqual(before);
+    expect(await checkStore(services)).toBe("other");
+    const foreign = { ...(await openTarget()), disk: studio.services.disk };
+    await expect(fillTarget(foreign, own, { takesOver: true })).rejects.toThrow(/store is not empty/);
+    expect(await checkStore(studio.services)).toBe("own");
+  },
+);
 
-test("A16 the backup of an older version is restored and brought to this one", async () => {
+test("A16 the backup of an older version is restored and brought to this one", inAll, async () => {
   const older = await createEmptyDatabase();
   opened.push(() => older.drop());
   const last = knownMigrations()[7] ?? 0;

@@ -20,6 +20,7 @@ import {
   withPngChunk,
 } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { inAll } from "@atelier/testing/cases";
 import { schema } from "../db/index.ts";
 import {
   announcedSchema,
@@ -175,7 +176,7 @@ describe("ingest pixels", () => {
     expect(Math.round(raw.channels[0]?.mean ?? 0)).not.toBe(60);
   });
 
-  test("an AVIF with a side that WebP cannot hold is stored as PNG", async () => {
+  test("an AVIF with a side that WebP cannot hold is stored as PNG", inAll, async () => {
     const bytes = await sharp({ create: { width: 16_384, height: 16, channels: 3, background: "red" } })
       .avif({ effort: 0 })
       .toBuffer();
@@ -298,7 +299,7 @@ describe("ingest pixels", () => {
       expect(Math.abs(mean - (expected[at] ?? -99))).toBeLessThan(2.5);
   });
 
-  test("a lossless WebP stays lossless", async () => {
+  test("a lossless WebP stays lossless", inAll, async () => {
     const bytes = await sharp(await readSample("chelsea.png"))
       .webp({ lossless: true })
       .toBuffer();
@@ -433,7 +434,7 @@ describe("ingest races", () => {
     expect((await rowsOf(services, guest)).filter(({ deletedAt }) => deletedAt === null)).toEqual([]);
   });
 
-  test("all guests together have a total of bytes, which no account is refused for", async () => {
+  test("all guests together have a total of bytes, which no account is refused for", inAll, async () => {
     const bytesOfGuests = 120_000;
     const studio = await createTestServices({ config: { limits: { bytesOfGuests } } });
     const { services } = studio;

@@ -13,6 +13,7 @@ import {
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { forCasesInTurn, inAll } from "@atelier/testing/cases";
 import { ingest, type IngestedImage, uploadLimits, type Variant, variants } from "./index.ts";
 
 let opened: TestServices;
@@ -57,7 +58,7 @@ describe("HEIC", () => {
     }
   });
 
-  test("tiles are joined; of several pictures the one that is shown is taken", async () => {
+  test("tiles are joined; of several pictures the one that is shown is taken", inAll, async () => {
     const tiles = await upload(await heic("tiles"));
     expect(tiles).toMatchObject({ widthPx: 224, heightPx: 160 });
     expect(await readCorners(await stored(tiles))).toEqual(["red", "green", "blue", "white"]);
@@ -207,18 +208,24 @@ describe("colours", () => {
     }
   });
 
-  test.each([
-    ["CMYK", () => flat(64, 48, { r: 200, g: 80, b: 60, alpha: 1 }).toColourspace("cmyk").jpeg()],
-    ["16 bits", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).toColourspace("rgb16").png()],
-    ["a palette", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).png({ palette: true })],
-    ["interlaced", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).png({ progressive: true })],
-    [
-      "TIFF with its directory at its end",
-      () => flat(200, 150, { r: 200, g: 80, b: 40, alpha: 1 }).tiff({ compression: "none" }),
+  const kinds = {
+    usual: [
+      ["CMYK", () => flat(64, 48, { r: 200, g: 80, b: 60, alpha: 1 }).toColourspace("cmyk").jpeg()],
+      ["16 bits", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).toColourspace("rgb16").png()],
     ],
-    ["TIFF", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).tiff({ compression: "lzw" })],
-    ["GIF", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).gif()],
-  ])("a picture of %s keeps its colour", async (_name, make) => {
+    others: [
+      ["a palette", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).png({ palette: true })],
+      ["interlaced", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).png({ progressive: true })],
+      [
+        "TIFF with its directory at its end",
+        () => flat(200, 150, { r: 200, g: 80, b: 40, alpha: 1 }).tiff({ compression: "none" }),
+      ],
+      ["TIFF", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).tiff({ compression: "lzw" })],
+      ["GIF", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).gif()],
+    ],
+  } as const;
+
+  forCasesInTurn("a picture of %s keeps its colour", kinds, async ([, make]) => {
     const found = await meanOf(await stored(await upload(await make().toBuffer())));
     expect(found.slice(0, 3).map((mean, at) => Math.abs(mean - ([200, 80, 40][at] ?? 0)) < 25)).toEqual([
       true,
@@ -228,7 +235,7 @@ describe("colours", () => {
   });
 });
 
-test("of an animation the first picture is taken, with a word", async () => {
+test("of an animation the first picture is taken, with a word", inAll, async () => {
   const frames = Buffer.concat([Buffer.alloc(20 * 20 * 3, 10), Buffer.alloc(20 * 20 * 3, 200)]);
   const raw = { width: 20, height: 40, channels: 3, pageHeight: 20 } as const;
   for (const format of ["webp", "gif"] as const) {
@@ -240,16 +247,20 @@ test("of an animation the first picture is taken, with a word", async () => {
   }
 });
 
-test("a picture above the limit of pixels is refused, or scaled down where that is asked for", async () => {
-  const bytes = await flat(9_000, 6_600).jpeg({ quality: 60 }).withMetadata({ orientation: 6 }).toBuffer();
-  await expect(upload(bytes)).rejects.toMatchObject({ code: "upload_too_many_pixels" });
-  const image = await upload(bytes, { scaleDown: true });
-  expect(image.notes).toEqual(["scaled_down"]);
-  expect(image.heightPx / image.widthPx).toBeCloseTo(9_000 / 6_600, 2);
-  const pixels = image.widthPx * image.heightPx;
-  expect(pixels).toBeLessThanOrEqual(uploadLimits.pixels);
-  expect(pixels).toBeGreaterThan(0.99 * uploadLimits.pixels);
-});
+test(
+  "a picture above the limit of pixels is refused, or scaled down where that is asked for",
+  inAll,
+  async () => {
+    const bytes = await flat(9_000, 6_600).jpeg({ quality: 60 }).withMetadata({ orientation: 6 }).toBuffer();
+    await expect(upload(bytes)).rejects.toMatchObject({ code: "upload_too_many_pixels" });
+    const image = await upload(bytes, { scaleDown: true });
+    expect(image.notes).toEqual(["scaled_down"]);
+    expect(image.heightPx / image.widthPx).toBeCloseTo(9_000 / 6_600, 2);
+    const pixels = image.widthPx * image.heightPx;
+    expect(pixels).toBeLessThanOrEqual(uploadLimits.pixels);
+    expect(pixels).toBeGreaterThan(0.99 * uploadLimits.pixels);
+  },
+);
 
 test.each([
   ["a JPEG XL", "\0\0\0\x0cJXL \r\n\x87\n", "JPEG XL"],

@@ -11,6 +11,7 @@ import {
 } from "@atelier/testing/services";
 import { and, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { inAll } from "@atelier/testing/cases";
 import {
   actAs,
   type Caller,
@@ -176,7 +177,7 @@ describe("admins", () => {
     await setRole(services, { ...act(userId), role: "user" });
   });
 
-  test("of two admins who delete, suspend or demote each other at once one stays", async () => {
+  test("of two admins who delete, suspend or demote each other at once one stays", inAll, async () => {
     const { services } = fixture;
     await services.db.update(users).set({ role: "user" }).where(eq(users.id, adminId));
     try {
@@ -668,7 +669,7 @@ describe("deleted users", () => {
     expect(await tablesWith([userId, guestId])).toEqual([]);
   });
 
-  test("ten wrong passwords in a minute are the limit", async () => {
+  test("ten wrong passwords in a minute are the limit", inAll, async () => {
     const { caller } = await openUser("guessed");
     const remove = (password: string) => deleteOwnAccount(fixture.services, { caller, password });
     for (let count = 0; count < 10; count += 1)

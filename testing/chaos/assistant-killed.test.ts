@@ -1,7 +1,7 @@
 import { resolveCaller } from "@atelier/server/accounts";
 import { ask, readConversation, readQuestion } from "@atelier/server/assistant";
 import { expect, test } from "vitest";
-import { forCases, realTimeMs } from "../cases/index.ts";
+import { forCases, realTimeMs, inAll } from "../cases/index.ts";
 import { type Llm, type LlmReply, type LlmRequest, startLlm } from "../llm/index.ts";
 import { createTestServices, openAccount } from "../services/index.ts";
 import { startTestWorker } from "../worker/index.ts";
@@ -94,7 +94,7 @@ forCases(
 
 test.concurrent(
   "A17 a worker that stops gives its stage back at once, at no loss",
-  timeout,
+  { ...timeout, ...inAll },
   async ({ onTestFinished }) => {
     const talk = await openTalk(onTestFinished);
     const { llm, services, read } = talk;

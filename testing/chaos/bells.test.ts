@@ -4,7 +4,7 @@ import { changeNodeSettings, drainNode, resumeNode } from "@atelier/server/nodes
 import type { Bell } from "@atelier/server/queue";
 import { expect } from "vitest";
 import { eq } from "drizzle-orm";
-import { forBackends } from "../cases/index.ts";
+import { backends, forBackends, forCases } from "../cases/index.ts";
 import { addJob, insertJob, readJob, readStory, testQueue, until, untilAll } from "../jobs/index.ts";
 import { openScene, type Scene } from "./scene.ts";
 
@@ -44,24 +44,28 @@ forBackends(
   },
 );
 
-forBackends("D6 a bell on %s for a cancelled job does nothing", async (backend, { onTestFinished }) => {
-  const scene = await openScene(onTestFinished, { backend });
-  const { services, owner } = scene;
-  const cancelled = await addJob(services, { owner });
-  await cancel(services, { ownerId: owner.userId, id: cancelled });
-  const before = [await readJob(services, cancelled), await readStory(services, cancelled)];
-  // The bell of `addJob` is still there as well.
-  await services.bells.ring(testQueue, [bellOf(cancelled, 2), bellOf(cancelled, 3)]);
-  const worker = await scene.startWorker({ script: { runMs } });
-  const next = await addJob(services, { owner });
-  await until(services, next, "completed");
-  await services.bells.ring(testQueue, [bellOf(cancelled, 4)]);
-  const last = await addJob(services, { owner });
-  await until(services, last, "completed");
-  expect([await readJob(services, cancelled), await readStory(services, cancelled)]).toEqual(before);
-  expect(worker.count(`engine-start ${cancelled}`)).toBe(0);
-  expect(await scene.faults()).toEqual([]);
-});
+forCases(
+  "D6 a bell on %s for a cancelled job does nothing",
+  { usual: [], others: backends },
+  async (backend, { onTestFinished }) => {
+    const scene = await openScene(onTestFinished, { backend });
+    const { services, owner } = scene;
+    const cancelled = await addJob(services, { owner });
+    await cancel(services, { ownerId: owner.userId, id: cancelled });
+    const before = [await readJob(services, cancelled), await readStory(services, cancelled)];
+    // The bell of `addJob` is still there as well.
+    await services.bells.ring(testQueue, [bellOf(cancelled, 2), bellOf(cancelled, 3)]);
+    const worker = await scene.startWorker({ script: { runMs } });
+    const next = await addJob(services, { owner });
+    await until(services, next, "completed");
+    await services.bells.ring(testQueue, [bellOf(cancelled, 4)]);
+    const last = await addJob(services, { owner });
+    await until(services, last, "completed");
+    expect([await readJob(services, cancelled), await readStory(services, cancelled)]).toEqual(before);
+    expect(worker.count(`engine-start ${cancelled}`)).toBe(0);
+    expect(await scene.faults()).toEqual([]);
+  },
+);
 
 async function nodeIdOf({ services }: Scene, name: string): Promise<string> {
   const { nodes } = schema;
@@ -110,8 +114,9 @@ forBackends(
   },
 );
 
-forBackends(
+forCases(
   "D9 a node on %s that is drained in the middle of a run keeps its other slots when it is resumed",
+  { usual: [], others: backends },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { submit } from "@atelier/server/jobs";
 import { readSpend } from "@atelier/server/providers";
 import { tiers } from "@atelier/server/db";
-import { realTimeMs } from "../cases/index.ts";
+import { forCases, inAll, realTimeMs } from "../cases/index.ts";
 import { insertJob, readStory, until, untilAll } from "../jobs/index.ts";
 import { type CloudScene, openCloudScene, readAttempts } from "./cloud-scene.ts";
 
@@ -31,15 +31,17 @@ const typesOf = async (scene: CloudScene, id: string) =>
   (await readStory(scene.services, id)).map(({ type }) => type);
 
 const ends = {
-  "its key is refused": { fault: "auth" },
-  "it has too many requests": { fault: "rate" },
-  "it fails": { fault: "refuse" },
+  usual: [{ end: "it fails", fault: "refuse" }],
+  others: [
+    { end: "its key is refused", fault: "auth" },
+    { end: "it has too many requests", fault: "rate" },
+  ],
 } as const;
 
-test.concurrent.for(Object.entries(ends))(
-  "E2 what overflowed goes home uncharged when the provider does not make it: %s",
-  timeout,
-  async ([, { fault }], { onTestFinished }) => {
+forCases(
+  "E2 what overflowed goes home uncharged when the provider does not make it: $end",
+  ends,
+  async ({ fault }, { onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, { keys: ["fal"] });
     await scene.startCloudWorker();
     await makeLongLine(scene);
@@ -53,7 +55,7 @@ test.concurrent.for(Object.entries(ends))(
 
 test.concurrent(
   "E2 a job that named no model goes on to the other models of its kind when all providers of the first are down",
-  timeout,
+  { ...timeout, ...inAll },
   async ({ onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, { keys: ["google", "fal", "replicate", "openai"] });
     const { google, fal, replicate } = scene.providers.simulators;

@@ -54,13 +54,13 @@ const lost = ["lost"];
 /** The steps around the payment, and each way in which a studio learns of a lost call. */
 const usual: readonly Case[] = [
   { ...listed, step: "called", attempts: ["unsent", "succeeded"] },
-  { ...listed, step: "fetching", attempts: once },
   { ...reported, step: "reserved", end: "provider_unknown", paid: 0, attempts: lost },
   { ...repeated, step: "taken", attempts: once },
-  { ...direct, step: "taken", paid: 1, attempts: lost },
 ];
 
 const others: readonly Case[] = [
+  { ...listed, step: "fetching", attempts: once },
+  { ...direct, step: "taken", paid: 1, attempts: lost },
   ...(["claimed", "taken", "asked", "stored", "completed"] as const).map((step) => ({
     ...listed,
     step,

@@ -81,7 +81,7 @@ test.concurrent(
 
 test.concurrent(
   "E3 E5 all providers busy: the jobs wait at the end of the line and none is lost or charged twice",
-  timeout,
+  { ...timeout, ...inAll },
   async ({ onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, { keys: ["replicate"] });
     const { replicate } = scene.providers.simulators;
@@ -270,7 +270,7 @@ test.concurrent(
 
 test.concurrent(
   "a refusal of the content ends the job; no other provider is asked",
-  timeout,
+  { ...timeout, ...inAll },
   async ({ onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, { keys: ["google", "replicate"] });
     scene.providers.simulators.google.end = "moderated";
@@ -283,7 +283,7 @@ test.concurrent(
 
 test.concurrent(
   "R1 what a provider made and charged but nobody can use fails the job; no other provider is asked",
-  timeout,
+  { ...timeout, ...inAll },
   async ({ onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, { keys: ["google", "replicate"] });
     const { google, replicate } = scene.providers.simulators;
@@ -324,7 +324,7 @@ test.concurrent(
 
 test.concurrent(
   "guests spend nothing, and what must stay on own machines does not leave them",
-  timeout,
+  { ...timeout, ...inAll },
   async ({ onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, { keys: ["replicate"] });
     await scene.startCloudWorker();

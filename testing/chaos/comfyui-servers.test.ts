@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readWaiting } from "@atelier/server/jobs";
 import { drainServer, resumeServer } from "@atelier/server/nodes";
-import { realTimeMs } from "../cases/index.ts";
+import { inAll, realTimeMs } from "../cases/index.ts";
 import type { ComfySimulator } from "../comfyui/index.ts";
 import { readJob, readStory, until, untilAll } from "../jobs/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
@@ -66,7 +66,7 @@ describe("with one worker and a list of servers", () => {
 
   test(
     "F25 a server that was started again, empty, has lost the job: it is run anew, charged 0",
-    oneByOne,
+    { ...oneByOne, ...inAll },
     async () => {
       const { id, at } = await runHeld();
       await at.restart();
@@ -144,7 +144,7 @@ describe("with one worker and a list of servers", () => {
 
   test(
     "A10 a server added to the list gets jobs; one that vanishes ends its job and gets no more",
-    oneByOne,
+    { ...oneByOne, ...inAll },
     async () => {
       const { services } = scene;
       const [a, b, c] = scene.servers as [ComfySimulator, ComfySimulator, ComfySimulator];
@@ -169,7 +169,7 @@ describe("with one worker and a list of servers", () => {
 
   test(
     "D9 a server that an admin drains ends its job and gets no more until it is taken back",
-    oneByOne,
+    { ...oneByOne, ...inAll },
     async () => {
       const { services, owner } = scene;
       const { id, at, other } = await runHeld();

@@ -24,11 +24,9 @@ beforeAll(async () => {
 afterAll(() => s3.destroy());
 
 const parts = {
-  usual: [
-    { part: "the database", name: "DATABASE_URL", backend: "postgres" },
-    { part: "the image store", name: "S3_ENDPOINT", backend: "postgres" },
-  ],
+  usual: [{ part: "the database", name: "DATABASE_URL", backend: "postgres" }],
   others: [
+    { part: "the image store", name: "S3_ENDPOINT", backend: "postgres" },
     { part: "Redis", name: "REDIS_URL", backend: "redis" },
     { part: "the database, bells on Redis", name: "DATABASE_URL", backend: "redis" },
   ],

@@ -32,12 +32,12 @@ async function killAt(scene: Scene, point: PausePoint, rescuer: Rescuer): Promis
   return id;
 }
 
-/** In the middle of the work both rescuers and, since bells go other ways there, Redis; at the other points one of each. */
+/** In the middle of the work another worker and, since bells go other ways there, Redis; at the other points one of each. */
 function casesAt(point: (typeof points)[number]) {
   const all = backends.flatMap((backend) => rescuers.map((rescuer) => ({ rescuer, backend })));
   const isUsual = ({ rescuer, backend }: (typeof all)[number]) =>
     point === "running"
-      ? rescuer === "another worker" || backend === "postgres"
+      ? rescuer === "another worker" && backend === "redis"
       : rescuer === "the restarted worker" && backend === "postgres" && point !== "fetched";
   return { usual: all.filter(isUsual), others: all.filter((each) => !isUsual(each)) };
 }

@@ -5,6 +5,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { inAll } from "@atelier/testing/cases";
 import { type EngineChild, forkChild } from "./engine-child.ts";
 import { createChildPool } from "./engine.ts";
 import { bareTask } from "./fixtures/bare-task.ts";
@@ -179,18 +180,22 @@ describe("engine", () => {
       await expect(run).rejects.toMatchObject({ code: "engine_crashed", details: { signal: "SIGKILL" } });
     });
 
-    it("D8: a child that failed is ended, since what it left behind would spoil the next runs", async () => {
-      const { starts, fork } = countStarts();
-      const broken = await createBench({ modelsDir: bench.dir, fork });
-      for (let run = 1; run <= 2; run += 1) {
-        await expect(broken.run("upscale", { image: small })).rejects.toMatchObject({
-          code: "engine_failed",
-        });
-        expect(starts).toHaveLength(run);
-      }
-      await vi.waitFor(() => expect(starts.map((child) => child.isAlive())).toEqual([false, false]));
-      await broken.close();
-    });
+    it(
+      "D8: a child that failed is ended, since what it left behind would spoil the next runs",
+      inAll,
+      async () => {
+        const { starts, fork } = countStarts();
+        const broken = await createBench({ modelsDir: bench.dir, fork });
+        for (let run = 1; run <= 2; run += 1) {
+          await expect(broken.run("upscale", { image: small })).rejects.toMatchObject({
+            code: "engine_failed",
+          });
+          expect(starts).toHaveLength(run);
+        }
+        await vi.waitFor(() => expect(starts.map((child) => child.isAlive())).toEqual([false, false]));
+        await broken.close();
+      },
+    );
 
     it("reuses a warm child, also after a picture that it refused", async () => {
       const { starts, fork } = countStarts();
@@ -219,7 +224,7 @@ describe("engine", () => {
       await bench.run("upscale", { image: small });
     });
 
-    it("D9: a child whose parent was killed ends within 3 s, in the middle of a run", async () => {
+    it("D9: a child whose parent was killed ends within 3 s, in the middle of a run", inAll, async () => {
       const script = fileURLToPath(new URL("./fixtures/orphan-parent.ts", import.meta.url));
       const parent = spawn(process.execPath, [script, large, bench.dir], {
         stdio: ["ignore", "pipe", "inherit"],
