@@ -11,6 +11,7 @@ import { useSubmit } from "../client/submit.ts";
 import { buttonStyle, cx, IconButton } from "../ui/button.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
+import { whileRemoving } from "./removing.ts";
 
 /** Splits a list into chunks of at most `size` items. */
 export function chunksOf<T>(list: readonly T[], size: number): T[][] {
@@ -191,7 +192,9 @@ export function useRemoveImages(): (ids: readonly string[]) => void {
         // A fetch under way would show the removed pictures again.
         await queries.cancelQueries({ queryKey: keys.imageLists });
         queries.setQueriesData({ queryKey: keys.imageLists }, withoutImages(new Set(ids)));
-        const made = await callFor(ids, (some) => api.images.remove.mutate({ ids: some }));
+        const made = await whileRemoving(ids, () =>
+          callFor(ids, (some) => api.images.remove.mutate({ ids: some })),
+        );
         if (made.done.length > 0) offerUndo(made.done);
         showFailed(made);
       };

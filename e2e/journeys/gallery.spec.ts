@@ -76,3 +76,40 @@ test("A15 S8 the gallery's viewer by keyboard: move, star, download, delete and 
   await expect(result).toBeVisible();
   await expect(rocket).toHaveCount(0);
 });
+
+test("A15 a picture whose removal is on its way does not come back with a list that is read meanwhile", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await uploadSample(page, "rocket.jpg");
+  await uploadSample(page, "coffee.png");
+  const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
+  await page.route(/images\.remove/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto("/gallery");
+  const sheet = page.getByRole("group", { name: "Pictures", exact: true });
+  const rocket = sheet.getByRole("button", { name: "rocket", exact: true });
+  await rocket.focus();
+  await page.keyboard.press("Delete");
+  await expect(rocket).toHaveCount(0);
+
+  await sheet.getByRole("button", { name: "coffee", exact: true }).click();
+  const viewer = page.getByRole("dialog", { name: "Picture" });
+  await expect(viewer.getByRole("img", { name: "coffee" })).toBeVisible();
+  const read = page.waitForResponse(/images\.list/);
+  await page.keyboard.press("s");
+  await expect(viewer.getByRole("button", { name: "Remove the star" })).toBeVisible();
+  await (await read).finished();
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowRight");
+  await expect(viewer.getByRole("img", { name: "coffee" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(viewer).toHaveCount(0);
+  await expect(rocket).toHaveCount(0);
+  goOn();
+  await expect(page.getByText("Picture deleted")).toBeVisible();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(rocket).toBeVisible();
+});
