@@ -157,7 +157,7 @@ describe("C2 what a receiver answers", () => {
     expect(row).toMatchObject({ deliveredAt: null, deliveringAt: null, ...(lastError ? { lastError } : {}) });
     await services.db
       .update(deliveries)
-      .set({ nextAttemptAt: sql`clock_timestamp()` })
+      .set({ nextAttemptAt: sql`clock_timestamp() - interval '1 second'` })
       .where(eq(deliveries.id, id));
     expect(await send(id)).toBe("delivered");
     expect(sent(id)).toHaveLength(2);

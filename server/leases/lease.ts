@@ -11,8 +11,12 @@ interface LeaseColumns {
 
 export const newToken = (): string => randomUUID();
 
-/** SQL: the time at which a lease of this many ms ends that begins now. */
-export const heldFor = (ms: number): SQL => sql`clock_timestamp() + ${ms}::float8 * interval '1 millisecond'`;
+/**
+ * SQL: the time at which a lease of this many ms ends that begins now. Rounded down to what a column holds, which would
+ * round half of them up: what is due at once would be due half a millisecond later.
+ */
+export const heldFor = (ms: number): SQL =>
+  sql`date_trunc('milliseconds', clock_timestamp() + ${ms}::float8 * interval '1 millisecond')`;
 
 /** SQL condition: the row is free, or the time of its owner is over. */
 export const isFree = ({ until }: Pick<LeaseColumns, "until">): SQL =>

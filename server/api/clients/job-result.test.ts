@@ -171,7 +171,9 @@ test("A7 C4 a reader that is not done holds the result; when its time is over, t
   const crashed = await ask(id);
   expect(crashed.status).toBe(200);
   expect((await ask(id)).status).toBe(202);
-  await scene.services.db.update(resultHolds).set({ heldUntil: sql`clock_timestamp()` });
+  await scene.services.db
+    .update(resultHolds)
+    .set({ heldUntil: sql`clock_timestamp() - interval '1 second'` });
   const next = await ask(id);
   expect(next.status).toBe(200);
   // The first reader comes to life again: what the second one reads must not be removed under it.
