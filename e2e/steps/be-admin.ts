@@ -2,7 +2,6 @@ import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
-import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import type { Page } from "@playwright/test";
@@ -38,12 +37,10 @@ async function shareAdmin(dataDir: string): Promise<Account> {
   return made;
 }
 
-let admin: Promise<Account> | undefined;
-
 /** Gives this browser the session of an admin; ends in the studio. */
 export async function beAdmin(page: Page): Promise<void> {
-  admin ??= shareAdmin(process.env.ATELIER_E2E_DATA_DIR ?? os.tmpdir());
-  await resumeSession(page, await admin);
+  // Named by playwright.config.ts.
+  await resumeSession(page, await shareAdmin(process.env.ATELIER_E2E_DATA_DIR ?? ""));
   await page.goto("/");
   await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
 }

@@ -1,6 +1,6 @@
 import { eq, type SQL, sql } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
-import { isFree, isHeldBy, newToken } from "../leases/index.ts";
+import { fromNow, isFree, isHeldBy, newToken } from "../leases/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { DeliveryEvent, OwedDelivery } from "./channel.ts";
@@ -134,9 +134,7 @@ export async function release(
   { error, status, waitMs, isOurs }: FailedAttempt,
 ): Promise<boolean> {
   const next =
-    waitMs === null
-      ? sql`failed_at = clock_timestamp()`
-      : sql`next_attempt_at = clock_timestamp() + ${waitMs}::float8 * interval '1 millisecond'`;
+    waitMs === null ? sql`failed_at = clock_timestamp()` : sql`next_attempt_at = ${fromNow(waitMs)}`;
   const rows = await db.execute(sql`
     with released as (
       update ${deliveries} set delivering_at = null, lock_token = null, last_error = ${error},

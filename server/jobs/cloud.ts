@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { fromNow } from "../leases/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import {
   acceptAttempt,
@@ -138,7 +139,7 @@ export async function waitForProvider(
       progress: 0,
       stage: null,
       ownerOrder: sql`extract(epoch from clock_timestamp()) * 1000`,
-      notBefore: sql`clock_timestamp() + ${waitMs} * interval '1 millisecond'`,
+      notBefore: fromNow(waitMs),
     },
     event: "providers_busy",
     data: { skipped },

@@ -1,6 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import { type JobStatus, schema } from "../db/index.ts";
-import { heldFor, isFree, isHeldBy, newToken } from "../leases/index.ts";
+import { fromNow, isFree, isHeldBy, newToken } from "../leases/index.ts";
 import { type OpenedFile, openFile, type OpenFileInput } from "../images/index.ts";
 import { AppError, isAppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -83,7 +83,7 @@ async function hold({ db }: Services, jobId: string): Promise<string | null> {
   const token = newToken();
   const rows = await db.execute<{ token: string }>(sql`
     insert into ${resultHolds} (job_id, token, held_until)
-    select id, ${token}::uuid, ${heldFor(holdMs)} from ${jobs} where id = ${jobId} for key share
+    select id, ${token}::uuid, ${fromNow(holdMs)} from ${jobs} where id = ${jobId} for key share
     on conflict (job_id) do update set token = excluded.token, held_until = excluded.held_until
       where ${isFree({ until: resultHolds.heldUntil })}
     returning token`);
@@ -100,7 +100,7 @@ export async function renewResult({ db }: Services, { jobId, token }: Held): Pro
   if (token === null) return true;
   const renewed = await db
     .update(resultHolds)
-    .set({ heldUntil: heldFor(holdMs) })
+    .set({ heldUntil: fromNow(holdMs) })
     .where(ownedBy(jobId, token))
     .returning({ jobId: resultHolds.jobId });
   return renewed.length > 0;

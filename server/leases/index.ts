@@ -20,5 +20,5 @@
  */
 
 export { doDuties, type Duty, inTurn } from "./duties.ts";
-export { heldFor, isFree, isHeldBy, newToken, persist } from "./lease.ts";
+export { fromNow, isFree, isHeldBy, newToken, persist } from "./lease.ts";
 export { postponeTurn, pruneTurns, readTurns, renewTurn, type Turn, type TurnFigures } from "./turns.ts";

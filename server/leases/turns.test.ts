@@ -3,7 +3,7 @@ import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { doDuties, type Duty, inTurn, postponeTurn, pruneTurns, readTurns, renewTurn } from "./index.ts";
-import { heldFor } from "./lease.ts";
+import { fromNow } from "./lease.ts";
 import { endTurn, takeTurn } from "./turns.ts";
 
 const { turns } = schema;
@@ -35,14 +35,14 @@ test("twenty racers take one turn: exactly one gets it, again when it is due, an
 test("a lease of no time is over at once, at the precision of its column", async () => {
   const rows = await opened.services.db.execute<{ early: number }>(sql`
     select count(*)::int as early from generate_series(1, 10000)
-    where (${heldFor(0)})::timestamptz(3) > clock_timestamp()`);
+    where (${fromNow(0)})::timestamptz(3) > clock_timestamp()`);
   expect(rows).toEqual([{ early: 0 }]);
 });
 
 test("the turn of a dead process is taken over, and its late writes change nothing", async () => {
   const { services } = opened;
   const dead = await take();
-  await services.db.update(turns).set({ heldUntil: heldFor(0) });
+  await services.db.update(turns).set({ heldUntil: fromNow(0) });
   const next = await take();
   if (!dead || !next) throw new Error("the turn was not taken over");
   expect(await renewTurn(services, dead)).toBe(false);

@@ -1,7 +1,7 @@
 import { inArray, type SQL, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
-import { heldFor, isFree, isHeldBy, newToken } from "./lease.ts";
+import { fromNow, isFree, isHeldBy, newToken } from "./lease.ts";
 
 const { turns } = schema;
 
@@ -27,7 +27,7 @@ const isDue = sql`${turns.dueAt} <= clock_timestamp()`;
 
 /** Takes a turn that is due; of several processes one gets it, the others null. */
 export async function takeTurn({ db }: Input, { name, isForced }: TakeInput): Promise<Turn | null> {
-  const held = { token: newToken(), heldUntil: heldFor(holdMs), beganAt: sql`clock_timestamp()` };
+  const held = { token: newToken(), heldUntil: fromNow(holdMs), beganAt: sql`clock_timestamp()` };
   const taken = await db
     .insert(turns)
     .values({ name, ...held })
@@ -44,7 +44,7 @@ export async function takeTurn({ db }: Input, { name, isForced }: TakeInput): Pr
 export async function renewTurn({ db }: Input, turn: Turn): Promise<boolean> {
   const renewed = await db
     .update(turns)
-    .set({ heldUntil: heldFor(holdMs) })
+    .set({ heldUntil: fromNow(holdMs) })
     .where(ownedBy(turn))
     .returning({ name: turns.name });
   return renewed.length > 0;
@@ -74,7 +74,7 @@ export async function endTurn({ db }: Input, turn: Turn, { waitMs, isDone, error
     .set({
       token: null,
       heldUntil: null,
-      dueAt: heldFor(waitMs),
+      dueAt: fromNow(waitMs),
       ...done,
       ...failed,
     })
@@ -83,7 +83,7 @@ export async function endTurn({ db }: Input, turn: Turn, { waitMs, isDone, error
 
 /** Makes a turn due after this many ms, and ends it where a process has it. */
 export async function postponeTurn({ db }: Input, name: string, waitMs: number): Promise<void> {
-  const rest = { token: null, heldUntil: null, dueAt: heldFor(waitMs) };
+  const rest = { token: null, heldUntil: null, dueAt: fromNow(waitMs) };
   await db
     .insert(turns)
     .values({ name, ...rest })

@@ -1,6 +1,6 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { heldFor, isFree, isHeldBy, newToken } from "../leases/index.ts";
+import { fromNow, isFree, isHeldBy, newToken } from "../leases/index.ts";
 import type { Services } from "../services.ts";
 import { isOrphaned, isPresent } from "./states.ts";
 
@@ -75,7 +75,7 @@ export async function endServerLease(
   const restMs = end === "lost" ? config.timing.lostRunMs : 0;
   await db
     .update(serverLeases)
-    .set({ freeAt: heldFor(restMs) })
+    .set({ freeAt: fromNow(restMs) })
     .where(isOwn);
 }
 

@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { type AttemptState, type Db, schema, type Tx } from "../db/index.ts";
-import { heldFor, isFree, isHeldBy, newToken } from "../leases/index.ts";
+import { fromNow, isFree, isHeldBy, newToken } from "../leases/index.ts";
 import { isOrphaned } from "../nodes/index.ts";
 import type { Config } from "../platform/index.ts";
 import { type Attempt, attemptFromRow, wordsToKeep } from "./attempts.ts";
@@ -85,8 +85,8 @@ export function acceptAttempt(
       externalId: handle.externalId,
       urls: { ...handle.urls },
       acceptedAt: sql`clock_timestamp()`,
-      nextPollAt: sql`clock_timestamp() + ${pollAfterS} * interval '1 second'`,
-      deadlineAt: sql`clock_timestamp() + ${runLimitS} * interval '1 second'`,
+      nextPollAt: fromNow(pollAfterS * 1_000),
+      deadlineAt: fromNow(runLimitS * 1_000),
       finishToken: null,
       finishUntil: null,
       errorMessage: null,
@@ -115,8 +115,8 @@ export function loseAttempt(
     set: {
       nodeId: null,
       errorMessage: message,
-      nextPollAt: sql`clock_timestamp() + ${firstLookS} * interval '1 second'`,
-      deadlineAt: sql`clock_timestamp() + ${cloud.reconcileS} * interval '1 second'`,
+      nextPollAt: fromNow(firstLookS * 1_000),
+      deadlineAt: fromNow(cloud.reconcileS * 1_000),
     },
   });
 }
@@ -204,7 +204,7 @@ export async function takeDueAttempts(
   const { jobs } = schema;
   const rows = await db.execute<Record<string, unknown>>(sql`
     update ${providerAttempts} set finish_token = ${newToken()}, node_id = ${nodeId},
-      finish_until = ${heldFor(finishLimitMs)}
+      finish_until = ${fromNow(finishLimitMs)}
     where id in (
       select a.id from ${providerAttempts} a
       where a.state in ('unknown', 'accepted') and a.key_id in ${[...keyIds]}
@@ -230,7 +230,7 @@ export async function postponeAttempt(
 ): Promise<void> {
   await db.execute(sql`
     update ${providerAttempts} set polls = polls + 1, finish_token = null, finish_until = null, node_id = null,
-      next_poll_at = ${heldFor(afterMs)}
+      next_poll_at = ${fromNow(afterMs)}
     where id = ${id} and ${isHeldBy({ token: providerAttempts.finishToken }, finishToken)}`);
 }
 
@@ -266,7 +266,7 @@ export async function noteWebhook(
     .update(providerAttempts)
     .set({
       // A call under way has its answer still to come; its run is asked about soon after.
-      nextPollAt: sql`case when ${providerAttempts.state} in ('unknown', 'accepted') then clock_timestamp() else ${providerAttempts.nextPollAt} end`,
+      nextPollAt: sql`case when ${providerAttempts.state} in ('unknown', 'accepted') then ${fromNow(0)} else ${providerAttempts.nextPollAt} end`,
       externalId: sql`case when ${providerAttempts.state} = 'submitting' and ${externalId} <> '' then ${externalId} else ${providerAttempts.externalId} end`,
     })
     .where(sql`${providerAttempts.token} = ${token} and ${providerAttempts.provider} = ${provider}`)

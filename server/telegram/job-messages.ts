@@ -1,6 +1,7 @@
 import { asc, eq, inArray, lte, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { oweOnce } from "../deliveries/index.ts";
+import { fromNow } from "../leases/index.ts";
 import type { Services } from "../services.ts";
 
 const { jobs, telegramJobs, telegramLinks } = schema;
@@ -21,7 +22,10 @@ export async function showJob(
   { db }: Pick<Services, "db">,
   { jobId, chatId }: { readonly jobId: string; readonly chatId: string },
 ): Promise<void> {
-  await db.insert(telegramJobs).values({ jobId, chatId }).onConflictDoNothing();
+  await db
+    .insert(telegramJobs)
+    .values({ jobId, chatId, notBefore: fromNow(0) })
+    .onConflictDoNothing();
 }
 
 const mostAtOnce = 100;
@@ -72,7 +76,7 @@ export async function noteShown(
   const { jobId, messageId, text, restMs } = shown;
   await db
     .update(telegramJobs)
-    .set({ messageId, text, notBefore: after(restMs) })
+    .set({ messageId, text, notBefore: fromNow(restMs) })
     .where(eq(telegramJobs.jobId, jobId));
 }
 
@@ -85,11 +89,9 @@ export async function postponeMessages(
   if (jobIds.length === 0) return;
   await db
     .update(telegramJobs)
-    .set({ notBefore: after(restMs) })
+    .set({ notBefore: fromNow(restMs) })
     .where(inArray(telegramJobs.jobId, [...jobIds]));
 }
-
-const after = (ms: number) => sql`clock_timestamp() + ${ms}::float8 * interval '1 millisecond'`;
 
 /**
  * The message shows the end of the job. The result of a completed one is owed to the chat that asked for it, also when the

@@ -1,6 +1,6 @@
 import { type AnyColumn, sql } from "drizzle-orm";
 import { deleteInBatches, schema } from "../db/index.ts";
-import { heldFor, isFree, isHeldBy, newToken } from "../leases/index.ts";
+import { fromNow, isFree, isHeldBy, newToken } from "../leases/index.ts";
 import type { Services } from "../services.ts";
 
 const { telegramBots, telegramCodes, telegramRequests, telegramUpdates } = schema;
@@ -35,7 +35,7 @@ export async function holdPolling(
   { botId, token, leaseMs }: Poller,
 ): Promise<HeldPolling | null> {
   const [row] = await db.execute<{ offset: string | null }>(sql`
-    insert into ${telegramBots} as b (bot_id, holder, lease_until) values (${botId}, ${token}::uuid, ${heldFor(leaseMs)})
+    insert into ${telegramBots} as b (bot_id, holder, lease_until) values (${botId}, ${token}::uuid, ${fromNow(leaseMs)})
     on conflict (bot_id) do update set holder = excluded.holder, lease_until = excluded.lease_until
       where ${isHeldBy({ token: sql`b.holder` }, token)} or ${isFree({ until: sql`b.lease_until` })}
     returning case when offset_at > now() - ${offsetHours} * interval '1 hour' then next_offset end as "offset"`);

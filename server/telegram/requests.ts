@@ -1,5 +1,6 @@
 import { and, asc, eq, isNull, lte, sql } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
+import { fromNow } from "../leases/index.ts";
 import { isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { SentFile } from "./updates.ts";
@@ -58,7 +59,7 @@ export async function addPicture({ db }: Pick<Services, "db">, sent: SentPicture
     const earlier = repliedTo
       ? [{ updateId: sent.updateId - 1, fileId: repliedTo.fileId, name: repliedTo.fileName }]
       : [];
-    const asksAt = sql`clock_timestamp() + ${sent.groupId === null ? 0 : albumMs} * interval '1 millisecond'`;
+    const asksAt = fromNow(sent.groupId === null ? 0 : albumMs);
     if (open) {
       const photos = [...open.photos, photo].toSorted((a, b) => a.updateId - b.updateId);
       const caption = open.caption ?? sent.caption;

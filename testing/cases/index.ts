@@ -1,9 +1,9 @@
 import { describe, test, type TestContext } from "vitest";
 
 /*
- * `pnpm test` runs what finds a fault soonest, in ten minutes; `pnpm test:all` runs the rest: the same test with other
- * values, and the other queue backend where the test is about something else. A tag tells them apart, and vitest itself
- * runs both. A test that moves to `test:all` leaves one of its cases in `test`.
+ * `pnpm test` runs what finds a fault soonest; `pnpm test:all` runs the rest: the same test with other values, the other
+ * queue backend where the test is about something else, and what is about a part that few changes touch (`atelier seed`,
+ * the examples). A tag tells them apart, and vitest itself runs both. Each fault, F1 to F37, has a case in `test`.
  */
 
 /** Of the queue. */
