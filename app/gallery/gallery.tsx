@@ -10,7 +10,7 @@ import { retryLoad, keys } from "../client/queries.ts";
 import { FilterChip, FilterChips, FilterDivider, TextFilter, useSearchFilter } from "../parts/filters.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { jobKindOrder, readKind } from "../jobs/text.ts";
-import { withoutRemoving } from "../pictures/removing.ts";
+import { useRemoving } from "../pictures/actions.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { useFilePicker, useUploadBatch } from "../uploads/drop.tsx";
@@ -119,16 +119,17 @@ const pageSize = 100;
 export function useGalleryImages(filters: GalleryFilters) {
   const query = useInfiniteQuery({
     queryKey: keys.imageList(filters),
-    queryFn: async ({ pageParam }) => {
-      const asked = { ...filters, cursor: pageParam ?? undefined, limit: pageSize };
-      const page = await api.images.list.query(asked);
-      return { ...page, items: withoutRemoving(page.items) };
-    },
+    queryFn: ({ pageParam }) =>
+      api.images.list.query({ ...filters, cursor: pageParam ?? undefined, limit: pageSize }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
     placeholderData: keepPreviousData,
   });
-  const images = useMemo(() => query.data?.pages.flatMap((page) => page.items), [query.data]);
+  const removing = useRemoving();
+  const images = useMemo(
+    () => query.data?.pages.flatMap(({ items }) => items.filter(({ id }) => !removing.has(id))),
+    [query.data, removing],
+  );
   return { ...query, images };
 }
 

@@ -28,7 +28,18 @@ export function nextInLine(jobs: readonly InLine[], id: string): string | null {
   return after?.id ?? null;
 }
 
-type Waiting = Awaited<ReturnType<typeof api.jobs.waiting.query>>;
+interface Move {
+  readonly id: string;
+  readonly before: string | null;
+  /** Ids of the jobs as they are shown from now on. */
+  readonly order: readonly string[];
+}
+
+/** Jobs of the order in its sequence, behind those that it does not name. */
+function sortBy<T extends { readonly id: string }>(jobs: readonly T[], order: readonly string[]): T[] {
+  const indexById = new Map(order.map((id, index) => [id, index]));
+  return jobs.toSorted((a, b) => (indexById.get(a.id) ?? -1) - (indexById.get(b.id) ?? -1));
+}
 
 /** With fewer jobs there is nothing to reorder. */
 const minReorderable = 2;
@@ -39,16 +50,18 @@ export function useLine() {
   const showFailure = useFailureToast();
   const live = useLiveJobs();
   const { items: waiting, total } = useWaiting();
-  const all = waiting.flatMap(({ id }): JobView[] => {
+  const { mutate, isPending, variables } = useMutation({
+    mutationFn: ({ id, before }: Move) => api.jobs.moveInLine.mutate({ id, before }),
+    onError: showFailure,
+    // It is over, and the order is that of the server, when the line has been read anew.
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.waiting }),
+  });
+  const inOrder = isPending ? sortBy(waiting, variables.order) : waiting;
+  const all = inOrder.flatMap(({ id }): JobView[] => {
     const job = live.find((one) => one.id === id);
     return job?.status === "pending" && !job.cancelRequested ? [job] : [];
   });
   const jobs = all.length < minReorderable ? [] : all;
-  const { mutate } = useMutation({
-    mutationFn: (input: { id: string; before: string | null }) => api.jobs.moveInLine.mutate(input),
-    onError: showFailure,
-    onSettled: () => queries.invalidateQueries({ queryKey: keys.waiting }),
-  });
   const unshown = total - waiting.length;
   /** False when the job may not move to that index. */
   function move(from: number, to: number): boolean {
@@ -58,18 +71,7 @@ export function useLine() {
     const before = nextInLine(next, job.id);
     // Null would move the job behind the jobs that are not shown as well.
     if (before === null && unshown > 0) return false;
-    const indexById = new Map(next.map(({ id }, index) => [id, index]));
-    // Optimistic update; the next fetch of the waiting jobs brings the order of the server.
-    void queries.cancelQueries({ queryKey: keys.waiting });
-    queries.setQueryData<Waiting>(
-      keys.waiting,
-      (data) =>
-        data && {
-          ...data,
-          items: data.items.toSorted((a, b) => (indexById.get(a.id) ?? -1) - (indexById.get(b.id) ?? -1)),
-        },
-    );
-    mutate({ id: job.id, before });
+    mutate({ id: job.id, before, order: next.map(({ id }) => id) });
     return true;
   }
   return { jobs, total: jobs.length + unshown, move };

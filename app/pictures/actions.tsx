@@ -1,8 +1,8 @@
 "use client";
-import { type InfiniteData, useMutation, useQueryClient } from "@tanstack/react-query";
+import { type InfiniteData, useMutation, useMutationState, useQueryClient } from "@tanstack/react-query";
 import { Maximize2, Scissors, Sparkles, Star } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useCallback } from "react";
+import { useMemo } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
@@ -11,7 +11,6 @@ import { useSubmit } from "../client/submit.ts";
 import { buttonStyle, cx, IconButton } from "../ui/button.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
-import { whileRemoving } from "./removing.ts";
 
 /** Splits a list into chunks of at most `size` items. */
 export function chunksOf<T>(list: readonly T[], size: number): T[][] {
@@ -164,42 +163,53 @@ function withoutImages(ids: ReadonlySet<string>) {
     };
 }
 
+const removal = ["pictures", "removal"];
+
+/** The pictures that are being removed: a list that is read meanwhile may still hold them. */
+export function useRemoving(): ReadonlySet<string> {
+  const filters = { mutationKey: removal, status: "pending" } as const;
+  // Safe: the key is that of `useRemoveImages`.
+  const removing = useMutationState({
+    filters,
+    select: ({ state }) => state.variables as readonly string[] | undefined,
+  });
+  return useMemo(() => new Set(removing.flatMap((ids) => ids ?? [])), [removing]);
+}
+
 /** Removes pictures from the lists at once, deletes them on the server, and offers Undo. */
 export function useRemoveImages(): (ids: readonly string[]) => void {
   const t = useTranslations("pictures");
   const queries = useQueryClient();
   const showFailure = useFailureToast();
-  return useCallback(
-    (ids) => {
-      const freshen = () => {
-        void queries.invalidateQueries({ queryKey: keys.imageLists });
-        void queries.invalidateQueries({ queryKey: keys.allRecentInputs });
-        void queries.invalidateQueries({ queryKey: keys.jobLists });
-        for (const id of ids) void queries.invalidateQueries({ queryKey: keys.image(id) });
-      };
-      const showFailed = ({ failure }: CallsMade) => failure && showFailure(failure.error);
-      const restore = (removed: readonly string[]) =>
-        callFor(removed, (some) => api.images.restore.mutate({ ids: some }))
-          .then(showFailed)
-          .finally(freshen);
-      const offerUndo = (removed: readonly string[]) =>
+  const freshen = async (ids: readonly string[]) => {
+    void queries.invalidateQueries({ queryKey: keys.allRecentInputs });
+    void queries.invalidateQueries({ queryKey: keys.jobLists });
+    for (const id of ids) void queries.invalidateQueries({ queryKey: keys.image(id) });
+    await queries.invalidateQueries({ queryKey: keys.imageLists });
+  };
+  const showFailed = ({ failure }: CallsMade) => failure && showFailure(failure.error);
+  const restore = async (ids: readonly string[]) => {
+    showFailed(await callFor(ids, (some) => api.images.restore.mutate({ ids: some })));
+    await freshen(ids);
+  };
+  const { mutate } = useMutation({
+    mutationKey: removal,
+    // Offline it fails at once instead of later, when nobody looks.
+    networkMode: "always",
+    mutationFn: (ids: readonly string[]) => callFor(ids, (some) => api.images.remove.mutate({ ids: some })),
+    onSuccess: (made) => {
+      const { done } = made;
+      queries.setQueriesData({ queryKey: keys.imageLists }, withoutImages(new Set(done)));
+      if (done.length > 0)
         toastWithUndo({
-          title: t("removed", { count: removed.length }),
+          title: t("removed", { count: done.length }),
           undoLabel: t("undo"),
-          onUndo: () => void restore(removed),
+          onUndo: () => void restore(done),
         });
-      const remove = async () => {
-        // A fetch under way would show the removed pictures again.
-        await queries.cancelQueries({ queryKey: keys.imageLists });
-        queries.setQueriesData({ queryKey: keys.imageLists }, withoutImages(new Set(ids)));
-        const made = await whileRemoving(ids, () =>
-          callFor(ids, (some) => api.images.remove.mutate({ ids: some })),
-        );
-        if (made.done.length > 0) offerUndo(made.done);
-        showFailed(made);
-      };
-      void remove().finally(freshen);
+      showFailed(made);
     },
-    [queries, showFailure, t],
-  );
+    // It is over, and its pictures are no longer left out, when the lists have been read anew.
+    onSettled: (_made, _error, ids) => freshen(ids),
+  });
+  return mutate;
 }

@@ -138,7 +138,7 @@ test("C2 a failed job is posted as well, an attempt that is repeated is not", as
   });
 });
 
-describe("C2 what a receiver answers", () => {
+describe("F24 C2 what a receiver answers", () => {
   const status = (code: number, headers?: Record<string, string>): WebhookFault[] => [
     { kind: "status", status: code, ...(headers ? { headers } : {}) },
   ];

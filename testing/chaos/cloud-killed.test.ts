@@ -56,12 +56,13 @@ const usual: readonly Case[] = [
   { ...listed, step: "called", attempts: ["unsent", "succeeded"] },
   { ...reported, step: "reserved", end: "provider_unknown", paid: 0, attempts: lost },
   { ...repeated, step: "taken", attempts: once },
+  { ...direct, step: "taken", paid: 1, attempts: lost },
+  { ...listed, step: "completed", attempts: once },
 ];
 
 const others: readonly Case[] = [
   { ...listed, step: "fetching", attempts: once },
-  { ...direct, step: "taken", paid: 1, attempts: lost },
-  ...(["claimed", "taken", "asked", "stored", "completed"] as const).map((step) => ({
+  ...(["claimed", "taken", "asked", "stored"] as const).map((step) => ({
     ...listed,
     step,
     attempts: once,
@@ -140,7 +141,7 @@ async function reached(
 const named = (cases: readonly Case[]) => cases.map((each) => ({ ...each, when: steps[each.step].when }));
 
 forCases(
-  "F3 R1 a worker killed $when ($provider, lost calls found by $by): $end, charged $paid times, told once",
+  "F3 F7 R1 a worker killed $when ($provider, lost calls found by $by): $end, charged $paid times, told once",
   { usual: named(usual), others: named(others) },
   async (given, { onTestFinished }) => {
     const { scene, receiver } = await open(onTestFinished, given);
