@@ -22,7 +22,12 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
-const common = { execArgv: [quickResolveFlag], testTimeout: 60_000, hookTimeout: 60_000 };
+const common = {
+  execArgv: [quickResolveFlag],
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  setupFiles: ["testing/setup/restore.ts"],
+};
 const globalSetup = ["testing/setup/index.ts"];
 
 export default defineConfig({

@@ -7,6 +7,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { processEnv } from "@atelier/testing/worker";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { forCasesInTurn } from "@atelier/testing/cases";
 import { checkStore } from "@atelier/server/images";
 import { waitUntil } from "../scripts/process/tools.ts";
 
@@ -51,11 +52,12 @@ test("A16 a backup is made and checked on the command line; a studio with users 
   ]);
 });
 
-test.each([
-  { signal: "SIGINT", code: 130, left: [] },
-  { signal: "SIGKILL", code: null, left: ["killed.part"] },
-] as const)(
+forCasesInTurn(
   "A16 $signal in the middle of a backup leaves nothing that looks whole",
+  {
+    usual: [{ signal: "SIGKILL", code: null, left: ["killed.part"] }],
+    others: [{ signal: "SIGINT", code: 130, left: [] }],
+  } as const,
   async ({ signal, code, left }) => {
     const client = new pg.Client({ connectionString: fixture.services.env.DATABASE_URL });
     await client.connect();

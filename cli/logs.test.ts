@@ -5,6 +5,7 @@ import { findProgram, killAtExit, runNode } from "@atelier/testing/processes";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { processEnv } from "@atelier/testing/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { inAll } from "@atelier/testing/cases";
 
 let fixture: TestServices;
 
@@ -65,7 +66,7 @@ test("D12 an error is printed with its causes on one line, and steers no termina
   );
 });
 
-test("D12 what cannot be printed is said in one line", async () => {
+test("D12 what cannot be printed is said in one line", inAll, async () => {
   const { services } = fixture;
   const quiet = await insertJob(services, { owner: await addOwner(services) });
   const unknown = "01234567-89ab-7def-8123-456789abcdef";

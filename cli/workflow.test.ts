@@ -7,6 +7,7 @@ import { startComfySimulator, type ComfySimulator } from "@atelier/testing/comfy
 import { findProgram } from "@atelier/testing/processes";
 import { sampleFiles, writeWorkflow } from "@atelier/testing/workflows";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { inAll } from "@atelier/testing/cases";
 
 let main: readonly string[];
 let dir: string;
@@ -50,7 +51,7 @@ test("A12: a right folder passes, a wrong one is told with every reason", async 
   });
 });
 
-test("a wrong call says how it is made", async () => {
+test("a wrong call says how it is made", inAll, async () => {
   const usage = "Usage: atelier workflow check DIR [--server URL]";
   expect(await atelier("workflow")).toMatchObject({ code: 1, said: expect.stringContaining(usage) });
   expect(await atelier("workflow", "mend")).toMatchObject({ code: 1, said: expect.stringContaining(usage) });
@@ -87,7 +88,7 @@ test("A12: a folder is held against the node classes and models of a server", as
   });
 });
 
-test("a server that does not answer is named", async () => {
+test("a server that does not answer is named", inAll, async () => {
   await writeWorkflow(path.join(dir, "one/blur"), sampleFiles());
   const url = "http://127.0.0.1:1";
   const run = await atelier("workflow", "check", "one", "--server", url);

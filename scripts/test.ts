@@ -4,7 +4,7 @@ import path from "node:path";
 import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
 import { openFunctionParts } from "../testing/functions/index.ts";
 import { startS3 } from "../testing/s3/index.ts";
-import { readFilesOfAll, readS3Files } from "./test/files.ts";
+import { readFilesOfAll, readS3Files, readWholeFilesOfAll } from "./test/files.ts";
 import { ensurePgvector, ensureS3Server } from "./test/pip-files.ts";
 import { hashSources, isBuiltOf, markBuilt } from "./test/sources.ts";
 import {
@@ -90,7 +90,10 @@ function failedStart(error: unknown): Part {
 
 /** Unit and integration tests beside the production build, then the journeys through it in a browser. */
 async function runUsual(reports: string): Promise<Part[]> {
-  const parts = await Promise.all([runVitest(reports, ["--tags-filter=!all"]), runBuild()]);
+  const left = readWholeFilesOfAll(path.resolve(import.meta.dirname, "..")).map(
+    (file) => `--exclude=${file}`,
+  );
+  const parts = await Promise.all([runVitest(reports, ["--tags-filter=!all", ...left]), runBuild()]);
   const [, build] = parts;
   if (build.run.isOk) return [...parts, await runPlaywright(reports)];
   console.error("The browser tests need the build, which failed.");

@@ -1,3 +1,4 @@
+// @module-tag all
 import { globSync } from "node:fs";
 import net from "node:net";
 import path from "node:path";
@@ -16,7 +17,6 @@ import {
   type TestServices,
 } from "@atelier/testing/services";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import { inAll } from "@atelier/testing/cases";
 import { waitUntil } from "../../scripts/process/tools.ts";
 import { seed } from "./index.ts";
 import { addNodes, playNodes } from "./nodes.ts";
@@ -157,33 +157,29 @@ const pages: Readonly<Record<string, () => Promise<unknown>[]>> = {
 /** Forms, which show no rows. */
 const forms = ["sign-in/page.tsx", "sign-in/new-password/page.tsx"];
 
-test("the list of pages is that of the studio", inAll, () => {
+test("the list of pages is that of the studio", () => {
   const found = globSync("**/page.tsx", { cwd: path.join(import.meta.dirname, "../../app") });
   expect([...Object.keys(pages), ...forms].toSorted()).toEqual(found.toSorted());
 });
 
-test.each(Object.keys(pages))("app/%s has something to show", inAll, async (page) => {
+test.each(Object.keys(pages))("app/%s has something to show", async (page) => {
   for (const part of await Promise.all(pages[page]?.() ?? [])) {
     expect(part).toEqual(expect.anything());
     expect(Array.isArray(part) ? part : [part]).not.toEqual([]);
   }
 });
 
-test.each(jobStatuses)("there is a job that is %s", inAll, async (status) => {
+test.each(jobStatuses)("there is a job that is %s", async (status) => {
   expect((await items("jobs.list", { status }))[0]).toMatchObject({ status });
 });
 
-test(
-  "rows, stories and files are as the studio itself leaves them, and nothing outside was called",
-  inAll,
-  async () => {
-    expect(await findBrokenInvariants(fixture.services)).toEqual([]);
-    const { hostname } = new URL(String(fixture.services.env.DATABASE_URL));
-    expect([...calledHosts].filter((host) => host !== hostname && !host.startsWith("/"))).toEqual([]);
-  },
-);
+test("rows, stories and files are as the studio itself leaves them, and nothing outside was called", async () => {
+  expect(await findBrokenInvariants(fixture.services)).toEqual([]);
+  const { hostname } = new URL(String(fixture.services.env.DATABASE_URL));
+  expect([...calledHosts].filter((host) => host !== hostname && !host.startsWith("/"))).toEqual([]);
+});
 
-test("no open job may be sent to a provider, and nothing is owed to a receiver", inAll, async () => {
+test("no open job may be sent to a provider, and nothing is owed to a receiver", async () => {
   const { db } = fixture.services;
   const jobs = await db.select().from(schema.jobs);
   expect(jobs.filter(({ endedAt, ownOnly }) => endedAt === null && !ownOnly)).toEqual([]);
@@ -197,28 +193,24 @@ async function countRows(): Promise<number[]> {
   return Promise.all(tables.map((table) => fixture.services.db.$count(table)));
 }
 
-test(
-  "beside others it fills only with --add, anew at each call, and --remove takes away what is its own",
-  inAll,
-  async () => {
-    const { services } = fixture;
-    const before = await countRows();
-    const { imageId, jobId } = await openOwner(services, "owner@example.com");
-    const withOwner = await countRows();
-    expect(await run()).toMatchObject({ code: 1, out: "", said: expect.stringMatching(/--add/) });
-    expect(await countRows()).toEqual(withOwner);
-    expect(await run("--add")).toMatchObject({ code: 0, said: expect.stringContaining("Removed 5 people") });
-    expect(await countRows()).toEqual(withOwner);
-    expect(await run("--remove")).toMatchObject({ code: 0, out: "" });
-    const left = withOwner.map((rows, at) => rows - (before[at] ?? 0));
-    // The account without anything was there before the first call.
-    expect(await countRows()).toEqual(left.map((rows, at) => rows + (at === 0 ? 1 : 0)));
-    expect((await services.db.select().from(schema.images)).map(({ id }) => id)).toEqual([imageId]);
-    expect((await services.db.select().from(schema.jobs)).map(({ id }) => id)).toEqual([jobId]);
-  },
-);
+test("beside others it fills only with --add, anew at each call, and --remove takes away what is its own", async () => {
+  const { services } = fixture;
+  const before = await countRows();
+  const { imageId, jobId } = await openOwner(services, "owner@example.com");
+  const withOwner = await countRows();
+  expect(await run()).toMatchObject({ code: 1, out: "", said: expect.stringMatching(/--add/) });
+  expect(await countRows()).toEqual(withOwner);
+  expect(await run("--add")).toMatchObject({ code: 0, said: expect.stringContaining("Removed 5 people") });
+  expect(await countRows()).toEqual(withOwner);
+  expect(await run("--remove")).toMatchObject({ code: 0, out: "" });
+  const left = withOwner.map((rows, at) => rows - (before[at] ?? 0));
+  // The account without anything was there before the first call.
+  expect(await countRows()).toEqual(left.map((rows, at) => rows + (at === 0 ? 1 : 0)));
+  expect((await services.db.select().from(schema.images)).map(({ id }) => id)).toEqual([imageId]);
+  expect((await services.db.select().from(schema.jobs)).map(({ id }) => id)).toEqual([jobId]);
+});
 
-test("a played worker is alive to the watch of others until the command ends", inAll, async () => {
+test("a played worker is alive to the watch of others until the command ends", async () => {
   const { services } = fixture;
   const nodes = await addNodes(services);
   let nowMs = 0;

@@ -93,7 +93,7 @@ test("kill -9 of the server loses no acknowledged row, and it comes back at the 
   await database.close();
 });
 
-test("the server of an owner that was killed is taken over and stopped at the end", async () => {
+test("the server of an owner that was killed is taken over and stopped at the end", inAll, async () => {
   const owner = openElsewhere();
   const serverPid = Number((await owner.seen(/open (\d+)/))[1]);
   owner.child.kill("SIGKILL");

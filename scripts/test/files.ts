@@ -70,9 +70,12 @@ export const slowFiles: readonly string[] = [
   "cli/recall-eval.test.ts",
 ];
 
-/** What a file can change for the files that run after it in the same process. */
+/**
+ * What a file changes for the files that run after it in the same process; spies and timers are put back by
+ * `testing/setup/restore.ts`.
+ */
 const processWide =
-  /\bvi\s*\.\s*(mock|doMock|hoisted|spyOn|stub\w+|resetModules|useFakeTimers|setSystemTime)\b|\bprocess\s*\.\s*(env|chdir|on|once|exit|kill|umask)\b|\bprocess\[|\bglobalThis\b/;
+  /\bvi\s*\.\s*(mock|doMock|hoisted|stub\w+|resetModules)\b|\bprocess\.(chdir|on|once|exit|umask)\b|\bprocess\.env[.[][^=\n]*=[^=>]|\bprocess\[|\bglobalThis\b/;
 
 /** Statically imported project files; types are gone at run time. */
 const imported = /^(?:import|export)\s(?!type\b)[^;]*?from\s+"([^"]+)"|^import\s+"([^"]+)"/gm;
@@ -144,12 +147,18 @@ export function readTestFiles(root: string): TestFiles {
   return files;
 }
 
-/** What `testing/cases` has to mark cases with. */
-const marks = /\b(forCases|forCasesInTurn|forBackends|forBackendSuites|inAll)\b/;
+/** What `testing/cases` has to mark cases with, and how vitest marks a whole file. */
+const marks = /\b(forCases|forCasesInTurn|forBackends|forBackendSuites|inAll)\b|^\/\/ @module-tag all$/m;
+const marksFile = /^\/\/ @module-tag all$/m;
 
 /** The test files below `root` with cases that `pnpm test` leaves out. */
 export function readFilesOfAll(root: string): string[] {
   return findTests(root).filter((file) => marks.test(readSource(root, file)));
+}
+
+/** Those of which it leaves out every case: they need not be loaded. */
+export function readWholeFilesOfAll(root: string): string[] {
+  return findTests(root).filter((file) => marksFile.test(readSource(root, file)));
 }
 
 /** The test files below `root` that start an S3 server. */

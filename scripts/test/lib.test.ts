@@ -2,7 +2,7 @@ import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { readFilesOfAll, readTestFiles, slowFiles } from "./files.ts";
+import { readFilesOfAll, readTestFiles, readWholeFilesOfAll, slowFiles } from "./files.ts";
 import {
   countPart,
   findOverfullRoutes,
@@ -82,7 +82,7 @@ describe("the test files of a run", () => {
       "server/fixtures/scene.ts": 'import { x } from "@atelier/testing/postgres";',
       "testing/postgres/index.ts": 'export { x } from "./servers.ts";',
       "server/types.test.ts": 'import type { X } from "@atelier/testing/postgres";',
-      "server/late.test.ts": 'import { x } from "@atelier/testing/postgres";\nvi.useFakeTimers();',
+      "server/late.test.ts": 'import { x } from "@atelier/testing/postgres";\nvi.resetModules();',
     });
     const { quick, ...others } = readTestFiles(folder);
     expect(new Set(quick)).toEqual(new Set(["app/pure.test.ts", "server/types.test.ts"]));
@@ -103,9 +103,29 @@ describe("the test files of a run", () => {
     expect(new Set(readFilesOfAll(folder))).toEqual(
       new Set(["testing/chaos/one.test.ts", "worker/two.test.ts"]),
     );
+    expect(readWholeFilesOfAll(folder)).toEqual([]);
   });
 
-  test.each(["process.env.A = '1';", "process.chdir('/');", "vi.spyOn(a, 'b');", "globalThis.a = 1;"])(
+  test("all of whose cases run in test:all alone are not loaded for the others", () => {
+    writeTests({
+      "worker/whole.test.ts": '// @module-tag all\ntest("slow", () => {});',
+      "worker/quoted.test.ts": 'const text = "// @module-tag all";',
+    });
+    expect(readWholeFilesOfAll(folder)).toEqual(["worker/whole.test.ts"]);
+    expect(readFilesOfAll(folder)).toEqual(["worker/whole.test.ts"]);
+  });
+
+  test.each([
+    "vi.spyOn(a, 'b');",
+    "vi.useFakeTimers();",
+    "run({ ...process.env });",
+    "a(process.env.B === 'c');",
+  ])("share a process despite %s", (text) => {
+    writeTests({ "app/one.test.ts": text });
+    expect(readTestFiles(folder).quick).toEqual(["app/one.test.ts"]);
+  });
+
+  test.each(["process.env.A = '1';", "process.chdir('/');", "vi.stubEnv('A', '1');", "globalThis.a = 1;"])(
     "do not share a process after %s",
     (text) => {
       writeTests({ "app/one.test.ts": text });

@@ -7,6 +7,7 @@ import { addSpeaker, ask } from "@atelier/server/assistant";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { startWeb } from "@atelier/testing/web";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { inAll } from "@atelier/testing/cases";
 import { waitUntil } from "../process/tools.ts";
 
 let fixture: TestServices;
@@ -119,34 +120,38 @@ test("under development the tools of Next alone take upgrades of their own", asy
   child.kill("SIGKILL");
 });
 
-test("D7 requests of socket.io are answered beside Next where other programs are served, and left to it elsewhere", async () => {
-  const { services } = fixture;
-  const { key } = await createApiKey(services, {
-    userId: await addSpeaker(services.db, "Ben"),
-    name: "test",
-  });
-  const { child, at } = await startWeb(fixture.services, { EXISTING_CLIENTS: "yes" });
-  const address = "/socket.io/?EIO=4&transport=polling";
-  const headers = { authorization: `Bearer ${key}` };
-  const handshake = await fetch(`http://${at}${address}`, { headers });
-  const text = await handshake.text();
-  expect([handshake.status, text]).toEqual([200, expect.stringMatching(/^0\{"sid":"[\w-]+"/)]);
-  const { sid } = Object(JSON.parse(text.slice(1)));
-  const joined = await fetch(`http://${at}${address}&sid=${sid}`, { method: "POST", headers, body: "40" });
-  expect([joined.status, await joined.text()]).toEqual([200, "ok"]);
-  expect((await fetch(`http://${at}${address}`)).status).toBe(403);
-  expect((await fetch(`http://${at}/socket.io`, { headers })).status).toBe(404);
-  expect((await fetch(`http://${host}${address}`, { headers })).status).toBe(404);
-  expect(
-    await knock(host, {
-      line: "GET /socket.io/?EIO=4&transport=websocket",
-      headers: withKey,
-      status: /^404/,
-    }),
-  ).toMatch(/^404/);
-  child.kill("SIGTERM");
-  expect(await once(child, "exit")).toEqual([0, null]);
-});
+test(
+  "D7 requests of socket.io are answered beside Next where other programs are served, and left to it elsewhere",
+  inAll,
+  async () => {
+    const { services } = fixture;
+    const { key } = await createApiKey(services, {
+      userId: await addSpeaker(services.db, "Ben"),
+      name: "test",
+    });
+    const { child, at } = await startWeb(fixture.services, { EXISTING_CLIENTS: "yes" });
+    const address = "/socket.io/?EIO=4&transport=polling";
+    const headers = { authorization: `Bearer ${key}` };
+    const handshake = await fetch(`http://${at}${address}`, { headers });
+    const text = await handshake.text();
+    expect([handshake.status, text]).toEqual([200, expect.stringMatching(/^0\{"sid":"[\w-]+"/)]);
+    const { sid } = Object(JSON.parse(text.slice(1)));
+    const joined = await fetch(`http://${at}${address}&sid=${sid}`, { method: "POST", headers, body: "40" });
+    expect([joined.status, await joined.text()]).toEqual([200, "ok"]);
+    expect((await fetch(`http://${at}${address}`)).status).toBe(403);
+    expect((await fetch(`http://${at}/socket.io`, { headers })).status).toBe(404);
+    expect((await fetch(`http://${host}${address}`, { headers })).status).toBe(404);
+    expect(
+      await knock(host, {
+        line: "GET /socket.io/?EIO=4&transport=websocket",
+        headers: withKey,
+        status: /^404/,
+      }),
+    ).toMatch(/^404/);
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
+  },
+);
 
 test("B7 the web port serves sockets beside Next, which keeps all others, and closes them when it stops", async () => {
   const { services } = fixture;

@@ -1,8 +1,8 @@
+// @module-tag all
 import { startLlm } from "@atelier/testing/llm";
 import { type PrivatePostgres, startPgvector } from "@atelier/testing/postgres";
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { inAll } from "@atelier/testing/cases";
 import { migrate, openDatabase } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { addSpeaker, importTalks } from "./import-talks.ts";
@@ -122,7 +122,7 @@ async function countCopies(userId: string): Promise<number> {
   return rows.length;
 }
 
-test("M1 until all vectors of a user are copied words alone decide", inAll, async () => {
+test("M1 until all vectors of a user are copied words alone decide", async () => {
   const userId = await remember(couch, ...Array.from({ length: 20 }, () => plain).flat());
   const copies = await countCopies(userId);
   expect(copies).toBe(plain.length * 20 + 1);
@@ -135,25 +135,21 @@ test("M1 until all vectors of a user are copied words alone decide", inAll, asyn
   expect((await find(inDatabase, userId, "bought red sofa?"))[0]).toBe(couch);
 });
 
-test(
-  "M1 pgvector may be removed and come back: meanwhile words alone decide and vectors are made",
-  inAll,
-  async () => {
-    const userId = await remember(couch, ...plain);
-    await inMemory.db.execute("drop extension vector cascade");
-    expect(await find(inDatabase, userId, "bought red couch?")).not.toContain(couch);
-    expect((await find(inMemory, userId, "bought red couch?"))[0]).toBe(couch);
-    await addMemory(inMemory, { ownerId: userId, text: "We drove an automobile." });
-    expect(await embedMissing(inMemory, { signal: new AbortController().signal, isForced: false })).toBe(1);
-    expect(await find(inDatabase, userId, "car")).not.toContain("We drove an automobile.");
-    expect(lines).toEqual([]);
-    await embedAll();
-    expect((await find(inDatabase, userId, "bought red couch?"))[0]).toBe(couch);
-    expect((await find(inDatabase, userId, "car"))[0]).toBe("We drove an automobile.");
-  },
-);
+test("M1 pgvector may be removed and come back: meanwhile words alone decide and vectors are made", async () => {
+  const userId = await remember(couch, ...plain);
+  await inMemory.db.execute("drop extension vector cascade");
+  expect(await find(inDatabase, userId, "bought red couch?")).not.toContain(couch);
+  expect((await find(inMemory, userId, "bought red couch?"))[0]).toBe(couch);
+  await addMemory(inMemory, { ownerId: userId, text: "We drove an automobile." });
+  expect(await embedMissing(inMemory, { signal: new AbortController().signal, isForced: false })).toBe(1);
+  expect(await find(inDatabase, userId, "car")).not.toContain("We drove an automobile.");
+  expect(lines).toEqual([]);
+  await embedAll();
+  expect((await find(inDatabase, userId, "bought red couch?"))[0]).toBe(couch);
+  expect((await find(inDatabase, userId, "car"))[0]).toBe("We drove an automobile.");
+});
 
-test("M1 a database that takes too long for it is not waited for", inAll, async () => {
+test("M1 a database that takes too long for it is not waited for", async () => {
   const userId = await remember(couch, ...plain);
   const free = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
@@ -170,36 +166,32 @@ test("M1 a database that takes too long for it is not waited for", inAll, async 
   expect((await find(inDatabase, userId, "bought red couch?"))[0]).toBe(couch);
 });
 
-test(
-  "M1 a role that may not create the extension uses the one that another role created",
-  inAll,
-  async () => {
-    const admin = (statement: string) => inMemory.db.execute(statement);
-    await admin("create role plain login password 'plain'");
-    await admin("create database plain owner plain");
-    const url = new URL(postgres.url);
-    [url.username, url.password, url.pathname] = ["plain", "plain", "plain"];
-    await migrate(url.href);
-    const own = await createTestServices({
-      env: { ...llm.env, LLM_EMBEDDING_MODEL: "local/simulated", DATABASE_URL: url.href },
-      log,
-    });
-    const userId = await addSpeaker(own.services.db, "Ann");
-    await addMemory(own.services, { ownerId: userId, text: couch });
-    await embedAll(own.services);
-    await embedAll(own.services);
-    const named = "its role cannot use it";
-    expect(lines.filter((line) => line.includes(named))).toHaveLength(1);
-    expect(await find(withoutMemory(own.services), userId, "sofa")).toEqual([]);
-    expect(await find(own.services, userId, "sofa")).toEqual([couch]);
-    url.username = new URL(postgres.url).username;
-    url.password = new URL(postgres.url).password;
-    const superuser = openDatabase({ url: url.href, applicationName: "test", maxConnections: 1 });
-    await superuser.db.execute("create extension vector");
-    await superuser.close();
-    await embedAll(own.services);
-    expect(lines.filter((line) => line.includes(named))).toHaveLength(1);
-    expect(await find(withoutMemory(own.services), userId, "sofa")).toEqual([couch]);
-    await own.close();
-  },
-);
+test("M1 a role that may not create the extension uses the one that another role created", async () => {
+  const admin = (statement: string) => inMemory.db.execute(statement);
+  await admin("create role plain login password 'plain'");
+  await admin("create database plain owner plain");
+  const url = new URL(postgres.url);
+  [url.username, url.password, url.pathname] = ["plain", "plain", "plain"];
+  await migrate(url.href);
+  const own = await createTestServices({
+    env: { ...llm.env, LLM_EMBEDDING_MODEL: "local/simulated", DATABASE_URL: url.href },
+    log,
+  });
+  const userId = await addSpeaker(own.services.db, "Ann");
+  await addMemory(own.services, { ownerId: userId, text: couch });
+  await embedAll(own.services);
+  await embedAll(own.services);
+  const named = "its role cannot use it";
+  expect(lines.filter((line) => line.includes(named))).toHaveLength(1);
+  expect(await find(withoutMemory(own.services), userId, "sofa")).toEqual([]);
+  expect(await find(own.services, userId, "sofa")).toEqual([couch]);
+  url.username = new URL(postgres.url).username;
+  url.password = new URL(postgres.url).password;
+  const superuser = openDatabase({ url: url.href, applicationName: "test", maxConnections: 1 });
+  await superuser.db.execute("create extension vector");
+  await superuser.close();
+  await embedAll(own.services);
+  expect(lines.filter((line) => line.includes(named))).toHaveLength(1);
+  expect(await find(withoutMemory(own.services), userId, "sofa")).toEqual([couch]);
+  await own.close();
+});

@@ -1,5 +1,6 @@
 import { inArray, sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
+import { forCasesInTurn } from "@atelier/testing/cases";
 import { schema } from "@atelier/server/db";
 import { addOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
@@ -10,7 +11,6 @@ import { deliver, type DeliverAnswer, type Via } from "./deliver.ts";
 import { acquire } from "./ledger.ts";
 
 const { deliveries } = schema;
-const races = 1_000;
 const atOnce = 25;
 const never = new AbortController().signal;
 
@@ -93,30 +93,34 @@ async function runRace(id: string, seed: number): Promise<Race> {
   return { seed, crash, beside, sends, answers, late: await attempt("poll") };
 }
 
-test("C3 C4 in 1,000 races of callbacks, polls, crashes and two instances each delivery is sent once", async () => {
-  const { db } = opened.services;
-  const owner = await addOwner(opened.services);
-  const ids = Array.from({ length: races }, () => newId());
-  const row = { ownerId: owner.userId, channel: "webhook", event: "endpoint.test" } as const;
-  await db.insert(deliveries).values(ids.map((id) => ({ id, ...row, target: id })));
-  const ended: Race[] = [];
-  for (let start = 0; start < races; start += atOnce)
-    ended.push(
-      ...(await Promise.all(ids.slice(start, start + atOnce).map((id, at) => runRace(id, start + at)))),
-    );
-  const wrong = ended.filter(({ crash, beside, sends, answers, late }) => {
-    // No receiver can be asked whether it has what a dead process sent, so that message comes twice.
-    const wanted = crash === "after the send" ? 2 : 1;
-    return (
-      beside !== (crash === "none" ? null : "delivering") ||
-      sends !== wanted ||
-      answers.filter((one) => one === "delivered").length !== 1 ||
-      late !== "already_delivered"
-    );
-  });
-  expect(wrong).toEqual([]);
-  const crashes = ended.filter(({ crash }) => crash !== "none").length;
-  expect(crashes).toBeGreaterThan(races / 2);
-  const rows = await db.select().from(deliveries).where(inArray(deliveries.id, ids));
-  expect(rows.every((one) => one.deliveredAt !== null && one.deliveringAt === null)).toBe(true);
-});
+forCasesInTurn(
+  "C3 C4 in %s races of callbacks, polls, crashes and two instances each delivery is sent once",
+  { usual: [200], others: [1_000] },
+  async (races) => {
+    const { db } = opened.services;
+    const owner = await addOwner(opened.services);
+    const ids = Array.from({ length: races }, () => newId());
+    const row = { ownerId: owner.userId, channel: "webhook", event: "endpoint.test" } as const;
+    await db.insert(deliveries).values(ids.map((id) => ({ id, ...row, target: id })));
+    const ended: Race[] = [];
+    for (let start = 0; start < races; start += atOnce)
+      ended.push(
+        ...(await Promise.all(ids.slice(start, start + atOnce).map((id, at) => runRace(id, start + at)))),
+      );
+    const wrong = ended.filter(({ crash, beside, sends, answers, late }) => {
+      // No receiver can be asked whether it has what a dead process sent, so that message comes twice.
+      const wanted = crash === "after the send" ? 2 : 1;
+      return (
+        beside !== (crash === "none" ? null : "delivering") ||
+        sends !== wanted ||
+        answers.filter((one) => one === "delivered").length !== 1 ||
+        late !== "already_delivered"
+      );
+    });
+    expect(wrong).toEqual([]);
+    const crashes = ended.filter(({ crash }) => crash !== "none").length;
+    expect(crashes).toBeGreaterThan(races / 2);
+    const rows = await db.select().from(deliveries).where(inArray(deliveries.id, ids));
+    expect(rows.every((one) => one.deliveredAt !== null && one.deliveringAt === null)).toBe(true);
+  },
+);

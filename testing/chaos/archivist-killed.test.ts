@@ -1,3 +1,4 @@
+// @module-tag all
 import { resolveCaller } from "@atelier/server/accounts";
 import { listMemories } from "@atelier/server/assistant";
 import { archive } from "@atelier/server/assistant/stages";

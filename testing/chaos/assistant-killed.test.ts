@@ -121,7 +121,7 @@ test.concurrent(
 
 test.concurrent(
   "B3 a run whose notice nobody heard is found by the sweep; a stream that is cut begins anew",
-  timeout,
+  { ...timeout, ...inAll },
   async ({ onTestFinished }) => {
     const talk = await openTalk(onTestFinished);
     const { llm, read } = talk;

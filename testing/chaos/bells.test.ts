@@ -73,8 +73,9 @@ async function nodeIdOf({ services }: Scene, name: string): Promise<string> {
   return node?.id ?? "";
 }
 
-forBackends(
+forCases(
   "D9 a node on %s that takes nothing, drained or without a slot, leaves the bells to the others until it takes jobs again",
+  { usual: [], others: backends },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;

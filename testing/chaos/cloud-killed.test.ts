@@ -51,16 +51,16 @@ const direct = { provider: "google", by: "nothing", end: "provider_unknown" } as
 const once = ["succeeded"];
 const lost = ["lost"];
 
-/** The steps around the payment, and each way in which a studio learns of a lost call. */
+/** A lost call that can be found, one that cannot, and what is done after the payment. */
 const usual: readonly Case[] = [
   { ...listed, step: "called", attempts: ["unsent", "succeeded"] },
-  { ...reported, step: "reserved", end: "provider_unknown", paid: 0, attempts: lost },
-  { ...repeated, step: "taken", attempts: once },
   { ...direct, step: "taken", paid: 1, attempts: lost },
   { ...listed, step: "completed", attempts: once },
 ];
 
 const others: readonly Case[] = [
+  { ...reported, step: "reserved", end: "provider_unknown", paid: 0, attempts: lost },
+  { ...repeated, step: "taken", attempts: once },
   { ...listed, step: "fetching", attempts: once },
   ...(["claimed", "taken", "asked", "stored"] as const).map((step) => ({
     ...listed,

@@ -1,3 +1,4 @@
+// @module-tag all
 import { expect } from "vitest";
 import { ingest } from "@atelier/server/images";
 import sharp from "sharp";

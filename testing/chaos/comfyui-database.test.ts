@@ -68,7 +68,7 @@ forBackendSuites("with one worker and a database of its own, bells on %s", (back
 
   test(
     "F16 PostgreSQL is away when a picture was uploaded: nothing is posted that is not stored, run once and uncharged",
-    oneByOne,
+    { ...oneByOne, ...inAll },
     async () => {
       const uploads = () => scene.servers.reduce((sum, server) => sum + server.stats().uploads, 0);
       const before = uploads();

@@ -1,3 +1,4 @@
+// @module-tag all
 import { expect, test } from "vitest";
 import { realTimeMs } from "../cases/index.ts";
 import { readJob, readStory, until } from "../jobs/index.ts";

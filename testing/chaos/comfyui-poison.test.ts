@@ -1,3 +1,4 @@
+// @module-tag all
 import { expect } from "vitest";
 import { forBackends } from "../cases/index.ts";
 import { readJob, untilAll } from "../jobs/index.ts";

@@ -1,6 +1,7 @@
+// @module-tag all
 import { expect, test } from "vitest";
 import { cancel } from "@atelier/server/jobs";
-import { realTimeMs, inAll } from "../cases/index.ts";
+import { realTimeMs } from "../cases/index.ts";
 import { until } from "../jobs/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
 import { eventually } from "./scene.ts";
@@ -21,7 +22,7 @@ async function leaveAtWork(scene: ComfyScene) {
 
 test.concurrent(
   "F3 F36 what a killed worker left on a server ends when its job was run elsewhere",
-  { ...inAll, timeout: realTimeMs },
+  { timeout: realTimeMs },
   async ({ onTestFinished }) => {
     const scene = await openComfyScene(onTestFinished);
     const { services } = scene;

@@ -1,3 +1,4 @@
+// @module-tag all
 import { expect, test } from "vitest";
 import { schema } from "@atelier/server/db";
 import { cancel, dispatch } from "@atelier/server/jobs";

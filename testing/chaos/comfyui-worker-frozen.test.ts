@@ -1,3 +1,4 @@
+// @module-tag all
 import { expect } from "vitest";
 import { drainNode, resumeNode } from "@atelier/server/nodes";
 import { forBackends } from "../cases/index.ts";

@@ -1,3 +1,4 @@
+// @module-tag all
 import { setTimeout as sleep } from "node:timers/promises";
 import { schema } from "@atelier/server/db";
 import { expect, vi } from "vitest";

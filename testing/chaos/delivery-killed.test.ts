@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { schema } from "@atelier/server/db";
 import { waitUntil } from "../../scripts/process/tools.ts";
-import { realTimeMs } from "../cases/index.ts";
+import { realTimeMs, inAll } from "../cases/index.ts";
 import { addEndpoint, oweCompleted, readDelivery, startWebhookReceiver } from "../deliveries/index.ts";
 import { openScene, type Scene } from "./scene.ts";
 
@@ -28,7 +28,7 @@ async function untilDelivered({ services }: Scene, jobId: string): Promise<void>
 
 test.concurrent(
   "F8 C4 a worker killed before the send: another one takes the lock over and sends once",
-  { timeout: realTimeMs },
+  { ...inAll, timeout: realTimeMs },
   async ({ onTestFinished }) => {
     const { scene, receiver } = await open(onTestFinished);
     const { db } = scene.services;
@@ -71,7 +71,7 @@ test.concurrent(
 
 test.concurrent(
   "F8 C3 a worker killed after the record: nothing is sent again",
-  { timeout: realTimeMs },
+  { ...inAll, timeout: realTimeMs },
   async ({ onTestFinished }) => {
     const { scene, receiver } = await open(onTestFinished);
     const jobId = await oweCompleted(scene.services, scene.owner);

@@ -1,3 +1,4 @@
+// @module-tag all
 import { schema } from "@atelier/server/db";
 import { ingest } from "@atelier/server/images";
 import { searchJobs, searchJobsSchema, submit } from "@atelier/server/jobs";
@@ -6,7 +7,7 @@ import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { expect, test } from "vitest";
 import { waitUntil } from "../../scripts/process/tools.ts";
-import { realTimeMs, inAll } from "../cases/index.ts";
+import { realTimeMs } from "../cases/index.ts";
 import { readJob, readStory, until } from "../jobs/index.ts";
 import { readFileOf } from "../pictures/index.ts";
 import type { TestWorkerOptions } from "../worker/index.ts";
@@ -74,7 +75,7 @@ async function findAtWork(scene: Scene, server: IopaintSimulator) {
 
 test.concurrent(
   "A10 D1 workers that share an IOPaint server give each job its own picture, and the jobs name the server",
-  { ...inAll, timeout: realTimeMs },
+  { timeout: realTimeMs },
   async ({ onTestFinished }) => {
     const { scene, server } = await openWorkers(onTestFinished, 300);
     const { services } = scene;

@@ -1,3 +1,4 @@
+// @module-tag all
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { healthResponse } from "@atelier/server/api";
@@ -10,7 +11,7 @@ import { expect, test } from "vitest";
 import { type ProcessIdentity, isCertainlyAlive } from "../../scripts/process/lock.ts";
 import { waitUntil } from "../../scripts/process/tools.ts";
 import { readRecords } from "../../scripts/supervisor/supervise.ts";
-import { forCases, realTimeMs, inAll } from "../cases/index.ts";
+import { forCases, realTimeMs } from "../cases/index.ts";
 import { readJob, until } from "../jobs/index.ts";
 import { startWeb } from "../live/scene.ts";
 import { startPrivatePostgres } from "../postgres/index.ts";
@@ -81,7 +82,7 @@ const readRows = async ({ db }: Services) =>
 
 test.concurrent(
   "A3 D9 the only worker and its supervisor die by -9: within 35 s health, estimates and admins show it, and jobs wait for the next worker",
-  { ...inAll, timeout: realTimeMs },
+  { timeout: realTimeMs },
   async ({ onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;

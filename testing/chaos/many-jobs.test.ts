@@ -1,3 +1,4 @@
+// @module-tag all
 import { schema, tiers } from "@atelier/server/db";
 import { cancel, submit } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";

@@ -1,7 +1,8 @@
+// @module-tag all
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { submit } from "@atelier/server/jobs";
-import { realTimeMs, inAll } from "../cases/index.ts";
+import { realTimeMs } from "../cases/index.ts";
 import { untilAll } from "../jobs/index.ts";
 import { startRedis } from "../redis/index.ts";
 import { openScene, type Scene } from "./scene.ts";
@@ -59,7 +60,7 @@ test.concurrent(
 
 test.concurrent(
   "F12 A3 Redis killed for 3 s: submits are accepted meanwhile, and every job completes once",
-  { ...inAll, timeout: realTimeMs },
+  { timeout: realTimeMs },
   async ({ onTestFinished }) => {
     const redis = await startRedis();
     onTestFinished(() => redis.destroy());

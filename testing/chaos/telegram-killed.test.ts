@@ -1,3 +1,4 @@
+// @module-tag all
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Services } from "@atelier/server/services";
 import { createTestServices, type TestServices } from "../services/index.ts";

@@ -32,13 +32,13 @@ async function killAt(scene: Scene, point: PausePoint, rescuer: Rescuer): Promis
   return id;
 }
 
-/** In the middle of the work another worker and, since bells go other ways there, Redis; at the other points one of each. */
+/** At once after the claim, and in the middle of the work by another worker and, since bells go other ways there, over Redis. */
 function casesAt(point: (typeof points)[number]) {
   const all = backends.flatMap((backend) => rescuers.map((rescuer) => ({ rescuer, backend })));
   const isUsual = ({ rescuer, backend }: (typeof all)[number]) =>
     point === "running"
       ? rescuer === "another worker" && backend === "redis"
-      : rescuer === "the restarted worker" && backend === "postgres" && point !== "fetched";
+      : rescuer === "the restarted worker" && backend === "postgres" && point === "claimed";
   return { usual: all.filter(isUsual), others: all.filter((each) => !isUsual(each)) };
 }
 

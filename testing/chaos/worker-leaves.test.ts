@@ -4,12 +4,14 @@ import { schema } from "@atelier/server/db";
 import { cancel, submit } from "@atelier/server/jobs";
 import { changeNodeSettings, requestStop } from "@atelier/server/nodes";
 import { retiredExitCode } from "@atelier/worker/args";
-import { forBackends } from "../cases/index.ts";
+import { backends, forBackends, forCases } from "../cases/index.ts";
 import { addJob, readJob, readStory, testQueue, until } from "../jobs/index.ts";
 import { eventually, openScene } from "./scene.ts";
 
 /** When a cancelled run must have given its place to the next job (F36). */
 const freeMs = 2_000;
+
+const ofAll = { usual: [], others: backends };
 
 forBackends(
   "A17 SIGTERM on %s: a run that would take too long is handed back uncharged and completed elsewhere, exit code 0",
@@ -48,8 +50,9 @@ forBackends(
   },
 );
 
-forBackends(
+forCases(
   "A17 SIGTERM on %s: a short run is ended first, nothing new is begun, exit code 0",
+  ofAll,
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;
@@ -84,8 +87,9 @@ forBackends(
   },
 );
 
-forBackends(
+forCases(
   "A17 D9 SIGTERM to a retired node on %s hands its run back after the grace time, exit code 0",
+  ofAll,
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;
@@ -100,8 +104,9 @@ forBackends(
   },
 );
 
-forBackends(
+forCases(
   "D6 F36 cancel of a running job on %s stops its engine and frees the place within 2 s",
+  ofAll,
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;
@@ -122,8 +127,9 @@ forBackends(
   },
 );
 
-forBackends(
+forCases(
   "D4 a worker on %s that is started again keeps what an admin set",
+  ofAll,
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;

@@ -1,3 +1,4 @@
+// @module-tag all
 import { createHmac } from "node:crypto";
 import { globSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -11,7 +12,6 @@ import { handleHttp } from "@atelier/server/api";
 import { createEndpoint, testEndpoint } from "@atelier/server/deliveries";
 import type { Services } from "@atelier/server/services";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { inAll } from "../cases/index.ts";
 import { findFreePort } from "../../scripts/process/tools.ts";
 import { addJob, addOwner, readJob, readStory, type TestOwner, until } from "../jobs/index.ts";
 import { killAtExit, type NodeRun, runNode } from "../processes/index.ts";
@@ -94,7 +94,7 @@ async function startWorker(): Promise<void> {
   workers.push(await startTestWorker(studio.services));
 }
 
-test("submit-and-wait: a picture goes up, its job ends, and the result is saved", inAll, async () => {
+test("submit-and-wait: a picture goes up, its job ends, and the result is saved", async () => {
   await startWorker();
   const target = path.join(folder, "large.png");
   const run = start("submit-and-wait", [photo, target]);
@@ -103,20 +103,16 @@ test("submit-and-wait: a picture goes up, its job ends, and the result is saved"
   expect((await sharp(target).metadata()).format).toBe("png");
 });
 
-test(
-  "upload-directly: a file goes to the studio's own address, and is not sent a second time",
-  inAll,
-  async () => {
-    const run = start("upload-directly", [photo]);
-    expect(await endOf(run)).toMatchObject({ code: 0 });
-    const [, id = ""] = /^sent to the studio, stored as ([\w-]{36}), 600 x 400$/m.exec(run.output()) ?? [];
-    const again = start("upload-directly", [photo]);
-    expect(await endOf(again)).toMatchObject({ code: 0 });
-    expect(again.output()).toContain(`known as ${id}`);
-  },
-);
+test("upload-directly: a file goes to the studio's own address, and is not sent a second time", async () => {
+  const run = start("upload-directly", [photo]);
+  expect(await endOf(run)).toMatchObject({ code: 0 });
+  const [, id = ""] = /^sent to the studio, stored as ([\w-]{36}), 600 x 400$/m.exec(run.output()) ?? [];
+  const again = start("upload-directly", [photo]);
+  expect(await endOf(again)).toMatchObject({ code: 0 });
+  expect(again.output()).toContain(`known as ${id}`);
+});
 
-test("upload-directly: in a studio with a bucket the file goes into it by a signed link", inAll, async () => {
+test("upload-directly: in a studio with a bucket the file goes into it by a signed link", async () => {
   const s3 = await startS3();
   const bucket = await openStudio({ env: { ...s3.env } });
   try {
@@ -129,36 +125,28 @@ test("upload-directly: in a studio with a bucket the file goes into it by a sign
   }
 });
 
-test(
-  "follow-job: every event of a job comes once and in order, and the program ends with the job",
-  inAll,
-  async () => {
-    const jobId = await addJob(studio.services, { owner: studio.owner, simulate: { runMs: 300 } });
-    const run = start("follow-job", [jobId]);
-    await run.seen(/created -> pending/);
-    await startWorker();
-    expect(await endOf(run)).toMatchObject({ code: 0 });
-    const story = await readStory(studio.services, jobId);
-    const lines = run.output().trim().split("\n");
-    expect(lines.map((line) => line.split(" ").slice(1).join(" "))).toEqual(
-      story.map(({ revision, type, status }) => `${revision} ${type} -> ${status}`),
-    );
-  },
-);
+test("follow-job: every event of a job comes once and in order, and the program ends with the job", async () => {
+  const jobId = await addJob(studio.services, { owner: studio.owner, simulate: { runMs: 300 } });
+  const run = start("follow-job", [jobId]);
+  await run.seen(/created -> pending/);
+  await startWorker();
+  expect(await endOf(run)).toMatchObject({ code: 0 });
+  const story = await readStory(studio.services, jobId);
+  const lines = run.output().trim().split("\n");
+  expect(lines.map((line) => line.split(" ").slice(1).join(" "))).toEqual(
+    story.map(({ revision, type, status }) => `${revision} ${type} -> ${status}`),
+  );
+});
 
-test(
-  "follow-job: a job that is not there is refused once, not asked for again and again",
-  inAll,
-  async () => {
-    const run = start("follow-job", [studio.owner.imageId]);
-    expect(await endOf(run)).toMatchObject({
-      code: 1,
-      output: expect.stringMatching(/^refused: .*"not_found"/),
-    });
-  },
-);
+test("follow-job: a job that is not there is refused once, not asked for again and again", async () => {
+  const run = start("follow-job", [studio.owner.imageId]);
+  expect(await endOf(run)).toMatchObject({
+    code: 1,
+    output: expect.stringMatching(/^refused: .*"not_found"/),
+  });
+});
 
-test("receive-webhook: what the studio signed is taken once, everything else is refused", inAll, async () => {
+test("receive-webhook: what the studio signed is taken once, everything else is refused", async () => {
   await startWorker();
   const { services, owner } = studio;
   const port = await findFreePort();
@@ -192,7 +180,7 @@ test("receive-webhook: what the studio signed is taken once, everything else is 
   await run.seen(/known: a/);
 });
 
-test("write-an-engine: the worker takes jobs with its own engine, and leaves in order", inAll, async () => {
+test("write-an-engine: the worker takes jobs with its own engine, and leaves in order", async () => {
   const { services, owner } = studio;
   const run = start("write-an-engine", [], { ...processEnv(services), WORKER_NAME: "pixels" });
   const jobId = await addJob(services, { owner });
@@ -202,6 +190,6 @@ test("write-an-engine: the worker takes jobs with its own engine, and leaves in 
   expect(await endOf(run)).toMatchObject({ code: 0 });
 });
 
-test("every example was run", inAll, () => {
+test("every example was run", () => {
   expect([...used].toSorted()).toEqual(globSync("*.ts", { cwd: path.join(root, "examples") }).toSorted());
 });

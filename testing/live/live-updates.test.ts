@@ -1,3 +1,4 @@
+// @module-tag all
 import { expect } from "vitest";
 import { resolveCaller } from "@atelier/server/accounts";
 import { schema } from "@atelier/server/db";

@@ -1,3 +1,4 @@
+// @module-tag all
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { resolveCaller } from "@atelier/server/accounts";
 import { handleProviderWebhook } from "@atelier/server/api";
