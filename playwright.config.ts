@@ -107,11 +107,27 @@ function chooseProjects() {
       { name: "platform", testMatch: ofPlatform, use: { viewport } },
     ];
   const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } as const;
+  const ofProviders = { viewport, baseURL: `http://127.0.0.1:${cloudPort}`, providersPort };
   if (process.env.ATELIER_E2E_S3)
     return [
       { name: "bucket", grepInvert: ofPhone, testMatch: overBucket, use: { viewport } },
-      { name: "desktop", grep: ofAll, grepInvert: ofPhone, testIgnore: overBucket, use: { viewport } },
+      {
+        name: "desktop",
+        grep: ofAll,
+        grepInvert: ofPhone,
+        testIgnore: [overBucket, withProviders, inTurn],
+        use: { viewport },
+      },
+      {
+        name: "in turn",
+        grep: ofAll,
+        testMatch: inTurn,
+        testIgnore: overBucket,
+        workers: 1,
+        use: { viewport },
+      },
       { name: "phone", grep: /(?=.*@phone)(?=.*@all)/, use: phone },
+      { name: "providers", grep: ofAll, testMatch: withProviders, use: ofProviders },
     ];
   return [
     {
@@ -120,7 +136,7 @@ function chooseProjects() {
       testIgnore: [withServers, withProviders, ofPlatform, inTurn],
       use: calm,
     },
-    { name: "in turn", testMatch: inTurn, workers: 1, use: { viewport } },
+    { name: "in turn", testMatch: inTurn, grepInvert: ofAll, workers: 1, use: { viewport } },
     { name: "phone", grep: ofPhone, grepInvert: ofAll, use: phone },
     // Last: what a server could once do stays on offer for a day, and the others start from a studio without any.
     {
@@ -129,11 +145,7 @@ function chooseProjects() {
       dependencies: ["desktop", "in turn", "phone"],
       use: { viewport },
     },
-    {
-      name: "providers",
-      testMatch: withProviders,
-      use: { viewport, baseURL: `http://127.0.0.1:${cloudPort}`, providersPort },
-    },
+    { name: "providers", testMatch: withProviders, grepInvert: ofAll, use: ofProviders },
   ];
 }
 

@@ -55,7 +55,7 @@ test("B1 a conversation begins though no further request of the page is answered
   await expect(page.getByText('you asked "What did we try with the grey hat?"')).toBeVisible();
 });
 
-test("B1 a question that is typed or entered while another is on its way or answered is asked after it", async ({
+test("B1 @all a question that is typed or entered while another is on its way or answered is asked after it", async ({
   page,
 }) => {
   await beGuest(page);

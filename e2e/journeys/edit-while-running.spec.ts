@@ -3,7 +3,7 @@ import { paintLine } from "../steps/paint-line.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
-test("D1 marks made while a job runs stay when its result arrives", async ({ page }) => {
+test("D1 @all marks made while a job runs stay when its result arrives", async ({ page }) => {
   await beGuest(page);
   const id = await uploadSample(page, "coffee.png");
   await page.goto(`/edit/${id}`);

@@ -46,7 +46,7 @@ test("D7 eight tabs share one stream; when its tab closes another takes over wit
   expect(streams.openedCount()).toBe(2);
 });
 
-test("D7 a job that ends while every tab is hidden is told once by the browser, if the user asked for it", async ({
+test("D7 @all a job that ends while every tab is hidden is told once by the browser, if the user asked for it", async ({
   page,
   context,
 }) => {

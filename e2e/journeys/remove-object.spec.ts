@@ -47,7 +47,7 @@ test("D1 an object is painted over and goes; undone and erased marks leave no tr
   await expect(remove, "marks belong to the version they were made on").toBeDisabled();
 });
 
-test("D1 a palm beside the pen neither paints nor ends the stroke, and a finger then moves the picture", async ({
+test("D1 @all a palm beside the pen neither paints nor ends the stroke, and a finger then moves the picture", async ({
   page,
 }) => {
   await beGuest(page);

@@ -5,7 +5,7 @@ import { samplePath } from "../steps/samples.ts";
 import { slowUploads } from "../steps/slow-uploads.ts";
 import { expect, test } from "../test.ts";
 
-test("A5 A15 an upload shows its progress and can be cancelled", async ({ page }) => {
+test("A5 A15 @all an upload shows its progress and can be cancelled", async ({ page }) => {
   await beGuest(page);
   await page.goto("/gallery");
   const upload = page.getByRole("button", { name: "Upload", exact: true });

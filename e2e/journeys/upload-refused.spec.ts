@@ -31,7 +31,7 @@ test.describe("a file that is no picture", () => {
 test.describe("a folder with all that cameras and systems put there", () => {
   test.use({ expectedError: /status of 415.*\/api\/v1\/uploads/ });
 
-  test("A15 its pictures go in by one choice; what is none is counted, and what failed is said once", async ({
+  test("A15 @all its pictures go in by one choice; what is none is counted, and what failed is said once", async ({
     page,
   }) => {
     await beGuest(page);

@@ -5,7 +5,7 @@ import { pastePicture } from "../steps/paste-picture.ts";
 import { samplePath } from "../steps/samples.ts";
 import { expect, test } from "../test.ts";
 
-test("A15 pictures come by picker, drop and paste; the same bytes are stored once", async ({
+test("A15 @all pictures come by picker, drop and paste; the same bytes are stored once", async ({
   page,
   baseURL,
 }, { project }) => {

@@ -88,7 +88,7 @@ test("S1 an account whose session ended while no page was open signs in again, a
   await expect(page.getByText("Bare walls")).toBeVisible();
 });
 
-test("an account takes its data along and leaves; a guest deletes everything too", async ({ page }) => {
+test("@all an account takes its data along and leaves; a guest deletes everything too", async ({ page }) => {
   await beGuest(page);
   await uploadSample(page, "rocket.jpg");
   const account = await createAccount(page);
