@@ -19,7 +19,7 @@ const providersPort = port + 4;
 function chooseDataDir(): string {
   const known = process.env.ATELIER_E2E_DATA_DIR;
   if (known) return known;
-  const folder = path.join(os.tmpdir(), `atelier-e2e-${process.pid}`);
+  const folder = path.join(process.env.ATELIER_E2E_TMPDIR ?? os.tmpdir(), `atelier-e2e-${process.pid}`);
   process.env.ATELIER_E2E_DATA_DIR = folder;
   // Kept after a failure: the logs are in it.
   process.once("exit", (code) => code === 0 && rmSync(folder, { recursive: true, force: true }));

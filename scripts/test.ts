@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import os from "node:os";
 import path from "node:path";
 import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
 import { openFunctionParts } from "../testing/functions/index.ts";
 import { startS3 } from "../testing/s3/index.ts";
 import { readFilesOfAll, readS3Files, readWholeFilesOfAll } from "./test/files.ts";
 import { ensurePgvector, ensureS3Server } from "./test/pip-files.ts";
+import { chooseTempDir } from "./test/temp.ts";
 import { hashSources, isBuiltOf, markBuilt } from "./test/sources.ts";
 import {
   countPart,
@@ -26,6 +26,8 @@ interface Part {
   readonly failures: readonly string[];
 }
 
+const tempDir = chooseTempDir();
+
 async function runVitest(
   reports: string,
   chosen: readonly string[] = [],
@@ -34,7 +36,7 @@ async function runVitest(
   const report = path.join(reports, "vitest.json");
   const outputs = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   // Many test processes load the same libraries.
-  const env = { NODE_COMPILE_CACHE: path.join(reports, "compile-cache"), ...extra };
+  const env = { TMPDIR: tempDir, NODE_COMPILE_CACHE: path.join(reports, "compile-cache"), ...extra };
   const run = await runTool("vitest", ["run", ...outputs, ...chosen], { env });
   const named = readVitestFailures(report);
   const failures = run.isOk || named.length > 0 ? named : ["an error outside of every test, see above"];
@@ -60,7 +62,7 @@ async function runBuild(extra: Readonly<Record<string, string>> = {}): Promise<P
 
 async function runPlaywright(reports: string, extra: Readonly<Record<string, string>> = {}): Promise<Part> {
   const report = path.join(reports, `playwright${Object.keys(extra).join("")}.json`);
-  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: report, ...extra };
+  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: report, ATELIER_E2E_TMPDIR: tempDir, ...extra };
   const run = await runTool("playwright", ["test", "--reporter=list,json"], { env });
   return { run, counts: countPart(run.isOk, readPlaywrightCounts(report)), failures: [] };
 }
@@ -160,7 +162,7 @@ async function main(): Promise<boolean> {
   const ensureProxies = () => ensureNginx() && ensureCaddy();
   const ensureServers = () => ensurePgBouncer() && ensureS3Server() && ensurePgvector() && ensureProxies();
   if (!ensureRedis() || (mode !== "--quick" && !ensureServers())) return false;
-  const reports = mkdtempSync(path.join(os.tmpdir(), "atelier-reports-"));
+  const reports = mkdtempSync(path.join(tempDir, "atelier-reports-"));
   try {
     const parts = await (mode ? modes[mode] : runUsual)(reports);
     const total = (key: keyof Counts) => parts.reduce((sum, { counts }) => sum + counts[key], 0);

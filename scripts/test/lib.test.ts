@@ -10,6 +10,7 @@ import {
   readVitestCounts,
   readVitestFailures,
 } from "./lib.ts";
+import { chooseTempDir } from "./temp.ts";
 
 let folder = "";
 
@@ -63,6 +64,20 @@ test("what failed is named: tests with their error, files that did not load", ()
     "b.test.ts: Cannot find it",
   ]);
   expect(readVitestFailures(path.join(folder, "none.json"))).toEqual([]);
+});
+
+test("what tests throw away is in memory only where that is a file system in memory, else where the system has it", () => {
+  const { TMPDIR } = process.env;
+  delete process.env["TMPDIR"];
+  try {
+    expect(chooseTempDir("/proc")).toBe("/tmp");
+    expect(chooseTempDir(path.join(folder, "absent"))).toBe("/tmp");
+    process.env["TMPDIR"] = folder;
+    expect(chooseTempDir()).toBe(folder);
+  } finally {
+    delete process.env["TMPDIR"];
+    if (TMPDIR !== undefined) process.env["TMPDIR"] = TMPDIR;
+  }
 });
 
 describe("the test files of a run", () => {

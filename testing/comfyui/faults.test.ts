@@ -303,6 +303,14 @@ describe("faults", () => {
       await historyOf(simulator.url, promptId);
     });
 
+    it("a prompt that is released before the node that is to be held goes on", async () => {
+      simulator.inject({ kind: "hold", nodeClass: "PreviewImage" });
+      const { promptId } = await postGraph(simulator.url, slowGraph(1));
+      await expect.poll(() => simulator.stats().prompts[promptId]?.started, { interval: 1 }).toBe(1);
+      simulator.release();
+      await historyOf(simulator.url, promptId);
+    });
+
     it("a slow start refuses connections until it is up", async () => {
       const back = simulator.restart(500);
       await expect(ask(`${simulator.url}/queue`)).rejects.toThrow("fetch failed");

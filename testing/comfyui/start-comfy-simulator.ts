@@ -17,7 +17,7 @@ export interface ComfySimulator {
   readonly port: number;
   inject(fault: Fault): void;
   clearFaults(): void;
-  /** Lets held nodes go on. */
+  /** Lets held nodes go on, and those of running prompts that were about to be held. */
   release(): void;
   stats(): ComfyStats;
   /** Every prompt that was ever accepted, oldest first; survives restarts of the server. */
@@ -82,5 +82,6 @@ function createComfy(options: ComfyOptions, root: string): Comfy {
     missingClasses: new Set(settled.missingClasses),
     session: openSession(),
     held: new Set(),
+    releases: 0,
   };
 }

@@ -133,7 +133,16 @@ export async function executePrompt(comfy: Comfy, session: Session, item: QueueI
   forgetLetters(session, item);
   const faults = comfy.faults.takeForRun();
   const kept = { executed: [], progress: {}, messages: [], outputs: {}, meta: {} };
-  const run: Run = { comfy, session, item, order, signatures, faults, ...kept };
+  const run: Run = {
+    comfy,
+    session,
+    item,
+    order,
+    signatures,
+    faults,
+    releasesBefore: comfy.releases,
+    ...kept,
+  };
   const ending = await executeNodes(run);
   return { run, ending };
 }

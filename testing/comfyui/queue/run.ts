@@ -21,6 +21,8 @@ export interface Run {
   readonly order: readonly string[];
   readonly signatures: ReadonlyMap<string, string>;
   readonly faults: readonly RunFault[];
+  /** Of the server, when the prompt began. */
+  readonly releasesBefore: number;
   readonly executed: string[];
   readonly progress: Record<string, JsonObject>;
   readonly messages: HistoryMessage[];
@@ -36,8 +38,9 @@ export function faultOf<K extends RunFault["kind"]>(
   return run.faults.find((fault): fault is Extract<RunFault, { kind: K }> => fault.kind === kind);
 }
 
-/** Waits until somebody releases the held nodes; throws SessionEnded when the server restarts. */
-export async function hold({ comfy, session }: Run): Promise<void> {
+/** Waits until somebody releases the held nodes, unless that was since the run began; throws SessionEnded when the server restarts. */
+export async function hold({ comfy, session, releasesBefore }: Run): Promise<void> {
+  if (comfy.releases > releasesBefore) return;
   const { signal } = session.end;
   await new Promise<void>((resolve) => {
     comfy.held.add(resolve);
@@ -46,10 +49,11 @@ export async function hold({ comfy, session }: Run): Promise<void> {
   if (signal.aborted) throw new SessionEnded();
 }
 
-/** Lets all held nodes go on. */
-export function release({ held }: Comfy): void {
-  for (const resolve of held) resolve();
-  held.clear();
+/** Lets all held nodes go on, and those of running prompts that were about to be held. */
+export function release(comfy: Comfy): void {
+  comfy.releases += 1;
+  for (const resolve of comfy.held) resolve();
+  comfy.held.clear();
 }
 
 /** What the real server addresses to nobody, and so to everybody, when the prompt was posted without a client. */

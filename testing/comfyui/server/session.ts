@@ -91,6 +91,8 @@ export interface Comfy {
   session: Session;
   /** Ends the wait of each held node. */
   readonly held: Set<() => void>;
+  /** How often held nodes were let go on. */
+  releases: number;
 }
 
 /** Loses queue, history and cache, as a restart does; files stay but those in temp. */
