@@ -57,6 +57,9 @@ export default function config(phase) {
     experimental: {
       // Reading the maps of packages costs the first page 2 to 3 s; our own modules keep theirs.
       turbopackInputSourceMaps: false,
+      // A second build is three times as quick with it; where there is none, keeping it is a quarter of the build.
+      // oxlint-disable-next-line no-restricted-properties -- read when it builds
+      turbopackFileSystemCacheForBuild: process.env.CI !== "true",
       // Nothing reads maps of a built studio; without them it builds in half the time, in a third of the space.
       turbopackSourceMaps: phase === PHASE_DEVELOPMENT_SERVER,
     },
