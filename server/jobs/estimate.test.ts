@@ -183,3 +183,25 @@ test("D6 a told wait holds what past jobs waited that were expected to wait as l
   expect(wait?.waitMs[0]).toBeLessThanOrEqual(1_000);
   expect(wait?.meanMs).toBeLessThanOrEqual(1_000);
 });
+
+test("D6 a told wait holds the waits that are still going on: in a line that grows the longest have not ended", async () => {
+  const { services, owner } = scene;
+  const nodeId = await addNode(services);
+  const wasTold = sql`attempt = 1, estimate = '{"isLive": true, "meanMs": 1000}'`;
+  for (let count = 0; count < 40; count += 1) await insertJob(services, { owner });
+  await services.db
+    .execute(sql`update jobs set status = 'completed', created_at = now() - interval '20 s', started_at = now() - interval '19 s',
+    ended_at = now() - interval '18 s', ${wasTold} where status = 'pending'`);
+  const running = await insertJob(services, { owner });
+  await services.db.execute(sql`update jobs set status = 'processing', node_id = ${nodeId},
+    started_at = now() where id = ${running}`);
+  for (let count = 0; count < 20; count += 1) await insertJob(services, { owner: await addOwner(services) });
+  await services.db.execute(
+    sql`update jobs set created_at = now() - interval '9 s', ${wasTold} where status = 'pending'`,
+  );
+  const isTold = async () => {
+    const wait = await waitOf(newcomer());
+    return wait?.quality === "measured" && wait.waitMs[1] > 5 * wait.meanMs;
+  };
+  await vi.waitUntil(isTold, { timeout: 10_000, interval: 200 });
+});

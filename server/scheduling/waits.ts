@@ -175,19 +175,13 @@ export function waitIn({ position, lanes, missed }: Outlook, need: Need, cost: R
   };
 }
 
-/** From so many past waits on their range is believed. */
-const enoughWaits = 30;
-
 /**
- * What past jobs waited that were expected to wait as long, without the shortest tenth and the longest twentieth: in a line
- * that grows those that wait longest have not ended yet. It holds what no line shows: who comes later and is served first,
- * since owners take turns. Null without enough of them.
+ * What jobs waited, or have waited so far, that were expected to wait as long. It holds what no line shows: who comes later
+ * and is served first, since owners take turns. Null without enough of them.
  */
 function seenRange(meanMs: number, { waitRatios, waitSlackMs }: RunCost): readonly [number, number] | null {
-  if (waitRatios.length < enoughWaits) return null;
-  const timesMs = (part: number) =>
-    (meanMs + waitSlackMs) * (waitRatios[Math.round(part * (waitRatios.length - 1))] ?? 1) - waitSlackMs;
-  return [timesMs(0.1), timesMs(0.95)];
+  const timesMs = (ratio: number) => (meanMs + waitSlackMs) * ratio - waitSlackMs;
+  return waitRatios && [timesMs(waitRatios[0]), timesMs(waitRatios[1])];
 }
 
 /** The outlook of the next job of the same owner, after one of this need was accepted. */
