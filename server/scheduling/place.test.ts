@@ -30,7 +30,7 @@ test("D3 places that could not be read are read again, and an accepted job meanw
   onTestFinished(() => database.close());
   const need = "local/upscale";
   const share = { ownerId: "one", tier: 1 };
-  const unknown = { isMeasured: false, isOfQueue: false, waitRatios: null, waitSlackMs: 0 };
+  const unknown = { isMeasured: false, isOfQueue: false, waitRange: null };
   const cost = { meanMs: 1, varianceMs2: 0, runsMs: [], ...unknown };
   const read = () =>
     Promise.allSettled([

@@ -179,9 +179,11 @@ export function waitIn({ position, lanes, missed }: Outlook, need: Need, cost: R
  * What jobs waited, or have waited so far, that were expected to wait as long. It holds what no line shows: who comes later
  * and is served first, since owners take turns. Null without enough of them.
  */
-function seenRange(meanMs: number, { waitRatios, waitSlackMs }: RunCost): readonly [number, number] | null {
-  const timesMs = (ratio: number) => (meanMs + waitSlackMs) * ratio - waitSlackMs;
-  return waitRatios && [timesMs(waitRatios[0]), timesMs(waitRatios[1])];
+function seenRange(meanMs: number, { waitRange }: RunCost): readonly [number, number] | null {
+  if (!waitRange) return null;
+  const { low, high, slackMs } = waitRange;
+  const timesMs = (ratio: number) => (meanMs + slackMs) * ratio - slackMs;
+  return [timesMs(low), timesMs(high)];
 }
 
 /** The outlook of the next job of the same owner, after one of this need was accepted. */
