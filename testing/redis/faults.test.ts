@@ -3,11 +3,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startRedis } from "./index.ts";
 import { captureLog } from "../services/index.ts";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { findFreePort } from "../../scripts/process/tools.ts";
 import { logConnectionErrors } from "@atelier/server/platform";
 import { createBells, createHints, findUnusableRedis, sentenceOfRefusal } from "@atelier/server/queue";
 
 async function start(args: readonly string[]) {
-  const redis = await startRedis(args);
+  // Redis itself chooses one for a cluster's own traffic that an outgoing connection may have.
+  const own = args.includes("--cluster-enabled") ? ["--cluster-port", String(await findFreePort())] : [];
+  const redis = await startRedis([...args, ...own]);
   onTestFinished(() => redis.destroy());
   return redis;
 }
