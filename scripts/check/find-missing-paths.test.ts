@@ -37,3 +37,11 @@ test("pictures and links of any document of the root are looked for beside it; a
     { document: path.join("docs", "guide.md"), line: 1, path: path.join("docs", "b.webp") },
   ]);
 });
+
+test("what a build or a run makes may be there or not", () => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "atelier-docs-"));
+  for (const name of ["docs", ".data"]) mkdirSync(path.join(folder, name));
+  writeFileSync(path.join(folder, ".gitignore"), ".data/\n*.log\n");
+  writeFileSync(path.join(folder, "docs", "guide.md"), "`.data/files` and `docs/gone`\n");
+  expect(findMissingPaths(folder)).toMatchObject([{ path: "docs/gone" }]);
+});

@@ -36,10 +36,18 @@ function findInDocument(rootDir: string, document: string, folders: ReadonlySet<
   );
 }
 
+/** Folders that builds and runs make: what is in them says nothing about a document. */
+function readIgnored(rootDir: string): ReadonlySet<string> {
+  const file = path.join(rootDir, ".gitignore");
+  const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
+  return new Set(lines.filter((line) => line.endsWith("/")).map((line) => line.slice(0, -1)));
+}
+
 /** File paths that *.md and docs/*.md name in backticks or link to, and that are not there. */
 export function findMissingPaths(rootDir: string): MissingPath[] {
   const entries = readdirSync(rootDir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const folders = new Set(entries.map(({ name }) => name).filter((name) => name !== "node_modules"));
+  const made = readIgnored(rootDir);
+  const folders = new Set(entries.map(({ name }) => name).filter((name) => !made.has(name)));
   const documents = globSync(["*.md", "docs/*.md"], { cwd: rootDir });
   return documents.flatMap((document) => findInDocument(rootDir, document, folders));
 }
