@@ -116,7 +116,9 @@ function ignoreExisting(error: unknown): void {
 
 async function launch(folder: string, ports: Ports, client: S3Client): Promise<ChildProcess> {
   let output = "";
-  const child = spawn(s3Program, argsOf(folder, ports), { stdio: ["ignore", "ignore", "pipe"] });
+  // It leaves log files where the system has its temporary ones.
+  const env = { ...process.env, TMPDIR: folder };
+  const child = spawn(s3Program, argsOf(folder, ports), { env, stdio: ["ignore", "ignore", "pipe"] });
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output = (output + text).slice(-4_000)));
   child.once("error", (error) => (output += error.message));
   killAtExit(child);
