@@ -45,6 +45,9 @@ const securityHeaders = [
 
 /** @param {string} phase */
 export default function config(phase) {
+  // Next.js reads it after this file: it would tell its makers of each build.
+  // oxlint-disable-next-line no-restricted-properties -- not read, but set
+  process.env.NEXT_TELEMETRY_DISABLED = "1";
   return withNextIntl({
     transpilePackages: ["@atelier/server"],
     serverExternalPackages: serverPackages,

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdir, symlink } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -161,6 +162,22 @@ describe("engine", () => {
 
     it("says no_engine for a kind it does not make", async () => {
       await expect(bench.run("text_to_image", {})).rejects.toMatchObject({ code: "no_engine" });
+    });
+
+    it("a run tells nobody of itself: the library of the models opens no reports about it", async () => {
+      const pids: (number | undefined)[] = [];
+      const fork = () => {
+        const child = forkChild();
+        pids.push(child.pid);
+        return child;
+      };
+      const watched = await createBench({ fork });
+      await watched.run("upscale", { image: small }, { params: { scale: 2 } });
+      await watched.close();
+      // What its reporter begins with, in the temporary folder of a process without TMPDIR.
+      const logs = pids.map((pid) => `/tmp/mat-debug-${pid}.log`);
+      expect(logs).toHaveLength(1);
+      expect(logs.filter((file) => existsSync(file))).toEqual([]);
     });
 
     it("reports a child that dies in mid-run as engine_crashed", async () => {
