@@ -141,7 +141,6 @@ const refusals: Readonly<Record<string, readonly Refusal[]>> = {
 
 test.concurrent.each(Object.keys(refusals))(
   "A1 %s: said without a stack trace, and the exit code is 1",
-  inAll,
   async (name) => {
     // Side by side: each is a process of its own.
     const runs = await Promise.all(
