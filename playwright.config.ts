@@ -107,7 +107,6 @@ function chooseProjects() {
       { name: "platform", testMatch: ofPlatform, use: { viewport } },
     ];
   const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } as const;
-  const ofProviders = { viewport, baseURL: `http://127.0.0.1:${cloudPort}`, providersPort };
   if (process.env.ATELIER_E2E_S3)
     return [
       { name: "bucket", grepInvert: ofPhone, testMatch: overBucket, use: { viewport } },
@@ -127,7 +126,6 @@ function chooseProjects() {
         use: { viewport },
       },
       { name: "phone", grep: /(?=.*@phone)(?=.*@all)/, use: phone },
-      { name: "providers", grep: ofAll, testMatch: withProviders, use: ofProviders },
     ];
   return [
     {
@@ -145,7 +143,11 @@ function chooseProjects() {
       dependencies: ["desktop", "in turn", "phone"],
       use: { viewport },
     },
-    { name: "providers", testMatch: withProviders, grepInvert: ofAll, use: ofProviders },
+    {
+      name: "providers",
+      testMatch: withProviders,
+      use: { viewport, baseURL: `http://127.0.0.1:${cloudPort}`, providersPort },
+    },
   ];
 }
 

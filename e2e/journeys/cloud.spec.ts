@@ -83,7 +83,7 @@ test("E1 pictures that shall stay on the studio's own machines are not sent to a
 test.describe("refusals and lost answers", () => {
   test.use({ expectedError: /status of 409|ERR_FAILED/ });
 
-  test("E8 @all what has become dearer since it was shown is asked about once more, and one click makes one picture", async ({
+  test("E8 what has become dearer since it was shown is asked about once more, and one click makes one picture", async ({
     page,
   }) => {
     await beMember(page);
