@@ -53,7 +53,7 @@ export function useLine() {
   const { mutate, isPending, variables } = useMutation({
     mutationFn: ({ id, before }: Move) => api.jobs.moveInLine.mutate({ id, before }),
     onError: showFailure,
-    // It is over, and the order is that of the server, when the line has been read anew.
+    // The move stays pending, and its order shown, until the line has been read anew.
     onSettled: () => queries.invalidateQueries({ queryKey: keys.waiting }),
   });
   const inOrder = isPending ? sortBy(waiting, variables.order) : waiting;

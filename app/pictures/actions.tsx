@@ -194,7 +194,7 @@ export function useRemoveImages(): (ids: readonly string[]) => void {
   };
   const { mutate } = useMutation({
     mutationKey: removal,
-    // Offline it fails at once instead of later, when nobody looks.
+    // Offline the call fails at once; else it would be sent later, when nobody looks.
     networkMode: "always",
     mutationFn: (ids: readonly string[]) => callFor(ids, (some) => api.images.remove.mutate({ ids: some })),
     onSuccess: (made) => {
@@ -208,7 +208,7 @@ export function useRemoveImages(): (ids: readonly string[]) => void {
         });
       showFailed(made);
     },
-    // It is over, and its pictures are no longer left out, when the lists have been read anew.
+    // The removal stays pending, and its pictures hidden, until the lists have been read anew.
     onSettled: (_made, _error, ids) => freshen(ids),
   });
   return mutate;

@@ -6,6 +6,7 @@ import { parseConfig, type ConfigInput } from "../platform/index.ts";
 import { modelsOf } from "../providers/index.ts";
 import { findCandidates } from "./candidates.ts";
 import { leastDemandingQueue } from "./downgrade.ts";
+import { waitRangeOf } from "./seen.ts";
 import { noteAccepted, recallPlaces, recallOutlooks } from "./snapshot.ts";
 
 const least = (queues: ConfigInput["queues"]) => leastDemandingQueue(parseConfig({ queues }).queues);
@@ -45,6 +46,14 @@ test("D3 places that could not be read are read again, and an accepted job meanw
   expect(reasons).toEqual(Array(4).fill(expect.any(Error)));
   expect(new Set(reasons).size).toBe(4);
   expect(unhandled).toEqual([]);
+});
+
+test("D6 waits say nothing while no job of the queue has ended, however many have begun", () => {
+  const begun = { sinceMs: 0, ms: 1_000, expectedMs: 1_000, toldMs: 1_000, isOver: true, queue: "gpu-high" };
+  const waits = Array.from({ length: 40 }, () => begun);
+  const run = { ms: 500, sizeClass: 0, queue: "gpu-high" };
+  expect(waitRangeOf([{ runs: [], waits }], "gpu-high")).toBeNull();
+  expect(waitRangeOf([{ runs: [run], waits }], "gpu-high")).toMatchObject({ low: 1, high: 1, slackMs: 50 });
 });
 
 // A configured model of a provider may have any kind.

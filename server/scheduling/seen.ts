@@ -50,15 +50,16 @@ export async function readSeen(db: Db, needs: readonly string[]): Promise<Map<st
   const facts = sql`p.size_class as "sizeClass", p.queue, p.started_at is not null as "isOver",
     (extract(epoch from p.created_at) * 1000)::float8 as "sinceMs",
     (extract(epoch from coalesce(p.started_at, now()) - p.created_at) * 1000)::float8 as "waitedMs",
-    case when p.attempt <= 1 and ${meanMs} > 0 then ${meanMs} end as "expectedMs",
+    case when p.attempt = (p.started_at is not null)::int and ${meanMs} > 0 then ${meanMs} end as "expectedMs",
     (p.estimate -> 'waitMs' ->> 1)::float8 as "toldMs"`;
+  // By the time and not by the id, whose index would be read past all jobs that have ended.
   const result = await db.execute<SeenJob>(sql`
     select wanted.need, job.* from unnest(array[${list}]::text[]) as wanted(need) cross join lateral (
       (select (extract(epoch from p.ended_at - p.started_at) * 1000)::float8 as ms, ${facts}
         from ${jobs} p where p.need = wanted.need and p.status = 'completed' order by p.ended_at desc limit ${keptJobs})
       union all
       (select null, ${facts} from ${jobs} p
-        where p.need = wanted.need and p.status in ('pending', 'queued', 'processing') order by p.id limit ${keptJobs})
+        where p.need = wanted.need and p.status in ('pending', 'queued', 'processing') order by p.created_at limit ${keptJobs})
     ) job`);
   const byNeed = Map.groupBy(result, ({ need }) => need);
   return new Map([...byNeed].map(([need, seen]) => [need, seenIn(seen)]));
@@ -80,7 +81,7 @@ export interface WaitRange {
   readonly slackMs: number;
 }
 
-/** From so many waits that are over on their range is believed, and of so many it is made, the newest. */
+/** From so many waits that are over on their range is believed, and of at most so many, the newest, it is made. */
 const enoughWaits = 30;
 const keptWaits = 200;
 /** Longer waits are of a machine that was off, not of the line. */
@@ -88,13 +89,14 @@ const mostTimes = 10;
 
 /** What the waits in a queue say of the next one. */
 export function waitRangeOf(seen: readonly Seen[], queue: string): WaitRange | null {
-  const waits = seen
-    .flatMap((each) => each.waits)
-    .filter((wait) => wait.queue === queue)
+  const runs = seen.flatMap((each) => each.runs).filter((run) => run.queue === queue);
+  const all = seen.flatMap((each) => each.waits).filter((wait) => wait.queue === queue);
+  const over = all
+    .filter(({ isOver }) => isOver)
     .toSorted((a, b) => b.sinceMs - a.sinceMs)
     .slice(0, keptWaits);
-  if (waits.filter(({ isOver }) => isOver).length < enoughWaits) return null;
-  const runs = seen.flatMap((each) => each.runs).filter((run) => run.queue === queue);
+  if (over.length < enoughWaits || runs.length === 0) return null;
+  const waits = [...over, ...all.filter(({ isOver }) => !isOver)];
   const slackMs = runs.reduce((sum, { ms }) => sum + ms, 0) / runs.length / 10;
   const { low, high } = middleOf(waits, slackMs);
   return { low, high: high * correctionOf(waits, slackMs), slackMs };

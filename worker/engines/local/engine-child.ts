@@ -79,8 +79,8 @@ export interface EngineChild {
 
 export function forkChild(): EngineChild {
   const child = fork(fileURLToPath(new URL("./child.ts", import.meta.url)), [String(process.pid)], {
-    // The child decodes untrusted pictures, so it gets no secrets of the environment. ONNX Runtime from 1.29 on sends an id of
-    // the machine and facts of each model to its maker unless it is told not to.
+    // The child decodes untrusted pictures, so it gets no secrets of the environment. Without the second name ONNX Runtime, from
+    // 1.29 on, reports an id of the machine and facts of each model to Microsoft.
     env: { NODE_ENV: "production", ORT_DISABLE_TELEMETRY: "1" },
     execArgv: ["--disable-warning=ExperimentalWarning"],
     serialization: "advanced",
