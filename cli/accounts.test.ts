@@ -93,7 +93,7 @@ test("an operator makes an admin and a key, and sets a password that ends all se
   expect([(await signIn(testPassword)).status, (await signIn(newPassword)).status]).toEqual([401, 200]);
 });
 
-test.concurrent("an invitation of the command line lets one account in", inAll, async () => {
+test.concurrent("an invitation of the command line lets one account in", { ...inAll }, async () => {
   const { out } = await atelierWith({ SIGN_UP: "invite", APP_URL: "https://studio.example" }, "", ["invite"]);
   const [, token = ""] = /^https:\/\/studio\.example\/sign-in#invitation=([\w-]{32})\n$/.exec(out) ?? [];
   const { services } = fixture;
@@ -190,13 +190,17 @@ test.concurrent("a password prompt that is broken off makes no account", async (
   );
 });
 
-test.concurrent("A1 a command migrates over DATABASE_DIRECT_URL, not through the pooler", inAll, async () => {
-  // Nothing listens on port 1, so that the refusal names who was asked.
-  const extra = { DATABASE_DIRECT_URL: "postgres://user@127.0.0.1:1/direct" };
-  const args = ["create-user", "--email", "pooled@example.com"];
-  expect(await atelierWith(extra, testPassword, args)).toMatchObject({
-    code: 1,
-    out: "",
-    said: expect.stringContaining("127.0.0.1:1"),
-  });
-});
+test.concurrent(
+  "A1 a command migrates over DATABASE_DIRECT_URL, not through the pooler",
+  { ...inAll },
+  async () => {
+    // Nothing listens on port 1, so that the refusal names who was asked.
+    const extra = { DATABASE_DIRECT_URL: "postgres://user@127.0.0.1:1/direct" };
+    const args = ["create-user", "--email", "pooled@example.com"];
+    expect(await atelierWith(extra, testPassword, args)).toMatchObject({
+      code: 1,
+      out: "",
+      said: expect.stringContaining("127.0.0.1:1"),
+    });
+  },
+);

@@ -77,7 +77,8 @@ forBackendSuites("on %s", (backend) => {
   test("D4 ends with 0 when no job comes within its time", { ...oneByOne, ...inAll }, async () => {
     const run = startOnce("--wait", "0.5");
     expect([await run.ended, run.output()]).toEqual([0, expect.stringContaining("no job came")]);
-    expect((await readNodes()).every(({ state }) => state === "gone")).toBe(true);
+    const states = (await readNodes()).map(({ state }) => state);
+    expect([states.length > 0, ...new Set(states)]).toEqual([true, "gone"]);
   });
 
   test("D4 takes a job that comes while it waits", { ...oneByOne, ...inAll }, async () => {

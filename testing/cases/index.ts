@@ -10,8 +10,11 @@ import { describe, test, type TestContext } from "vitest";
 export const backends = ["postgres", "redis"] as const;
 export type Backend = (typeof backends)[number];
 
-/** Options of a test that is not in `pnpm test`. */
-export const inAll = { tags: ["all"] };
+/**
+ * Options of a test that is not in `pnpm test`. Frozen: Vitest writes `concurrent` into the options that it is given, and
+ * every later test of the process would run at once with the others of its file.
+ */
+export const inAll = Object.freeze({ tags: ["all"] });
 
 /** For tests in real lease times; they are about conditions with bounds of their own, not about this one. */
 export const realTimeMs = 150_000;

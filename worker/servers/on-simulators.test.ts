@@ -78,8 +78,8 @@ forCasesInTurn<readonly [string, Guard], readonly [string, Guard]>(
     expect(JSON.stringify(shown)).not.toMatch(/secret-1/);
     scene.headers = "{}";
     const stranger = await scene.openEngine(server);
-    const lastError = expect.stringContaining("refuses the password, header or token");
-    expect(stranger.pool.list()).toMatchObject([{ state: "down", lastError }]);
+    const shownTo = stranger.pool.list().map(({ state, lastError }) => [state, lastError]);
+    expect(shownTo).toEqual([["down", expect.stringContaining("refuses the password, header or token")]]);
   },
 );
 
