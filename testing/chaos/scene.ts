@@ -86,7 +86,7 @@ export async function supervise(start: () => Promise<TestWorker>, over: AbortSig
 }
 
 /** For the tests of one suite that share its scene, while the suites run at once. */
-export const oneByOne = Object.freeze({ timeout: realTimeMs, concurrent: false });
+export const oneByOne = { timeout: realTimeMs, concurrent: false } as const;
 
 /** A database, a queue, files and one user, of one test alone. */
 export interface Scene {
