@@ -121,6 +121,31 @@ create table assistant_settings (
   constraint assistant_settings_user_id_users_id_fk FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 
+create table batch_jobs (
+  batch_id uuid not null,
+  "position" smallint not null,
+  job_id uuid not null,
+  constraint batch_jobs_batch_id_position_pk PRIMARY KEY (batch_id, "position"),
+  constraint batch_jobs_batch_id_batches_id_fk FOREIGN KEY (batch_id) REFERENCES batches(id) ON DELETE CASCADE,
+  constraint batch_jobs_job_id_jobs_id_fk FOREIGN KEY (job_id) REFERENCES jobs(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX batch_jobs_job ON batch_jobs USING btree (job_id);
+
+create table batches (
+  id uuid not null,
+  owner_id text not null,
+  title text,
+  axes jsonb,
+  size smallint not null,
+  webhook_url text,
+  round integer default 1 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  ended_at timestamp(3) with time zone,
+  constraint batches_pkey PRIMARY KEY (id),
+  constraint batches_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX batches_owner ON batches USING btree (owner_id, id);
+
 create table client_files (
   owner_id text not null,
   user_name text not null,
@@ -203,11 +228,14 @@ create table deliveries (
   last_error text,
   external_id text,
   created_at timestamp(3) with time zone default clock_timestamp() not null,
+  batch_id uuid,
   constraint deliveries_pkey PRIMARY KEY (id),
+  constraint deliveries_batch_id_batches_id_fk FOREIGN KEY (batch_id) REFERENCES batches(id) ON DELETE CASCADE,
   constraint deliveries_job_id_jobs_id_fk FOREIGN KEY (job_id) REFERENCES jobs(id) ON DELETE CASCADE,
   constraint deliveries_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
 );
 CREATE INDEX deliveries_age ON deliveries USING btree (created_at);
+CREATE INDEX deliveries_batch ON deliveries USING btree (batch_id) WHERE batch_id IS NOT NULL;
 CREATE INDEX deliveries_due ON deliveries USING btree (next_attempt_at) WHERE delivered_at IS NULL AND failed_at IS NULL;
 CREATE UNIQUE INDEX deliveries_once ON deliveries USING btree (job_id, channel, target, event);
 CREATE INDEX deliveries_owner ON deliveries USING btree (owner_id, id);
@@ -459,6 +487,7 @@ CREATE INDEX jobs_session ON jobs USING btree (session_id, id) WHERE session_id 
 CREATE INDEX jobs_unfinished ON jobs USING btree (status, id) WHERE status = ANY (ARRAY['failed'::text, 'cancelled'::text]);
 CREATE INDEX jobs_window ON jobs USING btree (queue, queued_at) WHERE status = 'queued'::text;
 CREATE TRIGGER jobs_drop_logs AFTER DELETE ON jobs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION drop_job_logs();
+CREATE TRIGGER jobs_end_batch AFTER UPDATE OF status ON jobs FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status AND (new.status = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text]))) EXECUTE FUNCTION end_batch();
 
 create table memories (
   id uuid not null,
@@ -925,6 +954,8 @@ CREATE INDEX webhook_endpoints_owner ON webhook_endpoints USING btree (owner_id)
 -- drop_job_logs() returns trigger: server/db/functions/triggers.sql
 
 -- drop_old_vector() returns trigger: server/db/functions/triggers.sql
+
+-- end_batch() returns trigger: server/db/functions/triggers.sql
 
 -- forbid_service_sign_in() returns trigger: server/db/functions/triggers.sql
 

@@ -199,6 +199,7 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "assistant_runs",
     // The account's own counts.
     "assistant_settings",
+    "batches",
     // Made with an API key alone, which a guest does not have.
     "client_files",
     "client_users",

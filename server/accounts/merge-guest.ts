@@ -76,7 +76,7 @@ async function moveAll(tx: Tx, input: MergeGuestInput): Promise<void> {
     sql`update direct_uploads set owner_id = ${input.accountId} where owner_id = ${input.guestId}`,
   );
   await moveDeliveries(tx, input);
-  await moveTalks(tx, input);
+  await moveOwnRows(tx, input);
   await moveKeyedRows(tx, input);
   await tx.execute(sql`delete from users where id = ${input.guestId} and is_anonymous`);
 }
@@ -111,7 +111,8 @@ async function moveDeliveries(tx: Tx, { guestId, accountId }: MergeGuestInput): 
       where own.owner_id = ${accountId} and own.channel = notification_settings.channel)`);
 }
 
-const talkTables = [
+const ownTables = [
+  "batches",
   "assistant_conversations",
   "assistant_messages",
   "assistant_runs",
@@ -121,9 +122,9 @@ const talkTables = [
   "proposals",
 ] as const;
 
-/** What the guest said to the assistant; whether memory is paused the account decides. */
-async function moveTalks(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
-  for (const table of talkTables)
+/** Batches, and what the guest said to the assistant; whether memory is paused the account decides. */
+async function moveOwnRows(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
+  for (const table of ownTables)
     await tx.execute(
       sql`update ${sql.identifier(table)} set owner_id = ${accountId} where owner_id = ${guestId}`,
     );

@@ -46,6 +46,7 @@ export {
   type Placement,
   type WeighedPlace,
   type AnswerPart,
+  type BatchAxis,
   promptRoles,
   type PromptRole,
   type QuestionAnalysis,

@@ -4,8 +4,9 @@ import type { Services } from "../services.ts";
 /** What a channel is given to send. `id` is the same in every attempt: receivers know a repetition by it. */
 export interface OwedDelivery {
   readonly id: string;
-  /** Null for a test of an endpoint. */
+  /** Null for a batch and for a test of an endpoint. */
   readonly jobId: string | null;
+  readonly batchId: string | null;
   readonly ownerId: string;
   readonly channel: ChannelName;
   /** The receiver in the terms of the channel: an endpoint's id or a URL, an e-mail address, a chat's id. */
@@ -15,7 +16,7 @@ export interface OwedDelivery {
   readonly attempt: number;
 }
 
-export type DeliveryEvent = "job.completed" | "job.failed" | "endpoint.test";
+export type DeliveryEvent = "job.completed" | "job.failed" | "batch.completed" | "endpoint.test";
 
 /** A way to reach a user. A new channel needs a name in the schema and its place in the list of the worker. */
 export interface Channel {

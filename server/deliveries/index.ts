@@ -12,7 +12,8 @@
  * reach a receiver (webhook, e-mail, Telegram). Target: the receiver in the channel's terms. Endpoint: an address that a
  * user registered for webhooks. Lock: `delivering_at` and `lock_token` of the row. Attempt: every lock that was won.
  *
- * Rules. Rows are made by the statement that ends the job (`owe`), never later. Only the holder of the lock sends, and it
+ * Rules. Rows are made by the statement that ends the job (`owe`), never later; those of a batch by the trigger `end_batch`
+ * in the transaction that ends its last job. Only the holder of the lock sends, and it
  * writes under the lock's token. `delivered_at` is set after the send: a process that dies in between leads to a second
  * message after `deliveryLockMs`, since no receiver can be asked. A send ends within `deliverySendMs`. All times are the
  * database's. No secret and no query of an address gets into logs and answers; rows have secrets sealed with a key from

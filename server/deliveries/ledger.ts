@@ -82,7 +82,7 @@ export async function acquire(services: Services, id: string): Promise<HeldDeliv
     ), noted as (
       insert into ${deliveryAttempts} (delivery_id, number) select id, attempts from held
     )
-    select id, job_id as "jobId", owner_id as "ownerId", channel, target, event, attempts as attempt,
+    select id, job_id as "jobId", batch_id as "batchId", owner_id as "ownerId", channel, target, event, attempts as attempt,
       attempts - ordered_at as "attemptOfRound" from held`);
   // Safe: the columns are named as the members, with the types of the schema.
   return row ? ({ ...row, token } as unknown as HeldDelivery) : null;

@@ -14,6 +14,7 @@ type DeliveryState = (typeof deliveryStates)[number];
 export interface DeliveryView {
   readonly id: string;
   readonly jobId: string | null;
+  readonly batchId: string | null;
   readonly channel: ChannelName;
   /** Receiver for people: an address without its query, since that may hold a secret. */
   readonly receiver: string;
@@ -133,10 +134,12 @@ function stateOf({ deliveringAt, deliveredAt, failedAt }: Row): DeliveryState {
 
 function viewOf(row: Row, url: string | null): DeliveryView {
   const state = stateOf(row);
-  const { id, jobId, channel, event, attempts, lastError, createdAt, deliveredAt, nextAttemptAt } = row;
+  const { id, jobId, batchId, channel, event, attempts, lastError, createdAt, deliveredAt, nextAttemptAt } =
+    row;
   return {
     id,
     jobId,
+    batchId,
     channel,
     receiver: receiverOf(channel, url ?? row.target),
     event,

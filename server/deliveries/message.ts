@@ -59,11 +59,51 @@ export async function readMessageJob(services: Services, { jobId }: OwedDelivery
     sessionId: job.sessionId,
     metadata: job.metadata,
     url: linkTo(services, `/jobs/${job.id}`),
-    outputs: outputs.map(({ imageId }) => ({
-      imageId,
-      url: linkTo(services, `/api/v1/images/${imageId}/file?variant=original`),
-    })),
+    outputs: outputs.map(({ imageId }) => outputOf(services, imageId)),
   };
+}
+
+/** A batch as webhooks describe it. Times are ISO 8601, UTC. */
+export interface MessageBatch {
+  readonly id: string;
+  readonly title: string | null;
+  readonly size: number;
+  readonly createdAt: string;
+  /** Null where jobs of it run again by now. */
+  readonly endedAt: string | null;
+  /** In the order of the batch; jobs that were removed are left out. */
+  readonly jobs: readonly (Pick<MessageJob, "id" | "status" | "outputs"> & { readonly position: number })[];
+}
+
+/** Throws a `DeliveryError` when it was removed. */
+export async function readMessageBatch(services: Services, batchId: string): Promise<MessageBatch> {
+  const { batches, batchJobs, jobs, jobOutputs } = schema;
+  const [batch] = await services.db.select().from(batches).where(eq(batches.id, batchId));
+  if (!batch) throw new DeliveryError("refused", "The batch was removed.");
+  const rows = await services.db
+    .select({ position: batchJobs.position, id: jobs.id, status: jobs.status, imageId: jobOutputs.imageId })
+    .from(batchJobs)
+    .innerJoin(jobs, eq(jobs.id, batchJobs.jobId))
+    .leftJoin(jobOutputs, eq(jobOutputs.jobId, jobs.id))
+    .where(eq(batchJobs.batchId, batchId))
+    .orderBy(batchJobs.position, jobOutputs.position);
+  const { id, title, size, createdAt, endedAt } = batch;
+  return {
+    id,
+    title,
+    size,
+    createdAt: createdAt.toISOString(),
+    endedAt: endedAt?.toISOString() ?? null,
+    jobs: [...Map.groupBy(rows, ({ position }) => position)].flatMap(([position, own]) => {
+      const outputs = own.flatMap(({ imageId }) => (imageId === null ? [] : [outputOf(services, imageId)]));
+      const [job] = own;
+      return job ? [{ position, id: job.id, status: job.status, outputs }] : [];
+    }),
+  };
+}
+
+function outputOf(services: Services, imageId: string): MessageJob["outputs"][number] {
+  return { imageId, url: linkTo(services, `/api/v1/images/${imageId}/file?variant=original`) };
 }
 
 /** An address for readers outside; without APP_URL the path alone, since the address of the studio is unknown then. */

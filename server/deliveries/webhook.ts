@@ -5,7 +5,7 @@ import { AppError, type Env, isAppError, safeFetch } from "../platform/index.ts"
 import type { Services } from "../services.ts";
 import { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";
 import { openSecret } from "./sealed-secret.ts";
-import { type MessageJob, readMessageJob } from "./message.ts";
+import { type MessageBatch, type MessageJob, readMessageBatch, readMessageJob } from "./message.ts";
 
 const { webhookEndpoints } = schema;
 
@@ -138,11 +138,15 @@ export function toSecret(key: Buffer): string {
 interface WebhookBody {
   readonly type: string;
   readonly timestamp: string;
-  readonly data: Omit<MessageJob, "title"> | { readonly endpointId: string };
+  readonly data: Omit<MessageJob, "title"> | MessageBatch | { readonly endpointId: string };
 }
 
 async function bodyOf(services: Services, delivery: OwedDelivery): Promise<WebhookBody> {
-  const { event: type, jobId, target } = delivery;
+  const { event: type, jobId, batchId, target } = delivery;
+  if (batchId !== null) {
+    const batch = await readMessageBatch(services, batchId);
+    return { type, timestamp: batch.endedAt ?? batch.createdAt, data: batch };
+  }
   if (jobId === null) return { type, timestamp: new Date().toISOString(), data: { endpointId: target } };
   const { title: _title, ...job } = await readMessageJob(services, delivery);
   return { type, timestamp: job.endedAt ?? job.createdAt, data: job };

@@ -15,7 +15,8 @@ export interface AcceptRules {
   readonly crowdedFrom: number;
   /** Rows of guests that may wait in the queue; set for guests only. */
   readonly maxGuests?: number;
-  readonly maxBytes: number;
+  /** Left out where a job of the same order was checked. */
+  readonly maxBytes?: number;
   readonly undoDeleteMs: number;
 }
 
@@ -44,7 +45,7 @@ export type Refusal =
   | { readonly outcome: "storage_quota"; readonly detail: { readonly usedBytes: number } }
   | { readonly outcome: "guests_full" | "queue_full" | "input_missing"; readonly detail: unknown };
 
-export function refusalError(refusal: Refusal, { maxBytes }: Pick<AcceptRules, "maxBytes">): AppError {
+export function refusalError(refusal: Refusal, { maxBytes }: { readonly maxBytes: number }): AppError {
   switch (refusal.outcome) {
     case "open_jobs":
       return new AppError(

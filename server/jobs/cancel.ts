@@ -92,6 +92,15 @@ export async function cancelAllOf(services: Services, ownerId: string): Promise<
   return stopAll(services, sql`${schema.jobs.ownerId} = ${ownerId}`);
 }
 
+/** Cancels the open jobs of a batch like `cancel`; returns how many. */
+export async function cancelBatchJobs(services: Services, batchId: string): Promise<number> {
+  const { jobs, batchJobs } = schema;
+  return stopAll(
+    services,
+    sql`${jobs.id} in (select ${batchJobs.jobId} from ${batchJobs} where ${batchJobs.batchId} = ${batchId})`,
+  );
+}
+
 /** `cancelAllOf` for all suspended users: a job may be accepted in the moment of the suspension. */
 export async function cancelOfSuspended(services: Services): Promise<number> {
   return stopAll(services, sql`${schema.jobs.ownerId} in (${suspendedUsers})`);

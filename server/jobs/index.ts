@@ -47,8 +47,8 @@ export {
   noteProviderProgress,
   walkOn,
 } from "./cloud-end.ts";
-export { openBundle } from "./bundle.ts";
-export { cancel, cancelAllOf, cancelAny, confirmCancel, findStops } from "./cancel.ts";
+export { openBundle, packZip } from "./bundle.ts";
+export { cancel, cancelAllOf, cancelAny, cancelBatchJobs, confirmCancel, findStops } from "./cancel.ts";
 export {
   claim,
   type Offer,
@@ -72,6 +72,7 @@ export { type JobLog, keepJobLogs, readJobLogs, readNodeLogs } from "./logs.ts";
 export {
   get,
   getAny,
+  loadViews,
   getStory,
   type JobEventView,
   type JobsUpdate,
@@ -96,6 +97,15 @@ export { jobSource } from "./live.ts";
 export { retry, retryAny, retryBounds } from "./retry.ts";
 export type { SubmitOptions, Submitter } from "./draft.ts";
 export { submit, type Submitted } from "./submit.ts";
+export {
+  announceMany,
+  bindPrices,
+  lockSubmits,
+  type Order,
+  prepareMany,
+  priceOf,
+  storeMany,
+} from "./submit-many.ts";
 export { submitWithUrls } from "./submit-with-urls.ts";
 export { submitWithPictures } from "./submit-with-pictures.ts";
 export {

@@ -1,5 +1,5 @@
 import { and, desc, eq, isNull, sql } from "drizzle-orm";
-import { type Asked, schema, type Tier, tiers } from "../db/index.ts";
+import { type Asked, schema, type Tier, tiers, type Tx } from "../db/index.ts";
 import { z } from "zod";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -54,12 +54,26 @@ export async function retry(
     tier: readTier(job, submitter),
     ...boundsOf(job, bounds),
   };
-  const options = { submitter, idempotencyKey: `${keyPrefix(id)}${number}`, retry: { of: id, number } };
+  const options = {
+    submitter,
+    idempotencyKey: `${keyPrefix(id)}${number}`,
+    retry: { of: id, number },
+    alongside: (tx: Tx, newId: string) => takePlaceInBatch(tx, id, newId),
+  };
   return submit(services, request, options).catch(async (error: unknown) => {
     const first = isOfAnother(error) ? await findLastRetry(services, id) : null;
     if (!first) throw error;
     return { id: first.id, status: first.status };
   });
+}
+
+/** The new job stands for the old one in its batch, which is open again. */
+async function takePlaceInBatch(tx: Tx, id: string, newId: string): Promise<void> {
+  const { batches, batchJobs } = schema;
+  await tx.execute(sql`
+    with moved as (update ${batchJobs} set job_id = ${newId} where job_id = ${id} returning batch_id)
+    update ${batches} set ended_at = null, round = round + 1
+    where id in (select batch_id from moved) and ended_at is not null`);
 }
 
 function boundsOf(job: Job, { ownOnly = false, agreed }: Bounds): Bounds {

@@ -35,12 +35,7 @@ export interface Submitted {
  * `idempotency_mismatch` and `conflict` (the job of the key was removed).
  */
 export async function submit(services: Services, input: unknown, options: SubmitOptions): Promise<Submitted> {
-  const request = parseSubmit(input);
-  if (tiers[request.tier] > tiers.normal && !options.submitter.isAdmin) {
-    throw new AppError("forbidden", `Only an admin may ask for the tier "${request.tier}".`);
-  }
-  if (request.webhookUrl !== undefined) requireWebhookUrl(services, request.webhookUrl);
-  const draft: Draft = { id: newId(), request, options };
+  const draft = draftOf(services, input, options);
   const job = await prepare(services, draft).catch(async (error: unknown) => {
     // A repeated request gets its first answer, also when it could not be placed now.
     const known = await findKnown(services.db, draft);
@@ -53,6 +48,16 @@ export async function submit(services: Services, input: unknown, options: Submit
   if (accepted.known) return answerKnown(accepted.known);
   announce(services, job, accepted);
   return { id: draft.id, status: accepted.isQueued ? "queued" : "pending" };
+}
+
+/** A request that its submitter may make, with the id of its job. Throws what `submit` throws for the body alone. */
+export function draftOf(services: Services, input: unknown, options: SubmitOptions): Draft {
+  const request = parseSubmit(input);
+  if (tiers[request.tier] > tiers.normal && !options.submitter.isAdmin) {
+    throw new AppError("forbidden", `Only an admin may ask for the tier "${request.tier}".`);
+  }
+  if (request.webhookUrl !== undefined) requireWebhookUrl(services, request.webhookUrl);
+  return { id: newId(), request, options };
 }
 
 async function findKnown(db: Db, { request, options }: Draft): Promise<KnownJob | null> {
@@ -129,7 +134,7 @@ async function displace({ db }: Services, job: NewJob, rules: AcceptRules): Prom
   });
 }
 
-type Answer = Pick<Accepted, "isQueued" | "idle" | "needsDispatch"> & {
+export type Answer = Pick<Accepted, "isQueued" | "idle" | "needsDispatch"> & {
   /** The user's own quota; null where the rules apply. */
   readonly quotaBytes: number | null;
 } & (
@@ -138,12 +143,12 @@ type Answer = Pick<Accepted, "isQueued" | "idle" | "needsDispatch"> & {
     | Refusal
   );
 
-function refusedBy(answer: Refusal & Pick<Answer, "quotaBytes">, rules: AcceptRules): AppError {
-  return refusalError(answer, { maxBytes: answer.quotaBytes ?? rules.maxBytes });
+export function refusedBy(answer: Refusal & Pick<Answer, "quotaBytes">, rules: AcceptRules): AppError {
+  return refusalError(answer, { maxBytes: answer.quotaBytes ?? rules.maxBytes ?? Infinity });
 }
 
 /** Calls `accept_job`: the row, its first event, its links to pictures, the key and the consent in one round trip. */
-async function storeJob(db: Db | Tx, job: NewJob, rules: AcceptRules): Promise<Answer> {
+export async function storeJob(db: Db | Tx, job: NewJob, rules: AcceptRules): Promise<Answer> {
   const { request, options, inputs, row } = job;
   const { idempotencyKey: key } = options;
   const links = [...inputs].map(([role, image]) => ({ role, imageId: image.id }));

@@ -38,4 +38,4 @@ export {
 export { readRunCosts, sizeClassOf } from "./costs.ts";
 export { offeredModels } from "./models.ts";
 export { readWaits, toEstimate, type LineTarget, type Wait } from "./waits.ts";
-export { noteAccepted } from "./snapshot.ts";
+export { noteAccepted, withOwnMemory } from "./snapshot.ts";

@@ -27,6 +27,15 @@ interface Kept<Value> {
   value: Value | null;
 }
 
+/**
+ * The same database with a memory of its own. Jobs that are only planned are added to it, so that each of them waits behind
+ * the last, and no other request counts them.
+ */
+export function withOwnMemory(db: Db): Db {
+  // Safe: a new object with the same members; only its identity, by which memories are kept, is another one.
+  return Object.create(db) as Db;
+}
+
 /** Entries of each map; the oldest is dropped first. */
 const keptEntries = 500;
 

@@ -32,6 +32,15 @@ const cases: Readonly<Record<string, Case>> = {
   getImage: {},
   deleteImage: {},
   getImageFile: {},
+  submitBatch: { body: { jobs: [{ kind: "text_to_image", params: { prompt: "a cup" } }] } },
+  estimateBatch: { body: { jobs: [{ kind: "text_to_image", params: { prompt: "a cup" } }] } },
+  listBatches: {},
+  getBatch: {},
+  cancelBatch: {},
+  retryBatch: {},
+  streamBatchEvents: {},
+  getBatchZip: {},
+  getBatchSheet: {},
   submitJob: { body: { kind: "text_to_image", params: { prompt: "a cup" } } },
   listJobs: {},
   estimateJob: { body: { kind: "text_to_image", params: { prompt: "a cup" } } },
@@ -55,6 +64,7 @@ const cases: Readonly<Record<string, Case>> = {
 let fixture: TestServices;
 let app: Hono;
 let owner: TestOwner;
+const batchId = newId();
 let strangerKey: string;
 /** Ended, banned and expired credentials. */
 let revoked: Headers[];
@@ -64,6 +74,9 @@ beforeAll(async () => {
   const { services } = fixture;
   app = createHttpApp(services);
   owner = await openOwner(services, "owner@example.com");
+  const { userId: ownerId } = owner.caller;
+  await services.db.insert(schema.batches).values({ id: batchId, ownerId, size: 1 });
+  await services.db.insert(schema.batchJobs).values({ batchId, position: 0, jobId: owner.jobId });
   const stranger = await openAccount(services, "stranger@example.com");
   const strangerId = (await resolveCaller(services, stranger.headers))?.userId ?? "";
   strangerKey = (await createApiKey(services, { userId: strangerId, name: "stranger" })).key;
@@ -135,6 +148,7 @@ const withId = named.filter(({ route }) => route.resource !== undefined);
 const own = ({ resource }: HttpRoute) =>
   ({
     job: owner.jobId,
+    batch: batchId,
     image: owner.imageId,
     upload: owner.uploadId,
     webhook: owner.endpointId,

@@ -6,6 +6,7 @@ import { iopaintApi } from "../clients/iopaint.ts";
 import { mountClientApi } from "../clients/route.ts";
 import { answerUnrouted } from "../methods.ts";
 import { classifyError, maxJsonBytes, readLimited } from "../requests.ts";
+import { batchRoutes } from "./batches.ts";
 import { directUploadRoutes } from "./direct-uploads.ts";
 import { mountDocs } from "./docs.ts";
 import { withoutBody } from "./streams.ts";
@@ -26,6 +27,7 @@ export const httpRoutes: readonly HttpRoute[] = [
   ...jobRoutes,
   jobEventsRoute,
   jobBundleRoute,
+  ...batchRoutes,
   ...webhookRoutes,
   listWorkflows,
   exportRoute,

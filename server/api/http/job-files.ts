@@ -1,14 +1,12 @@
 import { z } from "zod";
-import { resolveCaller } from "../../accounts/index.ts";
 import { jobKinds } from "../../engines.ts";
-import { get, type JobEventView, noteAnswer, openBundle, streamEvents } from "../../jobs/index.ts";
-import { isAppError, places } from "../../platform/index.ts";
+import { get, noteAnswer, openBundle, streamEvents } from "../../jobs/index.ts";
+import { places } from "../../platform/index.ts";
 import { offeredWorkflows } from "../../scheduling/index.ts";
-import type { Services } from "../../services.ts";
 import { openExport } from "../../users/index.ts";
-import { streamLimits, streamTimesOf } from "../requests.ts";
+import { streamTimesOf } from "../requests.ts";
 import { defineRoute } from "./route.ts";
-import { boundStream, holdStreamSlot, servedStream } from "./streams.ts";
+import { answerEvents, isStillCaller, servedStream } from "./streams.ts";
 
 export const jobBundleRoute = defineRoute({
   method: "get",
@@ -117,72 +115,14 @@ export const jobEventsRoute = defineRoute({
   async handle({ services, caller, params: { id }, headers, request }) {
     // Asked before the stream starts, so that an unknown job is a 404 and not an empty stream.
     await get(services, { ownerId: caller.userId, id });
-    const ended = new AbortController();
-    const address = { ownerId: caller.userId, id };
-    const events = boundStream(
-      streamEvents(services, { ...address, after: headers["last-event-id"], signal: ended.signal }),
-      {
-        ...streamLimits,
-        ...streamTimesOf(services.env),
-        isAllowed: () => isStillCaller(services, request.headers),
-      },
-    );
-    const reader = { caller, signal: request.signal };
-    const close = holdStreamSlot(services, reader, () => {
-      ended.abort();
-      void events.return(undefined);
-    });
-    return new Response(eventBody(events, close), {
-      headers: {
-        "Content-Type": "text/event-stream",
-        "Cache-Control": "no-store, no-transform",
-        "X-Accel-Buffering": "no",
-      },
+    const address = { ownerId: caller.userId, id, after: headers["last-event-id"] };
+    return answerEvents({
+      services,
+      caller,
+      request,
+      open: (signal) => streamEvents(services, { ...address, signal }),
+      toText: ({ revision, type, status, data, at }) =>
+        `id: ${revision}\nevent: ${type}\ndata: ${JSON.stringify({ revision, type, status, data, at })}\n\n`,
     });
   },
 });
-
-/** A key at its limit of requests is still a key. */
-async function isStillCaller(services: Services, headers: Headers): Promise<boolean> {
-  try {
-    return (await resolveCaller(services, headers)) !== null;
-  } catch (error) {
-    if (isAppError(error) && error.code === "rate_limited") return true;
-    throw error;
-  }
-}
-
-const encoder = new TextEncoder();
-
-function eventText(event: JobEventView | null): string {
-  if (!event) return ": alive\n\n";
-  const { revision, type, status, data, at } = event;
-  return `id: ${revision}\nevent: ${type}\ndata: ${JSON.stringify({ revision, type, status, data, at })}\n\n`;
-}
-
-/** `close` is called once nothing more is read, for whatever reason. */
-function eventBody(
-  events: AsyncGenerator<JobEventView | null>,
-  close: () => void,
-): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await events.next();
-          if (!done) {
-            controller.enqueue(encoder.encode(eventText(value)));
-            return;
-          }
-        } catch (error) {
-          close();
-          throw error;
-        }
-        close();
-        controller.close();
-      },
-      cancel: close,
-    },
-    { highWaterMark: 0 },
-  );
-}

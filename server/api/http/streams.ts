@@ -1,8 +1,9 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Readable } from "node:stream";
-import { type Holder, takePlace } from "../../platform/index.ts";
+import { type Caller, resolveCaller } from "../../accounts/index.ts";
+import { type Holder, isAppError, takePlace } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
-import { streamTimesOf } from "../requests.ts";
+import { streamLimits, streamTimesOf } from "../requests.ts";
 
 export interface StreamBounds {
   /** Asked every `recheckMs`; the stream ends when it is false. */
@@ -97,4 +98,77 @@ export function holdStreamSlot(services: Services, reader: StreamReader, onEnd: 
   if (reader.signal.aborted) end();
   else reader.signal.addEventListener("abort", end, { once: true });
   return end;
+}
+
+/** Whether the request may still read; a key at its limit of requests is still a key. */
+export async function isStillCaller(services: Services, headers: Headers): Promise<boolean> {
+  try {
+    return (await resolveCaller(services, headers)) !== null;
+  } catch (error) {
+    if (isAppError(error) && error.code === "rate_limited") return true;
+    throw error;
+  }
+}
+
+interface EventsInput<Event> {
+  readonly services: Services;
+  readonly caller: Caller;
+  readonly request: Request;
+  /** Null keeps the connection alive. */
+  open(signal: AbortSignal): AsyncGenerator<Event | null>;
+  /** The event in the form of server-sent events. */
+  toText(event: Event): string;
+}
+
+/** A stream of server-sent events that takes a place of the caller, and ends with the caller's right to read. */
+export function answerEvents<Event>(input: EventsInput<Event>): Response {
+  const { services, caller, request } = input;
+  const ended = new AbortController();
+  const events = boundStream(input.open(ended.signal), {
+    ...streamLimits,
+    ...streamTimesOf(services.env),
+    isAllowed: () => isStillCaller(services, request.headers),
+  });
+  const close = holdStreamSlot(services, { caller, signal: request.signal }, () => {
+    ended.abort();
+    void events.return(undefined);
+  });
+  const toText = (event: Event | null) => (event === null ? ": alive\n\n" : input.toText(event));
+  return new Response(eventBody(events, toText, close), {
+    headers: {
+      "Content-Type": "text/event-stream",
+      "Cache-Control": "no-store, no-transform",
+      "X-Accel-Buffering": "no",
+    },
+  });
+}
+
+const encoder = new TextEncoder();
+
+/** `close` is called once nothing more is read, for whatever reason. */
+function eventBody<Value>(
+  events: AsyncGenerator<Value>,
+  toText: (value: Value) => string,
+  close: () => void,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await events.next();
+          if (!done) {
+            controller.enqueue(encoder.encode(toText(value)));
+            return;
+          }
+        } catch (error) {
+          close();
+          throw error;
+        }
+        close();
+        controller.close();
+      },
+      cancel: close,
+    },
+    { highWaterMark: 0 },
+  );
 }

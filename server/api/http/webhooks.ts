@@ -34,6 +34,7 @@ const endpointSchema = z.object({
 export const deliverySchema = z.object({
   id: z.uuid().describe("The `webhook-id` of every attempt"),
   jobId: z.uuid().nullable(),
+  batchId: z.uuid().nullable(),
   channel: z.enum(channelNames),
   receiver: z.string(),
   event: z.string(),

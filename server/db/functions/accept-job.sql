@@ -38,11 +38,13 @@ begin
     return query select 'input_missing', '{}'::jsonb, false, 0, false;
     return;
   end if;
-  select coalesce(sum(size_bytes), 0) into v_count from images i where i.owner_id = v_owner and (i.deleted_at is null
-    or i.deleted_at > now() - (p_rules ->> 'undoDeleteMs')::float8 * interval '1 millisecond');
-  if v_count >= (p_rules ->> 'maxBytes')::bigint then
-    return query select 'storage_quota', jsonb_build_object('usedBytes', v_count), false, 0, false;
-    return;
+  if p_rules ? 'maxBytes' then
+    select coalesce(sum(size_bytes), 0) into v_count from images i where i.owner_id = v_owner and (i.deleted_at is null
+      or i.deleted_at > now() - (p_rules ->> 'undoDeleteMs')::float8 * interval '1 millisecond');
+    if v_count >= (p_rules ->> 'maxBytes')::bigint then
+      return query select 'storage_quota', jsonb_build_object('usedBytes', v_count), false, 0, false;
+      return;
+    end if;
   end if;
   select count(*) into v_count from jobs
   where owner_id = v_owner and status in ('pending', 'queued', 'waiting_for_engine', 'processing');

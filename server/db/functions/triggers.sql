@@ -1,5 +1,30 @@
 -- What triggers run. The triggers themselves belong to their tables, and stand in the migrations.
 
+-- Ends the batch of an ended job when none of its jobs is open any more, and owes its webhooks in the same transaction. The
+-- lock makes the jobs of a batch that end at the same moment take turns, so that the last one finds all others ended.
+create or replace function end_batch() returns trigger language plpgsql as $$
+declare
+  v_batch batches;
+begin
+  if current_setting('atelier.is_loading', true) = 'on' then return null; end if;
+  select b.* into v_batch from batch_jobs p join batches b on b.id = p.batch_id where p.job_id = new.id for update of b;
+  if not found or v_batch.ended_at is not null then return null; end if;
+  -- A separate statement: it must see what the last holder of the lock committed.
+  if exists (select from batch_jobs p join jobs j on j.id = p.job_id where p.batch_id = v_batch.id
+    and j.status in ('pending', 'queued', 'waiting_for_engine', 'processing')) then return null; end if;
+  update batches set ended_at = clock_timestamp() where id = v_batch.id;
+  -- The id is made of batch, round and receiver, as that of a job's delivery is in server/deliveries/ledger.ts.
+  insert into deliveries (id, batch_id, owner_id, channel, target, event)
+  select overlay(overlay(md5(concat_ws('|', v_batch.id, v_batch.round, 'webhook', receiver.target, 'batch.completed'))
+      placing '8' from 13 for 1) placing '8' from 17 for 1)::uuid,
+    v_batch.id, v_batch.owner_id, 'webhook', receiver.target, 'batch.completed'
+  from (select e.id::text as target from webhook_endpoints e
+      where e.owner_id = v_batch.owner_id and e.is_enabled and e.url is not null
+    union select v_batch.webhook_url where v_batch.webhook_url is not null) receiver
+  on conflict do nothing;
+  return null;
+end $$;
+
 -- The lines of a removed job go with it, without the lock on the job that a foreign key takes at each insert.
 create or replace function drop_job_logs() returns trigger language plpgsql as $$
 begin

@@ -12,6 +12,7 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 import { users } from "./accounts.ts";
+import { batches } from "./batches.ts";
 import { jobs } from "./jobs.ts";
 
 const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
@@ -24,15 +25,18 @@ export const deliveries = pgTable(
   "deliveries",
   {
     id: uuid("id").primaryKey(),
-    /** Null for a test of an endpoint. */
+    /** Null for a batch and for a test of an endpoint. */
     jobId: uuid("job_id").references(() => jobs.id, { onDelete: "cascade" }),
+    batchId: uuid("batch_id").references(() => batches.id, { onDelete: "cascade" }),
     ownerId: text("owner_id")
       .notNull()
       .references(() => users.id, { onDelete: "cascade" }),
     channel: text("channel").$type<ChannelName>().notNull(),
     /** Receiver in the terms of the channel. */
     target: text("target").notNull(),
-    event: text("event").$type<"job.completed" | "job.failed" | "endpoint.test">().notNull(),
+    event: text("event")
+      .$type<"job.completed" | "job.failed" | "batch.completed" | "endpoint.test">()
+      .notNull(),
     /** Every acquired lock. */
     attempts: integer("attempts").notNull().default(0),
     /** `attempts` when it was last ordered by a person; the schedule counts from here. */
@@ -60,6 +64,9 @@ export const deliveries = pgTable(
     index("deliveries_due")
       .on(table.nextAttemptAt)
       .where(sql`${table.deliveredAt} is null and ${table.failedAt} is null`),
+    index("deliveries_batch")
+      .on(table.batchId)
+      .where(sql`${table.batchId} is not null`),
     index("deliveries_owner").on(table.ownerId, table.id),
     index("deliveries_age").on(table.createdAt),
   ],

@@ -1,0 +1,209 @@
+import { text } from "node:stream/consumers";
+import { addImage, addOwner, readJob, type TestOwner, until, untilAll } from "@atelier/testing/jobs";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { startTestWorker } from "@atelier/testing/worker";
+import { eq } from "drizzle-orm";
+import sharp from "sharp";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { schema } from "../db/index.ts";
+import { get } from "../jobs/index.ts";
+import { newId } from "../platform/index.ts";
+import {
+  cancelBatch,
+  estimateBatch,
+  getBatch,
+  listBatches,
+  makeContactSheet,
+  openBatchZip,
+  retryBatch,
+  streamBatch,
+  submitBatch,
+} from "./index.ts";
+
+let opened: TestServices;
+let owner: TestOwner;
+let submitter: { userId: string; isGuest: boolean };
+const { signal } = new AbortController();
+
+beforeAll(async () => {
+  opened = await createTestServices();
+});
+afterAll(() => opened.close());
+beforeEach(async () => {
+  owner = await addOwner(opened.services);
+  submitter = { userId: owner.userId, isGuest: false };
+});
+
+const upscale = (image: string, params: object = {}) => ({ kind: "upscale", inputs: { image }, params });
+const send = (input: object, idempotencyKey?: string) =>
+  submitBatch(opened.services, input, { submitter, signal, idempotencyKey });
+const open = (id: string) => getBatch(opened.services, { ownerId: owner.userId, id });
+const countJobs = () => opened.services.db.$count(schema.jobs, eq(schema.jobs.ownerId, owner.userId));
+
+async function endJob(id: string, status: "completed" | "failed"): Promise<void> {
+  await opened.services.db
+    .update(schema.jobs)
+    .set({ status, endedAt: new Date(), errorCode: status === "failed" ? "engine_failed" : null })
+    .where(eq(schema.jobs.id, id));
+}
+
+test("a batch of axes has a job for each combination, the last axis varying fastest", async () => {
+  const images = [owner.imageId, await addImage(opened.services, owner.userId)];
+  const axes = [
+    { param: "inputs.image", values: images },
+    { param: "seed", values: [7, 8] },
+  ];
+  const { id, jobIds } = await send({ title: "Two seeds", base: { kind: "upscale" }, axes });
+  const batch = await open(id);
+  expect(batch).toMatchObject({ title: "Two seeds", axes, size: 4, status: "open", progress: 0 });
+  expect(batch.counts).toEqual({
+    waiting: 4,
+    running: 0,
+    completed: 0,
+    failed: 0,
+    cancelled: 0,
+    removed: 0,
+  });
+  expect(batch.jobs.map(({ job }) => job?.id)).toEqual(jobIds);
+  const asked = batch.jobs.map(({ job }) => [job?.inputs[0]?.imageId, job?.params["seed"]]);
+  expect(asked).toEqual(images.flatMap((image) => [7, 8].map((seed) => [image, seed])));
+  expect(batch.jobs.map(({ values }) => Object.values(values))).toEqual(asked);
+});
+
+test("all jobs of a batch are accepted or none, and the error names the first that is not", async () => {
+  const jobs = [upscale(owner.imageId), upscale(newId()), upscale(owner.imageId, { scale: 3 })];
+  await expect(send({ jobs })).rejects.toMatchObject({
+    code: "not_found",
+    message: expect.stringContaining("Job 2:"),
+    details: { position: 1, refused: 2 },
+  });
+  expect(await countJobs()).toBe(0);
+  const { limits } = opened.services.config;
+  await send({ jobs: Array.from({ length: limits.openJobs - 1 }, () => upscale(owner.imageId)) });
+  await expect(send({ jobs: [upscale(owner.imageId), upscale(owner.imageId)] })).rejects.toMatchObject({
+    code: "quota_exceeded",
+  });
+  expect(await countJobs()).toBe(limits.openJobs - 1);
+});
+
+test.each([
+  ["neither form", {}],
+  ["no job", { jobs: [] }],
+  ["more jobs than a batch may have", { jobs: Array.from({ length: 201 }, () => ({})) }],
+  ["both forms", { jobs: [{}], base: {}, axes: [{ param: "seed", values: [1] }] }],
+  [
+    "axes that make too many jobs",
+    {
+      base: {},
+      axes: ["seed", "steps"].map((param) => ({ param, values: Array.from({ length: 15 }, (_, at) => at) })),
+    },
+  ],
+  ["two axes of one param", { base: {}, axes: [1, 2].map((seed) => ({ param: "seed", values: [seed] })) }],
+])("a batch with %s is refused", async (_name, input) => {
+  await expect(send(input)).rejects.toMatchObject({ code: "bad_request" });
+  expect(await countJobs()).toBe(0);
+});
+
+test("twenty repetitions of a request with one key make one batch; another body is a conflict", async () => {
+  const input = { jobs: [upscale(owner.imageId), upscale(owner.imageId)] };
+  const answers = await Promise.all(Array.from({ length: 20 }, () => send(input, "once")));
+  expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+  expect(await countJobs()).toBe(2);
+  await expect(send({ jobs: [upscale(owner.imageId)] }, "once")).rejects.toMatchObject({
+    code: "idempotency_mismatch",
+  });
+  // The bounds of the price are not part of what is asked for.
+  expect(await send({ ...input, maxPriceUsd: 0 }, "once")).toEqual(answers[0]);
+});
+
+test("a batch that may cost nothing is bound to that, job by job", async () => {
+  const { id } = await send({ jobs: [upscale(owner.imageId)], maxPriceUsd: 0 });
+  const [place] = (await open(id)).jobs;
+  expect(await readJob(opened.services, place?.job?.id ?? "")).toMatchObject({
+    agreed: { maxPriceUsd: 0, ownOnly: true },
+  });
+  const told = await estimateBatch(
+    opened.services,
+    { jobs: [upscale(owner.imageId), upscale(newId())] },
+    { submitter, signal },
+  );
+  expect(told).toMatchObject({ jobs: 2, cloudJobs: 0, maxPriceUsd: 0 });
+  expect(told.refused).toMatchObject([{ position: 1, code: "not_found" }]);
+});
+
+test("another user sees no batch and stops none", async () => {
+  const { id } = await send({ jobs: [upscale(owner.imageId)] });
+  const stranger = await addOwner(opened.services);
+  const address = { ownerId: stranger.userId, id };
+  await expect(getBatch(opened.services, address)).rejects.toMatchObject({ code: "not_found" });
+  await expect(cancelBatch(opened.services, address)).rejects.toMatchObject({ code: "not_found" });
+  expect(await listBatches(opened.services, { ownerId: stranger.userId, limit: 10 })).toEqual({
+    items: [],
+    nextCursor: null,
+  });
+});
+
+test("F11 twenty jobs that end at the same moment end their batch once, with one webhook", async () => {
+  const jobs = Array.from({ length: 20 }, () => upscale(owner.imageId));
+  const { id, jobIds } = await send({ jobs, webhookUrl: "https://hooks.example.org/batch" });
+  await Promise.all(jobIds.map((jobId, at) => endJob(jobId, at % 2 === 0 ? "completed" : "failed")));
+  expect(await open(id)).toMatchObject({ status: "ended", counts: { completed: 10, failed: 10 } });
+  expect((await open(id)).endedAt).not.toBeNull();
+  const owed = await opened.services.db
+    .select()
+    .from(schema.deliveries)
+    .where(eq(schema.deliveries.batchId, id));
+  expect(owed).toMatchObject([{ event: "batch.completed", target: "https://hooks.example.org/batch" }]);
+});
+
+test("failed jobs run again in their places; the batch is open again and ends once more", async () => {
+  const jobs = [upscale(owner.imageId), upscale(owner.imageId)];
+  const { id, jobIds } = await send({ jobs, webhookUrl: "https://hooks.example.org/batch" });
+  const [first = "", second = ""] = jobIds;
+  await endJob(first, "completed");
+  await endJob(second, "failed");
+  const again = () => retryBatch(opened.services, { submitter, id });
+  expect(await again()).toEqual({ retried: 1, refused: [] });
+  const batch = await open(id);
+  expect(batch).toMatchObject({ status: "open", endedAt: null, counts: { waiting: 1, completed: 1 } });
+  const newJob = batch.jobs[1]?.job;
+  expect(newJob).toMatchObject({ retryOf: second });
+  await endJob(newJob?.id ?? "", "completed");
+  expect(await open(id)).toMatchObject({ status: "ended", counts: { completed: 2 } });
+  expect(await opened.services.db.$count(schema.deliveries, eq(schema.deliveries.batchId, id))).toBe(2);
+  await expect(again()).rejects.toMatchObject({ code: "conflict" });
+});
+
+test("cancel stops what is open and leaves what is done", async () => {
+  const { id, jobIds } = await send({ jobs: [upscale(owner.imageId), upscale(owner.imageId)] });
+  await endJob(jobIds[0] ?? "", "completed");
+  expect(await cancelBatch(opened.services, { ownerId: owner.userId, id })).toEqual({ cancelled: 1 });
+  expect(await open(id)).toMatchObject({ status: "ended", counts: { completed: 1, cancelled: 1 } });
+});
+
+test("D1 a worker runs a batch: its events end with the last job, and its zip and its sheet have the results", async () => {
+  const { services } = opened;
+  const { id, jobIds } = await send({
+    base: upscale(owner.imageId),
+    axes: [{ param: "seed", values: [7, 8] }],
+  });
+  const address = { ownerId: owner.userId, id };
+  const events: string[] = [];
+  const following = (async () => {
+    for await (const event of streamBatch(services, { ...address, signal }))
+      if (event) events.push(event.status);
+  })();
+  const worker = await startTestWorker(services);
+  await untilAll(services, jobIds, { statuses: ["completed"] });
+  await following;
+  await worker.kill9();
+  expect([events[0], events.at(-1)]).toEqual(["open", "ended"]);
+  const zip = await text(await openBatchZip(services, address));
+  for (const name of ["batch.json", "1_seed-7.", "2_seed-8."]) expect(zip).toContain(name);
+  const sheet = await sharp(await makeContactSheet(services, { ...address, cellPx: 64 })).metadata();
+  expect(sheet).toMatchObject({ format: "png", width: 8 + 2 * 72, height: 8 + 72 });
+  expect(await get(services, { ownerId: owner.userId, id: jobIds[0] ?? "" })).toMatchObject({
+    status: "completed",
+  });
+  expect(await until(services, jobIds[1] ?? "", "completed")).toMatchObject({ charged: 0 });
+});

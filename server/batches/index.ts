@@ -1,0 +1,28 @@
+/**
+ * Batches: jobs that were asked for together, as a list or by axes, for one price and with one progress, one cancel, one
+ * retry, one zip and one webhook. Lookbooks, candidates, lists of prompts and X/Y grids are batches.
+ *
+ *     (submitBatch) ──▶ open ──last open job ends──▶ ended
+ *                         ▲                            │
+ *                         └────── a job runs again ────┘
+ *
+ * Terms. Axis: a member of the request with several values; the last axis varies fastest. Place: a position of the batch
+ * with the job that stands there now. Round: how often the batch has ended, since each end is delivered.
+ *
+ * Rules. A batch has no state of its own: what it is follows from its jobs, which are scheduled like all others of their
+ * owner. `ended_at` is written by the trigger `end_batch` (server/db/functions/triggers.sql) with the last job, together
+ * with the deliveries. All jobs of a batch are stored in one transaction, or none. Only `server/jobs` writes jobs.
+ */
+export { streamBatch } from "./follow.ts";
+export { makeContactSheet, openBatchZip } from "./files.ts";
+export {
+  type BatchPlace,
+  type BatchView,
+  cancelBatch,
+  getBatch,
+  listBatches,
+  listBatchesSchema,
+  retryBatch,
+} from "./read.ts";
+export { batchDescription, maxBatchJobs } from "./request.ts";
+export { estimateBatch, submitBatch } from "./submit.ts";

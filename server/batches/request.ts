@@ -1,0 +1,120 @@
+import { z } from "zod";
+import type { BatchAxis } from "../db/index.ts";
+import { submitSchema } from "../jobs/index.ts";
+import { AppError, issuesOf, lineOfText } from "../platform/index.ts";
+
+/** Jobs of one batch. They are stored in one transaction, which holds the owner's turn for about a second. */
+export const maxBatchJobs = 200;
+const maxAxes = 3;
+
+/** Members of a request beside `params` and `inputs` that an axis may vary. */
+const chosenMembers = ["workflow", "engine", "model"] as const;
+const inputPrefix = "inputs.";
+
+const axisSchema = z.strictObject({
+  param: z
+    .string()
+    .min(1)
+    .max(60)
+    .describe("A param by its name, such as `seed`; `inputs.<role>`; or `workflow`, `engine` or `model`."),
+  values: z
+    .array(z.union([z.string().max(4_000), z.number(), z.boolean()]))
+    .min(1)
+    .max(maxBatchJobs),
+});
+
+const common = {
+  title: lineOfText.min(1).max(200).optional(),
+  maxPriceUsd: z
+    .number()
+    .min(0)
+    .max(100_000)
+    .optional()
+    .describe(
+      "The most that all jobs together may cost, US dollars; 0: only what is free. Each job is then bound to its price of now, whatever provider takes it. What would cost more is `not_agreed` (409), and nothing is stored.",
+    ),
+  webhookUrl: z
+    .url({ protocol: /^https?$/ })
+    .max(2_000)
+    .optional()
+    .describe(
+      "Public address that gets `batch.completed` when the last job has ended, besides the webhooks of the account.",
+    ),
+};
+
+/** Both forms, with whatever stands for the request of a job. */
+const batchWith = (job: z.ZodType, base: z.ZodType) =>
+  z.union([
+    z.strictObject({ ...common, jobs: z.array(job).min(1).max(maxBatchJobs) }),
+    z.strictObject({ ...common, base, axes: z.array(axisSchema).min(1).max(maxAxes) }),
+  ]);
+
+const anyObject = z.record(z.string(), z.unknown());
+/** Jobs are parsed one by one, so that each error names its job and keeps its code. */
+const batchSchema = batchWith(anyObject, anyObject);
+/** What the document of the API says. */
+export const batchDescription = batchWith(
+  submitSchema,
+  anyObject.describe("The request of a job, without the members that the axes give."),
+);
+
+/** A parsed batch: what is common, and the request of each job in its order. */
+export interface BatchRequest {
+  readonly title?: string | undefined;
+  readonly maxPriceUsd?: number | undefined;
+  readonly webhookUrl?: string | undefined;
+  readonly axes: readonly BatchAxis[] | null;
+  readonly requests: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Parses a batch and makes its requests. Throws `bad_request`. */
+export function parseBatch(input: unknown): BatchRequest {
+  const result = batchSchema.safeParse(input);
+  if (!result.success)
+    throw new AppError("bad_request", "A batch has `jobs`, or `base` and `axes`.", {
+      details: { issues: issuesOf(result.error) },
+    });
+  const { title, maxPriceUsd, webhookUrl } = result.data;
+  const told = { title, maxPriceUsd, webhookUrl };
+  // Safe casts: the union of schemas that were made by a function has lost which member has which.
+  if ("jobs" in result.data)
+    return { ...told, axes: null, requests: result.data.jobs as BatchRequest["requests"] };
+  const { base, axes } = result.data as { base: Record<string, unknown>; axes: BatchAxis[] };
+  return { ...told, axes, requests: expand(base, axes) };
+}
+
+/** One request for each combination of values; the last axis varies fastest. */
+function expand(base: Readonly<Record<string, unknown>>, axes: readonly BatchAxis[]) {
+  const names = axes.map(({ param }) => param);
+  if (new Set(names).size < names.length) throw new AppError("bad_request", "Two axes vary the same param.");
+  const count = axes.reduce((product, { values }) => product * values.length, 1);
+  if (count > maxBatchJobs)
+    throw new AppError("bad_request", `The axes make ${count} jobs; a batch has ${maxBatchJobs} at most.`);
+  return axes.reduce<Readonly<Record<string, unknown>>[]>(
+    (requests, { param, values }) =>
+      requests.flatMap((request) => values.map((value) => withMember(request, param, value))),
+    [base],
+  );
+}
+
+function withMember(request: Readonly<Record<string, unknown>>, param: string, value: unknown) {
+  if (chosenMembers.some((name) => name === param)) return { ...request, [param]: value };
+  const [group, name] = param.startsWith(inputPrefix)
+    ? ["inputs", param.slice(inputPrefix.length)]
+    : ["params", param];
+  return { ...request, [group]: { ...Object(request[group]), [name]: value } };
+}
+
+/** The values of the axes at a position, by the names of their params. */
+export function valuesAt(axes: readonly BatchAxis[] | null, position: number): BatchValues {
+  const values: [string, BatchAxis["values"][number]][] = [];
+  let rest = position;
+  for (const { param, values: own } of (axes ?? []).toReversed()) {
+    const value = own[rest % own.length];
+    if (value !== undefined) values.push([param, value]);
+    rest = Math.floor(rest / own.length);
+  }
+  return Object.fromEntries(values.toReversed());
+}
+
+export type BatchValues = Readonly<Record<string, BatchAxis["values"][number]>>;

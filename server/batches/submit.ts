@@ -1,0 +1,178 @@
+import { createHash } from "node:crypto";
+import { and, eq } from "drizzle-orm";
+import { type Db, inTurn, schema, type Tx } from "../db/index.ts";
+import { requireWebhookUrl } from "../deliveries/index.ts";
+import { checkGuestSpace } from "../images/index.ts";
+import {
+  announceMany,
+  bindPrices,
+  lockSubmits,
+  type Order,
+  prepareMany,
+  priceOf,
+  storeMany,
+  type Submitter,
+} from "../jobs/index.ts";
+import { AppError, type ErrorCode, newId } from "../platform/index.ts";
+import { toEstimate } from "../scheduling/index.ts";
+import type { Services } from "../services.ts";
+import { type BatchRequest, parseBatch } from "./request.ts";
+
+interface BatchOptions {
+  readonly submitter: Submitter;
+  readonly idempotencyKey?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface SubmittedBatch {
+  readonly id: string;
+  /** In the order of the batch. */
+  readonly jobIds: readonly string[];
+}
+
+/**
+ * Accepts all jobs of a batch in one transaction, or none. The fair pick sees them as the owner's, so they hold up nobody.
+ * Throws `bad_request`, what `submit` throws for one of the jobs (`details.position` names it), `not_agreed`,
+ * `idempotency_mismatch`, and `conflict` where the batch of the key was removed.
+ */
+export async function submitBatch(
+  services: Services,
+  input: unknown,
+  options: BatchOptions,
+): Promise<SubmittedBatch> {
+  const batch = parseBatch(input);
+  if (batch.webhookUrl !== undefined) requireWebhookUrl(services, batch.webhookUrl);
+  const key = keyOf(batch, options);
+  const known = key && (await findKnown(services.db, key));
+  if (known) return known;
+  const order = await prepareMany(services, { ...options, requests: batch.requests });
+  requireAll(order);
+  const priced = batch.maxPriceUsd === undefined ? order.jobs : bindPrices(order.jobs, batch.maxPriceUsd);
+  const jobs = priced.map(({ job }) => job);
+  const { userId: ownerId, isGuest } = options.submitter;
+  if (isGuest) await checkGuestSpace(services.db, services.config);
+  const id = newId();
+  const accepted = await inTurn(`submit of ${ownerId}`, () =>
+    services.db.transaction(async (tx) => {
+      await lockSubmits(tx, ownerId);
+      // Asked again under the lock: the same request may have been accepted meanwhile.
+      const first = key && (await findKnown(tx, key));
+      if (first) return { first };
+      const answers = await storeMany(tx, services, jobs);
+      await storeBatch(tx, { id, ownerId, batch, key, jobIds: jobs.map((job) => job.id) });
+      return { first: null, answers };
+    }),
+  );
+  if (accepted.first) return accepted.first;
+  announceMany(services, jobs, accepted.answers);
+  services.log.info({ batchId: id, jobs: jobs.length }, "batch accepted");
+  return { id, jobIds: jobs.map((job) => job.id) };
+}
+
+/** Throws the first refusal, under the number that people count by. */
+function requireAll({ refused }: Order): void {
+  const [first] = refused;
+  if (!first) return;
+  const { code, message, details } = first.error;
+  throw new AppError(code, `Job ${first.position + 1}: ${message}`, {
+    details: { ...details, position: first.position, refused: refused.length },
+    cause: first.error,
+  });
+}
+
+interface Key {
+  readonly ownerId: string;
+  readonly key: string;
+  readonly sha256: string;
+}
+
+function keyOf(batch: BatchRequest, { submitter, idempotencyKey }: BatchOptions): Key | null {
+  if (idempotencyKey === undefined) return null;
+  // What is to be made, not the bounds of its price.
+  const { requests, axes, title, webhookUrl } = batch;
+  const text = JSON.stringify([requests, axes, title ?? null, webhookUrl ?? null]);
+  const sha256 = createHash("sha256").update(text).digest("hex");
+  return { ownerId: submitter.userId, key: `batch:${idempotencyKey}`, sha256 };
+}
+
+async function findKnown(db: Db | Tx, { ownerId, key, sha256 }: Key): Promise<SubmittedBatch | null> {
+  const { idempotencyKeys: keys, batches, batchJobs } = schema;
+  const [known] = await db
+    .select({ id: keys.jobId, sha256: keys.requestSha256, found: batches.id })
+    .from(keys)
+    .leftJoin(batches, eq(batches.id, keys.jobId))
+    .where(and(eq(keys.ownerId, ownerId), eq(keys.key, key)));
+  if (!known) return null;
+  if (known.sha256 !== sha256) throw new AppError("idempotency_mismatch");
+  if (known.found === null)
+    throw new AppError(
+      "conflict",
+      "The batch of this Idempotency-Key was removed. Use a new key to run it again.",
+    );
+  const places = await db
+    .select({ jobId: batchJobs.jobId })
+    .from(batchJobs)
+    .where(eq(batchJobs.batchId, known.id))
+    .orderBy(batchJobs.position);
+  return { id: known.id, jobIds: places.map(({ jobId }) => jobId) };
+}
+
+interface StoreInput {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly batch: BatchRequest;
+  readonly key: Key | null;
+  readonly jobIds: readonly string[];
+}
+
+async function storeBatch(tx: Tx, { id, ownerId, batch, key, jobIds }: StoreInput): Promise<void> {
+  const { title, axes, webhookUrl } = batch;
+  await tx.insert(schema.batches).values({ id, ownerId, title, axes, size: jobIds.length, webhookUrl });
+  await tx
+    .insert(schema.batchJobs)
+    .values(jobIds.map((jobId, position) => ({ batchId: id, position, jobId })));
+  if (key)
+    await tx
+      .insert(schema.idempotencyKeys)
+      .values({ ownerId, key: key.key, requestSha256: key.sha256, jobId: id });
+}
+
+/** What a batch would cost and take now. Times in ms, US dollars. */
+export interface BatchEstimate {
+  readonly jobs: number;
+  readonly refused: readonly {
+    readonly position: number;
+    readonly code: ErrorCode;
+    readonly message: string;
+  }[];
+  /** Jobs that a provider would get. */
+  readonly cloudJobs: number;
+  /** The most that all of them may cost; null where one has no known price. */
+  readonly maxPriceUsd: number | null;
+  /** Until the last one is done; null where none can run, or one waits for what is away. */
+  readonly doneMs: readonly [low: number, high: number] | null;
+}
+
+/** Places all jobs of a batch without storing anything. Throws `bad_request` for the batch itself. */
+export async function estimateBatch(
+  services: Services,
+  input: unknown,
+  options: Pick<BatchOptions, "submitter" | "signal">,
+): Promise<BatchEstimate> {
+  const { requests } = parseBatch(input);
+  const { jobs, refused } = await prepareMany(services, { ...options, requests });
+  return {
+    jobs: requests.length,
+    refused: refused.map(({ position, error: { code, message } }) => ({ position, code, message })),
+    cloudJobs: jobs.filter(({ cloud }) => cloud !== null).length,
+    maxPriceUsd: priceOf(jobs),
+    doneMs: doneOf(jobs),
+  };
+}
+
+function doneOf(jobs: Order["jobs"]): BatchEstimate["doneMs"] {
+  const estimates = jobs.map(({ job }) => toEstimate(job.quote.wait));
+  if (estimates.length === 0 || estimates.some(({ isLive }) => !isLive)) return null;
+  const last = (at: 0 | 1) => Math.max(...estimates.map(({ waitMs, runMs }) => waitMs[at] + runMs[at]));
+  return [last(0), last(1)];
+}

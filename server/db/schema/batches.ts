@@ -1,0 +1,64 @@
+import {
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from "drizzle-orm/pg-core";
+import { users } from "./accounts.ts";
+import { jobs } from "./jobs.ts";
+
+const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
+
+/** A member of the request that differs from job to job: a param by its name, `inputs.<role>`, or one of `chosenMembers`. */
+export interface BatchAxis {
+  readonly param: string;
+  readonly values: readonly (string | number | boolean)[];
+}
+
+/** Jobs that were asked for together; server/batches/index.ts says how its state follows from them. */
+export const batches = pgTable(
+  "batches",
+  {
+    id: uuid("id").primaryKey(),
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    title: text("title"),
+    /** Null for a batch that came as a list of jobs. The last axis varies fastest. */
+    axes: jsonb("axes").$type<readonly BatchAxis[]>(),
+    /** Number of jobs that were accepted. */
+    size: smallint("size").notNull(),
+    webhookUrl: text("webhook_url"),
+    /** Raised when jobs of an ended batch run again, since it then ends once more. */
+    round: integer("round").notNull().default(1),
+    createdAt: at("created_at").notNull().defaultNow(),
+    /** Set by a trigger with the end of the last open job. */
+    endedAt: at("ended_at"),
+  },
+  (table) => [index("batches_owner").on(table.ownerId, table.id)],
+);
+
+/** The places of a batch. A job that runs again takes the place of the failed one; that of a removed job is empty. */
+export const batchJobs = pgTable(
+  "batch_jobs",
+  {
+    batchId: uuid("batch_id")
+      .notNull()
+      .references(() => batches.id, { onDelete: "cascade" }),
+    /** From 0. */
+    position: smallint("position").notNull(),
+    jobId: uuid("job_id")
+      .notNull()
+      .references(() => jobs.id, { onDelete: "cascade" }),
+  },
+  (table) => [
+    primaryKey({ columns: [table.batchId, table.position] }),
+    uniqueIndex("batch_jobs_job").on(table.jobId),
+  ],
+);
