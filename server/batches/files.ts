@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import sharp, { type OverlayOptions } from "sharp";
 import { isAppError } from "../platform/index.ts";
 import { openFile } from "../images/index.ts";
-import { packZip } from "../jobs/index.ts";
+import { packZip, type ZipEntry } from "../jobs/index.ts";
 import type { Services } from "../services.ts";
 import { type BatchAddress, type BatchPlace, type BatchWithJobs, getBatch } from "./read.ts";
 
@@ -25,16 +25,15 @@ export async function openBatchZip(services: Services, address: BatchAddress): P
     })),
   );
   const files = new Map<string, string>();
-  const entries = await Promise.all(
-    pictures.map(async ({ imageId, base }) => {
-      const open = { ownerId: address.ownerId, id: imageId, variant: "original" } as const;
-      // Asked before the first byte is sent, so that a missing picture gives an error and not a broken zip.
-      const { headers } = await openFile(services, { ...open, isHead: true });
-      const name = `${base}.${extensions[headers["content-type"] ?? ""] ?? "bin"}`;
-      files.set(imageId, name);
-      return { name, open: async () => bodyOf(await openFile(services, open)) };
-    }),
-  );
+  const entries: ZipEntry[] = [];
+  for (const { imageId, base } of pictures) {
+    const open = { ownerId: address.ownerId, id: imageId, variant: "original" } as const;
+    // Asked before the first byte is sent, so that a missing picture gives an error and not a broken zip.
+    const { headers } = await openFile(services, { ...open, isHead: true });
+    const name = `${base}.${extensions[headers["content-type"] ?? ""] ?? "bin"}`;
+    files.set(imageId, name);
+    entries.push({ name, open: async () => bodyOf(await openFile(services, open)) });
+  }
   const told = Buffer.from(JSON.stringify(describe(batch, files), null, 2));
   return packZip({ name: "batch.json", bytes: told }, entries);
 }
@@ -78,20 +77,23 @@ function describe({ jobs, ...batch }: BatchWithJobs, files: ReadonlyMap<string, 
 }
 
 const gapPx = 8;
+/** A longer row would be a strip that no screen shows. */
+const maxColumns = 24;
 /** The sheet's paper and an empty cell. */
 const paper = { r: 250, g: 249, b: 245 };
 const well = { r: 236, g: 233, b: 226 };
 
 /**
  * A PNG with the first result of each place in the order of the batch: one row for each value of the axes before the last
- * one, or about as many rows as columns for a list. What is not there is an empty cell. Throws `not_found`.
+ * one, or about as many rows as columns for a list or a long axis. What is not there is an empty cell. Throws `not_found`.
  */
 export async function makeContactSheet(
   services: Services,
   { cellPx, ...address }: BatchAddress & { readonly cellPx: number },
 ): Promise<Buffer> {
   const { jobs, axes } = await getBatch(services, address);
-  const columns = axes?.at(-1)?.values.length ?? Math.ceil(Math.sqrt(jobs.length));
+  const own = axes?.at(-1)?.values.length;
+  const columns = own !== undefined && own <= maxColumns ? own : Math.ceil(Math.sqrt(jobs.length));
   const rows = Math.ceil(jobs.length / columns);
   const stepPx = cellPx + gapPx;
   const overlays: OverlayOptions[] = [];

@@ -47,7 +47,7 @@ export {
   noteProviderProgress,
   walkOn,
 } from "./cloud-end.ts";
-export { openBundle, packZip } from "./bundle.ts";
+export { openBundle, packZip, type ZipEntry } from "./bundle.ts";
 export { cancel, cancelAllOf, cancelAny, cancelBatchJobs, confirmCancel, findStops } from "./cancel.ts";
 export {
   claim,

@@ -341,6 +341,7 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
     fixture.services.db
       .insert(schema.invitations)
       .values({ id: newId(), tokenHash: newId(), createdBy, expiresAt: new Date() }),
+  batches: (ownerId) => fixture.services.db.insert(schema.batches).values({ id: newId(), ownerId, size: 1 }),
   idempotency_keys: (ownerId, jobId) =>
     fixture.services.db
       .insert(schema.idempotencyKeys)

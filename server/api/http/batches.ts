@@ -266,7 +266,7 @@ const sheetRoute = defineRoute({
   tag,
   resource: "batch",
   params,
-  query: z.object({ cellPx: z.coerce.number().int().min(64).max(512).default(256) }),
+  query: z.object({ cellPx: z.coerce.number().int().min(64).max(384).default(256) }),
   responses: { 200: { description: "The picture.", contentType: "image/png" } },
   async handle({ services, caller, params: { id }, query: { cellPx } }) {
     const address = { ownerId: caller.userId, id };
