@@ -86,21 +86,31 @@ test("all jobs of a batch are accepted or none, and the error names the first th
   expect(await countJobs()).toBe(limits.openJobs - 1);
 });
 
+const fifteen = Array.from({ length: 15 }, (_, at) => at);
+
 test.each([
-  ["neither form", {}],
-  ["no job", { jobs: [] }],
-  ["more jobs than a batch may have", { jobs: Array.from({ length: 201 }, () => ({})) }],
-  ["both forms", { jobs: [{}], base: {}, axes: [{ param: "seed", values: [1] }] }],
+  ["neither form", "bad_request", {}],
+  ["no job", "bad_request", { jobs: [] }],
+  ["more jobs than a batch may have", "bad_request", { jobs: Array.from({ length: 201 }, () => ({})) }],
+  ["both forms", "bad_request", { jobs: [{}], base: {}, axes: [{ param: "seed", values: [1] }] }],
+  ["a job that is none", "bad_request", { jobs: [{ kind: "upscale" }] }],
   [
     "axes that make too many jobs",
-    {
-      base: {},
-      axes: ["seed", "steps"].map((param) => ({ param, values: Array.from({ length: 15 }, (_, at) => at) })),
-    },
+    "workflow_params",
+    { base: {}, axes: ["seed", "steps"].map((param) => ({ param, values: fifteen })) },
   ],
-  ["two axes of one param", { base: {}, axes: [1, 2].map((seed) => ({ param: "seed", values: [seed] })) }],
-])("a batch with %s is refused", async (_name, input) => {
-  await expect(send(input)).rejects.toMatchObject({ code: "bad_request" });
+  [
+    "two axes of one param",
+    "workflow_params",
+    { base: {}, axes: [1, 2].map((seed) => ({ param: "seed", values: [seed] })) },
+  ],
+  [
+    "axes that do not fit its base",
+    "workflow_params",
+    { base: { kind: "upscale" }, axes: [{ param: "toString", values: [1] }] },
+  ],
+])("a batch with %s is refused", async (_name, code, input) => {
+  await expect(send(input)).rejects.toMatchObject({ code });
   expect(await countJobs()).toBe(0);
 });
 

@@ -67,7 +67,7 @@ export interface BatchRequest {
   readonly requests: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Parses a batch and makes its requests. Throws `bad_request`. */
+/** Parses a batch and makes its requests. Throws `bad_request`, and `workflow_params` for axes that do not fit. */
 export function parseBatch(input: unknown): BatchRequest {
   const result = batchSchema.safeParse(input);
   if (!result.success)
@@ -86,10 +86,14 @@ export function parseBatch(input: unknown): BatchRequest {
 /** One request for each combination of values; the last axis varies fastest. */
 function expand(base: Readonly<Record<string, unknown>>, axes: readonly BatchAxis[]) {
   const names = axes.map(({ param }) => param);
-  if (new Set(names).size < names.length) throw new AppError("bad_request", "Two axes vary the same param.");
+  if (new Set(names).size < names.length)
+    throw new AppError("workflow_params", "Two axes vary the same param.");
   const count = axes.reduce((product, { values }) => product * values.length, 1);
   if (count > maxBatchJobs)
-    throw new AppError("bad_request", `The axes make ${count} jobs; a batch has ${maxBatchJobs} at most.`);
+    throw new AppError(
+      "workflow_params",
+      `The axes make ${count} jobs; a batch has ${maxBatchJobs} at most.`,
+    );
   return axes.reduce<Readonly<Record<string, unknown>>[]>(
     (requests, { param, values }) =>
       requests.flatMap((request) => values.map((value) => withMember(request, param, value))),

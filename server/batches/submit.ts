@@ -46,7 +46,7 @@ export async function submitBatch(
   const known = key && (await findKnown(services.db, key));
   if (known) return known;
   const order = await prepareMany(services, { ...options, requests: batch.requests });
-  requireAll(order);
+  requireAll(order, batch);
   const priced = batch.maxPriceUsd === undefined ? order.jobs : bindPrices(order.jobs, batch.maxPriceUsd);
   const jobs = priced.map(({ job }) => job);
   const { userId: ownerId, isGuest } = options.submitter;
@@ -70,10 +70,12 @@ export async function submitBatch(
 }
 
 /** Throws the first refusal, under the number that people count by. */
-function requireAll({ refused }: Order): void {
+function requireAll({ refused }: Order, { axes }: BatchRequest): void {
   const [first] = refused;
   if (!first) return;
-  const { code, message, details } = first.error;
+  const { message, details } = first.error;
+  // The body itself was right: what base and axes make together is not.
+  const code = axes !== null && first.error.code === "bad_request" ? "workflow_params" : first.error.code;
   throw new AppError(code, `Job ${first.position + 1}: ${message}`, {
     details: { ...details, position: first.position, refused: refused.length },
     cause: first.error,
