@@ -42,7 +42,7 @@ const common = {
     ),
 };
 
-/** Both forms, with whatever stands for the request of a job. */
+/** The schema of both forms of a batch; `job` and `base` are the schemas of the requests in them. */
 const batchWith = (job: z.ZodType, base: z.ZodType) =>
   z.union([
     z.strictObject({ ...common, jobs: z.array(job).min(1).max(maxBatchJobs) }),

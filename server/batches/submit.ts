@@ -4,7 +4,7 @@ import { type Db, inTurn, schema, type Tx } from "../db/index.ts";
 import { requireWebhookUrl } from "../deliveries/index.ts";
 import { checkGuestSpace } from "../images/index.ts";
 import {
-  announceMany,
+  announce,
   bindPrices,
   lockSubmits,
   type Order,
@@ -31,7 +31,7 @@ export interface SubmittedBatch {
 }
 
 /**
- * Accepts all jobs of a batch in one transaction, or none. The fair pick sees them as the owner's, so they hold up nobody.
+ * Accepts all jobs of a batch in one transaction, or none. They count as the owner's jobs, so the fair pick treats other users as before.
  * Throws `bad_request`, what `submit` throws for one of the jobs (`details.position` names it), `not_agreed`,
  * `idempotency_mismatch`, and `conflict` where the batch of the key was removed.
  */
@@ -58,13 +58,13 @@ export async function submitBatch(
       // Asked again under the lock: the same request may have been accepted meanwhile.
       const first = key && (await findKnown(tx, key));
       if (first) return { first };
-      const answers = await storeMany(tx, services, jobs);
+      const stored = await storeMany(tx, services, jobs);
       await storeBatch(tx, { id, ownerId, batch, key, jobIds: jobs.map((job) => job.id) });
-      return { first: null, answers };
+      return { first: null, stored };
     }),
   );
   if (accepted.first) return accepted.first;
-  announceMany(services, jobs, accepted.answers);
+  announce(services, accepted.stored);
   services.log.info({ batchId: id, jobs: jobs.length }, "batch accepted");
   return { id, jobIds: jobs.map((job) => job.id) };
 }

@@ -96,16 +96,8 @@ export { streamEvents } from "./follow.ts";
 export { jobSource } from "./live.ts";
 export { retry, retryAny, retryBounds } from "./retry.ts";
 export type { SubmitOptions, Submitter } from "./draft.ts";
-export { submit, type Submitted } from "./submit.ts";
-export {
-  announceMany,
-  bindPrices,
-  lockSubmits,
-  type Order,
-  prepareMany,
-  priceOf,
-  storeMany,
-} from "./submit-many.ts";
+export { announce, submit, type Submitted } from "./submit.ts";
+export { bindPrices, lockSubmits, type Order, prepareMany, priceOf, storeMany } from "./submit-many.ts";
 export { submitWithUrls } from "./submit-with-urls.ts";
 export { submitWithPictures } from "./submit-with-pictures.ts";
 export {

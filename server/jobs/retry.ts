@@ -58,7 +58,9 @@ export async function retry(
     submitter,
     idempotencyKey: `${keyPrefix(id)}${number}`,
     retry: { of: id, number },
-    alongside: (tx: Tx, newId: string) => takePlaceInBatch(tx, id, newId),
+    ...((await isInBatch(services, id))
+      ? { alongside: (tx: Tx, newId: string) => takePlaceInBatch(tx, id, newId) }
+      : {}),
   };
   return submit(services, request, options).catch(async (error: unknown) => {
     const first = isOfAnother(error) ? await findLastRetry(services, id) : null;
@@ -67,7 +69,13 @@ export async function retry(
   });
 }
 
-/** The new job stands for the old one in its batch, which is open again. */
+/** A job is in a batch from its first moment or never. */
+async function isInBatch({ db }: Services, id: string): Promise<boolean> {
+  const { batchJobs } = schema;
+  return (await db.$count(batchJobs, eq(batchJobs.jobId, id))) > 0;
+}
+
+/** The new job takes the place of the old one in its batch, which is open again. */
 async function takePlaceInBatch(tx: Tx, id: string, newId: string): Promise<void> {
   const { batches, batchJobs } = schema;
   await tx.execute(sql`

@@ -6,10 +6,8 @@ import { noteAccepted, withOwnMemory } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { rulesFor } from "./admission.ts";
 import { agreementTo, type CloudQuote, readCloudQuote } from "./agreement.ts";
-import { ringFor, scheduleDispatch } from "./dispatch.ts";
 import { type NewJob, prepare, type Submitter } from "./draft.ts";
-import { hint } from "./job.ts";
-import { type Answer, draftOf, refusedBy, storeJob } from "./submit.ts";
+import { draftOf, refusedBy, type StoredJob, storeJob } from "./submit.ts";
 
 /** A job of an order with the place that it would get behind those before it. */
 export interface OrderedJob {
@@ -108,20 +106,22 @@ export async function storeMany(
   tx: Tx,
   { config }: Services,
   jobs: readonly NewJob[],
-): Promise<readonly Answer[]> {
+): Promise<readonly StoredJob[]> {
   const isGuest = jobs[0]?.options.submitter.isGuest === true;
-  const { maxBytes, ...rules } = rulesFor(config, isGuest);
-  const answers: Answer[] = [];
+  const all = rulesFor(config, isGuest);
+  const { maxBytes: _checkedOnce, ...others } = all;
+  const stored: StoredJob[] = [];
   for (const job of jobs) {
     // Whether the account's storage is full is the same for all of them.
-    const answer = await storeJob(tx, job, answers.length === 0 ? { ...rules, maxBytes } : rules);
+    const rules = stored.length === 0 ? all : others;
+    const answer = await storeJob(tx, job, rules);
     if (answer.outcome === "open_jobs") throw tooManyOpen(jobs.length, rules.maxOpen);
     if (answer.outcome === "known")
       throw new AppError("internal", "A job of an order has no key of its own.");
     if (answer.outcome !== "accepted") throw refusedBy(answer, rules);
-    answers.push(answer);
+    stored.push({ job, answer });
   }
-  return answers;
+  return stored;
 }
 
 function tooManyOpen(count: number, maxOpen: number): AppError {
@@ -134,40 +134,4 @@ function tooManyOpen(count: number, maxOpen: number): AppError {
 /** Submits of one owner take turns until the end of the transaction. */
 export async function lockSubmits(tx: Tx, ownerId: string): Promise<void> {
   await tx.execute(sql`select lock_submits(${ownerId})`);
-}
-
-/** After the commit: publishes hints, logs, and rings or dispatches once for each queue. */
-export function announceMany(services: Services, jobs: readonly NewJob[], answers: readonly Answer[]): void {
-  const stored = jobs.flatMap((job, at) => {
-    const answer = answers[at];
-    return answer ? [{ job, answer }] : [];
-  });
-  hint(
-    services,
-    stored.map(({ job, answer }) => ({
-      id: job.id,
-      ownerId: job.options.submitter.userId,
-      revision: answer.isQueued ? 2 : 1,
-    })),
-  );
-  for (const { job, answer } of stored) {
-    const { queue, candidate } = job.quote.placed;
-    const { share, wait } = job.quote;
-    noteAccepted(services.db, {
-      queue,
-      need: candidate.need,
-      cost: wait.cost,
-      share,
-      isQueued: answer.isQueued,
-    });
-  }
-  for (const [queue, own] of Map.groupBy(stored, ({ job }) => job.quote.placed.queue)) {
-    const rows = own.flatMap(({ job, answer }) =>
-      answer.isQueued
-        ? [{ id: job.id, need: job.quote.placed.candidate.need, attempt: 0, ring: 1, idle: answer.idle }]
-        : [],
-    );
-    services.later(ringFor(services, queue, rows));
-    if (own.some(({ answer }) => answer.needsDispatch)) services.later(scheduleDispatch(services, queue));
-  }
 }

@@ -46,7 +46,7 @@ export async function submit(services: Services, input: unknown, options: Submit
   const { userId: ownerId } = options.submitter;
   const accepted = await inTurn(`submit of ${ownerId}`, () => accept(services, job));
   if (accepted.known) return answerKnown(accepted.known);
-  announce(services, job, accepted);
+  announce(services, [{ job, answer: accepted }], accepted.displaced);
   return { id: draft.id, status: accepted.isQueued ? "queued" : "pending" };
 }
 
@@ -134,7 +134,7 @@ async function displace({ db }: Services, job: NewJob, rules: AcceptRules): Prom
   });
 }
 
-export type Answer = Pick<Accepted, "isQueued" | "idle" | "needsDispatch"> & {
+type Answer = Pick<Accepted, "isQueued" | "idle" | "needsDispatch"> & {
   /** The user's own quota; null where the rules apply. */
   readonly quotaBytes: number | null;
 } & (
@@ -176,17 +176,42 @@ function withWebhook(answered: SQL, { id, request }: NewJob): SQL {
     ) select * from answer`;
 }
 
-/** After the commit: publishes hints, logs, and rings or dispatches. */
-function announce(services: Services, { id, request, options, quote }: NewJob, accepted: Accepted): void {
-  const { queue, candidate } = quote.placed;
-  const { isQueued, idle, needsDispatch, displaced } = accepted;
-  const ownerId = options.submitter.userId;
-  hint(services, [{ id, ownerId, revision: isQueued ? 2 : 1 }, ...displaced]);
-  services.log.info({ jobId: id, kind: request.kind, queue }, "job accepted");
-  const { share, wait } = quote;
-  noteAccepted(services.db, { queue, need: candidate.need, cost: wait.cost, share, isQueued });
-  // Not awaited: the job is accepted, and a failed bell or dispatch does not change that.
-  if (isQueued)
-    services.later(ringFor(services, queue, [{ id, need: candidate.need, attempt: 0, ring: 1, idle }]));
-  if (needsDispatch) services.later(scheduleDispatch(services, queue));
+/** A stored job with the answer of the database. */
+export interface StoredJob {
+  readonly job: NewJob;
+  readonly answer: Pick<Accepted, "isQueued" | "idle" | "needsDispatch">;
+}
+
+/** After the commit: publishes hints, logs, and rings and dispatches once for each queue. */
+export function announce(
+  services: Services,
+  stored: readonly StoredJob[],
+  displaced: readonly Job[] = [],
+): void {
+  const changed = stored.map(({ job: { id, options }, answer }) => ({
+    id,
+    ownerId: options.submitter.userId,
+    revision: answer.isQueued ? 2 : 1,
+  }));
+  hint(services, [...changed, ...displaced]);
+  for (const { job, answer } of stored) {
+    const { placed, share, wait } = job.quote;
+    const { queue, candidate } = placed;
+    services.log.info({ jobId: job.id, kind: job.request.kind, queue }, "job accepted");
+    const { isQueued } = answer;
+    noteAccepted(services.db, { queue, need: candidate.need, cost: wait.cost, share, isQueued });
+  }
+  // Not awaited: the jobs are accepted, and a failed bell or dispatch does not change that.
+  for (const [queue, own] of Map.groupBy(stored, ({ job }) => job.quote.placed.queue)) {
+    const queued = own.filter(({ answer }) => answer.isQueued);
+    const rows = queued.map(({ job: { id, quote }, answer: { idle } }) => ({
+      id,
+      need: quote.placed.candidate.need,
+      attempt: 0,
+      ring: 1,
+      idle,
+    }));
+    if (rows.length > 0) services.later(ringFor(services, queue, rows));
+    if (own.some(({ answer }) => answer.needsDispatch)) services.later(scheduleDispatch(services, queue));
+  }
 }

@@ -28,8 +28,8 @@ interface Kept<Value> {
 }
 
 /**
- * The same database with a memory of its own. Jobs that are only planned are added to it, so that each of them waits behind
- * the last, and no other request counts them.
+ * The same database with a separate memory, for jobs that are planned and not stored: each of them waits behind the last, and
+ * no other request counts them.
  */
 export function withOwnMemory(db: Db): Db {
   // Safe: a new object with the same members; only its identity, by which memories are kept, is another one.
