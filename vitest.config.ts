@@ -26,7 +26,9 @@ const common = {
   execArgv: [quickResolveFlag],
   testTimeout: 60_000,
   hookTimeout: 60_000,
-  setupFiles: ["testing/setup/restore.ts"],
+  // As long as a condition of `vi.waitFor` may take: testing/setup/patience.ts.
+  expect: { poll: { timeout: 20_000 } },
+  setupFiles: ["testing/setup/restore.ts", "testing/setup/patience.ts"],
 };
 const globalSetup = ["testing/setup/index.ts"];
 
