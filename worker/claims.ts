@@ -6,6 +6,7 @@ import type { Engine } from "./engines/index.ts";
 import type { LiveOffer } from "./live-offer.ts";
 import { type Incarnation, RunStopped } from "./base/index.ts";
 import type { Readiness } from "./readiness.ts";
+import { hearWatchers } from "./report.ts";
 import { runJob } from "./run-job.ts";
 import type { Runs } from "./runs.ts";
 import type { ServerLeases } from "./held-servers.ts";
@@ -40,6 +41,8 @@ export interface Consumers {
  * until nothing is left to claim, so the end of a run also makes up for a lost bell.
  */
 export function consume(services: Services, input: ConsumeInput): Consumers {
+  // Before the first claim: whoever watches a job asks for previews as soon as it runs.
+  hearWatchers(services);
   const unasked = new Set<Promise<void>>();
   let isActive = true;
   const wanted = () => input.offer.current().queues.filter(({ slots }) => isActive && slots > 0);

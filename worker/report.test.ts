@@ -26,7 +26,7 @@ import pg from "pg";
 import sharp from "sharp";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import type { MakePreview } from "./engines/index.ts";
-import { createReport, type Report } from "./report.ts";
+import { createReport, hearWatchers, type Report } from "./report.ts";
 
 type Progress = Extract<JobsUpdate, { type: "progress" }>;
 
@@ -144,6 +144,26 @@ forBackendSuites("on %s", (backend) => {
     const seen = follow(web, owner.userId);
     await vi.waitUntil(() => seen.previews().length > 0, 5_000);
     expect(makes.map((make) => make.mock.calls.length)).toEqual([0, 0, 1]);
+  });
+
+  test("A12 a job that was watched before its run reports has its first preview made", async () => {
+    const [worker, web] = processes;
+    hearWatchers(worker);
+    const heard: string[] = [];
+    closing.push(
+      worker.hints.subscribe((message) => {
+        if (message.type === "watched") heard.push(...message.jobIds);
+      }),
+    );
+    const own = await startJob();
+    web.hints.publish({ type: "watched", jobIds: [own.jobId], wantsLatest: true });
+    await vi.waitUntil(() => heard.includes(own.jobId));
+    const late = createReport(worker, own);
+    closing.push(() => late.end());
+    const make = vi.fn<MakePreview>(() => Promise.resolve(noise));
+    late.preview(make);
+    await vi.waitUntil(() => make.mock.calls.length > 0);
+    expect(make).toHaveBeenCalledOnce();
   });
 
   test("A12 previews that come faster than they are made do not pile up, and the last one is shown", async () => {

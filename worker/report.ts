@@ -1,4 +1,5 @@
 import { persistProgress, type Lease } from "@atelier/server/jobs";
+import { keptBy } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import type { MakePreview } from "./engines/index.ts";
 
@@ -59,17 +60,51 @@ export function createReport(services: Services, lease: Lease): Report {
   };
 }
 
+/**
+ * Which jobs browsers watch, as this process has heard. It listens from before its first claim (`hearWatchers`): a browser
+ * asks the moment a job is processing, when the run has no report yet, and asks again only after 2 s.
+ */
+const watchersOf = keptBy(
+  ({ hints }: Services) => {
+    const watchedUntilMs = new Map<string, number>();
+    const followers = new Map<string, () => void>();
+    const isWatched = (jobId: string) => performance.now() < (watchedUntilMs.get(jobId) ?? -Infinity);
+    const close = hints.subscribe((message) => {
+      if (message.type !== "watched") return;
+      const nowMs = performance.now();
+      for (const [jobId, untilMs] of watchedUntilMs) if (untilMs <= nowMs) watchedUntilMs.delete(jobId);
+      for (const jobId of message.jobIds) {
+        const wantsLatest = message.wantsLatest || !isWatched(jobId);
+        watchedUntilMs.set(jobId, nowMs + watchedMs);
+        if (wantsLatest) followers.get(jobId)?.();
+      }
+    });
+    return {
+      isWatched,
+      /** Calls the listener whenever a browser wants the newest preview of the job. Returns what ends it. */
+      follow(jobId: string, onWanted: () => void): () => void {
+        followers.set(jobId, onWanted);
+        return () => {
+          if (followers.get(jobId) === onWanted) followers.delete(jobId);
+        };
+      },
+      close,
+    };
+  },
+  ({ close }) => close(),
+);
+
+/** From here on the process knows which jobs are watched. */
+export function hearWatchers(services: Services): void {
+  watchersOf(services);
+}
+
 /** The newest preview of a run: made and sent once while a browser watches the job, and again on request. */
-function createPreviews({ hints }: Services, jobId: string, onDue: () => void) {
+function createPreviews(services: Services, jobId: string, onDue: () => void) {
+  const watchers = watchersOf(services);
   let newest: MakePreview | null = null;
   let isUnsent = false;
-  let watchedUntilMs = -Infinity;
-  const isWatched = () => performance.now() < watchedUntilMs;
-  const close = hints.subscribe((message) => {
-    if (message.type !== "watched" || !message.jobIds.includes(jobId)) return;
-    const wantsLatest = message.wantsLatest || !isWatched();
-    watchedUntilMs = performance.now() + watchedMs;
-    if (!wantsLatest) return;
+  const close = watchers.follow(jobId, () => {
     isUnsent = newest !== null;
     onDue();
   });
@@ -77,11 +112,11 @@ function createPreviews({ hints }: Services, jobId: string, onDue: () => void) {
     put(make: MakePreview) {
       newest = make;
       isUnsent = true;
-      if (isWatched()) onDue();
+      if (watchers.isWatched(jobId)) onDue();
     },
     /** The preview to send now, as base64; null when there is no new one or no browser watches the job. */
     async take(): Promise<string | null> {
-      if (!newest || !isUnsent || !isWatched()) return null;
+      if (!newest || !isUnsent || !watchers.isWatched(jobId)) return null;
       isUnsent = false;
       const bytes = await newest().catch(() => null);
       return bytes && Buffer.from(bytes).toString("base64");
