@@ -128,6 +128,8 @@ function createListener(url: string, onError: OnConnectionError): Listener {
   const listeners = new Map<string, (payload: string) => void>();
   const state = {
     client: null as pg.Client | null,
+    /** The statement that is under way and those after it; null before the connection stands. */
+    settling: null as Promise<void> | null,
     isStarted: false,
     isClosed: false,
     retryMs: firstRetryMs,
@@ -139,6 +141,7 @@ function createListener(url: string, onError: OnConnectionError): Listener {
     const retry = () => {
       if (state.client !== client) return;
       state.client = null;
+      state.settling = null;
       if (state.isClosed) return;
       const waitMs = state.retryMs;
       state.retryMs = Math.min(lastRetryMs, waitMs * 2);
@@ -153,7 +156,9 @@ function createListener(url: string, onError: OnConnectionError): Listener {
     client.on("end", retry);
     try {
       await client.connect();
-      for (const name of listeners.keys()) await client.query(`listen ${name}`);
+      if (state.client !== client) return;
+      state.settling = Promise.resolve();
+      await Promise.all([...listeners.keys()].map((name) => say(`listen ${name}`)));
       state.retryMs = firstRetryMs;
     } catch (error) {
       onError(error instanceof Error ? error : new Error(String(error)));
@@ -162,11 +167,21 @@ function createListener(url: string, onError: OnConnectionError): Listener {
     }
   }
 
+  /** One statement after the other: a connection takes no second one meanwhile. Before it stands there is nothing to say. */
+  function say(statement: string): Promise<void> {
+    const { client, settling } = state;
+    if (client === null || settling === null) return Promise.resolve();
+    const said = settling.then(() => client.query(statement)).then(() => undefined);
+    // What fails is told to who asked for it, and holds up none of the next.
+    state.settling = said.catch(() => undefined);
+    return said;
+  }
+
   return {
     listen(channel, onPayload) {
       listeners.set(channel, onPayload);
       if (state.isStarted) {
-        state.client?.query(`listen ${channel}`).catch(onError);
+        say(`listen ${channel}`).catch(onError);
         return;
       }
       state.isStarted = true;
@@ -174,7 +189,7 @@ function createListener(url: string, onError: OnConnectionError): Listener {
     },
     async unlisten(channel) {
       listeners.delete(channel);
-      await state.client?.query(`unlisten ${channel}`);
+      await say(`unlisten ${channel}`);
     },
     async close() {
       state.isClosed = true;
