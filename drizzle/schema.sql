@@ -141,6 +141,8 @@ create table batches (
   round integer default 1 not null,
   created_at timestamp(3) with time zone default now() not null,
   ended_at timestamp(3) with time zone,
+  max_price_usd double precision,
+  deleted_at timestamp(3) with time zone,
   constraint batches_pkey PRIMARY KEY (id),
   constraint batches_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
 );

@@ -1,5 +1,6 @@
 import { pruneTalks } from "@atelier/server/assistant";
 import { pruneDeliveries } from "@atelier/server/deliveries";
+import { purgeBatches } from "@atelier/server/batches";
 import { orphanDuty } from "@atelier/server/images";
 import { findOrphanedPrompts, readAwaitedNeeds, tidyDuties } from "@atelier/server/jobs";
 import { doDuties, type Duty, pruneTurns } from "@atelier/server/leases";
@@ -20,6 +21,7 @@ const hourMs = 60 * minuteMs;
 const duties: readonly Duty[] = [
   ...tidyDuties,
   { name: "old deliveries", everyMs: minuteMs, run: pruneDeliveries },
+  { name: "deleted batches", everyMs: minuteMs, run: purgeBatches },
   { name: "deleted users", everyMs: minuteMs, run: purgeDeleted },
   { name: "hourly figures", everyMs: minuteMs, run: rollUp },
   { name: "old conversations", everyMs: 6 * hourMs, run: pruneTalks },

@@ -11,7 +11,7 @@ import { keys, type OfferedWorkflow } from "./queries.ts";
 import { createSubmission } from "./submission.ts";
 
 /** A request as JSON with placeholder prompts: prompts do not affect the estimate, and request addresses are logged. */
-export function textWithoutPrompts(request: SubmitInput): string {
+export function textWithoutPrompts(request: object): string {
   // Some workflows require a prompt, so a non-empty prompt stays non-empty.
   const isPrompt = (name: string, value: unknown) =>
     (name === "prompt" || name === "negativePrompt") && value !== "";

@@ -6,6 +6,7 @@ import { eq } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
+import { listImages, removeImages } from "../images/index.ts";
 import { get } from "../jobs/index.ts";
 import { newId } from "../platform/index.ts";
 import {
@@ -15,6 +16,9 @@ import {
   listBatches,
   makeContactSheet,
   openBatchZip,
+  purgeBatches,
+  removeBatch,
+  restoreBatch,
   retryBatch,
   streamBatch,
   submitBatch,
@@ -216,4 +220,49 @@ test("D1 a worker runs a batch: its events end with the last job, and its zip an
     status: "completed",
   });
   expect(await until(services, jobIds[1] ?? "", "completed")).toMatchObject({ charged: 0 });
+});
+
+test("a removed batch is gone with its results, comes back with them, and goes for good after the time for undo", async () => {
+  const { services } = opened;
+  const { id, jobIds } = await send({ jobs: [upscale(owner.imageId), upscale(owner.imageId)] }, "kept");
+  const worker = await startTestWorker(services);
+  const { outputs } = await until(services, jobIds[0] ?? "", "completed").then(() =>
+    get(services, { ownerId: owner.userId, id: jobIds[0] ?? "" }),
+  );
+  await untilAll(services, jobIds, { statuses: ["completed"] });
+  await worker.kill9();
+  const address = { ownerId: owner.userId, id };
+  const shown = async () => {
+    const { items } = await listImages(services, { ownerId: owner.userId, limit: 50, role: "result" });
+    return items.map((image) => image.id);
+  };
+  const deletedBefore = (await open(id)).jobs[1]?.job?.outputs[0]?.imageId ?? "";
+  await removeImages(services, { ownerId: owner.userId, ids: [deletedBefore] });
+  const stranger = await addOwner(services);
+  await expect(removeBatch(services, { ...address, ownerId: stranger.userId })).rejects.toMatchObject({
+    code: "not_found",
+  });
+  expect(await removeBatch(services, address)).toEqual({ id, imageIds: [outputs[0]?.imageId] });
+  expect(await shown()).toEqual([]);
+  await expect(open(id)).rejects.toMatchObject({ code: "not_found" });
+  expect((await listBatches(services, { ownerId: owner.userId, limit: 10 })).items).toEqual([]);
+  await expect(
+    send({ jobs: [upscale(owner.imageId), upscale(owner.imageId)] }, "kept"),
+  ).rejects.toMatchObject({ code: "conflict" });
+  await expect(restoreBatch(services, { ...address, ownerId: stranger.userId })).rejects.toMatchObject({
+    code: "not_found",
+  });
+  expect(await purgeBatches(services)).toBe(0);
+  expect(await restoreBatch(services, address)).toEqual({ id, imageIds: [outputs[0]?.imageId] });
+  expect(await shown()).toEqual([outputs[0]?.imageId]);
+  expect(await open(id)).toMatchObject({ status: "ended", counts: { completed: 2 } });
+
+  await removeBatch(services, address);
+  await services.db
+    .update(schema.batches)
+    .set({ deletedAt: new Date(Date.now() - services.config.retention.undoDeleteMs - 1_000) })
+    .where(eq(schema.batches.id, id));
+  await expect(restoreBatch(services, address)).rejects.toMatchObject({ code: "not_found" });
+  expect(await purgeBatches(services)).toBe(1);
+  expect(await countJobs()).toBe(2);
 });

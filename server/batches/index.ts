@@ -9,6 +9,8 @@
  * Terms. Axis: a member of the request with several values; the last axis varies fastest. Place: a position of the batch
  * with the job that stands there now. Round: how often the batch has ended, since each end is delivered.
  *
+ * A batch that its owner removes is kept with its results for `retention.undoDeleteMs`, as deleted pictures are.
+ *
  * Rules. A batch has no state of its own: what it is follows from its jobs, which are scheduled like all others of their
  * owner. `ended_at` is written by the trigger `end_batch` (server/db/functions/triggers.sql) with the last job, together
  * with the deliveries. All jobs of a batch are stored in one transaction, or none. Only `server/jobs` writes jobs.
@@ -18,11 +20,13 @@ export { makeContactSheet, openBatchZip } from "./files.ts";
 export {
   type BatchPlace,
   type BatchView,
+  type BatchWithJobs,
   cancelBatch,
   getBatch,
   listBatches,
   listBatchesSchema,
   retryBatch,
 } from "./read.ts";
-export { batchDescription, maxBatchJobs } from "./request.ts";
-export { estimateBatch, submitBatch } from "./submit.ts";
+export { type BatchInput, batchDescription, maxBatchJobs } from "./request.ts";
+export { purgeBatches, removeBatch, restoreBatch } from "./remove.ts";
+export { type BatchEstimate, estimateBatch, submitBatch } from "./submit.ts";

@@ -1,4 +1,4 @@
-import { and, desc, eq, lt, sql } from "drizzle-orm";
+import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
 import { z } from "zod";
 import { type BatchAxis, schema } from "../db/index.ts";
 import { cancelBatchJobs, type JobView, loadViews, retry, type Submitter } from "../jobs/index.ts";
@@ -30,6 +30,8 @@ export interface BatchView {
   readonly counts: BatchCounts;
   /** Part of the work that is done, 0..1. */
   readonly progress: number;
+  /** The most that all jobs could cost when they were accepted, US dollars; null where one had no known price. */
+  readonly maxPriceUsd: number | null;
   readonly createdAt: string;
   readonly endedAt: string | null;
 }
@@ -70,7 +72,7 @@ async function readTallies({ db }: Services, ids: readonly string[]): Promise<Ma
 const none = { waiting: 0, running: 0, completed: 0, failed: 0, cancelled: 0, progress: 0 };
 
 function toView(
-  { id, title, axes, size, createdAt, endedAt }: Row,
+  { id, title, axes, size, maxPriceUsd, createdAt, endedAt }: Row,
   tally: Omit<Tally, "batchId"> = none,
 ): BatchView {
   const { waiting, running, completed, failed, cancelled } = tally;
@@ -83,6 +85,7 @@ function toView(
     status: waiting + running > 0 ? "open" : "ended",
     counts: { waiting, running, completed, failed, cancelled, removed },
     progress: Math.min(1, (tally.progress + removed) / size),
+    maxPriceUsd,
     createdAt: createdAt.toISOString(),
     endedAt: endedAt?.toISOString() ?? null,
   };
@@ -107,7 +110,13 @@ export async function listBatches(
   const rows = await services.db
     .select()
     .from(batches)
-    .where(and(eq(batches.ownerId, ownerId), ...(cursor ? [lt(batches.id, cursor)] : [])))
+    .where(
+      and(
+        eq(batches.ownerId, ownerId),
+        isNull(batches.deletedAt),
+        ...(cursor ? [lt(batches.id, cursor)] : []),
+      ),
+    )
     .orderBy(desc(batches.id))
     .limit(limit + 1);
   const page = rows.slice(0, limit);
@@ -127,7 +136,7 @@ async function findBatch({ db }: Services, { ownerId, id }: BatchAddress): Promi
     ? await db
         .select()
         .from(batches)
-        .where(and(eq(batches.id, id), eq(batches.ownerId, ownerId)))
+        .where(and(eq(batches.id, id), eq(batches.ownerId, ownerId), isNull(batches.deletedAt)))
     : [];
   if (!row) throw new AppError("not_found");
   return row;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { BatchAxis } from "../db/index.ts";
-import { submitSchema } from "../jobs/index.ts";
+import { type SubmitInput, submitSchema } from "../jobs/index.ts";
 import { AppError, issuesOf, lineOfText } from "../platform/index.ts";
 
 /** Jobs of one batch. They are stored in one transaction, which holds the owner's turn for about a second. */
@@ -56,6 +56,16 @@ const batchSchema = batchWith(anyObject, anyObject);
 export const batchDescription = batchWith(
   submitSchema,
   anyObject.describe("The request of a job, without the members that the axes give."),
+);
+
+/** What callers of this code send; other input is refused all the same. */
+export type BatchInput = {
+  readonly title?: string;
+  readonly maxPriceUsd?: number;
+  readonly webhookUrl?: string;
+} & (
+  | { readonly jobs: readonly SubmitInput[] }
+  | { readonly base: Readonly<Record<string, unknown>>; readonly axes: readonly BatchAxis[] }
 );
 
 /** A parsed batch: what is common, and the request of each job in its order. */

@@ -6,6 +6,7 @@ import { checkGuestSpace } from "../images/index.ts";
 import {
   announce,
   bindPrices,
+  type CloudQuote,
   lockSubmits,
   type Order,
   prepareMany,
@@ -59,7 +60,14 @@ export async function submitBatch(
       const first = key && (await findKnown(tx, key));
       if (first) return { first };
       const stored = await storeMany(tx, services, jobs);
-      await storeBatch(tx, { id, ownerId, batch, key, jobIds: jobs.map((job) => job.id) });
+      await storeBatch(tx, {
+        id,
+        ownerId,
+        batch,
+        key,
+        jobIds: jobs.map((job) => job.id),
+        maxPriceUsd: priceOf(priced),
+      });
       return { first: null, stored };
     }),
   );
@@ -100,13 +108,13 @@ function keyOf(batch: BatchRequest, { submitter, idempotencyKey }: BatchOptions)
 async function findKnown(db: Db | Tx, { ownerId, key, sha256 }: Key): Promise<SubmittedBatch | null> {
   const { idempotencyKeys: keys, batches, batchJobs } = schema;
   const [known] = await db
-    .select({ id: keys.jobId, sha256: keys.requestSha256, found: batches.id })
+    .select({ id: keys.jobId, sha256: keys.requestSha256, found: batches.id, deletedAt: batches.deletedAt })
     .from(keys)
     .leftJoin(batches, eq(batches.id, keys.jobId))
     .where(and(eq(keys.ownerId, ownerId), eq(keys.key, key)));
   if (!known) return null;
   if (known.sha256 !== sha256) throw new AppError("idempotency_mismatch");
-  if (known.found === null)
+  if (known.found === null || known.deletedAt !== null)
     throw new AppError(
       "conflict",
       "The batch of this Idempotency-Key was removed. Use a new key to run it again.",
@@ -125,11 +133,17 @@ interface StoreInput {
   readonly batch: BatchRequest;
   readonly key: Key | null;
   readonly jobIds: readonly string[];
+  readonly maxPriceUsd: number | null;
 }
 
-async function storeBatch(tx: Tx, { id, ownerId, batch, key, jobIds }: StoreInput): Promise<void> {
+async function storeBatch(
+  tx: Tx,
+  { id, ownerId, batch, key, jobIds, maxPriceUsd }: StoreInput,
+): Promise<void> {
   const { title, axes, webhookUrl } = batch;
-  await tx.insert(schema.batches).values({ id, ownerId, title, axes, size: jobIds.length, webhookUrl });
+  await tx
+    .insert(schema.batches)
+    .values({ id, ownerId, title, axes, size: jobIds.length, webhookUrl, maxPriceUsd });
   await tx
     .insert(schema.batchJobs)
     .values(jobIds.map((jobId, position) => ({ batchId: id, position, jobId })));
@@ -149,6 +163,8 @@ export interface BatchEstimate {
   }[];
   /** Jobs that a provider would get. */
   readonly cloudJobs: number;
+  /** The first of those providers' quotes; null where own machines make all. */
+  readonly cloud: CloudQuote | null;
   /** The most that all of them may cost; null where one has no known price. */
   readonly maxPriceUsd: number | null;
   /** Until the last one is done; null where none can run, or one waits for what is away. */
@@ -167,6 +183,7 @@ export async function estimateBatch(
     jobs: requests.length,
     refused: refused.map(({ position, error: { code, message } }) => ({ position, code, message })),
     cloudJobs: jobs.filter(({ cloud }) => cloud !== null).length,
+    cloud: jobs.find(({ cloud }) => cloud !== null)?.cloud ?? null,
     maxPriceUsd: priceOf(jobs),
     doneMs: doneOf(jobs),
   };

@@ -81,7 +81,7 @@ export {
 } from "./read.ts";
 export { type Job, type JobEventType, type Lease, readJob } from "./job.ts";
 export { list, listJobsSchema } from "./list.ts";
-export { agreedSchema } from "./agreement.ts";
+export { agreedSchema, type CloudQuote } from "./agreement.ts";
 export {
   kindParams,
   parseSubmit,

@@ -44,6 +44,7 @@ const batchSchema = z.object({
     removed: count.describe("Ephemeral jobs, and those that were deleted"),
   }),
   progress: z.number().min(0).max(1),
+  maxPriceUsd: z.number().nullable().describe("The most that it could cost at its submit, US dollars"),
   createdAt: z.iso.datetime(),
   endedAt: z.iso.datetime().nullable(),
 });
@@ -125,7 +126,8 @@ const estimateRoute = defineRoute({
     },
   },
   async handle({ services, caller, body, request: { signal } }) {
-    return Response.json(await estimateBatch(services, body, { submitter: caller, signal }));
+    const { cloud: _pages, ...told } = await estimateBatch(services, body, { submitter: caller, signal });
+    return Response.json(told);
   },
 });
 

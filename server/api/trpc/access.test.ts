@@ -18,6 +18,7 @@ import { appRouter, handleTrpc } from "../index.ts";
 
 type Resource =
   | "imageId"
+  | "batchId"
   | "jobId"
   | "apiKeyId"
   | "endpointId"
@@ -158,6 +159,23 @@ const cases: Readonly<Record<string, Case>> = {
     resource: "imageId",
     input: (id) => ({ kind: "upscale", params: {}, inputs: { image: id } }),
   },
+  "batches.submit": {
+    access: "owned",
+    resource: "imageId",
+    input: (id) => ({ jobs: [{ kind: "upscale", inputs: { image: id } }] }),
+  },
+  // What is refused stands in the answer.
+  "batches.estimate": {
+    access: "filtered",
+    resource: "imageId",
+    input: (id) => ({ jobs: [{ kind: "upscale", inputs: { image: id } }] }),
+  },
+  "batches.list": { access: "member", input: {} },
+  "batches.get": { access: "owned", resource: "batchId", input: byId },
+  "batches.cancel": { access: "owned", resource: "batchId", input: byId },
+  "batches.retry": { access: "owned", resource: "batchId", input: byId },
+  "batches.remove": { access: "owned", resource: "batchId", input: byId },
+  "batches.restore": { access: "owned", resource: "batchId", input: byId },
   "jobs.list": { access: "member", input: {} },
   "jobs.get": { access: "owned", resource: "jobId", input: byId },
   "jobs.cancel": { access: "owned", resource: "jobId", input: byId },
@@ -180,7 +198,7 @@ const procedures = Object.entries(
 ).map(([path, { _def }]) => ({ path, type: _def.type }));
 
 let fixture: TestServices;
-let owner: TestOwner;
+let owner: TestOwner & { readonly batchId: string };
 let stranger: Headers;
 /** Ended, banned and expired credentials. */
 let revoked: Headers[];
@@ -192,7 +210,10 @@ let admins: Headers[];
 beforeAll(async () => {
   fixture = await createTestServices();
   const { services } = fixture;
-  owner = await openOwner(services, "owner@example.com", openAdmin);
+  const batchId = newId();
+  owner = { ...(await openOwner(services, "owner@example.com", openAdmin)), batchId };
+  const { userId: ownerId } = owner.caller;
+  await services.db.insert(schema.batches).values({ id: batchId, ownerId, size: 1 });
   stranger = (await openAccount(services, "stranger@example.com")).headers;
   const ended = await openAccount(services, "ended@example.com");
   const endedHeaders = new Headers(ended.headers);
@@ -322,6 +343,7 @@ test.each(open)("S1 $path answers an account", async ({ path, how }) => {
 /** Owned, but what they answer depends on the state of the thing; their own tests cover it. */
 const dependsOnState = new Set([
   "jobs.retry",
+  "batches.retry",
   "jobs.moveInLine",
   "apiKeys.revoke",
   // Of what was approved nothing is declined.

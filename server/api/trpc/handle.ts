@@ -6,7 +6,7 @@ import { cloudRouter } from "./cloud.ts";
 import { deliveriesRouter, notificationsRouter, webhooksRouter } from "./deliveries.ts";
 import { createContext, statusOfAll, t } from "./init.ts";
 import { assistantRouter, memoriesRouter } from "./assistant.ts";
-import { jobsRouter } from "./jobs.ts";
+import { batchesRouter, jobsRouter } from "./jobs.ts";
 import { answerLive, livePath } from "./live.ts";
 import { accountRouter, apiKeysRouter, imagesRouter, telegramRouter, workflowsRouter } from "./library.ts";
 
@@ -15,6 +15,7 @@ export const appRouter = t.router({
   admin: adminRouter,
   apiKeys: apiKeysRouter,
   assistant: assistantRouter,
+  batches: batchesRouter,
   cloud: cloudRouter,
   deliveries: deliveriesRouter,
   images: imagesRouter,

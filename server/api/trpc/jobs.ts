@@ -1,5 +1,17 @@
 import { z } from "zod";
 import { questionSource, type QuestionUpdate } from "../../assistant/index.ts";
+import {
+  type BatchInput,
+  cancelBatch,
+  estimateBatch,
+  getBatch,
+  listBatches,
+  listBatchesSchema,
+  removeBatch,
+  restoreBatch,
+  retryBatch,
+  submitBatch,
+} from "../../batches/index.ts";
 import type { ImageView } from "../../images/index.ts";
 import {
   cancel,
@@ -104,3 +116,46 @@ async function* closeAfter<Value>(source: AsyncIterable<Value>, close: () => voi
     close();
   }
 }
+
+const isObject = (value: unknown) => typeof value === "object" && value !== null;
+/** Parsed by the verb itself, like the input of a submit. */
+const batchInput = z.custom<BatchInput>(isObject);
+const submitBatchInput = z.custom<BatchInput & { idempotencyKey?: string }>(isObject);
+
+/** Batches of the caller. Pages follow their jobs by `jobs.watch`. */
+export const batchesRouter = t.router({
+  submit: memberProcedure.input(submitBatchInput).mutation(({ ctx, input, signal }) => {
+    const { idempotencyKey: key, ...batch } = input;
+    return submitBatch(ctx.services, batch, {
+      submitter: ctx.caller,
+      idempotencyKey: idempotencyKey.parse(key),
+      signal: signal ?? ctx.request.signal,
+    });
+  }),
+  /** Same input as `submit`, stores nothing. By POST: 200 requests do not fit into an address, and prompts do not belong there. */
+  estimate: memberProcedure.input(batchInput).mutation(({ ctx, input, signal }) =>
+    estimateBatch(ctx.services, input, {
+      submitter: ctx.caller,
+      signal: signal ?? ctx.request.signal,
+    }),
+  ),
+  list: memberProcedure
+    .input(listBatchesSchema.prefault({}))
+    .query(({ ctx, input }) => listBatches(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+  get: memberProcedure
+    .input(jobId)
+    .query(({ ctx, input }) => getBatch(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+  cancel: memberProcedure
+    .input(jobId)
+    .mutation(({ ctx, input }) => cancelBatch(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+  retry: memberProcedure
+    .input(jobId)
+    .mutation(({ ctx, input }) => retryBatch(ctx.services, { ...input, submitter: ctx.caller })),
+  /** With its results; can be taken back with `restore` for a while. */
+  remove: memberProcedure
+    .input(jobId)
+    .mutation(({ ctx, input }) => removeBatch(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+  restore: memberProcedure
+    .input(jobId)
+    .mutation(({ ctx, input }) => restoreBatch(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+});

@@ -1,4 +1,5 @@
 import {
+  doublePrecision,
   index,
   integer,
   jsonb,
@@ -34,12 +35,16 @@ export const batches = pgTable(
     axes: jsonb("axes").$type<readonly BatchAxis[]>(),
     /** Number of jobs that were accepted. */
     size: smallint("size").notNull(),
+    /** The most that all of them could cost when they were accepted, US dollars; null where one had no known price. */
+    maxPriceUsd: doublePrecision("max_price_usd"),
     webhookUrl: text("webhook_url"),
     /** Raised when jobs of an ended batch run again, since it then ends once more. */
     round: integer("round").notNull().default(1),
     createdAt: at("created_at").notNull().defaultNow(),
     /** Set by a trigger with the end of the last open job. */
     endedAt: at("ended_at"),
+    /** Removed with its results; it can be taken back for `retention.undoDeleteMs`. */
+    deletedAt: at("deleted_at"),
   },
   (table) => [index("batches_owner").on(table.ownerId, table.id)],
 );

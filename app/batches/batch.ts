@@ -1,0 +1,105 @@
+"use client";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
+import { useEffect, useMemo } from "react";
+import type { BatchPlace, BatchView, BatchWithJobs } from "@atelier/server/batches";
+import type { JobView } from "@atelier/server/jobs";
+import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { keys } from "../client/queries.ts";
+import { useLiveJobs } from "../live/hooks.tsx";
+import { toastFailure, toastWithUndo } from "../ui/toasts.tsx";
+
+type Counts = BatchView["counts"];
+
+const countOf: Readonly<Record<JobView["status"], keyof Counts>> = {
+  pending: "waiting",
+  queued: "waiting",
+  waiting_for_engine: "running",
+  processing: "running",
+  completed: "completed",
+  failed: "failed",
+  cancelled: "cancelled",
+};
+
+/** The place with what the live stream has told of its job since. */
+function withNewer(place: BatchPlace, newest: ReadonlyMap<string, JobView>): BatchPlace {
+  const job = place.job && newest.get(place.job.id);
+  return job && place.job && job.revision > place.job.revision ? { ...place, job } : place;
+}
+
+const doneOf = ({ job }: BatchPlace) =>
+  job === null || ["completed", "failed", "cancelled"].includes(job.status) ? 1 : job.progress;
+
+/** A batch as the server read it, with what the live stream has told of its jobs since. */
+export function withLiveJobs(batch: BatchWithJobs, live: readonly JobView[]): BatchWithJobs {
+  const newest = new Map(live.map((job) => [job.id, job]));
+  const jobs = batch.jobs.map((place) => withNewer(place, newest));
+  const counts = { waiting: 0, running: 0, completed: 0, failed: 0, cancelled: 0, removed: 0 };
+  for (const { job } of jobs) counts[job === null ? "removed" : countOf[job.status]] += 1;
+  const progress = jobs.reduce((sum, place) => sum + doneOf(place), 0) / Math.max(1, batch.size);
+  return {
+    ...batch,
+    jobs,
+    counts,
+    progress: Math.min(1, progress),
+    status: counts.waiting + counts.running > 0 ? "open" : "ended",
+  };
+}
+
+/** Whether a job that the page does not know runs again what stood in the batch. */
+export function hasSuccessor(batch: BatchWithJobs, live: readonly JobView[]): boolean {
+  const own = new Set(batch.jobs.flatMap(({ job }) => (job ? [job.id] : [])));
+  return live.some(({ id, retryOf }) => retryOf !== null && own.has(retryOf) && !own.has(id));
+}
+
+/** One batch, whose places change as the live stream tells of their jobs. Undefined until loaded. @public */
+export function useBatch(id: string | null) {
+  const queries = useQueryClient();
+  const { data, error, refetch } = useQuery({
+    queryKey: keys.batch(id ?? ""),
+    queryFn: () => api.batches.get.query({ id: id ?? "" }),
+    enabled: id !== null,
+  });
+  const live = useLiveJobs();
+  const batch = useMemo(() => data && withLiveJobs(data, live), [data, live]);
+  const isStale = data !== undefined && (hasSuccessor(data, live) || batch?.status !== data.status);
+  useEffect(() => {
+    if (isStale && id !== null) void queries.invalidateQueries({ queryKey: keys.batch(id) });
+  }, [id, isStale, queries]);
+  return { batch, error, retry: () => void refetch() };
+}
+
+/** What one can do with a batch as a whole. @public */
+export function useBatchActions(id: string) {
+  const t = useTranslations("batches");
+  const queries = useQueryClient();
+  const onError = useFailureToast();
+  const onSettled = () => queries.invalidateQueries({ queryKey: keys.batches });
+  const onRemoved = async () => {
+    await onSettled();
+    await queries.invalidateQueries({ queryKey: keys.imageLists });
+  };
+  const cancel = useMutation({ mutationFn: () => api.batches.cancel.mutate({ id }), onError, onSettled });
+  const retry = useMutation({
+    mutationFn: () => api.batches.retry.mutate({ id }),
+    onSuccess: ({ retried, refused: [first, ...others] }) => {
+      if (first) toastFailure(t("refused", { retried, count: others.length + 1 }), first.message);
+    },
+    onError,
+    onSettled,
+  });
+  const restore = useMutation({
+    mutationFn: () => api.batches.restore.mutate({ id }),
+    onError,
+    onSettled: onRemoved,
+  });
+  const remove = useMutation({
+    mutationFn: () => api.batches.remove.mutate({ id }),
+    onSuccess: () =>
+      toastWithUndo({ title: t("removed"), undoLabel: t("undo"), onUndo: () => restore.mutate() }),
+    onError,
+    onSettled: onRemoved,
+  });
+  return { cancel, retry, remove };
+}

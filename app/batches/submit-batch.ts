@@ -1,0 +1,98 @@
+"use client";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { BatchEstimate, BatchInput } from "@atelier/server/batches";
+import { askPrice } from "../client/agreement.ts";
+import { api } from "../client/api.ts";
+import { ownOnly, useOwnOnly } from "../client/cloud.ts";
+import { failureOf, useFailureToast } from "../client/failures.ts";
+import { keys } from "../client/queries.ts";
+import { createSubmission } from "../client/submission.ts";
+import { textWithoutPrompts } from "../client/submit.ts";
+import { useSettled } from "../ui/hooks.ts";
+
+/** Keeps all jobs of a batch on the studio's own machines where the user chose so. */
+export function withChoice<Input extends BatchInput>(input: Input, isOwnOnly: boolean): Input {
+  if (!isOwnOnly) return input;
+  return "jobs" in input
+    ? { ...input, jobs: input.jobs.map((job) => ({ ...job, ownOnly: true })) }
+    : { ...input, base: { ...input.base, ownOnly: true } };
+}
+
+const quietMs = 400;
+const refetchMs = 10_000;
+
+/** What a batch would cost and take now; undefined until it is known. Null asks for nothing. @public */
+export function useBatchEstimate(input: BatchInput | null): BatchEstimate | undefined {
+  const isOwnOnly = useOwnOnly();
+  // As text, so that equal batches are the same value. What a prompt says changes no estimate.
+  const text = useSettled(input === null ? null : textWithoutPrompts(withChoice(input, isOwnOnly)), quietMs);
+  // Safe cast: the text is the JSON of a batch.
+  const asked = text === null ? null : (JSON.parse(text) as BatchInput);
+  const { data } = useQuery({
+    queryKey: keys.estimate(asked === null ? null : { batch: asked }),
+    queryFn: () => (asked === null ? null : api.batches.estimate.mutate(asked)),
+    enabled: asked !== null,
+    staleTime: refetchMs,
+    refetchInterval: refetchMs,
+    placeholderData: (before) => before,
+    retry: false,
+  });
+  return asked === null ? undefined : (data ?? undefined);
+}
+
+/** What a batch may cost, US dollars. What was not shown yet and costs something is asked for. Throws `NotWanted`. */
+async function findBound(input: BatchInput): Promise<number> {
+  const { cloud, cloudJobs, maxPriceUsd } = await api.batches.estimate.mutate(input);
+  // What has no known price is refused by the server, with the reason.
+  if (cloud === null || maxPriceUsd === null || maxPriceUsd === 0) return 0;
+  const eachUsd = maxPriceUsd / cloudJobs;
+  await askPrice({ ...cloud, priceUsd: eachUsd, maxPriceUsd: eachUsd }, cloudJobs);
+  return maxPriceUsd;
+}
+
+/** The price of all jobs together has changed; a refusal of one job does not mean that. */
+function isDearer(error: unknown): boolean {
+  const { code, details } = failureOf(error);
+  return code === "not_agreed" && typeof details?.["priceUsd"] === "number";
+}
+
+const createBatchSubmission = () =>
+  createSubmission("batch", (input: BatchInput, idempotencyKey) =>
+    api.batches.submit.mutate({ ...input, idempotencyKey }),
+  );
+
+interface Wanted {
+  readonly input: BatchInput;
+  /** The price of the estimate that the page showed; without it the user is asked where it costs something. */
+  readonly shownUsd?: number | null | undefined;
+}
+
+/** Starts a batch for what was shown and nothing dearer. The same batch sent again after a lost answer starts no second one. @public */
+export function useSubmitBatch(onSubmitted?: (batch: { readonly id: string }) => void) {
+  const queries = useQueryClient();
+  const showFailure = useFailureToast();
+  const [submission] = useState(createBatchSubmission);
+  return useMutation({
+    mutationFn: async ({ input, shownUsd = null }: Wanted) => {
+      const chosen = withChoice(input, ownOnly.get());
+      let maxPriceUsd = shownUsd ?? (await findBound(chosen));
+      for (;;) {
+        try {
+          const [batch] = await submission.send([chosen], (sent) => ({ ...sent, maxPriceUsd }));
+          if (batch === undefined) throw new Error("a batch that was sent has an answer");
+          return batch;
+        } catch (error) {
+          if (!isDearer(error)) throw error;
+          maxPriceUsd = await findBound(chosen);
+        }
+      }
+    },
+    onSuccess: (batch) => onSubmitted?.(batch),
+    onError: showFailure,
+    onSettled: async () => {
+      await queries.invalidateQueries({ queryKey: keys.batches });
+      await queries.invalidateQueries({ queryKey: keys.estimates });
+    },
+  });
+}
