@@ -272,6 +272,32 @@ create table direct_uploads (
 CREATE INDEX direct_uploads_created ON direct_uploads USING btree (created_at);
 CREATE INDEX direct_uploads_owner ON direct_uploads USING btree (owner_id);
 
+create table edit_masks (
+  edit_id uuid not null,
+  image_id uuid not null,
+  constraint edit_masks_edit_id_image_id_pk PRIMARY KEY (edit_id, image_id),
+  constraint edit_masks_edit_id_edits_id_fk FOREIGN KEY (edit_id) REFERENCES edits(id) ON DELETE CASCADE,
+  constraint edit_masks_image_id_images_id_fk FOREIGN KEY (image_id) REFERENCES images(id) ON DELETE CASCADE
+);
+CREATE INDEX edit_masks_image ON edit_masks USING btree (image_id);
+
+create table edits (
+  id uuid not null,
+  owner_id text not null,
+  image_id uuid not null,
+  version_ids uuid[] not null,
+  state jsonb not null,
+  revision integer default 1 not null,
+  writer text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint edits_pkey PRIMARY KEY (id),
+  constraint edits_image_id_images_id_fk FOREIGN KEY (image_id) REFERENCES images(id) ON DELETE CASCADE,
+  constraint edits_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX edits_image ON edits USING btree (image_id);
+CREATE INDEX edits_owner ON edits USING btree (owner_id, updated_at, id);
+
 create table engine_servers (
   node_id uuid not null,
   url text not null,
@@ -333,6 +359,7 @@ create table images (
   created_at timestamp with time zone default now() not null,
   deleted_at timestamp with time zone,
   search_text text,
+  stack_id uuid,
   constraint images_pkey PRIMARY KEY (id),
   constraint images_title_length CHECK (char_length(title) <= 120),
   constraint images_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE RESTRICT,
@@ -342,8 +369,10 @@ CREATE INDEX images_deleted ON images USING btree (deleted_at) WHERE deleted_at 
 CREATE INDEX images_gallery ON images USING btree (owner_id, id) WHERE deleted_at IS NULL;
 CREATE INDEX images_job ON images USING btree (job_id);
 CREATE UNIQUE INDEX images_same_bytes ON images USING btree (owner_id, role, upload_sha256) WHERE deleted_at IS NULL;
+CREATE INDEX images_stack ON images USING btree (owner_id, COALESCE(stack_id, id), id) WHERE deleted_at IS NULL;
 CREATE INDEX images_unfilled_search ON images USING btree (owner_id, id) WHERE search_text IS NULL;
 CREATE TRIGGER images_forget_search_text BEFORE UPDATE OF title ON images FOR EACH ROW WHEN (old.title IS DISTINCT FROM new.title) EXECUTE FUNCTION forget_search_text();
+CREATE TRIGGER images_put_on_stack BEFORE INSERT ON images FOR EACH ROW WHEN (new.role = 'result'::text AND new.job_id IS NOT NULL) EXECUTE FUNCTION put_on_stack();
 
 create table invitations (
   id text not null,
@@ -982,6 +1011,8 @@ CREATE INDEX webhook_endpoints_owner ON webhook_endpoints USING btree (owner_id)
 -- lock_submits(p_owner text) returns void: server/db/functions/locks.sql
 
 -- note_assistant_run() returns trigger: server/db/functions/triggers.sql
+
+-- put_on_stack() returns trigger: server/db/functions/triggers.sql
 
 CREATE OR REPLACE FUNCTION public.recall_form(p_text text)
  RETURNS text

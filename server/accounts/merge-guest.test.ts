@@ -208,6 +208,7 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "daily_spend",
     "deliveries",
     "direct_uploads",
+    "edits",
     "idempotency_keys",
     "images",
     // Made by admins alone, and a guest is never one.

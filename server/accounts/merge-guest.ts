@@ -113,6 +113,7 @@ async function moveDeliveries(tx: Tx, { guestId, accountId }: MergeGuestInput): 
 
 const ownTables = [
   "batches",
+  "edits",
   "assistant_conversations",
   "assistant_messages",
   "assistant_runs",
@@ -122,7 +123,7 @@ const ownTables = [
   "proposals",
 ] as const;
 
-/** Batches, and what the guest said to the assistant; whether memory is paused the account decides. */
+/** Batches, edits, and what the guest said to the assistant; whether memory is paused the account decides. */
 async function moveOwnRows(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
   for (const table of ownTables)
     await tx.execute(

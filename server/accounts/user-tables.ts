@@ -33,6 +33,7 @@ export const userTables: Readonly<Record<string, UserTable>> = {
   direct_uploads: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   jobs: { column: "owner_id", onDelete: "removed", inExport: "jobs" },
   batches: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  edits: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   idempotency_keys: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   queue_turns: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   consents: { column: "owner_id", onDelete: "removed", inExport: "rows" },

@@ -15,6 +15,8 @@ export interface ImageView {
   readonly thumbhash: string;
   readonly title: string;
   readonly starred: boolean;
+  /** Versions of one picture, and the results of one batch, are a stack; any other picture is one of its own. */
+  readonly stackId: string;
   /** The job that made it and that job's kind; null for uploads. Results are marked "AI" on screen. */
   readonly jobId: string | null;
   readonly kind: JobKind | null;
@@ -145,6 +147,7 @@ export function toImageView(row: ImageRow, kind: JobKind | null): ImageView {
     thumbhash: row.thumbhash,
     title: row.title,
     starred: row.starred,
+    stackId: row.stackId ?? row.id,
     jobId: row.jobId,
     kind,
     createdAt: row.createdAt.toISOString(),

@@ -54,9 +54,6 @@ export {
 export { discardObjects, discardOutput, storeOutput } from "./outputs.ts";
 export {
   getImage,
-  listImages,
-  type ListImagesInput,
-  listImagesSchema,
   type OwnedImage,
   readAllImages,
   removeImages,
@@ -64,6 +61,7 @@ export {
   restoreImages,
   starImage,
 } from "./library.ts";
+export { listImages, type ListImagesInput, listImagesSchema } from "./list.ts";
 export { checkGuestSpace, quotaRule, readUsage, storageLimit, storageQuotaError } from "./quota.ts";
 export { stripPlainPng } from "./formats/png-write.ts";
 export {

@@ -35,11 +35,12 @@ interface RowFacts {
   readonly kind?: JobKind;
   readonly createdAt?: Date;
   readonly role?: "upload" | "result" | "mask";
+  readonly stackId?: string;
 }
 
 /** A row without objects, which lists never touch. */
 async function addRow(
-  { title = "", kind, createdAt, role }: RowFacts = {},
+  { title = "", kind, createdAt, role, stackId }: RowFacts = {},
   owner = ownerId,
 ): Promise<string> {
   const id = newId();
@@ -53,6 +54,7 @@ async function addRow(
     ownerId: owner,
     role: role ?? (kind ? "result" : "upload"),
     storageKey: id,
+    stackId: stackId ?? null,
     ...(createdAt ? { createdAt } : {}),
   });
   return id;
@@ -101,6 +103,34 @@ test("a page that is just full says that it is the last", async () => {
 
 test.each(["x", "bm90IGFuIGlk", "'; drop table images; --"])("the cursor %j is refused", async (cursor) => {
   await expect(idsOf({ cursor })).rejects.toMatchObject({ code: "bad_request" });
+});
+
+test("of a stack the newest picture that the filters let through is listed, with the number of all", async () => {
+  const base = await addRow();
+  const alone = await addRow();
+  const made = await addRow({ kind: "upscale", stackId: base });
+  const newest = await addRow({ kind: "edit", stackId: base });
+  const page = async (input: Omit<ListImagesInput, "ownerId">) =>
+    (await listImages(opened.services, { ownerId, stacks: true, ...input })).items.map(
+      ({ id, stackSize }) => [id, stackSize],
+    );
+  expect(await page({})).toEqual([
+    [newest, 3],
+    [alone, 1],
+  ]);
+  expect(await page({ kind: "upscale" })).toEqual([[made, 3]]);
+  expect(await page({ role: "upload" })).toEqual([
+    [alone, 1],
+    [base, 3],
+  ]);
+  expect(await idsOf({ stackId: base })).toEqual([newest, made, base]);
+  await removeImages(opened.services, { ownerId, ids: [newest] });
+  expect(await page({})).toEqual([
+    [made, 2],
+    [alone, 1],
+  ]);
+  const first = await listImages(opened.services, { ownerId, stacks: true, limit: 1 });
+  expect(await page({ cursor: first.nextCursor ?? "" })).toEqual([[alone, 1]]);
 });
 
 test("filters narrow a list by role, kind, star and time", async () => {

@@ -1,8 +1,6 @@
-import { and, desc, eq, gt, gte, inArray, isNull, lt, ne, notExists, sql, type SQL } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, notExists, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
-import { z } from "zod";
 import { inTurn, schema, type Tx } from "../db/index.ts";
-import { type JobKind, jobKinds } from "../engines.ts";
 import { AppError, type Config, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
@@ -14,42 +12,15 @@ import {
   toImageView,
 } from "./image.ts";
 import { cleanTitle } from "./ingest.ts";
-import { fillSearchTexts, matchesAll } from "./search.ts";
 import { checkRestored, lockUploadsOf, uploadTurnOf } from "./quota.ts";
 
 const { images, jobs } = schema;
-
-/** The cursor of the next page: the last id of this one. Opaque to callers. */
-function encodeCursor(id: string): string {
-  return Buffer.from(id).toString("base64url");
-}
-
-/** Throws `bad_request` for anything that `encodeCursor` did not make. */
-function decodeCursor(cursor: string): string {
-  const id = Buffer.from(cursor, "base64url").toString();
-  if (!isId(id)) throw new AppError("bad_request", "The cursor is not one of ours.");
-  return id;
-}
 
 /** One picture of the owner. Throws `not_found`. */
 export async function getImage(services: Pick<Services, "db">, input: OwnImageInput): Promise<ImageView> {
   const { row, kind } = await findOwnImage(services.db, input);
   return toImageView(row, kind);
 }
-
-const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
-
-/** Filters of an image list; the same for tRPC and the HTTP API. */
-export const listImagesSchema = z.strictObject({
-  cursor: z.string().max(100).meta({ format: "cursor" }).optional(),
-  limit: z.number().int().min(1).max(100).default(50),
-  role: z.enum(["upload", "result"]).optional(),
-  kind: z.enum(jobKinds).optional(),
-  starred: z.boolean().optional(),
-  from: moment.optional(),
-  to: moment.optional(),
-  search: z.string().trim().max(200).optional(),
-});
 
 interface OwnImagesInput {
   readonly ownerId: string;
@@ -161,43 +132,6 @@ export async function starImage(
   return getImage(services, own);
 }
 
-export interface ListImagesInput {
-  readonly ownerId: string;
-  readonly cursor?: string | undefined;
-  /** 1..100, 50 by default. */
-  readonly limit?: number | undefined;
-  readonly role?: "upload" | "result" | undefined;
-  readonly kind?: JobKind | undefined;
-  readonly starred?: boolean | undefined;
-  /** From this moment on. */
-  readonly from?: Date | undefined;
-  /** Before this moment. */
-  readonly to?: Date | undefined;
-  /** Words that must all be found in what is known of a picture; `searchForm` says how they are compared. */
-  readonly search?: string | undefined;
-}
-
-export interface ImagePage {
-  readonly items: ImageView[];
-  readonly nextCursor: string | null;
-}
-
-/** An owner's pictures, newest first, without masks and deleted ones. Throws `bad_request` for a wrong cursor. */
-export async function listImages(services: Pick<Services, "db">, input: ListImagesInput): Promise<ImagePage> {
-  const limit = input.limit ?? 50;
-  if (input.search) await fillSearchTexts(services.db, input.ownerId);
-  const rows = await services.db
-    .select({ image: images, kind: jobs.kind })
-    .from(images)
-    .leftJoin(jobs, eq(jobs.id, images.jobId))
-    .where(and(...filtersOf(input)))
-    .orderBy(desc(images.id))
-    .limit(limit + 1);
-  const items = rows.slice(0, limit).map(({ image, kind }) => toImageView(image, kind));
-  const last = rows.length > limit ? items.at(-1) : undefined;
-  return { items, nextCursor: last ? encodeCursor(last.id) : null };
-}
-
 const pageSize = 500;
 
 /** A picture with what locates its file. */
@@ -223,19 +157,4 @@ export async function* readAllImages(
     after = rows.at(-1)?.image.id ?? null;
     if (rows.length < pageSize) return;
   }
-}
-
-function filtersOf(input: ListImagesInput): SQL[] {
-  const filters = [
-    eq(images.ownerId, input.ownerId),
-    isNull(images.deletedAt),
-    input.role ? eq(images.role, input.role) : ne(images.role, "mask"),
-    input.cursor && lt(images.id, decodeCursor(input.cursor)),
-    input.kind && eq(jobs.kind, input.kind),
-    input.starred !== undefined && eq(images.starred, input.starred),
-    input.from && gte(images.createdAt, input.from),
-    input.to && lt(images.createdAt, input.to),
-    input.search && matchesAll(input.search),
-  ];
-  return filters.filter((filter) => typeof filter === "object");
 }

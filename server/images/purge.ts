@@ -8,7 +8,7 @@ import { directUploadMs } from "./limits.ts";
 import { discardObjects } from "./outputs.ts";
 import { checkStore } from "./store-mark.ts";
 
-const { clientFiles, images, jobInputs, jobOutputs, jobs } = schema;
+const { clientFiles, editMasks, images, jobInputs, jobOutputs, jobs } = schema;
 
 /** Locks these rows in the order of their ids and returns the ids that exist. */
 export async function lockRows(tx: Tx, ids: readonly string[]): Promise<string[]> {
@@ -23,8 +23,8 @@ export async function lockRows(tx: Tx, ids: readonly string[]): Promise<string[]
 }
 
 /**
- * Deletes the rows of pictures that no job has as input or result, and that have no star and are no file of a client or were
- * deleted. Returns the key prefixes of their objects, which the caller removes after the commit with `discardObjects`.
+ * Deletes the rows of pictures that no job has as input or result, and that have no star and are no file of a client and no mask of an
+ * edit or were deleted. Returns the key prefixes of their objects, which the caller removes after the commit with `discardObjects`.
  */
 export async function deleteUnusedRows(tx: Tx, ids: readonly string[]): Promise<string[]> {
   // Locked in a separate statement: a submit that refers to the picture at this moment (FOR KEY SHARE) is either
@@ -38,6 +38,7 @@ export async function deleteUnusedRows(tx: Tx, ids: readonly string[]): Promise<
         inArray(images.id, lockedIds),
         notExists(uses(tx, jobInputs)),
         notExists(uses(tx, jobOutputs)),
+        or(isNotNull(images.deletedAt), notExists(uses(tx, editMasks))),
         or(isNotNull(images.deletedAt), and(not(images.starred), notExists(uses(tx, clientFiles)))),
       ),
     )
@@ -50,7 +51,8 @@ const purgeBatchSize = 100;
 const finalStatuses: JobStatus[] = ["completed", "failed", "cancelled"];
 
 /**
- * Purges images whose time for undo is over, and masks that no job used or made within that time.
+ * Purges images whose time for undo is over, and masks that no job used or made within that time
+ * and no edit names.
  * Inputs of open jobs stay until these end; ended jobs lose their link to the image. Returns the number of purged images.
  */
 export async function purgeDeleted(
@@ -78,6 +80,7 @@ async function purgeBatch(services: Pick<Services, "config">, tx: Tx): Promise<s
           lt(images.createdAt, ago(orphanObjectMs)),
           notExists(uses(tx, jobInputs)),
           notExists(uses(tx, jobOutputs)),
+          notExists(uses(tx, editMasks)),
         ),
       ),
     )
@@ -96,8 +99,8 @@ function ago(ms: number): SQL {
   return sql`now() - ${ms} * interval '1 millisecond'`;
 }
 
-/** Links from any job or client to the picture of the outer query. */
-function uses(tx: Tx, links: typeof jobInputs | typeof jobOutputs | typeof clientFiles) {
+/** Links from any job, client or edit to the picture of the outer query. */
+function uses(tx: Tx, links: typeof jobInputs | typeof jobOutputs | typeof clientFiles | typeof editMasks) {
   return tx
     .select({ one: sql`1` })
     .from(links)

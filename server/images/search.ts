@@ -1,4 +1,5 @@
 import { and, eq, gte, inArray, isNull, lte, ne, sql, type SQL } from "drizzle-orm";
+import type { AnyPgColumn } from "drizzle-orm/pg-core";
 import { type Db, schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 import type { Services } from "../services.ts";
@@ -35,17 +36,20 @@ function wordsOf(texts: readonly string[]): string[] {
   return [...new Set(words)].slice(0, maxWords);
 }
 
+/** `images`, or an alias of it. */
+type Searched = Readonly<Record<"searchText", AnyPgColumn>>;
+
 /** Conditions, one for each word. `%` and `_` stand for themselves. */
-function conditionsOf(texts: readonly string[]): SQL[] {
+function conditionsOf(texts: readonly string[], searched: Searched = images): SQL[] {
   return wordsOf(texts).map((word) => {
     const pattern = `%${word.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-    return sql`${images.searchText} like ${pattern}`;
+    return sql`${searched.searchText} like ${pattern}`;
   });
 }
 
 /** Condition of a list: every word is found. Call `fillSearchTexts` before; undefined for a search without words. */
-export function matchesAll(search: string): SQL | undefined {
-  return and(...conditionsOf([search]));
+export function matchesAll(search: string, searched: Searched = images): SQL | undefined {
+  return and(...conditionsOf([search], searched));
 }
 
 export interface SearchInput {

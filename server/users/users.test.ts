@@ -342,6 +342,7 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
       .insert(schema.invitations)
       .values({ id: newId(), tokenHash: newId(), createdBy, expiresAt: new Date() }),
   batches: (ownerId) => fixture.services.db.insert(schema.batches).values({ id: newId(), ownerId, size: 1 }),
+  edits: () => null,
   idempotency_keys: (ownerId, jobId) =>
     fixture.services.db
       .insert(schema.idempotencyKeys)

@@ -12,4 +12,5 @@ export {
   openOwner,
   type TestOwner,
   captureLog,
+  emptyEditState,
 } from "./services.ts";

@@ -6,6 +6,7 @@ import { authOf, type Caller, createApiKey, createUser, resolveCaller } from "@a
 import { createEndpoint, testEndpoint } from "@atelier/server/deliveries";
 import { addMemory, ask } from "@atelier/server/assistant";
 import { schema } from "@atelier/server/db";
+import { type EditState, saveEdit } from "@atelier/server/edits";
 import { beginUpload, ingest } from "@atelier/server/images";
 import { submit } from "@atelier/server/jobs";
 import {
@@ -174,7 +175,24 @@ export interface TestOwner {
   readonly runId: string;
   readonly proposalId: string;
   readonly memoryId: string;
+  /** Of `imageId`, at revision 1. */
+  readonly editId: string;
   readonly apiKey: string;
+}
+
+/** The state of an edit of this picture in which nothing has happened. */
+export function emptyEditState(imageId: string): EditState {
+  return {
+    format: 1,
+    versions: [{ imageId, parentId: null }],
+    currentId: imageId,
+    marks: {},
+    maskIds: [],
+    runs: [],
+    view: null,
+    mode: null,
+    settings: {},
+  };
 }
 
 export async function openOwner(
@@ -203,6 +221,13 @@ export async function openOwner(
   const { deliveryId } = await testEndpoint(services, { ownerId, id: endpoint.id });
   const talk = await ask(services, { ownerId, text: "What do I like?" });
   const memory = await addMemory(services, { ownerId, text: "The user likes linen." });
+  const { id: editId } = await saveEdit(services, {
+    ownerId,
+    imageId: image.id,
+    revision: 0,
+    writer: "another page",
+    state: emptyEditState(image.id),
+  });
   const proposalId = newId();
   await services.db.insert(schema.proposals).values({
     id: proposalId,
@@ -219,6 +244,7 @@ export async function openOwner(
     ...talk,
     proposalId,
     memoryId: memory.id,
+    editId,
     endpointId: endpoint.id,
     deliveryId,
     imageId: image.id,

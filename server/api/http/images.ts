@@ -24,10 +24,15 @@ const imageSchema = z.object({
   thumbhash: z.string().describe("Base64"),
   title: z.string(),
   starred: z.boolean(),
+  stackId: z.uuid().describe("Shared by versions of one picture, and by the results of one batch"),
   jobId: z.uuid().nullable().describe("The job that made it"),
   kind: z.enum(jobKinds).nullable().describe("The kind of that job"),
   createdAt: z.iso.datetime(),
 }) satisfies z.ZodType<ImageView>;
+
+const listedImageSchema = imageSchema.extend({
+  stackSize: z.int().nullable().describe("Pictures of its stack; null without `stacks`"),
+});
 
 const params = z.object({ id: z.uuid() });
 
@@ -41,11 +46,13 @@ const listImagesRoute = defineRoute({
   query: listImagesSchema.extend({
     limit: z.coerce.number().int().min(1).max(100).default(50),
     starred: flagOfText.optional(),
+    stacks: flagOfText.optional().describe("Only the newest picture of each stack"),
+    stackId: z.uuid().optional().describe("Only the pictures of this stack"),
   }),
   responses: {
     200: {
       description: "A page; `nextCursor` is null on the last",
-      schema: z.object({ items: z.array(imageSchema), nextCursor: z.string().nullable() }),
+      schema: z.object({ items: z.array(listedImageSchema), nextCursor: z.string().nullable() }),
     },
   },
   handle: async ({ services, caller, query }) =>

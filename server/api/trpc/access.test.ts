@@ -1,5 +1,6 @@
 import {
   createTestServices,
+  emptyEditState,
   openAccount,
   openAdmin,
   openGuest,
@@ -26,7 +27,8 @@ type Resource =
   | "conversationId"
   | "runId"
   | "proposalId"
-  | "memoryId";
+  | "memoryId"
+  | "editId";
 
 /** What each procedure demands. A procedure that is missing here fails the first test. */
 type Case =
@@ -154,6 +156,14 @@ const cases: Readonly<Record<string, Case>> = {
   "images.restore": { access: "filtered", resource: "imageId", input: byIds },
   "images.star": { access: "owned", resource: "imageId", input: (id) => ({ id, starred: true }) },
   "images.rename": { access: "owned", resource: "imageId", input: (id) => ({ id, title: "Stolen" }) },
+  "edits.get": { access: "filtered", resource: "imageId", input: (id) => ({ imageId: id }) },
+  "edits.save": {
+    access: "owned",
+    resource: "imageId",
+    input: (id) => ({ imageId: id, revision: 1, writer: "this page", state: emptyEditState(id) }),
+  },
+  "edits.list": { access: "member" },
+  "edits.remove": { access: "owned", resource: "editId", input: byId },
   "jobs.submit": {
     access: "owned",
     resource: "imageId",

@@ -8,7 +8,14 @@ import { createContext, statusOfAll, t } from "./init.ts";
 import { assistantRouter, memoriesRouter } from "./assistant.ts";
 import { batchesRouter, jobsRouter } from "./jobs.ts";
 import { answerLive, livePath } from "./live.ts";
-import { accountRouter, apiKeysRouter, imagesRouter, telegramRouter, workflowsRouter } from "./library.ts";
+import {
+  accountRouter,
+  apiKeysRouter,
+  editsRouter,
+  imagesRouter,
+  telegramRouter,
+  workflowsRouter,
+} from "./library.ts";
 
 export const appRouter = t.router({
   account: accountRouter,
@@ -18,6 +25,7 @@ export const appRouter = t.router({
   batches: batchesRouter,
   cloud: cloudRouter,
   deliveries: deliveriesRouter,
+  edits: editsRouter,
   images: imagesRouter,
   jobs: jobsRouter,
   memories: memoriesRouter,

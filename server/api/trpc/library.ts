@@ -8,6 +8,14 @@ import {
   spendResetLink,
 } from "../../accounts/index.ts";
 import {
+  getEdit,
+  listEdits,
+  listEditsSchema,
+  removeEdit,
+  saveEdit,
+  saveEditSchema,
+} from "../../edits/index.ts";
+import {
   getImage,
   listImages,
   listImagesSchema,
@@ -119,4 +127,25 @@ export const imagesRouter = t.router({
   rename: memberProcedure
     .input(one.extend({ title: z.string().max(1_000) }))
     .mutation(({ ctx, input }) => renameImage(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+});
+
+/** What the editor holds of a picture. */
+export const editsRouter = t.router({
+  /** Null while nothing was changed in the editor. */
+  get: memberProcedure
+    .input(z.strictObject({ imageId: z.uuid() }))
+    .query(({ ctx, input }) => getEdit(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  save: memberProcedure
+    .input(saveEditSchema)
+    .mutation(({ ctx, input }) => saveEdit(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  list: memberProcedure
+    .input(listEditsSchema.prefault({}))
+    .query(({ ctx, input }) => listEdits(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  remove: memberProcedure.input(z.strictObject({ id: z.uuid() })).mutation(async ({ ctx, input }) => {
+    await removeEdit(ctx.services, { ...input, ownerId: ctx.caller.userId });
+    return { id: input.id };
+  }),
 });

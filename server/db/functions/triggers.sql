@@ -105,3 +105,16 @@ begin
   return new;
 end
 $$;
+
+-- Puts a result on the stack of the picture that it was made of, else on that of its batch. A restored backup has its stacks.
+create or replace function put_on_stack() returns trigger language plpgsql as $$
+begin
+  if new.stack_id is not null or current_setting('atelier.is_loading', true) = 'on' then return new; end if;
+  select coalesce(source.stack_id, source.id) into new.stack_id
+  from job_inputs link join images source on source.id = link.image_id
+  where link.job_id = new.job_id and link.role = 'image' limit 1;
+  if not found then
+    select batch_id into new.stack_id from batch_jobs where job_id = new.job_id;
+  end if;
+  return new;
+end $$;

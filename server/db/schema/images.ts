@@ -38,6 +38,11 @@ export const images = pgTable(
     thumbhash: text("thumbhash").notNull(),
     /** The job that made it; no foreign key, since the picture outlives the job. */
     jobId: uuid("job_id"),
+    /**
+     * Set by the trigger `put_on_stack` for a result: the first picture of those that it was made of, else its batch. A picture
+     * without one is a stack of its own, so that its stack is `coalesce(stack_id, id)`.
+     */
+    stackId: uuid("stack_id"),
     title: text("title").notNull().default(""),
     /** What it is searched by, normalised; null until it is filled, and again after a change of the title. */
     searchText: text("search_text"),
@@ -51,6 +56,9 @@ export const images = pgTable(
       .where(sql`${table.deletedAt} is null`),
     index("images_gallery")
       .on(table.ownerId, table.id)
+      .where(sql`${table.deletedAt} is null`),
+    index("images_stack")
+      .on(table.ownerId, sql`coalesce(${table.stackId}, ${table.id})`, table.id)
       .where(sql`${table.deletedAt} is null`),
     index("images_deleted")
       .on(table.deletedAt)
