@@ -43,6 +43,7 @@ const pages = [
   "admin/users/page.tsx",
   "assistant/memory/page.tsx",
   "assistant/page.tsx",
+  "batches/[id]/page.tsx",
   "create/page.tsx",
   "edit/[image]/page.tsx",
   "gallery/page.tsx",

@@ -53,7 +53,7 @@ export function hasSuccessor(batch: BatchWithJobs, live: readonly JobView[]): bo
   return live.some(({ id, retryOf }) => retryOf !== null && own.has(retryOf) && !own.has(id));
 }
 
-/** One batch, whose places change as the live stream tells of their jobs. Undefined until loaded. @public */
+/** One batch, whose places change as the live stream tells of their jobs. Undefined until loaded. */
 export function useBatch(id: string | null) {
   const queries = useQueryClient();
   const { data, error, refetch } = useQuery({
@@ -70,7 +70,7 @@ export function useBatch(id: string | null) {
   return { batch, error, retry: () => void refetch() };
 }
 
-/** What one can do with a batch as a whole. @public */
+/** What one can do with a batch as a whole. */
 export function useBatchActions(id: string) {
   const t = useTranslations("batches");
   const queries = useQueryClient();

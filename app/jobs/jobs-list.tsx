@@ -1,9 +1,11 @@
 "use client";
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { Layers } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import type { JobKind } from "@atelier/server/engines";
 import type { JobView } from "@atelier/server/jobs";
+import { BatchList } from "../batches/batch-list.tsx";
 import { api } from "../client/api.ts";
 import { retryLoad, keys, canLoadMore } from "../client/queries.ts";
 import { FilterChip, FilterChips, FilterDivider, useSearchFilter } from "../parts/filters.tsx";
@@ -32,24 +34,45 @@ function readJobFilters(params: URLSearchParams): JobFilters {
   };
 }
 
+/** Batches instead of jobs are a view of the same page. */
+function useView(): "jobs" | "batches" {
+  const { params } = useSearchFilter();
+  return params.get("view") === "batches" ? "batches" : "jobs";
+}
+
 function JobFilterBar({ filters }: { readonly filters: JobFilters }) {
+  const view = useView();
   const t = useTranslations("jobs");
   return (
     <div className="mb-3">
       <FilterChips label={t("filters")}>
-        {statusFilters.map((status) => (
-          <FilterChip key={status} name="status" value={status} pressed={filters.status === status}>
-            {t(`filter.${status}`)}
-          </FilterChip>
-        ))}
-        <FilterDivider />
-        {jobKindOrder.map((kind) => (
-          <FilterChip key={kind} name="kind" value={kind} pressed={filters.kind === kind}>
-            {t(`kinds.${kind}`)}
-          </FilterChip>
-        ))}
+        <FilterChip name="view" value="batches" pressed={view === "batches"}>
+          <Layers aria-hidden />
+          {t("batches")}
+        </FilterChip>
+        {view === "batches" ? null : <JobFilterChips filters={filters} />}
       </FilterChips>
     </div>
+  );
+}
+
+function JobFilterChips({ filters }: { readonly filters: JobFilters }) {
+  const t = useTranslations("jobs");
+  return (
+    <>
+      <FilterDivider />
+      {statusFilters.map((status) => (
+        <FilterChip key={status} name="status" value={status} pressed={filters.status === status}>
+          {t(`filter.${status}`)}
+        </FilterChip>
+      ))}
+      <FilterDivider />
+      {jobKindOrder.map((kind) => (
+        <FilterChip key={kind} name="kind" value={kind} pressed={filters.kind === kind}>
+          {t(`kinds.${kind}`)}
+        </FilterChip>
+      ))}
+    </>
   );
 }
 
@@ -75,9 +98,19 @@ export function withLive(
 }
 
 export function JobsList() {
-  const t = useTranslations("jobs");
   const { params } = useSearchFilter();
   const filters = readJobFilters(params);
+  const view = useView();
+  return (
+    <div className="px-4 sm:px-6 wide:px-8">
+      <JobFilterBar filters={filters} />
+      {view === "batches" ? <BatchList /> : <OwnJobs filters={filters} />}
+    </div>
+  );
+}
+
+function OwnJobs({ filters }: { readonly filters: JobFilters }) {
+  const t = useTranslations("jobs");
   const live = useLiveJobs();
   const query = useInfiniteQuery({
     queryKey: keys.jobList(filters),
@@ -93,8 +126,7 @@ export function JobsList() {
   const inLine = new Set(isLineShown ? line.jobs.map(({ id }) => id) : []);
   const jobs = loaded && withLive(loaded, live, filters).filter(({ id }) => !inLine.has(id));
   return (
-    <div className="px-4 sm:px-6 wide:px-8">
-      <JobFilterBar filters={filters} />
+    <>
       {isLineShown ? <WaitingLine jobs={line.jobs} total={line.total} onMove={line.move} /> : null}
       {jobs?.length === 0 && inLine.size === 0 ? (
         <EmptyState title={t("emptyTitle")} text={t("emptyText")}>
@@ -114,6 +146,6 @@ export function JobsList() {
       </ul>
       {query.isError ? <LoadFailed error={query.error} onRetry={() => retryLoad(query)} /> : null}
       <div ref={endRef} className="h-8" />
-    </div>
+    </>
   );
 }

@@ -1,8 +1,8 @@
-import { jobStatuses, type JobStatus } from "@atelier/server/db";
+import { jobStatuses, type JobStatus, schema } from "@atelier/server/db";
 import type { ErrorCode } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { addAttempts } from "./cloud.ts";
-import { addJob, type Place, type Plan } from "./jobs.ts";
+import { addJob, idAt, type Place, type Plan } from "./jobs.ts";
 import { type Nodes, serverUrls } from "./nodes.ts";
 import type { People } from "./people.ts";
 import { sceneOf } from "./scenes.ts";
@@ -140,4 +140,42 @@ export async function addEveryStatus(
     ids.set(status, (await addJob(services, { ...plan, waitMs: 1_000, runMs: 8_000 })).id);
   }
   return ids;
+}
+
+const axesOfBatch = [
+  { param: "guidance", values: [3, 5, 7] },
+  { param: "seed", values: [1, 2, 3, 4] },
+];
+
+/** A grid of the admin's: most places have their picture, one failed, and the last one was cancelled. */
+export async function addBatch(services: Services, { people, nodes }: Studio): Promise<string> {
+  const [rows, columns] = axesOfBatch.map(({ values }) => values);
+  const places = (rows ?? []).flatMap((guidance) => (columns ?? []).map((seed) => ({ guidance, seed })));
+  const startMs = Date.now() - 2 * 3_600_000;
+  const batchId = idAt(new Date(startMs));
+  const ids: string[] = [];
+  for (const [at, { guidance, seed }] of places.entries()) {
+    const createdAt = new Date(startMs + at);
+    const end: Pick<Plan, "status" | "error"> =
+      at === 6
+        ? { status: "failed", error: "gpu_out_of_memory" }
+        : { status: at === places.length - 1 ? "cancelled" : "completed" };
+    const base = { ownerId: people.adminId, nodeId: nodes.graphicsId, createdAt, place: turbo };
+    const plan = await planOf(300 + guidance, base, end);
+    ids.push((await addJob(services, { ...plan, params: { ...plan.params, guidance, seed } })).id);
+  }
+  await services.db.insert(schema.batches).values({
+    id: batchId,
+    ownerId: people.adminId,
+    title: "Guidance and seed",
+    axes: axesOfBatch,
+    size: ids.length,
+    maxPriceUsd: 0,
+    createdAt: new Date(startMs),
+    endedAt: new Date(startMs + 240_000),
+  });
+  await services.db
+    .insert(schema.batchJobs)
+    .values(ids.map((jobId, position) => ({ batchId, position, jobId })));
+  return batchId;
 }

@@ -13,7 +13,7 @@ import type { Services } from "@atelier/server/services";
 import { AppError, originOf } from "@atelier/server/platform";
 import { withServices } from "../database.ts";
 import { parseFlags } from "../flags.ts";
-import { addEveryStatus, addHistory } from "./history.ts";
+import { addBatch, addEveryStatus, addHistory } from "./history.ts";
 import { addLocalJobs, makeLocally, uploadSamples } from "./local.ts";
 import { addNodes, type Nodes, playNodes } from "./nodes.ts";
 import { addPeople, hasOthersData, type People, removeSeeded, seedDomain } from "./people.ts";
@@ -33,6 +33,7 @@ async function fill(services: Services, nodes: Nodes): Promise<People> {
   const uploads = await uploadSamples(services, ownerId);
   const [ended, made] = await Promise.all([addHistory(services, { people, nodes }), makeLocally(services)]);
   await addLocalJobs(services, { ownerId, nodeId: nodes.plainId, uploads, made });
+  await addBatch(services, { people, nodes });
   const jobIds = ended.map(({ jobId }) => jobId).toReversed();
   await addDeliveries(services, { ownerId, endpointId: people.endpointId, jobIds });
   await addTalks(services, { ownerId, imageIds: ended.map(({ imageId }) => imageId) });

@@ -105,6 +105,11 @@ const pages: Readonly<Record<string, () => Promise<unknown>[]>> = {
   "create/page.tsx": () => [items("jobs.list", { kind: "text_to_image" })],
   "gallery/page.tsx": () => [items("images.list")],
   "edit/[image]/page.tsx": () => [firstId("images.list").then((id) => read("images.get", { id }))],
+  "batches/[id]/page.tsx": () => [
+    firstId("batches.list")
+      .then((id) => read("batches.get", { id }))
+      .then(({ jobs }) => jobs),
+  ],
   "jobs/page.tsx": () => [items("jobs.list")],
   "jobs/[id]/page.tsx": () => [
     firstId("jobs.list")

@@ -24,6 +24,7 @@ export {
   cancelBatch,
   getBatch,
   listBatches,
+  type ListedBatch,
   listBatchesSchema,
   retryBatch,
 } from "./read.ts";

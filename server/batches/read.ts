@@ -91,14 +91,34 @@ function toView(
   };
 }
 
+type Covers = ListedBatch["covers"];
+
+async function readCovers({ db }: Services, ids: readonly string[]): Promise<Map<string, Covers>> {
+  if (ids.length === 0) return new Map();
+  const { images, jobOutputs } = schema;
+  const rows = await db.execute<{ id: string; covers: Covers }>(sql`
+    select b.id, (select coalesce(jsonb_agg(c), '[]') from (
+      select o.image_id as "imageId", i.thumbhash from ${batchJobs} p
+      join ${jobOutputs} o on o.job_id = p.job_id and o.position = 0
+      join ${images} i on i.id = o.image_id and i.deleted_at is null
+      where p.batch_id = b.id order by p.position limit 4) c) as covers
+    from ${batches} b where b.id in ${[...ids]}`);
+  return new Map(rows.map(({ id, covers }) => [id, covers]));
+}
+
 export const listBatchesSchema = z.object({
   /** `nextCursor` of the previous page. */
   cursor: z.uuid().optional(),
   limit: z.coerce.number().int().min(1).max(100).default(50),
 });
 
+/** A batch with up to four of its first results, by which one knows it again in a list. */
+export interface ListedBatch extends BatchView {
+  readonly covers: readonly { readonly imageId: string; readonly thumbhash: string }[];
+}
+
 export interface BatchPage {
-  readonly items: readonly BatchView[];
+  readonly items: readonly ListedBatch[];
   readonly nextCursor: string | null;
 }
 
@@ -120,12 +140,10 @@ export async function listBatches(
     .orderBy(desc(batches.id))
     .limit(limit + 1);
   const page = rows.slice(0, limit);
-  const tallies = await readTallies(
-    services,
-    page.map(({ id }) => id),
-  );
+  const ids = page.map(({ id }) => id);
+  const [tallies, covers] = await Promise.all([readTallies(services, ids), readCovers(services, ids)]);
   return {
-    items: page.map((row) => toView(row, tallies.get(row.id))),
+    items: page.map((row) => ({ ...toView(row, tallies.get(row.id)), covers: covers.get(row.id) ?? [] })),
     nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null,
   };
 }

@@ -77,16 +77,23 @@ function useViewerKeys({ image, onStep, onRemoved }: Options): void {
   }, [image, onRemoved, onStep, remove, star]);
 }
 
+/** Whether a picture is shown beside its source: what the user chose for this one, else what the page does. */
+function useComparing(imageId: string, compares: boolean) {
+  const [chosen, setChosen] = useState<{ readonly imageId: string; readonly compares: boolean } | null>(null);
+  const isComparing = chosen?.imageId === imageId ? chosen.compares : compares;
+  return { isComparing, toggle: () => setChosen({ imageId, compares: !isComparing }) };
+}
+
 interface ViewerRoomProps {
   readonly image: ImageView;
   readonly images: readonly ImageView[];
   readonly grows: boolean;
   readonly address: ViewerAddress;
+  readonly compares: boolean;
 }
 
-function ViewerRoom({ image, images, grows, address }: ViewerRoomProps) {
-  const [comparedId, setComparedId] = useState<string | null>(null);
-  const isComparing = comparedId === image.id;
+function ViewerRoom({ image, images, grows, address, compares }: ViewerRoomProps) {
+  const { isComparing, toggle } = useComparing(image.id, compares);
   const [isInfoOpen, setInfoOpen] = useState(false);
   const { job, sourceId } = useSourceImage(image);
   const isSourceGone = useIsGone(sourceId);
@@ -111,7 +118,7 @@ function ViewerRoom({ image, images, grows, address }: ViewerRoomProps) {
           canCompare={sourceId !== null}
           isComparing={isComparing}
           isInfoOpen={isInfoOpen}
-          onCompare={() => setComparedId(isComparing ? null : image.id)}
+          onCompare={toggle}
           onInfo={() => setInfoOpen((on) => !on)}
           onClose={address.close}
           onRemoved={afterRemoval}
@@ -133,6 +140,8 @@ function ViewerRoom({ image, images, grows, address }: ViewerRoomProps) {
 interface ViewerProps {
   readonly images: readonly ImageView[];
   readonly address: ViewerAddress;
+  /** Shows each picture beside what it was made from, where there is something. */
+  readonly compares?: boolean;
 }
 
 /** The picture with which the viewer was opened: only its tile takes part in the opening and closing animation. */
@@ -147,7 +156,7 @@ function useOpenedId(imageId: string | null): string | null {
 }
 
 /** The viewer over the grid; closing returns the focus to the tile of the picture. */
-export function Viewer({ images, address }: ViewerProps) {
+export function Viewer({ images, address, compares = false }: ViewerProps) {
   const t = useTranslations("viewer");
   const { imageId, close } = address;
   const openedId = useOpenedId(imageId);
@@ -169,7 +178,13 @@ export function Viewer({ images, address }: ViewerProps) {
         >
           <Dialog.Title className="sr-only">{t("title")}</Dialog.Title>
           {image === undefined ? null : (
-            <ViewerRoom image={image} grows={image.id === openedId} images={images} address={address} />
+            <ViewerRoom
+              image={image}
+              grows={image.id === openedId}
+              images={images}
+              address={address}
+              compares={compares}
+            />
           )}
           {isError && image === undefined ? (
             <div className="m-auto flex flex-col items-center gap-4 text-sm">

@@ -1,0 +1,293 @@
+"use client";
+import { Ban, CircleAlert, ImageOff } from "lucide-react";
+import { useTranslations } from "next-intl";
+import Link from "next/link";
+import { type CSSProperties, memo, type ReactNode } from "react";
+import type { BatchPlace, BatchView, BatchWithJobs } from "@atelier/server/batches";
+import type { JobView } from "@atelier/server/jobs";
+import { sizeOfJob } from "../create/result-card.tsx";
+import { promptsOf, shownKind, useJobFailureText, useJobNow, useWorkflowTitle } from "../jobs/text.ts";
+import { hasEnded } from "../live/store.ts";
+import { Picture } from "../pictures/picture.tsx";
+import { BorderProgress } from "../studio/result.tsx";
+import { cx } from "../ui/button.tsx";
+
+type Value = BatchPlace["values"][string];
+type Axis = NonNullable<BatchView["axes"]>[number];
+
+interface Labelled {
+  readonly param: string;
+  readonly value: Value;
+}
+
+const inputPrefix = "inputs.";
+
+/** Names of axes and their values in words. */
+function useAxisTexts() {
+  const t = useTranslations("batches");
+  const titleOf = useWorkflowTitle();
+  const axis = (param: string) => {
+    const key = `axes.${param.replace(".", "_")}` as "axes.seed";
+    return t.has(key) ? t(key) : param;
+  };
+  const value = ({ param, value: own }: Labelled): string => {
+    if (param.startsWith(inputPrefix)) return axis(param);
+    if (param === "prompt" || param === "negativePrompt") return String(own);
+    if (param === "workflow") return titleOf(String(own));
+    if (param === "model") return titleOf(`cloud/${String(own)}`);
+    return `${axis(param)} ${String(own)}`;
+  };
+  return { axis, value };
+}
+
+/** A value of an axis: a picture as a picture, else its words. */
+function AxisValue(label: Labelled) {
+  const { value } = useAxisTexts();
+  const text = value(label);
+  return label.param.startsWith(inputPrefix) ? (
+    <Picture
+      imageId={String(label.value)}
+      variant="thumbnail"
+      alt={text}
+      fit="contain"
+      className="size-16 max-sm:size-12"
+    />
+  ) : (
+    <span title={text} className="line-clamp-3 text-xs break-words">
+      {text}
+    </span>
+  );
+}
+
+interface CellProps {
+  readonly place: BatchPlace;
+  /** What the cell is, for those who do not see where it stands. */
+  readonly name: string;
+  readonly isOpen: boolean;
+  readonly onOpen: (imageId: string) => void;
+}
+
+const frame = "relative flex size-full items-center justify-center overflow-hidden rounded-card bg-well";
+
+function CellState({ children }: { readonly children: ReactNode }) {
+  return (
+    <span className="flex flex-col items-center gap-1 px-2 text-center text-xs text-quiet [&_svg]:size-5">
+      {children}
+    </span>
+  );
+}
+
+/** What a job that waits or runs shows of itself. */
+function RunningCell({ job }: { readonly job: JobView }) {
+  const t = useTranslations("batches");
+  const { text, progress, preview } = useJobNow(job);
+  return (
+    <>
+      {preview === null ? null : (
+        <img src={preview} alt="" className="absolute inset-0 size-full object-contain" />
+      )}
+      {job.status === "processing" ? <BorderProgress value={progress} label={t("progress")} /> : null}
+      <CellState>
+        <span
+          className={cx("tabular", preview !== null && "rounded-control bg-black/70 px-2 py-0.5 text-white")}
+        >
+          {progress === null ? text : `${Math.round(progress * 100)} %`}
+        </span>
+      </CellState>
+    </>
+  );
+}
+
+function EndedCell({ job }: { readonly job: JobView }) {
+  const t = useTranslations("batches");
+  const textOf = useJobFailureText();
+  if (job.status === "failed" && job.error)
+    return (
+      <CellState>
+        <CircleAlert className="text-fail" aria-hidden />
+        <span className="line-clamp-3">{textOf(job.error).title}</span>
+      </CellState>
+    );
+  const [Icon, text] = job.status === "cancelled" ? [Ban, t("cell.cancelled")] : [ImageOff, t("cell.gone")];
+  return (
+    <CellState>
+      <Icon aria-hidden />
+      {text}
+    </CellState>
+  );
+}
+
+/** One place: its picture opens beside what it was made from, all else leads to its job. */
+const Cell = memo(function Cell({ place: { job }, name, isOpen, onOpen }: CellProps) {
+  const t = useTranslations("batches");
+  if (job === null)
+    return (
+      <div className={frame}>
+        <CellState>
+          <ImageOff aria-hidden />
+          {t("cell.removed")}
+        </CellState>
+      </div>
+    );
+  const [output] = job.status === "completed" ? job.outputs : [];
+  if (output === undefined)
+    return (
+      <Link
+        href={`/jobs/${job.id}`}
+        aria-label={t("openJob", { name })}
+        className={cx(frame, "hover:bg-hover")}
+      >
+        {hasEnded(job) ? <EndedCell job={job} /> : <RunningCell job={job} />}
+      </Link>
+    );
+  const { imageId, thumbhash } = output;
+  return (
+    <button
+      type="button"
+      data-tile={imageId}
+      aria-label={t("open", { name })}
+      aria-expanded={isOpen}
+      onClick={() => onOpen(imageId)}
+      className={frame}
+    >
+      <Picture
+        imageId={imageId}
+        variant="preview"
+        thumbhash={thumbhash}
+        alt=""
+        fit="contain"
+        className="size-full"
+      />
+    </button>
+  );
+});
+
+/** The shape of all cells: that of the first result, which the others mostly share. */
+function shapeOf({ jobs }: Pick<BatchWithJobs, "jobs">): CSSProperties {
+  const first = jobs.find(({ job }) => (job?.outputs.length ?? 0) > 0)?.job ?? jobs[0]?.job;
+  const { widthPx, heightPx } = first ? sizeOfJob(first) : { widthPx: 1, heightPx: 1 };
+  // Between 2:3 and 3:2, so that a panorama leaves room for words.
+  return { aspectRatio: Math.min(1.5, Math.max(2 / 3, widthPx / heightPx)) };
+}
+
+interface GridProps {
+  readonly batch: BatchWithJobs;
+  readonly openId: string | null;
+  readonly onOpen: (imageId: string) => void;
+}
+
+/** The values of all axes but the last, as they stand at each row. */
+function rowsOf({ jobs }: Pick<BatchWithJobs, "jobs">, columns: number): (readonly BatchPlace[])[] {
+  return Array.from({ length: Math.ceil(jobs.length / columns) }, (_, row) =>
+    jobs.slice(row * columns, (row + 1) * columns),
+  );
+}
+
+const isShownIn = ({ job }: BatchPlace, openId: string | null) =>
+  openId !== null && job?.outputs[0]?.imageId === openId;
+
+/** Two axes or more: the last one goes from left to right, those before it from top to bottom. */
+function AxesTable({ batch, axes, openId, onOpen }: GridProps & { readonly axes: readonly Axis[] }) {
+  const { axis, value } = useAxisTexts();
+  const last = axes.at(-1);
+  if (last === undefined) return null;
+  const columns = last.values.length;
+  const shape = shapeOf(batch);
+  const nameOf = ({ values }: BatchPlace) =>
+    Object.entries(values)
+      .map(([param, own]) => value({ param, value: own }))
+      .join(", ");
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+    <div tabIndex={0} className="-mx-4 overflow-x-auto px-4 sm:-mx-6 sm:px-6 wide:-mx-8 wide:px-8">
+      <table
+        className="-mx-2 table-fixed border-separate border-spacing-2"
+        style={{ width: `min(100%, ${96 + columns * 320}px)`, minWidth: 80 + columns * 128 }}
+      >
+        <thead>
+          <tr>
+            <th scope="col" className="w-24 max-sm:w-16">
+              <span className="sr-only">
+                {axes
+                  .slice(0, -1)
+                  .map(({ param }) => axis(param))
+                  .join(", ")}
+              </span>
+            </th>
+            {last.values.map((own) => (
+              <th key={String(own)} scope="col" className="pb-1 text-left align-bottom font-medium">
+                <AxisValue param={last.param} value={own} />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rowsOf(batch, columns).map((places) => (
+            <tr key={places[0]?.position}>
+              <th scope="row" className="sticky left-0 z-1 bg-paper pr-2 text-left align-middle font-medium">
+                <span className="flex flex-col gap-1">
+                  {axes.slice(0, -1).map(({ param }) => (
+                    <AxisValue key={param} param={param} value={places[0]?.values[param] ?? ""} />
+                  ))}
+                </span>
+              </th>
+              {places.map((place) => (
+                <td key={place.position} className="p-0">
+                  <div style={shape}>
+                    <Cell
+                      place={place}
+                      name={nameOf(place)}
+                      isOpen={isShownIn(place, openId)}
+                      onOpen={onOpen}
+                    />
+                  </div>
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** A list, or one axis: cells that wrap, each with its words below it. */
+function Places({ batch, openId, onOpen }: GridProps) {
+  const jobs = useTranslations("jobs");
+  const { value } = useAxisTexts();
+  const [axis] = batch.axes ?? [];
+  const shape = shapeOf(batch);
+  const captionOf = ({ values, job, position }: BatchPlace): string => {
+    const own = axis && values[axis.param];
+    if (axis && own !== undefined) return value({ param: axis.param, value: own });
+    if (job === null) return String(position + 1);
+    return promptsOf(job.params).prompt || jobs(`kinds.${shownKind(job)}`);
+  };
+  return (
+    <ul className="grid grid-cols-[repeat(auto-fill,minmax(144px,1fr))] gap-3 sm:grid-cols-[repeat(auto-fill,minmax(208px,1fr))]">
+      {batch.jobs.map((place) => {
+        const caption = captionOf(place);
+        return (
+          <li key={place.position} className="flex min-w-0 flex-col gap-1">
+            <div style={shape}>
+              <Cell
+                place={place}
+                name={`${place.position + 1}, ${caption}`}
+                isOpen={isShownIn(place, openId)}
+                onOpen={onOpen}
+              />
+            </div>
+            <p title={caption} className="truncate text-xs text-quiet">
+              {caption}
+            </p>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+export function BatchGrid(props: GridProps) {
+  const axes = props.batch.axes ?? [];
+  return axes.length > 1 ? <AxesTable {...props} axes={axes} /> : <Places {...props} />;
+}
