@@ -360,6 +360,7 @@ create table images (
   deleted_at timestamp with time zone,
   search_text text,
   stack_id uuid,
+  nothing_generated boolean default false not null,
   constraint images_pkey PRIMARY KEY (id),
   constraint images_title_length CHECK (char_length(title) <= 120),
   constraint images_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE RESTRICT,

@@ -8,7 +8,8 @@ interface Roles {
   readonly optional: readonly InputRole[];
 }
 
-export type InputRole = "person" | "garment" | "image" | "reference" | "mask";
+/** `base` is what is painted back into the `image`. */
+export type InputRole = "person" | "garment" | "image" | "reference" | "base" | "mask";
 
 const roles = (required: readonly InputRole[], optional: readonly InputRole[] = []): Roles => ({
   required,
@@ -26,10 +27,20 @@ const rolesByKind = {
   restore_faces: roles(["image"]),
   /** Its result is a mask. */
   segment: roles(["image"]),
+  adjust: roles(["image"]),
+  crop: roles(["image"]),
+  restore: roles(["image", "base", "mask"]),
 } as const satisfies Record<JobKind, Roles>;
 
-/** The kinds whose result is a picture of the gallery; only these can have workflows. */
-export const pictureKinds = jobKinds.filter((kind) => kind !== "segment");
+/** The kinds that generate nothing (`server/retouch`): what they make of an upload is no work of an AI. */
+export const plainKinds = ["adjust", "crop", "restore"] as const satisfies readonly JobKind[];
+
+export function isPlainKind(kind: JobKind): kind is (typeof plainKinds)[number] {
+  return plainKinds.some((plain) => plain === kind);
+}
+
+/** The kinds that can have workflows: their result is a picture of the gallery, and a model makes it. */
+export const workflowKinds = jobKinds.filter((kind) => kind !== "segment" && !isPlainKind(kind));
 
 export const requiredInputs = (kind: JobKind): readonly InputRole[] => rolesByKind[kind].required;
 export const optionalInputs = (kind: JobKind): readonly InputRole[] => rolesByKind[kind].optional;
@@ -55,6 +66,9 @@ const byKind: Record<JobKind, readonly OwnEngine[]> = {
   remove_background: ["comfyui", "iopaint", "local"],
   restore_faces: ["comfyui", "iopaint"],
   segment: ["iopaint"],
+  adjust: ["local"],
+  crop: ["local"],
+  restore: ["local"],
 };
 
 type OwnEngine = Exclude<EngineName, "cloud">;

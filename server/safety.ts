@@ -37,10 +37,17 @@ export const digitalSourceTypes = {
   restore_faces: `${vocabulary}/compositeWithTrainedAlgorithmicMedia`,
   text_to_image: `${vocabulary}/trainedAlgorithmicMedia`,
   segment: `${vocabulary}/trainedAlgorithmicMedia`,
+  // Of the results of other kinds; see `nothingGenerated`.
+  adjust: `${vocabulary}/compositeWithTrainedAlgorithmicMedia`,
+  crop: `${vocabulary}/compositeWithTrainedAlgorithmicMedia`,
+  restore: `${vocabulary}/compositeWithTrainedAlgorithmicMedia`,
 } as const satisfies Record<JobKind, string>;
 
-/** The XMP packet with a result's origin; embedded in all of its files. */
-export function provenanceXmp(kind: JobKind): string {
+/** Of an upload that a person adjusted, cropped or restored. */
+const humanEdits = `${vocabulary}/humanEdits`;
+
+/** The XMP packet with a result's origin, embedded in all of its files; null for one in which no AI had a part. */
+export function provenanceXmp(kind: JobKind | null): string {
   return [
     '<?xpacket begin="\uFEFF" id="W5M0MpCehiHzreSzNTczkc9d"?>',
     '<x:xmpmeta xmlns:x="adobe:ns:meta/">',
@@ -49,7 +56,7 @@ export function provenanceXmp(kind: JobKind): string {
     ' xmlns:xmp="http://ns.adobe.com/xap/1.0/"',
     ' xmlns:Iptc4xmpExt="http://iptc.org/std/Iptc4xmpExt/2008-02-29/"',
     ' xmp:CreatorTool="Atelier"',
-    ` Iptc4xmpExt:DigitalSourceType="${digitalSourceTypes[kind]}"/>`,
+    ` Iptc4xmpExt:DigitalSourceType="${kind === null ? humanEdits : digitalSourceTypes[kind]}"/>`,
     "</rdf:RDF></x:xmpmeta>",
     '<?xpacket end="w"?>',
   ].join("\n");

@@ -1,7 +1,15 @@
 import path from "node:path";
 import type { InputRole } from "@atelier/server/engines";
 import { discardOutput, readOriginalTo, type StoredOutput, storeOutput } from "@atelier/server/images";
-import { complete, type Job, type Lease, loadInputImages, noteSubmission, start } from "@atelier/server/jobs";
+import {
+  complete,
+  isNothingGenerated,
+  type Job,
+  type Lease,
+  loadInputImages,
+  noteSubmission,
+  start,
+} from "@atelier/server/jobs";
 import { persist } from "@atelier/server/leases";
 import { countRun } from "@atelier/server/nodes";
 import { AppError } from "@atelier/server/platform";
@@ -163,6 +171,7 @@ async function store(
   made: readonly EngineOutput[],
 ): Promise<Outcome> {
   const stored: StoredOutput[] = [];
+  const nothingGenerated = await isNothingGenerated(services, job);
   try {
     for (const [position, { path: file, mime }] of made.entries()) {
       const { id: jobId, ownerId, kind } = job;
@@ -172,6 +181,7 @@ async function store(
           jobId,
           attempt: lease.attempt,
           kind,
+          nothingGenerated,
           position,
           path: file,
           mime,

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useSearchParams } from "next/navigation";
 import { useEffect, useRef } from "react";
+import type { JobKind } from "@atelier/server/engines";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "./api.ts";
 import { ownOnly } from "./cloud.ts";
@@ -19,25 +20,37 @@ export function downloadUrl(id: string): string {
   return `${imageUrl(id, "original")}&download=1`;
 }
 
+/** The page that can start with the settings of a picture of each kind; null for kinds without settings to reuse. */
+const pageByKind: Readonly<Record<JobKind, "create" | "studio" | "edit" | null>> = {
+  text_to_image: "create",
+  outfit_change: "studio",
+  inpaint: "edit",
+  edit: "edit",
+  upscale: "edit",
+  remove_background: null,
+  restore_faces: null,
+  segment: null,
+  adjust: null,
+  crop: null,
+  restore: null,
+};
+
 /** URL of the page that starts with the settings of a job's picture; null for kinds without settings to reuse. */
 export function remixHref(
   imageId: string,
   { kind, inputs, params }: Pick<JobView, "kind" | "inputs" | "params">,
 ): string | null {
-  switch (kind) {
-    case "text_to_image":
+  // A removed object leaves no settings.
+  if (kind === "inpaint" && (params.prompt ?? "") === "") return null;
+  switch (pageByKind[kind]) {
+    case "create":
       return `/create?remix=${imageId}`;
-    case "outfit_change":
+    case "studio":
       return `/?remix=${imageId}`;
-    case "remove_background":
-    case "restore_faces":
-    case "segment":
-      return null;
-    case "inpaint":
-      return (params.prompt ?? "") === "" ? null : editHref(imageId, inputs);
     case "edit":
-    case "upscale":
       return editHref(imageId, inputs);
+    case null:
+      return null;
   }
 }
 

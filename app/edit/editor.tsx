@@ -60,7 +60,7 @@ function EditHeader({ image }: { readonly image: ImageView }) {
         </span>
       </p>
       <span className="flex-1 sm:hidden" />
-      {image.kind === null ? null : <AiBadge />}
+      {image.isAi ? <AiBadge /> : null}
       <a href={downloadUrl(image.id)} download className={buttonStyle("quiet", "small")}>
         <Download aria-hidden />
         {t("download")}

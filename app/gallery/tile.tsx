@@ -118,7 +118,7 @@ export const Tile = memo(function Tile(props: Props) {
             className="size-4 fill-white text-white drop-shadow-[0_0_2px_rgb(0_0_0/70%)]"
           />
         ) : null}
-        {image.kind === null ? null : <AiBadge />}
+        {image.isAi ? <AiBadge /> : null}
       </span>
     </div>
   );

@@ -3,6 +3,7 @@ import { useTranslations } from "next-intl";
 import { useCallback, useEffect, useState } from "react";
 import type { JobKind } from "@atelier/server/engines";
 import type { JobView } from "@atelier/server/jobs";
+import { adjustments } from "@atelier/server/retouch";
 import { type Failure, type FailureText, useFailureText } from "../client/failures.ts";
 import { useAllWorkflows } from "../client/queries.ts";
 import { useProgress } from "../live/hooks.tsx";
@@ -33,6 +34,9 @@ export const jobKindOrder = [
   "remove_background",
   "restore_faces",
   "segment",
+  "adjust",
+  "crop",
+  "restore",
 ] as const satisfies readonly JobKind[];
 
 /** Parses a job kind; undefined for any other text. */
@@ -175,7 +179,20 @@ export function useNeedName(): (need: string) => string {
 type Params = Readonly<Record<string, unknown>>;
 
 /** Params in the order of display; prompts and consent are shown elsewhere. */
-const shownParams = ["category", "scale", "steps", "guidance", "strength", "seed"] as const;
+const shownParams = [
+  "category",
+  "scale",
+  "steps",
+  "guidance",
+  "strength",
+  "seed",
+  "angle",
+  ...adjustments,
+] as const;
+/** Shown only where they change something. */
+const isNeutral = (name: ShownParam, value: unknown) =>
+  value === 0 && (name === "angle" || adjustments.some((one) => one === name));
+
 type ShownParam = "size" | (typeof shownParams)[number];
 
 export interface ParamRow {
@@ -193,7 +210,7 @@ export function paramRows(params: Params): ParamRow[] {
     isPlain(width) && isPlain(height) ? [{ name: "size", value: `${width} × ${height}` }] : [];
   const rest = shownParams.flatMap((name): ParamRow[] => {
     const value = params[name];
-    return isPlain(value) ? [{ name, value: String(value) }] : [];
+    return isPlain(value) && !isNeutral(name, value) ? [{ name, value: String(value) }] : [];
   });
   return [...size, ...rest];
 }

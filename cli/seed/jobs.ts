@@ -4,7 +4,13 @@ import os from "node:os";
 import path from "node:path";
 import { v7 } from "uuid";
 import { type Estimate, type JobStatus, type Placement, schema, tiers } from "@atelier/server/db";
-import type { EngineName, InputRole, JobKind, Need } from "@atelier/server/engines";
+import {
+  type EngineName,
+  type InputRole,
+  isPlainKind,
+  type JobKind,
+  type Need,
+} from "@atelier/server/engines";
 import { storeOutput } from "@atelier/server/images";
 import type { JobEventType } from "@atelier/server/jobs";
 import { type ErrorCode, errorRules } from "@atelier/server/platform";
@@ -182,6 +188,8 @@ async function storeResult(services: Services, id: string, { ownerId, kind, resu
       jobId: id,
       attempt: 1,
       kind,
+      // These are made of uploads.
+      nothingGenerated: isPlainKind(kind),
       position: 0,
       path: file,
       mime: "image/png",

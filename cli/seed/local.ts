@@ -41,6 +41,12 @@ interface Task {
 
 const tasks: readonly Task[] = [
   { kind: "upscale", params: { scale: 2 }, files: { image: "chelsea.png" } },
+  {
+    kind: "adjust",
+    params: { light: 15, contrast: 20, saturation: 10, temperature: 25, sharpness: 30 },
+    files: { image: "coffee.png" },
+  },
+  { kind: "crop", params: { turns: 0, mirror: false, angle: -3.5 }, files: { image: "rocket.jpg" } },
   { kind: "remove_background", params: {}, files: { image: "astronaut.png" } },
   {
     kind: "outfit_change",

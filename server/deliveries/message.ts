@@ -31,6 +31,9 @@ const titles: Readonly<Record<JobKind, string>> = {
   edit: "Edit with a prompt",
   restore_faces: "Restore faces",
   segment: "Select by click",
+  adjust: "Adjust",
+  crop: "Crop",
+  restore: "Restore the original",
 };
 
 /** Name of a kind of jobs in messages. */

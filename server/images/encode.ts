@@ -122,7 +122,7 @@ async function encodeOutput(bytes: Buffer, { mime, xmp, maxPixels }: OutputTask)
 
 /** Decodes an upload once: orientation applied, colours in sRGB, nothing else of the file kept. Throws `upload_unreadable`. */
 async function decodePhoto(bytes: Buffer, task: UploadTask): Promise<Pixels> {
-  if (task.colour === null) return decode(openFile(bytes, task).toColourspace("srgb"));
+  if (task.colour === null) return decode((await openInSrgb(bytes, task)).toColourspace("srgb"));
   // Codes count before a profile. The samples stay as they are until they are converted here.
   const { depth } = await sharp(bytes, { limitInputPixels: uploadLimits.scalablePixels }).metadata();
   const isDeep = depth === "ushort";
@@ -131,6 +131,18 @@ async function decodePhoto(bytes: Buffer, task: UploadTask): Promise<Pixels> {
   const { data, channels } = found;
   const samples = isDeep ? new Uint16Array(data.buffer, data.byteOffset, data.length / 2) : data;
   return { ...found, data: toSrgb({ data: samples, channels }, task.colour) };
+}
+
+/** sharp applies the profile of a picture of 16 bits only where it is to write another one. */
+async function openInSrgb(bytes: Buffer, task: UploadTask): Promise<Sharp> {
+  const picture = openFile(bytes, task);
+  if (task.format !== "png" && task.format !== "tiff") return picture;
+  const { depth, hasProfile } = await sharp(bytes, { limitInputPixels: uploadLimits.scalablePixels })
+    .metadata()
+    .catch((cause: unknown) => {
+      throw new AppError("upload_unreadable", undefined, { cause });
+    });
+  return depth === "ushort" && hasProfile ? picture.withIccProfile("srgb") : picture;
 }
 
 /** Decodes a mask to one grey channel: by its alpha (`markByAlpha`), else by luminance with transparent as black. */

@@ -142,11 +142,16 @@ export async function planUpload(
 /** Plans the files of an engine's result. Throws `engine_failed` when the result is no image. */
 export async function planOutput(
   bytes: Buffer,
-  { mime, kind }: Pick<StoreOutputInput, "mime" | "kind">,
+  { mime, kind, nothingGenerated }: Pick<StoreOutputInput, "mime" | "kind" | "nothingGenerated">,
 ): Promise<FilesPlan> {
   const pixels = await countOutputPixels(bytes);
   return {
-    task: { as: "output", mime, xmp: provenanceXmp(kind), maxPixels: maxOutputPixels },
+    task: {
+      as: "output",
+      mime,
+      xmp: provenanceXmp(nothingGenerated === true ? null : kind),
+      maxPixels: maxOutputPixels,
+    },
     weight: pixels > lightOutputPixels ? "heavy" : "light",
     notes: [],
   };

@@ -17,9 +17,11 @@ export interface ImageView {
   readonly starred: boolean;
   /** Versions of one picture, and the results of one batch, are a stack; any other picture is one of its own. */
   readonly stackId: string;
-  /** The job that made it and that job's kind; null for uploads. Results are marked "AI" on screen. */
+  /** The job that made it and that job's kind; null for uploads. */
   readonly jobId: string | null;
   readonly kind: JobKind | null;
+  /** Marked "AI" on screen: every result but an upload that was only adjusted, cropped or restored. */
+  readonly isAi: boolean;
   /** ISO 8601, UTC. */
   readonly createdAt: string;
 }
@@ -75,6 +77,8 @@ export interface StoreOutputInput {
   readonly attempt: number | string;
   /** Decides the mark of origin that is embedded. */
   readonly kind: JobKind;
+  /** No AI had a part in it; that is marked too. Default: false. */
+  readonly nothingGenerated?: boolean;
   /** Position among the outputs of the job, from 0. */
   readonly position: number;
   readonly path: string;
@@ -92,6 +96,7 @@ export interface StoredOutput {
   readonly sizeBytes: number;
   /** Base64. */
   readonly thumbhash: string;
+  readonly nothingGenerated: boolean;
 }
 
 const extensions = {
@@ -150,6 +155,7 @@ export function toImageView(row: ImageRow, kind: JobKind | null): ImageView {
     stackId: row.stackId ?? row.id,
     jobId: row.jobId,
     kind,
+    isAi: row.role !== "upload" && row.jobId !== null && !row.nothingGenerated,
     createdAt: row.createdAt.toISOString(),
   };
 }

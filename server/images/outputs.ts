@@ -37,6 +37,7 @@ export async function storeOutput(services: Services, input: StoreOutputInput): 
     heightPx: files.heightPx,
     sizeBytes: files.original.length,
     thumbhash: files.thumbhash,
+    nothingGenerated: input.nothingGenerated ?? false,
   };
 }
 

@@ -137,6 +137,9 @@ const kindWords: Partial<Record<JobKind, string>> = {
   edit: "edit with a prompt",
   remove_background: "cut out",
   segment: "select by click",
+  adjust: "light colours",
+  crop: "straighten rotate mirror",
+  restore: "paint the original back",
 };
 
 function textOf({ title, widthPx, heightPx, mime, createdAt, job }: Unfilled): string {

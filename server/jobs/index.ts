@@ -90,7 +90,7 @@ export {
   type SubmitInput,
   type SubmitRequest,
 } from "./request.ts";
-export { loadInputImages, recentInputs } from "./pictures.ts";
+export { isNothingGenerated, loadInputImages, recentInputs } from "./pictures.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { streamEvents } from "./follow.ts";
 export { jobSource } from "./live.ts";

@@ -1,9 +1,11 @@
 import { and, desc, eq, inArray, isNull, max, sql, type SQL } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
-import { type InputRole, maxOutputPixels } from "../engines.ts";
+import { type InputRole, isPlainKind, maxOutputPixels } from "../engines.ts";
 import { type ImageView, toImageView } from "../images/index.ts";
 import { AppError, pictureLimits, keptBy } from "../platform/index.ts";
+import { type Crop, rectOf, straightenedSize } from "../retouch/index.ts";
 import type { Services } from "../services.ts";
+import type { Job } from "./job.ts";
 import type { SubmitRequest } from "./request.ts";
 
 export type InputImage = typeof schema.images.$inferSelect;
@@ -14,7 +16,8 @@ export type Inputs = ReadonlyMap<InputRole, InputFacts>;
 
 /**
  * Reads the input pictures of a request. Throws `not_found` also for pictures of other owners, `bad_request` for a mask
- * where a picture is required and the reverse or a click outside of the picture, `mask_size`, `output_too_large`.
+ * where a picture is required and the reverse, a click or a crop outside of the picture or a base of another size, `mask_size`,
+ * `output_too_large`.
  */
 export async function readInputs(db: Db, ownerId: string, request: SubmitRequest): Promise<Inputs> {
   const wanted = wantedOf(request);
@@ -99,7 +102,10 @@ function checkSizes(request: SubmitRequest, inputs: Inputs): void {
       `The mask has ${mask.widthPx} × ${mask.heightPx} pixels, the picture ${image.widthPx} × ${image.heightPx}.`,
     );
   }
-  if (request.kind === "segment" && image) {
+  if (!image) return;
+  if (request.kind === "crop") checkCrop(request.params, image);
+  if (request.kind === "restore") checkBase(image, inputs.get("base"));
+  if (request.kind === "segment") {
     const outside = request.params.clicks.find(({ x, y }) => x >= image.widthPx || y >= image.heightPx);
     if (outside)
       throw new AppError(
@@ -107,16 +113,36 @@ function checkSizes(request: SubmitRequest, inputs: Inputs): void {
         `The click at ${outside.x}, ${outside.y} is outside of the picture, which has ${image.widthPx} × ${image.heightPx} pixels.`,
       );
   }
-  if (request.kind === "upscale" && image) {
-    const pixels = image.widthPx * image.heightPx * request.params.scale ** 2;
-    if (pixels > maxOutputPixels) {
-      const megapixels = Math.round(pixels / 100_000) / 10;
-      throw new AppError(
-        "output_too_large",
-        `The result would have ${megapixels} megapixels; at most ${pictureLimits.outputMegapixels} are possible.`,
-      );
-    }
-  }
+  if (request.kind === "upscale") checkPixels(image.widthPx * image.heightPx * request.params.scale ** 2);
+}
+
+function checkPixels(pixels: number): void {
+  if (pixels <= maxOutputPixels) return;
+  const megapixels = Math.round(pixels / 100_000) / 10;
+  throw new AppError(
+    "output_too_large",
+    `The result would have ${megapixels} megapixels; at most ${pictureLimits.outputMegapixels} are possible.`,
+  );
+}
+
+function checkCrop(crop: Crop, image: InputFacts): void {
+  const size = { width: image.widthPx, height: image.heightPx };
+  const straight = straightenedSize(size, crop);
+  const { left, top, width, height } = rectOf(size, crop);
+  if (left + width > straight.width || top + height > straight.height)
+    throw new AppError(
+      "bad_request",
+      `The part to keep reaches beyond the picture, which has ${straight.width} × ${straight.height} pixels when it is turned and straightened.`,
+    );
+  checkPixels(width * height);
+}
+
+function checkBase(image: InputFacts, base: InputFacts | undefined): void {
+  if (!base || (base.widthPx === image.widthPx && base.heightPx === image.heightPx)) return;
+  throw new AppError(
+    "bad_request",
+    `What is painted back has ${base.widthPx} × ${base.heightPx} pixels, the picture ${image.widthPx} × ${image.heightPx}: both need the same size.`,
+  );
 }
 
 /** The input pictures of a job by role, including those that the owner has deleted since. */
@@ -133,6 +159,18 @@ export async function loadInputImages(
   return new Map(rows.map(({ role, image }) => [role, image]));
 }
 
+/** Whether no AI had a part in the result of this job: its kind generates nothing, and its pictures are no such results. */
+export async function isNothingGenerated(
+  services: Pick<Services, "db">,
+  { id, kind }: Pick<Job, "id" | "kind">,
+): Promise<boolean> {
+  if (!isPlainKind(kind)) return false;
+  const inputs = [...(await loadInputImages(services, id))];
+  return inputs.every(
+    ([role, image]) => role === "mask" || image.role === "upload" || image.nothingGenerated,
+  );
+}
+
 /** A result whose files are already stored; its row is inserted when the job completes. */
 export interface StoredResult {
   readonly id: string;
@@ -143,6 +181,8 @@ export interface StoredResult {
   readonly heightPx: number;
   readonly sizeBytes: number;
   readonly thumbhash: string;
+  /** Default: false. */
+  readonly nothingGenerated?: boolean;
 }
 
 /** Common table expressions for `complete`: the image rows of the results and their links to the job, in their order. */
@@ -150,10 +190,10 @@ export function insertOutputs(outputs: readonly StoredResult[]): SQL {
   const rows = JSON.stringify(outputs.map((output, position) => ({ ...output, position })));
   return sql`, made as (
       select * from jsonb_to_recordset(${rows}::jsonb) as made(position int, id uuid, "storageKey" text, "storedSha256" text,
-        mime text, "widthPx" int, "heightPx" int, "sizeBytes" bigint, thumbhash text)
+        mime text, "widthPx" int, "heightPx" int, "sizeBytes" bigint, thumbhash text, "nothingGenerated" boolean)
     ), stored as (
-      insert into ${schema.images} (id, owner_id, role, storage_key, stored_sha256, mime, width_px, height_px, size_bytes, thumbhash, job_id)
-      select made.id, moved.owner_id, case moved.kind when 'segment' then 'mask' else 'result' end, "storageKey", "storedSha256", mime, "widthPx", "heightPx", "sizeBytes", thumbhash, moved.id
+      insert into ${schema.images} (id, owner_id, role, storage_key, stored_sha256, mime, width_px, height_px, size_bytes, thumbhash, nothing_generated, job_id)
+      select made.id, moved.owner_id, case moved.kind when 'segment' then 'mask' else 'result' end, "storageKey", "storedSha256", mime, "widthPx", "heightPx", "sizeBytes", thumbhash, coalesce("nothingGenerated", false), moved.id
       from moved, made
     ), linked as (
       insert into ${schema.jobOutputs} (job_id, position, image_id) select moved.id, made.position, made.id from moved, made

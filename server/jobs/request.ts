@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { engineNames, type InputRole, type JobKind, optionalInputs, requiredInputs } from "../engines.ts";
 import { AppError, isStorable, issuesOf, jsonObject, lineOfText } from "../platform/index.ts";
+import { adjustmentLimit, mostAngle } from "../retouch/index.ts";
 import { requireConsent } from "../safety.ts";
 import { agreedSchema } from "./agreement.ts";
 
@@ -33,6 +34,11 @@ const click = z.strictObject({
   mode: z.enum(["include", "exclude"]).default("include"),
 });
 
+/** 0 changes nothing. */
+const adjustment = z.number().int().min(-adjustmentLimit).max(adjustmentLimit).default(0);
+const place = z.number().int().min(0);
+const length = z.number().int().min(1);
+
 /** Params of each kind; the same schemas serve tRPC, the HTTP API and OpenAPI. */
 export const kindParams = {
   outfit_change: z.strictObject({
@@ -62,6 +68,30 @@ export const kindParams = {
       .refine((clicks) => clicks.some(({ mode }) => mode === "include"), "one click at least must include")
       .meta({ contains: { type: "object", properties: { mode: { const: "include" } } } }),
   }),
+  adjust: z.strictObject({
+    light: adjustment,
+    contrast: adjustment,
+    saturation: adjustment,
+    temperature: adjustment,
+    sharpness: adjustment,
+  }),
+  crop: z.strictObject({
+    turns: z.number().int().min(0).max(3).default(0).describe("Quarter turns clockwise, done first."),
+    mirror: z.boolean().default(false).describe("Left and right are swapped, after the turns."),
+    angle: z
+      .number()
+      .min(-mostAngle)
+      .max(mostAngle)
+      .default(0)
+      .describe("Degrees clockwise by which the picture is straightened, after turning and mirroring."),
+    rect: z
+      .strictObject({ left: place, top: place, width: length, height: length })
+      .optional()
+      .describe(
+        "The part that is kept, in pixels of the straightened picture: the smallest upright rectangle that holds all of it, whose corners are transparent. Default: the largest part of the picture's shape without an empty corner.",
+      ),
+  }),
+  restore: z.strictObject({}),
 } as const satisfies Record<JobKind, z.ZodType>;
 
 function inputsSchema(kind: JobKind, picture: z.ZodType) {
@@ -132,6 +162,9 @@ function requestWith(picture: z.ZodType) {
     z.strictObject({ ...of("edit"), params: kindParams.edit.prefault({}) }),
     z.strictObject({ ...of("restore_faces"), params: kindParams.restore_faces.prefault({}) }),
     z.strictObject({ ...of("segment"), params: kindParams.segment }),
+    z.strictObject({ ...of("adjust"), params: kindParams.adjust.prefault({}) }),
+    z.strictObject({ ...of("crop"), params: kindParams.crop.prefault({}) }),
+    z.strictObject({ ...of("restore"), params: kindParams.restore.prefault({}) }),
   ]);
 }
 

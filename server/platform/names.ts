@@ -8,6 +8,9 @@ export const jobKinds = [
   "edit",
   "restore_faces",
   "segment",
+  "adjust",
+  "crop",
+  "restore",
 ] as const;
 
 export type JobKind = (typeof jobKinds)[number];

@@ -178,25 +178,26 @@ export function lackReason(kind: JobKind, lacks: readonly ServerLack[]): string 
   return `No connected server has all that a workflow for ${kind} needs. ${ofServers.join(" ")}${others}`;
 }
 
+const ownWorkerOnly = "A worker of the studio computes this itself; none that may do it is connected.";
+
+/** What to connect for the kinds that not every worker can do. */
+const missingByKind: Partial<Record<JobKind, string>> = {
+  text_to_image:
+    "Text to image needs a ComfyUI server; none is connected, and no image provider has a key. The local engine only edits pictures.",
+  edit: "Editing with a prompt needs a ComfyUI server with an edit model; none is connected, and no image provider has a key.",
+  restore_faces:
+    "Restoring faces needs an IOPaint server with GFPGAN or RestoreFormer, or a ComfyUI server with a workflow of your own for it; none is connected.",
+  segment: "Selecting by click needs an IOPaint server with InteractiveSeg; none is connected.",
+  adjust: ownWorkerOnly,
+  crop: ownWorkerOnly,
+  restore: ownWorkerOnly,
+};
+
 /** Message for a kind that no node of the last 24 hours could run, with what to connect. */
 export function missingEngineReason(kind: JobKind, candidates: readonly Candidate[]): string {
   const [first] = candidates;
   if (candidates.length === 1 && first?.workflow) {
     return `No server that was seen in the last 24 hours has what the workflow "${first.workflow.title}" needs.`;
   }
-  switch (kind) {
-    case "text_to_image":
-      return "Text to image needs a ComfyUI server; none is connected, and no image provider has a key. The local engine only edits pictures.";
-    case "edit":
-      return "Editing with a prompt needs a ComfyUI server with an edit model; none is connected, and no image provider has a key.";
-    case "restore_faces":
-      return "Restoring faces needs an IOPaint server with GFPGAN or RestoreFormer, or a ComfyUI server with a workflow of your own for it; none is connected.";
-    case "segment":
-      return "Selecting by click needs an IOPaint server with InteractiveSeg; none is connected.";
-    case "inpaint":
-    case "outfit_change":
-    case "remove_background":
-    case "upscale":
-      return "No engine that can do this is connected.";
-  }
+  return missingByKind[kind] ?? "No engine that can do this is connected.";
 }

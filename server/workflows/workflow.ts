@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { type InputRole, pictureKinds } from "../engines.ts";
+import { type InputRole, workflowKinds } from "../engines.ts";
 
 /** A graph in ComfyUI's API format: nodes by id; an input is a literal or a link `[nodeId, output]`. */
 export type Graph = z.infer<typeof graphSchema>;
@@ -83,7 +83,7 @@ export type ParamName = keyof typeof paramTypes;
 /** In the order of `paramTypes`. */
 export const paramNames = Object.keys(paramTypes) as ParamName[];
 
-const inputRoles = ["person", "garment", "image", "reference", "mask"] as const satisfies InputRole[];
+const inputRoles = ["person", "garment", "image", "reference", "base", "mask"] as const satisfies InputRole[];
 
 const address = z.string().regex(/^[^.]+\..+$/, "must be <nodeId>.<input>");
 const addresses = z.array(address).min(1);
@@ -135,7 +135,7 @@ const inputSchema = z.strictObject({
 export const manifestSchema = z.strictObject({
   title: z.string().trim().min(1).max(80),
   description: z.string().trim().max(300),
-  kind: z.enum(pictureKinds),
+  kind: z.enum(workflowKinds),
   /** Among the workflows of a kind the lowest rank is preferred. */
   rank: z.number(),
   vramGib: z.number().nonnegative(),

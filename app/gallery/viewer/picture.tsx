@@ -107,11 +107,11 @@ export function ViewerPicture({ image, compareWith, grows, previous, next, onMov
               className="size-full"
             />
           )}
-          {image.kind === null ? null : (
+          {image.isAi ? (
             <span className="pointer-events-none absolute right-2 bottom-2">
               <AiBadge />
             </span>
-          )}
+          ) : null}
         </div>
       </div>
       <IconButton

@@ -27,6 +27,11 @@ const imageSchema = z.object({
   stackId: z.uuid().describe("Shared by versions of one picture, and by the results of one batch"),
   jobId: z.uuid().nullable().describe("The job that made it"),
   kind: z.enum(jobKinds).nullable().describe("The kind of that job"),
+  isAi: z
+    .boolean()
+    .describe(
+      "An AI had a part in it: every result but an upload that was only adjusted, cropped or restored",
+    ),
   createdAt: z.iso.datetime(),
 }) satisfies z.ZodType<ImageView>;
 

@@ -43,6 +43,8 @@ export const images = pgTable(
      * without one is a stack of its own, so that its stack is `coalesce(stack_id, id)`.
      */
     stackId: uuid("stack_id"),
+    /** A result in which no AI had a part: an upload that was adjusted, cropped or restored. */
+    nothingGenerated: boolean("nothing_generated").notNull().default(false),
     title: text("title").notNull().default(""),
     /** What it is searched by, normalised; null until it is filled, and again after a change of the title. */
     searchText: text("search_text"),

@@ -3,7 +3,7 @@ import {
   comfyuiEngine,
   enginesFor,
   type JobKind,
-  pictureKinds,
+  workflowKinds,
   requiredInputs,
 } from "@atelier/server/engines";
 import { parseWorkflow } from "@atelier/server/workflows";
@@ -42,14 +42,14 @@ function smallest(kind: JobKind) {
   });
 }
 
-const workflows = pictureKinds.map(smallest);
+const workflows = workflowKinds.map(smallest);
 let scene: Scene;
 beforeAll(async () => {
   scene = await openScene(workflows);
 });
 afterAll(() => scene.close());
 
-test.each(pictureKinds)(
+test.each(workflowKinds)(
   "a workflow of one's own of the kind %s is offered and makes its picture",
   async (kind) => {
     const roles = requiredInputs(kind);
@@ -75,7 +75,7 @@ test.each(pictureKinds)(
 );
 
 test("the engine has the kinds that workflows may have", () => {
-  expect(comfyuiEngine.kinds).toEqual(pictureKinds);
+  expect(comfyuiEngine.kinds).toEqual(workflowKinds);
 });
 
 test("a workflow whose output node saves nothing fails once, with the node's name", async () => {

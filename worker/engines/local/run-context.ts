@@ -16,6 +16,9 @@ const localStages = [
   "clothes",
   "warp",
   "compose",
+  "adjust",
+  "crop",
+  "restore",
   "writing",
 ] as const;
 

@@ -1,0 +1,1 @@
+ALTER TABLE "images" ADD COLUMN "nothing_generated" boolean DEFAULT false NOT NULL;
