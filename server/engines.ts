@@ -65,7 +65,7 @@ const byKind: Record<JobKind, readonly OwnEngine[]> = {
   upscale: ["comfyui", "iopaint", "local"],
   remove_background: ["comfyui", "iopaint", "local"],
   restore_faces: ["comfyui", "iopaint"],
-  segment: ["iopaint"],
+  segment: ["iopaint", "local"],
   adjust: ["local"],
   crop: ["local"],
   restore: ["local"],
@@ -123,18 +123,39 @@ interface EngineRequest {
 
 /** Own engines that support the request in general, best first; the pool knows which are available now. */
 export function enginesFor(request: EngineRequest): readonly OwnEngine[] {
+  if (isGarmentCutOut(request)) return ["local"];
   return byKind[request.kind].filter((engine) => engine === "comfyui" || canRun(engine, request));
 }
 
 /** Whether a named engine can do this at all; a prompt that it does not read is no reason against it. */
 export function canEngineRun(engine: EngineName, { kind, params, roles }: EngineRequest): boolean {
+  if (isGarmentCutOut({ kind, params })) return engine === "local";
   if (engine === "cloud") return cloudEngine.kinds.includes(kind);
   if (!byKind[kind].some((name) => name === engine)) return false;
   return engine === "comfyui" || canRun(engine, { kind, params: { ...params, prompt: undefined }, roles });
 }
 
-/** Engines without workflows take no prompt and no mask for an outfit; the local engine upscales by 2 only. */
+/** Only the local engine sees whether it is a garment by itself. */
+export function isGarmentCutOut({ kind, params }: Pick<EngineRequest, "kind" | "params">): boolean {
+  return kind === "remove_background" && params["subject"] === "garment";
+}
+
+/** By what a selection is asked for. */
+export const selectionMeans = ["clicks", "subject"] as const;
+export type SelectionMeans = (typeof selectionMeans)[number];
+
+/** The means that the engines without workflows know. */
+const meansOfEngine = { iopaint: "clicks", local: "subject" } as const satisfies Record<
+  string,
+  SelectionMeans
+>;
+
+/**
+ * Engines without workflows take no prompt and no mask for an outfit, and select by one means; the local engine upscales by
+ * 2 only.
+ */
 function canRun(engine: "iopaint" | "local", { kind, params, roles }: EngineRequest): boolean {
+  if (kind === "segment") return params[meansOfEngine[engine]] !== undefined;
   if (params["prompt"] !== undefined && params["prompt"] !== "") return false;
   if (kind === "outfit_change" && roles.has("mask")) return false;
   return !(engine === "local" && kind === "upscale" && params["scale"] !== 2);

@@ -78,7 +78,7 @@ export function useSelectByClick(
   image: ImageView | undefined,
   session: EditorSession,
 ): ClickSelection | null {
-  const isOffered = useCapability("segment")?.available === true;
+  const isOffered = useCapability("segment")?.means.includes("clicks") === true;
   const { brush, setTool, clickMode } = session;
   const { pending, start, cancel } = useRequests(image, session);
   useEffect(() => {

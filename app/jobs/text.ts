@@ -47,6 +47,7 @@ export function readKind(text: string | null): JobKind | undefined {
 /** Codes that a retry of the same request cannot change. */
 const finalCodes: ReadonlySet<string> = new Set([
   "no_person_found",
+  "nothing_stands_out",
   "person_unsuitable",
   "garment_unsuitable",
   "input_missing",

@@ -1,5 +1,7 @@
+import sharp from "sharp";
 import { beGuest } from "../steps/be-guest.ts";
 import { readOpacity } from "../steps/read-opacity.ts";
+import { sameSite } from "../steps/same-site.ts";
 import { shownImageId } from "../steps/shown-image-id.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
@@ -26,14 +28,17 @@ test("D1 a person is cut out, the ground becomes transparent", async ({ page }) 
   await expect(page.getByRole("slider", { name: "Before and after" })).toBeVisible();
 });
 
-test("D1 D8 @all a picture without a person is refused in words", async ({ page }) => {
+test("D1 D8 @all a picture in which nothing stands out is refused in words", async ({ page }) => {
   await beGuest(page);
-  const id = await uploadSample(page, "coffee.png");
+  const wall = sharp({ create: { width: 480, height: 320, channels: 3, background: "#8aa599" } });
+  const file = { name: "wall.png", mimeType: "image/png", buffer: await wall.png().toBuffer() };
+  const answer = await page.request.post("/api/v1/uploads", { multipart: { file }, ...sameSite() });
+  const { id }: { id: string } = await answer.json();
   await page.goto(`/edit/${id}`);
   const actions = page.getByRole("complementary", { name: "Actions" });
   await actions.getByRole("button", { name: "Remove background", exact: true }).click();
   const refusal = actions.getByRole("region", { name: "Remove background" });
-  await expect(refusal.getByText("No person found")).toBeVisible({ timeout: 45_000 });
-  await expect(refusal.getByText(/Choose a photo that shows one person/)).toBeVisible();
+  await expect(refusal.getByText("Nothing stands out")).toBeVisible({ timeout: 45_000 });
+  await expect(refusal.getByText(/Choose a picture with one clear subject/)).toBeVisible();
   await expect(refusal.getByRole("button", { name: "Try again" })).toHaveCount(0);
 });

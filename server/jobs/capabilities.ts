@@ -5,8 +5,10 @@ import {
   localEngine,
   maxOutputPixels,
   requiredInputs,
+  selectionMeans,
   type EngineName,
   type JobKind,
+  type SelectionMeans,
 } from "../engines.ts";
 import { modelsOf } from "../providers/index.ts";
 import { missingEngineReason, knownWorkflows, livePlaces, seenNeeds } from "../scheduling/index.ts";
@@ -21,6 +23,8 @@ interface Capability {
   readonly engines: readonly EngineName[];
   /** Why it cannot run now; null when it can. */
   readonly reason: string | null;
+  /** Of `segment`: what a selection can be asked by now. Of other kinds nothing. */
+  readonly means: readonly SelectionMeans[];
 }
 
 export interface Capabilities {
@@ -30,6 +34,16 @@ export interface Capabilities {
 
 /** Kinds that a user waits for while working on a picture: without a live server they are not offered. */
 const immediateKinds: ReadonlySet<JobKind> = new Set(["segment"]);
+
+/** Params of a kind, one for each way of asking that has engines of its own. */
+const wishesOf = (kind: JobKind): readonly Readonly<Record<string, unknown>>[] =>
+  kind === "segment" ? selectionMeans.map((means) => ({ [means]: true })) : [{ scale: 2 }];
+
+const meansOf = (live: readonly EngineName[]): SelectionMeans[] =>
+  selectionMeans.filter((means) => {
+    const able = enginesFor({ kind: "segment", params: { [means]: true }, roles: new Set(["image"]) });
+    return able.some((engine) => live.includes(engine));
+  });
 
 /** Which kinds can be requested now, with providers or without. Most known kinds without a live worker are available, with the reason why jobs wait. */
 export async function readCapabilities(
@@ -48,9 +62,10 @@ export async function readCapabilities(
         .filter((need) => (kindOf.get(need) ?? need.split("/")[1]) === kind)
         .map((need) => need.split("/")[0]),
     );
-    const wish = { kind, params: { scale: 2 }, roles: new Set(requiredInputs(kind)) };
-    const own: readonly EngineName[] = enginesFor(wish);
-    return [...own, cloudEngine.name].filter((engine) => found.has(engine));
+    const own = wishesOf(kind).flatMap((params) =>
+      enginesFor({ kind, params, roles: new Set(requiredInputs(kind)) }),
+    );
+    return [...new Set<EngineName>([...own, cloudEngine.name])].filter((engine) => found.has(engine));
   };
   const items = jobKinds.map((kind): Capability => {
     const engines = enginesAmong(
@@ -58,14 +73,16 @@ export async function readCapabilities(
       kind,
     );
     const [best] = engines;
-    if (best) return { kind, available: true, engine: best, engines, reason: null };
+    const means = kind === "segment" ? meansOf(engines) : [];
+    if (best) return { kind, available: true, engine: best, engines, reason: null, means };
     const known = immediateKinds.has(kind) ? [] : enginesAmong(seen, kind);
-    const engine = localEngine.kinds.includes(kind) ? localEngine.name : (known[0] ?? null);
+    const isEverLocal = localEngine.kinds.includes(kind) && !immediateKinds.has(kind);
+    const engine = isEverLocal ? localEngine.name : (known[0] ?? null);
     const reason =
       engine === null
         ? missingEngineReason(kind, [])
         : "No worker that can do this is running at the moment; the job will start when one is back.";
-    return { kind, available: engine !== null, engine, engines, reason };
+    return { kind, available: engine !== null, engine, engines, reason, means };
   });
   return { items, limits: { maxOutputPixels } };
 }

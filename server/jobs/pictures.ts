@@ -105,14 +105,7 @@ function checkSizes(request: SubmitRequest, inputs: Inputs): void {
   if (!image) return;
   if (request.kind === "crop") checkCrop(request.params, image);
   if (request.kind === "restore") checkBase(image, inputs.get("base"));
-  if (request.kind === "segment") {
-    const outside = request.params.clicks.find(({ x, y }) => x >= image.widthPx || y >= image.heightPx);
-    if (outside)
-      throw new AppError(
-        "bad_request",
-        `The click at ${outside.x}, ${outside.y} is outside of the picture, which has ${image.widthPx} × ${image.heightPx} pixels.`,
-      );
-  }
+  if (request.kind === "segment") checkClicks(request.params, image);
   if (request.kind === "upscale") checkPixels(image.widthPx * image.heightPx * request.params.scale ** 2);
 }
 
@@ -123,6 +116,18 @@ function checkPixels(pixels: number): void {
     "output_too_large",
     `The result would have ${megapixels} megapixels; at most ${pictureLimits.outputMegapixels} are possible.`,
   );
+}
+
+function checkClicks(
+  { clicks = [] }: { readonly clicks?: readonly { readonly x: number; readonly y: number }[] | undefined },
+  { widthPx, heightPx }: InputFacts,
+): void {
+  const outside = clicks.find(({ x, y }) => x >= widthPx || y >= heightPx);
+  if (outside)
+    throw new AppError(
+      "bad_request",
+      `The click at ${outside.x}, ${outside.y} is outside of the picture, which has ${widthPx} × ${heightPx} pixels.`,
+    );
 }
 
 function checkCrop(crop: Crop, image: InputFacts): void {

@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { engineNames, type InputRole, type JobKind, optionalInputs, requiredInputs } from "../engines.ts";
+import {
+  engineNames,
+  type InputRole,
+  type JobKind,
+  optionalInputs,
+  requiredInputs,
+  selectionMeans,
+} from "../engines.ts";
 import { AppError, isStorable, issuesOf, jsonObject, lineOfText } from "../platform/index.ts";
 import { adjustmentLimit, mostAngle } from "../retouch/index.ts";
 import { requireConsent } from "../safety.ts";
@@ -55,19 +62,33 @@ export const kindParams = {
     strength,
   }),
   inpaint: z.strictObject({ prompt: prompt.optional(), ...drawing, strength }),
-  remove_background: z.strictObject({}),
+  remove_background: z.strictObject({
+    subject: z
+      .literal("garment")
+      .optional()
+      .describe(
+        "What is cut out: a garment by itself, laid flat or hung up, by this computer alone. Default: what stands out.",
+      ),
+  }),
   text_to_image: z.strictObject({ prompt, width: side, height: side, ...drawing }),
   edit: z.strictObject({ prompt: prompt.optional(), width: side, height: side, ...drawing, strength }),
   restore_faces: z.strictObject({}),
-  segment: z.strictObject({
-    /** All of them together select one area. */
-    clicks: z
-      .array(click)
-      .min(1)
-      .max(maxClicks)
-      .refine((clicks) => clicks.some(({ mode }) => mode === "include"), "one click at least must include")
-      .meta({ contains: { type: "object", properties: { mode: { const: "include" } } } }),
-  }),
+  segment: z
+    .strictObject({
+      clicks: z
+        .array(click)
+        .min(1)
+        .max(maxClicks)
+        .refine((clicks) => clicks.some(({ mode }) => mode === "include"), "one click at least must include")
+        .meta({ contains: { type: "object", properties: { mode: { const: "include" } } } })
+        .optional()
+        .describe("All of them together select one area."),
+      subject: z.literal(true).optional().describe("What stands out is selected, without a click."),
+    })
+    .refine((params) => selectionMeans.filter((means) => params[means] !== undefined).length === 1, {
+      error: `must have one of ${selectionMeans.join(", ")}`,
+    })
+    .meta({ oneOf: selectionMeans.map((means) => ({ required: [means] })) }),
   adjust: z.strictObject({
     light: adjustment,
     contrast: adjustment,

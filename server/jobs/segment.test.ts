@@ -111,6 +111,22 @@ describe("D2 segment", () => {
     expect(await services.db.$count(images, eq(images.id, maskId))).toBe(1);
   });
 
+  test("what stands out needs no click: the local engine selects it", async () => {
+    const { services } = opened;
+    const { jobId, maskId } = await select({ params: { subject: true } });
+    expect(await readJob(services, jobId)).toMatchObject({ engine: "local" });
+    const own = { ownerId: owner.userId, id: maskId };
+    expect(await getImage(services, own)).toMatchObject({ role: "mask" });
+  });
+
+  test.each([{}, { clicks, subject: true }, { subject: false }])(
+    "%j is refused: it is no one way",
+    async (params) => {
+      const refused = submit(opened.services, request({ params }), { submitter: owner });
+      await expect(refused).rejects.toMatchObject({ code: "bad_request" });
+    },
+  );
+
   test.each([
     ["no click", []],
     ["excluding clicks alone", [{ x: 1, y: 1, mode: "exclude" }]],
@@ -136,12 +152,18 @@ describe("D2 segment", () => {
     const { services } = opened;
     const find = async () =>
       (await readCapabilities(services, { mayUseCloud: false })).items.find(({ kind }) => kind === "segment");
-    expect(await find()).toMatchObject({ available: true, engine: "iopaint", reason: null });
+    expect(await find()).toMatchObject({
+      available: true,
+      engine: "iopaint",
+      reason: null,
+      means: ["clicks", "subject"],
+    });
     await worker.term();
     await vi.waitUntil(async () => !(await find())?.available, { timeout: 10_000, interval: 50 });
     expect(await find()).toMatchObject({
       engine: null,
       engines: [],
+      means: [],
       reason: expect.stringContaining("InteractiveSeg"),
     });
   });

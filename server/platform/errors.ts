@@ -78,6 +78,7 @@ export const errorRules = {
     `The result would have more than ${pictureLimits.outputMegapixels} megapixels.`,
   ),
   no_person_found: validation(422, "No person found in the picture."),
+  nothing_stands_out: validation(422, "Nothing in the picture stands out from its background."),
   person_unsuitable: validation(422, "The photo of the person cannot be used for this."),
   garment_unsuitable: validation(422, "The photo of the garment cannot be used for this."),
   input_missing: validation(422, "A picture that the job needs is gone."),

@@ -42,6 +42,7 @@ const causes = [
   "model_missing",
   "no_person_found",
   "node_missing",
+  "nothing_stands_out",
   "out_of_memory",
   "person_unsuitable",
   "proxy_error",

@@ -59,7 +59,7 @@ async function readPlugins(services: Services): Promise<string[]> {
     readPicturePlugins(services),
     readCapabilities(services, { mayUseCloud: false }),
   ]);
-  const canSegment = items.some(({ kind, available }) => available && kind === "segment");
+  const canSegment = items.some(({ kind, means }) => kind === "segment" && means.includes("clicks"));
   return canSegment ? [...names, clickPlugin] : names;
 }
 

@@ -12,6 +12,7 @@ const runs: Partial<Record<JobKind, () => Promise<LocalRun>>> = {
   upscale: async () => (await import("./upscale.ts")).runUpscale,
   inpaint: async () => (await import("./inpaint/erase.ts")).runInpaint,
   remove_background: async () => (await import("./background.ts")).runRemoveBackground,
+  segment: async () => (await import("./background.ts")).runSelectSubject,
   adjust: async () => (await import("./retouch.ts")).runAdjust,
   crop: async () => (await import("./retouch.ts")).runCrop,
   restore: async () => (await import("./retouch.ts")).runRestore,

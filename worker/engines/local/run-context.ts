@@ -10,6 +10,7 @@ const localStages = [
   "tile",
   "match",
   "pose",
+  "salience",
   "matte",
   "edge",
   "garment",

@@ -83,7 +83,7 @@ async function loadOpencv(): Promise<Vision> {
 
 /** The models of one child process, each loaded once, on first use. */
 export interface Runtime {
-  onnx(name: "medium-x2" | "slim-x2"): Promise<InferenceSession>;
+  onnx(name: "medium-x2" | "slim-x2" | "u2netp"): Promise<InferenceSession>;
   graph(name: "movenet-thunder" | "selfie"): Promise<GraphModel>;
   vision(): Promise<Vision>;
 }

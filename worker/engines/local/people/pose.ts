@@ -163,10 +163,16 @@ export function personScores(pose: Pose, selfie: Grey): PersonScores {
   };
 }
 
-/** Throws `no_person_found` unless both networks find a person. */
-export function requirePerson({ face, shoulders, personShare }: PersonScores): void {
+/** Whether both networks find a person. */
+export function isPersonSeen({ face, shoulders, personShare }: PersonScores): boolean {
   const isPosed = face >= minFaceScore || shoulders >= minPersonShoulderScore;
-  if (isPosed && personShare >= minPersonShare) return;
+  return isPosed && personShare >= minPersonShare;
+}
+
+/** Throws `no_person_found` unless both networks find a person. */
+export function requirePerson(scores: PersonScores): void {
+  if (isPersonSeen(scores)) return;
+  const { face, shoulders, personShare } = scores;
   throw new AppError("no_person_found", "No person was found. Use a photo that shows one clearly.", {
     details: { gate: "person", score: Math.max(face, shoulders), face, shoulders, personShare },
   });
