@@ -131,6 +131,24 @@ create table batch_jobs (
 );
 CREATE UNIQUE INDEX batch_jobs_job ON batch_jobs USING btree (job_id);
 
+create table batch_steps (
+  batch_id uuid not null,
+  "position" smallint not null,
+  number smallint not null,
+  request jsonb not null,
+  role text not null,
+  max_price_usd double precision,
+  source_job_id uuid,
+  begun_at timestamp(3) with time zone,
+  stopped_code text,
+  stopped_message text,
+  constraint batch_steps_batch_id_position_number_pk PRIMARY KEY (batch_id, "position", number),
+  constraint batch_steps_batch_id_batches_id_fk FOREIGN KEY (batch_id) REFERENCES batches(id) ON DELETE CASCADE,
+  constraint batch_steps_source_job_id_jobs_id_fk FOREIGN KEY (source_job_id) REFERENCES jobs(id) ON DELETE SET NULL
+);
+CREATE INDEX batch_steps_left ON batch_steps USING btree (batch_id, "position", number) WHERE begun_at IS NULL AND stopped_code IS NULL;
+CREATE INDEX batch_steps_source ON batch_steps USING btree (source_job_id);
+
 create table batches (
   id uuid not null,
   owner_id text not null,
@@ -989,11 +1007,15 @@ CREATE INDEX webhook_endpoints_owner ON webhook_endpoints USING btree (owner_id)
 
 -- end_batch() returns trigger: server/db/functions/triggers.sql
 
+-- end_batch_if_done(p_batch uuid) returns void: server/db/functions/triggers.sql
+
 -- forbid_service_sign_in() returns trigger: server/db/functions/triggers.sql
 
 -- forbid_service_with_sign_in() returns trigger: server/db/functions/triggers.sql
 
 -- forget_search_text() returns trigger: server/db/functions/triggers.sql
+
+-- has_step_due(p_batch uuid) returns boolean: server/db/functions/triggers.sql
 
 -- idle_slots(p_queue text, p_need text) returns integer: server/db/functions/dispatch.sql
 

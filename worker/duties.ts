@@ -1,6 +1,6 @@
 import { pruneTalks } from "@atelier/server/assistant";
 import { pruneDeliveries } from "@atelier/server/deliveries";
-import { purgeBatches } from "@atelier/server/batches";
+import { beginSteps, purgeBatches } from "@atelier/server/batches";
 import { orphanDuty } from "@atelier/server/images";
 import { findOrphanedPrompts, readAwaitedNeeds, tidyDuties } from "@atelier/server/jobs";
 import { doDuties, type Duty, pruneTurns } from "@atelier/server/leases";
@@ -20,6 +20,8 @@ const hourMs = 60 * minuteMs;
 /** Recurring work that one worker of the studio does at a time, beside `tidyDuties`. */
 const duties: readonly Duty[] = [
   ...tidyDuties,
+  // Beside the process that completed the job before, which may have died.
+  { name: "steps of batches", everyMs: 5_000, run: (services) => beginSteps(services) },
   { name: "old deliveries", everyMs: minuteMs, run: pruneDeliveries },
   { name: "deleted batches", everyMs: minuteMs, run: purgeBatches },
   { name: "deleted users", everyMs: minuteMs, run: purgeDeleted },

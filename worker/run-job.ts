@@ -1,4 +1,5 @@
 import path from "node:path";
+import { noteCompleted } from "@atelier/server/batches";
 import type { InputRole } from "@atelier/server/engines";
 import { discardOutput, readOriginalTo, type StoredOutput, storeOutput } from "@atelier/server/images";
 import {
@@ -197,7 +198,10 @@ async function store(
   // one the sweep removes them.
   const facts = Object.assign({}, ...made.map((output) => output.facts));
   const completed = await persist(() => complete(services, { lease, outputs: stored, facts }), { signal });
-  if (completed) return "completed";
+  if (completed) {
+    noteCompleted(services);
+    return "completed";
+  }
   await discard(services, stored);
   return "fenced";
 }

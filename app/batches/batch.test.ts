@@ -23,6 +23,7 @@ const batch: BatchWithJobs = {
     position,
     values: {},
     job: own,
+    steps: null,
   })),
 };
 
@@ -41,4 +42,16 @@ test("a batch shows what the stream has told of its jobs since, and nothing olde
 test("a batch is read again when a job runs in the place of one of its own", () => {
   expect(hasSuccessor(batch, [job("c", "queued", 1), job("d", "queued", 1, { retryOf: "c" })])).toBe(false);
   expect(hasSuccessor(batch, [job("c", "queued", 1, { retryOf: "b" })])).toBe(true);
+});
+
+test("a place waits while a step is to come, and has failed where one was refused", () => {
+  const steps = { count: 2, begun: 1, before: ["x"], stopped: null };
+  const done = job("a", "completed", 9, { progress: 1 });
+  const at = (place: Partial<BatchWithJobs["jobs"][number]>) =>
+    withLiveJobs({ ...batch, size: 1, jobs: [{ position: 0, values: {}, job: done, steps, ...place }] }, []);
+  expect(at({})).toMatchObject({ status: "open", counts: { waiting: 1 }, progress: 2 / 3 });
+  expect(at({ steps: { ...steps, begun: 2 } })).toMatchObject({ status: "ended", counts: { completed: 1 } });
+  const stopped = { code: "not_agreed", message: "dearer" };
+  expect(at({ steps: { ...steps, stopped } })).toMatchObject({ status: "ended", counts: { failed: 1 } });
+  expect(at({ job: job("b", "processing", 1, { progress: 0.5 }) }).progress).toBe(0.5);
 });

@@ -28,15 +28,30 @@ function withNewer(place: BatchPlace, newest: ReadonlyMap<string, JobView>): Bat
   return job && place.job && job.revision > place.job.revision ? { ...place, job } : place;
 }
 
-const doneOf = ({ job }: BatchPlace) =>
-  job === null || ["completed", "failed", "cancelled"].includes(job.status) ? 1 : job.progress;
+/** Where a place stands: one with a step to come waits, one that was stopped has failed, whatever its job before made. */
+export function statusOf({ job, steps }: BatchPlace): keyof Counts {
+  if (job === null) return "removed";
+  if (job.status !== "completed" || steps === null || steps.begun === steps.count) return countOf[job.status];
+  if (steps.stopped === null) return "waiting";
+  return steps.stopped.code === "cancelled" ? "cancelled" : "failed";
+}
+
+function doneOf(place: BatchPlace): number {
+  const { job, steps } = place;
+  const status = statusOf(place);
+  if (job === null || (status !== "waiting" && status !== "running")) return 1;
+  return ((steps?.begun ?? 0) + job.progress) / ((steps?.count ?? 0) + 1);
+}
+
+/** Its job has completed and the next one has not begun, of which the live stream tells nothing that belongs to the batch. */
+const isBetween = (place: BatchPlace) => place.job?.status === "completed" && statusOf(place) === "waiting";
 
 /** A batch as the server read it, with what the live stream has told of its jobs since. */
 export function withLiveJobs(batch: BatchWithJobs, live: readonly JobView[]): BatchWithJobs {
   const newest = new Map(live.map((job) => [job.id, job]));
   const jobs = batch.jobs.map((place) => withNewer(place, newest));
   const counts = { waiting: 0, running: 0, completed: 0, failed: 0, cancelled: 0, removed: 0 };
-  for (const { job } of jobs) counts[job === null ? "removed" : countOf[job.status]] += 1;
+  for (const place of jobs) counts[statusOf(place)] += 1;
   const progress = jobs.reduce((sum, place) => sum + doneOf(place), 0) / Math.max(1, batch.size);
   return {
     ...batch,
@@ -53,6 +68,12 @@ export function hasSuccessor(batch: BatchWithJobs, live: readonly JobView[]): bo
   return live.some(({ id, retryOf }) => retryOf !== null && own.has(retryOf) && !own.has(id));
 }
 
+/** A place came between two jobs since the batch was read. */
+const isBehind = (data: BatchWithJobs, batch: BatchWithJobs | undefined) =>
+  batch !== undefined && batch.jobs.filter(isBetween).length > data.jobs.filter(isBetween).length;
+
+const betweenMs = 1_000;
+
 /** One batch, whose places change as the live stream tells of their jobs. Undefined until loaded. */
 export function useBatch(id: string | null) {
   const queries = useQueryClient();
@@ -60,10 +81,13 @@ export function useBatch(id: string | null) {
     queryKey: keys.batch(id ?? ""),
     queryFn: () => api.batches.get.query({ id: id ?? "" }),
     enabled: id !== null,
+    refetchInterval: ({ state }) => state.data?.jobs.some(isBetween) === true && betweenMs,
   });
   const live = useLiveJobs();
   const batch = useMemo(() => data && withLiveJobs(data, live), [data, live]);
-  const isStale = data !== undefined && (hasSuccessor(data, live) || batch?.status !== data.status);
+  const isStale =
+    data !== undefined &&
+    (hasSuccessor(data, live) || batch?.status !== data.status || isBehind(data, batch));
   useEffect(() => {
     if (isStale && id !== null) void queries.invalidateQueries({ queryKey: keys.batch(id) });
   }, [id, isStale, queries]);

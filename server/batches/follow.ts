@@ -43,7 +43,7 @@ export async function* streamBatch(
       if (changed.length > 0) yield { ...batch, jobs: changed };
       if (batch.status === "ended") return;
       await sleep(restMs, undefined, { signal: stopped }).catch(() => undefined);
-      const readUntilMs = performance.now() + unaskedReadMs;
+      const readUntilMs = performance.now() + (batch.jobs.some(isBetween) ? waitMs : unaskedReadMs);
       while ((await mailbox.take()).length === 0 && performance.now() < readUntilMs && !stopped.aborted)
         yield null;
     }
@@ -53,6 +53,11 @@ export async function* streamBatch(
   }
 }
 
-function stateOf({ job }: BatchPlace): string {
-  return job === null ? "removed" : `${job.id} ${job.revision}`;
+function stateOf({ job, steps }: BatchPlace): string {
+  const stopped = steps?.stopped?.code ?? "";
+  return job === null ? "removed" : `${job.id} ${job.revision} ${steps?.begun ?? 0} ${stopped}`;
 }
+
+/** A step that is refused changes no job, so nothing tells of it. */
+const isBetween = ({ job, steps }: BatchPlace) =>
+  job?.status === "completed" && steps !== null && steps.begun < steps.count && steps.stopped === null;

@@ -7,26 +7,28 @@
  *                         └────── a job runs again ────┘
  *
  * Terms. Axis: a member of the request with several values; the last axis varies fastest. Place: a position of the batch
- * with the job that stands there now. Round: how often the batch has ended, since each end is delivered.
+ * with the job that stands there now. Step: a request that runs at a place on the result of the job before it, once that
+ * has completed; its job then takes the place. Round: how often the batch has ended, since each end is delivered.
  *
  * A batch that its owner removes is kept with its results for `retention.undoDeleteMs`, as deleted pictures are.
  *
  * Rules. A batch has no state of its own: what it is follows from its jobs, which are scheduled like all others of their
- * owner. `ended_at` is written by the trigger `end_batch` (server/db/functions/triggers.sql) with the last job, together
- * with the deliveries. All jobs of a batch are stored in one transaction, or none. Only `server/jobs` writes jobs.
+ * owner, and no job knows of its batch or of another job. A step that can begin is *due*: the process that completed the job
+ * before begins it, else a duty. `ended_at` is written by the trigger `end_batch` (server/db/functions/triggers.sql) with the last job, or with the
+ * stop of the last step, together with the deliveries. All jobs of a batch are stored in one transaction, or none. Only `server/jobs` writes jobs.
  */
+export { cancelBatch, retryBatch } from "./change.ts";
+export { beginSteps, noteCompleted } from "./steps.ts";
 export { streamBatch } from "./follow.ts";
 export { makeContactSheet, openBatchZip } from "./files.ts";
 export {
   type BatchPlace,
   type BatchView,
   type BatchWithJobs,
-  cancelBatch,
   getBatch,
   listBatches,
   type ListedBatch,
   listBatchesSchema,
-  retryBatch,
 } from "./read.ts";
 export { type BatchInput, batchDescription, maxBatchJobs } from "./request.ts";
 export { purgeBatches, removeBatch, restoreBatch } from "./remove.ts";

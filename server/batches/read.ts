@@ -1,12 +1,12 @@
 import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
 import { z } from "zod";
 import { type BatchAxis, schema } from "../db/index.ts";
-import { cancelBatchJobs, type JobView, loadViews, retry, type Submitter } from "../jobs/index.ts";
-import { AppError, isId, toAppError } from "../platform/index.ts";
+import { type JobView, loadViews } from "../jobs/index.ts";
+import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type BatchValues, valuesAt } from "./request.ts";
 
-const { batches, batchJobs, jobs } = schema;
+const { batches, batchJobs, batchSteps, jobs } = schema;
 
 /** Jobs of a batch by where they stand; together they are `size`. */
 interface BatchCounts {
@@ -41,7 +41,20 @@ export interface BatchPlace {
   readonly position: number;
   /** Of the axes; empty for a list of jobs. */
   readonly values: BatchValues;
+  /** What runs there now, or ran last. */
   readonly job: JobView | null;
+  /** Null for a place of one job. */
+  readonly steps: BatchPlaceSteps | null;
+}
+
+/** What follows the first job of a place. */
+interface BatchPlaceSteps {
+  readonly count: number;
+  readonly begun: number;
+  /** The jobs before the one that stands there now, in their order; those that were removed are left out. */
+  readonly before: readonly string[];
+  /** Why it goes on no more; `cancelled`, or the code of a refusal. */
+  readonly stopped: { readonly code: string; readonly message: string } | null;
 }
 
 export interface BatchWithJobs extends BatchView {
@@ -57,15 +70,29 @@ type Row = typeof batches.$inferSelect;
 
 type Tally = Omit<BatchCounts, "removed"> & { readonly batchId: string; readonly progress: number };
 
+/**
+ * Jobs by where their place stands, and how much of the work is done. A place with a step to come waits, one that was
+ * stopped has failed or was cancelled, whatever its job before made; `statusOf` in app/batches/batch.ts says the same.
+ */
 async function readTallies({ db }: Services, ids: readonly string[]): Promise<Map<string, Tally>> {
   if (ids.length === 0) return new Map();
-  const count = (...statuses: string[]) => sql`(count(*) filter (where j.status in ${statuses}))::int`;
+  const count = (...statuses: string[]) => sql`(count(*) filter (where status in ${statuses}))::int`;
   const rows = await db.execute<Tally & Record<string, unknown>>(sql`
-    select p.batch_id as "batchId", ${count("pending", "queued")} as waiting,
+    select batch_id as "batchId", ${count("pending", "queued")} as waiting,
       ${count("waiting_for_engine", "processing")} as running, ${count("completed")} as completed,
       ${count("failed")} as failed, ${count("cancelled")} as cancelled,
-      sum(case when j.ended_at is null then j.progress else 1 end)::float8 as progress
-    from ${batchJobs} p join ${jobs} j on j.id = p.job_id where p.batch_id in ${[...ids]} group by p.batch_id`);
+      sum(case when status in ('completed', 'failed', 'cancelled') then 1 else (begun + progress) / (steps + 1) end)::float8 as progress
+    from (select p.batch_id, coalesce(s.begun, 0) as begun, coalesce(s.steps, 0) as steps,
+        case when j.status <> 'completed' or s.left_over is null or s.left_over = 0 then j.status
+          when s.stopped is null then 'pending' when s.stopped = 'cancelled' then s.stopped else 'failed' end as status,
+        j.progress
+      from ${batchJobs} p join ${jobs} j on j.id = p.job_id
+      left join (select batch_id, position, count(*) as steps, count(begun_at) as begun,
+          count(*) - count(begun_at) as left_over, max(stopped_code) as stopped
+        from ${batchSteps} where batch_id in ${[...ids]} group by batch_id, position) s
+        on s.batch_id = p.batch_id and s.position = p.position
+      where p.batch_id in ${[...ids]}) places
+    group by batch_id`);
   return new Map(rows.map((row) => [row.batchId, row]));
 }
 
@@ -149,7 +176,7 @@ export async function listBatches(
 }
 
 /** Throws `not_found`, also for a batch of another owner. */
-async function findBatch({ db }: Services, { ownerId, id }: BatchAddress): Promise<Row> {
+export async function findBatch({ db }: Services, { ownerId, id }: BatchAddress): Promise<Row> {
   const [row] = isId(id)
     ? await db
         .select()
@@ -163,8 +190,9 @@ async function findBatch({ db }: Services, { ownerId, id }: BatchAddress): Promi
 /** A batch with its jobs in their order. Throws `not_found`. */
 export async function getBatch(services: Services, address: BatchAddress): Promise<BatchWithJobs> {
   const row = await findBatch(services, address);
-  const [tallies, places, views] = await Promise.all([
+  const [tallies, steps, places, views] = await Promise.all([
     readTallies(services, [row.id]),
+    readSteps(services, row.id),
     services.db.select().from(batchJobs).where(eq(batchJobs.batchId, row.id)),
     loadViews(
       services.db,
@@ -179,45 +207,29 @@ export async function getBatch(services: Services, address: BatchAddress): Promi
       position,
       values: valuesAt(row.axes, position),
       job: byPosition.get(position) ?? null,
+      steps: steps.get(position) ?? null,
     })),
   };
 }
 
-/** Cancels what is open of it; what was done stays. Returns how many jobs were asked to stop. Throws `not_found`. */
-export async function cancelBatch(
-  services: Services,
-  address: BatchAddress,
-): Promise<{ readonly cancelled: number }> {
-  const { id } = await findBatch(services, address);
-  return { cancelled: await cancelBatchJobs(services, id) };
+async function readSteps({ db }: Services, batchId: string): Promise<Map<number, BatchPlaceSteps>> {
+  const rows = await db
+    .select()
+    .from(batchSteps)
+    .where(eq(batchSteps.batchId, batchId))
+    .orderBy(batchSteps.position, batchSteps.number);
+  const byPosition = Map.groupBy(rows, ({ position }) => position);
+  return new Map(byPosition.entries().map(([position, own]) => [position, stepsOf(own)]));
 }
 
-export interface BatchRetry {
-  /** Jobs that run again, each in the place of the failed one. */
-  readonly retried: number;
-  /** Jobs that could not be accepted again, with the reason. */
-  readonly refused: readonly { readonly position: number; readonly code: string; readonly message: string }[];
-}
-
-/**
- * Runs the failed and cancelled jobs again, within the bounds that were agreed for each of them. What is refused does not
- * hold up the others. Throws `not_found`, and `conflict` when none has failed.
- */
-export async function retryBatch(
-  services: Services,
-  { submitter, id }: { readonly submitter: Submitter; readonly id: string },
-): Promise<BatchRetry> {
-  const batch = await getBatch(services, { ownerId: submitter.userId, id });
-  const again = batch.jobs.filter(({ job }) => job?.status === "failed" || job?.status === "cancelled");
-  if (again.length === 0) throw new AppError("conflict", "No job of the batch has failed or was cancelled.");
-  const refused: BatchRetry["refused"][number][] = [];
-  for (const { position, job } of again) {
-    try {
-      if (job) await retry(services, { submitter, id: job.id });
-    } catch (error) {
-      const { code, message } = toAppError(error);
-      refused.push({ position, code, message });
-    }
-  }
-  return { retried: again.length - refused.length, refused };
+function stepsOf(own: readonly (typeof batchSteps.$inferSelect)[]): BatchPlaceSteps {
+  const stopped = own.find(({ stoppedCode }) => stoppedCode !== null);
+  return {
+    count: own.length,
+    begun: own.filter(({ begunAt }) => begunAt !== null).length,
+    before: own.flatMap(({ sourceJobId }) => sourceJobId ?? []),
+    stopped: stopped?.stoppedCode
+      ? { code: stopped.stoppedCode, message: stopped.stoppedMessage ?? "" }
+      : null,
+  };
 }

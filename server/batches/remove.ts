@@ -1,11 +1,12 @@
-import { and, eq, inArray, lt, sql } from "drizzle-orm";
+import { and, eq, inArray, lt, type SQL, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { removeImages, restoreImages } from "../images/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { type BatchAddress, cancelBatch } from "./read.ts";
+import { cancelBatch } from "./change.ts";
+import type { BatchAddress } from "./read.ts";
 
-const { batches, batchJobs, images, jobOutputs } = schema;
+const { batches, batchJobs, batchSteps, images, jobOutputs } = schema;
 
 /** What was removed with a batch, or is back with it. */
 export interface BatchRemoval {
@@ -58,12 +59,17 @@ export async function restoreBatch(services: Services, { ownerId, id }: BatchAdd
   return { id, imageIds };
 }
 
+/** The jobs of batches, also those that stood in a place before their steps. */
+const jobsOf = (
+  batchId: SQL,
+) => sql`(select ${batchJobs.jobId} from ${batchJobs} where ${batchJobs.batchId} = ${batchId}
+  union all select ${batchSteps.sourceJobId} from ${batchSteps} where ${batchSteps.batchId} = ${batchId})`;
+
 async function readResults({ db }: Services, batchId: string): Promise<string[]> {
   const rows = await db
     .select({ id: jobOutputs.imageId })
-    .from(batchJobs)
-    .innerJoin(jobOutputs, eq(jobOutputs.jobId, batchJobs.jobId))
-    .where(eq(batchJobs.batchId, batchId));
+    .from(jobOutputs)
+    .where(sql`${jobOutputs.jobId} in ${jobsOf(sql`${batchId}`)}`);
   return rows.map(({ id }) => id);
 }
 
@@ -76,7 +82,7 @@ export async function purgeBatches(services: Pick<Services, "db" | "config">): P
   const isDue = lt(batches.deletedAt, ago(config.retention.undoDeleteMs));
   await db.execute(sql`
     update ${images} set deleted_at = now()
-    from ${batches} join ${batchJobs} on ${batchJobs.batchId} = ${batches.id} join ${jobOutputs} on ${jobOutputs.jobId} = ${batchJobs.jobId}
+    from ${batches} join ${jobOutputs} on ${jobOutputs.jobId} in ${jobsOf(sql`${batches.id}`)}
     where ${isDue} and ${images.id} = ${jobOutputs.imageId} and ${images.deletedAt} is null
       and ${images.createdAt} >= ${batches.deletedAt}`);
   const gone = await db.delete(batches).where(isDue).returning({ id: batches.id });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { BatchAxis } from "../db/index.ts";
-import { type SubmitInput, submitSchema } from "../jobs/index.ts";
+import { type AskedJob, type SubmitInput, submitSchema } from "../jobs/index.ts";
 import { AppError, issuesOf, lineOfText } from "../platform/index.ts";
 
 /** Jobs of one batch. They are stored in one transaction, which holds the owner's turn for about a second. */
@@ -50,13 +50,27 @@ const batchWith = (job: z.ZodType, base: z.ZodType) =>
   ]);
 
 const anyObject = z.record(z.string(), z.unknown());
+
+/** More are no longer one wish. */
+const maxSteps = 3;
+const stepsSchema = z
+  .array(anyObject)
+  .max(maxSteps)
+  .optional()
+  .describe(
+    "What follows at this place, one after another: requests as of single jobs, each without its first picture (`image`, or `person` of an outfit change), which is the result of the job before. All of them are checked and priced with the batch, and bound to that price. A step that fails or is refused ends its place, whose last result stays; a retry goes on there.",
+  );
+const withSteps = z.looseObject({ steps: stepsSchema });
+
 /** Jobs are parsed one by one, so that each error names its job and keeps its code. */
-const batchSchema = batchWith(anyObject, anyObject);
+const batchSchema = batchWith(withSteps, withSteps);
 /** What the document of the API says. */
 export const batchDescription = batchWith(
-  submitSchema,
+  z.union(submitSchema.options.map((one) => one.extend({ steps: stepsSchema }))),
   anyObject.describe("The request of a job, without the members that the axes give."),
 );
+
+type Request = Readonly<Record<string, unknown>>;
 
 /** What callers of this code send; other input is refused all the same. */
 export type BatchInput = {
@@ -64,8 +78,8 @@ export type BatchInput = {
   readonly maxPriceUsd?: number;
   readonly webhookUrl?: string;
 } & (
-  | { readonly jobs: readonly SubmitInput[] }
-  | { readonly base: Readonly<Record<string, unknown>>; readonly axes: readonly BatchAxis[] }
+  | { readonly jobs: readonly (SubmitInput & { readonly steps?: readonly Request[] })[] }
+  | { readonly base: Request; readonly axes: readonly BatchAxis[] }
 );
 
 /** A parsed batch: what is common, and the request of each job in its order. */
@@ -74,7 +88,7 @@ export interface BatchRequest {
   readonly maxPriceUsd?: number | undefined;
   readonly webhookUrl?: string | undefined;
   readonly axes: readonly BatchAxis[] | null;
-  readonly requests: readonly Readonly<Record<string, unknown>>[];
+  readonly requests: readonly AskedJob[];
 }
 
 /** Parses a batch and makes its requests. Throws `bad_request`, and `workflow_params` for axes that do not fit. */
@@ -88,13 +102,18 @@ export function parseBatch(input: unknown): BatchRequest {
   const told = { title, maxPriceUsd, webhookUrl };
   // Safe casts: the union of schemas that were made by a function has lost which member has which.
   if ("jobs" in result.data)
-    return { ...told, axes: null, requests: result.data.jobs as BatchRequest["requests"] };
+    return { ...told, axes: null, requests: (result.data.jobs as Request[]).map(parted) };
   const { base, axes } = result.data as { base: Record<string, unknown>; axes: BatchAxis[] };
-  return { ...told, axes, requests: expand(base, axes) };
+  return { ...told, axes, requests: expand(base, axes).map(parted) };
+}
+
+/** A request and what is to follow it; the schema has checked that these are objects. */
+function parted({ steps, ...request }: Request): AskedJob {
+  return { request, steps: (steps as Request[] | undefined) ?? [] };
 }
 
 /** One request for each combination of values; the last axis varies fastest. */
-function expand(base: Readonly<Record<string, unknown>>, axes: readonly BatchAxis[]) {
+function expand(base: Request, axes: readonly BatchAxis[]) {
   const names = axes.map(({ param }) => param);
   if (new Set(names).size < names.length)
     throw new AppError("workflow_params", "Two axes vary the same param.");
@@ -104,14 +123,14 @@ function expand(base: Readonly<Record<string, unknown>>, axes: readonly BatchAxi
       "workflow_params",
       `The axes make ${count} jobs; a batch has ${maxBatchJobs} at most.`,
     );
-  return axes.reduce<Readonly<Record<string, unknown>>[]>(
+  return axes.reduce<Request[]>(
     (requests, { param, values }) =>
       requests.flatMap((request) => values.map((value) => withMember(request, param, value))),
     [base],
   );
 }
 
-function withMember(request: Readonly<Record<string, unknown>>, param: string, value: unknown) {
+function withMember(request: Request, param: string, value: unknown) {
   if (chosenMembers.some((name) => name === param)) return { ...request, [param]: value };
   const [group, name] = param.startsWith(inputPrefix)
     ? ["inputs", param.slice(inputPrefix.length)]

@@ -6,6 +6,7 @@ import { checkGuestSpace } from "../images/index.ts";
 import {
   announce,
   bindPrices,
+  cloudPartsOf,
   type CloudQuote,
   lockSubmits,
   type Order,
@@ -18,6 +19,7 @@ import { AppError, type ErrorCode, newId } from "../platform/index.ts";
 import { toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { type BatchRequest, parseBatch } from "./request.ts";
+import { storeSteps } from "./steps.ts";
 
 interface BatchOptions {
   readonly submitter: Submitter;
@@ -68,6 +70,7 @@ export async function submitBatch(
         jobIds: jobs.map((job) => job.id),
         maxPriceUsd: priceOf(priced),
       });
+      await storeSteps(tx, id, priced);
       return { first: null, stored };
     }),
   );
@@ -100,7 +103,10 @@ function keyOf(batch: BatchRequest, { submitter, idempotencyKey }: BatchOptions)
   if (idempotencyKey === undefined) return null;
   // What is to be made, not the bounds of its price.
   const { requests, axes, title, webhookUrl } = batch;
-  const text = JSON.stringify([requests, axes, title ?? null, webhookUrl ?? null]);
+  const asked = requests.map(({ request, steps }) =>
+    steps.length === 0 ? request : { ...Object(request), steps },
+  );
+  const text = JSON.stringify([asked, axes, title ?? null, webhookUrl ?? null]);
   const sha256 = createHash("sha256").update(text).digest("hex");
   return { ownerId: submitter.userId, key: `batch:${idempotencyKey}`, sha256 };
 }
@@ -161,7 +167,7 @@ export interface BatchEstimate {
     readonly code: ErrorCode;
     readonly message: string;
   }[];
-  /** Jobs that a provider would get. */
+  /** Jobs and steps that a provider would get. */
   readonly cloudJobs: number;
   /** The first of those providers' quotes; null where own machines make all. */
   readonly cloud: CloudQuote | null;
@@ -179,19 +185,30 @@ export async function estimateBatch(
 ): Promise<BatchEstimate> {
   const { requests } = parseBatch(input);
   const { jobs, refused } = await prepareMany(services, { ...options, requests });
+  const clouds = cloudPartsOf(jobs);
   return {
     jobs: requests.length,
     refused: refused.map(({ position, error: { code, message } }) => ({ position, code, message })),
-    cloudJobs: jobs.filter(({ cloud }) => cloud !== null).length,
-    cloud: jobs.find(({ cloud }) => cloud !== null)?.cloud ?? null,
+    cloudJobs: clouds.length,
+    cloud: clouds[0] ?? null,
     maxPriceUsd: priceOf(jobs),
     doneMs: doneOf(jobs),
   };
 }
 
 function doneOf(jobs: Order["jobs"]): BatchEstimate["doneMs"] {
-  const estimates = jobs.map(({ job }) => toEstimate(job.quote.wait));
-  if (estimates.length === 0 || estimates.some(({ isLive }) => !isLive)) return null;
-  const last = (at: 0 | 1) => Math.max(...estimates.map(({ waitMs, runMs }) => waitMs[at] + runMs[at]));
+  const chains = jobs.map(({ job, steps }) => [job, ...steps.map((step) => step.job)].map(estimateOf));
+  if (chains.length === 0 || chains.flat().some(({ isLive }) => !isLive)) return null;
+  const last = (at: 0 | 1) =>
+    Math.max(
+      ...chains.map((chain) =>
+        chain.reduce(
+          (sum, { waitMs, runMs }, number) => sum + (number === 0 ? waitMs[at] : 0) + runMs[at],
+          0,
+        ),
+      ),
+    );
   return [last(0), last(1)];
 }
+
+const estimateOf = ({ quote }: Order["jobs"][number]["job"]) => toEstimate(quote.wait);

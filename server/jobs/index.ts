@@ -97,7 +97,18 @@ export { jobSource } from "./live.ts";
 export { retry, retryAny, retryBounds } from "./retry.ts";
 export type { SubmitOptions, Submitter } from "./draft.ts";
 export { announce, submit, type Submitted } from "./submit.ts";
-export { bindPrices, lockSubmits, type Order, prepareMany, priceOf, storeMany } from "./submit-many.ts";
+export {
+  type AskedJob,
+  bindPrices,
+  cloudPartsOf,
+  lockSubmits,
+  type Order,
+  type OrderedJob,
+  prepareMany,
+  priceOf,
+  priceOfOne,
+  storeMany,
+} from "./submit-many.ts";
 export { submitWithUrls } from "./submit-with-urls.ts";
 export { submitWithPictures } from "./submit-with-pictures.ts";
 export {

@@ -75,11 +75,13 @@ async function isInBatch({ db }: Services, id: string): Promise<boolean> {
   return (await db.$count(batchJobs, eq(batchJobs.jobId, id))) > 0;
 }
 
-/** The new job takes the place of the old one in its batch, which is open again. */
+/** The new job takes the place of the old one in its batch, which is open again, and what was to follow there follows it. */
 async function takePlaceInBatch(tx: Tx, id: string, newId: string): Promise<void> {
-  const { batches, batchJobs } = schema;
+  const { batches, batchJobs, batchSteps } = schema;
   await tx.execute(sql`
-    with moved as (update ${batchJobs} set job_id = ${newId} where job_id = ${id} returning batch_id)
+    with moved as (update ${batchJobs} set job_id = ${newId} where job_id = ${id} returning batch_id, position),
+      resumed as (update ${batchSteps} s set stopped_code = null, stopped_message = null from moved
+        where s.batch_id = moved.batch_id and s.position = moved.position and s.begun_at is null)
     update ${batches} set ended_at = null, round = round + 1
     where id in (select batch_id from moved) and ended_at is not null`);
 }

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { Agreed, Tx } from "../db/index.ts";
+import { type InputRole, jobKinds, requiredInputs } from "../engines.ts";
 import { AppError, isAppError } from "../platform/index.ts";
 import { dollars } from "../providers/index.ts";
 import { noteAccepted, withOwnMemory } from "../scheduling/index.ts";
@@ -7,13 +8,24 @@ import type { Services } from "../services.ts";
 import { rulesFor } from "./admission.ts";
 import { agreementTo, type CloudQuote, readCloudQuote } from "./agreement.ts";
 import { type NewJob, prepare, type Submitter } from "./draft.ts";
+import type { NewInput } from "./pictures.ts";
 import { draftOf, refusedBy, type StoredJob, storeJob } from "./submit.ts";
 
-/** A job of an order with the place that it would get behind those before it. */
-export interface OrderedJob {
+/** A job with the place that it would get, and what a provider would charge. */
+interface Priced {
   readonly job: NewJob;
   /** Where a provider would get the pictures; null for own machines. */
   readonly cloud: CloudQuote | null;
+}
+
+/** A further request of a place: it begins when the job before it has completed, whose result is its picture `role`. */
+interface OrderedStep extends Priced {
+  readonly role: InputRole;
+}
+
+/** A job of an order with the place that it would get behind those before it, and what runs on its result. */
+export interface OrderedJob extends Priced {
+  readonly steps: readonly OrderedStep[];
 }
 
 /** A request of an order that cannot be accepted now. */
@@ -27,8 +39,14 @@ export interface Order {
   readonly refused: readonly RefusedJob[];
 }
 
+/** A request with those that run on its result, one after another. */
+export interface AskedJob {
+  readonly request: unknown;
+  readonly steps: readonly Readonly<Record<string, unknown>>[];
+}
+
 interface OrderInput {
-  readonly requests: readonly unknown[];
+  readonly requests: readonly AskedJob[];
   readonly submitter: Submitter;
   readonly signal: AbortSignal;
 }
@@ -42,10 +60,19 @@ export async function prepareMany(services: Services, input: OrderInput): Promis
   const planning: Services = { ...services, db: withOwnMemory(services.db) };
   const jobs: OrderedJob[] = [];
   const refused: RefusedJob[] = [];
-  for (const [position, request] of requests.entries()) {
+  for (const [position, { request, steps: asked }] of requests.entries()) {
     signal.throwIfAborted();
     try {
-      jobs.push(await prepareOne(planning, request, submitter));
+      const first = await priced(
+        planning,
+        await prepare(planning, draftOf(planning, request, { submitter })),
+      );
+      const steps: OrderedStep[] = [];
+      for (const step of asked) {
+        const before = steps.at(-1)?.job ?? first.job;
+        steps.push(await prepareStep(planning, { step, before, number: steps.length + 1 }));
+      }
+      jobs.push({ ...first, steps });
     } catch (error) {
       if (!isAppError(error)) throw error;
       refused.push({ position, error });
@@ -54,8 +81,7 @@ export async function prepareMany(services: Services, input: OrderInput): Promis
   return { jobs, refused };
 }
 
-async function prepareOne(planning: Services, request: unknown, submitter: Submitter): Promise<OrderedJob> {
-  const job = await prepare(planning, draftOf(planning, request, { submitter }));
+async function priced(planning: Services, job: NewJob): Promise<Priced> {
   const { placed, wait, share } = job.quote;
   const { model, need } = placed.candidate;
   noteAccepted(planning.db, { queue: placed.queue, need, cost: wait.cost, share, isQueued: false });
@@ -63,18 +89,89 @@ async function prepareOne(planning: Services, request: unknown, submitter: Submi
   return { job, cloud };
 }
 
-/** The most that the jobs may cost together, US dollars; null where one of them has no known price. */
-export function priceOf(jobs: readonly OrderedJob[]): number | null {
-  const prices = jobs.map((job) => boundOf(job)?.maxPriceUsd ?? null);
-  return prices.reduce<number | null>(
-    (sum, price) => (sum === null || price === null ? null : sum + price),
-    0,
-  );
+interface StepInput {
+  readonly step: Readonly<Record<string, unknown>>;
+  readonly before: NewJob;
+  readonly number: number;
 }
 
+/** Checks a step as if the result before it were there, and binds it to its price of now: nobody looks when it begins. */
+async function prepareStep(planning: Services, { step, before, number }: StepInput): Promise<OrderedStep> {
+  const { submitter } = before.options;
+  try {
+    const role = firstRoleOf(step, before);
+    const result = standInFor(before);
+    const request = { ...step, inputs: { ...Object(step["inputs"]), [role]: result.id } };
+    const newInputs = { images: [result], insert: () => Promise.resolve() };
+    const job = await prepare(planning, draftOf(planning, request, { submitter, newInputs }));
+    return { ...bind(await priced(planning, job)), role };
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    const { code, message, details, cause } = error;
+    throw new AppError(code, `Step ${number}: ${message}`, { details: { ...details, step: number }, cause });
+  }
+}
+
+/** The input that gets the result of the job before. Throws `bad_request` where there is none, or it is given. */
+function firstRoleOf(step: Readonly<Record<string, unknown>>, before: NewJob): InputRole {
+  const kind = jobKinds.find((name) => name === step["kind"]);
+  const [role] = kind ? requiredInputs(kind) : [];
+  if (role === undefined) throw new AppError("bad_request", "It must be of a kind that takes a picture.");
+  if (role in Object(step["inputs"]))
+    throw new AppError("bad_request", `Leave out "${role}": it is the result of the job before.`);
+  if (before.request.kind === "segment")
+    throw new AppError("bad_request", "The job before makes a mask, which is no picture to go on with.");
+  if (before.request.retention === "ephemeral")
+    throw new AppError("bad_request", "The job before must keep its result.");
+  return role;
+}
+
+/** Of pictures that say nothing of their size. */
+const usualSidePx = 1_024;
+
+/** The result of a job that has not run, as far as it can be told. */
+function standInFor({ id, request, inputs, options }: NewJob): NewInput {
+  const { submitter } = options;
+  const source = inputs.get("image") ?? inputs.get("person");
+  const { width, height }: { width?: number | undefined; height?: number | undefined } =
+    "width" in request.params ? request.params : {};
+  const scale = request.kind === "upscale" ? request.params.scale : 1;
+  return {
+    id,
+    ownerId: submitter.userId,
+    role: "result",
+    widthPx: (width ?? source?.widthPx ?? usualSidePx) * scale,
+    heightPx: (height ?? source?.heightPx ?? usualSidePx) * scale,
+    storedSha256: "",
+  };
+}
+
+/** All that a provider may be paid for. */
+const partsOf = (jobs: readonly OrderedJob[]): readonly Priced[] =>
+  jobs.flatMap((job) => [job, ...job.steps]);
+
+/** The most that the jobs and their steps may cost together, US dollars; null where one of them has no known price. */
+export function priceOf(jobs: readonly OrderedJob[]): number | null {
+  return partsOf(jobs)
+    .map(priceOfOne)
+    .reduce<number | null>((sum, price) => (sum === null || price === null ? null : sum + price), 0);
+}
+
+export const priceOfOne = (one: Priced): number | null => boundOf(one)?.maxPriceUsd ?? null;
+
+/** Those that a provider would get. */
+export const cloudPartsOf = (jobs: readonly OrderedJob[]): readonly CloudQuote[] =>
+  partsOf(jobs).flatMap(({ cloud }) => cloud ?? []);
+
 /** What the request names itself, else what its quote says. */
-function boundOf({ job, cloud }: OrderedJob): Agreed | null {
+function boundOf({ job, cloud }: Priced): Agreed | null {
   return job.request.agreed ?? agreementTo(cloud);
+}
+
+function bind<One extends Priced>(one: One): One {
+  const agreed = boundOf(one) ?? undefined;
+  const { job } = one;
+  return { ...one, job: { ...job, request: { ...job.request, agreed }, row: { ...job.row, agreed } } };
 }
 
 /**
@@ -91,11 +188,7 @@ export function bindPrices(jobs: readonly OrderedJob[], maxPriceUsd: number): re
       { details: { priceUsd, maxPriceUsd } },
     );
   }
-  return jobs.map((ordered) => {
-    const agreed = boundOf(ordered) ?? undefined;
-    const { job, cloud } = ordered;
-    return { cloud, job: { ...job, request: { ...job.request, agreed }, row: { ...job.row, agreed } } };
-  });
+  return jobs.map(bind);
 }
 
 /** Sums of prices such as 0.1 + 0.2 are a little above what they should be. */

@@ -1,3 +1,4 @@
+import { noteCompleted } from "@atelier/server/batches";
 import {
   cancelFromProvider,
   failFromProvider,
@@ -206,6 +207,7 @@ async function takeResults(
       const run = { job, attempt, access: key.access, outputs, costUsd, files, workDir, signal, isLastTry };
       return finish(services, run);
     });
+    if (outcome) noteCompleted(services);
     services.log.info({ outcome: outcome ? "completed" : "no longer wanted" }, "run at the provider ended");
   } catch (error) {
     if (!(error instanceof ProviderError) || (error.class !== "internal" && !attempt.isOverdue)) throw error;

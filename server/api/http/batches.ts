@@ -1,8 +1,6 @@
 import { z } from "zod";
 import {
   batchDescription,
-  type BatchPlace,
-  type BatchView,
   cancelBatch,
   estimateBatch,
   getBatch,
@@ -17,61 +15,20 @@ import {
 } from "../../batches/index.ts";
 import { lineOfText, places } from "../../platform/index.ts";
 import { asOneOfFew } from "../requests.ts";
-import { jobSchema, toHttpJob } from "./job-schemas.ts";
+import { batchSchema, batchWithJobsSchema, toHttpBatch, toHttpPlace } from "./job-schemas.ts";
 import { defineRoute, type HttpRoute } from "./route.ts";
 import { answerEvents, servedStream } from "./streams.ts";
 
 const tag = "batches";
 const params = z.object({ id: z.uuid() });
-const value = z.union([z.string(), z.number(), z.boolean()]);
 const count = z.number().int().min(0);
-
-const batchSchema = z.object({
-  id: z.uuid(),
-  title: z.string().nullable(),
-  axes: z
-    .array(z.object({ param: z.string(), values: z.array(value) }))
-    .nullable()
-    .describe("Null for a batch that came as a list of jobs"),
-  size: count,
-  status: z.enum(["open", "ended"]).describe("`ended`: none of its jobs is open"),
-  counts: z.object({
-    waiting: count,
-    running: count,
-    completed: count,
-    failed: count,
-    cancelled: count,
-    removed: count.describe("Ephemeral jobs, and those that were deleted"),
-  }),
-  progress: z.number().min(0).max(1),
-  maxPriceUsd: z.number().nullable().describe("The most that it could cost at its submit, US dollars"),
-  createdAt: z.iso.datetime(),
-  endedAt: z.iso.datetime().nullable(),
-});
-
-const placeSchema = z.object({
-  position: count,
-  values: z.record(z.string(), value).describe("Of the axes at this place; empty for a list of jobs"),
-  job: jobSchema.nullable().describe("Null where it was removed"),
-});
-
-const batchWithJobsSchema = batchSchema.extend({ jobs: z.array(placeSchema) });
-
-function toHttpBatch(batch: BatchView): z.infer<typeof batchSchema> {
-  // Parsed, so that undeclared fields are not sent.
-  return batchSchema.parse(batch);
-}
-
-function toHttpPlace({ position, values, job }: BatchPlace): z.infer<typeof placeSchema> {
-  return { position, values, job: job === null ? null : toHttpJob(job) };
-}
 
 const submitRoute = defineRoute({
   method: "post",
   path: "/batches",
   operationId: "submitBatch",
   summary: "Submit many jobs as one",
-  description: `At most ${maxBatchJobs} jobs: a list of requests as of single jobs, or one \`base\` with \`axes\`, which make a job of each combination of their values, the last axis varying fastest. All of them are accepted or none. \`maxPriceUsd\` binds the price of all together. Pictures are ids of uploads. With an \`Idempotency-Key\` a repeated request makes no second batch.`,
+  description: `At most ${maxBatchJobs} jobs: a list of requests as of single jobs, or one \`base\` with \`axes\`, which make a job of each combination of their values, the last axis varying fastest. A job may have \`steps\`, which run on its result. All of them are accepted or none. \`maxPriceUsd\` binds the price of all together. Pictures are ids of uploads. With an \`Idempotency-Key\` a repeated request makes no second batch.`,
   tag,
   headers: z.object({ "idempotency-key": lineOfText.min(1).max(200).optional() }),
   // The verb parses the body itself, so that the error of a job keeps its code.
@@ -188,7 +145,7 @@ const retryRoute = defineRoute({
   operationId: "retryBatch",
   summary: "Run the failed and cancelled jobs of a batch again",
   description:
-    "Each new job takes the place of the failed one and keeps what was agreed for it. `conflict` when no job has failed.",
+    "Each new job takes the place of the failed one and keeps what was agreed for it; a place whose step was stopped goes on from there. `conflict` when none has failed.",
   tag,
   resource: "batch",
   params,

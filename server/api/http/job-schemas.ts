@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { BatchPlace, BatchView } from "../../batches/index.ts";
 import { jobStatuses } from "../../db/index.ts";
 import { engineNames, jobKinds } from "../../engines.ts";
 import { agreedSchema, type JobView } from "../../jobs/index.ts";
@@ -144,4 +145,60 @@ export function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
     endedAt,
     processingMs,
   };
+}
+
+const value = z.union([z.string(), z.number(), z.boolean()]);
+const count = z.number().int().min(0);
+
+/** A batch in the HTTP API. */
+export const batchSchema = z.object({
+  id: z.uuid(),
+  title: z.string().nullable(),
+  axes: z
+    .array(z.object({ param: z.string(), values: z.array(value) }))
+    .nullable()
+    .describe("Null for a batch that came as a list of jobs"),
+  size: count,
+  status: z.enum(["open", "ended"]).describe("`ended`: none of its jobs is open"),
+  counts: z.object({
+    waiting: count,
+    running: count,
+    completed: count,
+    failed: count,
+    cancelled: count,
+    removed: count.describe("Ephemeral jobs, and those that were deleted"),
+  }),
+  progress: z.number().min(0).max(1),
+  maxPriceUsd: z.number().nullable().describe("The most that it could cost at its submit, US dollars"),
+  createdAt: z.iso.datetime(),
+  endedAt: z.iso.datetime().nullable(),
+});
+
+const placeSchema = z.object({
+  position: count,
+  values: z.record(z.string(), value).describe("Of the axes at this place; empty for a list of jobs"),
+  job: jobSchema.nullable().describe("What runs there now, or ran last; null where it was removed"),
+  steps: z
+    .object({
+      count,
+      begun: count,
+      before: z.array(z.uuid()).describe("The jobs that stood there before, in their order"),
+      stopped: z
+        .object({ code: z.string(), message: z.string() })
+        .nullable()
+        .describe("Why the next step does not begin: `cancelled`, or the code of its refusal"),
+    })
+    .nullable()
+    .describe("What follows the first job of the place; null for a place of one job"),
+});
+
+export const batchWithJobsSchema = batchSchema.extend({ jobs: z.array(placeSchema) });
+
+export function toHttpBatch(batch: BatchView): z.infer<typeof batchSchema> {
+  // Parsed, so that undeclared fields are not sent.
+  return batchSchema.parse(batch);
+}
+
+export function toHttpPlace({ job, ...place }: BatchPlace): z.infer<typeof placeSchema> {
+  return placeSchema.parse({ ...place, job: job === null ? null : toHttpJob(job) });
 }

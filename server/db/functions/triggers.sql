@@ -1,17 +1,25 @@
 -- What triggers run. The triggers themselves belong to their tables, and stand in the migrations.
 
--- Ends the batch of an ended job when none of its jobs is open any more, and owes its webhooks in the same transaction. The
--- lock makes the jobs of a batch that end at the same moment take turns, so that the last one finds all others ended.
-create or replace function end_batch() returns trigger language plpgsql as $$
+-- Whether a place of a batch goes on: its job has completed, and a step of it has neither begun nor been stopped.
+create or replace function has_step_due(p_batch uuid) returns boolean language sql stable as $$
+  select exists (select from batch_steps s
+    join batch_jobs p on p.batch_id = s.batch_id and p.position = s.position
+    join jobs j on j.id = p.job_id and j.status = 'completed'
+    where s.batch_id = p_batch and s.begun_at is null and s.stopped_code is null)
+$$;
+
+-- Ends a batch when none of its jobs is open and no step is due, and owes its webhooks in the same transaction. The lock
+-- makes the jobs of a batch that end at the same moment take turns, so that the last one finds all others ended.
+create or replace function end_batch_if_done(p_batch uuid) returns void language plpgsql as $$
 declare
   v_batch batches;
 begin
-  if current_setting('atelier.is_loading', true) = 'on' then return null; end if;
-  select b.* into v_batch from batch_jobs p join batches b on b.id = p.batch_id where p.job_id = new.id for update of b;
-  if not found or v_batch.ended_at is not null then return null; end if;
+  select * into v_batch from batches where id = p_batch for update;
+  if not found or v_batch.ended_at is not null then return; end if;
   -- A separate statement: it must see what the last holder of the lock committed.
   if exists (select from batch_jobs p join jobs j on j.id = p.job_id where p.batch_id = v_batch.id
-    and j.status in ('pending', 'queued', 'waiting_for_engine', 'processing')) then return null; end if;
+    and j.status in ('pending', 'queued', 'waiting_for_engine', 'processing')) then return; end if;
+  if has_step_due(v_batch.id) then return; end if;
   update batches set ended_at = clock_timestamp() where id = v_batch.id;
   -- The id is made of batch, round and receiver, as that of a job's delivery is in server/deliveries/ledger.ts.
   insert into deliveries (id, batch_id, owner_id, channel, target, event)
@@ -22,6 +30,12 @@ begin
       where e.owner_id = v_batch.owner_id and e.is_enabled and e.url is not null
     union select v_batch.webhook_url where v_batch.webhook_url is not null) receiver
   on conflict do nothing;
+end $$;
+
+create or replace function end_batch() returns trigger language plpgsql as $$
+begin
+  if current_setting('atelier.is_loading', true) = 'on' then return null; end if;
+  perform end_batch_if_done(p.batch_id) from batch_jobs p where p.job_id = new.id;
   return null;
 end $$;
 

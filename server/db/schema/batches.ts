@@ -11,6 +11,8 @@ import {
   uniqueIndex,
   uuid,
 } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+import type { InputRole } from "../../engines.ts";
 import { users } from "./accounts.ts";
 import { jobs } from "./jobs.ts";
 
@@ -65,5 +67,41 @@ export const batchJobs = pgTable(
   (table) => [
     primaryKey({ columns: [table.batchId, table.position] }),
     uniqueIndex("batch_jobs_job").on(table.jobId),
+  ],
+);
+
+/**
+ * What runs on at a place of a batch, each with the result of the job before as its first picture. Of a place whose job has
+ * completed, the first step that has not begun is due, unless the place was stopped.
+ */
+export const batchSteps = pgTable(
+  "batch_steps",
+  {
+    batchId: uuid("batch_id")
+      .notNull()
+      .references(() => batches.id, { onDelete: "cascade" }),
+    /** Of the place. */
+    position: smallint("position").notNull(),
+    /** From 1. */
+    number: smallint("number").notNull(),
+    /** As a submit takes it, with what was agreed, without its first picture. */
+    request: jsonb("request").$type<Readonly<Record<string, unknown>>>().notNull(),
+    /** The input that gets the result of the job before. */
+    role: text("role").$type<InputRole>().notNull(),
+    /** The most that it could cost when the batch was accepted, US dollars; null where its price was not known. */
+    maxPriceUsd: doublePrecision("max_price_usd"),
+    /** The job whose result it took; what it made itself is in the place, or in the source of the next step. */
+    sourceJobId: uuid("source_job_id").references(() => jobs.id, { onDelete: "set null" }),
+    begunAt: at("begun_at"),
+    /** Why the place goes on no more: `cancelled`, or the code and message of a refusal; null again when it is tried anew. */
+    stoppedCode: text("stopped_code"),
+    stoppedMessage: text("stopped_message"),
+  },
+  (table) => [
+    primaryKey({ columns: [table.batchId, table.position, table.number] }),
+    index("batch_steps_left")
+      .on(table.batchId, table.position, table.number)
+      .where(sql`${table.begunAt} is null and ${table.stoppedCode} is null`),
+    index("batch_steps_source").on(table.sourceJobId),
   ],
 );

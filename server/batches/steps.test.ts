@@ -1,0 +1,297 @@
+import { addImage, addOwner, type TestOwner } from "@atelier/testing/jobs";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { startTestWorker } from "@atelier/testing/worker";
+import { and, eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { schema } from "../db/index.ts";
+import { removeImages, restoreImages } from "../images/index.ts";
+import type { Services } from "../services.ts";
+import {
+  beginSteps,
+  cancelBatch,
+  estimateBatch,
+  getBatch,
+  noteCompleted,
+  removeBatch,
+  retryBatch,
+  streamBatch,
+  submitBatch,
+} from "./index.ts";
+
+let opened: TestServices;
+let owner: TestOwner;
+let submitter: { userId: string; isGuest: boolean };
+const { signal } = new AbortController();
+
+beforeAll(async () => {
+  opened = await createTestServices();
+});
+afterAll(() => opened.close());
+beforeEach(async () => {
+  owner = await addOwner(opened.services);
+  submitter = { userId: owner.userId, isGuest: false };
+});
+
+const upscale = { kind: "upscale" };
+const twice = (...steps: object[]) => ({ ...upscale, inputs: { image: owner.imageId }, steps });
+const send = (jobs: readonly object[], more: object = {}) =>
+  submitBatch(opened.services, { jobs, ...more }, { submitter, signal });
+const address = (id: string) => ({ ownerId: owner.userId, id });
+const open = (id: string) => getBatch(opened.services, address(id));
+const jobsOf = () =>
+  opened.services.db
+    .select()
+    .from(schema.jobs)
+    .where(eq(schema.jobs.ownerId, owner.userId))
+    .orderBy(schema.jobs.id);
+
+/** As a worker completes a job, without its engine. Returns the result. */
+async function complete(id: string): Promise<string> {
+  const { db } = opened.services;
+  const imageId = await addImage(opened.services, owner.userId);
+  await db.transaction(async (tx) => {
+    await tx.insert(schema.jobOutputs).values({ jobId: id, position: 0, imageId });
+    await tx
+      .update(schema.jobs)
+      .set({ status: "completed", progress: 1, endedAt: new Date() })
+      .where(eq(schema.jobs.id, id));
+  });
+  return imageId;
+}
+
+/** A batch whose jobs have completed and whose steps are due. */
+async function sendDue(places = 1, ...steps: object[]) {
+  const own = steps.length === 0 ? [upscale] : steps;
+  const hook = { webhookUrl: "https://hooks.example.org/batch" };
+  const { id, jobIds } = await send(
+    Array.from({ length: places }, () => twice(...own)),
+    hook,
+  );
+  const results: string[] = [];
+  for (const jobId of jobIds) results.push(await complete(jobId));
+  return { id, jobIds, results };
+}
+
+const countDeliveries = (id: string) =>
+  opened.services.db.$count(schema.deliveries, eq(schema.deliveries.batchId, id));
+
+test("D1 a worker runs the steps of each place on the result before; the batch ends once, with the last", async () => {
+  const { services } = opened;
+  const jobs = [twice(upscale, { kind: "remove_background" }), twice(upscale), twice()];
+  const { id } = await send(jobs, { webhookUrl: "https://hooks.example.org/batch" });
+  const followed: string[] = [];
+  const following = (async () => {
+    for await (const event of streamBatch(services, { ...address(id), signal }))
+      if (event) followed.push(event.status);
+  })();
+  const worker = await startTestWorker(services, { slots: 2 });
+  await vi.waitUntil(async () => (await open(id)).endedAt !== null, { timeout: 30_000 });
+  await following;
+  await worker.kill9();
+  const batch = await open(id);
+  expect(batch).toMatchObject({ status: "ended", progress: 1, counts: { completed: 3 } });
+  expect(batch.jobs.map(({ job, steps }) => [job?.kind, steps?.begun ?? null])).toEqual([
+    ["remove_background", 2],
+    ["upscale", 1],
+    ["upscale", null],
+  ]);
+  const all = await Promise.all((batch.jobs[0]?.steps?.before ?? []).map(readPictures));
+  const last = batch.jobs[0]?.job;
+  expect(all[0]?.inputs).toEqual([owner.imageId]);
+  expect(all[1]?.inputs).toEqual(all[0]?.outputs);
+  expect(last?.inputs.map(({ imageId }) => imageId)).toEqual(all[1]?.outputs);
+  expect(await countDeliveries(id)).toBe(1);
+  expect(followed.at(-1)).toBe("ended");
+  // What was made on the way is a result of the batch, too.
+  expect((await removeBatch(services, address(id))).imageIds).toHaveLength(6);
+});
+
+async function readPictures(jobId: string) {
+  const { db } = opened.services;
+  const { jobInputs, jobOutputs } = schema;
+  const inputs = await db.select().from(jobInputs).where(eq(jobInputs.jobId, jobId));
+  const outputs = await db.select().from(jobOutputs).where(eq(jobOutputs.jobId, jobId));
+  return { inputs: inputs.map((row) => row.imageId), outputs: outputs.map((row) => row.imageId) };
+}
+
+test.each([
+  ["its own first picture", "bad_request", [{ ...upscale, inputs: { image: "x" } }]],
+  ["a kind without a picture", "bad_request", [{ kind: "text_to_image", params: { prompt: "a cup" } }]],
+  ["wrong settings", "bad_request", [{ ...upscale, params: { scale: 3 } }]],
+  [
+    "a picture that is not there",
+    "not_found",
+    [{ kind: "inpaint", inputs: { mask: "01a21c4e-c3ac-7152-a470-514d7abbdf2c" } }],
+  ],
+  ["a result that is too large", "output_too_large", Array.from({ length: 3 }, () => upscale)],
+  ["too many steps", "bad_request", Array.from({ length: 4 }, () => upscale)],
+] as const)("a step with %s is refused with its batch", async (_name, code, steps) => {
+  const large = await addImage(opened.services, owner.userId);
+  await opened.services.db
+    .update(schema.images)
+    .set({ widthPx: 2_000, heightPx: 2_000 })
+    .where(eq(schema.images.id, large));
+  const job = { ...upscale, inputs: { image: large }, steps };
+  await expect(send([job])).rejects.toMatchObject({ code });
+  expect(await jobsOf()).toEqual([]);
+});
+
+test("steps are part of the price of the batch, and bound to it", async () => {
+  const job = twice(upscale, upscale);
+  const estimate = await estimateBatch(opened.services, { jobs: [job] }, { submitter, signal });
+  expect(estimate).toMatchObject({ jobs: 1, refused: [], maxPriceUsd: 0 });
+  const { id } = await send([job]);
+  const steps = await opened.services.db
+    .select()
+    .from(schema.batchSteps)
+    .where(eq(schema.batchSteps.batchId, id));
+  expect(steps).toMatchObject([
+    { number: 1, maxPriceUsd: 0, request: { agreed: { maxPriceUsd: 0, ownOnly: true } } },
+    { number: 2, maxPriceUsd: 0 },
+  ]);
+});
+
+test("F11 twenty that begin a step at the same moment begin one job", async () => {
+  const another = await opened.openAnother();
+  const { id, jobIds, results } = await sendDue();
+  const [first, second] = [opened.services, another];
+  await Promise.all(Array.from({ length: 20 }, (_, at) => beginSteps(at % 2 === 0 ? first : second)));
+  const jobs = await jobsOf();
+  expect(jobs).toHaveLength(2);
+  const [place] = (await open(id)).jobs;
+  expect(place).toMatchObject({
+    job: { status: expect.stringMatching(/pending|queued/), inputs: [{ imageId: results[0] }] },
+    steps: { begun: 1, count: 1, before: jobIds },
+  });
+  expect(place?.job?.id).not.toBe(jobIds[0]);
+  // The step that is not due yet does not begin.
+  expect(await beginSteps(first)).toBe(0);
+});
+
+test("a hundred ends cost one look, and a process that closes begins what it completed", async () => {
+  const another = await opened.openAnother();
+  let looks = 0;
+  const db = new Proxy(another.db, {
+    get: (object, name) => {
+      const value: unknown = Reflect.get(object, name, object);
+      if (name === "execute") looks += 1;
+      return typeof value === "function" ? value.bind(object) : value;
+    },
+  });
+  const counted: Services = { ...another, db };
+  for (let at = 0; at < 100; at += 1) noteCompleted(counted);
+  await vi.waitUntil(() => looks > 0);
+  expect(looks).toBe(1);
+
+  await sendDue();
+  noteCompleted(another);
+  await another.close();
+  expect(await jobsOf()).toHaveLength(2);
+});
+
+test("a step that is refused ends its place, which keeps its result and goes on when it is tried again", async () => {
+  const { services } = opened;
+  const { id, results } = await sendDue(1, upscale, upscale);
+  await removeImages(services, { ownerId: owner.userId, ids: results });
+  expect(await beginSteps(services)).toBe(0);
+  const stopped = await open(id);
+  expect(stopped).toMatchObject({ status: "ended", counts: { failed: 1 }, endedAt: expect.any(String) });
+  expect(stopped.jobs[0]?.steps).toMatchObject({ begun: 0, count: 2, stopped: { code: "not_found" } });
+  expect(await countDeliveries(id)).toBe(1);
+  // Tried again while it still cannot: it says so, and ends anew.
+  expect(await retryBatch(services, { submitter, id })).toMatchObject({
+    retried: 0,
+    refused: [{ position: 0, code: "not_found" }],
+  });
+  expect(await countDeliveries(id)).toBe(2);
+  await restoreImages(services, { ownerId: owner.userId, ids: results });
+  expect(await retryBatch(services, { submitter, id })).toEqual({ retried: 1, refused: [] });
+  expect(await open(id)).toMatchObject({ status: "open", endedAt: null, counts: { waiting: 1 } });
+});
+
+test("a job that fails ends its place, and its retry is followed by what was to follow", async () => {
+  const { services } = opened;
+  const { id, jobIds } = await send([twice(upscale)]);
+  await services.db
+    .update(schema.jobs)
+    .set({ status: "failed", errorCode: "engine_failed", endedAt: new Date() })
+    .where(eq(schema.jobs.id, jobIds[0] ?? ""));
+  expect(await open(id)).toMatchObject({
+    status: "ended",
+    endedAt: expect.any(String),
+    counts: { failed: 1 },
+  });
+  await retryBatch(services, { submitter, id });
+  await complete((await open(id)).jobs[0]?.job?.id ?? "");
+  expect(await beginSteps(services)).toBe(1);
+  expect(await open(id)).toMatchObject({ status: "open", jobs: [{ steps: { begun: 1 } }] });
+});
+
+test("a cancel between two jobs holds, and a retry goes on from there", async () => {
+  const { services } = opened;
+  const { id } = await sendDue(2);
+  expect(await cancelBatch(services, address(id))).toEqual({ cancelled: 2 });
+  expect(await beginSteps(services)).toBe(0);
+  expect(await open(id)).toMatchObject({
+    status: "ended",
+    endedAt: expect.any(String),
+    counts: { cancelled: 2 },
+  });
+  expect(await retryBatch(services, { submitter, id })).toEqual({ retried: 2, refused: [] });
+  expect(await open(id)).toMatchObject({ status: "open", endedAt: null, counts: { waiting: 2 } });
+});
+
+test("F11 a cancel beside the begin of steps leaves no job that runs on", async () => {
+  const { services } = opened;
+  const { id } = await sendDue(12);
+  await Promise.all([beginSteps(services), cancelBatch(services, address(id)), beginSteps(services)]);
+  await beginSteps(services);
+  expect(await open(id)).toMatchObject({ status: "ended", counts: { cancelled: 12 } });
+  const { jobs } = schema;
+  const left = and(eq(jobs.ownerId, owner.userId), eq(jobs.status, "pending"));
+  expect(await services.db.$count(jobs, left)).toBe(0);
+});
+
+test("a job that completes in spite of its cancel is not followed", async () => {
+  const { services } = opened;
+  const { id, jobIds } = await send([twice(upscale)]);
+  await services.db
+    .update(schema.jobs)
+    .set({ cancelRequestedAt: new Date() })
+    .where(eq(schema.jobs.id, jobIds[0] ?? ""));
+  await complete(jobIds[0] ?? "");
+  expect(await beginSteps(services)).toBe(0);
+  expect(await open(id)).toMatchObject({
+    status: "ended",
+    counts: { cancelled: 1 },
+    endedAt: expect.any(String),
+  });
+});
+
+test("F9 a worker killed with -9 after a job completed: another one begins its step", async ({
+  onTestFinished,
+}) => {
+  // Without jobs of other tests, which the first worker would take.
+  const own = await createTestServices();
+  onTestFinished(() => own.close());
+  const { services } = own;
+  const { userId, imageId } = await addOwner(services);
+  const jobs = [{ ...upscale, inputs: { image: imageId }, steps: [upscale] }];
+  const { id, jobIds } = await submitBatch(
+    services,
+    { jobs },
+    { submitter: { userId, isGuest: false }, signal },
+  );
+  const read = () => getBatch(services, { ownerId: userId, id });
+  const first = await startTestWorker(services, { pauseAt: ["completed"] });
+  await first.waitFor(/paused completed/);
+  await first.kill9();
+  expect((await read()).jobs[0]).toMatchObject({
+    job: { id: jobIds[0], status: "completed" },
+    steps: { begun: 0 },
+  });
+  const second = await startTestWorker(services);
+  await vi.waitUntil(async () => (await read()).status === "ended", { timeout: 60_000 });
+  await second.kill9();
+  expect(await read()).toMatchObject({ counts: { completed: 1 }, jobs: [{ steps: { begun: 1 } }] });
+});

@@ -1,0 +1,260 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { and, eq, isNull, sql } from "drizzle-orm";
+import { schema, type Tx } from "../db/index.ts";
+import type { InputRole } from "../engines.ts";
+import { type OrderedJob, priceOfOne, submit } from "../jobs/index.ts";
+import { AppError, type ErrorCode, keptBy, toAppError } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+
+const { batches, batchJobs, batchSteps, jobs, jobOutputs, users } = schema;
+
+/** Stores what is to follow the jobs of a batch. */
+export async function storeSteps(tx: Tx, batchId: string, ordered: readonly OrderedJob[]): Promise<void> {
+  const rows = ordered.flatMap(({ steps }, position) =>
+    steps.map((step, at) => {
+      const { inputs, ...request } = step.job.request;
+      const others = Object.entries(inputs).filter(([role]) => role !== step.role);
+      return {
+        batchId,
+        position,
+        number: at + 1,
+        role: step.role,
+        request: { ...request, inputs: Object.fromEntries(others) },
+        maxPriceUsd: priceOfOne(step),
+      };
+    }),
+  );
+  if (rows.length > 0) await tx.insert(batchSteps).values(rows);
+}
+
+/** A step whose job before has completed. */
+interface DueStep {
+  readonly batchId: string;
+  readonly position: number;
+  readonly number: number;
+  readonly role: InputRole;
+  readonly request: Readonly<Record<string, unknown>>;
+  /** The job before, and its result; null where it was deleted. */
+  readonly jobId: string;
+  readonly imageId: string | null;
+  readonly ownerId: string;
+  readonly isGuest: boolean;
+  /** The job before was asked to stop and completed all the same, or its owner is suspended. */
+  readonly isUnwanted: boolean;
+  readonly dueForMs: number;
+}
+
+type Place = Pick<DueStep, "batchId" | "position">;
+
+const pageSize = 100;
+
+interface Reach {
+  /** Of all batches unless given. */
+  readonly batchId?: string;
+}
+
+/** Due steps by batch and place, after the given place. */
+async function readDue(
+  { db }: Services,
+  { batchId }: Reach,
+  after: Place | null,
+): Promise<readonly DueStep[]> {
+  return db.execute<DueStep & Record<string, unknown>>(sql`
+    select s.batch_id as "batchId", s.position, s.number, s.role, s.request, j.id as "jobId", j.owner_id as "ownerId",
+      (select o.image_id from ${jobOutputs} o where o.job_id = j.id order by o.position limit 1) as "imageId",
+      coalesce(u.is_anonymous, false) as "isGuest",
+      j.cancel_requested_at is not null or coalesce(u.banned, false) as "isUnwanted",
+      (extract(epoch from now() - j.ended_at) * 1000)::float8 as "dueForMs"
+    from (select distinct on (batch_id, position) * from ${batchSteps}
+      where begun_at is null and stopped_code is null
+        ${batchId === undefined ? sql`` : sql`and batch_id = ${batchId}`}
+        ${after === null ? sql`` : sql`and (batch_id, position) > (${after.batchId}::uuid, ${after.position})`}
+      order by batch_id, position, number) s
+    join ${batchJobs} p on p.batch_id = s.batch_id and p.position = s.position
+    join ${jobs} j on j.id = p.job_id and j.status = 'completed'
+    join ${users} u on u.id = j.owner_id
+    order by s.batch_id, s.position limit ${pageSize}`);
+}
+
+/**
+ * Begins each step whose job before has completed, by an ordinary submit under a key of its own: of many who begin a step at
+ * the same moment one makes its job. What is refused ends its place, unless there is only no room now. A duty, besides.
+ * Returns how many began.
+ */
+export async function beginSteps(services: Services, reach: Reach = {}): Promise<number> {
+  let begun = 0;
+  let last: Place | null = null;
+  for (;;) {
+    const due: readonly DueStep[] = await readDue(services, reach, last);
+    for (const step of due) if (await begin(services, step)) begun += 1;
+    last = due.at(-1) ?? null;
+    if (due.length < pageSize || last === null) return begun;
+  }
+}
+
+async function begin(services: Services, step: DueStep): Promise<boolean> {
+  const { batchId, position, number, role, request, imageId, ownerId, isGuest } = step;
+  const stop = step.isUnwanted ? unwanted : imageId === null ? gone : null;
+  if (stop) {
+    await stopPlace(services, step, stop);
+    return false;
+  }
+  try {
+    await submit(
+      services,
+      { ...request, inputs: { ...Object(request["inputs"]), [role]: imageId } },
+      {
+        // What only an admin may ask for was checked when the batch was accepted.
+        submitter: { userId: ownerId, isGuest, isAdmin: true },
+        idempotencyKey: `step:${batchId}:${position}:${number}`,
+        alongside: (tx, newId) => takePlace(tx, step, newId),
+      },
+    );
+    return true;
+  } catch (error) {
+    const refusal = toAppError(error);
+    if (!staysDue(refusal, step)) await stopPlace(services, step, refusal);
+    services.log.info({ batchId, position, number, code: refusal.code }, "step of a batch refused");
+    return false;
+  }
+}
+
+const unwanted = { code: "cancelled", message: "The job before it was cancelled." } as const;
+const gone = { code: "input_missing", message: "The result that it was to go on with is gone." } as const;
+
+/** There is no room or no database now; `conflict`: another process began it or its place was stopped meanwhile. */
+const passing: ReadonlySet<ErrorCode> = new Set([
+  "conflict",
+  "quota_exceeded",
+  "queue_full",
+  "database_unavailable",
+  "storage_unavailable",
+]);
+/** How long a fault of ours may keep a place from its end. */
+const patienceMs = 10 * 60_000;
+
+function staysDue({ code }: Pick<AppError, "code">, { dueForMs }: DueStep): boolean {
+  return passing.has(code) || (code === "internal" && dueForMs < patienceMs);
+}
+
+/**
+ * The job of a step takes the place of the one before. The condition on the step settles it beside a cancel: who is later
+ * waits for the row, and then finds it begun or stopped. Throws `conflict` where there is nothing to take.
+ */
+async function takePlace(
+  tx: Tx,
+  { batchId, position, number, jobId }: DueStep,
+  newId: string,
+): Promise<void> {
+  const [row] = await tx.execute<{ taken: boolean }>(sql`
+    with taken as (update ${batchSteps} set begun_at = clock_timestamp(), source_job_id = ${jobId}
+      where batch_id = ${batchId} and position = ${position} and number = ${number}
+        and begun_at is null and stopped_code is null returning batch_id),
+    moved as (update ${batchJobs} set job_id = ${newId}
+      where batch_id = (select batch_id from taken) and position = ${position} and job_id = ${jobId} returning 1)
+    select exists (select from moved) or exists (select from ${batchJobs}
+      where batch_id = ${batchId} and position = ${position} and job_id = ${newId}) as taken`);
+  if (row?.taken !== true) throw new AppError("conflict");
+}
+
+interface Stop {
+  readonly code: ErrorCode | "cancelled";
+  readonly message: string;
+}
+
+/** Ends a place: its result stays, and nothing follows until it is tried again. */
+async function stopPlace({ db }: Services, { batchId, position }: Place, stop: Stop): Promise<void> {
+  await db.transaction(async (tx) => {
+    await stopWhere(tx, and(eq(batchSteps.batchId, batchId), eq(batchSteps.position, position)), stop);
+    await tx.execute(sql`select end_batch_if_done(${batchId})`);
+  });
+}
+
+async function stopWhere(tx: Tx, where: ReturnType<typeof and>, { code, message }: Stop) {
+  return tx
+    .update(batchSteps)
+    .set({ stoppedCode: code, stoppedMessage: message })
+    .where(and(where, isNull(batchSteps.begunAt), isNull(batchSteps.stoppedCode)))
+    .returning({ position: batchSteps.position });
+}
+
+/** Before its jobs are cancelled, so that none of them is followed. Returns how many places were between two jobs. */
+export async function stopSteps({ db }: Services, batchId: string): Promise<number> {
+  return db.transaction(async (tx) => {
+    const stop = { code: "cancelled", message: "The batch was cancelled." } as const;
+    const stopped = await stopWhere(tx, eq(batchSteps.batchId, batchId), stop);
+    if (stopped.length === 0) return 0;
+    await tx.execute(sql`select end_batch_if_done(${batchId})`);
+    const between = await tx
+      .select({ position: batchJobs.position })
+      .from(batchJobs)
+      .innerJoin(jobs, and(eq(jobs.id, batchJobs.jobId), eq(jobs.status, "completed")))
+      .where(eq(batchJobs.batchId, batchId));
+    const positions = new Set(stopped.map(({ position }) => position));
+    return between.filter(({ position }) => positions.has(position)).length;
+  });
+}
+
+/**
+ * Makes what was stopped due again; a batch that had ended is open again. Returns the places that go on at once: their job
+ * has completed.
+ */
+export async function resumeSteps({ db }: Services, batchId: string): Promise<ReadonlySet<number>> {
+  return db.transaction(async (tx) => {
+    const resumed = await tx.execute<{ position: number; status: string }>(sql`
+      update ${batchSteps} s set stopped_code = null, stopped_message = null
+      from ${batchJobs} p join ${jobs} j on j.id = p.job_id
+      where s.batch_id = ${batchId} and s.stopped_code is not null and s.begun_at is null
+        and p.batch_id = s.batch_id and p.position = s.position and j.ended_at is not null
+      returning s.position, j.status`);
+    const due = new Set(
+      resumed.filter(({ status }) => status === "completed").map(({ position }) => position),
+    );
+    if (due.size > 0)
+      await tx
+        .update(batches)
+        .set({ endedAt: null, round: sql`${batches.round} + 1` })
+        .where(and(eq(batches.id, batchId), sql`${batches.endedAt} is not null`));
+    return due;
+  });
+}
+
+/** Jobs end in bursts, and one look is for all of them. */
+const lookMs = 200;
+
+interface Looking {
+  ask(): void;
+  close(): Promise<void>;
+}
+
+const lookingOf = keptBy(createLooking, (looking) => looking.close());
+
+function createLooking(services: Services): Looking {
+  const closing = new AbortController();
+  let next: Promise<void> | null = null;
+  async function look(): Promise<void> {
+    // A process that closes does not wait, but what it completed goes on.
+    await sleep(lookMs, undefined, { signal: closing.signal }).catch(() => undefined);
+    next = null;
+    await beginSteps(services).catch((error: unknown) => {
+      services.log.warn({ err: error }, "steps of batches were not begun, the duty will do it");
+    });
+  }
+  let last = Promise.resolve();
+  return {
+    ask() {
+      if (next !== null) return;
+      next = look();
+      last = Promise.all([last, next]).then(() => undefined);
+    },
+    close() {
+      closing.abort();
+      return last;
+    },
+  };
+}
+
+/** A process that completed a job looks for what is to follow, once for all jobs of a moment. Never throws. */
+export function noteCompleted(services: Services): void {
+  lookingOf(services).ask();
+}
