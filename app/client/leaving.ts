@@ -17,6 +17,9 @@ export const draftKeys = {
   unanswered: "atelier-unanswered",
 } as const;
 
+/** In IndexedDB: the edits of the editor that the server may not have yet. */
+export const editDrafts = { database: "atelier-edits", store: "drafts" } as const;
+
 /** A stored draft; null without one, and when the browser blocks its storage. */
 export function readDraft(key: string): string | null {
   try {
@@ -48,6 +51,7 @@ export function announceSignOut(): void {
   if (isLeaving) return;
   try {
     forgetDrafts(localStorage);
+    indexedDB.deleteDatabase(editDrafts.database);
   } catch {
     // A blocked storage holds no drafts, and the sign-out goes on.
   }

@@ -1,49 +1,33 @@
 "use client";
-import { ArrowLeft, Columns2, Download } from "lucide-react";
+import { ArrowLeft, Download } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { useEffect, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useImage } from "../client/queries.ts";
-import { downloadUrl, imageUrl } from "../client/remix.ts";
+import { downloadUrl } from "../client/remix.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
-import { CompareSlider } from "../pictures/compare-slider.tsx";
 import { AiBadge, useImageName } from "../pictures/picture.tsx";
-import { Button, buttonStyle } from "../ui/button.tsx";
-import { fitBox, useBoxSize } from "../ui/hooks.ts";
+import { buttonStyle } from "../ui/button.tsx";
+import { Candidates } from "./document/candidates.tsx";
+import { CompareStage } from "./document/compare.tsx";
+import { KeepingBanner, KeepingState } from "./document/keeping.tsx";
+import { useRuns } from "./document/runs.ts";
+import type { EditStore, Keeping } from "./document/store.ts";
+import { VersionStrip } from "./document/strip.tsx";
+import { useEditState, useMarkHistory, useOpenEdit } from "./document/use-edit.ts";
+import { useVersions } from "./document/versions.ts";
 import { EditPanel } from "./panel.tsx";
 import { useSelectByClick } from "./select-by-click.tsx";
-import { useEditKeys, useEditor, useEditRun, useVersions, type VersionHistory } from "./session.ts";
+import { useEditKeys, useEditor } from "./session.ts";
 import { EditStage } from "./stage.tsx";
 import { ToolColumn } from "./tools.tsx";
 
-interface Props {
+interface EditHeaderProps {
   readonly image: ImageView;
-  readonly baseId: string;
+  readonly keeping: Keeping;
 }
 
-/** Compares two versions with a slider. */
-function CompareStage({ image, baseId }: Props) {
-  const t = useTranslations("edit");
-  const [box, setBox] = useState<HTMLDivElement | null>(null);
-  const size = fitBox(useBoxSize(box), image);
-  return (
-    <div className="min-h-0 min-w-0 flex-1 p-6">
-      <div ref={setBox} className="flex size-full items-center justify-center">
-        <div style={size}>
-          <CompareSlider
-            beforeUrl={imageUrl(baseId, "preview")}
-            afterUrl={imageUrl(image.id, "preview")}
-            afterAlt={t("pictureAlt")}
-            className="checker size-full"
-          />
-        </div>
-      </div>
-    </div>
-  );
-}
-
-function EditHeader({ image }: { readonly image: ImageView }) {
+function EditHeader({ image, keeping }: EditHeaderProps) {
   const t = useTranslations("edit");
   const pictures = useTranslations("pictures");
   const name = useImageName()(image);
@@ -60,6 +44,7 @@ function EditHeader({ image }: { readonly image: ImageView }) {
         </span>
       </p>
       <span className="flex-1 sm:hidden" />
+      <KeepingState keeping={keeping} />
       {image.isAi ? <AiBadge /> : null}
       <a href={downloadUrl(image.id)} download className={buttonStyle("quiet", "small")}>
         <Download aria-hidden />
@@ -69,83 +54,69 @@ function EditHeader({ image }: { readonly image: ImageView }) {
   );
 }
 
-/** The strip with every version of this session, and "Compare". */
-function HistoryStrip({ versions }: { readonly versions: VersionHistory }) {
-  const t = useTranslations("edit");
-  const { ids, currentId, baseId, choose, toggleCompare } = versions;
-  if (ids.length < 2) return null;
-  return (
-    <div className="flex h-[76px] shrink-0 items-center gap-3 border-t border-line px-3">
-      <ol aria-label={t("versions")} className="no-scrollbar flex min-w-0 flex-1 gap-2 overflow-x-auto p-1">
-        {ids.map((id, index) => (
-          <li key={id}>
-            <button
-              type="button"
-              aria-label={t("version", { number: index + 1 })}
-              aria-current={id === currentId ? "true" : undefined}
-              aria-pressed={baseId === null ? undefined : id === baseId}
-              onClick={() => choose(id)}
-              className="relative block size-13 overflow-hidden rounded-control ring-1 ring-line transition duration-120 hover:ring-ink aria-[current=true]:ring-2 aria-[current=true]:ring-accent aria-pressed:ring-2 aria-pressed:ring-ink"
-            >
-              <img src={imageUrl(id, "thumbnail")} alt="" className="size-full object-cover" />
-              <span
-                aria-hidden
-                className="tabular absolute right-0.5 bottom-0.5 rounded-[3px] bg-black/65 px-1 text-[11px] leading-4 text-white"
-              >
-                {index + 1}
-              </span>
-            </button>
-          </li>
-        ))}
-      </ol>
-      {baseId === null ? null : <p className="hidden text-xs text-quiet sm:block">{t("compareHint")}</p>}
-      <Button size="small" aria-pressed={baseId !== null} onClick={toggleCompare}>
-        <Columns2 aria-hidden />
-        {t(baseId === null ? "compare" : "stopComparing")}
-      </Button>
-    </div>
-  );
-}
-
 const room =
   "stage room -mb-36 flex h-dvh flex-col pb-[calc(57px+env(safe-area-inset-bottom))] wide:-mb-16 wide:pb-0";
+
+interface RoomProps {
+  readonly store: EditStore;
+}
+
+/** The stage of what is shown now: a comparison, the candidates of a run, or the version to work on. */
+function EditRoom({ store }: RoomProps) {
+  const t = useTranslations("edit");
+  const { edit, keeping } = useEditState(store);
+  const versions = useVersions(store, edit);
+  const session = useEditor(useMarkHistory(store));
+  const runs = useRuns(store, edit);
+  const { data: image, isError, error, refetch } = useImage(versions.currentId);
+  const selection = useSelectByClick(image, session);
+  useEditKeys(session, selection !== null);
+  const nameOf = (id: string) =>
+    t("version", { number: versions.placed.find(({ imageId }) => imageId === id)?.number ?? 1 });
+
+  if (isError) return <LoadFailed error={error} onRetry={() => void refetch()} />;
+  if (image === undefined) return null;
+  const work =
+    runs.strip === null ? (
+      <EditStage key={image.id} image={image} session={session} selection={selection} />
+    ) : (
+      <Candidates key={runs.strip.jobIds[0]} store={store} run={runs.strip} runs={runs} />
+    );
+  return (
+    <>
+      <EditHeader image={image} keeping={keeping} />
+      <KeepingBanner store={store} keeping={keeping} />
+      <div className="flex min-h-0 flex-1 max-wide:flex-col">
+        <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+          <div className="flex min-h-0 min-w-0 flex-1 max-wide:flex-col-reverse">
+            <ToolColumn session={session} canSelect={selection !== null} />
+            {versions.baseId === null ? (
+              work
+            ) : (
+              <CompareStage
+                image={image}
+                baseId={versions.baseId}
+                names={[nameOf(versions.baseId), nameOf(image.id)]}
+              />
+            )}
+          </div>
+          <VersionStrip versions={versions} edit={edit} onReopen={runs.reopen} />
+        </div>
+        <EditPanel image={image} session={session} run={runs} />
+      </div>
+    </>
+  );
+}
 
 /** The edit page: stage, tools, panel of actions, and strip of versions. */
 export function Editor({ imageId }: { readonly imageId: string }) {
   const t = useTranslations("edit");
-  const versions = useVersions(imageId);
-  const session = useEditor();
-  const { data: image, isError, error, refetch } = useImage(versions.currentId);
-  const selection = useSelectByClick(image, session);
-  useEditKeys(session, selection !== null);
-  const run = useEditRun(versions, session.history.marks);
-  const { step } = session;
-  // The mask belongs to the version on the stage.
-  useEffect(() => step({ type: "clear" }), [step, versions.currentId]);
-
-  if (isError) return <LoadFailed error={error} onRetry={() => void refetch()} />;
+  const { store, error, retry } = useOpenEdit(imageId);
+  if (error !== null) return <LoadFailed error={error} onRetry={retry} />;
   return (
     <div className={room}>
       <h1 className="sr-only">{t("title")}</h1>
-      {image === undefined ? null : (
-        <>
-          <EditHeader image={image} />
-          <div className="flex min-h-0 flex-1 max-wide:flex-col">
-            <div className="flex min-h-0 min-w-0 flex-1 flex-col">
-              <div className="flex min-h-0 min-w-0 flex-1 max-wide:flex-col-reverse">
-                <ToolColumn session={session} canSelect={selection !== null} />
-                {versions.baseId === null ? (
-                  <EditStage key={image.id} image={image} session={session} selection={selection} />
-                ) : (
-                  <CompareStage image={image} baseId={versions.baseId} />
-                )}
-              </div>
-              <HistoryStrip versions={versions} />
-            </div>
-            <EditPanel image={image} session={session} run={run} />
-          </div>
-        </>
-      )}
+      {store === null ? null : <EditRoom store={store} />}
     </div>
   );
 }

@@ -11,8 +11,9 @@ import { Button } from "../ui/button.tsx";
 import type { ActionProps } from "./action-row.tsx";
 import { RemoveAction, RepaintAction } from "./inpaint-actions.tsx";
 import { ChangeAction, CutOutAction, RestoreFacesAction, UpscaleAction } from "./other-actions.tsx";
-import { type EditorSession, type EditRun, useEditRemix } from "./session.ts";
+import { type EditorSession, useEditRemix } from "./session.ts";
 import { SelectOptions } from "./select-by-click.tsx";
+import type { Runs } from "./document/runs.ts";
 import { BrushOptions } from "./tools.tsx";
 
 interface EditActionsProps extends ActionProps {
@@ -82,13 +83,12 @@ function EditJob({ job, onRetried }: EditJobProps) {
 interface EditPanelProps {
   readonly image: ImageView;
   readonly session: EditorSession;
-  readonly run: EditRun;
+  readonly run: Runs;
 }
 
 export function EditPanel({ image, session, run }: EditPanelProps) {
   const t = useTranslations("edit");
   const { job } = useJob(run.jobId);
-  const isRunning = run.jobId !== null && (job === undefined || !hasEnded(job));
   return (
     <aside
       aria-label={t("actions")}
@@ -99,7 +99,7 @@ export function EditPanel({ image, session, run }: EditPanelProps) {
       ) : (
         <BrushOptions session={session} />
       )}
-      <EditActions image={image} session={session} isBusy={isRunning} onJob={run.start} />
+      <EditActions image={image} session={session} isBusy={run.isBusy} onJob={run.start} />
       {job === undefined ? null : <EditJob job={job} onRetried={run.startAgain} />}
     </aside>
   );

@@ -1,17 +1,11 @@
 "use client";
 import { useSearchParams } from "next/navigation";
-import { useCallback, useEffect, useReducer, useRef, useState } from "react";
+import { useCallback, useEffect, useReducer, useState } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { useRemixJob } from "../client/remix.ts";
 import { isTyping } from "../frame/run-button.tsx";
-import { useJob } from "../live/hooks.tsx";
-import { emptyHistory, stepHistory, type Mark, type MarkHistory } from "./mask.ts";
+import { type HistoryStep, type MarkHistory, stepHistory } from "./mask.ts";
 import type { Click } from "./selection.ts";
-
-/** Whether there are marks that the job did not use (`spent`). To show another version would delete them. */
-export function hasUnusedMarks(marks: readonly Mark[], spent: readonly Mark[]): boolean {
-  return marks.some((stroke) => !spent.includes(stroke));
-}
 
 export type Tool = "pan" | "brush" | "eraser" | "select";
 
@@ -27,12 +21,23 @@ function boundSize(sizePx: number): number {
   return Math.round(Math.min(brushLimits.max, Math.max(brushLimits.min, sizePx)));
 }
 
-/** Tool, brush size and marks of one editing session; `before` holds the initial marks. */
-export function useEditor(before: MarkHistory = emptyHistory) {
+/** What `useMarkHistory` gives: the marks of the version on the stage. */
+interface Marks {
+  readonly history: MarkHistory;
+  readonly step: (step: HistoryStep) => void;
+}
+
+/** Marks that live as long as their component. */
+export function useMarks(before: MarkHistory): Marks {
+  const [history, step] = useReducer(stepHistory, before);
+  return { history, step };
+}
+
+/** Tool and brush size of one editing session, and its marks. */
+export function useEditor({ history, step }: Marks) {
   const [tool, setTool] = useState<Tool>("brush");
   const [sizePx, setSize] = useState(48);
   const [clickMode, setClickMode] = useState<Click["mode"]>("include");
-  const [history, step] = useReducer(stepHistory, before);
   const growBrush = useCallback(() => setSize((size) => boundSize(size * 1.2 + 1)), []);
   const shrinkBrush = useCallback(() => setSize((size) => boundSize(size / 1.2 - 1)), []);
   return {
@@ -128,79 +133,3 @@ export function useEditRemix(): EditStart {
   const { job } = useRemixJob(imageId);
   return job === undefined ? nothing : startOf(job);
 }
-
-interface Run {
-  readonly jobId: string;
-  /** The marks of the job's mask. */
-  readonly spent: readonly Mark[];
-}
-
-const noMarks: readonly Mark[] = [];
-
-/** The job of this session. Its result becomes the shown version, unless unused marks would be cleared. */
-export function useEditRun({ add, show }: VersionHistory, marks: readonly Mark[]) {
-  const [run, setRun] = useState<Run | null>(null);
-  const jobId = run?.jobId ?? null;
-  const { job } = useJob(jobId);
-  const resultId = job?.status === "completed" ? job.outputs[0]?.imageId : undefined;
-  const takenJobId = useRef<string | null>(null);
-  useEffect(() => {
-    if (run === null || resultId === undefined || takenJobId.current === run.jobId) return;
-    takenJobId.current = run.jobId;
-    if (hasUnusedMarks(marks, run.spent)) add(resultId);
-    else show(resultId);
-  }, [add, resultId, run, show, marks]);
-
-  const start = useCallback((id: string, spent = noMarks) => setRun({ jobId: id, spent }), []);
-  /** For a retry, which uses the marks of the first job. */
-  const startAgain = useCallback(
-    (id: string) => setRun((before) => ({ jobId: id, spent: before?.spent ?? noMarks })),
-    [],
-  );
-  return { jobId, start, startAgain };
-}
-
-export type EditRun = ReturnType<typeof useEditRun>;
-
-interface Versions {
-  readonly ids: readonly string[];
-  readonly currentId: string;
-  /** Left version of the comparison; null while none is shown. */
-  readonly baseId: string | null;
-}
-
-function withId(ids: readonly string[], id: string): readonly string[] {
-  return ids.includes(id) ? ids : [...ids, id];
-}
-
-/** The picture and its edited versions in this session, oldest first. */
-export function useVersions(firstId: string) {
-  const [versions, setVersions] = useState<Versions>({ ids: [firstId], currentId: firstId, baseId: null });
-  const add = useCallback((id: string) => setVersions((now) => ({ ...now, ids: withId(now.ids, id) })), []);
-  /** Shows a version; adds it first when it is new. */
-  const show = useCallback(
-    (id: string) => setVersions(({ ids }) => ({ ids: withId(ids, id), currentId: id, baseId: null })),
-    [],
-  );
-  /** Shows a version; while comparing, it becomes the left version. */
-  const choose = useCallback(
-    (id: string) =>
-      setVersions((now) => {
-        if (now.baseId === null) return { ...now, currentId: id };
-        return id === now.currentId ? now : { ...now, baseId: id };
-      }),
-    [],
-  );
-  const toggleCompare = useCallback(
-    () =>
-      setVersions((now) => {
-        if (now.baseId !== null) return { ...now, baseId: null };
-        const at = now.ids.indexOf(now.currentId);
-        return { ...now, baseId: now.ids[at - 1] ?? now.ids[at + 1] ?? null };
-      }),
-    [],
-  );
-  return { ...versions, add, show, choose, toggleCompare };
-}
-
-export type VersionHistory = ReturnType<typeof useVersions>;

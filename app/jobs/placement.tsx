@@ -13,10 +13,12 @@ import { Facts } from "../ui/display.tsx";
 import { DowngradeNote } from "./parts.tsx";
 import { paramRows, useNeedName, useWorkflowTitle, promptsOf } from "./text.ts";
 
-function useRows(job: JobView): readonly (readonly [string, string])[] {
+/** The settings of a job besides its prompts, by their names; none before the job is known. */
+export function useParamFacts(job: JobView | undefined): readonly (readonly [string, string])[] {
   const t = useTranslations("params");
   const categories = useTranslations("studio.categories");
   const titleOf = useWorkflowTitle();
+  if (job === undefined) return [];
   const rows = paramRows(job.params).map(({ name, value }) => {
     const key = value as "auto";
     const text = name === "category" && categories.has(key) ? categories(key) : value;
@@ -29,7 +31,7 @@ function useRows(job: JobView): readonly (readonly [string, string])[] {
 export function JobParams({ job }: { readonly job: JobView }) {
   const t = useTranslations("params");
   const copy = useCopy();
-  const rows = useRows(job);
+  const rows = useParamFacts(job);
   const { prompt, negativePrompt } = promptsOf(job.params);
   if (rows.length === 0 && prompt === "") return null;
   const prompts = [prompt, negativePrompt === "" ? "" : `${t("negativePrompt")}: ${negativePrompt}`];

@@ -6,7 +6,7 @@ import { type KeyboardEvent, type Ref, useImperativeHandle, useRef, useState } f
 import type { ImageView } from "@atelier/server/images";
 import { useImage } from "../client/queries.ts";
 import type { Mark } from "../edit/mask.ts";
-import { useEditKeys, useEditor } from "../edit/session.ts";
+import { useEditKeys, useEditor, useMarks } from "../edit/session.ts";
 import { EditStage } from "../edit/stage.tsx";
 import { BrushOptions, ToolColumn } from "../edit/tools.tsx";
 import { isRunKey } from "../frame/run-button.tsx";
@@ -28,7 +28,7 @@ interface PainterProps extends Props {
 /** The person's photo, on which the user paints the area of the garment. */
 function Painter({ person, marks, onClose, leaveRef }: PainterProps) {
   const t = useTranslations("studio.mask");
-  const session = useEditor({ marks, undone: [] });
+  const session = useEditor(useMarks({ marks, undone: [] }));
   useEditKeys(session);
   const done = () => {
     personMask.set({ personId: person.id, marks: session.history.marks });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { hasUnusedMarks } from "./session.ts";
-import type { Stroke } from "./mask.ts";
+import type { Stroke } from "../mask.ts";
+import { hasUnusedMarks } from "./runs.ts";
 
 const first: Stroke = { mode: "paint", sizePx: 10, points: [{ x: 1, y: 1 }] };
 const second: Stroke = { mode: "paint", sizePx: 10, points: [{ x: 2, y: 2 }] };

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import type { Mark, Stroke } from "../mask.ts";
+import { toSelection } from "../selection.ts";
+import {
+  decodeEdit,
+  encodedEdit,
+  encodeEdit,
+  mergeEdits,
+  newEdit,
+  withMarks,
+  withVersion,
+  workOf,
+} from "./state.ts";
+import { placeVersions } from "./versions.ts";
+
+const stroke: Stroke = {
+  mode: "paint",
+  sizePx: 48,
+  points: Array.from({ length: 3_000 }, (_, at) => ({ x: 100 + at * 0.5, y: 80.25 - at * 0.125 })),
+};
+const dot: Stroke = { mode: "erase", sizePx: 4, points: [{ x: 3, y: 4 }] };
+const grey = Uint8Array.from({ length: 640 * 480 }, (_, at) => (at % 640 < 200 ? 255 : 0));
+const selection = toSelection([grey], { widthPx: 640, heightPx: 480 }, [{ x: 5, y: 6, mode: "include" }]);
+const edit = withMarks(newEdit("base"), "base", [selection, stroke, dot]);
+
+test("marks of all kinds come back as they were, and a long stroke takes few bytes", async () => {
+  expect(encodedEdit(edit)).toBeNull();
+  const state = await encodeEdit(edit);
+  expect(encodedEdit(edit)).toEqual(state);
+  const text = JSON.stringify(state);
+  expect(text.length).toBeLessThan(20_000);
+  const read = await decodeEdit(JSON.parse(text));
+  expect(read).toEqual(edit);
+  expect(workOf(await encodeEdit(read))).toBe(workOf(state));
+});
+
+test("a point with the pressure of a pen keeps it, and so does a kind of mark with any shape", async () => {
+  const pressed = {
+    ...dot,
+    points: [{ x: 3, y: 4, pressure: 0.5 }],
+    tiles: [{ bytes: Uint8Array.of(1, 2, 3) }],
+  };
+  // Safe cast: what is written depends on the values alone.
+  const marks = [pressed as unknown as Mark];
+  const read = await decodeEdit(JSON.parse(JSON.stringify(await encodeEdit(withMarks(edit, "base", marks)))));
+  expect(read.marks["base"]).toEqual(marks);
+});
+
+test("a mark of an unknown kind, and one that cannot be read, stay in their places and cost no others", async () => {
+  const state = await encodeEdit(edit);
+  const [first, second] = state.marks["base"] ?? [];
+  if (!first || !second) throw new Error("no marks");
+  const later = { mode: "of a later version", form: [1] };
+  const broken = { ...first, bits: { $deflated: "bm90IGRlZmxhdGVk" } };
+  const stored = { ...state, marks: { base: [first, later, broken, second] } };
+  const read = await decodeEdit(stored);
+  expect(read.marks["base"]).toEqual([selection, stroke]);
+  expect((await encodeEdit(read)).marks["base"]).toEqual(stored.marks.base);
+});
+
+test("of two windows' work the chosen masks stay, and the versions and masks that only one has", () => {
+  const mine = withMarks(withVersion(edit, { imageId: "mine", parentId: "base" }), "mine", [dot]);
+  const theirs = withVersion(withMarks(edit, "base", [dot]), { imageId: "theirs", parentId: "base" });
+  const kept = mergeEdits(mine, theirs);
+  expect(kept.versions.map(({ imageId }) => imageId)).toEqual(["base", "mine", "theirs"]);
+  expect(kept.marks["base"]).toEqual([selection, stroke, dot]);
+  const taken = mergeEdits(theirs, mine);
+  expect(taken.marks).toEqual({ base: [dot], mine: [dot] });
+});
+
+test("a version that is made of an older one begins a branch", () => {
+  const versions = [
+    { imageId: "a", parentId: null },
+    { imageId: "b", parentId: "a" },
+    { imageId: "c", parentId: "b" },
+    { imageId: "d", parentId: "a" },
+    { imageId: "e", parentId: "b" },
+  ];
+  const placed = placeVersions({ versions, currentId: "e" });
+  expect(placed.map(({ imageId, number, branchOf }) => [imageId, number, branchOf])).toEqual([
+    ["a", 1, null],
+    ["b", 2, null],
+    ["c", 3, null],
+    ["e", 5, 2],
+    ["d", 4, 1],
+  ]);
+  expect(placed.filter(({ isOnPath }) => isOnPath).map(({ imageId }) => imageId)).toEqual(["a", "b", "e"]);
+});

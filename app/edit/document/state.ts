@@ -1,0 +1,176 @@
+import type { EditState } from "@atelier/server/edits";
+import type { Mark } from "../mask.ts";
+import { decodeMarks, encodedMarks, encodeMarks, type ForeignMark, type StoredMark } from "./stored-marks.ts";
+
+export interface Version {
+  readonly imageId: string;
+  /** The version that it was made of; null for the picture that the edit began with. */
+  readonly parentId: string | null;
+}
+
+/** The jobs of one click, and what became of their results. */
+export interface Run {
+  readonly jobIds: readonly string[];
+  /** The version that they work on. */
+  readonly parentId: string;
+  /** Number of the version's marks that their mask was made of. */
+  readonly spentMarks: number;
+  /** Results that were looked at. */
+  readonly seenIds: readonly string[];
+  /** Results that became versions beside the accepted one. */
+  readonly keptIds: readonly string[];
+  readonly acceptedId: string | null;
+  /** Accepted or discarded: the strip is closed. */
+  readonly isSettled: boolean;
+}
+
+export type SavedView = NonNullable<EditState["view"]>;
+
+/** An edit while it is open. */
+export interface OpenEdit {
+  /** A tree: parents stand before their children. */
+  readonly versions: readonly Version[];
+  readonly currentId: string;
+  readonly marks: Readonly<Record<string, readonly Mark[]>>;
+  readonly foreign: Readonly<Record<string, readonly ForeignMark[]>>;
+  readonly runs: readonly Run[];
+  readonly view: SavedView | null;
+  readonly mode: string | null;
+  readonly settings: EditState["settings"];
+  /** Members of a later version of the studio. */
+  readonly rest: Readonly<Record<string, unknown>>;
+}
+
+export function newEdit(imageId: string): OpenEdit {
+  return {
+    versions: [{ imageId, parentId: null }],
+    currentId: imageId,
+    marks: {},
+    foreign: {},
+    runs: [],
+    view: null,
+    mode: null,
+    settings: {},
+    rest: {},
+  };
+}
+
+type StoredMarks = Readonly<Record<string, readonly StoredMark[]>>;
+
+function toState(
+  { marks: _marks, foreign: _foreign, rest, ...edit }: OpenEdit,
+  marks: StoredMarks,
+): EditState {
+  const used = Object.entries(marks).filter(([, list]) => list.length > 0);
+  // Safe cast: the lists are the same, and only read.
+  return {
+    ...rest,
+    format: 1,
+    maskIds: [],
+    ...edit,
+    marks: Object.fromEntries(used),
+  } as unknown as EditState;
+}
+
+export async function encodeEdit(edit: OpenEdit): Promise<EditState> {
+  const lists = markedIds(edit).map(
+    async (id) => [id, await encodeMarks(edit.marks[id] ?? [], edit.foreign[id])] as const,
+  );
+  return toState(edit, Object.fromEntries(await Promise.all(lists)));
+}
+
+/** What `encodeEdit` gives, when all marks were written before; null otherwise. */
+export function encodedEdit(edit: OpenEdit): EditState | null {
+  const marks: Record<string, StoredMark[]> = {};
+  for (const id of markedIds(edit)) {
+    const list = encodedMarks(edit.marks[id] ?? [], edit.foreign[id]);
+    if (list === null) return null;
+    marks[id] = list;
+  }
+  return toState(edit, marks);
+}
+
+function markedIds({ marks, foreign }: OpenEdit): string[] {
+  return [...new Set([...Object.keys(marks), ...Object.keys(foreign)])];
+}
+
+export async function decodeEdit(state: EditState): Promise<OpenEdit> {
+  const { format: _format, maskIds: _maskIds, versions, currentId, marks, runs, ...others } = state;
+  const { view, mode, settings, ...rest } = others;
+  const lists = await Promise.all(
+    Object.entries(marks).map(async ([id, list]) => ({ id, ...(await decodeMarks(list)) })),
+  );
+  return {
+    versions,
+    currentId,
+    runs,
+    view,
+    mode,
+    settings,
+    rest,
+    marks: Object.fromEntries(lists.map((list) => [list.id, list.marks])),
+    foreign: Object.fromEntries(
+      lists.flatMap((list) => (list.foreign.length > 0 ? [[list.id, list.foreign]] : [])),
+    ),
+  };
+}
+
+/** What two pages must not overwrite for each other. Where they look and which tool they hold is no work. */
+export function workOf({ view: _view, mode: _mode, currentId: _currentId, ...work }: EditState): string {
+  return JSON.stringify(work, sortedMembers);
+}
+
+/** JSON from the database has its members in another order. */
+function sortedMembers(_name: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** `chosen` with the versions and runs of `other`, and with the marks of versions that only that one has: these are never lost. */
+export function mergeEdits(chosen: OpenEdit, other: OpenEdit): OpenEdit {
+  const known = new Set(chosen.versions.map(({ imageId }) => imageId));
+  const started = new Set(chosen.runs.flatMap(({ jobIds }) => jobIds));
+  const versions = other.versions.filter(({ imageId }) => !known.has(imageId));
+  const runs = other.runs.filter(({ jobIds }) => !jobIds.some((id) => started.has(id)));
+  return {
+    ...chosen,
+    versions: [...chosen.versions, ...versions],
+    runs: [...chosen.runs, ...runs],
+    marks: { ...other.marks, ...chosen.marks },
+    foreign: { ...other.foreign, ...chosen.foreign },
+  };
+}
+
+const mostRuns = 200;
+
+export function withVersion(edit: OpenEdit, { imageId, parentId }: Version): OpenEdit {
+  if (edit.versions.some((version) => version.imageId === imageId)) return edit;
+  const parent = edit.versions.find((version) => version.imageId === parentId) ?? edit.versions[0];
+  return { ...edit, versions: [...edit.versions, { imageId, parentId: parent?.imageId ?? null }] };
+}
+
+export function withMarks(edit: OpenEdit, versionId: string, marks: readonly Mark[]): OpenEdit {
+  if ((edit.marks[versionId] ?? noMarks) === marks) return edit;
+  return { ...edit, marks: { ...edit.marks, [versionId]: marks } };
+}
+
+const noMarks: readonly Mark[] = [];
+
+export function marksOf(edit: OpenEdit, versionId: string): readonly Mark[] {
+  return edit.marks[versionId] ?? noMarks;
+}
+
+/** A settled run is forgotten before an open one. */
+export function withRun(edit: OpenEdit, run: Run): OpenEdit {
+  const runs = [...edit.runs, run];
+  const excess = runs.findIndex(({ isSettled }) => isSettled);
+  return { ...edit, runs: runs.length > mostRuns ? runs.toSpliced(Math.max(0, excess), 1) : runs };
+}
+
+export function changeRun(edit: OpenEdit, run: Run, change: Partial<Run>): OpenEdit {
+  const [first] = run.jobIds;
+  return {
+    ...edit,
+    runs: edit.runs.map((one) => (one.jobIds[0] === first ? { ...one, ...change } : one)),
+  };
+}

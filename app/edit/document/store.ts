@@ -1,0 +1,235 @@
+import type { EditState } from "@atelier/server/edits";
+import { api, newId } from "../../client/api.ts";
+import { type Failure, failureOf } from "../../client/failures.ts";
+import { dropDraft, type Draft, holdWriter, keepDraft, leftDrafts } from "./drafts.ts";
+import { decodeEdit, encodedEdit, encodeEdit, mergeEdits, newEdit, type OpenEdit, workOf } from "./state.ts";
+
+/** What the server stores of an edit. */
+type Stored = NonNullable<Awaited<ReturnType<typeof api.edits.get.query>>>;
+
+/**
+ * Where the edit is kept. `saved`: on the server. `saving`: soon. `away`: in this browser, and on the server once it answers.
+ * `conflict`: another window has saved another work since. `refused`: the server will not take it.
+ */
+export type Keeping =
+  | { readonly at: "saved" | "saving" | "away" }
+  | { readonly at: "conflict"; readonly theirs: Stored }
+  | { readonly at: "refused"; readonly failure: Failure };
+
+interface Snapshot {
+  readonly edit: OpenEdit;
+  readonly keeping: Keeping;
+}
+
+const quietMs = 1_000;
+/** A hand that never rests is saved as often. */
+const longestMs = 5_000;
+const [firstRetryMs, lastRetryMs] = [2_000, 30_000];
+/** The limit of browsers for what outlives a page, with room for other requests. */
+const mostLeavingBytes = 60_000;
+
+interface Start {
+  readonly imageId: string;
+  readonly writer: string;
+  readonly revision: number;
+  readonly edit: OpenEdit;
+  /** The stored state at that revision; null where none is, or it is not known. */
+  readonly synced: EditState | null;
+}
+
+/**
+ * The edit of a picture while its page is open. Each change is kept in this browser at once, and saved on the server when the
+ * hand has rested for a second. What a page of this browser left behind when it was killed is taken up.
+ */
+export async function openEdit(imageId: string) {
+  const [server, [draft]] = await Promise.all([api.edits.get.query({ imageId }), leftDrafts(imageId)]);
+  const start = await startOf(imageId, server, draft);
+  const isLeft = draft !== undefined && start.writer === draft.writer;
+  if (draft !== undefined && !isLeft) await dropDraft(draft.writer);
+  const store = createStore(start);
+  // An edit that was left at another version is opened at the picture that was asked for.
+  const isVersion = imageId !== start.imageId && start.edit.versions.some((one) => one.imageId === imageId);
+  if (isVersion) store.update((edit) => ({ ...edit, currentId: imageId }));
+  if (isLeft) store.touch();
+  return store;
+}
+
+async function startOf(imageId: string, server: Stored | null, draft: Draft | undefined): Promise<Start> {
+  const synced = server?.state ?? null;
+  // A page that was killed after its save has nothing that the server lacks.
+  if (draft !== undefined && (server === null || workOf(draft.state) !== workOf(server.state))) {
+    const { writer, revision, imageId: baseId, state } = draft;
+    const read = server?.revision === revision ? synced : null;
+    return { imageId: baseId, writer, revision, edit: await decodeEdit(state), synced: read };
+  }
+  const writer = newId();
+  if (server === null) return { imageId, writer, revision: 0, edit: newEdit(imageId), synced };
+  const edit = await decodeEdit(server.state);
+  return { imageId: server.imageId, writer, revision: server.revision, edit, synced };
+}
+
+export type EditStore = Awaited<ReturnType<typeof openEdit>>;
+
+function createStore(start: Start) {
+  const { imageId, writer } = start;
+  let { revision } = start;
+  const letGo = holdWriter(writer);
+  let syncedWork = start.synced && workOf(start.synced);
+  let { view } = start.edit;
+  let snapshot: Snapshot = { edit: start.edit, keeping: { at: "saved" } };
+  let isDirty = false;
+  let isClosed = false;
+  const listeners = new Set<() => void>();
+  /** The edit as it is stored, with what the stage shows. */
+  const whole = (edit: OpenEdit): OpenEdit => ({ ...edit, view });
+
+  function set(next: Partial<Snapshot>): void {
+    snapshot = { ...snapshot, ...next };
+    for (const listener of listeners) listener();
+  }
+
+  // Drafts: one write at a time, and after it the newest state.
+  let isKeeping = false;
+  let isStale = false;
+  async function keep(): Promise<void> {
+    isStale = true;
+    if (isKeeping) return;
+    isKeeping = true;
+    while (isStale && isDirty) {
+      isStale = false;
+      const state = await encodeEdit(whole(snapshot.edit));
+      await keepDraft({ writer, imageId, revision, atMs: Date.now(), state });
+    }
+    isKeeping = false;
+    if (!isDirty) await dropDraft(writer);
+  }
+
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let dirtySinceMs = 0;
+  let retryMs = firstRetryMs;
+  function schedule(afterMs: number): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => void save(), afterMs);
+  }
+
+  let isSaving = false;
+  async function save(): Promise<void> {
+    clearTimeout(timer);
+    const isHeld = snapshot.keeping.at === "conflict" || isSaving || isClosed;
+    if (!isDirty || isHeld) return;
+    isSaving = true;
+    const { edit } = snapshot;
+    const state = await encodeEdit(whole(edit));
+    try {
+      const saved = await api.edits.save.mutate({ imageId, revision, writer, state });
+      settle(edit, saved.revision, workOf(state));
+    } catch (error) {
+      await refuse(failureOf(error), state);
+    } finally {
+      isSaving = false;
+    }
+    if (isDirty && snapshot.keeping.at === "saving") schedule(quietMs);
+  }
+
+  /** The server has this edit now. */
+  function settle(edit: OpenEdit, stored: number, work: string): void {
+    revision = stored;
+    syncedWork = work;
+    retryMs = firstRetryMs;
+    isDirty = snapshot.edit !== edit;
+    dirtySinceMs = Date.now();
+    set({ keeping: { at: isDirty ? "saving" : "saved" } });
+    void keep();
+  }
+
+  async function refuse(failure: Failure, state: EditState): Promise<void> {
+    if (failure.code === "conflict") return meet(state);
+    const isFinal = ["request_too_large", "bad_request", "not_found"].includes(failure.code);
+    set({ keeping: isFinal ? { at: "refused", failure } : { at: "away" } });
+    if (isFinal) return;
+    schedule(retryMs);
+    retryMs = Math.min(lastRetryMs, retryMs * 2);
+  }
+
+  /** Another window has saved. Only when both have worked since does a person have to choose. */
+  async function meet(state: EditState): Promise<void> {
+    const theirs = await api.edits.get.query({ imageId }).catch(() => undefined);
+    if (theirs === undefined) return refuse({ code: "offline", message: "" }, state);
+    const theirWork = theirs && workOf(theirs.state);
+    const isTheirsNew = theirWork !== syncedWork && theirWork !== workOf(state);
+    if (theirs !== null && isTheirsNew) return set({ keeping: { at: "conflict", theirs } });
+    revision = theirs?.revision ?? 0;
+    set({ keeping: { at: "saving" } });
+    schedule(0);
+  }
+
+  function touch(): void {
+    if (!isDirty) dirtySinceMs = Date.now();
+    isDirty = true;
+    void keep();
+    if (snapshot.keeping.at === "conflict") return;
+    set({ keeping: { at: "saving" } });
+    schedule(Math.max(0, Math.min(quietMs, dirtySinceMs + longestMs - Date.now())));
+  }
+
+  async function take(theirs: Stored, choose: (own: OpenEdit, other: OpenEdit) => OpenEdit): Promise<void> {
+    const other = await decodeEdit(theirs.state);
+    revision = theirs.revision;
+    syncedWork = workOf(theirs.state);
+    set({ edit: choose(snapshot.edit, other), keeping: { at: "saving" } });
+    touch();
+  }
+
+  return {
+    imageId,
+    read: () => snapshot,
+    watch: (listener: () => void) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    /** Changes the edit; the same object back changes nothing. */
+    update: (change: (edit: OpenEdit) => OpenEdit) => {
+      const edit = change(snapshot.edit);
+      if (edit === snapshot.edit) return;
+      set({ edit });
+      touch();
+    },
+    /** Notes where the stage is looked at. It goes along with the next save, and is none by itself. */
+    look: (at: OpenEdit["view"]) => {
+      view = at;
+    },
+    touch,
+    saveNow: save,
+    takeTheirs: async (theirs: Stored) => take(theirs, (own, other) => mergeEdits(other, own)),
+    keepMine: async (theirs: Stored) => take(theirs, (own, other) => mergeEdits(own, other)),
+    /** What another device has saved, when nothing was done here since. */
+    freshen: async () => {
+      if (isDirty || isSaving) return;
+      const theirs = await api.edits.get.query({ imageId }).catch(() => null);
+      if (theirs === null || theirs.imageId !== imageId || theirs.revision <= revision || isDirty) return;
+      const edit = await decodeEdit(theirs.state);
+      if (isDirty) return;
+      revision = theirs.revision;
+      syncedWork = workOf(theirs.state);
+      set({ edit });
+    },
+    /** For the end of the page: sends what fits into a request that outlives it. The draft has all of it. */
+    leave: () => {
+      const state = isDirty && snapshot.keeping.at !== "conflict" ? encodedEdit(whole(snapshot.edit)) : null;
+      if (state === null) return;
+      const body = JSON.stringify({ json: { imageId, revision, writer, state } });
+      if (body.length > mostLeavingBytes) return;
+      const headers = { "content-type": "application/json" };
+      void fetch("/api/trpc/edits.save", { method: "POST", keepalive: true, headers, body }).catch(
+        () => undefined,
+      );
+    },
+    /** For a page of the studio that gives way to another. What cannot be saved now is taken up by the next. */
+    close: async () => {
+      const saving = save();
+      isClosed = true;
+      await saving;
+      letGo();
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { chromium, type Page } from "@playwright/test";
+import { beGuest } from "../steps/be-guest.ts";
+import { paintLine } from "../steps/paint-line.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { expect, test } from "../test.ts";
+
+// A lost network and a refused save are noted by the browser.
+test.use({ expectedError: /Failed to load resource|ERR_|status of 409/ });
+
+const pictureWidth = 600;
+const lineAt = (y: number) => ({ from: { x: 60, y }, to: { x: 200, y }, pictureWidth });
+
+const removeOf = (page: Page) => page.getByRole("button", { name: "Remove object", exact: true });
+const keepingOf = (page: Page) => page.getByRole("status").filter({ hasText: /Saved|Saving|Offline/ });
+
+async function openEditor(page: Page, id: string): Promise<void> {
+  await page.goto(`/edit/${id}`);
+  // Until its bytes are there it has no size.
+  const picture = page.getByRole("img", { name: "The picture you edit" });
+  await expect.poll(async () => (await picture.boundingBox())?.width ?? 0).toBeGreaterThan(200);
+}
+
+test("an edit goes on without a network, and another device opens it as it was left", async ({
+  page,
+  context,
+  browser,
+}) => {
+  await beGuest(page);
+  const id = await uploadSample(page, "coffee.png");
+  await openEditor(page, id);
+  await expect(removeOf(page)).toBeDisabled();
+  await context.setOffline(true);
+  await paintLine(page, lineAt(60));
+  await expect(keepingOf(page)).toHaveText("Offline");
+  await context.setOffline(false);
+  await expect(keepingOf(page)).toHaveText("Saved");
+  await expect(removeOf(page)).toBeEnabled();
+
+  const device = await browser.newContext({ storageState: await context.storageState() });
+  const elsewhere = await device.newPage();
+  await openEditor(elsewhere, id);
+  await expect(removeOf(elsewhere)).toBeEnabled();
+  await paintLine(elsewhere, lineAt(90));
+  await expect(keepingOf(elsewhere)).toHaveText("Saved");
+  await device.close();
+
+  // The first window has not read what the other saved.
+  await paintLine(page, lineAt(120));
+  const conflict = page.getByRole("alert").filter({ hasText: "changed in another window" });
+  await conflict.getByRole("button", { name: "Keep mine" }).click();
+  await expect(conflict).toBeHidden();
+  await expect(keepingOf(page)).toHaveText("Saved");
+  const undo = page.getByRole("toolbar", { name: "Tools" }).getByRole("button", { name: "Undo" });
+  await undo.click();
+  await undo.click();
+  await expect(removeOf(page), "two lines were painted here").toBeDisabled();
+});
+
+test("@all what a killed browser had not saved is there when it is opened again", async ({
+  page,
+  baseURL,
+}) => {
+  await beGuest(page);
+  const id = await uploadSample(page, "coffee.png");
+  const profile = await mkdtemp(path.join(os.tmpdir(), "atelier-profile-"));
+  const { launchOptions = {} } = test.info().project.use;
+  const open = () => chromium.launchPersistentContext(profile, { ...launchOptions, baseURL });
+  try {
+    const first = await open();
+    await first.addCookies((await page.context().storageState()).cookies);
+    await first.route("**/api/trpc/edits.save*", (route) => route.abort());
+    const painted = await first.newPage();
+    await openEditor(painted, id);
+    await paintLine(painted, lineAt(60));
+    await expect(keepingOf(painted)).toHaveText("Offline");
+    await first.close();
+
+    const second = await open();
+    await second.addCookies((await page.context().storageState()).cookies);
+    const again = await second.newPage();
+    await openEditor(again, id);
+    await expect(removeOf(again)).toBeEnabled();
+    await expect(keepingOf(again)).toHaveText("Saved");
+    await second.close();
+    await openEditor(page, id);
+    await expect(removeOf(page)).toBeEnabled();
+  } finally {
+    await rm(profile, { recursive: true, force: true });
+  }
+});
+
+test("@all two tabs of one browser keep what each has done, and the later is told", async ({
+  page,
+  context,
+}) => {
+  await beGuest(page);
+  const id = await uploadSample(page, "coffee.png");
+  await openEditor(page, id);
+  const tab = await context.newPage();
+  await openEditor(tab, id);
+  await paintLine(page, lineAt(60));
+  await expect(keepingOf(page)).toHaveText("Saved");
+  await paintLine(tab, lineAt(90));
+  await paintLine(tab, lineAt(120));
+  const conflict = tab.getByRole("alert").filter({ hasText: "changed in another window" });
+  await expect(conflict).toBeVisible();
+  await tab.reload();
+  await expect(conflict, "the draft of the tab is its own").toBeVisible();
+  await conflict.getByRole("button", { name: "Take theirs" }).click();
+  const undo = tab.getByRole("toolbar", { name: "Tools" }).getByRole("button", { name: "Undo" });
+  await undo.click();
+  await expect(removeOf(tab), "one line was painted in the other tab").toBeDisabled();
+  await page.close();
+});
