@@ -22,7 +22,7 @@ export function withChoice<Input extends BatchInput>(input: Input, isOwnOnly: bo
 const quietMs = 400;
 const refetchMs = 10_000;
 
-/** What a batch would cost and take now; undefined until it is known. Null asks for nothing. @public */
+/** What a batch would cost and take now; undefined until it is known. Null asks for nothing. */
 export function useBatchEstimate(input: BatchInput | null): BatchEstimate | undefined {
   const isOwnOnly = useOwnOnly();
   // As text, so that equal batches are the same value. What a prompt says changes no estimate.
@@ -68,7 +68,7 @@ interface Wanted {
   readonly shownUsd?: number | null | undefined;
 }
 
-/** Starts a batch for what was shown and nothing dearer. The same batch sent again after a lost answer starts no second one. @public */
+/** Starts a batch for what was shown and nothing dearer. The same batch sent again after a lost answer starts no second one. */
 export function useSubmitBatch(onSubmitted?: (batch: { readonly id: string }) => void) {
   const queries = useQueryClient();
   const showFailure = useFailureToast();

@@ -1,8 +1,10 @@
 "use client";
 import { CircleAlert } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type ReactNode, useCallback } from "react";
+import type { ReactNode } from "react";
+import type { BatchEstimate } from "@atelier/server/batches";
 import type { JobView } from "@atelier/server/jobs";
+import { useBatchEstimate } from "../batches/submit-batch.ts";
 import { useOwnOnly, useWorkflows } from "../client/cloud.ts";
 import { type OfferedWorkflow, useCapability, useWorkflowsQuery } from "../client/queries.ts";
 import { agreedTo, type Estimate, useEstimate } from "../client/submit.ts";
@@ -10,6 +12,7 @@ import { LoadFailed } from "../parts/page-parts.tsx";
 import { usePlaceText } from "../frame/own-only.tsx";
 import { RunButton } from "../frame/run-button.tsx";
 import { useTimeText } from "../jobs/waiting-text.ts";
+import { useDollars } from "../ui/hooks.ts";
 import { createForm, useForm } from "./form.ts";
 import { type CreateRequest, buildRequest, buildRequests, useCreateRemix } from "./requests.ts";
 import { Results } from "./results.tsx";
@@ -37,6 +40,23 @@ function Warning({ children }: { readonly children: ReactNode }) {
   );
 }
 
+/** When all pictures of a batch would be done, and for how much, or why one of them cannot be made. */
+function BatchEstimateLine({ answer, count }: { readonly answer: BatchEstimate; readonly count: number }) {
+  const t = useTranslations("create");
+  const { lasts } = useTimeText();
+  const usd = useDollars();
+  const [refused] = answer.refused;
+  if (refused) return <Warning>{refused.message}</Warning>;
+  if (answer.doneMs === null) return <Warning>{t("batchAway")}</Warning>;
+  const price = answer.maxPriceUsd === null ? null : usd(answer.maxPriceUsd);
+  return (
+    <p className="tabular text-xs text-quiet">
+      {t("batchDone", { count, time: lasts(answer.doneMs) })}
+      {answer.cloud === null ? null : `. ${price === null ? t("batchUnpriced") : t("batchPrice", { price })}`}
+    </p>
+  );
+}
+
 /** The estimated start and run time, or why the job cannot run. */
 function EstimateLine({ answer, count }: EstimateLineProps) {
   const t = useTranslations("create");
@@ -60,15 +80,15 @@ const maxCharacters = 4_000;
 interface PromptCardProps {
   readonly chosen: OfferedWorkflow | undefined;
   readonly answer: Estimate | undefined;
-  /** How many jobs of a batch that started in part did not start; else null. */
-  readonly unstarted: number | null;
+  /** Of several pictures; undefined until it is known. */
+  readonly ofBatch: BatchEstimate | undefined;
   readonly canMake: boolean;
   readonly isBusy: boolean;
   readonly onMake: () => void;
 }
 
 /** The prompt with the Generate button. */
-function PromptCard({ chosen, answer, unstarted, canMake, isBusy, onMake }: PromptCardProps) {
+function PromptCard({ chosen, answer, ofBatch, canMake, isBusy, onMake }: PromptCardProps) {
   const t = useTranslations("create");
   const form = useForm();
   const takesNegative = chosen?.params.negativePrompt !== undefined;
@@ -100,9 +120,13 @@ function PromptCard({ chosen, answer, unstarted, canMake, isBusy, onMake }: Prom
         </label>
       ) : null}
       <div className="flex items-center justify-between gap-x-4 gap-y-2 border-t border-line px-4 py-3 max-sm:flex-col max-sm:items-stretch sm:px-5">
-        <EstimateLine answer={answer} count={form.count} />
+        {form.count > 1 && ofBatch !== undefined ? (
+          <BatchEstimateLine answer={ofBatch} count={form.count} />
+        ) : (
+          <EstimateLine answer={answer} count={form.count} />
+        )}
         <RunButton canRun={canMake} isBusy={isBusy} onRun={onMake}>
-          {unstarted === null ? t("make", { count: form.count }) : t("makeOthers", { count: unstarted })}
+          {t("make", { count: form.count })}
         </RunButton>
       </div>
     </section>
@@ -158,21 +182,24 @@ export function Create() {
   const { offered, chosen, canMake, reason } = useChosen();
   const workflows = useWorkflowsQuery();
   const creations = useCreations();
-  const { mutate, isPending, countUnstarted } = useCreateRun();
+  const { run, batchId, isPending } = useCreateRun();
   useCreateRemix(offered);
-  const answer = useEstimate(
-    chosen === undefined ? null : forEstimate(buildRequest({ ...form, count: 1 }, chosen)),
+  const asked = chosen === undefined ? null : forEstimate(buildRequest({ ...form, count: 1 }, chosen));
+  const answer = useEstimate(asked);
+  const ofBatch = useBatchEstimate(
+    asked === null || form.count === 1 ? null : { jobs: Array.from({ length: form.count }, () => asked) },
   );
-  const make = useCallback(() => {
+  const make = () => {
     if (chosen === undefined) return;
-    mutate({ requests: buildRequests(createForm.get(), chosen), shown: agreedTo(answer) });
-  }, [answer, chosen, mutate]);
+    const shownUsd = ofBatch?.jobs === form.count ? ofBatch.maxPriceUsd : null;
+    run({ requests: buildRequests(createForm.get(), chosen), shown: agreedTo(answer), shownUsd });
+  };
   return (
     <div className="grid gap-x-10 gap-y-5 px-4 pt-1 sm:px-6 wide:grid-cols-[minmax(0,1fr)_288px] wide:grid-rows-[auto_1fr] wide:gap-y-8 wide:px-8 xl:gap-x-14">
       <PromptCard
         chosen={chosen}
         answer={answer}
-        unstarted={isPending || chosen === undefined ? null : countUnstarted(buildRequests(form, chosen))}
+        ofBatch={ofBatch?.jobs === form.count ? ofBatch : undefined}
         canMake={canMake}
         isBusy={isPending}
         onMake={make}
@@ -187,7 +214,7 @@ export function Create() {
           ) : null}
         </div>
       </div>
-      <Results creations={creations} reason={reason} />
+      <Results creations={creations} reason={reason} batchId={batchId} />
     </div>
   );
 }

@@ -1,18 +1,16 @@
 "use client";
-import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
-import { useTranslations } from "next-intl";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
+import type { BatchInput } from "@atelier/server/batches";
 import type { JobView } from "@atelier/server/jobs";
+import { useSubmitBatch } from "../batches/submit-batch.ts";
 import { api } from "../client/api.ts";
-import { withOwnOnly } from "../client/cloud.ts";
-import { failureOf, NotWanted, useFailureText } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
 import type { Agreed } from "../client/agreement.ts";
-import { createJobSubmission, submitAgreed } from "../client/submit.ts";
+import { useSubmit } from "../client/submit.ts";
 import { withLive } from "../jobs/jobs-list.tsx";
 import { useLiveJobs } from "../live/hooks.tsx";
 import { hasEnded } from "../live/store.ts";
-import { toastFailure } from "../ui/toasts.tsx";
 import type { CreateRequest } from "./requests.ts";
 
 const filters = { kind: "text_to_image" } as const;
@@ -42,38 +40,34 @@ export function useCreations() {
   return { ...query, jobs };
 }
 
-/** A toast for a batch that failed; it says how many jobs started if some did. */
-function useBatchFailureToast() {
-  const t = useTranslations("create");
-  const textOf = useFailureText();
-  return (error: unknown, started: number, count: number) => {
-    const { title, advice } = textOf(failureOf(error));
-    if (started === 0) toastFailure(title, advice);
-    else toastFailure(t("partly", { started, count }), `${title}. ${advice}`);
-  };
-}
-
 interface Wanted {
   readonly requests: readonly CreateRequest[];
-  /** The place and price that were shown; null without any. */
+  /** The place and price that were shown for one picture; null without any. */
   readonly shown: Agreed | null;
+  /** The price that was shown for all of them. */
+  readonly shownUsd: number | null | undefined;
 }
 
-/** Starts one job per picture. After a failure, the next press submits only the requests that did not start. */
+const maxTitle = 200;
+
+/** Several pictures as one batch, which is named after their prompt. */
+export function batchOf(requests: readonly CreateRequest[]): BatchInput {
+  const prompt = (requests[0]?.params.prompt ?? "").replaceAll(/\s+/gu, " ").trim();
+  return { ...(prompt === "" ? {} : { title: prompt.slice(0, maxTitle) }), jobs: requests };
+}
+
+/** Starts one job, or a batch of several: for one price, and all of them or none. */
 export function useCreateRun() {
-  const showFailure = useBatchFailureToast();
   const queries = useQueryClient();
-  const [submission] = useState(createJobSubmission);
-  const countUnstarted = (requests: readonly CreateRequest[]) =>
-    submission.countUnanswered(requests.map(withOwnOnly));
-  const run = useMutation({
-    mutationFn: ({ requests, shown }: Wanted) => submitAgreed(submission, requests, shown),
-    onError: (error, { requests }) => {
-      if (error instanceof NotWanted) return;
-      const unstarted = countUnstarted(requests) ?? requests.length;
-      showFailure(error, requests.length - unstarted, requests.length);
-    },
-    onSettled: () => queries.invalidateQueries({ queryKey: keys.estimates }),
-  });
-  return { ...run, countUnstarted };
+  const [batchId, setBatchId] = useState<string | null>(null);
+  const one = useSubmit(() => setBatchId(null));
+  const many = useSubmitBatch(({ id }) => setBatchId(id));
+  const run = ({ requests, shown, shownUsd }: Wanted) => {
+    const [request, ...others] = requests;
+    if (request === undefined) return;
+    if (others.length > 0) return many.mutate({ input: batchOf(requests), shownUsd });
+    const onSettled = () => void queries.invalidateQueries({ queryKey: keys.estimates });
+    one.mutate({ request, shown }, { onSettled });
+  };
+  return { run, batchId, isPending: one.isPending || many.isPending };
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { OfferedWorkflow } from "../client/queries.ts";
 import { emptyForm, readForm } from "./form.ts";
+import { batchOf } from "./creations.ts";
 import {
   addToSeed,
   formOfJob,
@@ -93,4 +94,12 @@ test("A4 what is stored is read field by field; what is not understood is left o
     count: 8,
     settings: { large: {} },
   });
+});
+
+test("several pictures are one batch, named after their prompt in one line", () => {
+  const form = { ...emptyForm, prompt: ` a cup\n${"x".repeat(300)}`, count: 3, seed: 7 };
+  const batch = batchOf(buildRequests(form, workflow));
+  expect(batch.title).toMatch(/^a cup x+$/);
+  expect(batch.title).toHaveLength(200);
+  expect(batch).toMatchObject({ jobs: [7, 8, 9].map((seed) => ({ params: { seed } })) });
 });

@@ -5,6 +5,7 @@ import Link from "next/link";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import type { JobView } from "@atelier/server/jobs";
+import { BatchStrip } from "../batches/batch-strip.tsx";
 import { retryLoad, canLoadMore } from "../client/queries.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { useGalleryImages } from "../gallery/gallery.tsx";
@@ -113,6 +114,8 @@ interface ResultsProps {
   readonly creations: ReturnType<typeof useCreations>;
   /** Why no engine can run text to image now; null when one can. */
   readonly reason: string | null;
+  /** The batch that was started last. */
+  readonly batchId: string | null;
 }
 
 const gapPx = 16;
@@ -141,7 +144,7 @@ function layOut(jobs: readonly JobView[], widthPx: number): readonly Card[] {
 }
 
 /** The pictures of this page, newest first; a running job shows its preview in the same card. */
-export function Results({ creations, reason }: ResultsProps) {
+export function Results({ creations, reason, batchId }: ResultsProps) {
   const t = useTranslations("create");
   const [element, setElement] = useState<HTMLDivElement | null>(null);
   const [dismissed, setDismissed] = useState<ReadonlySet<string>>(new Set());
@@ -160,6 +163,7 @@ export function Results({ creations, reason }: ResultsProps) {
     <section aria-label={t("results")} className="min-w-0">
       {reason === null ? null : <NoEngine reason={reason} hasPictures={!isEmpty} />}
       {isEmpty && reason === null ? <ExamplePrompts /> : null}
+      {batchId === null ? null : <BatchStrip id={batchId} />}
       <div ref={setElement}>
         <ul className="flex flex-wrap" style={{ gap: gapPx }}>
           {cards.map(({ job, widthPx, heightPx }) => (

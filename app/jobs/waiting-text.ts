@@ -73,11 +73,9 @@ export function useTimeText() {
     },
     [range, t],
   );
-  const runs = useCallback(
-    (runMs: Range) => t("runs", { time: range(runMs) ?? range([1_000, 1_000]) ?? "" }),
-    [range, t],
-  );
-  return { starts, runs };
+  const lasts = useCallback((ms: Range) => range(ms) ?? range([1_000, 1_000]) ?? "", [range]);
+  const runs = useCallback((runMs: Range) => t("runs", { time: lasts(runMs) }), [lasts, t]);
+  return { starts, runs, lasts };
 }
 
 const refetchMs = 3_000;
