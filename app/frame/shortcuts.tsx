@@ -37,6 +37,7 @@ const shortcutGroups = [
     key: "gallery",
     items: [
       { key: "move", keys: "ArrowLeft ArrowRight" },
+      { key: "moveInStack", keys: "ArrowUp ArrowDown" },
       { key: "select", keys: "x" },
       { key: "selectAll", keys: "Control+A" },
       { key: "star", keys: "s" },
@@ -55,6 +56,9 @@ const shortcutGroups = [
       { key: "undo", keys: "Control+Z" },
       { key: "redo", keys: "Shift+Control+Z" },
       { key: "paint", keys: "Enter" },
+      { key: "acceptCandidate", keys: "Enter" },
+      { key: "keepCandidate", keys: "k" },
+      { key: "discardCandidates", keys: "Escape" },
     ],
   },
 ] as const;

@@ -29,6 +29,11 @@ interface GalleryFilters {
   readonly search?: string;
 }
 
+interface ListFilters extends GalleryFilters {
+  /** One picture of each stack. */
+  readonly stacks?: boolean;
+}
+
 /** Reads the filters from the URL; unknown values are left out. */
 function readGalleryFilters(params: URLSearchParams): GalleryFilters {
   const search = params.get("search") ?? "";
@@ -116,7 +121,7 @@ function GallerySearch() {
 const pageSize = 100;
 
 /** The pictures that match the filters, newest first, loaded page by page. */
-export function useGalleryImages(filters: GalleryFilters) {
+export function useGalleryImages(filters: ListFilters) {
   const query = useInfiniteQuery({
     queryKey: keys.imageList(filters),
     queryFn: ({ pageParam }) =>
@@ -137,7 +142,8 @@ export function Gallery() {
   const t = useTranslations("frame");
   const { params } = useSearchFilter();
   const filters = useMemo(() => readGalleryFilters(params), [params]);
-  const query = useGalleryImages(filters);
+  const listed = useMemo(() => ({ ...filters, stacks: true }), [filters]);
+  const query = useGalleryImages(listed);
   const { images } = query;
   const viewer = useViewerAddress();
   const selection = useSelection(images ?? [], viewer.imageId === null);
@@ -164,7 +170,7 @@ export function Gallery() {
         {query.isError ? <LoadFailed error={query.error} onRetry={() => retryLoad(query)} /> : null}
       </div>
       <SelectionBar selection={selection} />
-      <Viewer images={images ?? []} address={viewer} />
+      <Viewer images={images ?? []} address={viewer} stacks />
     </>
   );
 }

@@ -1,4 +1,4 @@
-import type { ImageView } from "@atelier/server/images";
+import type { ListedImage } from "./stack.tsx";
 
 export interface Sized {
   readonly widthPx: number;
@@ -57,7 +57,7 @@ export function justify<Item extends Sized>(
 /** One line of the virtual list: the heading of a day, or a row of pictures of that day. */
 export type SheetLine =
   | { readonly type: "day"; readonly day: string; readonly heightPx: number }
-  | ({ readonly type: "row"; readonly key: string } & Row<ImageView>);
+  | ({ readonly type: "row"; readonly key: string } & Row<ListedImage>);
 
 const dayHeightPx = 52;
 
@@ -68,8 +68,8 @@ export function dayOf(iso: string): string {
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
 }
 
-function groupByDay(images: readonly ImageView[]): Map<string, ImageView[]> {
-  const days = new Map<string, ImageView[]>();
+function groupByDay(images: readonly ListedImage[]): Map<string, ListedImage[]> {
+  const days = new Map<string, ListedImage[]>();
   for (const image of images) {
     const day = dayOf(image.createdAt);
     const group = days.get(day);
@@ -79,7 +79,7 @@ function groupByDay(images: readonly ImageView[]): Map<string, ImageView[]> {
   return days;
 }
 
-export function sheetLines(images: readonly ImageView[], options: JustifyOptions): SheetLine[] {
+export function sheetLines(images: readonly ListedImage[], options: JustifyOptions): SheetLine[] {
   return [...groupByDay(images)].flatMap(([day, group]) => [
     { type: "day", day, heightPx: dayHeightPx } satisfies SheetLine,
     ...justify(group, options).map((row): SheetLine => ({

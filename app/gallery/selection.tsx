@@ -2,10 +2,11 @@
 import { Star, Trash2, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import type { ImageView } from "@atelier/server/images";
+import { useFailureToast } from "../client/failures.ts";
 import { isTyping } from "../frame/run-button.tsx";
 import { useRemoveImages, useStar } from "../pictures/actions.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
+import { type ListedImage, readStackIds } from "./stack.tsx";
 
 /** The chosen ids without pictures that are not shown; the same set object when nothing changes. */
 export function keepShown(
@@ -26,9 +27,11 @@ export function rangeBetween(items: readonly { readonly id: string }[], from: st
 }
 
 export interface Selection {
+  /** Of stacks, since another picture may come on top of one. */
   readonly ids: ReadonlySet<string>;
-  readonly images: readonly ImageView[];
-  readonly toggle: (id: string, isRange: boolean) => void;
+  /** The pictures on top. */
+  readonly images: readonly ListedImage[];
+  readonly toggle: (stackId: string, isRange: boolean) => void;
   readonly clear: () => void;
   readonly star: () => void;
   readonly remove: () => void;
@@ -36,23 +39,40 @@ export interface Selection {
 
 const none: ReadonlySet<string> = new Set();
 
-function focusedTile(): string | undefined {
-  return document.activeElement instanceof HTMLElement ? document.activeElement.dataset.tile : undefined;
+function focusedStack(): string | undefined {
+  return document.activeElement instanceof HTMLElement ? document.activeElement.dataset.stack : undefined;
+}
+
+/** Deletes stacks with all of their pictures, read first where the list has only the one on top. */
+function useRemoveStacks(): (tops: readonly ListedImage[]) => void {
+  const removeImages = useRemoveImages();
+  const showFailure = useFailureToast();
+  return useCallback(
+    (tops) => {
+      const isStack = ({ stackSize }: ListedImage) => (stackSize ?? 1) > 1;
+      const single = tops.filter((image) => !isStack(image)).map(({ id }) => id);
+      const stacks = tops.filter(isStack).map(({ stackId }) => stackId);
+      if (stacks.length === 0) removeImages(single);
+      else readStackIds(stacks).then((ids) => removeImages([...single, ...ids]), showFailure);
+    },
+    [removeImages, showFailure],
+  );
 }
 
 /** The chosen pictures, and the actions on them. The shortcuts work only while the viewer is closed. */
-export function useSelection(images: readonly ImageView[], isInFront: boolean): Selection {
+export function useSelection(images: readonly ListedImage[], isInFront: boolean): Selection {
+  const stacks = useMemo(() => images.map(({ stackId }) => ({ id: stackId })), [images]);
   const [chosenIds, setIds] = useState(none);
-  const ids = useMemo(() => keepShown(chosenIds, images), [chosenIds, images]);
+  const ids = useMemo(() => keepShown(chosenIds, stacks), [chosenIds, stacks]);
   // A picture that a filter hid is not chosen again when the filter is removed.
   if (ids !== chosenIds) setIds(ids);
   const anchor = useRef<string | null>(null);
   const star = useStar();
-  const removeImages = useRemoveImages();
+  const removeStacks = useRemoveStacks();
 
   const toggle = useCallback(
     (id: string, isRange: boolean) => {
-      const range = isRange && anchor.current !== null ? rangeBetween(images, anchor.current, id) : [id];
+      const range = isRange && anchor.current !== null ? rangeBetween(stacks, anchor.current, id) : [id];
       anchor.current = id;
       setIds((before) => {
         const after = new Set(before);
@@ -64,10 +84,10 @@ export function useSelection(images: readonly ImageView[], isInFront: boolean): 
         return after;
       });
     },
-    [images],
+    [stacks],
   );
   const selection = useMemo<Selection>(() => {
-    const chosen = images.filter((image) => ids.has(image.id));
+    const chosen = images.filter((image) => ids.has(image.stackId));
     return {
       ids,
       images: chosen,
@@ -79,26 +99,25 @@ export function useSelection(images: readonly ImageView[], isInFront: boolean): 
           starred: chosen.some((image) => !image.starred),
         }),
       remove: () => {
-        removeImages([...ids]);
+        removeStacks(chosen);
         setIds(none);
       },
     };
-  }, [ids, images, removeImages, star, toggle]);
+  }, [ids, images, removeStacks, star, toggle]);
 
   useEffect(() => {
     if (!isInFront) return undefined;
     const keys: Record<string, () => void> = {
       Escape: selection.clear,
       Delete: () => {
-        const tile = focusedTile();
         if (selection.ids.size > 0) selection.remove();
-        else if (tile !== undefined) removeImages([tile]);
+        else removeStacks(images.filter(({ stackId }) => stackId === focusedStack()));
       },
       x: () => {
-        const tile = focusedTile();
-        if (tile !== undefined) toggle(tile, false);
+        const stackId = focusedStack();
+        if (stackId !== undefined) toggle(stackId, false);
       },
-      "Control+a": () => setIds(new Set(images.map((image) => image.id))),
+      "Control+a": () => setIds(new Set(stacks.map(({ id }) => id))),
     };
     const press = (event: KeyboardEvent) => {
       if (isTyping(event)) return;
@@ -109,7 +128,7 @@ export function useSelection(images: readonly ImageView[], isInFront: boolean): 
     };
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);
-  }, [images, isInFront, removeImages, selection, toggle]);
+  }, [images, isInFront, removeStacks, selection, stacks, toggle]);
   return selection;
 }
 
@@ -117,6 +136,7 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
   const t = useTranslations("gallery");
   const count = selection.ids.size;
   if (count === 0) return null;
+  const pictures = selection.images.reduce((sum, { stackSize }) => sum + (stackSize ?? 1), 0);
   const allStarred = selection.images.every((image) => image.starred);
   return (
     <div
@@ -127,6 +147,7 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
     >
       <p role="status" className="tabular mr-3 text-xs font-medium whitespace-nowrap">
         {t("selected", { count })}
+        {pictures === count ? null : `, ${t("selectedPictures", { count: pictures })}`}
       </p>
       <Button look="quiet" size="small" onClick={selection.star}>
         <Star aria-hidden />
@@ -134,7 +155,7 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
       </Button>
       <Button look="quiet" size="small" onClick={selection.remove}>
         <Trash2 aria-hidden />
-        {t("removeSelected")}
+        {pictures === count ? t("removeSelected") : t("removeStacks", { count: pictures })}
       </Button>
       <IconButton label={t("clearSelection")} side="top" onClick={selection.clear}>
         <X aria-hidden />

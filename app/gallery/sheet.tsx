@@ -2,11 +2,11 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useFormatter, useTranslations } from "next-intl";
 import { useEffect, useMemo, useState } from "react";
-import type { ImageView } from "@atelier/server/images";
 import { canLoadMore, type PagedQuery } from "../client/queries.ts";
 import { useBoxSize } from "../ui/hooks.ts";
 import { dayOf, type Row, sheetLines } from "./layout-rows.ts";
 import type { Selection } from "./selection.tsx";
+import type { ListedImage } from "./stack.tsx";
 import { Tile } from "./tile.tsx";
 
 const dayMs = 86_400_000;
@@ -35,7 +35,7 @@ function DayHeader({ day }: { readonly day: string }) {
 }
 
 interface SheetRowProps {
-  readonly row: Row<ImageView>;
+  readonly row: Row<ListedImage>;
   readonly gapPx: number;
   readonly selection: Selection;
   readonly openId: string | null;
@@ -50,7 +50,7 @@ function SheetRow({ row, gapPx, selection, openId, onOpen }: SheetRowProps) {
           key={image.id}
           image={image}
           widthPx={row.widthsPx[index] ?? 0}
-          isSelected={selection.ids.has(image.id)}
+          isSelected={selection.ids.has(image.stackId)}
           isSelecting={selection.ids.size > 0}
           isOpen={image.id === openId}
           onToggle={selection.toggle}
@@ -74,7 +74,7 @@ export function SheetSkeleton() {
 }
 
 interface SheetProps {
-  readonly images: readonly ImageView[];
+  readonly images: readonly ListedImage[];
   readonly selection: Selection;
   readonly openId: string | null;
   readonly onOpen: (id: string) => void;

@@ -2,9 +2,9 @@
 import { Check, Star } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type KeyboardEvent, memo, type MouseEvent, ViewTransition } from "react";
-import type { ImageView } from "@atelier/server/images";
 import { AiBadge, Picture, useImageName } from "../pictures/picture.tsx";
 import { cx } from "../ui/button.tsx";
+import { type ListedImage, StackBadge } from "./stack.tsx";
 
 const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 };
 
@@ -40,13 +40,14 @@ function moveBetweenTiles(event: KeyboardEvent<HTMLElement>): void {
 }
 
 interface Props {
-  readonly image: ImageView;
+  readonly image: ListedImage;
   readonly widthPx: number;
   readonly isSelected: boolean;
   readonly isSelecting: boolean;
   /** The viewer shows this picture now. */
   readonly isOpen: boolean;
-  readonly onToggle: (id: string, isRange: boolean) => void;
+  /** With the id of its stack. */
+  readonly onToggle: (stackId: string, isRange: boolean) => void;
   readonly onOpen: (id: string) => void;
 }
 
@@ -54,9 +55,11 @@ interface Props {
 export const Tile = memo(function Tile(props: Props) {
   const { image, widthPx, isSelected, isSelecting, isOpen, onToggle, onOpen } = props;
   const t = useTranslations("gallery");
-  const name = useImageName()(image);
+  const size = image.stackSize ?? 1;
+  const ownName = useImageName()(image);
+  const name = size > 1 ? t("stackName", { name: ownName, count: size }) : ownName;
   const click = (event: MouseEvent) => {
-    if (event.shiftKey || event.ctrlKey || event.metaKey) onToggle(image.id, event.shiftKey);
+    if (event.shiftKey || event.ctrlKey || event.metaKey) onToggle(image.stackId, event.shiftKey);
     else onOpen(image.id);
   };
   const picture = (
@@ -73,6 +76,7 @@ export const Tile = memo(function Tile(props: Props) {
       <button
         type="button"
         data-tile={image.id}
+        data-stack={image.stackId}
         aria-label={name}
         onClick={click}
         onKeyDown={moveBetweenTiles}
@@ -94,7 +98,7 @@ export const Tile = memo(function Tile(props: Props) {
         role="checkbox"
         aria-checked={isSelected}
         aria-label={t("select", { name })}
-        onClick={(event) => onToggle(image.id, event.shiftKey)}
+        onClick={(event) => onToggle(image.stackId, event.shiftKey)}
         className={cx(
           "absolute top-1 left-1 flex size-8 items-center justify-center transition-opacity duration-120",
           isSelected || isSelecting
@@ -111,6 +115,7 @@ export const Tile = memo(function Tile(props: Props) {
           <Check className="size-3.5" strokeWidth={3} aria-hidden />
         </span>
       </button>
+      {size > 1 ? <StackBadge size={size} /> : null}
       <span className="pointer-events-none absolute right-1.5 bottom-1.5 flex items-center gap-1.5">
         {image.starred ? (
           <Star

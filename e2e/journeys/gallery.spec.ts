@@ -25,12 +25,13 @@ test("A15 S8 the gallery's viewer by keyboard: move, star, download, delete and 
   await expect(viewer.getByText("Made by an engine")).toBeAttached();
 
   await expect(viewer.getByRole("button", { name: "Close" })).toBeFocused();
-  await page.keyboard.press("ArrowRight");
+  const stack = viewer.getByRole("list", { name: "Stack" }).getByRole("button");
+  await expect(stack).toHaveCount(2);
+  await page.keyboard.press("ArrowDown");
   await expect(viewer.getByRole("img", { name: "astronaut" })).toBeVisible();
   await expect(viewer.getByText("Made by an engine")).toHaveCount(0);
   await page.keyboard.press("ArrowRight");
   await expect(viewer.getByRole("img", { name: "rocket" })).toBeVisible();
-  await page.keyboard.press("ArrowLeft");
   await page.keyboard.press("ArrowLeft");
   await expect(viewer.getByRole("img", { name: /^Remove background, / })).toBeVisible();
 
@@ -112,4 +113,25 @@ test("A15 a picture whose removal is on its way does not come back with a list t
   await expect(page.getByText("Picture deleted")).toBeVisible();
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(rocket).toBeVisible();
+});
+
+test("@all a selected stack stays selected when a version comes on top, and is deleted and restored as a whole", async ({
+  page,
+}) => {
+  await beGuest(page);
+  const portrait = await uploadSample(page, "astronaut.png");
+  const cutOut = { kind: "remove_background", inputs: { image: portrait } } as const;
+  await waitForResult(page, await submitJob(page, cutOut));
+  await page.goto("/gallery");
+  const sheet = page.getByRole("group", { name: "Pictures", exact: true });
+  await sheet.getByRole("checkbox", { name: /stack of 2$/ }).click();
+  const bar = page.getByRole("toolbar", { name: "Selection" });
+  await expect(bar.getByRole("status")).toHaveText("1 selected, 2 pictures");
+  await waitForResult(page, await submitJob(page, cutOut));
+  await expect(sheet.getByRole("checkbox", { name: /stack of 3$/ })).toBeChecked();
+  await expect(bar.getByRole("status")).toHaveText("1 selected, 3 pictures");
+  await bar.getByRole("button", { name: "Delete 3 pictures" }).click();
+  await expect(sheet).toHaveCount(0);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(sheet.getByRole("button", { name: /stack of 3$/ }).first()).toBeVisible();
 });

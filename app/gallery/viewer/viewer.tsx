@@ -7,7 +7,8 @@ import type { ImageView } from "@atelier/server/images";
 import { useImage, useIsGone } from "../../client/queries.ts";
 import { remixHref } from "../../client/remix.ts";
 import { isTyping } from "../../frame/run-button.tsx";
-import { useRemoveImages, useStar } from "../../pictures/actions.tsx";
+import { useRemoveImages, useRemoving, useStar } from "../../pictures/actions.tsx";
+import { StackStrip, useStack } from "../stack.tsx";
 import { useSourceImage, ViewerInfo } from "./info.tsx";
 import { ViewerPicture } from "./picture.tsx";
 import { ViewerToolbar } from "./toolbar.tsx";
@@ -44,6 +45,8 @@ export function useViewerAddress(): ViewerAddress {
 interface Options {
   readonly image: ImageView;
   readonly onStep: (by: number) => void;
+  /** To another picture of the same stack. */
+  readonly onStepInStack: (by: number) => void;
   readonly onRemoved: () => void;
 }
 
@@ -54,13 +57,15 @@ function belongsElsewhere({ key, target }: KeyboardEvent): boolean {
   return key.startsWith("Arrow") && target instanceof Element && target.closest(ownArrows) !== null;
 }
 
-function useViewerKeys({ image, onStep, onRemoved }: Options): void {
+function useViewerKeys({ image, onStep, onStepInStack, onRemoved }: Options): void {
   const star = useStar();
   const remove = useRemoveImages();
   useEffect(() => {
     const keys: Record<string, () => void> = {
       ArrowLeft: () => onStep(-1),
       ArrowRight: () => onStep(1),
+      ArrowUp: () => onStepInStack(-1),
+      ArrowDown: () => onStepInStack(1),
       s: () => star.mutate({ ids: [image.id], starred: !image.starred }),
       Delete: () => {
         remove([image.id]);
@@ -74,7 +79,7 @@ function useViewerKeys({ image, onStep, onRemoved }: Options): void {
     // In the capture phase: the dialog stops arrow keys in the bubble phase.
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
-  }, [image, onRemoved, onStep, remove, star]);
+  }, [image, onRemoved, onStep, onStepInStack, remove, star]);
 }
 
 /** Whether a picture is shown beside its source: what the user chose for this one, else what the page does. */
@@ -90,30 +95,77 @@ interface ViewerRoomProps {
   readonly grows: boolean;
   readonly address: ViewerAddress;
   readonly compares: boolean;
+  /** `images` has one picture of each stack. */
+  readonly stacks: boolean;
 }
 
-function ViewerRoom({ image, images, grows, address, compares }: ViewerRoomProps) {
+/** The picture `by` places further; undefined where there is none, or the first is not in the list. */
+function neighbourOf(images: readonly ImageView[], at: number, by: number): string | undefined {
+  return at === -1 ? undefined : images[at + by]?.id;
+}
+
+/** Where the viewer can go from a picture: to the next one of the list, and within its stack. */
+function usePlaces({ image, images, address, stacks }: ViewerRoomProps) {
+  const stack = useStack(stacks ? image.stackId : null);
+  const removing = useRemoving();
+  const pages = stack.data?.pages;
+  const members = useMemo(
+    () => (pages ?? []).flatMap(({ items }) => items.filter(({ id }) => !removing.has(id))),
+    [pages, removing],
+  );
+  const placeOf = (id: string | null) => {
+    const own = images.findIndex((one) => one.id === id);
+    // Of a stack the list has another picture.
+    return own === -1 && stacks ? images.findIndex((one) => one.stackId === image.stackId) : own;
+  };
+  const at = placeOf(image.id);
+  const [previous, next] = [neighbourOf(images, at, -1), neighbourOf(images, at, 1)];
+  const inStack = members.findIndex((one) => one.id === image.id);
+  const go = (to: string | undefined) => to !== undefined && address.move(to);
+  return {
+    stack,
+    members,
+    position: at === -1 ? null : { number: at + 1, count: images.length },
+    previous,
+    next,
+    step: (by: number) => go(neighbourOf(images, placeOf(address.currentId()), by)),
+    stepInStack: (by: number) =>
+      go(
+        neighbourOf(
+          members,
+          members.findIndex((one) => one.id === address.currentId()),
+          by,
+        ),
+      ),
+    afterRemoval: () => {
+      const others = [neighbourOf(members, inStack, 1), neighbourOf(members, inStack, -1), next, previous];
+      const to = others.find((id) => id !== undefined);
+      if (to === undefined) address.close();
+      else address.move(to);
+    },
+  };
+}
+
+function ViewerRoom(props: ViewerRoomProps) {
+  const { image, grows, address, compares } = props;
   const { isComparing, toggle } = useComparing(image.id, compares);
   const [isInfoOpen, setInfoOpen] = useState(false);
   const { job, sourceId } = useSourceImage(image);
   const isSourceGone = useIsGone(sourceId);
-  const at = images.findIndex((one) => one.id === image.id);
-  const previous = at > 0 ? images[at - 1]?.id : undefined;
-  const next = at === -1 ? undefined : images[at + 1]?.id;
-  const neighbour = next ?? previous;
-  const afterRemoval = () => (neighbour === undefined ? address.close() : address.move(neighbour));
-  const step = (by: number) => {
-    const from = images.findIndex((one) => one.id === address.currentId());
-    const to = from === -1 ? undefined : images[from + by]?.id;
-    if (to !== undefined) address.move(to);
-  };
-  useViewerKeys({ image, onStep: step, onRemoved: afterRemoval });
+  const places = usePlaces(props);
+  const { previous, next, afterRemoval } = places;
+  useViewerKeys({
+    image,
+    onStep: places.step,
+    onStepInStack: places.stepInStack,
+    onRemoved: afterRemoval,
+  });
   return (
     <>
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
         <ViewerToolbar
           image={image}
-          position={at === -1 ? null : { number: at + 1, count: images.length }}
+          position={places.position}
           remix={job === undefined || isSourceGone ? null : remixHref(image.id, job)}
           canCompare={sourceId !== null}
           isComparing={isComparing}
@@ -131,6 +183,14 @@ function ViewerRoom({ image, images, grows, address, compares }: ViewerRoomProps
           next={next}
           onMove={address.move}
         />
+        {places.members.length < 2 ? null : (
+          <StackStrip
+            stack={places.stack}
+            members={places.members}
+            shownId={image.id}
+            onShow={address.move}
+          />
+        )}
       </div>
       {isInfoOpen ? <ViewerInfo key={image.id} image={image} /> : null}
     </>
@@ -142,6 +202,8 @@ interface ViewerProps {
   readonly address: ViewerAddress;
   /** Shows each picture beside what it was made from, where there is something. */
   readonly compares?: boolean;
+  /** `images` has one picture of each stack; the others are in a strip. */
+  readonly stacks?: boolean;
 }
 
 /** The picture with which the viewer was opened: only its tile takes part in the opening and closing animation. */
@@ -156,18 +218,21 @@ function useOpenedId(imageId: string | null): string | null {
 }
 
 /** The viewer over the grid; closing returns the focus to the tile of the picture. */
-export function Viewer({ images, address, compares = false }: ViewerProps) {
+export function Viewer({ images, address, compares = false, stacks = false }: ViewerProps) {
   const t = useTranslations("viewer");
   const { imageId, close } = address;
   const openedId = useOpenedId(imageId);
   const listed = images.find((image) => image.id === imageId);
   const { data, isError } = useImage(imageId);
   const image = listed ?? data;
-  const lastId = useRef(imageId);
+  const last = useRef(image);
   useEffect(() => {
-    if (imageId !== null) lastId.current = imageId;
-  }, [imageId]);
-  const tile = () => document.querySelector<HTMLElement>(`[data-tile="${lastId.current}"]`);
+    if (image !== undefined) last.current = image;
+  }, [image]);
+  const tile = () => {
+    const find = (name: string, id = "") => document.querySelector<HTMLElement>(`[data-${name}="${id}"]`);
+    return find("tile", last.current?.id) ?? find("stack", last.current?.stackId);
+  };
   return (
     <Dialog.Root open={imageId !== null} onOpenChange={(open) => open || close()}>
       <Dialog.Portal>
@@ -184,6 +249,7 @@ export function Viewer({ images, address, compares = false }: ViewerProps) {
               images={images}
               address={address}
               compares={compares}
+              stacks={stacks}
             />
           )}
           {isError && image === undefined ? (
