@@ -78,7 +78,7 @@ function EditRoom({ store }: RoomProps) {
   if (image === undefined) return null;
   const work =
     runs.strip === null ? (
-      <EditStage key={image.id} image={image} session={session} selection={selection} />
+      <EditStage key={image.id} image={image} session={session} selection={selection} look={store.look} />
     ) : (
       <Candidates key={runs.strip.jobIds[0]} store={store} run={runs.strip} runs={runs} />
     );

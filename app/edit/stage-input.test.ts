@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fitView, toPicture, zoomView } from "./stage-input.ts";
+import { fitView, fromRelative, toPicture, toRelative, zoomView } from "./stage-input.ts";
 
 const stage = { width: 800, height: 600 };
 
@@ -17,6 +17,19 @@ test("what lies under the pointer stays there while zooming", () => {
   const after = toPicture(zoomView(view, at, 3.7), at);
   expect(after.x).toBeCloseTo(before.x);
   expect(after.y).toBeCloseTo(before.y);
+});
+
+test("a view that was left shows the same part of the picture on another stage", () => {
+  const picture = { width: 1000, height: 1000 };
+  const framedOf = (size: typeof stage) => ({ stage: size, picture, fitted: fitView(size, picture) });
+  const view = zoomView(fitView(stage, picture), { x: 500, y: 120 }, 3.7);
+  const left = toRelative(view, framedOf(stage));
+  expect(fromRelative(left, framedOf(stage)).x).toBeCloseTo(view.x);
+  const phone = { width: 390, height: 500 };
+  const there = fromRelative(left, framedOf(phone));
+  const middle = toPicture(there, { x: 195, y: 250 });
+  const before = toPicture(view, { x: 400, y: 300 });
+  expect([middle.x, middle.y].map(Math.round)).toEqual([before.x, before.y].map(Math.round));
 });
 
 test("zoom ends at sixteen times", () => {

@@ -1,6 +1,7 @@
 "use client";
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useState } from "react";
 import { useBoxSize } from "../ui/hooks.ts";
+import type { SavedView } from "./document/state.ts";
 import type { Stroke } from "./mask.ts";
 import type { Point } from "./selection.ts";
 import type { Brush } from "./session.ts";
@@ -56,29 +57,75 @@ interface BoxSize {
   readonly heightPx: number;
 }
 
-/** The view of a stage; fitted until the user moves it. */
-export function useView(stage: HTMLElement | null, picture: BoxSize) {
+/** Where a stage was left, and how it tells where it is looked at; null is the whole picture. */
+export interface Look {
+  readonly read: () => SavedView | null;
+  readonly note: (view: SavedView | null) => void;
+}
+
+interface Framed {
+  readonly stage: Size;
+  readonly picture: Size;
+  readonly fitted: View;
+}
+
+export function toRelative(view: View, { stage, picture, fitted }: Framed): SavedView {
+  const middle = toPicture(view, { x: stage.width / 2, y: stage.height / 2 });
+  return {
+    zoom: view.scale / fitted.scale,
+    centreX: middle.x / picture.width,
+    centreY: middle.y / picture.height,
+  };
+}
+
+export function fromRelative(
+  { zoom, centreX, centreY }: SavedView,
+  { stage, picture, fitted }: Framed,
+): View {
+  const scale = Math.min(maxScale, Math.max(minScale, fitted.scale * zoom));
+  return {
+    scale,
+    x: stage.width / 2 - centreX * picture.width * scale,
+    y: stage.height / 2 - centreY * picture.height * scale,
+  };
+}
+
+/** The view of a stage: as it was left, else fitted, until the user moves it. */
+export function useView(stage: HTMLElement | null, picture: BoxSize, look?: Look) {
   const size = useBoxSize(stage);
   const [moved, setMoved] = useState<View | null>(null);
+  const [left, setLeft] = useState(() => look?.read() ?? null);
   const { widthPx, heightPx } = picture;
-  const fitted = useMemo(
-    () => fitView(size, { width: widthPx, height: heightPx }),
-    [size, widthPx, heightPx],
+  const framed = useMemo(() => {
+    const whole = { width: widthPx, height: heightPx };
+    return { stage: size, picture: whole, fitted: fitView(size, whole) };
+  }, [size, widthPx, heightPx]);
+  const start = useMemo(
+    () => (left === null || size.width === 0 ? framed.fitted : fromRelative(left, framed)),
+    [framed, left, size.width],
   );
-  const view = moved ?? fitted;
+  const view = moved ?? start;
 
   const zoom = useCallback(
     (factor: number, at?: Point) => {
       const middle = { x: size.width / 2, y: size.height / 2 };
-      setMoved((before) => zoomView(before ?? fitted, at ?? middle, factor));
+      setMoved((before) => zoomView(before ?? start, at ?? middle, factor));
     },
-    [fitted, size.height, size.width],
+    [size.height, size.width, start],
   );
   const pan = useCallback(
-    (dx: number, dy: number) => setMoved((before) => panView(before ?? fitted, dx, dy)),
-    [fitted],
+    (dx: number, dy: number) => setMoved((before) => panView(before ?? start, dx, dy)),
+    [start],
   );
-  const fit = useCallback(() => setMoved(null), []);
+  const fit = useCallback(() => {
+    setMoved(null);
+    setLeft(null);
+  }, []);
+  const note = look?.note;
+  useEffect(() => {
+    if (moved !== null) note?.(toRelative(moved, framed));
+    else if (left === null) note?.(null);
+  }, [framed, left, moved, note]);
 
   useEffect(() => {
     if (stage === null) return undefined;

@@ -9,7 +9,7 @@ import { drawStroke, type Mark, selectionOf, type Stroke, strokesOf } from "./ma
 import { ClickDots, type ClickSelection, SelectionState } from "./select-by-click.tsx";
 import { drawSelection, type Point } from "./selection.ts";
 import type { EditorSession } from "./session.ts";
-import { type StageView, useStageKeys, useView } from "./stage-input.ts";
+import { type Look, type StageView, useStageKeys, useView } from "./stage-input.ts";
 import { useStagePointers } from "./stage-pointers.ts";
 
 interface BrushRingProps {
@@ -159,14 +159,16 @@ interface EditStageProps {
   readonly session: EditorSession;
   /** Missing where nothing can select by clicks. */
   readonly selection?: ClickSelection | null;
+  /** Missing where nothing remembers the view. */
+  readonly look?: Look;
 }
 
 /** The picture with its mask; takes pointer, wheel and keyboard input. */
-export function EditStage({ image, session, selection = null }: EditStageProps) {
+export function EditStage({ image, session, selection = null, look }: EditStageProps) {
   const t = useTranslations("edit");
   const [element, setElement] = useState<HTMLDivElement | null>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const stage = useView(element, image);
+  const stage = useView(element, image, look);
   const { brush, history, step } = session;
   const onStroke = (stroke: Stroke) => step({ type: "add", mark: stroke });
   const onDraw = (stroke: Stroke) => {

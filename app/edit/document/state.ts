@@ -24,7 +24,14 @@ export interface Run {
   readonly isSettled: boolean;
 }
 
-export type SavedView = NonNullable<EditState["view"]>;
+/** A view that fits stages and pictures of any size. */
+export interface SavedView {
+  /** 1 where the whole picture is shown. */
+  readonly zoom: number;
+  /** The point of the picture in the middle, as parts of its width and height. */
+  readonly centreX: number;
+  readonly centreY: number;
+}
 
 /** An edit while it is open. */
 export interface OpenEdit {

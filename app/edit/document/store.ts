@@ -76,6 +76,7 @@ function createStore(start: Start) {
   const letGo = holdWriter(writer);
   let syncedWork = start.synced && workOf(start.synced);
   let { view } = start.edit;
+  let hasMoved = false;
   let snapshot: Snapshot = { edit: start.edit, keeping: { at: "saved" } };
   let isDirty = false;
   let isClosed = false;
@@ -137,6 +138,7 @@ function createStore(start: Start) {
     syncedWork = work;
     retryMs = firstRetryMs;
     isDirty = snapshot.edit !== edit;
+    hasMoved = false;
     dirtySinceMs = Date.now();
     set({ keeping: { at: isDirty ? "saving" : "saved" } });
     void keep();
@@ -161,6 +163,11 @@ function createStore(start: Start) {
     revision = theirs?.revision ?? 0;
     set({ keeping: { at: "saving" } });
     schedule(0);
+  }
+
+  /** Only a look at a picture makes no edit of it. */
+  function countLook(): void {
+    if (hasMoved && revision > 0) isDirty = true;
   }
 
   function touch(): void {
@@ -194,11 +201,19 @@ function createStore(start: Start) {
       set({ edit });
       touch();
     },
-    /** Notes where the stage is looked at. It goes along with the next save, and is none by itself. */
-    look: (at: OpenEdit["view"]) => {
-      view = at;
+    /** Where the stage is looked at goes along with the next save, and is one by itself when the page is left. */
+    look: {
+      read: () => view,
+      note: (at: OpenEdit["view"]) => {
+        hasMoved ||= JSON.stringify(at) !== JSON.stringify(view);
+        view = at;
+      },
     },
     touch,
+    leaveForNow: () => {
+      countLook();
+      void save();
+    },
     saveNow: save,
     takeTheirs: async (theirs: Stored) => take(theirs, (own, other) => mergeEdits(other, own)),
     keepMine: async (theirs: Stored) => take(theirs, (own, other) => mergeEdits(own, other)),
@@ -215,6 +230,7 @@ function createStore(start: Start) {
     },
     /** For the end of the page: sends what fits into a request that outlives it. The draft has all of it. */
     leave: () => {
+      countLook();
       const state = isDirty && snapshot.keeping.at !== "conflict" ? encodedEdit(whole(snapshot.edit)) : null;
       if (state === null) return;
       const body = JSON.stringify({ json: { imageId, revision, writer, state } });
@@ -226,6 +242,7 @@ function createStore(start: Start) {
     },
     /** For a page of the studio that gives way to another. What cannot be saved now is taken up by the next. */
     close: async () => {
+      countLook();
       const saving = save();
       isClosed = true;
       await saving;

@@ -36,7 +36,10 @@ export function useEditState(store: EditStore) {
   useEffect(() => {
     const leaving = new AbortController();
     const { signal } = leaving;
-    const turn = () => void (document.visibilityState === "hidden" ? store.saveNow() : store.freshen());
+    const turn = () => {
+      if (document.visibilityState === "hidden") store.leaveForNow();
+      else void store.freshen();
+    };
     document.addEventListener("visibilitychange", turn, { signal });
     window.addEventListener("online", () => void store.saveNow(), { signal });
     window.addEventListener("pagehide", store.leave, { signal });
