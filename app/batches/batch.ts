@@ -100,10 +100,6 @@ export function useBatchActions(id: string) {
   const queries = useQueryClient();
   const onError = useFailureToast();
   const onSettled = () => queries.invalidateQueries({ queryKey: keys.batches });
-  const onRemoved = async () => {
-    await onSettled();
-    await queries.invalidateQueries({ queryKey: keys.imageLists });
-  };
   const cancel = useMutation({ mutationFn: () => api.batches.cancel.mutate({ id }), onError, onSettled });
   const retry = useMutation({
     mutationFn: () => api.batches.retry.mutate({ id }),
@@ -116,14 +112,21 @@ export function useBatchActions(id: string) {
   const restore = useMutation({
     mutationFn: () => api.batches.restore.mutate({ id }),
     onError,
-    onSettled: onRemoved,
+    onSettled: async () => {
+      await onSettled();
+      await queries.invalidateQueries({ queryKey: keys.imageLists });
+    },
   });
   const remove = useMutation({
     mutationFn: () => api.batches.remove.mutate({ id }),
     onSuccess: () =>
       toastWithUndo({ title: t("removed"), undoLabel: t("undo"), onUndo: () => restore.mutate() }),
     onError,
-    onSettled: onRemoved,
+    // Not the batch itself, which is no longer there.
+    onSettled: async () => {
+      await queries.invalidateQueries({ queryKey: keys.batchList });
+      await queries.invalidateQueries({ queryKey: keys.imageLists });
+    },
   });
   return { cancel, retry, remove };
 }

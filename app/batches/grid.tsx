@@ -15,18 +15,18 @@ interface Labelled {
   readonly value: Value;
 }
 
-const inputPrefix = "inputs.";
+const isPicture = (param: string) => /(?:^|\.)inputs\./.test(param);
 
 /** Names of axes and their values in words. */
 function useAxisTexts() {
   const t = useTranslations("batches");
   const titleOf = useWorkflowTitle();
   const axis = (param: string) => {
-    const key = `axes.${param.replace(".", "_")}` as "axes.seed";
+    const key = `axes.${param.replace(/^steps\.\d\./, "").replace(".", "_")}` as "axes.seed";
     return t.has(key) ? t(key) : param;
   };
   const value = ({ param, value: own }: Labelled): string => {
-    if (param.startsWith(inputPrefix)) return axis(param);
+    if (isPicture(param)) return axis(param);
     if (param === "prompt" || param === "negativePrompt") return String(own);
     if (param === "workflow") return titleOf(String(own));
     if (param === "model") return titleOf(`cloud/${String(own)}`);
@@ -39,7 +39,7 @@ function useAxisTexts() {
 function AxisValue(label: Labelled) {
   const { value } = useAxisTexts();
   const text = value(label);
-  return label.param.startsWith(inputPrefix) ? (
+  return isPicture(label.param) ? (
     <Picture
       imageId={String(label.value)}
       variant="thumbnail"

@@ -74,6 +74,37 @@ test("a batch of axes has a job for each combination, the last axis varying fast
   expect(batch.jobs.map(({ values }) => Object.values(values))).toEqual(asked);
 });
 
+test("members vary along an axis, also those of a step", async () => {
+  const along = [
+    { param: "seed", values: [5, 6] },
+    { param: "steps.1.seed", values: [8, 9] },
+  ];
+  const images = [owner.imageId, await addImage(opened.services, owner.userId)];
+  const { id } = await send({
+    base: { kind: "upscale", steps: [{ kind: "upscale" }] },
+    axes: [
+      { param: "inputs.image", values: images, along },
+      { param: "strength", values: [0.1, 0.2] },
+    ],
+  });
+  const { jobs } = await open(id);
+  expect(
+    jobs.map(({ job, values }) => [job?.inputs[0]?.imageId, job?.params["seed"], values["strength"]]),
+  ).toEqual([
+    [images[0], 5, 0.1],
+    [images[0], 5, 0.2],
+    [images[1], 6, 0.1],
+    [images[1], 6, 0.2],
+  ]);
+  expect(jobs[3]?.values).toEqual({ "inputs.image": images[1], seed: 6, "steps.1.seed": 9, strength: 0.2 });
+  const steps = await opened.services.db
+    .select()
+    .from(schema.batchSteps)
+    .where(eq(schema.batchSteps.batchId, id))
+    .orderBy(schema.batchSteps.position);
+  expect(steps.map(({ request }) => Object(request["params"]).seed)).toEqual([8, 8, 9, 9]);
+});
+
 test("all jobs of a batch are accepted or none, and the error names the first that is not", async () => {
   const jobs = [upscale(owner.imageId), upscale(newId()), upscale(owner.imageId, { scale: 3 })];
   await expect(send({ jobs })).rejects.toMatchObject({
@@ -107,6 +138,16 @@ test.each([
     "two axes of one param",
     "workflow_params",
     { base: {}, axes: [1, 2].map((seed) => ({ param: "seed", values: [seed] })) },
+  ],
+  [
+    "members along an axis with other numbers of values",
+    "workflow_params",
+    { base: {}, axes: [{ param: "seed", values: [1, 2], along: [{ param: "steps", values: [1] }] }] },
+  ],
+  [
+    "an axis of a step that is not there",
+    "workflow_params",
+    { base: { steps: [{}] }, axes: [{ param: "steps.2.seed", values: [1] }] },
   ],
   [
     "axes that do not fit its base",

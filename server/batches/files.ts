@@ -48,7 +48,7 @@ const maxLabel = 60;
 /** The values of the axes in a file name; ids of pictures say nothing there. */
 function labelOf({ values }: BatchPlace): string {
   const parts = Object.entries(values)
-    .filter(([param]) => !param.startsWith("inputs."))
+    .filter(([param]) => !/(?:^|\.)inputs\./.test(param))
     .map(([param, value]) => `${param}-${String(value)}`);
   const label = parts.join("_").replaceAll(/[^\p{L}\p{N}._-]+/gu, "-");
   return label === "" ? "" : `_${label.slice(0, maxLabel)}`;

@@ -1,26 +1,37 @@
 import { z } from "zod";
 import type { BatchAxis } from "../db/index.ts";
-import { type AskedJob, type SubmitInput, submitSchema } from "../jobs/index.ts";
-import { AppError, issuesOf, lineOfText } from "../platform/index.ts";
+import { type AskedJob, type SubmitInput, submitWithUrlsSchema } from "../jobs/index.ts";
+import { AppError, issuesOf, lineOfText, pictureLimits } from "../platform/index.ts";
 
 /** Jobs of one batch. They are stored in one transaction, which holds the owner's turn for about a second. */
-export const maxBatchJobs = 200;
+export const maxBatchJobs: number = pictureLimits.batchPictures;
 const maxAxes = 3;
 
 /** Members of a request beside `params` and `inputs` that an axis may vary. */
 const chosenMembers = ["workflow", "engine", "model"] as const;
 const inputPrefix = "inputs.";
 
-const axisSchema = z.strictObject({
+const axisMember = {
   param: z
     .string()
     .min(1)
     .max(60)
-    .describe("A param by its name, such as `seed`; `inputs.<role>`; or `workflow`, `engine` or `model`."),
+    .describe(
+      "A param by its name, such as `seed`; `inputs.<role>`; or `workflow`, `engine` or `model`. With `steps.<number>.` before it, that of a step of the base.",
+    ),
   values: z
     .array(z.union([z.string().max(4_000), z.number(), z.boolean()]))
     .min(1)
     .max(maxBatchJobs),
+};
+
+const axisSchema = z.strictObject({
+  ...axisMember,
+  along: z
+    .array(z.strictObject(axisMember))
+    .max(8)
+    .optional()
+    .describe("Members that vary together with this one, each with as many values."),
 });
 
 const common = {
@@ -66,7 +77,7 @@ const withSteps = z.looseObject({ steps: stepsSchema });
 const batchSchema = batchWith(withSteps, withSteps);
 /** What the document of the API says. */
 export const batchDescription = batchWith(
-  z.union(submitSchema.options.map((one) => one.extend({ steps: stepsSchema }))),
+  z.union(submitWithUrlsSchema.options.map((one) => one.extend({ steps: stepsSchema }))),
   anyObject.describe("The request of a job, without the members that the axes give."),
 );
 
@@ -114,9 +125,17 @@ function parted({ steps, ...request }: Request): AskedJob {
 
 /** One request for each combination of values; the last axis varies fastest. */
 function expand(base: Request, axes: readonly BatchAxis[]) {
-  const names = axes.map(({ param }) => param);
-  if (new Set(names).size < names.length)
+  const members = axes.flatMap(membersOf);
+  if (new Set(members.map(({ param }) => param)).size < members.length)
     throw new AppError("workflow_params", "Two axes vary the same param.");
+  const uneven = axes.find((axis) =>
+    membersOf(axis).some(({ values }) => values.length !== axis.values.length),
+  );
+  if (uneven)
+    throw new AppError(
+      "workflow_params",
+      `What varies along "${uneven.param}" needs as many values as it has.`,
+    );
   const count = axes.reduce((product, { values }) => product * values.length, 1);
   if (count > maxBatchJobs)
     throw new AppError(
@@ -124,28 +143,59 @@ function expand(base: Request, axes: readonly BatchAxis[]) {
       `The axes make ${count} jobs; a batch has ${maxBatchJobs} at most.`,
     );
   return axes.reduce<Request[]>(
-    (requests, { param, values }) =>
-      requests.flatMap((request) => values.map((value) => withMember(request, param, value))),
+    (requests, axis) =>
+      requests.flatMap((request) =>
+        axis.values.map((_value, at) =>
+          membersOf(axis).reduce((made, { param, values }) => withMember(made, param, values[at]), request),
+        ),
+      ),
     [base],
   );
 }
 
-function withMember(request: Request, param: string, value: unknown) {
+const membersOf = (axis: BatchAxis) => [axis, ...(axis.along ?? [])];
+
+const stepPrefix = /^steps\.([1-9])\.(.+)$/;
+
+function withMember(request: Request, param: string, value: unknown): Request {
+  const [, number, member] = stepPrefix.exec(param) ?? [];
+  if (number !== undefined && member !== undefined)
+    return withStepMember(request, Number(number), [member, value]);
   if (chosenMembers.some((name) => name === param)) return { ...request, [param]: value };
   const [group, name] = param.startsWith(inputPrefix)
     ? ["inputs", param.slice(inputPrefix.length)]
     : ["params", param];
-  return { ...request, [group]: { ...Object(request[group]), [name]: value } };
+  const given = group === "inputs" && isAddress(value) ? { url: value } : value;
+  return { ...request, [group]: { ...Object(request[group]), [name]: given } };
+}
+
+const isAddress = (value: unknown) => typeof value === "string" && /^https?:\/\//.test(value);
+
+function withStepMember(
+  { steps, ...request }: Request,
+  number: number,
+  [param, value]: [string, unknown],
+): Request {
+  // Safe cast: the schema of the base has checked that these are objects.
+  const known = (steps as Request[] | undefined) ?? [];
+  if (number > known.length)
+    throw new AppError("workflow_params", `An axis varies step ${number}, and the base has ${known.length}.`);
+  return {
+    ...request,
+    steps: known.map((step, at) => (at === number - 1 ? withMember(step, param, value) : step)),
+  };
 }
 
 /** The values of the axes at a position, by the names of their params. */
 export function valuesAt(axes: readonly BatchAxis[] | null, position: number): BatchValues {
   const values: [string, BatchAxis["values"][number]][] = [];
   let rest = position;
-  for (const { param, values: own } of (axes ?? []).toReversed()) {
-    const value = own[rest % own.length];
-    if (value !== undefined) values.push([param, value]);
-    rest = Math.floor(rest / own.length);
+  for (const axis of (axes ?? []).toReversed()) {
+    for (const { param, values: own } of membersOf(axis).toReversed()) {
+      const value = own[rest % axis.values.length];
+      if (value !== undefined) values.push([param, value]);
+    }
+    rest = Math.floor(rest / axis.values.length);
   }
   return Object.fromEntries(values.toReversed());
 }

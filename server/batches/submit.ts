@@ -18,6 +18,7 @@ import {
 import { AppError, type ErrorCode, newId } from "../platform/index.ts";
 import { toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
+import { addressesIn, withFetched } from "./addresses.ts";
 import { type BatchRequest, parseBatch } from "./request.ts";
 import { storeSteps } from "./steps.ts";
 
@@ -25,6 +26,8 @@ interface BatchOptions {
   readonly submitter: Submitter;
   readonly idempotencyKey?: string | undefined;
   readonly signal: AbortSignal;
+  /** Bounds what is fetched at once. Without it pictures are ids alone, and an address is `bad_request`. */
+  readonly inTurn?: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 export interface SubmittedBatch {
@@ -35,7 +38,8 @@ export interface SubmittedBatch {
 
 /**
  * Accepts all jobs of a batch in one transaction, or none. They count as the owner's jobs, so the fair pick treats other users as before.
- * Throws `bad_request`, what `submit` throws for one of the jobs (`details.position` names it), `not_agreed`,
+ * Pictures that are addresses are fetched first, each once; when the batch is refused, those that were new are removed again.
+ * Throws `bad_request`, what `submit` and the fetch of a picture throw for one of the jobs (`details.position` names it), `not_agreed`,
  * `idempotency_mismatch`, and `conflict` where the batch of the key was removed.
  */
 export async function submitBatch(
@@ -48,6 +52,22 @@ export async function submitBatch(
   const key = keyOf(batch, options);
   const known = key && (await findKnown(services.db, key));
   if (known) return known;
+  const addresses = addressesIn(batch);
+  const acceptThis = (own: BatchRequest) => accept(services, { batch: own, key }, options);
+  if (addresses.size === 0 || !options.inTurn) return acceptThis(batch);
+  return options.inTurn(() => withFetched(services, { batch, addresses, options }, acceptThis));
+}
+
+interface Asked {
+  readonly batch: BatchRequest;
+  readonly key: Key | null;
+}
+
+async function accept(
+  services: Services,
+  { batch, key }: Asked,
+  options: BatchOptions,
+): Promise<SubmittedBatch> {
   const order = await prepareMany(services, { ...options, requests: batch.requests });
   requireAll(order, batch);
   const priced = batch.maxPriceUsd === undefined ? order.jobs : bindPrices(order.jobs, batch.maxPriceUsd);

@@ -10,6 +10,7 @@ import {
   type JobKind,
   type SelectionMeans,
 } from "../engines.ts";
+import { pictureLimits } from "../platform/index.ts";
 import { modelsOf } from "../providers/index.ts";
 import { missingEngineReason, knownWorkflows, livePlaces, seenNeeds } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
@@ -29,7 +30,7 @@ interface Capability {
 
 export interface Capabilities {
   readonly items: readonly Capability[];
-  readonly limits: { readonly maxOutputPixels: number };
+  readonly limits: { readonly maxOutputPixels: number; readonly maxBatchJobs: number };
 }
 
 /** Kinds that a user waits for while working on a picture: without a live server they are not offered. */
@@ -84,5 +85,5 @@ export async function readCapabilities(
         : "No worker that can do this is running at the moment; the job will start when one is back.";
     return { kind, available: engine !== null, engine, engines, reason, means };
   });
-  return { items, limits: { maxOutputPixels } };
+  return { items, limits: { maxOutputPixels, maxBatchJobs: pictureLimits.batchPictures } };
 }

@@ -109,7 +109,7 @@ export {
   priceOfOne,
   storeMany,
 } from "./submit-many.ts";
-export { submitWithUrls } from "./submit-with-urls.ts";
+export { submitWithUrls, takeInPicture } from "./submit-with-urls.ts";
 export { submitWithPictures } from "./submit-with-pictures.ts";
 export {
   finishResult,

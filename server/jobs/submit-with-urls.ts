@@ -68,7 +68,7 @@ async function fetchAndSubmit(
   const inputs: Record<string, unknown> = { ...asked.inputs };
   try {
     for (const picture of urls) {
-      const image = await takeIn(services, picture, options);
+      const image = await takeInPicture(services, picture, options);
       if (image.created) created.push(image.id);
       inputs[picture.role] = image.id;
     }
@@ -81,7 +81,12 @@ async function fetchAndSubmit(
   }
 }
 
-async function takeIn(services: Services, { role, url }: UrlInput, { submitter, signal }: UrlOptions) {
+/** Fetches a picture and stores it as an upload. Throws what `ingest` throws, `url_refused`, `url_unreachable`, `url_too_large`. */
+export async function takeInPicture(
+  services: Services,
+  { role, url }: UrlInput,
+  { submitter, signal }: Pick<UrlOptions, "submitter" | "signal">,
+) {
   try {
     const bytes = await fetchPicture(services, url, signal);
     const kept = role === "mask" ? "mask" : "upload";

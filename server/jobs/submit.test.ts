@@ -74,6 +74,30 @@ describe("displace", () => {
       for (const id of ids) expect((await readJob(opened.services, id)).errorCode).toBeNull();
     });
 
+    test("an urgent retry of an ordinary job displaces as well, one of a batch is refused", async () => {
+      const { services } = opened;
+      const [low = "", inBatch = ""] = await fill("low", "low");
+      const failed = async () => {
+        const id = await insertJob(services, { owner: admin, tier: "urgent" });
+        await services.db
+          .update(schema.jobs)
+          .set({ status: "failed", errorCode: "engine_failed", endedAt: new Date() })
+          .where(eq(schema.jobs.id, id));
+        return id;
+      };
+      const [ordinary, ofBatch, batchId] = [await failed(), await failed(), newId()];
+      await services.db.insert(schema.batches).values({ id: batchId, ownerId: admin.userId, size: 1 });
+      await services.db.insert(schema.batchJobs).values({ batchId, position: 0, jobId: ofBatch });
+      await fill("normal");
+      await expect(retry(services, { submitter: admin, id: ofBatch })).rejects.toMatchObject({
+        code: "queue_full",
+      });
+      expect((await readJob(services, low)).errorCode).toBeNull();
+      await retry(services, { submitter: admin, id: ordinary });
+      expect((await readJob(services, low)).errorCode).toBe("displaced");
+      expect((await readJob(services, inBatch)).errorCode).toBeNull();
+    });
+
     test("urgent jobs at the same moment displace one each", async () => {
       await fill("low", "low", "low");
       await Promise.all([submitAs("urgent"), submitAs("urgent"), submitAs("urgent")]);

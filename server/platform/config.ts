@@ -5,6 +5,7 @@ import { z } from "zod";
 import { assistantSchema, cloudSchema } from "./config-paid.ts";
 import { ConfigError, readConfigProblems } from "./config-problems.ts";
 import { jobKinds } from "./names.ts";
+import { pictureLimits } from "./picture-limits.ts";
 
 const ms = z.number().int().positive();
 
@@ -76,7 +77,7 @@ const limitsSchema = z.strictObject({
    */
   maxAttempts: z.number().int().min(1).default(20),
   /** Open jobs of one user; guests have fewer. */
-  openJobs: z.number().int().min(1).default(200),
+  openJobs: z.number().int().min(1).default(pictureLimits.batchPictures),
   openJobsGuest: z.number().int().min(1).default(20),
   /** Rows that may wait in one queue. */
   maxWaiting: z.number().int().min(1).default(1_000),

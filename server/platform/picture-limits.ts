@@ -14,4 +14,6 @@ export const pictureLimits = {
   scalableMib: 100,
   scalableMegapixels: 220,
   outputMegapixels: 64,
+  /** Pictures that one batch may ask for; also how many open jobs an account has, unless it is configured. */
+  batchPictures: 200,
 } as const;

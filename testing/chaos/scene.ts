@@ -61,8 +61,14 @@ function toBody(urls: readonly string[]): string {
   return JSON.stringify({ version: 1, servers: urls.map((url) => ({ url })) });
 }
 
-/** Where the process dies: after the job was accepted, or after it was let out of the line; before the bell in both. */
-export type DeathPoint = "accepted" | "queued";
+/**
+ * Where the process dies: after the job was accepted, or after it was let out of the line; before the bell in both. `storing`:
+ * while the jobs of a batch are stored.
+ */
+export type DeathPoint = "accepted" | "queued" | "storing";
+
+/** The idempotency key of a batch. */
+export const batchKey = "one batch";
 
 /** What `submit-and-die.ts` is told, as JSON in this variable. */
 export interface SubmitOrders {

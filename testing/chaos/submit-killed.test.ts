@@ -1,10 +1,11 @@
 import { expect } from "vitest";
+import { getBatch, submitBatch } from "@atelier/server/batches";
 import { schema } from "@atelier/server/db";
 import { forCases } from "../cases/index.ts";
 import { readJob, untilAll } from "../jobs/index.ts";
 import { findProgram, runNode } from "../processes/index.ts";
 import { processEnv } from "../worker/index.ts";
-import { type DeathPoint, openScene, ordersName, type Scene, type SubmitOrders } from "./scene.ts";
+import { batchKey, type DeathPoint, openScene, ordersName, type Scene, type SubmitOrders } from "./scene.ts";
 
 /** The bound of F9, in the product's own times. */
 const patienceMs = 15_000;
@@ -17,17 +18,17 @@ const cases = {
   ],
 } as const;
 
-/** Resolves with the job's id once the process that took it in was killed. */
-async function submitAndDie({ services, owner }: Scene, point: DeathPoint): Promise<string> {
-  const request = { kind: "upscale", inputs: { image: owner.imageId } };
+const requestOf = ({ owner }: Scene) => ({ kind: "upscale", inputs: { image: owner.imageId } });
+
+/** Resolves once the process that took the request in was killed. */
+async function submitAndDie(scene: Scene, point: DeathPoint, request: object): Promise<void> {
+  const { services, owner } = scene;
   const orders: SubmitOrders = { submitter: owner, request, point };
   const run = runNode(await findProgram("testing/chaos/submit-and-die.ts"), {
     ...processEnv(services),
     [ordersName]: JSON.stringify(orders),
   });
   expect([await run.ended, run.child.signalCode]).toEqual([null, "SIGKILL"]);
-  const [job] = await services.db.select().from(schema.jobs);
-  return job?.id ?? "";
 }
 
 forCases(
@@ -36,9 +37,36 @@ forCases(
   async ({ backend, point }, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     await scene.startWorker();
-    const id = await submitAndDie(scene, point);
+    await submitAndDie(scene, point, requestOf(scene));
+    const [job] = await scene.services.db.select().from(schema.jobs);
+    const id = job?.id ?? "";
     await untilAll(scene.services, [id], { statuses: ["completed"], patienceMs });
     expect(await readJob(scene.services, id)).toMatchObject({ attempt: 1, charged: 0 });
     expect(await scene.faults()).toEqual([]);
+  },
+);
+
+const places = 8;
+const ofBatch = { usual: [{ point: "storing" }], others: [{ point: "accepted" }] } as const;
+
+forCases(
+  "F9 a batch killed with -9 at $point is there as a whole or not at all, and its key makes it once",
+  ofBatch,
+  async ({ point }, { onTestFinished }) => {
+    const scene = await openScene(onTestFinished, { backend: "postgres" });
+    const { services, owner } = scene;
+    const jobs = Array.from({ length: places }, () => requestOf(scene));
+    await submitAndDie(scene, point, { jobs });
+    const before = point === "storing" ? 0 : places;
+    expect(await services.db.$count(schema.jobs)).toBe(before);
+    expect(await services.db.$count(schema.batches)).toBe(before / places);
+    const { signal } = new AbortController();
+    const { id } = await submitBatch(
+      services,
+      { jobs },
+      { submitter: owner, signal, idempotencyKey: batchKey },
+    );
+    expect(await services.db.$count(schema.jobs)).toBe(places);
+    expect(await getBatch(services, { ownerId: owner.userId, id })).toMatchObject({ size: places });
   },
 );

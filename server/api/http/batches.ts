@@ -28,7 +28,7 @@ const submitRoute = defineRoute({
   path: "/batches",
   operationId: "submitBatch",
   summary: "Submit many jobs as one",
-  description: `At most ${maxBatchJobs} jobs: a list of requests as of single jobs, or one \`base\` with \`axes\`, which make a job of each combination of their values, the last axis varying fastest. A job may have \`steps\`, which run on its result. All of them are accepted or none. \`maxPriceUsd\` binds the price of all together. Pictures are ids of uploads. With an \`Idempotency-Key\` a repeated request makes no second batch.`,
+  description: `At most ${maxBatchJobs} jobs: a list of requests as of single jobs, or one \`base\` with \`axes\`, which make a job of each combination of their values, the last axis varying fastest. A job may have \`steps\`, which run on its result. All of them are accepted or none. \`maxPriceUsd\` binds the price of all together. Pictures are ids of uploads or, as in a job, public addresses, at most 40 of them; in the values of an axis an address stands as it is. With an \`Idempotency-Key\` a repeated request makes no second batch.`,
   tag,
   headers: z.object({ "idempotency-key": lineOfText.min(1).max(200).optional() }),
   // The verb parses the body itself, so that the error of a job keeps its code.
@@ -45,6 +45,7 @@ const submitRoute = defineRoute({
       submitter: caller,
       idempotencyKey: headers["idempotency-key"],
       signal,
+      inTurn: (work) => asOneOfFew({ services, caller }, "fetch", work),
     });
     return Response.json(submitted, {
       status: 202,

@@ -149,13 +149,14 @@ export function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
 
 const value = z.union([z.string(), z.number(), z.boolean()]);
 const count = z.number().int().min(0);
+const axis = z.object({ param: z.string(), values: z.array(value) });
 
 /** A batch in the HTTP API. */
 export const batchSchema = z.object({
   id: z.uuid(),
   title: z.string().nullable(),
   axes: z
-    .array(z.object({ param: z.string(), values: z.array(value) }))
+    .array(axis.extend({ along: z.array(axis).optional() }))
     .nullable()
     .describe("Null for a batch that came as a list of jobs"),
   size: count,

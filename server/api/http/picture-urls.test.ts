@@ -186,3 +186,48 @@ test("S4 a user has few fetches at once, and a client that leaves ends its own",
   await Promise.all(open);
   await expect.poll(async () => (await post({ image: elsewhere })).status).toBe(202);
 });
+
+test("a batch fetches each of its pictures once, and leaves none of them when it is refused", async () => {
+  const url = `${origin}/batch.png`;
+  pictures.set("/batch.png", await readSample("coffee.png"));
+  const before = (await imagesOf(other)).length;
+  const axes = [
+    { param: "inputs.image", values: [url] },
+    { param: "seed", values: [1, 2, 3] },
+  ];
+  const send = async (body: object, key: string) => {
+    const response = await createHttpApp(fixture.services).fetch(
+      new Request(`${testOrigin}/api/v1/batches`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${other.apiKey}`,
+          "content-type": "application/json",
+          "idempotency-key": key,
+        },
+        body: JSON.stringify(body),
+      }),
+    );
+    return { status: response.status, body: (await response.json()) as { id: string; jobIds: string[] } };
+  };
+  const missing = {
+    jobs: [
+      { kind: "upscale", inputs: { image: { url } } },
+      { kind: "upscale", inputs: {} },
+    ],
+  };
+  expect((await send(missing, "refused")).status).toBe(400);
+  expect(await imagesOf(other)).toHaveLength(before);
+  asked = [];
+  const sent = await send({ base: { kind: "upscale" }, axes }, "once");
+  expect(sent.status).toBe(202);
+  expect(asked).toEqual(["/batch.png"]);
+  const inputs = await Promise.all(sent.body.jobIds.map(inputOf));
+  expect(new Set(inputs).size).toBe(1);
+  expect(await send({ base: { kind: "upscale" }, axes }, "once")).toEqual(sent);
+  expect(asked).toHaveLength(1);
+  const [stored] = await fixture.services.db
+    .select()
+    .from(schema.batches)
+    .where(eq(schema.batches.id, sent.body.id));
+  expect(stored?.axes?.[0]?.values).toEqual([inputs[0]]);
+});

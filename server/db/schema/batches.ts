@@ -19,9 +19,14 @@ import { jobs } from "./jobs.ts";
 const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
 /** A member of the request that differs from job to job: a param by its name, `inputs.<role>`, or one of `chosenMembers`. */
-export interface BatchAxis {
+interface BatchAxisMember {
   readonly param: string;
   readonly values: readonly (string | number | boolean)[];
+}
+
+export interface BatchAxis extends BatchAxisMember {
+  /** Members that vary with it, each with as many values. */
+  readonly along?: readonly BatchAxisMember[] | undefined;
 }
 
 /** Jobs that were asked for together; server/batches/index.ts says how its state follows from them. */
