@@ -32,6 +32,7 @@ const readByPath = [
   // The link alone: the pages load the package, too.
   "server/node_modules/sharp/package.json",
   "server/node_modules/@scalar/api-reference/dist/browser/standalone.js",
+  "server/node_modules/@fontsource/noto-sans/files/noto-sans-{latin,latin-ext,cyrillic,cyrillic-ext,greek,vietnamese}-400-normal.woff",
   "server/node_modules/@fontsource-variable/{inter,fraunces}/files/*-latin-standard-normal.woff2",
 ];
 

@@ -256,7 +256,7 @@ test("D1 a worker runs a batch: its events end with the last job, and its zip an
   const zip = await text(await openBatchZip(services, address));
   for (const name of ["batch.json", "1_seed-7.", "2_seed-8."]) expect(zip).toContain(name);
   const sheet = await sharp(await makeContactSheet(services, { ...address, cellPx: 64 })).metadata();
-  expect(sheet).toMatchObject({ format: "png", width: 8 + 2 * 72, height: 8 + 72 });
+  expect(sheet).toMatchObject({ format: "png", width: 8 + 2 * 72, height: 8 + 72 + 18 });
   expect(await get(services, { ownerId: owner.userId, id: jobIds[0] ?? "" })).toMatchObject({
     status: "completed",
   });

@@ -20,7 +20,8 @@
 export { cancelBatch, retryBatch } from "./change.ts";
 export { beginSteps, noteCompleted } from "./steps.ts";
 export { streamBatch } from "./follow.ts";
-export { makeContactSheet, openBatchZip } from "./files.ts";
+export { openBatchZip } from "./files.ts";
+export { makeContactSheet } from "./sheet.ts";
 export {
   type BatchPlace,
   type BatchView,

@@ -20,4 +20,4 @@ export {
 } from "./disk.ts";
 export { type ImageDisk, type ListedObject, type OpenObject, type SignedPut, signedPutMs } from "./driver.ts";
 export { closeFolders, readFreeSpace, requireFreeSpace } from "./space.ts";
-export { sweepTempFolders, tempFolderMs, withTempFolder } from "./temp-folder.ts";
+export { sweepTempFolders, tempFolderMs, tempRoot, withTempFolder } from "./temp-folder.ts";
