@@ -9,7 +9,38 @@ interface Roles {
 }
 
 /** `base` is what is painted back into the `image`. */
-export type InputRole = "person" | "garment" | "image" | "reference" | "base" | "mask";
+export const inputRoles = [
+  "person",
+  "garment",
+  "garment2",
+  "garment3",
+  "garment4",
+  "image",
+  "reference",
+  "reference2",
+  "reference3",
+  "base",
+  "mask",
+] as const;
+export type InputRole = (typeof inputRoles)[number];
+
+/** Further pictures of one sort, in the order in which they are given: one without the one before is refused. */
+const furtherRoles: readonly (readonly InputRole[])[] = [
+  ["garment", "garment2", "garment3", "garment4"],
+  ["reference", "reference2", "reference3"],
+];
+
+/** A role that is given although the one before it is not, with that one; null when all are in order. */
+export function findGap(
+  given: ReadonlySet<string>,
+): { readonly role: InputRole; readonly before: InputRole } | null {
+  for (const row of furtherRoles)
+    for (const [at, role] of row.entries()) {
+      const before = row[at - 1];
+      if (before !== undefined && given.has(role) && !given.has(before)) return { role, before };
+    }
+  return null;
+}
 
 const roles = (required: readonly InputRole[], optional: readonly InputRole[] = []): Roles => ({
   required,
@@ -18,12 +49,12 @@ const roles = (required: readonly InputRole[], optional: readonly InputRole[] = 
 
 /** The images that each kind takes, by role. */
 const rolesByKind = {
-  outfit_change: roles(["person", "garment"], ["mask"]),
+  outfit_change: roles(["person", "garment"], ["garment2", "garment3", "garment4", "mask"]),
   upscale: roles(["image"]),
   inpaint: roles(["image", "mask"]),
   remove_background: roles(["image"]),
   text_to_image: roles([]),
-  edit: roles(["image"], ["reference", "mask"]),
+  edit: roles(["image"], ["reference", "reference2", "reference3", "mask"]),
   restore_faces: roles(["image"]),
   /** Its result is a mask. */
   segment: roles(["image"]),
@@ -39,8 +70,8 @@ export function isPlainKind(kind: JobKind): kind is (typeof plainKinds)[number] 
   return plainKinds.some((plain) => plain === kind);
 }
 
-/** The kinds that can have workflows: their result is a picture of the gallery, and a model makes it. */
-export const workflowKinds = jobKinds.filter((kind) => kind !== "segment" && !isPlainKind(kind));
+/** The kinds that can have workflows: a model makes their result. */
+export const workflowKinds = jobKinds.filter((kind) => !isPlainKind(kind));
 
 export const requiredInputs = (kind: JobKind): readonly InputRole[] => rolesByKind[kind].required;
 export const optionalInputs = (kind: JobKind): readonly InputRole[] => rolesByKind[kind].optional;
@@ -55,7 +86,7 @@ interface EngineFacts {
 
 /**
  * Own engines that can do each kind, the best first; the kinds of each engine are read from here. Only a workflow of one's
- * own makes ComfyUI remove backgrounds or restore faces, and it was added because it is preferred.
+ * own makes ComfyUI restore faces, and it was added because it is preferred.
  */
 const byKind: Record<JobKind, readonly OwnEngine[]> = {
   text_to_image: ["comfyui"],
@@ -65,7 +96,7 @@ const byKind: Record<JobKind, readonly OwnEngine[]> = {
   upscale: ["comfyui", "iopaint", "local"],
   remove_background: ["comfyui", "iopaint", "local"],
   restore_faces: ["comfyui", "iopaint"],
-  segment: ["iopaint", "local"],
+  segment: ["comfyui", "iopaint", "local"],
   adjust: ["local"],
   crop: ["local"],
   restore: ["local"],
@@ -141,7 +172,7 @@ export function isGarmentCutOut({ kind, params }: Pick<EngineRequest, "kind" | "
 }
 
 /** By what a selection is asked for. */
-export const selectionMeans = ["clicks", "subject"] as const;
+export const selectionMeans = ["clicks", "box", "prompt", "subject"] as const;
 export type SelectionMeans = (typeof selectionMeans)[number];
 
 /** The means that the engines without workflows know. */
@@ -157,6 +188,6 @@ const meansOfEngine = { iopaint: "clicks", local: "subject" } as const satisfies
 function canRun(engine: "iopaint" | "local", { kind, params, roles }: EngineRequest): boolean {
   if (kind === "segment") return params[meansOfEngine[engine]] !== undefined;
   if (params["prompt"] !== undefined && params["prompt"] !== "") return false;
-  if (kind === "outfit_change" && roles.has("mask")) return false;
+  if (kind === "outfit_change" && (roles.has("mask") || roles.has("garment2"))) return false;
   return !(engine === "local" && kind === "upscale" && params["scale"] !== 2);
 }

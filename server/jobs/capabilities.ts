@@ -14,6 +14,7 @@ import { pictureLimits } from "../platform/index.ts";
 import { modelsOf } from "../providers/index.ts";
 import { missingEngineReason, knownWorkflows, livePlaces, seenNeeds } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
+import type { Workflow } from "../workflows/index.ts";
 
 interface Capability {
   readonly kind: JobKind;
@@ -40,11 +41,19 @@ const immediateKinds: ReadonlySet<JobKind> = new Set(["segment"]);
 const wishesOf = (kind: JobKind): readonly Readonly<Record<string, unknown>>[] =>
   kind === "segment" ? selectionMeans.map((means) => ({ [means]: true })) : [{ scale: 2 }];
 
-const meansOf = (live: readonly EngineName[]): SelectionMeans[] =>
-  selectionMeans.filter((means) => {
-    const able = enginesFor({ kind: "segment", params: { [means]: true }, roles: new Set(["image"]) });
-    return able.some((engine) => live.includes(engine));
-  });
+/** What a place can select by; nothing for other kinds. */
+function meansOf(need: string, workflows: readonly Workflow[]): SelectionMeans[] {
+  const [engine, name] = need.split("/");
+  if (engine === "comfyui") {
+    const workflow = workflows.find((known) => known.kind === "segment" && known.name === name);
+    return selectionMeans.filter((means) => workflow && Object.hasOwn(workflow.params, means));
+  }
+  if (name !== "segment") return [];
+  const roles = new Set(requiredInputs("segment"));
+  return selectionMeans.filter((means) =>
+    enginesFor({ kind: "segment", params: { [means]: true }, roles }).some((able) => able === engine),
+  );
+}
 
 /** Which kinds can be requested now, with providers or without. Most known kinds without a live worker are available, with the reason why jobs wait. */
 export async function readCapabilities(
@@ -74,7 +83,8 @@ export async function readCapabilities(
       kind,
     );
     const [best] = engines;
-    const means = kind === "segment" ? meansOf(engines) : [];
+    const able = new Set(kind === "segment" ? live.flatMap(({ need }) => meansOf(need, workflows)) : []);
+    const means = selectionMeans.filter((one) => able.has(one));
     if (best) return { kind, available: true, engine: best, engines, reason: null, means };
     const known = immediateKinds.has(kind) ? [] : enginesAmong(seen, kind);
     const isEverLocal = localEngine.kinds.includes(kind) && !immediateKinds.has(kind);

@@ -105,7 +105,7 @@ function checkSizes(request: SubmitRequest, inputs: Inputs): void {
   if (!image) return;
   if (request.kind === "crop") checkCrop(request.params, image);
   if (request.kind === "restore") checkBase(image, inputs.get("base"));
-  if (request.kind === "segment") checkClicks(request.params, image);
+  if (request.kind === "segment") checkPlaces(request.params, image);
   if (request.kind === "upscale") checkPixels(image.widthPx * image.heightPx * request.params.scale ** 2);
 }
 
@@ -118,16 +118,19 @@ function checkPixels(pixels: number): void {
   );
 }
 
-function checkClicks(
-  { clicks = [] }: { readonly clicks?: readonly { readonly x: number; readonly y: number }[] | undefined },
+function checkPlaces(
+  { clicks = [], box }: Extract<SubmitRequest, { kind: "segment" }>["params"],
   { widthPx, heightPx }: InputFacts,
 ): void {
+  const size = `${widthPx} × ${heightPx} pixels`;
   const outside = clicks.find(({ x, y }) => x >= widthPx || y >= heightPx);
   if (outside)
     throw new AppError(
       "bad_request",
-      `The click at ${outside.x}, ${outside.y} is outside of the picture, which has ${widthPx} × ${heightPx} pixels.`,
+      `The click at ${outside.x}, ${outside.y} is outside of the picture, which has ${size}.`,
     );
+  if (box && (box.left + box.width > widthPx || box.top + box.height > heightPx))
+    throw new AppError("bad_request", `The box reaches beyond the picture, which has ${size}.`);
 }
 
 function checkCrop(crop: Crop, image: InputFacts): void {

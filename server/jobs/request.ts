@@ -1,6 +1,7 @@
 import { z } from "zod";
 import {
   engineNames,
+  findGap,
   type InputRole,
   type JobKind,
   optionalInputs,
@@ -83,6 +84,13 @@ export const kindParams = {
         .meta({ contains: { type: "object", properties: { mode: { const: "include" } } } })
         .optional()
         .describe("All of them together select one area."),
+      box: z
+        .strictObject({ left: place, top: place, width: length, height: length })
+        .optional()
+        .describe("The main thing in this rectangle is selected, in pixels of the picture."),
+      prompt: prompt
+        .optional()
+        .describe("What these words name is selected, each of several parted by commas."),
       subject: z.literal(true).optional().describe("What stands out is selected, without a click."),
     })
     .refine((params) => selectionMeans.filter((means) => params[means] !== undefined).length === 1, {
@@ -115,10 +123,20 @@ export const kindParams = {
   restore: z.strictObject({}),
 } as const satisfies Record<JobKind, z.ZodType>;
 
+/** The first further picture that is given without the one before it. */
+function gapOf(inputs: unknown) {
+  const given = typeof inputs === "object" && inputs !== null ? Object.entries(inputs) : [];
+  return findGap(new Set(given.filter(([, picture]) => picture !== undefined).map(([role]) => role)));
+}
+
 function inputsSchema(kind: JobKind, picture: z.ZodType) {
   const required = requiredInputs(kind).map((role): [InputRole, z.ZodType] => [role, picture]);
   const optional = optionalInputs(kind).map((role): [InputRole, z.ZodType] => [role, picture.optional()]);
-  const schema = z.strictObject(Object.fromEntries([...required, ...optional]));
+  const schema = z
+    .strictObject(Object.fromEntries([...required, ...optional]))
+    .refine((given) => gapOf(given) === null, {
+      error: ({ input }) => `takes ${gapOf(input)?.role ?? ""} only after ${gapOf(input)?.before ?? ""}`,
+    });
   return required.length > 0 ? schema : schema.prefault({});
 }
 

@@ -119,13 +119,15 @@ describe("D2 segment", () => {
     expect(await getImage(services, own)).toMatchObject({ role: "mask" });
   });
 
-  test.each([{}, { clicks, subject: true }, { subject: false }])(
-    "%j is refused: it is no one way",
-    async (params) => {
-      const refused = submit(opened.services, request({ params }), { submitter: owner });
-      await expect(refused).rejects.toMatchObject({ code: "bad_request" });
-    },
-  );
+  test.each([
+    {},
+    { clicks, subject: true },
+    { subject: false },
+    { box: { left: 50, top: 0, width: 11, height: 5 } },
+  ])("%j is refused: it is not one way, or reaches beyond the picture", async (params) => {
+    const refused = submit(opened.services, request({ params }), { submitter: owner });
+    await expect(refused).rejects.toMatchObject({ code: "bad_request" });
+  });
 
   test.each([
     ["no click", []],

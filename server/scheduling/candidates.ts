@@ -8,6 +8,7 @@ import {
   type JobKind,
   type Need,
   needOf,
+  selectionMeans,
 } from "../engines.ts";
 import { AppError } from "../platform/index.ts";
 import {
@@ -124,7 +125,8 @@ function workflowCandidates(workflows: readonly Workflow[], request: PlaceReques
     (workflow) =>
       workflow.kind === request.kind &&
       takesInputs(workflow, [...request.roles]) &&
-      fitsPrompt(workflow, request),
+      fitsPrompt(workflow, request) &&
+      selectsBy(workflow, request),
   );
   const accepting = fitting.filter((workflow) => accepts(workflow, request));
   // When none accepts the settings, the check of the first one later reports the errors.
@@ -141,6 +143,8 @@ function namedCandidate(workflows: readonly Workflow[], request: PlaceRequest, n
     const takes = Object.keys(workflow.inputs).join(", ") || "no pictures";
     throw new AppError("workflow_params", `The workflow "${name}" takes other pictures: ${takes}.`);
   }
+  if (!selectsBy(workflow, request))
+    throw new AppError("workflow_params", `The workflow "${name}" selects by something else.`);
   return candidateOf(workflow);
 }
 
@@ -154,11 +158,17 @@ function accepts(workflow: Workflow, { params }: PlaceRequest): boolean {
   return workflowParams(workflow).safeParse(Object.fromEntries(own)).success;
 }
 
+/** Whether the workflow selects by what the request gives; true for requests that select nothing. */
+function selectsBy({ params }: Workflow, request: PlaceRequest): boolean {
+  const given = selectionMeans.filter((means) => request.params[means] !== undefined);
+  return request.kind !== "segment" || given.every((means) => Object.hasOwn(params, means));
+}
+
 /** Whether the workflow takes the prompt of the request, or can run without one. */
 function fitsPrompt({ params }: Workflow, request: PlaceRequest): boolean {
   const prompt = Object.entries(params).find(([name]) => name === "prompt")?.[1];
   if (!prompt) return request.params["prompt"] === undefined;
-  const isRequired = prompt.type !== "seed" && prompt.required && prompt.default === undefined;
+  const isRequired = prompt.type === "text" && prompt.required && prompt.default === undefined;
   return !isRequired || request.params["prompt"] !== undefined;
 }
 
@@ -191,7 +201,8 @@ const missingByKind: Partial<Record<JobKind, string>> = {
   edit: "Editing with a prompt needs a ComfyUI server with an edit model; none is connected, and no image provider has a key.",
   restore_faces:
     "Restoring faces needs an IOPaint server with GFPGAN or RestoreFormer, or a ComfyUI server with a workflow of your own for it; none is connected.",
-  segment: "Selecting by click needs an IOPaint server with InteractiveSeg; none is connected.",
+  segment:
+    "Selecting by click needs a ComfyUI server with SAM 3 or an IOPaint server with InteractiveSeg, by a box or by words a ComfyUI server with SAM 3; none is connected.",
   adjust: ownWorkerOnly,
   crop: ownWorkerOnly,
   restore: ownWorkerOnly,

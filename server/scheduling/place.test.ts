@@ -66,8 +66,8 @@ test.each(everyPair)(
   "D3 the engine $engine for $kind: can $can, else refused at once",
   async ({ engine, kind, can }) => {
     const roles = new Set(requiredInputs(kind));
-    const find = () =>
-      findCandidates({ workflows: [], models: [] }, { kind, engine, params: { scale: 2 }, roles });
+    const params = kind === "segment" ? { clicks: [], subject: true } : { scale: 2 };
+    const find = () => findCandidates({ workflows: [], models: [] }, { kind, engine, params, roles });
     const refusal = `The engine "${engine}" cannot do this`;
     const answer = Promise.try(find).then(
       () => "found",

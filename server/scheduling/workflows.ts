@@ -124,7 +124,7 @@ export interface ServerLack {
 
 /** The allowed values of a param; a number has a range or choices. */
 export interface OfferedParam {
-  readonly type: "text" | "integer" | "number" | "seed";
+  readonly type: "text" | "integer" | "number" | "seed" | "points" | "box";
   readonly min?: number | undefined;
   readonly max?: number | undefined;
   readonly multipleOf?: number | undefined;

@@ -1,12 +1,13 @@
 import { z } from "zod";
-import type { InputRole } from "../engines.ts";
+import { type InputRole, inputRoles } from "../engines.ts";
 import { AppError } from "../platform/index.ts";
-import { valueSchema } from "./params.ts";
+import { type ParamValue, valueSchema } from "./params.ts";
 import {
   type Graph,
   type InputSpec,
   paramNames,
   type ParamSpec,
+  removeGraphInput,
   type Workflow,
   writeGraphInput,
 } from "./workflow.ts";
@@ -14,6 +15,7 @@ import {
 /** Changes the graph in place as the manifest declares for a missing optional image. */
 export function applyWithout(graph: Graph, without: InputSpec["without"]): void {
   for (const nodeId of without?.remove ?? []) delete graph[nodeId];
+  for (const address of without?.unset ?? []) removeGraphInput(graph, address);
   for (const [address, value] of Object.entries(without?.set ?? {})) writeGraphInput(graph, address, value);
 }
 
@@ -28,16 +30,27 @@ export interface GraphRequest {
 
 type ParamEntry = readonly [name: string, spec: ParamSpec];
 
-function readValue([name, spec]: ParamEntry, given: unknown): string | number | undefined {
-  const value = given ?? (spec.type === "seed" ? undefined : spec.default);
+/** What a job that names no value gets; and whether it must name one. */
+function defaultOf(spec: ParamSpec): {
+  readonly value?: string | number | undefined;
+  readonly isRequired: boolean;
+} {
+  if (spec.type === "seed" || spec.type === "points" || spec.type === "box") return { isRequired: true };
+  return { value: spec.default, isRequired: spec.required };
+}
+
+function readValue([name, spec]: ParamEntry, given: unknown): ParamValue | undefined {
+  const { value: usual, isRequired } = defaultOf(spec);
+  const value = given ?? usual;
   if (value === undefined) {
-    if (spec.type !== "seed" && !spec.required) return undefined;
+    if (!isRequired) return undefined;
     throw new AppError("bad_request", `The workflow needs the param "${name}".`);
   }
   const parsed = valueSchema(spec).safeParse(value);
   if (!parsed.success) throw new AppError("bad_request", `${name}: ${z.prettifyError(parsed.error)}`);
+  if (typeof parsed.data === "object") return parsed.data;
   const choices: Readonly<Record<string, string | number>> | undefined =
-    spec.type === "seed" ? undefined : spec.choices;
+    "choices" in spec ? spec.choices : undefined;
   return choices?.[String(parsed.data)] ?? parsed.data;
 }
 
@@ -50,6 +63,10 @@ function writeParams(graph: Graph, workflow: Workflow, params: GraphRequest["par
     const { type, to } = spec;
     const value = readValue([name, spec], params[name]);
     if (value === undefined) continue;
+    if (typeof value === "object") {
+      writePlaces(graph, to, value);
+      continue;
+    }
     for (const address of to) {
       const before = type === "text" ? textByAddress.get(address) : undefined;
       const text = [before, value].filter((part) => part !== undefined && part !== "").join(" ");
@@ -59,9 +76,23 @@ function writeParams(graph: Graph, workflow: Workflow, params: GraphRequest["par
   }
 }
 
+/** Writes points or a rectangle, each part to its own graph input. */
+function writePlaces(graph: Graph, to: readonly string[], value: Exclude<ParamValue, string | number>): void {
+  const listOf = (wanted: string, points: Extract<typeof value, readonly unknown[]>) =>
+    JSON.stringify(points.filter(({ mode }) => mode === wanted).map(({ x, y }) => ({ x, y })));
+  const parts = Array.isArray(value)
+    ? [listOf("include", value), listOf("exclude", value)]
+    : [value.left, value.top, value.width, value.height];
+  for (const [at, address] of to.entries()) writeGraphInput(graph, address, parts[at] ?? "");
+}
+
+/** Further pictures first: what the graph gets without the second one holds without the third as well. */
 function writeImages(graph: Graph, workflow: Workflow, images: GraphRequest["images"]): void {
-  for (const [role, { to, required, without }] of Object.entries(workflow.inputs)) {
-    const name = images[role as InputRole];
+  for (const role of inputRoles.toReversed()) {
+    const spec = workflow.inputs[role];
+    if (!spec) continue;
+    const { to, required, without } = spec;
+    const name = images[role];
     if (name !== undefined) for (const address of to) writeGraphInput(graph, address, name);
     else if (required) throw new AppError("input_missing", undefined, { details: { role } });
     else applyWithout(graph, without);

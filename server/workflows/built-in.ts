@@ -1,15 +1,27 @@
 import cpuCompositeNoModelGraph from "./built-in/cpu_composite_no_model/graph.json" with { type: "json" };
 import cpuCompositeNoModel from "./built-in/cpu_composite_no_model/workflow.json" with { type: "json" };
+import cutoutBirefnetGraph from "./built-in/cutout_birefnet/graph.json" with { type: "json" };
+import cutoutBirefnet from "./built-in/cutout_birefnet/workflow.json" with { type: "json" };
+import editFlux2Klein4bGraph from "./built-in/edit_flux2_klein_4b/graph.json" with { type: "json" };
+import editFlux2Klein4b from "./built-in/edit_flux2_klein_4b/workflow.json" with { type: "json" };
 import editFlux2TwoRefsGraph from "./built-in/edit_flux2_two_refs/graph.json" with { type: "json" };
 import editFlux2TwoRefs from "./built-in/edit_flux2_two_refs/workflow.json" with { type: "json" };
 import editFluxKontextStitchedGraph from "./built-in/edit_flux_kontext_stitched/graph.json" with { type: "json" };
 import editFluxKontextStitched from "./built-in/edit_flux_kontext_stitched/workflow.json" with { type: "json" };
+import editQwen2511Graph from "./built-in/edit_qwen_2511/graph.json" with { type: "json" };
+import editQwen2511 from "./built-in/edit_qwen_2511/workflow.json" with { type: "json" };
 import inpaintAnyDifferentialGraph from "./built-in/inpaint_any_differential/graph.json" with { type: "json" };
 import inpaintAnyDifferential from "./built-in/inpaint_any_differential/workflow.json" with { type: "json" };
 import inpaintFluxFillGraph from "./built-in/inpaint_flux_fill/graph.json" with { type: "json" };
 import inpaintFluxFill from "./built-in/inpaint_flux_fill/workflow.json" with { type: "json" };
 import inpaintSdVaeencodeforinpaintGraph from "./built-in/inpaint_sd_vaeencodeforinpaint/graph.json" with { type: "json" };
 import inpaintSdVaeencodeforinpaint from "./built-in/inpaint_sd_vaeencodeforinpaint/workflow.json" with { type: "json" };
+import selectBoxSam3Graph from "./built-in/select_box_sam3/graph.json" with { type: "json" };
+import selectBoxSam3 from "./built-in/select_box_sam3/workflow.json" with { type: "json" };
+import selectClickSam3Graph from "./built-in/select_click_sam3/graph.json" with { type: "json" };
+import selectClickSam3 from "./built-in/select_click_sam3/workflow.json" with { type: "json" };
+import selectTextSam3Graph from "./built-in/select_text_sam3/graph.json" with { type: "json" };
+import selectTextSam3 from "./built-in/select_text_sam3/workflow.json" with { type: "json" };
 import t2iFlux1CheckpointFp8Graph from "./built-in/t2i_flux1_checkpoint_fp8/graph.json" with { type: "json" };
 import t2iFlux1CheckpointFp8 from "./built-in/t2i_flux1_checkpoint_fp8/workflow.json" with { type: "json" };
 import t2iFlux1SplitGraph from "./built-in/t2i_flux1_split/graph.json" with { type: "json" };
@@ -26,6 +38,10 @@ import t2iSdxlGraph from "./built-in/t2i_sdxl/graph.json" with { type: "json" };
 import t2iSdxl from "./built-in/t2i_sdxl/workflow.json" with { type: "json" };
 import t2iZImageTurboGraph from "./built-in/t2i_z_image_turbo/graph.json" with { type: "json" };
 import t2iZImageTurbo from "./built-in/t2i_z_image_turbo/workflow.json" with { type: "json" };
+import tryonFlux2Klein4bGraph from "./built-in/tryon_flux2_klein_4b/graph.json" with { type: "json" };
+import tryonFlux2Klein4b from "./built-in/tryon_flux2_klein_4b/workflow.json" with { type: "json" };
+import tryonFlux2Klein4bLoraGraph from "./built-in/tryon_flux2_klein_4b_lora/graph.json" with { type: "json" };
+import tryonFlux2Klein4bLora from "./built-in/tryon_flux2_klein_4b_lora/workflow.json" with { type: "json" };
 import tryonFluxFillReduxGraph from "./built-in/tryon_flux_fill_redux/graph.json" with { type: "json" };
 import tryonFluxFillRedux from "./built-in/tryon_flux_fill_redux/workflow.json" with { type: "json" };
 import tryonQwenEdit2511Graph from "./built-in/tryon_qwen_edit_2511/graph.json" with { type: "json" };
@@ -34,17 +50,25 @@ import upscaleHiresFixGraph from "./built-in/upscale_hires_fix/graph.json" with 
 import upscaleHiresFix from "./built-in/upscale_hires_fix/workflow.json" with { type: "json" };
 import upscaleModelGraph from "./built-in/upscale_model/graph.json" with { type: "json" };
 import upscaleModel from "./built-in/upscale_model/workflow.json" with { type: "json" };
+import upscaleSeedvr23bGraph from "./built-in/upscale_seedvr2_3b/graph.json" with { type: "json" };
+import upscaleSeedvr23b from "./built-in/upscale_seedvr2_3b/workflow.json" with { type: "json" };
 import { parseWorkflow } from "./parse.ts";
 import type { Workflow } from "./workflow.ts";
 
 // Imported one by one, because a bundler cannot follow computed paths.
 const sources: readonly (readonly [name: string, manifest: unknown, graph: unknown])[] = [
   ["cpu_composite_no_model", cpuCompositeNoModel, cpuCompositeNoModelGraph],
+  ["cutout_birefnet", cutoutBirefnet, cutoutBirefnetGraph],
+  ["edit_flux2_klein_4b", editFlux2Klein4b, editFlux2Klein4bGraph],
   ["edit_flux2_two_refs", editFlux2TwoRefs, editFlux2TwoRefsGraph],
   ["edit_flux_kontext_stitched", editFluxKontextStitched, editFluxKontextStitchedGraph],
+  ["edit_qwen_2511", editQwen2511, editQwen2511Graph],
   ["inpaint_any_differential", inpaintAnyDifferential, inpaintAnyDifferentialGraph],
   ["inpaint_flux_fill", inpaintFluxFill, inpaintFluxFillGraph],
   ["inpaint_sd_vaeencodeforinpaint", inpaintSdVaeencodeforinpaint, inpaintSdVaeencodeforinpaintGraph],
+  ["select_box_sam3", selectBoxSam3, selectBoxSam3Graph],
+  ["select_click_sam3", selectClickSam3, selectClickSam3Graph],
+  ["select_text_sam3", selectTextSam3, selectTextSam3Graph],
   ["t2i_flux1_checkpoint_fp8", t2iFlux1CheckpointFp8, t2iFlux1CheckpointFp8Graph],
   ["t2i_flux1_split", t2iFlux1Split, t2iFlux1SplitGraph],
   ["t2i_flux2_dev", t2iFlux2Dev, t2iFlux2DevGraph],
@@ -53,10 +77,13 @@ const sources: readonly (readonly [name: string, manifest: unknown, graph: unkno
   ["t2i_sd15", t2iSd15, t2iSd15Graph],
   ["t2i_sdxl", t2iSdxl, t2iSdxlGraph],
   ["t2i_z_image_turbo", t2iZImageTurbo, t2iZImageTurboGraph],
+  ["tryon_flux2_klein_4b", tryonFlux2Klein4b, tryonFlux2Klein4bGraph],
+  ["tryon_flux2_klein_4b_lora", tryonFlux2Klein4bLora, tryonFlux2Klein4bLoraGraph],
   ["tryon_flux_fill_redux", tryonFluxFillRedux, tryonFluxFillReduxGraph],
   ["tryon_qwen_edit_2511", tryonQwenEdit2511, tryonQwenEdit2511Graph],
   ["upscale_hires_fix", upscaleHiresFix, upscaleHiresFixGraph],
   ["upscale_model", upscaleModel, upscaleModelGraph],
+  ["upscale_seedvr2_3b", upscaleSeedvr23b, upscaleSeedvr23bGraph],
 ];
 
 /** The workflows that ship with the product. */

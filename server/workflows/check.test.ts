@@ -196,8 +196,8 @@ describe("check", () => {
   });
 
   test("every built-in workflow finds all that it needs on a server with its models, and names them without", async () => {
-    const full = await readSimulatedClasses();
-    const empty = await readSimulatedClasses({ models: {} });
+    const full = await readSimulatedClasses({ mode: "new" });
+    const empty = await readSimulatedClasses({ mode: "new", models: {} });
     for (const builtIn of builtInWorkflows) {
       expect(isComplete(findMissing(builtIn, full))).toBe(true);
       const lacks = builtIn.models.map((one) => ({ ...one, several: [] }));

@@ -120,11 +120,14 @@ function checkValue(visit: Visit, facts: InputFacts, value: unknown): string | n
   return facts.choices ? findChoiceProblem(facts, value) : findTypeProblem(facts, value);
 }
 
+/** Such an input stands for any number of inputs `<name>.<member>`, also for none. */
+const growsFrom = (spec: unknown) => readInputFacts(spec).type === "COMFY_AUTOGROW_V3";
+
 function checkNode(visit: Visit, info: ObjectInfo): string[] {
   const node = visit.graph[visit.nodeId];
-  const missing = Object.keys(info.input?.required ?? {}).filter(
-    (input) => node?.inputs[input] === undefined,
-  );
+  const missing = Object.entries(info.input?.required ?? {})
+    .filter(([input, spec]) => node?.inputs[input] === undefined && !growsFrom(spec))
+    .map(([input]) => input);
   const wrong = Object.entries(node?.inputs ?? {}).flatMap(([input, value]) => {
     const facts = findInput(info, input);
     const problem = facts && checkValue(visit, facts, value);
@@ -148,7 +151,12 @@ export function checkGraph(graph: Graph, objectInfo: ObjectInfoByClass): string[
 
 type Limit = "min" | "max";
 
-function limitOf(spec: Exclude<ParamSpec, { type: "text" }>, limit: Limit): number | undefined {
+type Numeric = Extract<ParamSpec, { type: "integer" | "number" | "seed" }>;
+
+const isNumeric = (spec: ParamSpec): spec is Numeric =>
+  spec.type === "integer" || spec.type === "number" || spec.type === "seed";
+
+function limitOf(spec: Numeric, limit: Limit): number | undefined {
   // A seed without limits is folded into the range of the node.
   if (spec.type === "seed") return spec[limit];
   return spec.choices ? Math[limit](...Object.values(spec.choices)) : (spec[limit] ?? spec.default);
@@ -157,7 +165,7 @@ function limitOf(spec: Exclude<ParamSpec, { type: "text" }>, limit: Limit): numb
 function atLimits({ graph, params }: Workflow, limit: Limit): Graph {
   const copy = structuredClone(graph);
   for (const spec of Object.values(params)) {
-    if (spec.type === "text") continue;
+    if (!isNumeric(spec)) continue;
     const value = limitOf(spec, limit);
     if (value !== undefined) for (const address of spec.to) writeGraphInput(copy, address, value);
   }

@@ -14,7 +14,14 @@ export function takesInputs({ inputs }: Pick<Workflow, "inputs">, roles: readonl
 
 const maxTextLength = 4_000;
 
-type ParamType = z.ZodType<string | number | undefined>;
+const pixel = z.int().nonnegative();
+const pointsSchema = z.array(z.object({ x: pixel, y: pixel, mode: z.enum(["include", "exclude"]) })).min(1);
+const boxSchema = z.object({ left: pixel, top: pixel, width: pixel.min(1), height: pixel.min(1) });
+
+/** A value of a param as jobs have it. */
+export type ParamValue = string | number | z.output<typeof pointsSchema> | z.output<typeof boxSchema>;
+
+type ParamType = z.ZodType<ParamValue | undefined>;
 
 function textSchema(spec: ParamSpec & { type: "text" }): z.ZodType<string> {
   if (spec.choices) return z.enum(Object.keys(spec.choices));
@@ -58,24 +65,35 @@ export function seedWithin(seed: number, { min, max }: SeedRange): number {
 }
 
 /** The schema of a given value, without its default. */
-export function valueSchema(spec: ParamSpec): z.ZodType<string | number> {
-  if (spec.type === "seed")
-    return z
-      .int()
-      .min(spec.min ?? 0)
-      .max(spec.max ?? Number.MAX_SAFE_INTEGER);
-  return spec.type === "text" ? textSchema(spec) : numberSchema(spec);
+export function valueSchema(spec: ParamSpec): z.ZodType<ParamValue> {
+  switch (spec.type) {
+    case "seed":
+      return z
+        .int()
+        .min(spec.min ?? 0)
+        .max(spec.max ?? Number.MAX_SAFE_INTEGER);
+    case "text":
+      return textSchema(spec);
+    case "points":
+      return pointsSchema;
+    case "box":
+      return boxSchema;
+    case "integer":
+    case "number":
+      return numberSchema(spec);
+  }
 }
 
 /** The schema of a param in a request: the default applies when it is missing. */
 function paramSchema(spec: ParamSpec): ParamType {
   const schema = valueSchema(spec);
   if (spec.type === "seed") return schema.optional();
+  if (spec.type === "points" || spec.type === "box") return schema;
   if (spec.default !== undefined) return schema.default(spec.default);
   return spec.required ? schema : schema.optional();
 }
 
-export type WorkflowParams = Partial<Record<ParamName, string | number>>;
+export type WorkflowParams = Partial<Record<ParamName, ParamValue>>;
 
 /** Schema of the params of a workflow: strict, with ranges and defaults. `seed` is optional: the caller draws one. */
 export function workflowParams(workflow: Pick<Workflow, "params">): z.ZodType<WorkflowParams> {

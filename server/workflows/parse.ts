@@ -22,13 +22,13 @@ import {
 } from "./workflow.ts";
 
 function checkWithout(outputs: readonly string[], graph: Graph, spec: InputSpec): string[] {
-  const { remove = [], set = {} } = spec.without ?? {};
+  const { remove = [], set = {}, unset = [] } = spec.without ?? {};
   const rest = structuredClone(graph);
   applyWithout(rest, spec.without);
   return [
     ...remove.filter((id) => !Object.hasOwn(graph, id)).map((id) => `the graph has no node ${id}`),
     ...remove.filter((id) => outputs.includes(id)).map((id) => `node ${id} is an output`),
-    ...Object.keys(set)
+    ...[...Object.keys(set), ...unset]
       .filter((address) => readGraphInput(graph, address) === undefined)
       .map((address) => `the graph has no ${address}`),
     ...spec.to
@@ -51,12 +51,12 @@ function checkInput(
 }
 
 function checkTo(graph: Graph, { type, to }: ParamSpec): string[] {
-  const holds = type === "text" ? "string" : "number";
+  const holds = type === "text" || type === "points" ? "string" : "number";
   return to.flatMap((address) => {
     const value = readGraphInput(graph, address);
     if (value === undefined) return [`the graph has no ${address}`];
     const isFit = typeof value === holds || isLink(value);
-    return isFit ? [] : [`${address} holds no ${type === "text" ? "text" : "number"}`];
+    return isFit ? [] : [`${address} holds no ${holds === "string" ? "text" : "number"}`];
   });
 }
 
@@ -65,7 +65,20 @@ function checkSeed({ min = 0, max = Infinity }: ParamSpec & { type: "seed" }): s
 }
 
 function checkValues(spec: ParamSpec): string[] {
-  if (spec.type === "seed") return checkSeed(spec);
+  switch (spec.type) {
+    case "seed":
+      return checkSeed(spec);
+    case "points":
+    case "box":
+      return [];
+    case "text":
+    case "integer":
+    case "number":
+      return checkUsual(spec);
+  }
+}
+
+function checkUsual(spec: Extract<ParamSpec, { type: "text" | "integer" | "number" }>): string[] {
   const problems: string[] = [];
   if (spec.required && spec.default !== undefined) problems.push("is required and has a default");
   if (spec.type !== "text" && !spec.choices) {
@@ -118,7 +131,12 @@ function checkRoles({ kind, inputs, paste }: Manifest): string[] {
 }
 
 /** Params of one kind only; requests of other kinds cannot set them. */
-const ofOneKind: Partial<Record<ParamName, JobKind>> = { category: "outfit_change", scale: "upscale" };
+const ofOneKind: Partial<Record<ParamName, JobKind>> = {
+  category: "outfit_change",
+  scale: "upscale",
+  clicks: "segment",
+  box: "segment",
+};
 
 function checkKind({ kind, params }: Manifest): string[] {
   return Object.keys(params)

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { type InputRole, workflowKinds } from "../engines.ts";
+import { inputRoles, workflowKinds } from "../engines.ts";
 
 /** A graph in ComfyUI's API format: nodes by id; an input is a literal or a link `[nodeId, output]`. */
 export type Graph = z.infer<typeof graphSchema>;
@@ -68,6 +68,8 @@ export function hashOf(value: unknown): string {
 /** The params that a job may have, with their type in a manifest. Texts for the same graph input are joined in this order. */
 export const paramTypes = {
   category: "text",
+  clicks: "points",
+  box: "box",
   prompt: "text",
   negativePrompt: "text",
   width: "integer",
@@ -82,8 +84,6 @@ export const paramTypes = {
 export type ParamName = keyof typeof paramTypes;
 /** In the order of `paramTypes`. */
 export const paramNames = Object.keys(paramTypes) as ParamName[];
-
-const inputRoles = ["person", "garment", "image", "reference", "base", "mask"] as const satisfies InputRole[];
 
 const address = z.string().regex(/^[^.]+\..+$/, "must be <nodeId>.<input>");
 const addresses = z.array(address).min(1);
@@ -117,12 +117,26 @@ const seedParam = z.strictObject({
   to: addresses,
 });
 
-const paramSchema = z.discriminatedUnion("type", [textParam, numberParam, seedParam]);
+/** Points of the picture: JSON lists of `{ x, y }`, those that include and those that exclude. */
+const pointsParam = z.strictObject({
+  type: z.literal("points"),
+  to: z.tuple([address, address]),
+});
+
+/** A rectangle of the picture in px: left, top, width and height. */
+const boxParam = z.strictObject({
+  type: z.literal("box"),
+  to: z.tuple([address, address, address, address]),
+});
+
+const paramSchema = z.discriminatedUnion("type", [textParam, numberParam, seedParam, pointsParam, boxParam]);
 
 const link = z.tuple([z.string(), z.int().nonnegative()]);
 const withoutSchema = z.strictObject({
   remove: z.array(z.string()).default([]),
   set: z.record(address, z.union([link, z.string(), z.number(), z.boolean()])).default({}),
+  /** Optional inputs of nodes that stay, which then get nothing. */
+  unset: z.array(address).default([]),
 });
 
 const inputSchema = z.strictObject({
@@ -132,6 +146,14 @@ const inputSchema = z.strictObject({
   without: withoutSchema.optional(),
 });
 
+/** Of the models; where several have one each, the strictest. */
+const licenceSchema = z.strictObject({
+  name: z.string().trim().min(1).max(80),
+  isCommercial: z.boolean(),
+  /** The workflow is off until an admin has accepted the licence for the studio. */
+  mustBeAccepted: z.boolean().default(false),
+});
+
 export const manifestSchema = z.strictObject({
   title: z.string().trim().min(1).max(80),
   description: z.string().trim().max(300),
@@ -139,6 +161,9 @@ export const manifestSchema = z.strictObject({
   /** Among the workflows of a kind the lowest rank is preferred. */
   rank: z.number(),
   vramGib: z.number().nonnegative(),
+  /** Size of all files of models together, in GB. */
+  sizeGb: z.number().nonnegative().optional(),
+  licence: licenceSchema.optional(),
   params: z.partialRecord(z.enum(paramNames), paramSchema).default({}),
   inputs: z.partialRecord(z.enum(inputRoles), inputSchema).default({}),
   /** Graph inputs that hold the file name of a model. */
@@ -178,6 +203,13 @@ export function writeGraphInput(graph: Graph, address: string, value: Graph[stri
   const { nodeId, input } = parseInputAddress(address);
   const node = Object.hasOwn(graph, nodeId) ? graph[nodeId] : undefined;
   if (node) node.inputs[input] = value;
+}
+
+/** Takes an optional graph input away, in place. */
+export function removeGraphInput(graph: Graph, address: string): void {
+  const { nodeId, input } = parseInputAddress(address);
+  const node = Object.hasOwn(graph, nodeId) ? graph[nodeId] : undefined;
+  if (node) delete node.inputs[input];
 }
 
 /** A graph input with a model: node class, name of the input, and file name of the model. */

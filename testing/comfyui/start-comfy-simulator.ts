@@ -72,7 +72,7 @@ export async function startComfySimulator(options: ComfyOptions = {}): Promise<C
 }
 
 function createComfy(options: ComfyOptions, root: string): Comfy {
-  const settled = settleOptions(options, options.models ?? allGraphModels());
+  const settled = settleOptions(options, options.models ?? allGraphModels(options.mode));
   return {
     options: settled,
     files: openFiles(root),

@@ -173,6 +173,12 @@ export async function keepTransparency(source: string, result: string): Promise<
   await writePng(picture, path.dirname(result), path.basename(result));
 }
 
+/** Whitens what is wholly transparent in a file: a cut-out must not hold what was cut away. */
+export async function forgetHidden(file: string): Promise<void> {
+  const { hasAlpha } = await sharp(file, { limitInputPixels: false }).metadata();
+  if (hasAlpha) await writePng(await readPicture(file), path.dirname(file), path.basename(file));
+}
+
 const previewSidePx = 384;
 
 /** A small JPEG of an unfinished picture. */

@@ -168,7 +168,7 @@ test.each([
 ])(
   "D4 a card that reports %s offers every workflow whose models it has, and runs them",
   async (_name, device) => {
-    const server = await scene.startServer({ device });
+    const server = await scene.startServer({ device, mode: "new" });
     const { engine, pool } = await scene.openEngine(server);
     expect(pool.list()).toMatchObject([{ state: "healthy", missing: {}, device: device.type }]);
     expect(pool.list()[0]?.needs).toHaveLength(builtInWorkflows.length);

@@ -15,6 +15,8 @@ export interface InputFact {
   readonly style?: "list" | "COMBO+options";
   /** Options that only a page has use for. */
   readonly more?: JsonObject;
+  /** Any number of inputs `<name>.<member>` of this type stand for it. */
+  readonly grows?: string;
   /** Shown without options: `["IMAGE"]`. */
   readonly isBare?: boolean;
 }
@@ -44,9 +46,27 @@ export interface NodeFact {
 let facts: ReadonlyMap<string, NodeFact> | null = null;
 
 /** The facts of 91 node classes by name; read once. */
-export function nodeFacts(): ReadonlyMap<string, NodeFact> {
+function nodeFacts(): ReadonlyMap<string, NodeFact> {
   facts ??= readFacts();
   return facts;
+}
+
+let newer: ReadonlyMap<string, NodeFact> | null = null;
+
+/** The facts of the classes that only the newer line has, as the live `/object_info` of 0.33.0 told them; those of Qwen-Image 2.1 are of 0.37. */
+function newerFacts(): ReadonlyMap<string, NodeFact> {
+  newer ??= new Map(Object.entries(readFixture<NodeFact>("node-facts-newer")));
+  return newer;
+}
+
+/** The fact of a class in any line; undefined for an unknown class. */
+export function anyFact(name: string): NodeFact | undefined {
+  return nodeFacts().get(name) ?? newerFacts().get(name);
+}
+
+/** The classes of a line of the server. */
+export function classNames({ options }: Pick<Comfy, "options">): string[] {
+  return [...nodeFacts().keys(), ...(options.mode === "new" ? newerFacts().keys() : [])];
 }
 
 function readFacts(): ReadonlyMap<string, NodeFact> {
@@ -101,6 +121,7 @@ export function inputConfig(comfy: Comfy, fact: InputFact): readonly unknown[] {
   const choices = choicesOf(comfy, fact);
   Object.assign(options, fact.more);
   const isList = choices !== null && fact.style === "list";
+  if (fact.grows !== undefined) return [fact.type, { template: { min: 0 } }];
   if (isList || !choices) return [choices ?? fact.type, options];
   // A list that the page fetches itself is not in the entry.
   if ("remote" in options) return ["COMBO", options];
@@ -109,7 +130,8 @@ export function inputConfig(comfy: Comfy, fact: InputFact): readonly unknown[] {
 
 /** The fact of a class that this server has. */
 export function factOf(comfy: Comfy, name: string): NodeFact | undefined {
-  return comfy.missingClasses.has(name) ? undefined : nodeFacts().get(name);
+  if (comfy.missingClasses.has(name)) return undefined;
+  return comfy.options.mode === "new" ? anyFact(name) : nodeFacts().get(name);
 }
 
 /** The entry of `/object_info` for a class. */

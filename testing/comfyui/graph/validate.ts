@@ -43,7 +43,7 @@ function validateNode(checking: Checking, nodeId: string): NodeCheck {
   checking.open.add(nodeId);
   const errors: NodeError[] = [];
   let isValid = true;
-  for (const [name, inputFact] of Object.entries(fact.inputs)) {
+  for (const [name, inputFact] of inputsOf(fact, node)) {
     const found = checkInput(checking, { node, name, fact: inputFact });
     if (found === "upstream") isValid = false;
     else if (found) errors.push(found);
@@ -54,6 +54,15 @@ function validateNode(checking: Checking, nodeId: string): NodeCheck {
   const check = { isValid: isValid && errors.length === 0, errors };
   checking.checked.set(nodeId, check);
   return check;
+}
+
+/** The inputs of a class; those that grow as the node has them. */
+function inputsOf({ inputs }: NodeFact, node: GraphNode): (readonly [string, InputFact])[] {
+  return Object.entries(inputs).flatMap(([name, fact]) => {
+    if (fact.grows === undefined) return [[name, fact] as const];
+    const grown = Object.keys(node.inputs).filter((given) => given.startsWith(`${name}.`));
+    return grown.map((given) => [given, { type: fact.grows ?? "*" }] as const);
+  });
 }
 
 interface Input {

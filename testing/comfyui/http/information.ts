@@ -1,6 +1,6 @@
 import os from "node:os";
 import { type Fault, isFaultKind } from "../faults.ts";
-import { describeClass, factOf, nodeFacts } from "../graph/classes.ts";
+import { describeClass, factOf, classNames } from "../graph/classes.ts";
 import { isObject, type JsonObject, objectOf, parseJson, textsOf } from "../options.ts";
 import { release } from "../queue/run.ts";
 import { readStats } from "../server/stats.ts";
@@ -62,7 +62,7 @@ export function getFeatures(): Answer {
 /** GET /object_info: every class that this server has. */
 export function listObjectInfo({ comfy }: Call): Answer {
   const classes: JsonObject = {};
-  for (const name of nodeFacts().keys()) {
+  for (const name of classNames(comfy)) {
     const fact = factOf(comfy, name);
     if (fact) classes[name] = describeClass(comfy, name, fact);
   }
@@ -97,6 +97,7 @@ const modelFolders = [
   "classifiers",
   "model_patches",
   "audio_encoders",
+  "background_removal",
 ];
 
 export function listFolders(): Answer {

@@ -21,6 +21,13 @@ export type Value =
   | LatentValue
   | { readonly kind: "sigmas"; readonly steps: number; readonly denoise: number }
   | { readonly kind: "number"; readonly value: number }
+  | {
+      readonly kind: "box";
+      readonly left: number;
+      readonly top: number;
+      readonly width: number;
+      readonly height: number;
+    }
   | { readonly kind: "model"; readonly file: string }
   | { readonly kind: "opaque"; readonly type: string };
 

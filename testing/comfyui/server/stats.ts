@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { asNode, type Graph, type GraphNode, nodeFacts } from "../graph/classes.ts";
-import { isObject, parseJson } from "../options.ts";
+import { builtInWorkflows } from "@atelier/server/workflows";
+import { anyFact, asNode, type Graph, type GraphNode } from "../graph/classes.ts";
+import { type ComfyMode, isObject, parseJson } from "../options.ts";
 
 const folder = new URL("../fixtures/graphs/", import.meta.url);
 
@@ -24,7 +25,7 @@ export function readGraph(name: string): Graph {
 export function modelsOf(graphs: readonly Graph[]): Record<string, string[]> {
   const models: Record<string, string[]> = {};
   for (const node of graphs.flatMap((graph) => Object.values(graph))) {
-    for (const [input, { choices }] of Object.entries(nodeFacts().get(node.class_type)?.inputs ?? {})) {
+    for (const [input, { choices }] of Object.entries(anyFact(node.class_type)?.inputs ?? {})) {
       const name = node.inputs[input];
       if (typeof choices !== "string" || typeof name !== "string") continue;
       const files = (models[choices.replace(/^files of /, "")] ??= []);
@@ -35,9 +36,10 @@ export function modelsOf(graphs: readonly Graph[]): Record<string, string[]> {
   return models;
 }
 
-/** Every model that the fixture graphs need. */
-export function allGraphModels(): Record<string, string[]> {
-  return modelsOf(graphNames().map(readGraph));
+/** Every model that the fixture graphs need; of the newer line also those of all built-in workflows. */
+export function allGraphModels(mode: ComfyMode = "0.8.0"): Record<string, string[]> {
+  const newer = mode === "new" ? builtInWorkflows.map(({ graph }) => graph) : [];
+  return modelsOf([...graphNames().map(readGraph), ...newer]);
 }
 
 /** How often something happened to one prompt id, over all restarts of the server. */

@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { type InputRole, jobKinds, optionalInputs, requiredInputs } from "@atelier/server/engines";
 import {
   buildGraph,
   builtInWorkflows,
   checkGraph,
   type ObjectInfoByClass,
+  type ParamName,
   parseWorkflow,
   takesInputs,
   type Workflow,
@@ -20,8 +22,8 @@ let objectInfo: ObjectInfoByClass;
 let simulator: ComfySimulator;
 
 beforeAll(async () => {
-  objectInfo = await readSimulatedClasses();
-  simulator = await startComfySimulator();
+  objectInfo = await readSimulatedClasses({ mode: "new" });
+  simulator = await startComfySimulator({ mode: "new" });
 });
 afterAll(() => simulator.close());
 
@@ -30,26 +32,38 @@ function rolesOf({ inputs }: Workflow): { required: InputRole[]; all: InputRole[
   return { all, required: all.filter((role) => inputs[role]?.required) };
 }
 
+/** What a job must say, of each param that there is. */
+const said: Partial<Record<ParamName, unknown>> = {
+  prompt: "a red bicycle",
+  clicks: [
+    { x: 11, y: 12, mode: "include" },
+    { x: 13, y: 14, mode: "exclude" },
+  ],
+  box: { left: 15, top: 16, width: 17, height: 18 },
+};
+
 function build(workflow: Workflow, roles: readonly InputRole[], given: Record<string, unknown> = {}) {
-  const prompt = workflow.params.prompt ? { prompt: "a red bicycle" } : {};
-  const params = { seed: 7, ...workflowParams(workflow).parse({ ...prompt, ...given }) };
+  const own = Object.entries(said).filter(([name]) => Object.hasOwn(workflow.params, name));
+  const params = { seed: 7, ...workflowParams(workflow).parse({ ...Object.fromEntries(own), ...given }) };
   const images = Object.fromEntries(roles.map((role) => [role, `${role}.png`]));
   return buildGraph(workflow, { params, images, prefix: "jobs/7/out" });
 }
 
-test("A12: 18 workflows ship with the product, each name once", () => {
-  expect(builtInWorkflows).toHaveLength(18);
-  expect(new Set(builtInWorkflows.map(({ name }) => name)).size).toBe(18);
+test("A12: 27 workflows ship with the product, each name once", () => {
+  expect(builtInWorkflows).toHaveLength(27);
+  expect(new Set(builtInWorkflows.map(({ name }) => name)).size).toBe(27);
   expect(builtInWorkflows.every(({ isBuiltIn }) => isBuiltIn)).toBe(true);
 });
 
 describe.each(builtInWorkflows.map((workflow) => [workflow.name, workflow] as const))("%s", (_, workflow) => {
   const roles = rolesOf(workflow);
 
-  test.each([
-    ["all pictures", roles.all],
+  const further = roles.all.filter((role) => !roles.required.includes(role));
+  const sets: (readonly [string, readonly InputRole[]])[] = [
     ["the required pictures alone", roles.required],
-  ])("A12: with %s its graph is what a server of 0.8.0 accepts", (_title, given) => {
+    ...further.map((role, at) => [`also ${role}`, [...roles.required, ...further.slice(0, at + 1)]] as const),
+  ];
+  test.each(sets)("A12: with %s its graph is what a server accepts", (_title, given) => {
     expect(checkGraph(build(workflow, given), objectInfo)).toEqual([]);
   });
 
@@ -73,13 +87,15 @@ describe.each(builtInWorkflows.map((workflow) => [workflow.name, workflow] as co
 
   test("A12: what the job says stands in its graph", () => {
     const text = JSON.stringify(build(workflow, roles.all));
-    const said = [
+    const wanted = [
       "jobs/7/out",
       ...roles.all.map((role) => `${role}.png`),
       ...(workflow.params.prompt ? ["a red bicycle"] : []),
+      ...(workflow.params.clicks ? ['[{\\"x\\":11,\\"y\\":12}]', '[{\\"x\\":13,\\"y\\":14}]'] : []),
+      ...(workflow.params.box ? ['"x":15,"y":16', '"width":17,"height":18'] : []),
       ...(workflow.params.seed ? ['seed":7'] : []),
     ];
-    expect(said.filter((part) => !text.includes(part))).toEqual([]);
+    expect(wanted.filter((part) => !text.includes(part))).toEqual([]);
   });
 
   test("A12: every number at its limits is one that the server accepts", () => {
@@ -106,14 +122,25 @@ function firstFor(kind: Workflow["kind"], roles: readonly InputRole[]): string |
 
 test("an outfit change takes two pictures, and with a painted mask Flux Fill with Redux", () => {
   expect(firstFor("outfit_change", ["person", "garment"])).toBe("tryon_qwen_edit_2511");
+  expect(firstFor("outfit_change", ["person", "garment", "garment2"])).toBe("tryon_qwen_edit_2511");
   expect(firstFor("outfit_change", ["person", "garment", "mask"])).toBe("tryon_flux_fill_redux");
   expect(firstFor("outfit_change", ["person"])).toBeUndefined();
 });
 
 test("an edit takes one picture, two, or two with a mask", () => {
   expect(firstFor("edit", ["image"])).toBe("edit_flux2_two_refs");
-  expect(firstFor("edit", ["image", "reference"])).toBe("edit_flux2_two_refs");
+  expect(firstFor("edit", ["image", "reference", "reference2"])).toBe("edit_qwen_2511");
   expect(firstFor("edit", ["image", "reference", "mask"])).toBe("cpu_composite_no_model");
+});
+
+test("each says its licence, the size of its files and the memory that it wants", () => {
+  const bare = builtInWorkflows.filter(({ models }) => models.length === 0).map(({ name }) => name);
+  expect(bare).toEqual(["cpu_composite_no_model"]);
+  const incomplete = builtInWorkflows.filter(
+    ({ models, licence, sizeGb = 0, vramGib }) =>
+      models.length > 0 && (licence === undefined || sizeGb === 0 || vramGib === 0),
+  );
+  expect(incomplete.map(({ name }) => name)).toEqual([]);
 });
 
 test("no two workflows of a kind have the same rank", () => {
@@ -133,15 +160,19 @@ test("each picture of a workflow is one of its kind", () => {
 test("the wording of an outfit change follows the category, the user's own words come after it", () => {
   const workflow = builtInWorkflows.find(({ name }) => name === "tryon_qwen_edit_2511");
   if (!workflow) throw new Error("the workflow is gone");
-  const textOf = (given: Record<string, unknown>) =>
-    buildGraph(workflow, {
+  const textOf = (given: Record<string, unknown>, garments: Record<string, string> = {}) => {
+    const graph = buildGraph(workflow, {
       params: { seed: 1, ...workflowParams(workflow).parse(given) },
-      images: { person: "p.png", garment: "g.png" },
+      images: { person: "p.png", garment: "g.png", ...garments },
       prefix: "x",
-    })["11"]?.inputs.prompt;
+    });
+    const { string_a, string_b } = graph["19"]?.inputs ?? {};
+    return z.array(z.string()).parse([string_a, string_b]).join(" ").trim();
+  };
   expect(textOf({})).toMatch(/^Dress the person .* unchanged\.$/);
   expect(textOf({ category: "dress", prompt: "Roll up the sleeves." })).toMatch(
     /with the dress from the second picture\. .* unchanged\. Roll up the sleeves\.$/,
   );
+  expect(textOf({}, { garment2: "h.png" })).toMatch(/third picture as well\.$/);
   expect(workflowParams(workflow).safeParse({ category: "hat" }).success).toBe(false);
 });

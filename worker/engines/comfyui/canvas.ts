@@ -7,7 +7,7 @@ import { stripPlainPng } from "@atelier/server/images";
 import { AppError } from "@atelier/server/platform";
 import type { Workflow } from "@atelier/server/workflows";
 import type { Grey } from "../local/raster/grid.ts";
-import { keepTransparency, maskBounds, readGreyMask, writeSharp } from "../pictures.ts";
+import { forgetHidden, keepTransparency, maskBounds, readGreyMask, writeSharp } from "../pictures.ts";
 import type { EngineTask } from "../port.ts";
 import { type Canvas, isSameSize, pasteResult, type Region, roundUp, type Size } from "../paste.ts";
 
@@ -20,7 +20,7 @@ export interface PreparedPictures {
 
 /**
  * Prepares the pictures for the server. With a mask and a workflow that pastes back: a crop around the mask. For upscale:
- * sides padded to a multiple. Else unchanged. Throws `mask_size`, `mask_empty`, `upload_unreadable`.
+ * sides padded to a multiple. Else unchanged; a selection becomes a mask. Throws `mask_size`, `mask_empty`, `upload_unreadable`.
  */
 export async function preparePictures(task: EngineTask, workflow: Workflow): Promise<PreparedPictures> {
   const role = task.inputs.image ? "image" : "person";
@@ -30,7 +30,28 @@ export async function preparePictures(task: EngineTask, workflow: Workflow): Pro
   if (picture && task.kind === "upscale")
     return withTransparency(picture, await prepareEnlarge(task, workflow, picture));
   const plain = { files: task.inputs, finish: writeClean };
+  if (picture && task.kind === "segment") return { ...plain, finish: await selectionOf(picture) };
+  if (task.kind === "remove_background") return { ...plain, finish: writeCutOut };
   return picture && task.kind === "restore_faces" ? withTransparency(picture, plain) : plain;
+}
+
+async function writeCutOut(result: string, target: string): Promise<void> {
+  await writeClean(result, target);
+  await forgetHidden(target);
+}
+
+/** Writes a selection as a grey mask of the picture's size. Throws `mask_empty` when nothing was found. */
+async function selectionOf(picture: string): Promise<PreparedPictures["finish"]> {
+  const size = await readSize(picture);
+  return async (result, target) => {
+    const made = await readSize(result);
+    if (!isSameSize(made, size))
+      throw new AppError("engine_failed", "The server's mask does not have the picture's size.");
+    const { data } = await readGreyMask(result, size);
+    const raw = { ...size, channels: 1 } as const;
+    const grey = sharp(data, { raw, limitInputPixels: false });
+    await writeSharp(grey.toColourspace("b-w").png(), target);
+  };
 }
 
 /** The result keeps the transparency of the picture, which the models of these kinds do not read. */

@@ -316,6 +316,99 @@ describe("results", () => {
     expect(server.stats().uploads).toBe(2);
   });
 
+  test.each([
+    {
+      by: "clicks",
+      params: {
+        clicks: [
+          { x: 20, y: 10, mode: "include" },
+          { x: 24, y: 10, mode: "exclude" },
+        ],
+      },
+      // Discs of six pixels.
+      marked: [15, 10],
+      free: [22, 10],
+    },
+    {
+      by: "box",
+      params: { box: { left: 30, top: 20, width: 10, height: 5 } },
+      marked: [35, 22],
+      free: [45, 22],
+    },
+    { by: "text", params: { prompt: "the cup" }, marked: [30, 20], free: [1, 1] },
+  ])(
+    "D2 a selection by $by becomes a grey mask of the picture's size",
+    async ({ by, params, marked, free }) => {
+      const server = await scene.startServer({ mode: "new" });
+      const { engine } = await scene.openEngine(server);
+      const image = await drawPicture("image", { width: 60, height: 40 });
+      const workflow = by === "clicks" ? "select_click_sam3" : `select_${by}_sam3`;
+      const [output] = await engine.run(
+        scene.newTask({ workflow, inputs: { image }, params }),
+        newContext().context,
+      );
+      const mask = sharp(output?.path);
+      expect(await mask.metadata()).toMatchObject({ width: 60, height: 40, channels: 1 });
+      const data = await mask.extractChannel(0).raw().toBuffer();
+      const at = ([x = 0, y = 0]: number[]) => data[y * 60 + x];
+      expect([at(marked), at(free)]).toEqual([255, 0]);
+    },
+  );
+
+  test("D2 a selection that finds nothing says so, and the server stays well", async () => {
+    const server = await scene.startServer({ mode: "new" });
+    const { engine, pool } = await scene.openEngine(server);
+    const image = await drawPicture("image", { width: 60, height: 40 });
+    const clicks = [
+      { x: 20, y: 10, mode: "include" },
+      { x: 20, y: 10, mode: "exclude" },
+    ];
+    const task = scene.newTask({ workflow: "select_click_sam3", inputs: { image }, params: { clicks } });
+    await expect(engine.run(task, newContext().context)).rejects.toMatchObject({ code: "mask_empty" });
+    expect(pool.list()).toMatchObject([{ state: "healthy", lastError: null }]);
+  });
+
+  test("D1 a cut-out of a server holds no colour of what was cut away", async () => {
+    const server = await scene.startServer({ mode: "new" });
+    const { engine } = await scene.openEngine(server);
+    const image = await drawPicture("image", { width: 60, height: 40 });
+    const task = scene.newTask({ workflow: "cutout_birefnet", inputs: { image }, params: {} });
+    const [output] = await engine.run(task, newContext().context);
+    const { data, info } = await sharp(output?.path).raw().toBuffer({ resolveWithObject: true });
+    expect(info.channels).toBe(4);
+    const corner = [...data.subarray(0, 4)];
+    const middle = (20 * 60 + 30) * 4;
+    expect([corner, data[middle + 3]]).toEqual([[255, 255, 255, 0], 255]);
+  });
+
+  test("D1 SeedVR2 enlarges an odd picture exactly", async () => {
+    const server = await scene.startServer({ mode: "new" });
+    const { engine } = await scene.openEngine(server);
+    const image = await drawPicture("image", { width: 133, height: 95 });
+    const task = scene.newTask({
+      workflow: "upscale_seedvr2_3b",
+      inputs: { image },
+      params: { scale: 4, seed: 1 },
+    });
+    const [output] = await engine.run(task, newContext().context);
+    expect(await sharp(output?.path).metadata()).toMatchObject({ width: 532, height: 380 });
+  });
+
+  test.each(["tryon_flux2_klein_4b_lora", "tryon_flux2_klein_4b", "tryon_qwen_edit_2511"])(
+    "D1 %s takes two garments in one run",
+    async (workflow) => {
+      const server = await scene.startServer({ mode: "new" });
+      const { engine } = await scene.openEngine(server);
+      const person = await drawPicture("person", { width: 120, height: 160 });
+      const garment = await drawPicture("garment", { width: 90, height: 90 });
+      const garment2 = await drawPicture("garment2", { width: 80, height: 90 });
+      const inputs = { person, garment, garment2 };
+      const outputs = await engine.run(scene.newTask({ workflow, inputs }), newContext().context);
+      expect(outputs).toHaveLength(1);
+      expect([server.stats().uploads, server.prompts().length]).toEqual([3, 1]);
+    },
+  );
+
   test("A12 a picture that is too large for a server's proxy is another server's, and the server stays well", async () => {
     const server = await scene.startServer();
     const { engine, pool } = await scene.openEngine(server);

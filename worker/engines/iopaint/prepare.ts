@@ -6,6 +6,7 @@ import { AppError } from "@atelier/server/platform";
 import { inputPath } from "../local/run-context.ts";
 import { byteAt, type Mask, maskWhere } from "../local/raster/grid.ts";
 import {
+  forgetHidden,
   keepTransparency,
   type Picture,
   readMask,
@@ -83,7 +84,7 @@ export function preparePlugin(kind: PluginKind): PrepareRun {
         const { data, channels } = await readResult(answer, size);
         const raw = { ...size, channels };
         await writeSharp(sharp(data, { raw, limitInputPixels: false }).png(), file);
-        if (kind !== "remove_background") await keepTransparency(source, file);
+        await (kind === "remove_background" ? forgetHidden(file) : keepTransparency(source, file));
       },
     };
   };
