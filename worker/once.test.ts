@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
+import { cancelBatch, getBatch, submitBatch } from "@atelier/server/batches";
 import { schema } from "@atelier/server/db";
 import { ingest } from "@atelier/server/images";
 import { forBackendSuites, inAll } from "@atelier/testing/cases";
@@ -56,7 +57,15 @@ forBackendSuites("on %s", (backend) => {
     "D4 takes one job of the lightest CPU queue, finishes it, leaves and ends with 0",
     oneByOne,
     async () => {
-      const ids = [await addJob(opened.services, { owner }), await addJob(opened.services, { owner })];
+      const { services } = opened;
+      const { userId, imageId } = owner;
+      const first = await addJob(services, { owner });
+      const { id: batchId, jobIds } = await submitBatch(
+        services,
+        { jobs: [{ kind: "upscale", inputs: { image: imageId }, steps: [{ kind: "upscale" }] }] },
+        { submitter: { userId, isGuest: false }, signal: new AbortController().signal },
+      );
+      const ids = [first, ...jobIds];
       const run = startOnce();
       expect([await run.ended, run.output()]).toEqual([0, expect.stringContaining("job taken")]);
       const jobs = await Promise.all(ids.map((id) => readJob(opened.services, id)));
@@ -70,7 +79,13 @@ forBackendSuites("on %s", (backend) => {
         expect(needs.every((need) => need.startsWith("local/"))).toBe(true);
       // The next one takes the other.
       expect(await startOnce().ended).toBe(0);
-      expect(await readJob(opened.services, ids[1] ?? "")).toMatchObject({ status: "completed" });
+      expect(await readJob(services, ids[1] ?? "")).toMatchObject({ status: "completed" });
+      // What follows it waits for the one after.
+      const { jobs: places } = await getBatch(services, { ownerId: userId, id: batchId });
+      expect(places).toMatchObject([
+        { job: { status: expect.stringMatching(/pending|queued/) }, steps: { begun: 1 } },
+      ]);
+      expect(await cancelBatch(services, { ownerId: userId, id: batchId })).toEqual({ cancelled: 1 });
     },
   );
 

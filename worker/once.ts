@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { beginSteps } from "@atelier/server/batches";
 import { checkStore, otherStoreReason } from "@atelier/server/images";
 import { keepJobLogs } from "@atelier/server/jobs";
 import { AppError } from "@atelier/server/platform";
@@ -23,7 +24,7 @@ export interface WorkOnceInput {
 
 /**
  * For short-lived machines: registers a node, claims one job from the lightest CPU queue, finishes it and shuts the node
- * down; without a job it shuts down after `waitMs`. SIGINT and SIGTERM stop it like any worker.
+ * down; without a job it shuts down after `waitMs`. What is due of batches it begins before it leaves, for the next one. SIGINT and SIGTERM stop it like any worker.
  */
 export async function workOnce(services: Services, { engines, waitMs }: WorkOnceInput): Promise<void> {
   // First, so that a signal during the start is caught too.
@@ -63,6 +64,9 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
   await Promise.all(loops.map((loop) => loop.stop()));
   offer.close();
   await Promise.all(engines.map((engine) => engine.close()));
+  await beginSteps(services).catch((err: unknown) => {
+    services.log.warn({ err }, "steps of batches were not begun, another worker will do it");
+  });
   await jobLogs.close();
   await services.close();
 }

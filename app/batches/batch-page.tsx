@@ -14,7 +14,7 @@ import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
 import { EmptyState, Progress } from "../ui/display.tsx";
 import { useDollars } from "../ui/hooks.ts";
-import { useBatch, useBatchActions } from "./batch.ts";
+import { isCancelling, useBatch, useBatchActions } from "./batch.ts";
 import { BatchGrid } from "./grid.tsx";
 
 /** The name of a batch, and how far it is. */
@@ -68,7 +68,7 @@ function BatchActions({ batch }: ActionsProps) {
   const { cancel, retry, remove } = useBatchActions(batch.id);
   const { counts, status, jobs } = batch;
   const again = counts.failed + counts.cancelled;
-  const isStopping = jobs.every(({ job }) => job === null || job.endedAt !== null || job.cancelRequested);
+  const isStopping = isCancelling(jobs);
   return (
     <>
       {again === 0 ? null : (

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { BatchWithJobs } from "@atelier/server/batches";
 import type { JobView } from "@atelier/server/jobs";
-import { hasSuccessor, withLiveJobs } from "./batch.ts";
+import { hasSuccessor, isCancelling, withLiveJobs } from "./batch.ts";
 
 // Safe cast: of a job the functions read these members alone.
 const job = (id: string, status: JobView["status"], revision: number, more: Partial<JobView> = {}) =>
@@ -54,4 +54,21 @@ test("a place waits while a step is to come, and has failed where one was refuse
   const stopped = { code: "not_agreed", message: "dearer" };
   expect(at({ steps: { ...steps, stopped } })).toMatchObject({ status: "ended", counts: { failed: 1 } });
   expect(at({ job: job("b", "processing", 1, { progress: 0.5 }) }).progress).toBe(0.5);
+});
+
+test("a batch is cancelling when all that is open was asked to stop, and never between two jobs", () => {
+  const steps = { count: 1, begun: 0, before: [], stopped: null };
+  const place = (own: JobView, more: object = {}) => ({
+    position: 0,
+    values: {},
+    job: own,
+    steps: null,
+    ...more,
+  });
+  const asked = place(job("a", "processing", 1, { cancelRequested: true }));
+  const done = job("b", "completed", 9, { cancelRequested: false });
+  expect(isCancelling([asked, place(done)])).toBe(true);
+  expect(isCancelling([asked, place(done, { steps })])).toBe(false);
+  expect(isCancelling([asked, place(job("c", "pending", 1, { cancelRequested: false }))])).toBe(false);
+  expect(isCancelling([place(done)])).toBe(false);
 });

@@ -72,6 +72,14 @@ export function hasSuccessor(batch: BatchWithJobs, live: readonly JobView[]): bo
 const isBehind = (data: BatchWithJobs, batch: BatchWithJobs | undefined) =>
   batch !== undefined && batch.jobs.filter(isBetween).length > data.jobs.filter(isBetween).length;
 
+/** All that is open was asked to stop. A place between two jobs has nothing that could have been asked. */
+export function isCancelling(places: readonly BatchPlace[]): boolean {
+  const open = places.filter((place) => ["waiting", "running"].includes(statusOf(place)));
+  return (
+    open.length > 0 && open.every(({ job }) => job?.status !== "completed" && job?.cancelRequested === true)
+  );
+}
+
 const betweenMs = 1_000;
 
 /** One batch, whose places change as the live stream tells of their jobs. Undefined until loaded. */

@@ -1,4 +1,4 @@
-import { addImage, addOwner, type TestOwner } from "@atelier/testing/jobs";
+import { addImage, addNode, addOwner, type TestOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { startTestWorker } from "@atelier/testing/worker";
 import { and, eq } from "drizzle-orm";
@@ -46,9 +46,10 @@ const jobsOf = () =>
     .orderBy(schema.jobs.id);
 
 /** As a worker completes a job, without its engine. Returns the result. */
-async function complete(id: string): Promise<string> {
-  const { db } = opened.services;
-  const imageId = await addImage(opened.services, owner.userId);
+async function complete(id: string, { services }: Pick<TestServices, "services"> = opened): Promise<string> {
+  const { db } = services;
+  const [job] = await db.select().from(schema.jobs).where(eq(schema.jobs.id, id));
+  const imageId = await addImage(services, job?.ownerId ?? "");
   await db.transaction(async (tx) => {
     await tx.insert(schema.jobOutputs).values({ jobId: id, position: 0, imageId });
     await tx
@@ -149,6 +150,46 @@ test("steps are part of the price of the batch, and bound to it", async () => {
     { number: 1, maxPriceUsd: 0, request: { agreed: { maxPriceUsd: 0, ownOnly: true } } },
     { number: 2, maxPriceUsd: 0 },
   ]);
+});
+
+test("a paid step counts for the price of the batch, and is refused when it has become dearer until it begins", async ({
+  onTestFinished,
+}) => {
+  const offer = { provider: "fal", endpoint: "e", input: { prompt: "$prompt" }, priceUsd: 0.04 };
+  const inputs = { required: ["image"], optional: [] };
+  const painter = { id: "painter", title: "P", kind: "edit", inputs, params: ["prompt"], offers: [offer] };
+  const own = await createTestServices({ config: { cloud: { models: [painter] } } });
+  onTestFinished(() => own.close());
+  const { services } = own;
+  const { userId, imageId } = await addOwner(services);
+  await addNode(services);
+  await addNode(services, { queue: "cloud", providers: ["fal"], slots: 9, needs: ["cloud/painter"] });
+  const edit = { kind: "edit", model: "painter", params: { prompt: "blue" } };
+  const jobs = [{ ...upscale, inputs: { image: imageId }, steps: [edit, edit] }];
+  const options = { submitter: { userId, isGuest: false }, signal };
+  expect(await estimateBatch(services, { jobs }, options)).toMatchObject({
+    cloudJobs: 2,
+    maxPriceUsd: 0.08,
+    cloud: { model: "painter" },
+  });
+  await expect(submitBatch(services, { jobs, maxPriceUsd: 0.05 }, options)).rejects.toMatchObject({
+    code: "not_agreed",
+    details: { priceUsd: 0.08 },
+  });
+  const { id, jobIds } = await submitBatch(services, { jobs, maxPriceUsd: 0.08 }, options);
+  const read = () => getBatch(services, { ownerId: userId, id });
+  expect(await read()).toMatchObject({ maxPriceUsd: 0.08 });
+  // As if the price had been lower when it was agreed.
+  await services.db
+    .update(schema.batchSteps)
+    .set({ request: { ...edit, inputs: {}, agreed: { maxPriceUsd: 0.03 } } })
+    .where(eq(schema.batchSteps.number, 1));
+  await complete(jobIds[0] ?? "", own);
+  expect(await beginSteps(services)).toBe(0);
+  expect(await read()).toMatchObject({
+    status: "ended",
+    jobs: [{ steps: { stopped: { code: "not_agreed" } } }],
+  });
 });
 
 test("F11 twenty that begin a step at the same moment begin one job", async () => {
