@@ -70,6 +70,10 @@ export default function config(phase) {
     // `pnpm check` checks them, the pages' own rules included.
     typescript: { ignoreBuildErrors: true },
     allowedDevOrigins: phase === PHASE_DEVELOPMENT_SERVER ? ["127.0.0.1"] : undefined,
-    headers: async () => [{ source: "/:path*", headers: securityHeaders }],
+    headers: async () => [
+      { source: "/:path*", headers: securityHeaders },
+      // The address of a link is a secret.
+      { source: "/l/:path*", headers: [{ key: "Referrer-Policy", value: "no-referrer" }] },
+    ],
   });
 }

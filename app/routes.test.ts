@@ -26,6 +26,7 @@ const handlers: readonly string[] = [
   "api/trpc/[trpc]/route.ts",
   "api/v1/[[...path]]/route.ts",
   "api/webhooks/[provider]/[token]/route.ts",
+  "l/[...path]/route.ts",
   "metrics/route.ts",
 ];
 

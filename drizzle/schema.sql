@@ -539,6 +539,36 @@ CREATE INDEX jobs_window ON jobs USING btree (queue, queued_at) WHERE status = '
 CREATE TRIGGER jobs_drop_logs AFTER DELETE ON jobs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION drop_job_logs();
 CREATE TRIGGER jobs_end_batch AFTER UPDATE OF status ON jobs FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status AND (new.status = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text]))) EXECUTE FUNCTION end_batch();
 
+create table link_images (
+  link_id uuid not null,
+  "position" smallint not null,
+  image_id uuid not null,
+  constraint link_images_link_id_position_pk PRIMARY KEY (link_id, "position"),
+  constraint link_images_image_id_images_id_fk FOREIGN KEY (image_id) REFERENCES images(id) ON DELETE CASCADE,
+  constraint link_images_link_id_links_id_fk FOREIGN KEY (link_id) REFERENCES links(id) ON DELETE CASCADE
+);
+CREATE INDEX link_images_image ON link_images USING btree (image_id);
+
+create table links (
+  id uuid not null,
+  owner_id text not null,
+  token_hash text not null,
+  batch_id uuid,
+  title text default ''::text not null,
+  ends_at timestamp(3) with time zone,
+  password_hash text,
+  may_download boolean default false not null,
+  views integer default 0 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  revoked_at timestamp(3) with time zone,
+  constraint links_pkey PRIMARY KEY (id),
+  constraint links_batch_id_batches_id_fk FOREIGN KEY (batch_id) REFERENCES batches(id) ON DELETE CASCADE,
+  constraint links_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX links_batch ON links USING btree (batch_id);
+CREATE INDEX links_owner ON links USING btree (owner_id, id);
+CREATE UNIQUE INDEX links_token ON links USING btree (token_hash);
+
 create table memories (
   id uuid not null,
   owner_id text not null,

@@ -117,9 +117,17 @@ export async function isPasswordOf(
     .select({ hash: credentials.password })
     .from(credentials)
     .where(and(eq(credentials.userId, userId), eq(credentials.providerId, "credential")));
-  if (!own?.hash || password.length > maxPasswordLength) return false;
+  return own?.hash ? isPassword(services, { hash: own.hash, password }) : false;
+}
+
+/** Whether a password is that of the hash. The caller limits the tries. */
+export async function isPassword(
+  services: Services,
+  { hash, password }: { readonly hash: string; readonly password: string },
+): Promise<boolean> {
+  if (password.length > maxPasswordLength) return false;
   const { password: passwords } = await authOf(services).$context;
-  return passwords.verify({ hash: own.hash, password });
+  return passwords.verify({ hash, password });
 }
 
 /** The address receives no mail and the account has no password, so a sign-in is impossible. */

@@ -214,6 +214,7 @@ test("every table that belongs to a user is either moved or dies with the sessio
     // Made by admins alone, and a guest is never one.
     "invitations",
     "jobs",
+    "links",
     "memories",
     "model_calls",
     "notification_settings",

@@ -62,6 +62,9 @@ const permitLimits = {
   uploads: ({ limits }: Services["config"]) => limits.sessionWritesPerMinute,
   reads: ({ limits }: Services["config"]) => limits.sessionReadsPerMinute,
   webhooks: () => 600,
+  // Of one link from one address: requests, and tries of its password.
+  visits: () => 600,
+  linkPasswords: () => 10,
 } as const;
 
 export type PermitKind = keyof typeof permitLimits;

@@ -34,6 +34,12 @@ export const userTables: Readonly<Record<string, UserTable>> = {
   jobs: { column: "owner_id", onDelete: "removed", inExport: "jobs" },
   batches: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   edits: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  links: {
+    column: "owner_id",
+    onDelete: "removed",
+    inExport: "rows",
+    secrets: ["token_hash", "password_hash"],
+  },
   idempotency_keys: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   queue_turns: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   consents: { column: "owner_id", onDelete: "removed", inExport: "rows" },

@@ -1,6 +1,6 @@
 /**
- * The surfaces of the product: tRPC for the pages (`trpc/`), the HTTP API for programs (`http/`), and the APIs of other
- * servers for programs that were written for those (`clients/`).
+ * The surfaces of the product: tRPC for the pages (`trpc/`), the HTTP API for programs (`http/`), the APIs of other
+ * servers for programs that were written for those (`clients/`), and the pages behind links for visitors (`visitor/`).
  *
  * A procedure or route checks the input, resolves the caller, calls one function of a noun and turns errors into problems.
  * No SQL and no rules of the product here; no other folder of `server/` imports this one.
@@ -14,4 +14,5 @@ export { metricsResponse } from "./http/metrics.ts";
 export { handleProviderWebhook } from "./provider-webhooks.ts";
 export type { LiveUpdate } from "./trpc/jobs.ts";
 export { handleTrpc, appRouter, type AppRouter } from "./trpc/handle.ts";
+export { handleVisit } from "./visitor/app.ts";
 export { withDrainedBody, type DrainBounds } from "./requests.ts";

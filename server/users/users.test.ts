@@ -343,6 +343,8 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
       .values({ id: newId(), tokenHash: newId(), createdBy, expiresAt: new Date() }),
   batches: (ownerId) => fixture.services.db.insert(schema.batches).values({ id: newId(), ownerId, size: 1 }),
   edits: () => null,
+  links: (ownerId) =>
+    fixture.services.db.insert(schema.links).values({ id: newId(), ownerId, tokenHash: newId() }),
   idempotency_keys: (ownerId, jobId) =>
     fixture.services.db
       .insert(schema.idempotencyKeys)

@@ -50,6 +50,10 @@ const cases: Readonly<Record<string, Case>> = {
   ackJob: {},
   streamJobEvents: {},
   getJobBundle: {},
+  createLink: { body: { imageIds: [newId()] } },
+  listLinks: {},
+  getLink: {},
+  revokeLink: {},
   listWebhooks: {},
   createWebhook: { body: { url: null } },
   rotateWebhook: {},
@@ -65,6 +69,7 @@ let fixture: TestServices;
 let app: Hono;
 let owner: TestOwner;
 const batchId = newId();
+const linkId = newId();
 let strangerKey: string;
 /** Ended, banned and expired credentials. */
 let revoked: Headers[];
@@ -76,6 +81,7 @@ beforeAll(async () => {
   owner = await openOwner(services, "owner@example.com");
   const { userId: ownerId } = owner.caller;
   await services.db.insert(schema.batches).values({ id: batchId, ownerId, size: 1 });
+  await services.db.insert(schema.links).values({ id: linkId, ownerId, tokenHash: "hash" });
   await services.db.insert(schema.batchJobs).values({ batchId, position: 0, jobId: owner.jobId });
   const stranger = await openAccount(services, "stranger@example.com");
   const strangerId = (await resolveCaller(services, stranger.headers))?.userId ?? "";
@@ -149,6 +155,7 @@ const own = ({ resource }: HttpRoute) =>
   ({
     job: owner.jobId,
     batch: batchId,
+    link: linkId,
     image: owner.imageId,
     upload: owner.uploadId,
     webhook: owner.endpointId,

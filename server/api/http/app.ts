@@ -13,6 +13,7 @@ import { withoutBody } from "./streams.ts";
 import { imageRoutes } from "./images.ts";
 import { exportRoute, jobBundleRoute, jobEventsRoute, listWorkflows } from "./job-files.ts";
 import { jobRoutes } from "./jobs.ts";
+import { linkRoutes } from "./links.ts";
 import { openApiDocument } from "./openapi.ts";
 import { logFailure, logRequests } from "./request-log.ts";
 import { type HttpRoute, problemResponse, requireCaller } from "./route.ts";
@@ -28,6 +29,7 @@ export const httpRoutes: readonly HttpRoute[] = [
   jobEventsRoute,
   jobBundleRoute,
   ...batchRoutes,
+  ...linkRoutes,
   ...webhookRoutes,
   listWorkflows,
   exportRoute,

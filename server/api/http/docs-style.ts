@@ -1,5 +1,5 @@
 /** Colours of the studio, light first, dark second; `light-dark()` follows the class that the viewer sets on the body. */
-const colours = `
+export const studioColours = `
 :root { color-scheme: light dark; --docs-header: 56px; }
 :root[data-theme="light"] { color-scheme: light; }
 :root[data-theme="dark"] { color-scheme: dark; }
@@ -13,6 +13,8 @@ const colours = `
   --quiet: light-dark(oklch(0.48 0.012 60), oklch(0.7 0.01 75));
   --line: light-dark(oklch(0.9 0.006 80), oklch(0.29 0.008 60));
   --edge: light-dark(oklch(0.62 0.012 70), oklch(0.53 0.012 70));
+  --accent: light-dark(oklch(0.55 0.19 33), oklch(0.7 0.17 38));
+  --on-accent: light-dark(oklch(1 0 0), oklch(0.17 0.02 40));
   --ok: light-dark(oklch(0.47 0.11 155), oklch(0.76 0.13 155));
   --warn: light-dark(oklch(0.48 0.11 70), oklch(0.8 0.12 80));
   --fail: light-dark(oklch(0.48 0.17 15), oklch(0.76 0.13 15));
@@ -93,4 +95,4 @@ html .scalar-app .client-libraries__select .client-libraries-text.client-librari
 html .scalar-app .whitespace-nowrap.flex-1.text-sm { min-width: 0; overflow: hidden; text-overflow: ellipsis; }
 `;
 
-export const docsStyle = [colours, frame, repairs].join("\n");
+export const docsStyle = [studioColours, frame, repairs].join("\n");

@@ -51,7 +51,7 @@ const viewerSettings = {
 } as const;
 
 /** The theme that the user chose in the studio; without a choice the page follows the system. */
-function themeOf(context: Context): "dark" | "light" | undefined {
+export function themeOf(context: Context): "dark" | "light" | undefined {
   const theme = getCookie(context, "atelier-theme");
   return theme === "dark" || theme === "light" ? theme : undefined;
 }
@@ -89,7 +89,7 @@ new MutationObserver(() => {
     Object.assign(guard, { ariaLabel: "Leave the list", ariaHidden: null });
 }).observe(document.body, { childList: true, characterData: true, subtree: true })`;
 
-const logo = html`<svg viewBox="0 0 24 24" fill="none" aria-hidden="true">
+export const logo = html`<svg viewBox="0 0 24 24" fill="none" aria-hidden="true">
   <path
     d="M4.5 21 12 3.5 19.5 21M7.6 15.2h8.8M12 15.2V21"
     stroke="currentColor"
@@ -101,18 +101,24 @@ const logo = html`<svg viewBox="0 0 24 24" fill="none" aria-hidden="true">
 const fontFace = (family: string, address: string) =>
   `@font-face { font-family: "${family}"; src: url(${address}) format("woff2-variations"); font-weight: 100 900; font-display: swap; }`;
 
+/** The studio's fonts as CSS, for pages that are not built by Next. */
+export async function studioFonts(): Promise<string> {
+  const { inter, fraunces } = await readNames();
+  return `${fontFace("Inter Variable", addressOf(inter))}\n${fontFace("Fraunces Variable", addressOf(fraunces))}`;
+}
+
+const addressOf = (name: string) => `/api/v1/docs/${name}`;
+
 interface Page {
   readonly nonce: string;
   readonly theme: "dark" | "light" | undefined;
-  readonly addresses: Readonly<Record<keyof typeof files, string>>;
+  /** Address of the viewer's script. */
+  readonly viewer: string;
+  readonly fonts: string;
 }
 
-function viewerPage({ nonce, theme, addresses }: Page) {
+function viewerPage({ nonce, theme, viewer, fonts }: Page) {
   const settings = { ...viewerSettings, ...(theme && { forceDarkModeState: theme }) };
-  const fonts = [
-    fontFace("Inter Variable", addresses.inter),
-    fontFace("Fraunces Variable", addresses.fraunces),
-  ];
   return html`<!doctype html>
     <html lang="en" data-theme="${theme ?? "system"}">
       <head>
@@ -121,7 +127,7 @@ function viewerPage({ nonce, theme, addresses }: Page) {
         <title>Atelier HTTP API</title>
         <link rel="icon" href="/icon.svg" type="image/svg+xml" />
         <style>
-          ${raw([...fonts, docsStyle].join("\n"))}
+          ${raw(`${fonts}\n${docsStyle}`)}
         </style>
       </head>
       <body>
@@ -131,7 +137,7 @@ function viewerPage({ nonce, theme, addresses }: Page) {
           <a href="/api/v1/openapi.json">openapi.json</a>.</noscript
         >
         <div id="viewer"></div>
-        <script nonce="${nonce}" src="${addresses.viewer}"></script>
+        <script nonce="${nonce}" src="${viewer}"></script>
         <script nonce="${nonce}">
           ${raw(nameButtons)};
           Scalar.createApiReference("#viewer", ${raw(scriptJson(settings))});
@@ -160,15 +166,10 @@ function readNames(): Promise<Names> {
 
 async function showPage(context: Context): Promise<Response> {
   const nonce = randomBytes(16).toString("base64");
-  const { viewer, inter, fraunces } = await readNames();
-  const addresses = {
-    viewer: `/api/v1/docs/${viewer}`,
-    inter: `/api/v1/docs/${inter}`,
-    fraunces: `/api/v1/docs/${fraunces}`,
-  };
+  const viewer = addressOf((await readNames()).viewer);
   context.header("content-security-policy", policyOf(nonce));
   context.header("cache-control", "private, no-store");
-  return context.html(viewerPage({ nonce, theme: themeOf(context), addresses }));
+  return context.html(viewerPage({ nonce, theme: themeOf(context), viewer, fonts: await studioFonts() }));
 }
 
 /** Read from the disk for each request: browsers keep the file, so the server need not. */

@@ -28,7 +28,8 @@ type Resource =
   | "runId"
   | "proposalId"
   | "memoryId"
-  | "editId";
+  | "editId"
+  | "linkId";
 
 /** What each procedure demands. A procedure that is missing here fails the first test. */
 type Case =
@@ -164,6 +165,11 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "edits.list": { access: "member" },
   "edits.remove": { access: "owned", resource: "editId", input: byId },
+  "links.list": { access: "member" },
+  "links.create": { access: "owned", resource: "imageId", input: (id) => ({ imageIds: [id] }) },
+  "links.change": { access: "owned", resource: "linkId", input: (id) => ({ id, title: "Stolen" }) },
+  "links.revoke": { access: "owned", resource: "linkId", input: byId },
+  "links.restore": { access: "owned", resource: "linkId", input: byId },
   "jobs.submit": {
     access: "owned",
     resource: "imageId",
@@ -208,7 +214,7 @@ const procedures = Object.entries(
 ).map(([path, { _def }]) => ({ path, type: _def.type }));
 
 let fixture: TestServices;
-let owner: TestOwner & { readonly batchId: string };
+let owner: TestOwner & { readonly batchId: string; readonly linkId: string };
 let stranger: Headers;
 /** Ended, banned and expired credentials. */
 let revoked: Headers[];
@@ -220,10 +226,11 @@ let admins: Headers[];
 beforeAll(async () => {
   fixture = await createTestServices();
   const { services } = fixture;
-  const batchId = newId();
-  owner = { ...(await openOwner(services, "owner@example.com", openAdmin)), batchId };
+  const [batchId, linkId] = [newId(), newId()];
+  owner = { ...(await openOwner(services, "owner@example.com", openAdmin)), batchId, linkId };
   const { userId: ownerId } = owner.caller;
   await services.db.insert(schema.batches).values({ id: batchId, ownerId, size: 1 });
+  await services.db.insert(schema.links).values({ id: linkId, ownerId, tokenHash: "hash" });
   stranger = (await openAccount(services, "stranger@example.com")).headers;
   const ended = await openAccount(services, "ended@example.com");
   const endedHeaders = new Headers(ended.headers);

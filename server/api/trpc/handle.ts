@@ -13,6 +13,7 @@ import {
   apiKeysRouter,
   editsRouter,
   imagesRouter,
+  linksRouter,
   telegramRouter,
   workflowsRouter,
 } from "./library.ts";
@@ -28,6 +29,7 @@ export const appRouter = t.router({
   edits: editsRouter,
   images: imagesRouter,
   jobs: jobsRouter,
+  links: linksRouter,
   memories: memoriesRouter,
   notifications: notificationsRouter,
   telegram: telegramRouter,

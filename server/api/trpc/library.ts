@@ -25,9 +25,18 @@ import {
   restoreImages,
   starImage,
 } from "../../images/index.ts";
+import {
+  changeLink,
+  changeLinkSchema,
+  createLink,
+  createLinkSchema,
+  listLinks,
+  restoreLink,
+  revokeLink,
+} from "../../links/index.ts";
 import { AppError, lineOfText } from "../../platform/index.ts";
 import { offeredModels, offeredWorkflows } from "../../scheduling/index.ts";
-import { createLink, readTelegramState, unlink } from "../../telegram/index.ts";
+import { createLink as createChatLink, readTelegramState, unlink } from "../../telegram/index.ts";
 import { deleteOwnAccount, deletionWord } from "../../users/index.ts";
 import { t } from "./init.ts";
 import { memberProcedure, publicProcedure } from "./procedures.ts";
@@ -78,7 +87,7 @@ export const apiKeysRouter = t.router({
 export const telegramRouter = t.router({
   state: accountProcedure.query(({ ctx }) => readTelegramState(ctx.services, ctx.caller.userId)),
   /** A deep link that links the chat which opens it, once. */
-  createLink: accountProcedure.mutation(({ ctx }) => createLink(ctx.services, ctx.caller.userId)),
+  createLink: accountProcedure.mutation(({ ctx }) => createChatLink(ctx.services, ctx.caller.userId)),
   unlink: accountProcedure.mutation(async ({ ctx }) => ({
     wasLinked: await unlink(ctx.services, ctx.caller.userId),
   })),
@@ -148,4 +157,31 @@ export const editsRouter = t.router({
     await removeEdit(ctx.services, { ...input, ownerId: ctx.caller.userId });
     return { id: input.id };
   }),
+});
+
+/** A guest could not revoke a link any more once the cookie is lost. */
+const sharingProcedure = memberProcedure.use(({ ctx, next }) => {
+  if (ctx.caller.isGuest) throw new AppError("forbidden", "Make an account first; guests share no links.");
+  return next();
+});
+
+/** Links of the caller. The token is in the answer of `create` alone. */
+export const linksRouter = t.router({
+  list: sharingProcedure.query(async ({ ctx }) => ({
+    items: await listLinks(ctx.services, ctx.caller.userId),
+  })),
+  create: sharingProcedure
+    .input(createLinkSchema)
+    .mutation(({ ctx, input }) => createLink(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+  change: sharingProcedure
+    .input(changeLinkSchema)
+    .mutation(({ ctx, input }) => changeLink(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+  /** Can be taken back with `restore` for a while. */
+  revoke: sharingProcedure.input(one).mutation(async ({ ctx, input }) => {
+    await revokeLink(ctx.services, { ...input, ownerId: ctx.caller.userId });
+    return input;
+  }),
+  restore: sharingProcedure
+    .input(one)
+    .mutation(({ ctx, input }) => restoreLink(ctx.services, { ...input, ownerId: ctx.caller.userId })),
 });

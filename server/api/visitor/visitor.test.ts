@@ -1,0 +1,242 @@
+import { addUser, readSample } from "@atelier/testing/pictures";
+import { createTestServices, testOrigin, type TestServices } from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
+import sharp from "sharp";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { submitBatch } from "../../batches/index.ts";
+import { schema } from "../../db/index.ts";
+import { ingest, removeImages, restoreImages } from "../../images/index.ts";
+import {
+  changeLink,
+  createLink,
+  createLinkSchema,
+  getLink,
+  listLinks,
+  purgeLinks,
+  restoreLink,
+  revokeLink,
+} from "../../links/index.ts";
+import { handleVisit } from "../index.ts";
+
+let opened: TestServices;
+let ownerId: string;
+let first: string;
+let second: string;
+
+async function addPicture(name: string): Promise<string> {
+  const bytes = await readSample(name);
+  return (await ingest(opened.services, { ownerId, role: "upload", bytes, name: `secret ${name}` })).id;
+}
+
+beforeAll(async () => {
+  opened = await createTestServices();
+  ownerId = await addUser(opened.services);
+  [first, second] = [await addPicture("rocket.jpg"), await addPicture("coffee.png")];
+});
+afterAll(() => opened.close());
+
+/** A link with the defaults of the API, and its address. */
+const share = (input: object = {}) =>
+  createLink(opened.services, { ...createLinkSchema.parse({ imageIds: [first], ...input }), ownerId });
+
+interface Asked {
+  readonly method?: string;
+  readonly cookie?: string;
+  readonly password?: string;
+  readonly from?: string;
+}
+
+function ask(path: string, { method = "GET", cookie, password, from = "192.0.2.1" }: Asked = {}) {
+  const isForm = password !== undefined;
+  const request = new Request(`${testOrigin}${path}`, {
+    method: isForm ? "POST" : method,
+    headers: { "x-forwarded-for": from, ...(cookie && { cookie }), ...(isForm && { origin: testOrigin }) },
+    ...(isForm && { body: new URLSearchParams({ password }) }),
+  });
+  const texts = (key: string, values?: object) => (values ? `${key} ${Object.values(values).join()}` : key);
+  return handleVisit(opened.services, request, { texts, locale: "en" });
+}
+
+const view = async (path: string, asked?: Asked) => (await ask(path, asked)).text();
+const statusOf = async (path: string, asked?: Asked) => (await ask(path, asked)).status;
+
+test("a link shows its pictures to a visitor without a session, privately, and tells no more than it must", async () => {
+  const { path } = await share({ imageIds: [second, first], title: "Summer <b>" });
+  const answer = await ask(path);
+  expect(answer.status).toBe(200);
+  expect(Object.fromEntries(answer.headers)).toMatchObject({
+    "cache-control": "private, no-store",
+    "referrer-policy": "no-referrer",
+    "x-robots-tag": expect.stringContaining("noindex"),
+    "content-security-policy": expect.stringContaining("default-src 'none'"),
+  });
+  expect(answer.headers.has("set-cookie")).toBe(false);
+  const text = await answer.text();
+  expect(text).toContain("Summer &lt;b&gt;");
+  expect(text.indexOf(second)).toBeLessThan(text.indexOf(first));
+  expect(text).not.toMatch(new RegExp(`secret|${ownerId}`));
+  expect(await view(`${path}/2`)).toContain(`${path}/${first}/preview`);
+  expect(await statusOf(`${path}/3`)).toBe(404);
+});
+
+test("pictures are scaled for the page; the original leaves where it may, without metadata and the title of its file", async () => {
+  const link = await share({ imageIds: [second] });
+  const preview = await ask(`${link.path}/${second}/preview`);
+  expect(preview.headers.get("content-type")).toBe("image/webp");
+  expect(preview.headers.get("x-robots-tag")).toContain("noindex");
+  expect((await sharp(Buffer.from(await preview.arrayBuffer())).metadata()).exif).toBeUndefined();
+  const etag = preview.headers.get("etag") ?? "";
+  expect(etag).not.toBe("");
+  expect(await statusOf(`${link.path}/${second}/original`)).toBe(404);
+  expect(await view(link.path)).not.toContain("/original");
+  await changeLink(opened.services, { ownerId, id: link.id, mayDownload: true });
+  expect(await view(link.path)).toContain("/original");
+  const original = await ask(`${link.path}/${second}/original`);
+  expect(original.headers.get("content-disposition")).toBe('attachment; filename="picture-1.png"');
+  const facts = await sharp(Buffer.from(await original.arrayBuffer())).metadata();
+  expect([facts.format, facts.exif, facts.xmp, facts.comments]).toEqual([
+    "png",
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  // A picture of the owner that the link does not show.
+  expect(await statusOf(`${link.path}/${first}/preview`)).toBe(404);
+});
+
+test("what ended, was revoked, lost its pictures or whose owner is suspended looks like what never was", async () => {
+  const { services } = opened;
+  const never = await view("/l/unknown");
+  expect(never).toContain("gone.title");
+  const like = async (path: string) =>
+    expect([await statusOf(path), (await view(path)).replace(/nonce="[^"]*"/, "")]).toEqual([
+      404,
+      never.replace(/nonce="[^"]*"/, ""),
+    ]);
+  const link = await share();
+  const address = { ownerId, id: link.id };
+  const shows = async () => expect(await statusOf(link.path)).toBe(200);
+
+  await revokeLink(services, address);
+  await like(link.path);
+  expect(await statusOf(`${link.path}/${first}/preview`)).toBe(404);
+  expect(await statusOf(link.path, { password: "a long enough one" })).toBe(404);
+  await restoreLink(services, address);
+  await shows();
+
+  const past = new Date(Date.now() - 1_000);
+  await services.db.update(schema.links).set({ endsAt: past }).where(eq(schema.links.id, link.id));
+  await like(link.path);
+  expect(await getLink(services, address)).toMatchObject({ hasEnded: true });
+  await changeLink(services, { ...address, endsInDays: null });
+  await shows();
+
+  await removeImages(services, { ownerId, ids: [first] });
+  await like(link.path);
+  await restoreImages(services, { ownerId, ids: [first] });
+  await shows();
+
+  await services.db.update(schema.users).set({ banned: true }).where(eq(schema.users.id, ownerId));
+  await like(link.path);
+  await services.db.update(schema.users).set({ banned: false }).where(eq(schema.users.id, ownerId));
+  await shows();
+});
+
+test("a password opens a link for one browser, the page before it says nothing, and a new password closes it", async () => {
+  const password = "under the old oak";
+  const link = await share({ title: "Named", password, mayDownload: true });
+  const form = await view(link.path);
+  expect(form).toContain("password.title");
+  expect(form).not.toMatch(/Named|preview/);
+  const file = `${link.path}/${first}/original`;
+  expect(await statusOf(file)).toBe(404);
+  const wrong = await ask(link.path, { password: "under the new oak" });
+  expect([wrong.status, wrong.headers.has("set-cookie")]).toEqual([403, false]);
+  const right = await ask(link.path, { password });
+  expect([right.status, right.headers.get("location")]).toEqual([303, link.path]);
+  const set = right.headers.get("set-cookie") ?? "";
+  expect(set).toMatch(new RegExp(`Path=${link.path}(;|$)`));
+  expect(set).toContain("HttpOnly");
+  const cookie = set.split(";")[0] ?? "";
+  expect(await view(link.path, { cookie })).toContain("Named");
+  expect(await statusOf(file, { cookie })).toBe(200);
+  const other = await share({ password });
+  expect(await view(other.path, { cookie })).toContain("password.title");
+  expect(await view(link.path, { cookie: cookie.replace(/=\d/, "=9") })).toContain("password.title");
+  await changeLink(opened.services, { ownerId, id: link.id, password: "below the old elm" });
+  expect(await view(link.path, { cookie })).toContain("password.title");
+});
+
+test("an eleventh try of a password in a minute is refused, from that address and for that link alone", async () => {
+  const [link, other] = [
+    await share({ password: "a password here" }),
+    await share({ password: "a password here" }),
+  ];
+  const guess = (path: string, from: string) => statusOf(path, { password: "not this one", from });
+  const tries: number[] = [];
+  // A minute that begins meanwhile begins a new count.
+  for (let attempt = 0; attempt < 22 && !tries.includes(429); attempt += 1)
+    tries.push(await guess(link.path, "198.51.100.7"));
+  expect(tries.at(-1)).toBe(429);
+  expect(tries.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 403));
+  expect(await guess(link.path, "198.51.100.8")).toBe(403);
+  expect(await guess(other.path, "198.51.100.7")).toBe(403);
+});
+
+test("a lookbook shows what is there while it runs, with labels and without prompts", async () => {
+  const { db } = opened.services;
+  const seeds = { param: "seed", values: [7, 8] };
+  const base = { kind: "upscale", inputs: { image: first } };
+  const submitter = { userId: ownerId, isGuest: false };
+  const submitted = await submitBatch(
+    opened.services,
+    { base, axes: [seeds] },
+    { submitter, signal: AbortSignal.timeout(60_000) },
+  );
+  const { id: batchId, jobIds } = submitted;
+  const axes = [{ param: "prompt", values: ["hidden words"] }, seeds];
+  await db.update(schema.batches).set({ axes }).where(eq(schema.batches.id, batchId));
+  const end = async (jobId = "", imageId = "") => {
+    await db.insert(schema.jobOutputs).values({ jobId, position: 0, imageId });
+    await db
+      .update(schema.jobs)
+      .set({ status: "completed", endedAt: new Date() })
+      .where(eq(schema.jobs.id, jobId));
+  };
+  await end(jobIds[0], first);
+  const { path, id } = await share({ imageIds: undefined, batchId });
+  const text = await view(path);
+  expect(text).toContain("count 1 · open 1");
+  expect(text).toContain("seed 7");
+  expect(text).not.toContain("hidden words");
+  await end(jobIds[1], second);
+  expect(await view(`${path}?again`)).toMatch(/seed 7[\s\S]*seed 8/);
+  await expect.poll(async () => (await getLink(opened.services, { ownerId, id })).views).toBe(1);
+  await db.update(schema.batches).set({ deletedAt: new Date() }).where(eq(schema.batches.id, batchId));
+  expect(await statusOf(path)).toBe(404);
+});
+
+test("the database has no token, others cannot share or change what is not theirs, and what is over goes", async () => {
+  const { services } = opened;
+  const link = await share();
+  const token = link.path.slice("/l/".length);
+  expect(Buffer.from(token, "base64url").length).toBeGreaterThanOrEqual(16);
+  const rows = await services.db.select().from(schema.links).where(eq(schema.links.id, link.id));
+  expect(JSON.stringify(rows)).not.toContain(token);
+  const stranger = await addUser(services);
+  const refused = { code: "not_found" };
+  await expect(
+    createLink(services, { ...createLinkSchema.parse({ imageIds: [first] }), ownerId: stranger }),
+  ).rejects.toMatchObject(refused);
+  for (const act of [revokeLink, restoreLink, changeLink])
+    await expect(act(services, { ownerId: stranger, id: link.id })).rejects.toMatchObject(refused);
+  expect(await listLinks(services, stranger)).toEqual([]);
+  await purgeLinks(services);
+  expect((await listLinks(services, ownerId)).map(({ id }) => id)).toContain(link.id);
+  await revokeLink(services, { ownerId, id: link.id });
+  expect((await listLinks(services, ownerId)).map(({ id }) => id)).not.toContain(link.id);
+  const long = new Date(Date.now() - services.config.retention.undoDeleteMs - 1_000);
+  await services.db.update(schema.links).set({ revokedAt: long }).where(eq(schema.links.id, link.id));
+  await expect(restoreLink(services, { ownerId, id: link.id })).rejects.toMatchObject(refused);
+  expect(await purgeLinks(services)).toBe(1);
+});

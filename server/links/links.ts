@@ -1,0 +1,236 @@
+import { createHash, randomBytes } from "node:crypto";
+import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
+import { z } from "zod";
+import { hashPassword, requirePassword } from "../accounts/index.ts";
+import { schema } from "../db/index.ts";
+import { AppError, isId, lineOfText, newId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+
+const { batches, images, linkImages, links } = schema;
+
+/** Of an owner, open or ended. */
+const maxLinks = 200;
+const maxPictures = 100;
+const tokenBytes = 24;
+/** An ended link stays this long in its owner's list, where it can be opened again. */
+const endedDays = 30;
+
+const settings = {
+  title: lineOfText.trim().max(120),
+  /** From now; null: until it is revoked. */
+  endsInDays: z.number().int().min(1).max(3_650).nullable(),
+  /** Null: the address is enough. */
+  password: z.string().max(1_000).nullable(),
+  mayDownload: z.boolean(),
+};
+
+export const createLinkSchema = z
+  .strictObject({
+    imageIds: z.array(z.uuid()).min(1).max(maxPictures).optional(),
+    batchId: z.uuid().optional(),
+    title: settings.title.default(""),
+    endsInDays: settings.endsInDays.default(7),
+    password: settings.password.default(null),
+    mayDownload: settings.mayDownload.default(false),
+  })
+  .refine(({ imageIds, batchId }) => (imageIds === undefined) !== (batchId === undefined), {
+    message: "needs either imageIds or batchId",
+  });
+
+/** What is not named stays as it is. */
+export const changeLinkSchema = z.strictObject({ id: z.uuid(), ...z.object(settings).partial().shape });
+
+/** A link as its owner sees it. Times are ISO 8601, UTC. */
+export interface LinkView {
+  readonly id: string;
+  readonly title: string;
+  /** The batch that it shows, else null. */
+  readonly batchId: string | null;
+  /** Pictures that it shows now. */
+  readonly pictures: number;
+  /** The first of them; null when none is left. */
+  readonly coverId: string | null;
+  readonly hasPassword: boolean;
+  readonly mayDownload: boolean;
+  readonly endsAt: string | null;
+  /** Its time has passed. */
+  readonly hasEnded: boolean;
+  /** How often its page was opened. */
+  readonly views: number;
+  readonly createdAt: string;
+}
+
+interface OwnLink {
+  readonly ownerId: string;
+  readonly id: string;
+}
+
+/** The form in which the database knows a token. */
+export const hashOfToken = (token: string) => createHash("sha256").update(token).digest("hex");
+
+const endOf = (days: number | null) => (days === null ? null : sql`now() + ${days} * interval '1 day'`);
+
+async function hashOf(services: Services, password: string | null): Promise<string | null> {
+  if (password === null) return null;
+  requirePassword(password);
+  return hashPassword(services, password);
+}
+
+/**
+ * Makes a link; the answer alone has its address, a path of the studio. Throws `not_found` for a picture or batch that is not the owner's,
+ * `bad_request` for a password that an account could not have, `conflict` above the limit of links.
+ */
+export async function createLink(
+  services: Services,
+  { ownerId, ...input }: z.output<typeof createLinkSchema> & { readonly ownerId: string },
+): Promise<LinkView & { readonly path: string }> {
+  const id = newId();
+  const token = randomBytes(tokenBytes).toString("base64url");
+  const passwordHash = await hashOf(services, input.password);
+  const imageIds = [...new Set(input.imageIds)];
+  await services.db.transaction(async (tx) => {
+    // Two creations at once would both count one link too few.
+    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('links'), hashtext(${ownerId}))`);
+    const held = await tx.$count(links, and(eq(links.ownerId, ownerId), isNull(links.revokedAt)));
+    if (held >= maxLinks)
+      throw new AppError("conflict", `You have ${maxLinks} links, which is the limit. Revoke some of them.`);
+    const shown = input.batchId
+      ? await tx.$count(
+          batches,
+          and(eq(batches.id, input.batchId), eq(batches.ownerId, ownerId), isNull(batches.deletedAt)),
+        )
+      : await tx.$count(
+          images,
+          sql`${images.id} in ${imageIds} and ${images.ownerId} = ${ownerId} and ${images.deletedAt} is null
+            and ${images.role} <> 'mask'`,
+        );
+    if (shown < (input.batchId ? 1 : imageIds.length)) throw new AppError("not_found");
+    await tx.insert(links).values({
+      id,
+      ownerId,
+      tokenHash: hashOfToken(token),
+      batchId: input.batchId ?? null,
+      title: input.title,
+      endsAt: endOf(input.endsInDays),
+      passwordHash,
+      mayDownload: input.mayDownload,
+    });
+    if (imageIds.length > 0)
+      await tx
+        .insert(linkImages)
+        .values(imageIds.map((imageId, position) => ({ linkId: id, position, imageId })));
+  });
+  return { ...(await getLink(services, { ownerId, id })), path: `/l/${token}` };
+}
+
+/** The pictures of a link in their order: columns `id` and `position`. Deleted ones are left out, also those of a deleted batch. */
+export const picturesOf = (linkId: SQL, batchId: SQL) => sql`
+  select i.id, x.position, x.output from (
+    select li.image_id, li.position, 0 as output from link_images li where li.link_id = ${linkId}
+    union all
+    select o.image_id, p.position, o.position from batches b join batch_jobs p on p.batch_id = b.id
+      join job_outputs o on o.job_id = p.job_id where b.id = ${batchId} and b.deleted_at is null
+  ) x join images i on i.id = x.image_id and i.deleted_at is null`;
+
+interface Row extends Record<string, unknown> {
+  readonly id: string;
+  readonly title: string;
+  readonly batchId: string | null;
+  readonly pictures: number;
+  readonly coverId: string | null;
+  readonly hasPassword: boolean;
+  readonly mayDownload: boolean;
+  readonly endsAt: Date | string | null;
+  readonly hasEnded: boolean;
+  readonly views: number;
+  readonly createdAt: Date | string;
+}
+
+const iso = (at: Date | string) => new Date(at).toISOString();
+
+async function readLinks({ db }: Services, condition: SQL): Promise<LinkView[]> {
+  const rows = await db.execute<Row>(sql`
+    select l.id, l.title, l.batch_id as "batchId", l.password_hash is not null as "hasPassword",
+      l.may_download as "mayDownload", l.ends_at as "endsAt",
+      coalesce(l.ends_at <= now(), false) as "hasEnded", l.views, l.created_at as "createdAt",
+      shown.pictures, shown.cover as "coverId"
+    from ${links} l, lateral (
+      select count(*)::int as pictures, (array_agg(p.id order by p.position, p.output))[1] as cover
+      from (${picturesOf(sql`l.id`, sql`l.batch_id`)}) p
+    ) shown
+    where l.revoked_at is null and ${condition} order by l.id desc`);
+  return rows.map(({ endsAt, createdAt, ...row }) => ({
+    ...row,
+    endsAt: endsAt && iso(endsAt),
+    createdAt: iso(createdAt),
+  }));
+}
+
+/** The links of an owner that were not revoked, newest first. */
+export function listLinks(services: Services, ownerId: string): Promise<LinkView[]> {
+  return readLinks(services, sql`l.owner_id = ${ownerId}`);
+}
+
+/** Throws `not_found`, also for a revoked one. */
+export async function getLink(services: Services, { ownerId, id }: OwnLink): Promise<LinkView> {
+  const [link] = isId(id) ? await readLinks(services, sql`l.owner_id = ${ownerId} and l.id = ${id}`) : [];
+  if (!link) throw new AppError("not_found");
+  return link;
+}
+
+function own({ ownerId, id }: OwnLink) {
+  if (!isId(id)) throw new AppError("not_found");
+  return and(eq(links.id, id), eq(links.ownerId, ownerId));
+}
+
+/** Changes what is named; a new password ends all proofs of the old one. Throws `not_found`, `bad_request`. */
+export async function changeLink(
+  services: Services,
+  { ownerId, id, ...change }: z.output<typeof changeLinkSchema> & { readonly ownerId: string },
+): Promise<LinkView> {
+  const { title, endsInDays, password, mayDownload } = change;
+  const values = {
+    ...(title !== undefined && { title }),
+    ...(endsInDays !== undefined && { endsAt: endOf(endsInDays) }),
+    ...(password !== undefined && { passwordHash: await hashOf(services, password) }),
+    ...(mayDownload !== undefined && { mayDownload }),
+  };
+  if (Object.keys(values).length > 0)
+    await services.db
+      .update(links)
+      .set(values)
+      .where(and(own({ ownerId, id }), isNull(links.revokedAt)));
+  return getLink(services, { ownerId, id });
+}
+
+/** Ends a link at once; `restoreLink` takes it back for a while. Throws `not_found`. */
+export async function revokeLink({ db }: Services, address: OwnLink): Promise<void> {
+  const rows = await db
+    .update(links)
+    .set({ revokedAt: sql`coalesce(${links.revokedAt}, now())` })
+    .where(own(address))
+    .returning({ id: links.id });
+  if (rows.length === 0) throw new AppError("not_found");
+}
+
+/** Takes a revocation back within `config.retention.undoDeleteMs`: the address works again. Throws `not_found`. */
+export async function restoreLink(services: Services, address: OwnLink): Promise<LinkView> {
+  const { undoDeleteMs } = services.config.retention;
+  await services.db
+    .update(links)
+    .set({ revokedAt: null })
+    .where(and(own(address), sql`${links.revokedAt} > now() - ${undoDeleteMs} * interval '1 millisecond'`));
+  return getLink(services, address);
+}
+
+/** A duty: removes links whose time for undo is over, and those that ended long ago. Returns how many are gone. */
+export async function purgeLinks({ db, config }: Pick<Services, "db" | "config">): Promise<number> {
+  const gone = await db
+    .delete(links)
+    .where(
+      sql`${links.revokedAt} < now() - ${config.retention.undoDeleteMs} * interval '1 millisecond'
+        or ${links.endsAt} < now() - ${endedDays} * interval '1 day'`,
+    )
+    .returning({ id: links.id });
+  return gone.length;
+}

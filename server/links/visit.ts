@@ -1,0 +1,222 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { eq, sql } from "drizzle-orm";
+import { isPassword, suspendedUsers } from "../accounts/index.ts";
+import { type BatchPlace, getBatch } from "../batches/index.ts";
+import { schema } from "../db/index.ts";
+import { type OpenedFile, openFile, type Variant } from "../images/index.ts";
+import { AppError, isAppError, isId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { hashOfToken, picturesOf } from "./links.ts";
+
+const { images, links } = schema;
+
+export interface ShownPicture {
+  readonly id: string;
+  readonly widthPx: number;
+  readonly heightPx: number;
+  /** The axes of its place in a lookbook, without prompts; empty where there are none. */
+  readonly label: string;
+}
+
+/** What a visitor sees. */
+export interface ShownLink {
+  readonly id: string;
+  readonly title: string;
+  readonly mayDownload: boolean;
+  readonly pictures: readonly ShownPicture[];
+  /** Pictures that are still being made. */
+  readonly open: number;
+}
+
+/** `password`: it has to be given first. */
+type Visit =
+  | { readonly state: "password"; readonly linkId: string }
+  | { readonly state: "shown"; readonly link: ShownLink };
+
+interface LinkRow extends Record<string, unknown> {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly batchId: string | null;
+  readonly title: string;
+  readonly passwordHash: string | null;
+  readonly mayDownload: boolean;
+}
+
+/** Far longer than any token of ours. */
+const maxTokenLength = 100;
+
+/** Throws `not_found` for what is unknown, revoked or over, and for a suspended owner. */
+async function findLink({ db }: Pick<Services, "db">, token: string): Promise<LinkRow> {
+  const [row] =
+    token.length > maxTokenLength
+      ? []
+      : await db.execute<LinkRow>(sql`
+          select l.id, l.owner_id as "ownerId", l.batch_id as "batchId", l.title,
+            l.password_hash as "passwordHash", l.may_download as "mayDownload"
+          from ${links} l
+          where l.token_hash = ${hashOfToken(token)} and l.revoked_at is null
+            and (l.ends_at is null or l.ends_at > now()) and l.owner_id not in (${suspendedUsers})`);
+  if (!row) throw new AppError("not_found");
+  return row;
+}
+
+const proofHours = 12;
+const nowS = () => Math.floor(Date.now() / 1_000);
+
+/** Made with the stored hash, so that a new password ends it. */
+function signProof({ id, passwordHash }: LinkRow, endsAtS: number): string {
+  return createHmac("sha256", passwordHash ?? "")
+    .update(`${id} ${endsAtS}`)
+    .digest("base64url");
+}
+
+function isProven(link: LinkRow, proof: string | undefined): boolean {
+  if (link.passwordHash === null) return true;
+  const [endsAtS = "", signature = ""] = proof?.split(".") ?? [];
+  if (!(Number(endsAtS) > nowS())) return false;
+  const [given, right] = [Buffer.from(signature), Buffer.from(signProof(link, Number(endsAtS)))];
+  return given.length === right.length && timingSafeEqual(given, right);
+}
+
+/**
+ * What the browser holds from now on, for the right password; null for a wrong one. The caller limits the tries. Throws
+ * `not_found`.
+ */
+export async function proveVisit(
+  services: Services,
+  { token, password }: { readonly token: string; readonly password: string },
+): Promise<{ readonly proof: string; readonly maxAgeS: number } | null> {
+  const link = await findLink(services, token);
+  const maxAgeS = proofHours * 3_600;
+  const endsAtS = nowS() + maxAgeS;
+  const hash = link.passwordHash;
+  if (hash !== null && !(await isPassword(services, { hash, password }))) return null;
+  return { proof: `${endsAtS}.${signProof(link, endsAtS)}`, maxAgeS };
+}
+
+interface Address {
+  readonly token: string;
+  readonly proof: string | undefined;
+}
+
+/** What the address shows now. Throws `not_found`, also when none of its pictures is left. */
+export async function visitLink(services: Services, { token, proof }: Address): Promise<Visit> {
+  const link = await findLink(services, token);
+  if (!isProven(link, proof)) return { state: "password", linkId: link.id };
+  const { places, open } = await readPlaces(services, link);
+  const pictures = await readPictures(services, link, places);
+  if (pictures.length + open === 0) throw new AppError("not_found");
+  const { id, title, mayDownload } = link;
+  return { state: "shown", link: { id, title, mayDownload, pictures, open } };
+}
+
+interface Places {
+  readonly places: readonly BatchPlace[];
+  readonly open: number;
+}
+
+/** The places of its batch; a deleted batch has none. */
+async function readPlaces(services: Services, { ownerId, batchId }: LinkRow): Promise<Places> {
+  if (batchId === null) return { places: [], open: 0 };
+  try {
+    const { jobs, counts } = await getBatch(services, { ownerId, id: batchId });
+    return { places: jobs, open: counts.waiting + counts.running };
+  } catch (error) {
+    if (isAppError(error) && error.code === "not_found") return { places: [], open: 0 };
+    throw error;
+  }
+}
+
+interface PictureRow extends Record<string, unknown> {
+  readonly id: string;
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly position: number;
+}
+
+async function readPictures(
+  { db }: Services,
+  link: LinkRow,
+  places: readonly BatchPlace[],
+): Promise<ShownPicture[]> {
+  const rows = await db.execute<PictureRow>(sql`
+    select i.id, i.width_px as "widthPx", i.height_px as "heightPx", p.position
+    from (${picturesOf(sql`${link.id}::uuid`, sql`${link.batchId}::uuid`)}) p
+    join ${images} i on i.id = p.id order by p.position, p.output`);
+  const titles = await readTitles({ db }, places);
+  return rows.map(({ id, widthPx, heightPx, position }) => ({
+    id,
+    widthPx,
+    heightPx,
+    label: labelOf(places[position], titles),
+  }));
+}
+
+const inputPrefix = "inputs.";
+const secretParams = new Set(["prompt", "negativePrompt"]);
+
+/** Titles of the pictures that axes name, as persons and garments of a lookbook. */
+async function readTitles(
+  { db }: Pick<Services, "db">,
+  places: readonly BatchPlace[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = new Set(
+    places.flatMap(({ values }) =>
+      Object.entries(values)
+        .filter(([param]) => param.startsWith(inputPrefix))
+        .map(([, id]) => String(id))
+        .filter((id) => isId(id)),
+    ),
+  );
+  if (ids.size === 0) return new Map();
+  const rows = await db
+    .select({ id: images.id, title: images.title })
+    .from(images)
+    .where(sql`${images.id} in ${[...ids]}`);
+  return new Map(rows.map(({ id, title }) => [id, title]));
+}
+
+/** Where a picture stands in a lookbook; words of prompts stay with the owner. */
+function labelOf(place: BatchPlace | undefined, titles: ReadonlyMap<string, string>): string {
+  return Object.entries(place?.values ?? {})
+    .filter(([param]) => !secretParams.has(param))
+    .map(([param, value]) =>
+      param.startsWith(inputPrefix) ? titles.get(String(value)) : `${param} ${String(value)}`,
+    )
+    .filter(Boolean)
+    .join(" · ");
+}
+
+export interface OpenPictureInput extends Address {
+  readonly imageId: string;
+  readonly variant: Variant;
+  readonly ifNoneMatch?: string | null;
+  readonly isHead?: boolean;
+}
+
+/**
+ * A file of a shown picture, never by a link to the store, which would work on after a revocation. Throws `not_found`, also
+ * for an original that may not be downloaded and without the password.
+ */
+export async function openPicture(
+  services: Services,
+  { token, proof, imageId, ...input }: OpenPictureInput,
+): Promise<OpenedFile & { readonly position: number }> {
+  const link = await findLink(services, token);
+  const mayRead = isProven(link, proof) && (input.variant !== "original" || link.mayDownload);
+  if (!mayRead || !isId(imageId)) throw new AppError("not_found");
+  const [shown] = await services.db.execute<{ position: number }>(sql`
+    select p.position from (${picturesOf(sql`${link.id}::uuid`, sql`${link.batchId}::uuid`)}) p
+    where p.id = ${imageId} limit 1`);
+  if (!shown) throw new AppError("not_found");
+  const file = await openFile(services, { ...input, ownerId: link.ownerId, id: imageId });
+  return { ...file, position: shown.position };
+}
+
+/** Counts a visit of its page. */
+export async function noteView({ db }: Services, linkId: string): Promise<void> {
+  await db
+    .update(links)
+    .set({ views: sql`${links.views} + 1` })
+    .where(eq(links.id, linkId));
+}
