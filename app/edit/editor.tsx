@@ -2,12 +2,13 @@
 import { ArrowLeft, Download } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
+import { useEffect } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { useImage } from "../client/queries.ts";
+import { useImage, useIsGone } from "../client/queries.ts";
 import { downloadUrl } from "../client/remix.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { AiBadge, useImageName } from "../pictures/picture.tsx";
-import { buttonStyle } from "../ui/button.tsx";
+import { buttonStyle, cx } from "../ui/button.tsx";
 import { Candidates } from "./document/candidates.tsx";
 import { CompareStage } from "./document/compare.tsx";
 import { KeepingBanner, KeepingState } from "./document/keeping.tsx";
@@ -18,7 +19,7 @@ import { useEditState, useMarkHistory, useOpenEdit } from "./document/use-edit.t
 import { useVersions } from "./document/versions.ts";
 import { EditPanel } from "./panel.tsx";
 import { useSelectByClick } from "./select-by-click.tsx";
-import { useEditKeys, useEditor } from "./session.ts";
+import { type EditorSession, useEditKeys, useEditor } from "./session.ts";
 import { EditStage } from "./stage.tsx";
 import { ToolColumn } from "./tools.tsx";
 
@@ -57,6 +58,16 @@ function EditHeader({ image, keeping }: EditHeaderProps) {
 const room =
   "stage room -mb-36 flex h-dvh flex-col pb-[calc(57px+env(safe-area-inset-bottom))] wide:-mb-16 wide:pb-0";
 
+interface EditKeysProps {
+  readonly session: EditorSession;
+  readonly canSelect: boolean;
+}
+
+function EditKeys({ session, canSelect }: EditKeysProps) {
+  useEditKeys(session, canSelect);
+  return null;
+}
+
 interface RoomProps {
   readonly store: EditStore;
 }
@@ -69,8 +80,14 @@ function EditRoom({ store }: RoomProps) {
   const session = useEditor(useMarkHistory(store));
   const runs = useRuns(store, edit);
   const { data: image, isError, error, refetch } = useImage(versions.currentId);
+  const isGone = useIsGone(versions.currentId);
+  const { showParent, currentId } = versions;
+  useEffect(() => {
+    if (isGone) showParent(currentId);
+  }, [currentId, isGone, showParent]);
   const selection = useSelectByClick(image, session);
-  useEditKeys(session, selection !== null);
+  /** At a comparison or at candidates, and not at what tools and modes work on. */
+  const isLooking = versions.baseId !== null || runs.strip !== null;
   const nameOf = (id: string) =>
     t("version", { number: versions.placed.find(({ imageId }) => imageId === id)?.number ?? 1 });
 
@@ -86,10 +103,13 @@ function EditRoom({ store }: RoomProps) {
     <>
       <EditHeader image={image} keeping={keeping} />
       <KeepingBanner store={store} keeping={keeping} />
+      {isLooking ? null : <EditKeys session={session} canSelect={selection !== null} />}
       <div className="flex min-h-0 flex-1 max-wide:flex-col">
         <div className="flex min-h-0 min-w-0 flex-1 flex-col">
           <div className="flex min-h-0 min-w-0 flex-1 max-wide:flex-col-reverse">
-            <ToolColumn session={session} canSelect={selection !== null} />
+            <div inert={isLooking} className={cx("contents", isLooking && "max-wide:hidden")}>
+              <ToolColumn session={session} canSelect={selection !== null} />
+            </div>
             {versions.baseId === null ? (
               work
             ) : (
@@ -102,7 +122,9 @@ function EditRoom({ store }: RoomProps) {
           </div>
           <VersionStrip versions={versions} edit={edit} onReopen={runs.reopen} />
         </div>
-        <EditPanel image={image} session={session} run={runs} />
+        <div className={cx("contents", isLooking && "max-wide:hidden")}>
+          <EditPanel image={image} session={session} run={runs} />
+        </div>
       </div>
     </>
   );

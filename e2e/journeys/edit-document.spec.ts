@@ -4,6 +4,7 @@ import path from "node:path";
 import { chromium, type Page } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
 import { paintLine } from "../steps/paint-line.ts";
+import { sameSite } from "../steps/same-site.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
@@ -114,4 +115,66 @@ test("@all two tabs of one browser keep what each has done, and the later is tol
   await undo.click();
   await expect(removeOf(tab), "one line was painted in the other tab").toBeDisabled();
   await page.close();
+});
+
+/** Starts a batch without the screen, and writes it into the edit as the editor would. */
+async function startCandidates(page: Page, id: string, count: number): Promise<void> {
+  const job = { kind: "remove_background", inputs: { image: id } };
+  const jobs = Array.from({ length: count }, () => job);
+  const answer = await page.request.post("/api/v1/batches", { data: { jobs }, ...sameSite() });
+  expect(answer.status(), await answer.text()).toBe(202);
+  const { jobIds }: { jobIds: string[] } = await answer.json();
+  const run = { jobIds, parentId: id, spentMarks: 0, seenIds: [], keptIds: [], acceptedId: null };
+  const state = {
+    format: 1,
+    versions: [{ imageId: id, parentId: null }],
+    currentId: id,
+    marks: {},
+    maskIds: [],
+    runs: [{ ...run, isSettled: false }],
+    view: null,
+    mode: null,
+    settings: {},
+  };
+  const data = { json: { imageId: id, revision: 0, writer: "the journey", state } };
+  const saved = await page.request.post("/api/trpc/edits.save", { data, ...sameSite() });
+  expect(saved.status(), await saved.text()).toBe(200);
+}
+
+test("candidates fill a strip; one is kept, one accepted, and opened again the edit shows which was taken", async ({
+  page,
+}) => {
+  await beGuest(page);
+  const id = await uploadSample(page, "astronaut.png");
+  await startCandidates(page, id, 3);
+  await openEditor(page, id);
+  const strip = page.getByRole("list", { name: "Candidates" });
+  await expect(strip.getByRole("button", { name: /^Candidate \d$/ })).toHaveCount(3, { timeout: 90_000 });
+  await expect(strip.getByRole("button", { name: "Candidate 1" })).toHaveAttribute("aria-current", "true");
+  await page.keyboard.press("Escape");
+  const question = page.getByRole("dialog", { name: "Discard all candidates?" });
+  await expect(question).toContainText("2 of them you have not looked at.");
+  await question.getByRole("button", { name: "Keep looking" }).click();
+  await expect(question).toBeHidden();
+
+  await page.keyboard.press("ArrowRight");
+  await expect(strip.getByRole("button", { name: "Candidate 2" })).toHaveAttribute("aria-current", "true");
+  await page.keyboard.press("k");
+  await expect(strip.getByRole("button", { name: "Candidate 2, taken" })).toBeVisible();
+  await page.keyboard.press("ArrowRight");
+  await expect(strip.getByRole("button", { name: "Candidate 3" })).toHaveAttribute("aria-current", "true");
+  await page.keyboard.press("Enter");
+  const versions = page.getByRole("list", { name: "Versions" });
+  await expect(versions.getByRole("button")).toHaveCount(3);
+  await expect(versions.getByRole("button", { name: /^Version 3/ })).toHaveAttribute("aria-current", "true");
+  await expect(keepingOf(page)).toHaveText("Saved");
+
+  await openEditor(page, id);
+  await expect(versions.getByRole("button", { name: /^Version 3/ })).toHaveAttribute("aria-current", "true");
+  await page.getByRole("button", { name: "Show the 3 candidates again" }).click();
+  await expect(strip.getByRole("button", { name: "Candidate 3, taken" })).toHaveAttribute(
+    "aria-current",
+    "true",
+  );
+  await expect(strip.getByRole("button", { name: "Candidate 1", exact: true })).toBeVisible();
 });

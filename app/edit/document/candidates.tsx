@@ -1,5 +1,5 @@
 "use client";
-import { Check, CircleX, Trash2 } from "lucide-react";
+import { BookmarkPlus, Check, CircleX, Trash2 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useCallback, useEffect, useState } from "react";
 import { api } from "../../client/api.ts";
@@ -46,7 +46,8 @@ function useChoice({ store, run, runs }: CandidatesProps) {
     made,
     lookedId,
     look: setChosen,
-    unseen: made.filter((id) => !run.seenIds.includes(id)).length,
+    unseen: candidates.filter(({ imageId, isGone }) => !isGone && !run.seenIds.includes(imageId ?? ""))
+      .length,
     move: (by: number) => {
       const next = made[made.indexOf(lookedId ?? "") + by];
       if (next !== undefined) setChosen(next);
@@ -81,7 +82,7 @@ interface CellProps {
   readonly number: number;
 }
 
-const frame = "relative size-15 shrink-0 overflow-hidden rounded-control ring-1 ring-line";
+const frame = "relative size-12 wide:size-15 shrink-0 overflow-hidden rounded-control ring-1 ring-line";
 
 /** What stands for a picture that is not there yet, or will never be. */
 function EmptyCell({ candidate: { jobId, isGone, job }, number }: CellProps) {
@@ -190,7 +191,8 @@ function CandidateActions({ run, choice, onEnd }: CandidateActionsProps) {
         disabled={choice.lookedId === null || run.keptIds.includes(choice.lookedId)}
         onClick={choice.keep}
       >
-        {t("keepToo")}
+        <BookmarkPlus aria-hidden />
+        <span className="max-sm:sr-only">{t("keepToo")}</span>
         <span className="hidden sm:pointer-fine:inline">
           <Kbd keys="K" />
         </span>
@@ -225,10 +227,10 @@ export function Candidates(props: CandidatesProps) {
   };
   useCandidateKeys(choice, endOrAsk);
   return (
-    <section aria-label={t("candidates")} className="relative flex min-h-0 min-w-0 flex-1">
+    <section aria-label={t("candidates")} className="relative flex min-h-0 min-w-0 flex-1 flex-col">
       {shown === undefined ? null : <Pane image={shown} linked={linked} alt={t("pictureAlt")} />}
-      <div className="absolute bottom-3 left-1/2 flex max-w-[calc(100%-16px)] -translate-x-1/2 flex-wrap items-center justify-center gap-2 rounded-card bg-raised p-2 shadow-float">
-        <ol aria-label={t("candidates")} className="flex gap-2 p-0.5">
+      <div className="flex items-center justify-center gap-2 bg-raised p-2 wide:absolute wide:inset-x-0 wide:bottom-3 wide:mx-auto wide:w-fit wide:rounded-card wide:shadow-float">
+        <ol aria-label={t("candidates")} className="no-scrollbar flex gap-2 overflow-x-auto p-0.5">
           {runs.candidates.map((candidate, at) => (
             <li key={candidate.jobId} className="flex">
               {candidate.imageId === null ? (

@@ -123,7 +123,7 @@ function LinkedPair({ left, right, names }: PairProps) {
   const t = useTranslations("edit");
   const linked = useLinkedView();
   return (
-    <div className="flex size-full gap-px max-wide:flex-col">
+    <div className="flex size-full gap-2 max-wide:flex-col">
       <Pane image={left} linked={linked} alt={t("pictureAlt")} label={names[0]} />
       <Pane image={right} linked={linked} alt={t("pictureAlt")} label={names[1]} />
     </div>
@@ -162,7 +162,7 @@ export function CompareStage({ image, baseId, names }: CompareStageProps) {
   const { data: base } = useImage(baseId);
   const Pair = pairs[way];
   return (
-    <section aria-label={t("compare")} className="flex min-h-0 min-w-0 flex-1 flex-col gap-3 p-4">
+    <section aria-label={t("compare")} className="flex min-h-0 min-w-0 flex-1 flex-col gap-3 p-3 wide:p-4">
       <div className="flex justify-center">
         <Segmented
           label={t("compareWay")}

@@ -106,7 +106,7 @@ export function Pane({ image, linked, alt, label, differenceTo }: PaneProps) {
       className="relative min-h-0 min-w-0 flex-1 cursor-grab touch-none overflow-hidden focus-visible:-outline-offset-2 active:cursor-grabbing"
     >
       <div
-        className={cx("checker absolute isolate", differenceTo !== undefined && "brightness-200")}
+        className={cx("absolute isolate", differenceTo === undefined ? "checker" : "bg-black brightness-200")}
         style={{
           width,
           height,

@@ -11,6 +11,7 @@ import {
   withVersion,
   workOf,
 } from "./state.ts";
+import { foldMarks } from "./stored-marks.ts";
 import { placeVersions } from "./versions.ts";
 
 const stroke: Stroke = {
@@ -21,6 +22,7 @@ const stroke: Stroke = {
 const dot: Stroke = { mode: "erase", sizePx: 4, points: [{ x: 3, y: 4 }] };
 const grey = Uint8Array.from({ length: 640 * 480 }, (_, at) => (at % 640 < 200 ? 255 : 0));
 const selection = toSelection([grey], { widthPx: 640, heightPx: 480 }, [{ x: 5, y: 6, mode: "include" }]);
+const noPicture = () => Promise.reject(new Error("no picture"));
 const edit = withMarks(newEdit("base"), "base", [selection, stroke, dot]);
 
 test("marks of all kinds come back as they were, and a long stroke takes few bytes", async () => {
@@ -29,9 +31,24 @@ test("marks of all kinds come back as they were, and a long stroke takes few byt
   expect(encodedEdit(edit)).toEqual(state);
   const text = JSON.stringify(state);
   expect(text.length).toBeLessThan(20_000);
-  const read = await decodeEdit(JSON.parse(text));
+  const read = await decodeEdit(JSON.parse(text), noPicture);
   expect(read).toEqual(edit);
   expect(workOf(await encodeEdit(read))).toBe(workOf(state));
+});
+
+test("marks that became a picture are read as its selection, with what was made on top of them", async () => {
+  const [first, second, third] = [stroke, { ...dot, sizePx: 9 }, { ...dot, sizePx: 7 }];
+  const picture = { mode: "picture", imageId: "mask", widthPx: 640, heightPx: 480 } as const;
+  foldMarks([first, second], picture);
+  const state = await encodeEdit(withMarks(edit, "base", [first, second, third]));
+  expect(state).toMatchObject({ maskIds: ["mask"], marks: { base: [picture, { sizePx: 7 }] } });
+  const before = await encodeEdit(withMarks(edit, "base", [first]));
+  expect(before).toMatchObject({ maskIds: [], marks: { base: [{ mode: "paint" }] } });
+  const read = await decodeEdit(state, () => Promise.resolve({ ...selection, clicks: [] }));
+  expect(read.marks["base"]).toEqual([{ ...selection, clicks: [] }, third]);
+  expect(await encodeEdit(read)).toEqual(state);
+  const away = await decodeEdit(state, noPicture);
+  expect([away.marks["base"], await encodeEdit(away)]).toEqual([[third], state]);
 });
 
 test("a point with the pressure of a pen keeps it, and so does a kind of mark with any shape", async () => {
@@ -42,7 +59,10 @@ test("a point with the pressure of a pen keeps it, and so does a kind of mark wi
   };
   // Safe cast: what is written depends on the values alone.
   const marks = [pressed as unknown as Mark];
-  const read = await decodeEdit(JSON.parse(JSON.stringify(await encodeEdit(withMarks(edit, "base", marks)))));
+  const read = await decodeEdit(
+    JSON.parse(JSON.stringify(await encodeEdit(withMarks(edit, "base", marks)))),
+    noPicture,
+  );
   expect(read.marks["base"]).toEqual(marks);
 });
 
@@ -53,7 +73,7 @@ test("a mark of an unknown kind, and one that cannot be read, stay in their plac
   const later = { mode: "of a later version", form: [1] };
   const broken = { ...first, bits: { $deflated: "bm90IGRlZmxhdGVk" } };
   const stored = { ...state, marks: { base: [first, later, broken, second] } };
-  const read = await decodeEdit(stored);
+  const read = await decodeEdit(stored, noPicture);
   expect(read.marks["base"]).toEqual([selection, stroke]);
   expect((await encodeEdit(read)).marks["base"]).toEqual(stored.marks.base);
 });

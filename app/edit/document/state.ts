@@ -1,6 +1,20 @@
 import type { EditState } from "@atelier/server/edits";
-import type { Mark } from "../mask.ts";
-import { decodeMarks, encodedMarks, encodeMarks, type ForeignMark, type StoredMark } from "./stored-marks.ts";
+import { api } from "../../client/api.ts";
+import { failureOf } from "../../client/failures.ts";
+import { imageUrl } from "../../client/remix.ts";
+import { type Mark, uploadMask } from "../mask.ts";
+import { readSelection, type Selection } from "../selection.ts";
+import {
+  decodeMarks,
+  encodedMarks,
+  encodeMarks,
+  foldMarks,
+  type ForeignMark,
+  isPictureMark,
+  type PictureMark,
+  type ReadPicture,
+  type StoredMark,
+} from "./stored-marks.ts";
 
 export interface Version {
   readonly imageId: string;
@@ -69,11 +83,13 @@ function toState(
   marks: StoredMarks,
 ): EditState {
   const used = Object.entries(marks).filter(([, list]) => list.length > 0);
+  const pictures = used.flatMap(([, list]) => list.filter(isPictureMark));
+  const maskIds = [...new Set(pictures.map(({ imageId }) => imageId))];
   // Safe cast: the lists are the same, and only read.
   return {
     ...rest,
     format: 1,
-    maskIds: [],
+    maskIds,
     ...edit,
     marks: Object.fromEntries(used),
   } as unknown as EditState;
@@ -84,6 +100,38 @@ export async function encodeEdit(edit: OpenEdit): Promise<EditState> {
     async (id) => [id, await encodeMarks(edit.marks[id] ?? [], edit.foreign[id])] as const,
   );
   return toState(edit, Object.fromEntries(await Promise.all(lists)));
+}
+
+/** What the server stores of one edit is limited; this leaves room for what is no mask. */
+const mostStateCharacters = 700_000;
+
+/** A picture in the place of so few would save nothing. */
+const leastCharacters = 2_000;
+
+/** The state to store of an edit; masks that take too much space become pictures. Throws what an upload throws. */
+export async function encodeStorable(edit: OpenEdit): Promise<EditState> {
+  for (;;) {
+    const state = await encodeEdit(edit);
+    if (JSON.stringify(state).length <= mostStateCharacters || !(await foldLargest(state, edit)))
+      return state;
+  }
+}
+
+/** False when no mask would get smaller; then the server says that it is too much. */
+async function foldLargest(state: EditState, edit: OpenEdit): Promise<boolean> {
+  const sizes = Object.entries(state.marks).map(([id, list]) => ({ id, size: JSON.stringify(list).length }));
+  const [largest] = sizes.toSorted((a, b) => b.size - a.size);
+  if (largest === undefined || largest.size < leastCharacters) return false;
+  const marks = marksOf(edit, largest.id);
+  try {
+    const { widthPx, heightPx } = await api.images.get.query({ id: largest.id });
+    const imageId = await uploadMask({ widthPx, heightPx }, marks);
+    foldMarks(marks, { mode: "picture", imageId, widthPx, heightPx });
+    return true;
+  } catch (error) {
+    if (failureOf(error).code === "mask_empty") return false;
+    throw error;
+  }
 }
 
 /** What `encodeEdit` gives, when all marks were written before; null otherwise. */
@@ -101,11 +149,20 @@ function markedIds({ marks, foreign }: OpenEdit): string[] {
   return [...new Set([...Object.keys(marks), ...Object.keys(foreign)])];
 }
 
-export async function decodeEdit(state: EditState): Promise<OpenEdit> {
+async function readMaskPicture({ imageId, widthPx, heightPx }: PictureMark): Promise<Selection> {
+  const answer = await fetch(imageUrl(imageId, "original"));
+  if (!answer.ok) throw await answer.json();
+  return readSelection(await answer.blob(), { widthPx, heightPx }, []);
+}
+
+export async function decodeEdit(
+  state: EditState,
+  readPicture: ReadPicture = readMaskPicture,
+): Promise<OpenEdit> {
   const { format: _format, maskIds: _maskIds, versions, currentId, marks, runs, ...others } = state;
   const { view, mode, settings, ...rest } = others;
   const lists = await Promise.all(
-    Object.entries(marks).map(async ([id, list]) => ({ id, ...(await decodeMarks(list)) })),
+    Object.entries(marks).map(async ([id, list]) => ({ id, ...(await decodeMarks(list, readPicture)) })),
   );
   return {
     versions,

@@ -2,7 +2,16 @@ import type { EditState } from "@atelier/server/edits";
 import { api, newId } from "../../client/api.ts";
 import { type Failure, failureOf } from "../../client/failures.ts";
 import { dropDraft, type Draft, holdWriter, keepDraft, leftDrafts } from "./drafts.ts";
-import { decodeEdit, encodedEdit, encodeEdit, mergeEdits, newEdit, type OpenEdit, workOf } from "./state.ts";
+import {
+  decodeEdit,
+  encodedEdit,
+  encodeEdit,
+  encodeStorable,
+  mergeEdits,
+  newEdit,
+  type OpenEdit,
+  workOf,
+} from "./state.ts";
 
 /** What the server stores of an edit. */
 type Stored = NonNullable<Awaited<ReturnType<typeof api.edits.get.query>>>;
@@ -60,7 +69,13 @@ async function startOf(imageId: string, server: Stored | null, draft: Draft | un
   if (draft !== undefined && (server === null || workOf(draft.state) !== workOf(server.state))) {
     const { writer, revision, imageId: baseId, state } = draft;
     const read = server?.revision === revision ? synced : null;
-    return { imageId: baseId, writer, revision, edit: await decodeEdit(state), synced: read };
+    return {
+      imageId: baseId,
+      writer,
+      revision,
+      edit: await decodeEdit(state),
+      synced: read,
+    };
   }
   const writer = newId();
   if (server === null) return { imageId, writer, revision: 0, edit: newEdit(imageId), synced };
@@ -120,12 +135,12 @@ function createStore(start: Start) {
     if (!isDirty || isHeld) return;
     isSaving = true;
     const { edit } = snapshot;
-    const state = await encodeEdit(whole(edit));
     try {
+      const state = await encodeStorable(whole(edit));
       const saved = await api.edits.save.mutate({ imageId, revision, writer, state });
       settle(edit, saved.revision, workOf(state));
     } catch (error) {
-      await refuse(failureOf(error), state);
+      await refuse(failureOf(error));
     } finally {
       isSaving = false;
     }
@@ -144,8 +159,8 @@ function createStore(start: Start) {
     void keep();
   }
 
-  async function refuse(failure: Failure, state: EditState): Promise<void> {
-    if (failure.code === "conflict") return meet(state);
+  async function refuse(failure: Failure): Promise<void> {
+    if (failure.code === "conflict") return meet();
     const isFinal = ["request_too_large", "bad_request", "not_found"].includes(failure.code);
     set({ keeping: isFinal ? { at: "refused", failure } : { at: "away" } });
     if (isFinal) return;
@@ -154,11 +169,11 @@ function createStore(start: Start) {
   }
 
   /** Another window has saved. Only when both have worked since does a person have to choose. */
-  async function meet(state: EditState): Promise<void> {
+  async function meet(): Promise<void> {
     const theirs = await api.edits.get.query({ imageId }).catch(() => undefined);
-    if (theirs === undefined) return refuse({ code: "offline", message: "" }, state);
+    if (theirs === undefined) return refuse({ code: "offline", message: "" });
     const theirWork = theirs && workOf(theirs.state);
-    const isTheirsNew = theirWork !== syncedWork && theirWork !== workOf(state);
+    const isTheirsNew = theirWork !== syncedWork && theirWork !== workOf(await encodeEdit(snapshot.edit));
     if (theirs !== null && isTheirsNew) return set({ keeping: { at: "conflict", theirs } });
     revision = theirs?.revision ?? 0;
     set({ keeping: { at: "saving" } });

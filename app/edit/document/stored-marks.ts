@@ -1,4 +1,5 @@
 import type { Mark } from "../mask.ts";
+import type { Selection } from "../selection.ts";
 
 /**
  * Marks as JSON, for the server and for drafts. Written by the shape of their values and not by their kinds, so that a new
@@ -7,6 +8,18 @@ import type { Mark } from "../mask.ts";
 export interface StoredMark {
   readonly mode: string;
   readonly [member: string]: unknown;
+}
+
+/** Marks that took too much space, as one picture of role `mask`. It is read as a selection, which lies under all strokes. */
+export interface PictureMark extends StoredMark {
+  readonly mode: "picture";
+  readonly imageId: string;
+  readonly widthPx: number;
+  readonly heightPx: number;
+}
+
+export function isPictureMark(mark: StoredMark): mark is PictureMark {
+  return mark.mode === "picture" && typeof mark["imageId"] === "string";
 }
 
 /** A mark of a kind that this page does not know, with its place: it is kept, and written back. */
@@ -129,6 +142,32 @@ async function encodeMark(mark: Mark): Promise<StoredMark> {
   return stored;
 }
 
+interface Folded {
+  /** Number of marks, from the first. */
+  readonly count: number;
+  readonly stored: PictureMark;
+}
+
+/** By the last of the marks that a picture stands for. */
+const folded = new WeakMap<Mark, Folded>();
+
+/** From now on these marks, and what is made on top of them, are stored with the picture in their place. */
+export function foldMarks(marks: readonly Mark[], stored: PictureMark): void {
+  const last = marks.at(-1);
+  if (last !== undefined) folded.set(last, { count: marks.length, stored });
+}
+
+/** The marks that have to be written one by one, and the picture that stands for those before them. */
+function unfoldedOf(marks: readonly Mark[]): { picture: PictureMark | null; rest: readonly Mark[] } {
+  const at = marks.findLastIndex((mark, place) => folded.get(mark)?.count === place + 1);
+  const last = marks[at];
+  const picture = last === undefined ? null : (folded.get(last)?.stored ?? null);
+  const rest = marks.slice(at + 1);
+  // A later selection takes the place of the one that the picture would be read as, and none of the strokes.
+  const isReplaced = at > 0 && rest.some(({ mode }) => mode === "select");
+  return picture === null || isReplaced ? { picture: null, rest: marks } : { picture, rest };
+}
+
 /** Puts the marks of unknown kinds back to their places. */
 function withForeign(stored: readonly StoredMark[], foreign: readonly ForeignMark[]): StoredMark[] {
   const all = [...stored];
@@ -140,7 +179,9 @@ export async function encodeMarks(
   marks: readonly Mark[],
   foreign: readonly ForeignMark[] = [],
 ): Promise<StoredMark[]> {
-  return withForeign(await Promise.all(marks.map(encodeMark)), foreign);
+  const { picture, rest } = unfoldedOf(marks);
+  const stored = await Promise.all(rest.map(encodeMark));
+  return withForeign(picture === null ? stored : [picture, ...stored], foreign);
 }
 
 /** What `encodeMarks` gives, when all marks were written before; null otherwise. For the end of a page, which waits for nothing. */
@@ -148,9 +189,23 @@ export function encodedMarks(
   marks: readonly Mark[],
   foreign: readonly ForeignMark[] = [],
 ): StoredMark[] | null {
-  const stored = marks.map((mark) => written.get(mark));
-  const known = stored.filter((mark) => mark !== undefined);
-  return known.length === marks.length ? withForeign(known, foreign) : null;
+  const { picture, rest } = unfoldedOf(marks);
+  const known = rest.map((mark) => written.get(mark)).filter((mark) => mark !== undefined);
+  if (known.length < rest.length) return null;
+  return withForeign(picture === null ? known : [picture, ...known], foreign);
+}
+
+/** Reads the selection that a picture of role `mask` is. */
+export type ReadPicture = (picture: PictureMark) => Promise<Selection>;
+
+async function decodePicture(stored: PictureMark, readPicture: ReadPicture): Promise<Mark | null> {
+  try {
+    const mark = await readPicture(stored);
+    foldMarks([mark], stored);
+    return mark;
+  } catch {
+    return null;
+  }
 }
 
 interface DecodedMarks {
@@ -159,8 +214,13 @@ interface DecodedMarks {
 }
 
 /** Marks that cannot be read are kept like those of unknown kinds, and cost none of the others. */
-export async function decodeMarks(stored: readonly StoredMark[]): Promise<DecodedMarks> {
-  const decoded = await Promise.all(stored.map(decodeMark));
+export async function decodeMarks(
+  stored: readonly StoredMark[],
+  readPicture: ReadPicture,
+): Promise<DecodedMarks> {
+  const decode = (mark: StoredMark) =>
+    isPictureMark(mark) ? decodePicture(mark, readPicture) : decodeMark(mark);
+  const decoded = await Promise.all(stored.map(decode));
   return {
     marks: decoded.filter((mark) => mark !== null),
     foreign: stored.flatMap((mark, at) => (decoded[at] === null ? [{ at, stored: mark }] : [])),

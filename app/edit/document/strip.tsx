@@ -1,6 +1,8 @@
 "use client";
-import { Columns2, CornerDownRight, Layers } from "lucide-react";
+import { Columns2, CornerDownRight, ImageOff, Layers } from "lucide-react";
 import { useTranslations } from "next-intl";
+import { useState } from "react";
+import { useIsGone } from "../../client/queries.ts";
 import { imageUrl } from "../../client/remix.ts";
 import { Button, cx, IconButton } from "../../ui/button.tsx";
 import type { OpenEdit } from "./state.ts";
@@ -16,6 +18,9 @@ function VersionButton({ version, versions }: VersionButtonProps) {
   const { currentId, baseId, choose } = versions;
   const { imageId, number, branchOf, isOnPath } = version;
   const name = t("version", { number });
+  // Deleted in the gallery: its place in the tree stays.
+  const [hasFailed, setFailed] = useState(false);
+  const isGone = useIsGone(hasFailed ? imageId : null);
   return (
     <>
       {branchOf === null ? null : (
@@ -29,13 +34,23 @@ function VersionButton({ version, versions }: VersionButtonProps) {
         aria-label={branchOf === null ? name : t("versionOf", { number, of: branchOf })}
         aria-current={imageId === currentId ? "true" : undefined}
         aria-pressed={baseId === null ? undefined : imageId === baseId}
+        disabled={isGone}
         onClick={() => choose(imageId)}
         className={cx(
           "relative block size-13 shrink-0 overflow-hidden rounded-control ring-1 ring-line transition duration-120 hover:opacity-100 hover:ring-ink aria-[current=true]:ring-2 aria-[current=true]:ring-accent aria-pressed:ring-2 aria-pressed:ring-ink",
           isOnPath || imageId === baseId ? "" : "opacity-60",
         )}
       >
-        <img src={imageUrl(imageId, "thumbnail")} alt="" className="size-full object-cover" />
+        {isGone ? (
+          <ImageOff aria-label={t("versionGone")} className="m-auto size-5 text-quiet" />
+        ) : (
+          <img
+            src={imageUrl(imageId, "thumbnail")}
+            alt=""
+            onError={() => setFailed(true)}
+            className="size-full object-cover"
+          />
+        )}
         <span
           aria-hidden
           className="tabular absolute right-0.5 bottom-0.5 rounded-[3px] bg-black/65 px-1 text-[11px] leading-4 text-white"
@@ -85,7 +100,7 @@ export function VersionStrip({ versions, edit, onReopen }: VersionStripProps) {
       )}
       <Button size="small" aria-pressed={baseId !== null} onClick={toggleCompare}>
         <Columns2 aria-hidden />
-        {t(baseId === null ? "compare" : "stopComparing")}
+        <span className="max-sm:sr-only">{t(baseId === null ? "compare" : "stopComparing")}</span>
       </Button>
     </div>
   );

@@ -1,6 +1,6 @@
 "use client";
 import { useCallback, useMemo, useState } from "react";
-import { type OpenEdit, type Version, withVersion } from "./state.ts";
+import { type OpenEdit, type Version } from "./state.ts";
 import type { EditStore } from "./store.ts";
 
 /** A version with its place in the strip. */
@@ -57,7 +57,15 @@ export function useVersions(store: EditStore, edit: OpenEdit) {
     },
     [store],
   );
-  const add = useCallback((version: Version) => store.update((now) => withVersion(now, version)), [store]);
+  /** For a version that was deleted: shows what it was made of. */
+  const showParent = useCallback(
+    (id: string) =>
+      store.update((now) => {
+        const parentId = now.versions.find(({ imageId }) => imageId === id)?.parentId ?? null;
+        return parentId === null || now.currentId !== id ? now : { ...now, currentId: parentId };
+      }),
+    [store],
+  );
   /** Shows a version; while comparing, it becomes the left one. */
   const choose = (id: string) => (baseId === null ? show(id) : setCompared(id === currentId ? baseId : id));
   const toggleCompare = () => {
@@ -65,7 +73,7 @@ export function useVersions(store: EditStore, edit: OpenEdit) {
     const other = placed.find(({ imageId }) => imageId !== currentId)?.imageId ?? null;
     setCompared(baseId === null ? (current?.parentId ?? other) : null);
   };
-  return { placed, currentId, baseId, show, add, choose, toggleCompare };
+  return { placed, currentId, baseId, showParent, choose, toggleCompare };
 }
 
 export type Versions = ReturnType<typeof useVersions>;
