@@ -1,7 +1,9 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { builtInWorkflows } from "@atelier/server/workflows";
+import { startComfySimulator } from "@atelier/testing/comfyui";
 import { type StandIn, startStandIn } from "./fixtures/stand-in.ts";
-import { createComfyuiProbe, createObjectInfoCache } from "./probes.ts";
+import { createObjectInfoCache } from "./believed.ts";
+import { createComfyuiProbe } from "./probes.ts";
 
 describe("probe comfyui", () => {
   const { signal } = new AbortController();
@@ -33,6 +35,33 @@ describe("probe comfyui", () => {
     server.objectInfoStatus = 500;
     expect((await probe.read(signal)).needs).toContain(need);
   });
+});
+
+test("A10 a server that was started again with other models is read again at once, though no probe saw it away", async () => {
+  const server = await startComfySimulator();
+  const { signal } = new AbortController();
+  const probe = createComfyuiProbe({
+    server: { url: server.url, headers: {}, query: "" },
+    workflows: () => builtInWorkflows,
+    awaited: () => new Set(),
+    timeoutMs: 10_000,
+    objectInfoMs: 300_000,
+  });
+  let backs = 0;
+  const unlisten = probe.listen(() => (backs += 1));
+  try {
+    await vi.waitUntil(() => server.stats().sockets === 1);
+    expect((await probe.read(signal)).needs).toContain("comfyui/t2i_sd15");
+    server.setModels({});
+    // Without a break what was read is believed.
+    expect((await probe.read(signal)).needs).toContain("comfyui/t2i_sd15");
+    await server.restart();
+    await vi.waitUntil(() => backs === 1);
+    expect((await probe.read(signal)).needs).not.toContain("comfyui/t2i_sd15");
+  } finally {
+    unlisten();
+    await server.close();
+  }
 });
 
 describe("probes", () => {

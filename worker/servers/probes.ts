@@ -23,6 +23,7 @@ import {
 } from "../clients/comfyui/index.ts";
 import { pluginsByKind, readModel, readServerConfig, segmentPlugin } from "../clients/iopaint/index.ts";
 import { parseServerAddress, type ServerAddress } from "./address.ts";
+import { createObjectInfoCache, listenForBreaks } from "./believed.ts";
 import type { ServerEntry } from "./entry.ts";
 import type { MissingByWorkflow, ServerFacts } from "./index.ts";
 
@@ -33,6 +34,8 @@ export interface ServerProbe {
   free(signal: AbortSignal): Promise<void>;
   /** The next `read` asks for nodes and models again. */
   forget(): void;
+  /** Tells when the server is back after a break that no probe may have seen, such as a restart; returns how to stop. */
+  listen(onBack: () => void): () => void;
 }
 
 export interface ProbeSettings {
@@ -116,6 +119,12 @@ export function createComfyuiProbe(input: ComfyuiProbeInput): ServerProbe {
     },
     free: (signal) => freeMemory(server, optionsOf(signal)),
     forget: () => cache.clear(),
+    listen(onBack) {
+      return listenForBreaks(server, () => {
+        cache.clear();
+        onBack();
+      });
+    },
   };
 }
 
@@ -184,57 +193,6 @@ function listModels(workflows: readonly Workflow[], objectInfo: ObjectInfoByClas
   return [...new Set(files)].toSorted();
 }
 
-export interface ObjectInfoCacheInput {
-  readonly ttlMs: number;
-  /** Whether open jobs wait for something that the class lists, such as a model file. */
-  readonly isAwaited: (nodeClass: string) => boolean;
-  readonly now: () => number;
-  /** Null: the server does not have the class. Undefined: it gave no answer. */
-  readonly read: (nodeClass: string, signal: AbortSignal) => Promise<ObjectInfo | null | undefined>;
-}
-
-export interface ObjectInfoCache {
-  /** The requested classes; unknown and expired ones are read, a few at once. */
-  get(classes: readonly string[], version: string | null, signal: AbortSignal): Promise<ObjectInfoByClass>;
-  clear(): void;
-}
-
-const readsAtOnce = 6;
-const awaitedTtlMs = 20_000;
-
-/** Caches the node classes of one server, for one version of it and a limited time. */
-export function createObjectInfoCache({
-  ttlMs,
-  isAwaited,
-  now,
-  read,
-}: ObjectInfoCacheInput): ObjectInfoCache {
-  const byClass = new Map<string, { readonly info: ObjectInfo | null; readonly readAtMs: number }>();
-  let knownVersion: string | null = null;
-  const isFresh = (name: string) => {
-    const known = byClass.get(name);
-    const limitMs = isAwaited(name) ? Math.min(ttlMs, awaitedTtlMs) : ttlMs;
-    return known !== undefined && now() - known.readAtMs < limitMs;
-  };
-  return {
-    async get(classes, version, signal) {
-      if (version !== knownVersion) byClass.clear();
-      knownVersion = version;
-      const waiting = classes.filter((name) => !isFresh(name));
-      const readOn = async () => {
-        for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
-          const info = await read(name, signal);
-          // Without an answer the old value stays, and the next `get` asks again.
-          if (info !== undefined) byClass.set(name, { info, readAtMs: now() });
-        }
-      };
-      await Promise.all(Array.from({ length: readsAtOnce }, readOn));
-      return new Map(classes.map((name) => [name, byClass.get(name)?.info ?? null]));
-    },
-    clear: () => byClass.clear(),
-  };
-}
-
 interface IopaintProbeInput {
   readonly server: ServerAddress;
   /** Limit of each request. */
@@ -265,6 +223,8 @@ function createIopaintProbe({ server, timeoutMs }: IopaintProbeInput): ServerPro
     // IOPaint has no route that frees memory.
     free: async () => undefined,
     forget: () => undefined,
+    // Its models are read at each probe.
+    listen: () => () => undefined,
   };
 }
 

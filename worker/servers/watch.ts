@@ -31,10 +31,12 @@ export function watchServer(input: WatchInput): ServerWatch {
     first.resolve();
     return health.link === "down" ? Math.max(0, untilRetryMs()) : input.probeMs;
   });
+  const unlisten = input.probe.listen(() => loop.wake());
   return {
     wake: () => loop.wake(),
     first: first.promise,
     async stop() {
+      unlisten();
       stopping.abort();
       first.resolve();
       await loop.stop();

@@ -37,5 +37,5 @@ export {
   viewImage,
 } from "./routes.ts";
 export { refusalText } from "./http.ts";
-export { socketFault } from "./socket.ts";
+export { keepSocket, socketFault } from "./socket.ts";
 export type { CallOptions, ComfyServer, OutputFile } from "./http.ts";
