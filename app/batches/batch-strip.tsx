@@ -17,10 +17,16 @@ export function BatchStrip({ id }: { readonly id: string }) {
   const isOpen = batch.status === "open";
   return (
     <div className="mb-6 flex flex-wrap items-center gap-x-4 gap-y-2 rounded-card border border-line bg-well px-4 py-2.5">
-      <p role="status" className="tabular min-w-0 flex-1 basis-52 text-xs text-quiet">
+      <p role="status" className="tabular min-w-0 flex-1 text-xs text-quiet max-sm:basis-full">
         {`${state(batch)} · ${price(batch)}`}
       </p>
-      {isOpen ? <Progress value={batch.progress} label={t("progress")} className="min-w-24 flex-1" /> : null}
+      {isOpen ? (
+        <Progress
+          value={batch.progress}
+          label={t("progress")}
+          className="flex-1 max-sm:order-last max-sm:basis-full"
+        />
+      ) : null}
       <span className="flex gap-1">
         {isOpen ? (
           <Button look="quiet" size="small" disabled={cancel.isPending} onClick={() => cancel.mutate()}>

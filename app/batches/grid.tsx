@@ -155,6 +155,8 @@ function Places({ batch, openId, onOpen }: GridProps) {
     if (job === null) return String(position + 1);
     return promptsOf(job.params).prompt || jobs(`kinds.${shownKind(job)}`);
   };
+  // What is the same everywhere is the title of the batch, or says nothing.
+  const isCaptioned = new Set(batch.jobs.map(captionOf)).size > 1;
   return (
     <ul className="grid grid-cols-[repeat(auto-fill,minmax(144px,1fr))] gap-3 sm:grid-cols-[repeat(auto-fill,minmax(208px,1fr))]">
       {batch.jobs.map((place) => {
@@ -169,9 +171,11 @@ function Places({ batch, openId, onOpen }: GridProps) {
                 onOpen={onOpen}
               />
             </div>
-            <p title={caption} className="truncate text-xs text-quiet">
-              {caption}
-            </p>
+            {isCaptioned ? (
+              <p title={caption} className="truncate text-xs text-quiet">
+                {caption}
+              </p>
+            ) : null}
           </li>
         );
       })}

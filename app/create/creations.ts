@@ -48,7 +48,8 @@ interface Wanted {
   readonly shownUsd: number | null | undefined;
 }
 
-const maxTitle = 200;
+/** About two lines of a heading on a phone. */
+const maxTitle = 80;
 
 /** Several pictures as one batch, which is named after their prompt. */
 export function batchOf(requests: readonly CreateRequest[]): BatchInput {
