@@ -1,7 +1,5 @@
 "use client";
-import { CircleAlert } from "lucide-react";
 import { useTranslations } from "next-intl";
-import type { ReactNode } from "react";
 import type { BatchEstimate } from "@atelier/server/batches";
 import type { JobView } from "@atelier/server/jobs";
 import { useBatchEstimate } from "../batches/submit-batch.ts";
@@ -11,6 +9,7 @@ import { agreedTo, type Estimate, useEstimate } from "../client/submit.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { usePlaceText } from "../frame/own-only.tsx";
 import { RunButton } from "../frame/run-button.tsx";
+import { Warning } from "../jobs/offer-line.tsx";
 import { useTimeText } from "../jobs/waiting-text.ts";
 import { useDollars } from "../ui/hooks.ts";
 import { createForm, useForm } from "./form.ts";
@@ -29,15 +28,6 @@ interface EstimateLineProps {
 function forEstimate(request: CreateRequest): CreateRequest {
   const { seed: _seed, negativePrompt: _negative, ...params } = request.params;
   return { ...request, params: { ...params, prompt: "-" } };
-}
-
-function Warning({ children }: { readonly children: ReactNode }) {
-  return (
-    <p className="flex min-w-0 items-start gap-1.5 text-xs text-warn">
-      <CircleAlert className="mt-px size-4 shrink-0" aria-hidden />
-      <span>{children}</span>
-    </p>
-  );
 }
 
 /** When all pictures of a batch would be done, and for how much, or why one of them cannot be made. */

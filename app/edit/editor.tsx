@@ -17,6 +17,7 @@ import type { EditStore, Keeping } from "./document/store.ts";
 import { VersionStrip } from "./document/strip.tsx";
 import { useEditState, useMarkHistory, useOpenEdit } from "./document/use-edit.ts";
 import { useVersions } from "./document/versions.ts";
+import { useModes } from "./modes/mode-state.ts";
 import { EditPanel } from "./panel.tsx";
 import { useSelectByClick } from "./select-by-click.tsx";
 import { type EditorSession, useEditKeys, useEditor } from "./session.ts";
@@ -78,6 +79,7 @@ function EditRoom({ store }: RoomProps) {
   const { edit, keeping } = useEditState(store);
   const versions = useVersions(store, edit);
   const session = useEditor(useMarkHistory(store));
+  const modes = useModes();
   const runs = useRuns(store, edit);
   const { data: image, isError, error, refetch } = useImage(versions.currentId);
   const isGone = useIsGone(versions.currentId);
@@ -123,7 +125,7 @@ function EditRoom({ store }: RoomProps) {
           <VersionStrip versions={versions} edit={edit} onReopen={runs.reopen} />
         </div>
         <div className={cx("contents", isLooking && "max-wide:hidden")}>
-          <EditPanel image={image} session={session} run={runs} />
+          <EditPanel image={image} session={session} modes={modes} run={runs} />
         </div>
       </div>
     </>

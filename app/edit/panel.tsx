@@ -2,44 +2,17 @@
 import { useTranslations } from "next-intl";
 import type { ImageView } from "@atelier/server/images";
 import type { JobView } from "@atelier/server/jobs";
-import { OwnOnlyChoice } from "../frame/own-only.tsx";
 import { JobStateLine, useCancelJob, useRetryJob } from "../jobs/parts.tsx";
 import { canRetryHelp, shownKind, useJobFailureText } from "../jobs/text.ts";
 import { useJob } from "../live/hooks.tsx";
 import { hasEnded } from "../live/store.ts";
 import { Button } from "../ui/button.tsx";
-import type { ActionProps } from "./action-row.tsx";
-import { RemoveAction, RepaintAction } from "./inpaint-actions.tsx";
-import { ChangeAction, CutOutAction, RestoreFacesAction, UpscaleAction } from "./other-actions.tsx";
-import { type EditorSession, useEditRemix } from "./session.ts";
+import { Modes } from "./modes/modes.tsx";
+import { type ModeSession } from "./modes/mode-state.ts";
+import { type EditorSession } from "./session.ts";
 import { SelectOptions } from "./select-by-click.tsx";
 import type { Runs } from "./document/runs.ts";
 import { BrushOptions } from "./tools.tsx";
-
-interface EditActionsProps extends ActionProps {
-  readonly session: EditorSession;
-}
-
-function EditActions({ session, ...rest }: EditActionsProps) {
-  const t = useTranslations("edit");
-  const start = useEditRemix();
-  return (
-    <section aria-label={t("actions")} className="flex flex-col gap-4">
-      <RemoveAction history={session.history} {...rest} />
-      <RepaintAction
-        key={`repaint ${start.key}`}
-        history={session.history}
-        startPrompt={start.repaint}
-        {...rest}
-      />
-      <ChangeAction key={`change ${start.key}`} start={start.change} {...rest} />
-      <UpscaleAction key={`upscale ${start.key}`} start={start.scale} {...rest} />
-      <CutOutAction {...rest} />
-      <RestoreFacesAction {...rest} />
-      <OwnOnlyChoice />
-    </section>
-  );
-}
 
 interface EditJobProps {
   readonly job: JobView;
@@ -83,10 +56,11 @@ function EditJob({ job, onRetried }: EditJobProps) {
 interface EditPanelProps {
   readonly image: ImageView;
   readonly session: EditorSession;
+  readonly modes: ModeSession;
   readonly run: Runs;
 }
 
-export function EditPanel({ image, session, run }: EditPanelProps) {
+export function EditPanel({ image, session, modes, run }: EditPanelProps) {
   const t = useTranslations("edit");
   const { job } = useJob(run.jobId);
   return (
@@ -94,12 +68,12 @@ export function EditPanel({ image, session, run }: EditPanelProps) {
       aria-label={t("actions")}
       className="flex shrink-0 flex-col gap-5 overflow-y-auto border-line p-4 wide:pb-20 max-wide:max-h-[38dvh] max-wide:border-t wide:w-[264px] wide:border-l"
     >
+      <Modes image={image} session={session} modes={modes} isBusy={run.isBusy} onJob={run.start} />
       {session.brush.tool === "select" ? (
         <SelectOptions session={session} />
       ) : (
         <BrushOptions session={session} />
       )}
-      <EditActions image={image} session={session} isBusy={run.isBusy} onJob={run.start} />
       {job === undefined ? null : <EditJob job={job} onRetried={run.startAgain} />}
     </aside>
   );

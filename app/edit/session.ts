@@ -1,8 +1,5 @@
 "use client";
-import { useSearchParams } from "next/navigation";
 import { useCallback, useEffect, useReducer, useState } from "react";
-import type { JobView } from "@atelier/server/jobs";
-import { useRemixJob } from "../client/remix.ts";
 import { isTyping } from "../frame/run-button.tsx";
 import { type HistoryStep, type MarkHistory, stepHistory } from "./mask.ts";
 import type { Click } from "./selection.ts";
@@ -94,42 +91,3 @@ export function useEditKeys(
   }, [canSelect, growBrush, setTool, shrinkBrush, step]);
 }
 
-export interface EditStart {
-  /** React key of the forms: another source job mounts new forms. */
-  readonly key: string;
-  /** Prompt of "Replace with prompt". */
-  readonly repaint: string;
-  /** Factor of the upscale. */
-  readonly scale: 2 | 4;
-  readonly change: { readonly prompt: string; readonly referenceId: string | null };
-}
-
-const nothing: EditStart = {
-  key: "new",
-  scale: 2,
-  repaint: "",
-  change: { prompt: "", referenceId: null },
-};
-
-function startOf({
-  id,
-  kind,
-  params,
-  inputs,
-}: Pick<JobView, "id" | "kind" | "params" | "inputs">): EditStart {
-  const prompt = typeof params.prompt === "string" ? params.prompt : "";
-  const reference = inputs.find(({ role }) => role === "reference")?.imageId ?? null;
-  return {
-    key: id,
-    scale: kind === "upscale" && params.scale === 4 ? 4 : 2,
-    repaint: kind === "inpaint" ? prompt : "",
-    change: { prompt: kind === "edit" ? prompt : "", referenceId: reference },
-  };
-}
-
-/** Start values of the editor's forms, from the job of the picture in the URL (`?remix=<image id>`). */
-export function useEditRemix(): EditStart {
-  const imageId = useSearchParams().get("remix");
-  const { job } = useRemixJob(imageId);
-  return job === undefined ? nothing : startOf(job);
-}

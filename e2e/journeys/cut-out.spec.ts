@@ -1,5 +1,6 @@
 import sharp from "sharp";
 import { beGuest } from "../steps/be-guest.ts";
+import { chooseMode } from "../steps/choose-mode.ts";
 import { readOpacity } from "../steps/read-opacity.ts";
 import { sameSite } from "../steps/same-site.ts";
 import { shownImageId } from "../steps/shown-image-id.ts";
@@ -10,6 +11,7 @@ test("D1 a person is cut out, the ground becomes transparent", async ({ page }) 
   await beGuest(page);
   const id = await uploadSample(page, "astronaut.png");
   await page.goto(`/edit/${id}`);
+  await chooseMode(page, "Background");
   await page.getByRole("button", { name: "Remove background", exact: true }).click();
   const versions = page.getByRole("list", { name: "Versions" });
   await expect(versions.getByRole("button", { name: "Version 2" })).toHaveAttribute("aria-current", "true", {
@@ -36,6 +38,7 @@ test("D1 D8 @all a picture in which nothing stands out is refused in words", asy
   const { id }: { id: string } = await answer.json();
   await page.goto(`/edit/${id}`);
   const actions = page.getByRole("complementary", { name: "Actions" });
+  await chooseMode(page, "Background");
   await actions.getByRole("button", { name: "Remove background", exact: true }).click();
   const refusal = actions.getByRole("region", { name: "Remove background" });
   await expect(refusal.getByText("Nothing stands out")).toBeVisible({ timeout: 45_000 });

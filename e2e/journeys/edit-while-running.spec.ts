@@ -1,4 +1,5 @@
 import { beGuest } from "../steps/be-guest.ts";
+import { chooseMode } from "../steps/choose-mode.ts";
 import { paintLine } from "../steps/paint-line.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
@@ -7,7 +8,9 @@ test("D1 @all marks made while a job runs stay when its result arrives", async (
   await beGuest(page);
   const id = await uploadSample(page, "coffee.png");
   await page.goto(`/edit/${id}`);
+  await chooseMode(page, "Enhance");
   await page.getByRole("button", { name: "Upscale ×2" }).click();
+  await chooseMode(page, "Remove");
   await paintLine(page, { from: { x: 60, y: 60 }, to: { x: 130, y: 60 }, pictureWidth: 600 });
   const versions = page.getByRole("list", { name: "Versions" });
   await expect(versions.getByRole("button", { name: "Version 2" })).toBeVisible({ timeout: 60_000 });

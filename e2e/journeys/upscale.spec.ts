@@ -1,4 +1,5 @@
 import { beGuest } from "../steps/be-guest.ts";
+import { chooseMode } from "../steps/choose-mode.ts";
 import { readSize } from "../steps/read-size.ts";
 import { record } from "../steps/record.ts";
 import { shownImageId } from "../steps/shown-image-id.ts";
@@ -13,6 +14,7 @@ test("D1 D7 a picture from the gallery is upscaled on the edit page with live pr
   await page.getByRole("dialog").getByRole("link", { name: "Edit" }).click();
 
   const actions = page.getByRole("complementary", { name: "Actions" });
+  await chooseMode(page, "Enhance");
   await expect(actions.getByText("Becomes 1,024 × 1,024 px")).toBeVisible();
   const progress = await record(actions, { selector: "[role=progressbar]", attribute: "aria-valuenow" });
   await actions.getByRole("button", { name: "Upscale ×2" }).click();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { OfferedWorkflow } from "../client/queries.ts";
-import { findForScale, findForPrompt } from "./action-row.tsx";
+import type { OfferedWorkflow } from "../../client/queries.ts";
+import { findForScale, findForPrompt } from "./parts.tsx";
 
 const base: OfferedWorkflow = {
   name: "prompt",

@@ -1,0 +1,111 @@
+"use client";
+import { Eraser, PaintbrushVertical } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useRef } from "react";
+import type { ImageView } from "@atelier/server/images";
+import { useWorkflows } from "../../client/cloud.ts";
+import { failureOf, NotWanted } from "../../client/failures.ts";
+import { useCapability } from "../../client/queries.ts";
+import { choiceOf } from "../../client/submit.ts";
+import { hasPaint, type Mark, uploadMask } from "../mask.ts";
+import { findForPrompt, ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";
+
+interface SentMask {
+  readonly imageId: string;
+  readonly marks: readonly Mark[];
+  readonly id: string;
+}
+
+/** Uploads the mask of these marks once, so that the same input is the same request. */
+function useMask(image: ImageView) {
+  const sent = useRef<SentMask | null>(null);
+  const send = async (marks: readonly Mark[]): Promise<string> => {
+    const known = sent.current;
+    if (known?.imageId === image.id && known.marks === marks) return known.id;
+    const id = await uploadMask(image, marks);
+    sent.current = { imageId: image.id, marks, id };
+    return id;
+  };
+  /** After an answer the mask may be deleted, so that the next request uploads it again; not so where none came. */
+  const settle = (error: unknown) => {
+    if (error === null || !(error instanceof NotWanted || failureOf(error).code === "offline"))
+      sent.current = null;
+  };
+  return { send, settle };
+}
+
+/** A mask's size is the picture's, and no more of it counts for an estimate. */
+const inputsForQuote = ({ id }: ImageView) => ({ image: id, mask: id });
+
+/** Remove: what is marked goes, what is around it closes over it. */
+export function RemoveMode({ image, session, isBusy, onJob }: ModeProps) {
+  const t = useTranslations("edit");
+  const mask = useMask(image);
+  const capability = useCapability("inpaint");
+  const { history } = session;
+  const { marks } = history;
+  const isOff = capability?.available === false;
+  const missing = hasPaint(history) ? null : t("removeHint");
+  return (
+    <>
+      <ModeHint mode="remove" />
+      <ModeAction
+        icon={<Eraser aria-hidden />}
+        label={t("removeObject")}
+        obstacle={isOff ? (capability.reason ?? t("modes.none")) : missing}
+        quoted={isOff ? null : { kind: "inpaint", inputs: inputsForQuote(image) }}
+        makeRequest={async () => ({
+          kind: "inpaint",
+          inputs: { image: image.id, mask: await mask.send(marks) },
+        })}
+        spent={marks}
+        onSettled={mask.settle}
+        isBusy={isBusy}
+        onJob={onJob}
+      />
+    </>
+  );
+}
+
+/** Replace: what is marked becomes what the prompt says. */
+export function ReplaceMode({ image, session, modes, isBusy, onJob }: ModeProps) {
+  const t = useTranslations("edit");
+  const mask = useMask(image);
+  const [settings, change] = settingsOf(modes, "replace");
+  const workflow = findForPrompt(useWorkflows("inpaint"), ["image", "mask"]);
+  const { history } = session;
+  const { marks } = history;
+  const prompt = settings.prompt.trim();
+  const base = {
+    kind: "inpaint",
+    params: { prompt },
+    ...(workflow === undefined ? {} : choiceOf(workflow)),
+  } as const;
+  const obstacle = () => {
+    if (workflow === undefined) return t("modes.replace.none");
+    if (!hasPaint(history)) return t(modes.remixId === null ? "repaintHint" : "repaintAgainHint");
+    return prompt === "" ? t("modes.promptMissing") : null;
+  };
+  return (
+    <>
+      <ModeHint mode="replace" />
+      <PromptField
+        label={t("repaintPrompt")}
+        hint={t("repaintPromptHint")}
+        value={settings.prompt}
+        onChange={(text) => change({ prompt: text })}
+      />
+      <ModeAction
+        icon={<PaintbrushVertical aria-hidden />}
+        label={t("repaint")}
+        obstacle={obstacle()}
+        quoted={workflow === undefined || prompt === "" ? null : { ...base, inputs: inputsForQuote(image) }}
+        makeRequest={async () => ({ ...base, inputs: { image: image.id, mask: await mask.send(marks) } })}
+        spent={marks}
+        onSettled={mask.settle}
+        isBusy={isBusy}
+        onJob={onJob}
+      />
+    </>
+  );
+}

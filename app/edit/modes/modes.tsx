@@ -1,0 +1,76 @@
+"use client";
+import { Radio } from "@base-ui/react/radio";
+import { RadioGroup } from "@base-ui/react/radio-group";
+import { Eraser, ImageOff, type LucideIcon, PaintbrushVertical, Sparkles, Wand } from "lucide-react";
+import { useTranslations } from "next-intl";
+import type { ComponentType } from "react";
+import { OwnOnlyChoice } from "../../frame/own-only.tsx";
+import { BackgroundMode } from "./background.tsx";
+import { ChangeMode } from "./change.tsx";
+import { EnhanceMode } from "./enhance.tsx";
+import { RemoveMode, ReplaceMode } from "./inpaint.tsx";
+import type { ModeId, ModeSession } from "./mode-state.ts";
+import type { ModeProps } from "./parts.tsx";
+
+interface Mode {
+  readonly icon: LucideIcon;
+  /** Its options and its one primary button. */
+  readonly Body: ComponentType<ModeProps>;
+}
+
+/**
+ * What can be done with the picture, in the order of the picker. A mode is a file with a body, its settings in
+ * mode-state.ts, a line here, and its words under `edit.modes`.
+ */
+const modes: Readonly<Record<ModeId, Mode>> = {
+  remove: { icon: Eraser, Body: RemoveMode },
+  replace: { icon: PaintbrushVertical, Body: ReplaceMode },
+  change: { icon: Wand, Body: ChangeMode },
+  background: { icon: ImageOff, Body: BackgroundMode },
+  enhance: { icon: Sparkles, Body: EnhanceMode },
+};
+
+// Safe cast: the keys of a record of modes.
+const modeIds = Object.keys(modes) as ModeId[];
+
+function ModePicker({ state, choose }: ModeSession) {
+  const t = useTranslations("edit.modes");
+  return (
+    <RadioGroup
+      aria-label={t("title")}
+      value={state.mode}
+      onValueChange={(next) => choose(next as ModeId)}
+      className="grid grid-cols-3 gap-1 max-wide:no-scrollbar max-wide:-mx-4 max-wide:flex max-wide:overflow-x-auto max-wide:px-4"
+    >
+      {modeIds.map((id) => {
+        const { icon: Icon } = modes[id];
+        return (
+          <Radio.Root
+            key={id}
+            value={id}
+            className="flex h-14 min-w-0 shrink-0 cursor-pointer flex-col items-center justify-center gap-1 rounded-control px-1 text-xs text-quiet ring-1 ring-transparent transition-colors duration-120 ring-inset hover:bg-hover hover:text-ink data-checked:bg-checked data-checked:text-ink data-checked:ring-edge max-wide:min-w-18 [&_svg]:size-4"
+          >
+            <Icon aria-hidden />
+            {t(`${id}.name`)}
+          </Radio.Root>
+        );
+      })}
+    </RadioGroup>
+  );
+}
+
+/** The picker of modes, then the options of the chosen one and its one primary button. */
+export function Modes(props: ModeProps) {
+  const t = useTranslations("edit.modes");
+  const { mode } = props.modes.state;
+  const { Body } = modes[mode];
+  return (
+    <>
+      <ModePicker {...props.modes} />
+      <section key={mode} aria-label={t(`${mode}.name`)} className="flex flex-col gap-3">
+        <Body {...props} />
+      </section>
+      <OwnOnlyChoice />
+    </>
+  );
+}

@@ -1,0 +1,151 @@
+"use client";
+import { useMutation } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
+import { type ReactNode, useState } from "react";
+import type { ImageView } from "@atelier/server/images";
+import type { SubmitInput } from "@atelier/server/jobs";
+import { useFailureToast } from "../../client/failures.ts";
+import type { OfferedWorkflow } from "../../client/queries.ts";
+import {
+  agreedTo,
+  createJobSubmission,
+  type Estimate,
+  submitAgreed,
+  useEstimate,
+} from "../../client/submit.ts";
+import { RunButton } from "../../frame/run-button.tsx";
+import { OfferLine } from "../../jobs/offer-line.tsx";
+import type { Mark } from "../mask.ts";
+import type { EditorSession } from "../session.ts";
+import type { ModeId, ModeSession } from "./mode-state.ts";
+
+/** What every mode's body gets. */
+export interface ModeProps {
+  readonly image: ImageView;
+  readonly session: EditorSession;
+  readonly modes: ModeSession;
+  /** A job of this editor session runs. */
+  readonly isBusy: boolean;
+  /** `spent` are the marks that the job used. */
+  readonly onJob: (jobId: string, spent?: readonly Mark[]) => void;
+}
+
+/** The settings of one mode, and how they are changed. */
+export function settingsOf<Mode extends ModeId>({ state, change }: ModeSession, mode: Mode) {
+  type Settings = ModeSession["state"]["settings"][Mode];
+  return [state.settings[mode], (changes: Partial<Settings>) => change(mode, changes)] as const;
+}
+
+interface ModeActionProps extends Pick<ModeProps, "isBusy" | "onJob"> {
+  readonly icon: ReactNode;
+  readonly label: string;
+  /** Why it cannot run now, or what is missing; null when nothing is. */
+  readonly obstacle: string | null;
+  /** Asked where it would run, for how long and for which price; null asks nothing. */
+  readonly quoted: SubmitInput | null;
+  /** What is sent; uploads what it needs first. */
+  readonly makeRequest: () => Promise<SubmitInput> | SubmitInput;
+  readonly spent?: readonly Mark[];
+  /** The request was answered, or failed with this error. */
+  readonly onSettled?: (error: unknown) => void;
+}
+
+/** Sends the request of a mode. Equal input after a lost answer repeats the same request. */
+function useModeRun({ makeRequest, spent, onJob, onSettled }: ModeActionProps) {
+  const showFailure = useFailureToast();
+  const [submission] = useState(createJobSubmission);
+  return useMutation({
+    mutationFn: async (answer: Estimate | undefined) => {
+      const [job] = await submitAgreed(submission, [await makeRequest()], agreedTo(answer));
+      return job;
+    },
+    onSuccess: (job) => {
+      onSettled?.(null);
+      if (job !== undefined) onJob(job.id, spent);
+    },
+    onError: (error) => {
+      onSettled?.(error);
+      showFailure(error);
+    },
+  });
+}
+
+/** The one primary button of a mode, below what it needs or where it would run, when, and for how much. */
+export function ModeAction(props: ModeActionProps) {
+  const { icon, label, obstacle, quoted, isBusy } = props;
+  const run = useModeRun(props);
+  const answer = useEstimate(quoted);
+  const isPossible = answer?.isPossible !== false;
+  return (
+    <div className="flex flex-col gap-2 bg-paper max-wide:sticky max-wide:-bottom-4 max-wide:-mx-4 max-wide:border-t max-wide:border-line max-wide:px-4 max-wide:py-3">
+      {obstacle === null ? (
+        <OfferLine answer={answer} />
+      ) : (
+        <p className="tabular min-h-[18px] text-xs text-quiet">{obstacle}</p>
+      )}
+      <RunButton
+        canRun={obstacle === null && isPossible && !run.isPending}
+        isBusy={isBusy || run.isPending}
+        onRun={() => run.mutate(answer)}
+        className="w-full max-wide:max-w-80 max-wide:self-center"
+      >
+        {icon}
+        {label}
+      </RunButton>
+    </div>
+  );
+}
+
+interface PromptFieldProps {
+  readonly label: string;
+  readonly hint: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+const maxCharacters = 2_000;
+
+export function PromptField({ label, hint, value, onChange }: PromptFieldProps) {
+  return (
+    <textarea
+      aria-label={label}
+      placeholder={hint}
+      value={value}
+      rows={3}
+      maxLength={maxCharacters}
+      onChange={(event) => onChange(event.target.value)}
+      className="field-sizing-content max-h-40 min-h-20 w-full resize-none rounded-control border border-edge bg-surface px-3 py-2 text-sm placeholder:text-quiet hover:border-quiet"
+    />
+  );
+}
+
+/** What a mode does, in a sentence. */
+export function ModeHint({ mode }: { readonly mode: ModeId }) {
+  const t = useTranslations("edit.modes");
+  return <p className="text-xs text-quiet">{t(`${mode}.hint`)}</p>;
+}
+
+/** The best live workflow that takes a prompt and exactly these pictures. */
+export function findForPrompt(
+  workflows: readonly OfferedWorkflow[] | undefined,
+  roles: readonly string[],
+): OfferedWorkflow | undefined {
+  return workflows?.find(
+    ({ isLive, params, inputs }) =>
+      isLive &&
+      params.prompt !== undefined &&
+      roles.every((role) => inputs.some((input) => input.role === role)) &&
+      inputs.every(({ role, required }) => !required || roles.includes(role)),
+  );
+}
+
+/** The best live workflow that upscales by this factor. */
+export function findForScale(
+  workflows: readonly OfferedWorkflow[] | undefined,
+  scale: number,
+): OfferedWorkflow | undefined {
+  return workflows?.find(({ isLive, params }) => {
+    const choices = params.scale?.choices;
+    return isLive && choices !== undefined && String(scale) in choices;
+  });
+}
