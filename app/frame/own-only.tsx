@@ -12,7 +12,6 @@ import {
   useMayUseCloud,
   useOwnOnly,
 } from "../client/cloud.ts";
-import type { Estimate } from "../client/submit.ts";
 import { useDollars } from "../ui/hooks.ts";
 import { useWorkflowsQuery } from "../client/queries.ts";
 import { Checkbox } from "../ui/fields.tsx";
@@ -31,17 +30,6 @@ export function usePlaceText(): (place: CloudPlace, count?: number) => string {
     return maxPriceUsd === null || maxPriceUsd <= priceUsd
       ? t("place", { provider, price })
       : t("placeUpTo", { provider, price, most: usd(maxPriceUsd * count) });
-  };
-}
-
-/** Where an estimate sends the pictures, for which price and why; null where nothing has to be said. */
-export function useEstimatePlaceText(): (answer: Estimate | undefined) => string | null {
-  const placeText = usePlaceText();
-  return (answer) => {
-    if (answer?.isPossible !== true) return null;
-    const { cloud, note } = answer;
-    const sentences = [cloud && placeText(cloud), note].filter((sentence) => sentence !== null);
-    return sentences.length > 0 ? sentences.join(" ") : null;
   };
 }
 

@@ -143,6 +143,17 @@ test("D6 a job whose server is away waits for the server while a worker for it r
   expect(await estimate(services, request, owner)).toMatchObject({ isLive: false, awaits: "worker" });
 });
 
+test("E8 a mask that is not painted yet is named by its picture in an estimate, and in no job", async () => {
+  const { services, owner } = scene;
+  await addNode(services);
+  const { imageId } = owner;
+  const request = { kind: "inpaint", inputs: { image: imageId, mask: imageId } };
+  expect(await estimate(services, request, owner)).toMatchObject({ isPossible: true, priceUsd: 0 });
+  await expect(submit(services, request, { submitter: owner })).rejects.toMatchObject({
+    code: "bad_request",
+  });
+});
+
 test("an estimate waits for no lock of its pictures", async () => {
   const { services, owner } = scene;
   await addNode(services);

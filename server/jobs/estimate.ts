@@ -8,7 +8,7 @@ import { agreementTo, type CloudQuote, readCloudQuote } from "./agreement.ts";
 import { readInputs } from "./pictures.ts";
 import { type Job, jobFromRow } from "./job.ts";
 import { resolveParams, sizeClassesOf } from "./params.ts";
-import { parseSubmit } from "./request.ts";
+import { parseSubmit, type SubmitRequest } from "./request.ts";
 import type { Submitter } from "./draft.ts";
 
 /** The outcome that a request would have now. */
@@ -32,14 +32,24 @@ export type EstimateAnswer =
     })
   | { readonly isPossible: false; readonly reason: string };
 
-/** Whether and where a request can run, with its expected times; stores nothing. Throws `bad_request`, `not_found`. */
+/** A mask that is not painted yet is named by its picture, whose size it will have: it counts as a mask, and is not read. */
+function withoutStandIn(request: SubmitRequest): SubmitRequest {
+  const { mask, ...inputs } = request.inputs;
+  if (mask === undefined || !Object.values(inputs).includes(mask)) return request;
+  return { ...request, inputs };
+}
+
+/**
+ * Whether and where a request can run, with its expected times; stores nothing. Its mask may be the picture itself while
+ * none is painted. Throws `bad_request`, `not_found`.
+ */
 export async function estimate(
   services: Services,
   input: unknown,
   submitter: Submitter,
 ): Promise<EstimateAnswer> {
   const request = parseSubmit(input);
-  const inputs = await readInputs(services.db, submitter.userId, request);
+  const inputs = await readInputs(services.db, submitter.userId, withoutStandIn(request));
   const sizeClassOf = sizeClassesOf(request, inputs);
   const quote = await readQuote(services, { request, asker: submitter, maxAgeMs: 0, sizeClassOf }).catch(
     refusal,

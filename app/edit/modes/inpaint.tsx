@@ -34,7 +34,7 @@ function useMask(image: ImageView) {
   return { send, settle };
 }
 
-/** A mask's size is the picture's, and no more of it counts for an estimate. */
+/** Before it is painted a mask is named by its picture, whose size it will have. */
 const inputsForQuote = ({ id }: ImageView) => ({ image: id, mask: id });
 
 /** Remove: what is marked goes, what is around it closes over it. */

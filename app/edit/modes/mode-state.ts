@@ -1,6 +1,7 @@
 "use client";
 import { useSearchParams } from "next/navigation";
 import { useCallback, useState } from "react";
+import type { JobKind } from "@atelier/server/engines";
 import type { JobView } from "@atelier/server/jobs";
 import { useRemixJob } from "../../client/remix.ts";
 
@@ -33,35 +34,27 @@ export const newModes: ModeState = {
 
 type Source = Pick<JobView, "kind" | "params" | "inputs">;
 
+const promptOf = ({ params }: Source) => (typeof params.prompt === "string" ? params.prompt : "");
+
 function withMode<Mode extends ModeId>(mode: Mode, settings: Partial<ModeSettings[Mode]>): ModeState {
   const before = newModes.settings[mode];
   return { mode, settings: { ...newModes.settings, [mode]: { ...before, ...settings } } };
 }
 
+const modesByKind: Partial<Record<JobKind, (job: Source) => ModeState>> = {
+  inpaint: (job) => (promptOf(job) === "" ? newModes : withMode("replace", { prompt: promptOf(job) })),
+  edit(job) {
+    const reference = job.inputs.find(({ role }) => role === "reference");
+    return withMode("change", { prompt: promptOf(job), referenceId: reference?.imageId ?? null });
+  },
+  upscale: ({ params }) => withMode("enhance", { what: "upscale", scale: params.scale === 4 ? 4 : 2 }),
+  restore_faces: () => withMode("enhance", { what: "faces" }),
+  remove_background: () => withMode("background", {}),
+};
+
 /** The mode and settings by which a job was made; those of a new edit for other kinds. */
-export function modesOf({ kind, params, inputs }: Source): ModeState {
-  const prompt = typeof params.prompt === "string" ? params.prompt : "";
-  switch (kind) {
-    case "inpaint":
-      return prompt === "" ? newModes : withMode("replace", { prompt });
-    case "edit": {
-      const reference = inputs.find(({ role }) => role === "reference");
-      return withMode("change", { prompt, referenceId: reference?.imageId ?? null });
-    }
-    case "upscale":
-      return withMode("enhance", { what: "upscale", scale: params.scale === 4 ? 4 : 2 });
-    case "restore_faces":
-      return withMode("enhance", { what: "faces" });
-    case "remove_background":
-      return withMode("background", {});
-    case "adjust":
-    case "crop":
-    case "restore":
-    case "outfit_change":
-    case "segment":
-    case "text_to_image":
-      return newModes;
-  }
+export function modesOf(job: Source): ModeState {
+  return modesByKind[job.kind]?.(job) ?? newModes;
 }
 
 /** The chosen mode with all settings; those of a picture's job first where the address names one (`?remix=<image id>`). */

@@ -1,16 +1,46 @@
 "use client";
 import { Radio } from "@base-ui/react/radio";
 import { RadioGroup } from "@base-ui/react/radio-group";
-import { Eraser, ImageOff, type LucideIcon, PaintbrushVertical, Sparkles, Wand } from "lucide-react";
+import {
+  Eraser,
+  ImageOff,
+  type LucideIcon,
+  PaintbrushVertical,
+  Scissors,
+  Sparkles,
+  Wand,
+} from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { ComponentType } from "react";
+import { useCapability } from "../../client/queries.ts";
 import { OwnOnlyChoice } from "../../frame/own-only.tsx";
-import { BackgroundMode } from "./background.tsx";
 import { ChangeMode } from "./change.tsx";
 import { EnhanceMode } from "./enhance.tsx";
 import { RemoveMode, ReplaceMode } from "./inpaint.tsx";
 import type { ModeId, ModeSession } from "./mode-state.ts";
-import type { ModeProps } from "./parts.tsx";
+import { ModeAction, ModeHint, type ModeProps } from "./parts.tsx";
+
+/** Background: what stands out stays, the rest becomes transparent. */
+function BackgroundMode({ image, isBusy, onJob }: ModeProps) {
+  const t = useTranslations("edit");
+  const capability = useCapability("remove_background");
+  const request = { kind: "remove_background", inputs: { image: image.id } } as const;
+  const isOff = capability?.available === false;
+  return (
+    <>
+      <ModeHint mode="background" />
+      <ModeAction
+        icon={<Scissors aria-hidden />}
+        label={t("cutOut")}
+        obstacle={isOff ? (capability.reason ?? t("modes.none")) : null}
+        quoted={isOff ? null : request}
+        makeRequest={() => request}
+        isBusy={isBusy}
+        onJob={onJob}
+      />
+    </>
+  );
+}
 
 interface Mode {
   readonly icon: LucideIcon;
