@@ -1,6 +1,6 @@
 import { keptBy } from "../platform/index.ts";
 import type { Db } from "../db/index.ts";
-import type { EngineName } from "../engines.ts";
+import { type EngineName, needOf, plainKinds } from "../engines.ts";
 import { nothingSeen, type PastRun, readSeen, type Seen, type WaitRange, waitRangeOf } from "./seen.ts";
 
 /** What decides how long a run takes. */
@@ -38,6 +38,12 @@ const assumedRunMs: Record<EngineName, number> = {
   local: 10_000,
   cloud: 20_000,
 };
+
+/** Without a model it is a matter of seconds. */
+const quickNeeds: ReadonlySet<string> = new Set(
+  plainKinds.map((kind) => needOf({ engine: "local", kind, workflow: null })),
+);
+const quickRunMs = 2_000;
 
 interface Read {
   readonly readAtMs: number;
@@ -118,7 +124,7 @@ function costFrom(runs: readonly PastRun[], quality: Pick<RunCost, "isMeasured" 
 
 function assumedCost(need: string): OwnCost {
   // Safe: a need starts with the name of its engine.
-  const meanMs = assumedRunMs[need.split("/")[0] as EngineName];
+  const meanMs = quickNeeds.has(need) ? quickRunMs : assumedRunMs[need.split("/")[0] as EngineName];
   return { meanMs, varianceMs2: (meanMs / 2) ** 2, runsMs: [], isMeasured: false, isOfQueue: false };
 }
 

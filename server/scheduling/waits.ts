@@ -53,6 +53,7 @@ export interface Outlook {
 /** Half the width of the range in standard deviations: about 80 % of the waits should fall inside. */
 const spread = 1.28;
 const assumedRunMs: readonly [number, number] = [5_000, 120_000];
+const assumedQuickMs: readonly [number, number] = [500, 10_000];
 
 /**
  * For each target the number of jobs that are served before it under fair shares, and its expected wait. Reads the lines
@@ -201,7 +202,10 @@ function awaitedFor(need: Need, missed: ReadonlySet<string>): "worker" | "server
 export function toEstimate({ position, isLive, waitMs, meanMs, quality, cost }: Wait): Estimate {
   const runs = cost.runsMs.toSorted((a, b) => a - b);
   const wait = { position, isLive, waitMs, meanMs, quality };
-  if (runs.length === 0) return { ...wait, runMs: assumedRunMs, runs: 0 };
+  if (runs.length === 0) {
+    const runMs = cost.meanMs < assumedRunMs[0] ? assumedQuickMs : assumedRunMs;
+    return { ...wait, runMs, runs: 0 };
+  }
   const at = (part: number) => Math.round(runs[Math.round(part * (runs.length - 1))] ?? 0);
   // The middle 80 %.
   return { ...wait, runMs: [at(0.1), at(0.9)], runs: runs.length };
