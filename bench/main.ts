@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { benchAdjustPreview } from "./adjust-preview.ts";
 import { benchAdminPages } from "./admin-pages.ts";
 import { benchAsk, benchOwnSet, benchRecall } from "./assistant.ts";
 import { benchCancelLatency } from "./cancel-latency.ts";
@@ -52,6 +53,7 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   m3: () => benchRecall(),
   o2: () => benchAdminPages(),
   p11: () => benchColdStart(),
+  "adjust-preview": () => benchAdjustPreview(),
 };
 
 const { positionals } = parseArgs({ allowPositionals: true });
