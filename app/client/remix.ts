@@ -27,11 +27,11 @@ const pageByKind: Readonly<Record<JobKind, "create" | "studio" | "edit" | null>>
   inpaint: "edit",
   edit: "edit",
   upscale: "edit",
+  adjust: "edit",
+  crop: "edit",
   remove_background: null,
   restore_faces: null,
   segment: null,
-  adjust: null,
-  crop: null,
   restore: null,
 };
 

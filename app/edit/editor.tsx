@@ -17,11 +17,11 @@ import type { EditStore, Keeping } from "./document/store.ts";
 import { VersionStrip } from "./document/strip.tsx";
 import { useEditState, useMarkHistory, useOpenEdit } from "./document/use-edit.ts";
 import { useVersions } from "./document/versions.ts";
-import { useModes } from "./modes/mode-state.ts";
+import { type ModeSession, takesMarks, useModes } from "./modes/mode-state.ts";
+import { ModeStage, useModeKeys, useNewBeginning } from "./modes/mode-stage.tsx";
 import { EditPanel } from "./panel.tsx";
 import { useSelectByClick } from "./select-by-click.tsx";
 import { type EditorSession, useEditKeys, useEditor } from "./session.ts";
-import { EditStage } from "./stage.tsx";
 import { ToolColumn } from "./tools.tsx";
 
 interface EditHeaderProps {
@@ -62,10 +62,12 @@ const room =
 interface EditKeysProps {
   readonly session: EditorSession;
   readonly canSelect: boolean;
+  readonly modes: ModeSession;
 }
 
-function EditKeys({ session, canSelect }: EditKeysProps) {
+function EditKeys({ session, canSelect, modes }: EditKeysProps) {
   useEditKeys(session, canSelect);
+  useModeKeys(modes, session);
   return null;
 }
 
@@ -80,6 +82,7 @@ function EditRoom({ store }: RoomProps) {
   const versions = useVersions(store, edit);
   const session = useEditor(useMarkHistory(store));
   const modes = useModes();
+  useNewBeginning(modes, versions.currentId);
   const runs = useRuns(store, edit);
   const { data: image, isError, error, refetch } = useImage(versions.currentId);
   const isGone = useIsGone(versions.currentId);
@@ -97,7 +100,14 @@ function EditRoom({ store }: RoomProps) {
   if (image === undefined) return null;
   const work =
     runs.strip === null ? (
-      <EditStage key={image.id} image={image} session={session} selection={selection} look={store.look} />
+      <ModeStage
+        key={image.id}
+        image={image}
+        session={session}
+        selection={selection}
+        modes={modes}
+        look={store.look}
+      />
     ) : (
       <Candidates key={runs.strip.jobIds[0]} store={store} run={runs.strip} runs={runs} />
     );
@@ -105,11 +115,14 @@ function EditRoom({ store }: RoomProps) {
     <>
       <EditHeader image={image} keeping={keeping} />
       <KeepingBanner store={store} keeping={keeping} />
-      {isLooking ? null : <EditKeys session={session} canSelect={selection !== null} />}
+      {isLooking ? null : <EditKeys session={session} canSelect={selection !== null} modes={modes} />}
       <div className="flex min-h-0 flex-1 max-wide:flex-col">
         <div className="flex min-h-0 min-w-0 flex-1 flex-col">
           <div className="flex min-h-0 min-w-0 flex-1 max-wide:flex-col-reverse">
-            <div inert={isLooking} className={cx("contents", isLooking && "max-wide:hidden")}>
+            <div
+              inert={isLooking || !takesMarks(modes.state.mode)}
+              className={cx("flex inert:opacity-40", isLooking && "max-wide:hidden")}
+            >
               <ToolColumn session={session} canSelect={selection !== null} />
             </div>
             {versions.baseId === null ? (

@@ -8,7 +8,7 @@ import { useJob } from "../live/hooks.tsx";
 import { hasEnded } from "../live/store.ts";
 import { Button } from "../ui/button.tsx";
 import { Modes } from "./modes/modes.tsx";
-import { type ModeSession } from "./modes/mode-state.ts";
+import { type ModeSession, takesMarks } from "./modes/mode-state.ts";
 import { type EditorSession } from "./session.ts";
 import { SelectOptions } from "./select-by-click.tsx";
 import type { Runs } from "./document/runs.ts";
@@ -53,6 +53,14 @@ function EditJob({ job, onRetried }: EditJobProps) {
   );
 }
 
+function ToolOptions({ session }: { readonly session: EditorSession }) {
+  return session.brush.tool === "select" ? (
+    <SelectOptions session={session} />
+  ) : (
+    <BrushOptions session={session} />
+  );
+}
+
 interface EditPanelProps {
   readonly image: ImageView;
   readonly session: EditorSession;
@@ -69,11 +77,7 @@ export function EditPanel({ image, session, modes, run }: EditPanelProps) {
       className="flex shrink-0 flex-col gap-5 overflow-y-auto border-line p-4 wide:pb-20 max-wide:max-h-[38dvh] max-wide:border-t wide:w-[264px] wide:border-l"
     >
       <Modes image={image} session={session} modes={modes} isBusy={run.isBusy} onJob={run.start} />
-      {session.brush.tool === "select" ? (
-        <SelectOptions session={session} />
-      ) : (
-        <BrushOptions session={session} />
-      )}
+      {takesMarks(modes.state.mode) ? <ToolOptions session={session} /> : null}
       {job === undefined ? null : <EditJob job={job} onRetried={run.startAgain} />}
     </aside>
   );

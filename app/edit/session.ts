@@ -90,4 +90,3 @@ export function useEditKeys(
     return () => window.removeEventListener("keydown", press);
   }, [canSelect, growBrush, setTool, shrinkBrush, step]);
 }
-

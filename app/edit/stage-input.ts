@@ -141,7 +141,7 @@ export function useView(stage: HTMLElement | null, picture: BoxSize, look?: Look
     stage.addEventListener("wheel", wheel, { passive: false });
     return () => stage.removeEventListener("wheel", wheel);
   }, [stage, zoom]);
-  return { view, zoom, pan, fit };
+  return { view, size, zoom, pan, fit };
 }
 
 export type StageView = ReturnType<typeof useView>;

@@ -1,7 +1,7 @@
 "use client";
 import { Minus, Plus } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type ComponentProps, type RefObject, useEffect, useRef, useState } from "react";
+import { type ComponentProps, type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { imageUrl } from "../client/remix.ts";
 import { cx, IconButton } from "../ui/button.tsx";
@@ -36,6 +36,15 @@ function BrushRing({ at, diameterPx }: BrushRingProps) {
 /** Longest edge of the tint's canvas; the mask itself is drawn at the picture's size. */
 const longestEdgePx = 2_048;
 
+/** Size of a canvas for the marks of a picture. */
+export function tintSize({ widthPx, heightPx }: Picture): {
+  readonly width: number;
+  readonly height: number;
+} {
+  const shrink = Math.min(1, longestEdgePx / Math.max(widthPx, heightPx));
+  return { width: Math.round(widthPx * shrink), height: Math.round(heightPx * shrink) };
+}
+
 const tintColour = "#ff5a36";
 const tintRgb = [0xff, 0x5a, 0x36] as const;
 
@@ -57,7 +66,7 @@ function pictureContext(canvas: HTMLCanvasElement, widthPx: number): CanvasRende
 type Picture = Pick<MaskCanvasProps, "widthPx" | "heightPx">;
 
 /** Draws the whole tint from the marks. */
-function drawTint(canvas: HTMLCanvasElement, { widthPx, heightPx }: Picture, marks: readonly Mark[]) {
+export function drawTint(canvas: HTMLCanvasElement, { widthPx, heightPx }: Picture, marks: readonly Mark[]) {
   const context = pictureContext(canvas, widthPx);
   if (context === null) return;
   context.clearRect(0, 0, widthPx, heightPx);
@@ -72,9 +81,7 @@ function drawTint(canvas: HTMLCanvasElement, { widthPx, heightPx }: Picture, mar
 
 /** The mask as a tint over the picture. */
 function MaskCanvas({ ref, widthPx, heightPx, marks }: MaskCanvasProps) {
-  const shrink = Math.min(1, longestEdgePx / Math.max(widthPx, heightPx));
-  const width = Math.round(widthPx * shrink);
-  const height = Math.round(heightPx * shrink);
+  const { width, height } = tintSize({ widthPx, heightPx });
   useEffect(() => {
     if (ref.current !== null) drawTint(ref.current, { widthPx, heightPx }, marks);
   }, [heightPx, ref, marks, width, widthPx]);
@@ -154,6 +161,37 @@ function cursorOf({ paints, selects, selection }: StageState): string {
   return paints ? "cursor-none" : "cursor-grab active:cursor-grabbing";
 }
 
+interface StagePictureProps {
+  readonly image: ImageView;
+  readonly view: StageView["view"];
+  /** What lies over the picture, in its px. */
+  readonly children: ReactNode;
+}
+
+function StagePicture({ image, view, children }: StagePictureProps) {
+  const t = useTranslations("edit");
+  const { id, widthPx, heightPx } = image;
+  const isFine = view.scale * Math.max(widthPx, heightPx) > 1_400;
+  return (
+    <div
+      className="checker absolute top-0 left-0 origin-top-left"
+      style={{
+        width: widthPx,
+        height: heightPx,
+        transform: `translate(${view.x}px, ${view.y}px) scale(${view.scale})`,
+      }}
+    >
+      <img
+        src={imageUrl(id, isFine ? "original" : "preview")}
+        alt={t("pictureAlt")}
+        draggable={false}
+        className="absolute inset-0 size-full select-none"
+      />
+      {children}
+    </div>
+  );
+}
+
 interface EditStageProps {
   readonly image: ImageView;
   readonly session: EditorSession;
@@ -161,10 +199,12 @@ interface EditStageProps {
   readonly selection?: ClickSelection | null;
   /** Missing where nothing remembers the view. */
   readonly look?: Look;
+  /** Lies over the picture, in its px. */
+  readonly children?: (stage: StageView) => ReactNode;
 }
 
 /** The picture with its mask; takes pointer, wheel and keyboard input. */
-export function EditStage({ image, session, selection = null, look }: EditStageProps) {
+export function EditStage({ image, session, selection = null, look, children }: EditStageProps) {
   const t = useTranslations("edit");
   const [element, setElement] = useState<HTMLDivElement | null>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -217,25 +257,10 @@ export function EditStage({ image, session, selection = null, look }: EditStageP
           cursorOf({ paints, selects: isSelecting && !pointers.pans, selection }),
         )}
       >
-        <div
-          className="checker absolute top-0 left-0 origin-top-left"
-          style={{
-            width: image.widthPx,
-            height: image.heightPx,
-            transform: `translate(${view.x}px, ${view.y}px) scale(${view.scale})`,
-          }}
-        >
-          <img
-            src={imageUrl(
-              image.id,
-              view.scale * Math.max(image.widthPx, image.heightPx) > 1_400 ? "original" : "preview",
-            )}
-            alt={t("pictureAlt")}
-            draggable={false}
-            className="absolute inset-0 size-full select-none"
-          />
+        <StagePicture image={image} view={view}>
           <MaskCanvas ref={canvas} widthPx={image.widthPx} heightPx={image.heightPx} marks={history.marks} />
-        </div>
+          {children?.(stage)}
+        </StagePicture>
         {paints && ring !== null ? <BrushRing at={ring} diameterPx={brush.sizePx * view.scale} /> : null}
         {isSelecting ? (
           <ClickLayer

@@ -109,10 +109,19 @@ interface SliderProps {
   readonly min: number;
   readonly max: number;
   readonly step?: number;
+  /** Where nothing is filled; the bar grows from there. Default: the lower end. */
+  readonly origin?: number;
   readonly onChange: (value: number) => void;
 }
 
-export function Slider({ label, value, min, max, step, onChange }: SliderProps) {
+/** The bar between the origin and the value, in percent of the track. */
+function barOf({ value, min, max, origin = min }: Pick<SliderProps, "value" | "min" | "max" | "origin">) {
+  const share = (at: number) => ((at - min) / (max - min)) * 100;
+  const [from, to] = [share(origin), share(value)];
+  return { insetInlineStart: `${Math.min(from, to)}%`, width: `${Math.abs(to - from)}%` };
+}
+
+export function Slider({ label, value, min, max, step, origin, onChange }: SliderProps) {
   return (
     <BaseSlider.Root
       value={value}
@@ -124,7 +133,14 @@ export function Slider({ label, value, min, max, step, onChange }: SliderProps) 
     >
       <BaseSlider.Control className="flex h-6 w-full touch-none items-center select-none">
         <BaseSlider.Track className="h-[3px] w-full rounded-full bg-line">
-          <BaseSlider.Indicator className="rounded-full bg-ink" />
+          {origin === undefined ? (
+            <BaseSlider.Indicator className="rounded-full bg-ink" />
+          ) : (
+            <span
+              className="absolute h-full rounded-full bg-ink"
+              style={barOf({ value, min, max, origin })}
+            />
+          )}
           <BaseSlider.Thumb
             aria-label={label}
             className="size-4 rounded-full border-2 border-ink bg-surface has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-ink"

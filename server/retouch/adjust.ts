@@ -7,6 +7,12 @@ export type Adjustments = Readonly<Record<Adjustment, number>>;
 
 export const adjustmentLimit = 100;
 
+export const neutral: Adjustments = { light: 0, contrast: 0, saturation: 0, temperature: 0, sharpness: 0 };
+
+export function isNeutral(wanted: Adjustments): boolean {
+  return adjustments.every((name) => wanted[name] === 0);
+}
+
 /** Adjustments as `adjustBand` needs them: made once for a picture. */
 export interface AdjustPlan {
   /** What each value of red, green and blue becomes by light, temperature and contrast, 0..255 unrounded. */

@@ -73,13 +73,14 @@ function toTurned(source: Size, pose: Pose, at: { readonly x: number; readonly y
   return { x: x * cos + y * sin + turned.width / 2, y: y * cos - x * sin + turned.height / 2 };
 }
 
-/** Whether a part of the straightened picture holds no empty corner. */
+/** Whether a part of the straightened picture holds no empty corner, but for what rounding makes of an angle. */
 export function isFilled(source: Size, pose: Pose, { left, top, width, height }: Rect): boolean {
   const turned = turnedSize(source, pose);
+  const slack = pose.angle === 0 ? 1e-6 : slackPx;
   const corners = [left, left + width].flatMap((x) => [top, top + height].map((y) => ({ x, y })));
   return corners.every((corner) => {
     const { x, y } = toTurned(source, pose, corner);
-    return x >= -slackPx && y >= -slackPx && x <= turned.width + slackPx && y <= turned.height + slackPx;
+    return x >= -slack && y >= -slack && x <= turned.width + slack && y <= turned.height + slack;
   });
 }
 

@@ -9,7 +9,25 @@
  *
  * Each is computed in bands of whole rows, so that a browser can answer between two and a worker can tell its progress.
  */
-export { adjustBand, type Adjustments, adjustmentLimit, adjustments, planAdjust } from "./adjust.ts";
-export { cropBand, type Crop, mostAngle, rectOf, straightenedSize } from "./crop.ts";
+export {
+  adjustBand,
+  type Adjustments,
+  adjustmentLimit,
+  adjustments,
+  isNeutral,
+  neutral,
+  planAdjust,
+} from "./adjust.ts";
+export {
+  cropBand,
+  type Crop,
+  isFilled,
+  largestRect,
+  mostAngle,
+  type Pose,
+  type Rect,
+  rectOf,
+  straightenedSize,
+} from "./crop.ts";
 export { type Band, bandsOf, type Rgba } from "./picture.ts";
 export { restoreBand } from "./restore.ts";

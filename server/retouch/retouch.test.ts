@@ -1,10 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { adjustBand, type Adjustments, planAdjust } from "./adjust.ts";
+import { adjustBand, type Adjustments, neutral, planAdjust } from "./adjust.ts";
 import { cropBand, isFilled, largestRect, rectOf, straightenedSize } from "./crop.ts";
 import { bandsOf, type Rgba } from "./picture.ts";
 import { restoreBand } from "./restore.ts";
-
-const neutral: Adjustments = { light: 0, contrast: 0, saturation: 0, temperature: 0, sharpness: 0 };
 
 /** A picture of steps of all channels, with an alpha that is 255 without `alphaOf`. */
 function draw(width: number, height: number, alphaOf: (x: number, y: number) => number = () => 255): Rgba {

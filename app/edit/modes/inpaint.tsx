@@ -17,7 +17,7 @@ interface SentMask {
 }
 
 /** Uploads the mask of these marks once, so that the same input is the same request. */
-function useMask(image: ImageView) {
+export function useMask(image: ImageView) {
   const sent = useRef<SentMask | null>(null);
   const send = async (marks: readonly Mark[]): Promise<string> => {
     const known = sent.current;

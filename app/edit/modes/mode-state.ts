@@ -3,7 +3,9 @@ import { useSearchParams } from "next/navigation";
 import { useCallback, useState } from "react";
 import type { JobKind } from "@atelier/server/engines";
 import type { JobView } from "@atelier/server/jobs";
+import { type Adjustments, adjustments, neutral } from "@atelier/server/retouch";
 import { useRemixJob } from "../../client/remix.ts";
+import { type CropSettings, fromParams, noCrop } from "../crop/frame.ts";
 
 /** What each mode was set to. Plain values, so that an edit can be stored and opened elsewhere. */
 export interface ModeSettings {
@@ -12,6 +14,9 @@ export interface ModeSettings {
   readonly change: { readonly prompt: string; readonly referenceId: string | null };
   readonly background: Readonly<Record<string, never>>;
   readonly enhance: { readonly what: "upscale" | "faces"; readonly scale: 2 | 4 };
+  readonly adjust: Adjustments;
+  readonly crop: CropSettings;
+  readonly restore: { readonly from: "first" | "before" };
 }
 
 export type ModeId = keyof ModeSettings;
@@ -29,8 +34,16 @@ export const newModes: ModeState = {
     change: { prompt: "", referenceId: null },
     background: {},
     enhance: { what: "upscale", scale: 2 },
+    adjust: neutral,
+    crop: noCrop,
+    restore: { from: "first" },
   },
 };
+
+/** Modes that work on what is marked. */
+export function takesMarks(mode: ModeId): boolean {
+  return mode !== "adjust" && mode !== "crop";
+}
 
 type Source = Pick<JobView, "kind" | "params" | "inputs">;
 
@@ -50,6 +63,10 @@ const modesByKind: Partial<Record<JobKind, (job: Source) => ModeState>> = {
   upscale: ({ params }) => withMode("enhance", { what: "upscale", scale: params.scale === 4 ? 4 : 2 }),
   restore_faces: () => withMode("enhance", { what: "faces" }),
   remove_background: () => withMode("background", {}),
+  adjust: ({ params }) =>
+    withMode("adjust", Object.fromEntries(adjustments.map((name) => [name, Number(params[name] ?? 0)]))),
+  crop: ({ params }) => withMode("crop", fromParams(params)),
+  restore: () => withMode("restore", {}),
 };
 
 /** The mode and settings by which a job was made; those of a new edit for other kinds. */

@@ -2,11 +2,14 @@
 import { Radio } from "@base-ui/react/radio";
 import { RadioGroup } from "@base-ui/react/radio-group";
 import {
+  Crop,
   Eraser,
+  History,
   ImageOff,
   type LucideIcon,
   PaintbrushVertical,
   Scissors,
+  SlidersHorizontal,
   Sparkles,
   Wand,
 } from "lucide-react";
@@ -14,11 +17,14 @@ import { useTranslations } from "next-intl";
 import type { ComponentType } from "react";
 import { useCapability } from "../../client/queries.ts";
 import { OwnOnlyChoice } from "../../frame/own-only.tsx";
+import { AdjustMode } from "./adjust.tsx";
 import { ChangeMode } from "./change.tsx";
+import { CropMode } from "./crop.tsx";
 import { EnhanceMode } from "./enhance.tsx";
 import { RemoveMode, ReplaceMode } from "./inpaint.tsx";
 import type { ModeId, ModeSession } from "./mode-state.ts";
 import { ModeAction, ModeHint, type ModeProps } from "./parts.tsx";
+import { RestoreMode } from "./restore.tsx";
 
 /** Background: what stands out stays, the rest becomes transparent. */
 function BackgroundMode({ image, isBusy, onJob }: ModeProps) {
@@ -57,7 +63,10 @@ const modes: Readonly<Record<ModeId, Mode>> = {
   replace: { icon: PaintbrushVertical, Body: ReplaceMode },
   change: { icon: Wand, Body: ChangeMode },
   background: { icon: ImageOff, Body: BackgroundMode },
+  restore: { icon: History, Body: RestoreMode },
   enhance: { icon: Sparkles, Body: EnhanceMode },
+  adjust: { icon: SlidersHorizontal, Body: AdjustMode },
+  crop: { icon: Crop, Body: CropMode },
 };
 
 // Safe cast: the keys of a record of modes.

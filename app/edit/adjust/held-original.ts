@@ -1,0 +1,54 @@
+"use client";
+import { useEffect, useSyncExternalStore } from "react";
+
+let isHeld = false;
+const listeners = new Set<() => void>();
+
+function watch(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Whether the original is looked at, for as long as a key or a button is held. */
+export const heldOriginal = {
+  set(next: boolean) {
+    if (next === isHeld) return;
+    isHeld = next;
+    for (const listener of listeners) listener();
+  },
+};
+
+/** True while the original is looked at. */
+export function useHeldOriginal(): boolean {
+  return useSyncExternalStore(
+    watch,
+    () => isHeld,
+    () => false,
+  );
+}
+
+const isText = (target: EventTarget | null) =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || target.closest("input:not([type=range]), textarea, select") !== null);
+
+/** Holding the backslash shows the original; a slider may have the focus. */
+export function useOriginalKey(): void {
+  useEffect(() => {
+    const down = (event: KeyboardEvent) => {
+      if (event.key === "\\" && !isText(event.target)) heldOriginal.set(true);
+    };
+    const release = (event: Event) => {
+      if (!(event instanceof KeyboardEvent) || event.key === "\\") heldOriginal.set(false);
+    };
+    window.addEventListener("keydown", down);
+    window.addEventListener("keyup", release);
+    // A key that is released in another window tells nothing.
+    window.addEventListener("blur", release);
+    return () => {
+      window.removeEventListener("keydown", down);
+      window.removeEventListener("keyup", release);
+      window.removeEventListener("blur", release);
+      heldOriginal.set(false);
+    };
+  }, []);
+}

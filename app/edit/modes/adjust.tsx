@@ -1,0 +1,85 @@
+"use client";
+import { Eye, SlidersHorizontal } from "lucide-react";
+import { useFormatter, useTranslations } from "next-intl";
+import { adjustmentLimit, adjustments, isNeutral, neutral } from "@atelier/server/retouch";
+import { Button, Kbd } from "../../ui/button.tsx";
+import { heldOriginal, useHeldOriginal, useOriginalKey } from "../adjust/held-original.ts";
+import { ModeAction, ModeHint, type ModeProps, settingsOf } from "./parts.tsx";
+import { SettingSlider } from "./setting-slider.tsx";
+
+/** Held, it shows the picture as it is; the key does the same. */
+function BeforeButton() {
+  const t = useTranslations("edit.modes.adjust");
+  const isHeld = useHeldOriginal();
+  useOriginalKey();
+  const release = () => heldOriginal.set(false);
+  return (
+    <Button
+      look="quiet"
+      size="small"
+      aria-pressed={isHeld}
+      aria-keyshortcuts="\"
+      className="touch-none select-none"
+      onPointerDown={() => heldOriginal.set(true)}
+      onPointerUp={release}
+      onPointerLeave={release}
+      onPointerCancel={release}
+      onContextMenu={(event) => event.preventDefault()}
+      onKeyDown={({ key }) => {
+        if (key === " " || key === "Enter") heldOriginal.set(true);
+      }}
+      onKeyUp={release}
+      onBlur={release}
+    >
+      <Eye aria-hidden />
+      {t("before")}
+      <span className="hidden sm:pointer-fine:inline">
+        <Kbd keys="\" />
+      </span>
+    </Button>
+  );
+}
+
+/** Adjust: light, contrast and colours of the whole picture, shown on the stage as they will be. */
+export function AdjustMode({ image, session, modes, isBusy, onJob }: ModeProps) {
+  const t = useTranslations("edit.modes.adjust");
+  const format = useFormatter();
+  const [settings, change] = settingsOf(modes, "adjust");
+  const isUnchanged = isNeutral(settings);
+  const inputs = { image: image.id };
+  return (
+    <>
+      <ModeHint mode="adjust" />
+      <div className="flex flex-col gap-2">
+        {adjustments.map((name) => (
+          <SettingSlider
+            key={name}
+            label={t(`names.${name}`)}
+            value={settings[name]}
+            min={-adjustmentLimit}
+            max={adjustmentLimit}
+            onChange={(value) => change({ [name]: value })}
+          >
+            {format.number(settings[name], { signDisplay: "exceptZero" })}
+          </SettingSlider>
+        ))}
+      </div>
+      <div className="-ml-2.5 flex items-center justify-between">
+        <BeforeButton />
+        <Button look="quiet" size="small" disabled={isUnchanged} onClick={() => change(neutral)}>
+          {t("reset")}
+        </Button>
+      </div>
+      <ModeAction
+        icon={<SlidersHorizontal aria-hidden />}
+        label={t("apply")}
+        obstacle={isUnchanged ? t("missing") : null}
+        quoted={isUnchanged ? null : { kind: "adjust", inputs }}
+        makeRequest={() => ({ kind: "adjust", inputs, params: settings })}
+        spent={session.history.marks}
+        isBusy={isBusy}
+        onJob={onJob}
+      />
+    </>
+  );
+}

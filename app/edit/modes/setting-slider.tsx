@@ -1,0 +1,38 @@
+"use client";
+import type { ReactNode } from "react";
+import { Slider } from "../../ui/fields.tsx";
+
+interface SettingSliderProps {
+  readonly label: string;
+  readonly value: number;
+  readonly min: number;
+  readonly max: number;
+  readonly step?: number;
+  /** The value as shown. */
+  readonly children: ReactNode;
+  readonly onChange: (value: number) => void;
+}
+
+/** A slider around 0; a double click, Backspace or Delete sets it back. */
+export function SettingSlider({ label, children, onChange, ...range }: SettingSliderProps) {
+  const reset = () => onChange(0);
+  return (
+    <div
+      onDoubleClick={reset}
+      onKeyDown={(event) => {
+        if (event.key === "Backspace" || event.key === "Delete") reset();
+      }}
+      role="presentation"
+    >
+      <div className="flex items-center justify-between text-xs">
+        <span aria-hidden className="font-medium">
+          {label}
+        </span>
+        <span aria-hidden className="tabular text-quiet">
+          {children}
+        </span>
+      </div>
+      <Slider label={label} origin={0} onChange={onChange} {...range} />
+    </div>
+  );
+}
