@@ -877,6 +877,7 @@ create table studio (
   alerts jsonb default '{}'::jsonb not null,
   spend_summed_until timestamp with time zone,
   checkup jsonb,
+  accepted_licences text[] default '{}'::text[] not null,
   constraint studio_pkey PRIMARY KEY (id),
   constraint studio_one_row CHECK (id = 1)
 );

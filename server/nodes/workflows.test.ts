@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
-import { findWorkflow, knownWorkflows } from "../scheduling/index.ts";
+import {
+  decideLicence,
+  findWorkflow,
+  knownWorkflows,
+  offeredWorkflows,
+  workflowFacts,
+} from "../scheduling/index.ts";
 import { builtInWorkflows, parseWorkflow, type Workflow } from "../workflows/index.ts";
 import { publishRefused } from "./workflows.ts";
 import { register, type Registration } from "./register.ts";
@@ -44,7 +50,8 @@ test("D4 a node publishes its own workflows; another content under a live node's
     isBuiltIn: false,
   });
   expect(await findWorkflow(services.db, "nothing")).toBeNull();
-  expect(await knownWorkflows(services.db)).toHaveLength(builtInWorkflows.length + 2);
+  const free = builtInWorkflows.filter(({ licence }) => licence?.mustBeAccepted !== true);
+  expect(await knownWorkflows(services.db)).toHaveLength(free.length + 2);
   expect(await publishRefused(services, other.id, mixed)).toEqual(other.problems);
   for (const node of [first, same]) await markGone(services, node.id);
   expect(await publishRefused(services, other.id, mixed)).toEqual([]);
@@ -61,6 +68,32 @@ test("D4 of two nodes that publish one name at the same moment one is refused", 
     ),
   );
   expect(nodes.filter(({ problems }) => problems.length === 0)).toHaveLength(1);
+});
+
+test("D4 a workflow whose licence needs an admin's consent is shown but off until it is given, and off again after", async () => {
+  const { services } = opened;
+  const name = "edit_qwen_image_2_1";
+  const isKnown = async () => (await knownWorkflows(services.db)).some((one) => one.name === name);
+  const factsOf = async () => (await workflowFacts(services.db)).find((one) => one.name === name);
+  expect(await isKnown()).toBe(false);
+  expect(await factsOf()).toMatchObject({
+    isLive: false,
+    missing: ["an admin's consent to its licence (Qwen Research License)"],
+    sizeGb: 16.1,
+    vramGib: 12,
+    licence: { isCommercial: false, isAccepted: false },
+  });
+  const offered = (await offeredWorkflows(services.db)).find((one) => one.name === name);
+  expect(offered).toMatchObject({ isLive: false });
+  const licence = { name: "Qwen Research License" };
+  for (const isAccepted of [true, true, false]) {
+    await decideLicence(services.db, { ...licence, isAccepted });
+    expect([await isKnown(), (await factsOf())?.licence?.isAccepted]).toEqual([isAccepted, isAccepted]);
+    // A job that has it goes on.
+    expect(await findWorkflow(services.db, name)).toMatchObject({ name });
+  }
+  const unknown = decideLicence(services.db, { name: "Apache-2.0", isAccepted: true });
+  await expect(unknown).rejects.toMatchObject({ code: "not_found" });
 });
 
 test("a published workflow that this process cannot use leaves the others in use", async () => {

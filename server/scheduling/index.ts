@@ -16,7 +16,9 @@ export { cloudCandidates, readQuote, type Quote } from "./quote.ts";
 export { type Candidate, missingEngineReason } from "./candidates.ts";
 export {
   findWorkflow,
+  decideLicence,
   knownWorkflows,
+  workflowFacts,
   offeredWorkflows,
   type OfferedParam,
   type OfferedWorkflow,

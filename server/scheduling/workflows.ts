@@ -1,4 +1,4 @@
-import { keptBy } from "../platform/index.ts";
+import { AppError, keptBy } from "../platform/index.ts";
 import { sql, type SQL } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
@@ -8,6 +8,8 @@ import { livePlaces } from "./places.ts";
 
 interface Published {
   readonly readAtMs: number;
+  /** All of them, also those that are off. */
+  readonly all: readonly Workflow[];
   readonly workflows: readonly Workflow[];
   /** When a name was last searched without success. */
   readonly missedAtMs: Map<string, number>;
@@ -20,34 +22,73 @@ const publishedOf = keptBy((_db: Db): { last: Published | null } => ({ last: nul
 let parsedByKey: ReadonlyMap<string, Workflow | null> = new Map();
 
 /**
- * Built-in workflows and those published by nodes of the last 24 hours, at most two seconds old. When `wanted` is
- * missing they are read again, at most once in that time. Do not call it inside a transaction: it takes a connection.
+ * Built-in workflows and those published by nodes of the last 24 hours, at most two seconds old, without those that are off
+ * until an admin accepts their licence. When `wanted` is missing they are read again, at most once in that time. Do not call
+ * it inside a transaction: it takes a connection.
  */
 export async function knownWorkflows(db: Db, wanted?: string): Promise<readonly Workflow[]> {
-  const kept = publishedOf(db);
-  const known = kept.last;
-  if (known && isFresh(known.readAtMs) && answers(known, wanted)) return known.workflows;
-  const published = await readPublished(db);
-  const own = new Set(published.map((workflow) => workflow.name));
-  const workflows = [...published, ...builtInWorkflows.filter(({ name }) => !own.has(name))];
-  const missedAtMs = new Map([...(known?.missedAtMs ?? [])].filter(([, atMs]) => isFresh(atMs)));
-  const isMissed = wanted !== undefined && !workflows.some(({ name }) => name === wanted);
-  if (isMissed && missedAtMs.size < maxMissed) missedAtMs.set(wanted, performance.now());
-  kept.last = { readAtMs: performance.now(), workflows, missedAtMs };
-  return workflows;
+  return (await readKnown(db, wanted)).workflows;
 }
 
-/** The workflow of that name that the newest node published, else the built-in one. */
+async function readKnown(db: Db, wanted?: string): Promise<Published> {
+  const kept = publishedOf(db);
+  const known = kept.last;
+  if (known && isFresh(known.readAtMs) && answers(known, wanted)) return known;
+  const [published, accepted] = await Promise.all([readPublished(db), acceptedLicences(db)]);
+  const own = new Set(published.map((workflow) => workflow.name));
+  const all = [...published, ...builtInWorkflows.filter(({ name }) => !own.has(name))];
+  const workflows = all.filter((workflow) => !isOff(workflow, accepted));
+  const missedAtMs = new Map([...(known?.missedAtMs ?? [])].filter(([, atMs]) => isFresh(atMs)));
+  const isMissed = wanted !== undefined && !all.some(({ name }) => name === wanted);
+  if (isMissed && missedAtMs.size < maxMissed) missedAtMs.set(wanted, performance.now());
+  kept.last = { readAtMs: performance.now(), all, workflows, missedAtMs };
+  return kept.last;
+}
+
+/** The licences that an admin accepted for the studio. */
+async function acceptedLicences(db: Db): Promise<ReadonlySet<string>> {
+  const [row] = await db.select({ names: schema.studio.acceptedLicences }).from(schema.studio);
+  return new Set(row?.names);
+}
+
+function isOff({ licence }: Workflow, accepted: ReadonlySet<string>): boolean {
+  return licence?.mustBeAccepted === true && !accepted.has(licence.name);
+}
+
+/**
+ * Accepts a licence for the studio, or takes that back; runs that began go on. Other processes know within two seconds.
+ * Throws `not_found` when no workflow has such a licence that must be accepted.
+ */
+export async function decideLicence(
+  db: Db,
+  { name, isAccepted }: { readonly name: string; readonly isAccepted: boolean },
+): Promise<void> {
+  const { all } = await readKnown(db);
+  if (!all.some(({ licence }) => licence?.mustBeAccepted === true && licence.name === name))
+    throw new AppError("not_found", `No workflow has the licence "${name}" that must be accepted.`);
+  const { studio } = schema;
+  const without = sql`array_remove(${studio.acceptedLicences}, ${name}::text)`;
+  await db
+    .insert(studio)
+    .values({ acceptedLicences: isAccepted ? [name] : [] })
+    .onConflictDoUpdate({
+      target: studio.id,
+      set: { acceptedLicences: isAccepted ? sql`array_append(${without}, ${name}::text)` : without },
+    });
+  publishedOf(db).last = null;
+}
+
+/** The workflow of that name that the newest node published, else the built-in one; also one that is off: a job that has it goes on. */
 export async function findWorkflow(db: Db, name: string): Promise<Workflow | null> {
-  return (await knownWorkflows(db, name)).find((workflow) => workflow.name === name) ?? null;
+  return (await readKnown(db, name)).all.find((workflow) => workflow.name === name) ?? null;
 }
 
 function isFresh(atMs: number): boolean {
   return performance.now() - atMs < believedForMs;
 }
 
-function answers({ workflows, missedAtMs }: Published, wanted: string | undefined): boolean {
-  if (wanted === undefined || workflows.some(({ name }) => name === wanted)) return true;
+function answers({ all, missedAtMs }: Published, wanted: string | undefined): boolean {
+  if (wanted === undefined || all.some(({ name }) => name === wanted)) return true;
   return isFresh(missedAtMs.get(wanted) ?? -Infinity);
 }
 
@@ -156,16 +197,54 @@ export interface OfferedWorkflow {
   } | null;
 }
 
-/** All known workflows, live ones first, then by rank. */
+/** All known workflows, live ones first, then by rank. One that is off is not live, whatever the servers have. */
 export async function offeredWorkflows(db: Db): Promise<OfferedWorkflow[]> {
-  const [workflows, live, lacks] = await Promise.all([knownWorkflows(db), livePlaces(db), readLacks(db)]);
+  const [known, live, lacks] = await Promise.all([readKnown(db), livePlaces(db), readLacks(db)]);
   const liveNeeds = new Set<string>(live.map(({ need }) => need));
-  return workflows
+  const usable = new Set(known.workflows);
+  return known.all
     .map((workflow) => {
-      const isLive = liveNeeds.has(`comfyui/${workflow.name}`);
-      return { ...describe(workflow), isLive, missing: isLive ? [] : (lacks.get(workflow.name) ?? []) };
+      const isLive = usable.has(workflow) && liveNeeds.has(`comfyui/${workflow.name}`);
+      const unaccepted = usable.has(workflow)
+        ? []
+        : [`an admin's consent to its licence (${workflow.licence?.name ?? ""})`];
+      const missing = [...unaccepted, ...(lacks.get(workflow.name) ?? [])];
+      return { ...describe(workflow), isLive, missing: isLive ? [] : missing };
     })
     .toSorted((a, b) => Number(b.isLive) - Number(a.isLive) || a.rank - b.rank);
+}
+
+/** What admins see of each workflow. */
+interface WorkflowFacts extends Pick<
+  OfferedWorkflow,
+  "name" | "title" | "kind" | "vramGib" | "isLive" | "missing"
+> {
+  /** Null for workflows of one's own that do not say it. */
+  readonly sizeGb: number | null;
+  readonly licence: {
+    readonly name: string;
+    readonly isCommercial: boolean;
+    /** Null where nobody has to. */
+    readonly isAccepted: boolean | null;
+  } | null;
+}
+
+/** Every workflow with its licence, by kind and rank. */
+export async function workflowFacts(db: Db): Promise<WorkflowFacts[]> {
+  const [offered, { all, workflows }] = await Promise.all([offeredWorkflows(db), readKnown(db)]);
+  const facts = new Map(all.map((workflow) => [workflow.name, workflow]));
+  return offered
+    .toSorted((a, b) => a.kind.localeCompare(b.kind) || a.rank - b.rank)
+    .map(({ name, title, kind, vramGib, isLive, missing }) => {
+      const { licence, sizeGb = null } = facts.get(name) ?? {};
+      const isUsable = workflows.some((usable) => usable.name === name);
+      const told = licence && {
+        name: licence.name,
+        isCommercial: licence.isCommercial,
+        isAccepted: licence.mustBeAccepted ? isUsable : null,
+      };
+      return { name, title, kind, vramGib, isLive, missing, sizeGb, licence: told ?? null };
+    });
 }
 
 function describe(workflow: Workflow): Omit<OfferedWorkflow, "isLive" | "missing"> {

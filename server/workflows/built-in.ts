@@ -10,6 +10,8 @@ import editFluxKontextStitchedGraph from "./built-in/edit_flux_kontext_stitched/
 import editFluxKontextStitched from "./built-in/edit_flux_kontext_stitched/workflow.json" with { type: "json" };
 import editQwen2511Graph from "./built-in/edit_qwen_2511/graph.json" with { type: "json" };
 import editQwen2511 from "./built-in/edit_qwen_2511/workflow.json" with { type: "json" };
+import editQwenImage21Graph from "./built-in/edit_qwen_image_2_1/graph.json" with { type: "json" };
+import editQwenImage21 from "./built-in/edit_qwen_image_2_1/workflow.json" with { type: "json" };
 import inpaintAnyDifferentialGraph from "./built-in/inpaint_any_differential/graph.json" with { type: "json" };
 import inpaintAnyDifferential from "./built-in/inpaint_any_differential/workflow.json" with { type: "json" };
 import inpaintFluxFillGraph from "./built-in/inpaint_flux_fill/graph.json" with { type: "json" };
@@ -46,6 +48,8 @@ import tryonFluxFillReduxGraph from "./built-in/tryon_flux_fill_redux/graph.json
 import tryonFluxFillRedux from "./built-in/tryon_flux_fill_redux/workflow.json" with { type: "json" };
 import tryonQwenEdit2511Graph from "./built-in/tryon_qwen_edit_2511/graph.json" with { type: "json" };
 import tryonQwenEdit2511 from "./built-in/tryon_qwen_edit_2511/workflow.json" with { type: "json" };
+import tryonQwenImage21Graph from "./built-in/tryon_qwen_image_2_1/graph.json" with { type: "json" };
+import tryonQwenImage21 from "./built-in/tryon_qwen_image_2_1/workflow.json" with { type: "json" };
 import upscaleHiresFixGraph from "./built-in/upscale_hires_fix/graph.json" with { type: "json" };
 import upscaleHiresFix from "./built-in/upscale_hires_fix/workflow.json" with { type: "json" };
 import upscaleModelGraph from "./built-in/upscale_model/graph.json" with { type: "json" };
@@ -63,6 +67,7 @@ const sources: readonly (readonly [name: string, manifest: unknown, graph: unkno
   ["edit_flux2_two_refs", editFlux2TwoRefs, editFlux2TwoRefsGraph],
   ["edit_flux_kontext_stitched", editFluxKontextStitched, editFluxKontextStitchedGraph],
   ["edit_qwen_2511", editQwen2511, editQwen2511Graph],
+  ["edit_qwen_image_2_1", editQwenImage21, editQwenImage21Graph],
   ["inpaint_any_differential", inpaintAnyDifferential, inpaintAnyDifferentialGraph],
   ["inpaint_flux_fill", inpaintFluxFill, inpaintFluxFillGraph],
   ["inpaint_sd_vaeencodeforinpaint", inpaintSdVaeencodeforinpaint, inpaintSdVaeencodeforinpaintGraph],
@@ -81,6 +86,7 @@ const sources: readonly (readonly [name: string, manifest: unknown, graph: unkno
   ["tryon_flux2_klein_4b_lora", tryonFlux2Klein4bLora, tryonFlux2Klein4bLoraGraph],
   ["tryon_flux_fill_redux", tryonFluxFillRedux, tryonFluxFillReduxGraph],
   ["tryon_qwen_edit_2511", tryonQwenEdit2511, tryonQwenEdit2511Graph],
+  ["tryon_qwen_image_2_1", tryonQwenImage21, tryonQwenImage21Graph],
   ["upscale_hires_fix", upscaleHiresFix, upscaleHiresFixGraph],
   ["upscale_model", upscaleModel, upscaleModelGraph],
   ["upscale_seedvr2_3b", upscaleSeedvr23b, upscaleSeedvr23bGraph],

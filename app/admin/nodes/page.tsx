@@ -3,6 +3,7 @@ import { useTranslations } from "next-intl";
 import { getTranslations } from "next-intl/server";
 import { PageHeader } from "../../parts/page-parts.tsx";
 import { NodeList } from "./nodes.tsx";
+import { WorkflowList } from "./workflows.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("admin");
@@ -16,6 +17,7 @@ export default function AdminNodesPage() {
       <PageHeader title={t("pages.nodes")} />
       <div className="px-4 pb-10 sm:px-6 wide:px-8">
         <NodeList />
+        <WorkflowList />
       </div>
     </>
   );

@@ -88,6 +88,11 @@ const cases: Readonly<Record<string, Case>> = {
   "admin.nodes.changeSettings": { access: "admin", input: { id: newId(), settings: {} } },
   "admin.nodes.drainServer": { access: "admin", input: { url: "http://nowhere.test" } },
   "admin.nodes.resumeServer": { access: "admin", input: { url: "http://nowhere.test" } },
+  "admin.workflows.list": { access: "admin" },
+  "admin.workflows.decideLicence": {
+    access: "admin",
+    input: { name: "Qwen Research License", isAccepted: true },
+  },
   "admin.cloud.providers": { access: "admin" },
   "admin.cloud.spend": { access: "admin" },
   "admin.cloud.enable": { access: "admin", input: { provider: "fal", isEnabled: true } },

@@ -35,6 +35,7 @@ import {
   requestStop,
 } from "../../nodes/index.ts";
 import { lineOfText } from "../../platform/index.ts";
+import { decideLicence, workflowFacts } from "../../scheduling/index.ts";
 import { deleteUser, maxQuotaBytes, setQuota, setRole, suspend, unsuspend } from "../../users/index.ts";
 import { adminAssistantRouter } from "./assistant.ts";
 import { adminCloudRouter } from "./cloud.ts";
@@ -109,6 +110,18 @@ const adminNodesRouter = t.router({
   }),
 });
 
+/** What the workflows need, and which licences the studio accepts. */
+const adminWorkflowsRouter = t.router({
+  list: adminProcedure.query(async ({ ctx }) => ({ items: await workflowFacts(ctx.services.db) })),
+  decideLicence: adminAction
+    .input(z.strictObject({ name: lineOfText.max(80), isAccepted: z.boolean() }))
+    .mutation(async ({ ctx, input }) => {
+      await decideLicence(ctx.services.db, input);
+      ctx.services.log.info({ ...input, adminId: ctx.caller.userId }, "licence decided");
+      return input;
+    }),
+});
+
 /** What is connected, tried on demand; the findings hold no secret. */
 const adminCheckupRouter = t.router({
   read: adminProcedure.query(({ ctx }) => readCheckup(ctx.services)),
@@ -164,6 +177,7 @@ export const adminRouter = t.router({
   cloud: adminCloudRouter,
   invitations: adminInvitationsRouter,
   nodes: adminNodesRouter,
+  workflows: adminWorkflowsRouter,
   jobs: adminJobsRouter,
   deliveries: adminDeliveriesRouter,
 });

@@ -32,6 +32,8 @@ export const studio = pgTable(
     spendSummedUntil: timestamp("spend_summed_until", { withTimezone: true }),
     /** What the last look at all connections found, fit to be shown. */
     checkup: jsonb("checkup").$type<Checkup>(),
+    /** Names of licences that an admin accepted for the studio; workflows that need another one are off. */
+    acceptedLicences: text("accepted_licences").array().notNull().default([]),
     /** When admins were last told of a fault, by its code (ISO 8601). */
     alerts: jsonb("alerts").$type<Readonly<Record<string, string>>>().notNull().default({}),
   },

@@ -49,9 +49,9 @@ function build(workflow: Workflow, roles: readonly InputRole[], given: Record<st
   return buildGraph(workflow, { params, images, prefix: "jobs/7/out" });
 }
 
-test("A12: 27 workflows ship with the product, each name once", () => {
-  expect(builtInWorkflows).toHaveLength(27);
-  expect(new Set(builtInWorkflows.map(({ name }) => name)).size).toBe(27);
+test("A12: 29 workflows ship with the product, each name once", () => {
+  expect(builtInWorkflows).toHaveLength(29);
+  expect(new Set(builtInWorkflows.map(({ name }) => name)).size).toBe(29);
   expect(builtInWorkflows.every(({ isBuiltIn }) => isBuiltIn)).toBe(true);
 });
 
@@ -121,15 +121,17 @@ function firstFor(kind: Workflow["kind"], roles: readonly InputRole[]): string |
 }
 
 test("an outfit change takes two pictures, and with a painted mask Flux Fill with Redux", () => {
-  expect(firstFor("outfit_change", ["person", "garment"])).toBe("tryon_qwen_edit_2511");
-  expect(firstFor("outfit_change", ["person", "garment", "garment2"])).toBe("tryon_qwen_edit_2511");
+  expect(firstFor("outfit_change", ["person", "garment"])).toBe("tryon_qwen_image_2_1");
+  expect(firstFor("outfit_change", ["person", "garment", "garment2", "garment3", "garment4"])).toBe(
+    "tryon_qwen_image_2_1",
+  );
   expect(firstFor("outfit_change", ["person", "garment", "mask"])).toBe("tryon_flux_fill_redux");
   expect(firstFor("outfit_change", ["person"])).toBeUndefined();
 });
 
 test("an edit takes one picture, two, or two with a mask", () => {
-  expect(firstFor("edit", ["image"])).toBe("edit_flux2_two_refs");
-  expect(firstFor("edit", ["image", "reference", "reference2"])).toBe("edit_qwen_2511");
+  expect(firstFor("edit", ["image"])).toBe("edit_qwen_image_2_1");
+  expect(firstFor("edit", ["image", "reference", "reference2", "reference3"])).toBe("edit_qwen_image_2_1");
   expect(firstFor("edit", ["image", "reference", "mask"])).toBe("cpu_composite_no_model");
 });
 

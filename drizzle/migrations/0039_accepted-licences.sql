@@ -1,0 +1,1 @@
+ALTER TABLE "studio" ADD COLUMN "accepted_licences" text[] DEFAULT '{}' NOT NULL;
