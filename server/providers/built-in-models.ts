@@ -10,7 +10,12 @@ const withSize: InputTemplate = {
 const askedRatio: InputTemplate = { ...onePrompt, aspect_ratio: "$asked_ratio" };
 const fluxRatios = ["1:1", "16:9", "3:2", "2:3", "4:5", "5:4", "9:16", "3:4", "4:3"];
 const text = { kind: "text_to_image", inputs: { required: [], optional: [] } } as const;
-const edit = { kind: "edit", inputs: { required: ["image"], optional: ["reference"] } } as const;
+const edit = {
+  kind: "edit",
+  inputs: { required: ["image"], optional: ["reference", "reference2", "reference3"] },
+} as const;
+/** Models of editing take more; a request has no more. */
+const fourPictures = ["$image", "$reference", "$reference2", "$reference3"] as const;
 const inpaint = { kind: "inpaint", inputs: { required: ["image", "mask"], optional: [] } } as const;
 const upscale = { kind: "upscale", inputs: { required: ["image"], optional: [] } } as const;
 const cutOut = { kind: "remove_background", inputs: { required: ["image"], optional: [] } } as const;
@@ -119,7 +124,7 @@ export const builtInModels: readonly CloudModel[] = [
         provider: "google",
         endpoint: "gemini-3.1-flash-image",
         input: {
-          parts: ["$prompt", "$image", "$reference"],
+          parts: ["$prompt", ...fourPictures],
           imageConfig: { aspectRatio: "$asked_ratio" },
         },
         priceUsd: 0.067,
@@ -127,13 +132,13 @@ export const builtInModels: readonly CloudModel[] = [
       {
         provider: "fal",
         endpoint: "fal-ai/nano-banana/edit",
-        input: { ...askedRatio, image_urls: ["$image", "$reference"] },
+        input: { ...askedRatio, image_urls: fourPictures },
         priceUsd: null,
       },
       {
         provider: "replicate",
         endpoint: "google/nano-banana",
-        input: { ...askedRatio, image_input: ["$image", "$reference"] },
+        input: { ...askedRatio, image_input: fourPictures },
         priceUsd: null,
       },
       {
@@ -141,7 +146,7 @@ export const builtInModels: readonly CloudModel[] = [
         endpoint: "google/nano-banana-edit",
         input: {
           ...onePrompt,
-          image_urls: ["$image", "$reference"],
+          image_urls: fourPictures,
           // Its own default is a square.
           image_size: { $or: ["$asked_ratio", "auto"] },
         },
@@ -158,14 +163,14 @@ export const builtInModels: readonly CloudModel[] = [
       {
         provider: "replicate",
         endpoint: "black-forest-labs/flux-2-pro",
-        input: { ...askedRatio, seed: "$seed", input_images: ["$image", "$reference"] },
+        input: { ...askedRatio, seed: "$seed", input_images: fourPictures },
         ratios: fluxRatios,
         priceUsd: null,
       },
       {
         provider: "kie",
         endpoint: "flux-2/pro-image-to-image",
-        input: { ...onePrompt, input_urls: ["$image", "$reference"] },
+        input: { ...onePrompt, input_urls: fourPictures },
         priceUsd: null,
       },
     ],
@@ -174,13 +179,13 @@ export const builtInModels: readonly CloudModel[] = [
     id: "qwen-image-edit",
     title: "Qwen Image Edit",
     kind: "edit",
-    inputs: { required: ["image"], optional: [] },
+    inputs: { required: ["image"], optional: ["reference", "reference2"] },
     params: ["prompt", "image_width", "image_height", "seed"],
     offers: [
       {
         provider: "fal",
         endpoint: "fal-ai/qwen-image-edit-2511",
-        input: { ...withSize, seed: "$seed", image_urls: ["$image"] },
+        input: { ...withSize, seed: "$seed", image_urls: ["$image", "$reference", "$reference2"] },
         priceUsd: null,
       },
     ],
@@ -194,7 +199,7 @@ export const builtInModels: readonly CloudModel[] = [
       {
         provider: "openai",
         endpoint: "gpt-image-2.6-sunburst",
-        input: { ...onePrompt, image: ["$image", "$reference"], size: "$size" },
+        input: { ...onePrompt, image: fourPictures, size: "$size" },
         priceUsd: null,
       },
     ],

@@ -69,7 +69,7 @@ interface Choice {
 /** `{ "$category": { "top": "upper_body" } }` translates a value; `{ "$or": ["$asked_ratio", "auto"] }` has a default. */
 function choiceOf(part: object): Choice | null {
   const [entry, ...others] = Object.entries(part);
-  const name = entry && others.length === 0 ? /^\$([a-z_]+)$/.exec(entry[0])?.[1] : undefined;
+  const name = entry && others.length === 0 ? /^\$([a-z_0-9]+)$/.exec(entry[0])?.[1] : undefined;
   return entry && name !== undefined ? { name, parts: entry[1] } : null;
 }
 
@@ -91,9 +91,9 @@ function translationsOf(parts: unknown): Readonly<Record<string, unknown>> {
 /** A text that is one placeholder becomes its value; within a longer text `${name}` is replaced. */
 function fillText(text: string, values: TemplateValues): Filled {
   if (text.startsWith("$$")) return text.slice(1);
-  const name = /^\$([a-z_]+)$/.exec(text)?.[1];
+  const name = /^\$([a-z_0-9]+)$/.exec(text)?.[1];
   if (name !== undefined) return values[name] ?? missing;
-  return text.replaceAll(/\$\{([a-z_]+)\}/g, (_, inner: string) => {
+  return text.replaceAll(/\$\{([a-z_0-9]+)\}/g, (_, inner: string) => {
     const value = values[inner];
     return typeof value === "object" || value === undefined ? "" : String(value);
   });
@@ -102,8 +102,8 @@ function fillText(text: string, values: TemplateValues): Filled {
 /** Names of all placeholders of a template. */
 export function placeholdersOf(template: unknown): string[] {
   if (typeof template === "string") {
-    const whole = template.startsWith("$$") ? undefined : /^\$([a-z_]+)$/.exec(template)?.[1];
-    const inner = [...template.matchAll(/\$\{([a-z_]+)\}/g)].map(([, name]) => name ?? "");
+    const whole = template.startsWith("$$") ? undefined : /^\$([a-z_0-9]+)$/.exec(template)?.[1];
+    const inner = [...template.matchAll(/\$\{([a-z_0-9]+)\}/g)].map(([, name]) => name ?? "");
     return whole === undefined ? inner : [whole];
   }
   if (typeof template !== "object" || template === null) return [];

@@ -1,12 +1,17 @@
 import { z } from "zod";
-import { type InputRole, type JobKind, jobKinds, optionalInputs, requiredInputs } from "../engines.ts";
+import {
+  type InputRole,
+  inputRoles,
+  type JobKind,
+  jobKinds,
+  optionalInputs,
+  requiredInputs,
+} from "../engines.ts";
 import { type Config, ConfigError, readConfigProblems } from "../platform/index.ts";
 import { builtInModels } from "./built-in-models.ts";
 import { paramPlaceholders, placeholdersOf } from "./mapping.ts";
 import { type CloudModel, providerNames } from "./port.ts";
 import { tryOnModels } from "./try-on-models.ts";
-
-const roles = ["person", "garment", "image", "reference", "mask"] as const satisfies readonly InputRole[];
 
 const offerSchema = z.strictObject({
   provider: z.enum(providerNames),
@@ -24,7 +29,7 @@ const modelSchema = z
     id: z.string().regex(/^[a-z0-9][a-z0-9.-]{0,60}$/, "must be of small letters, digits, dots and hyphens"),
     title: z.string().min(1).max(100),
     kind: z.enum(jobKinds),
-    inputs: z.strictObject({ required: z.array(z.enum(roles)), optional: z.array(z.enum(roles)) }),
+    inputs: z.strictObject({ required: z.array(z.enum(inputRoles)), optional: z.array(z.enum(inputRoles)) }),
     params: z.array(z.enum(paramPlaceholders)),
     isNonCommercial: z.boolean().optional(),
     offers: z.array(offerSchema).min(1),
@@ -115,15 +120,23 @@ export function findModel(models: readonly CloudModel[], id: string): CloudModel
   return models.find((model) => model.id === id) ?? null;
 }
 
-/** The models that can do a kind with these pictures, in the order of the list. */
+/** The models that can do a kind with these pictures, in the order of the list, each with the offers that send all of them. */
 export function modelsFor(
   models: readonly CloudModel[],
   { kind, roles: given }: { readonly kind: JobKind; readonly roles: ReadonlySet<InputRole> },
 ): CloudModel[] {
-  return models.filter(
+  const fitting = models.filter(
     ({ kind: own, inputs }) =>
       own === kind &&
       inputs.required.every((role) => given.has(role)) &&
       [...given].every((role) => inputs.required.includes(role) || inputs.optional.includes(role)),
   );
+  return fitting.flatMap((model) => {
+    const offers = model.offers.filter(({ input }) => {
+      const sent = new Set(placeholdersOf(input));
+      return [...given].every((role) => sent.has(role));
+    });
+    if (offers.length === 0) return [];
+    return offers.length === model.offers.length ? [model] : [{ ...model, offers }];
+  });
 }

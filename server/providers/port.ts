@@ -204,7 +204,7 @@ export interface ProviderClient {
 
 /**
  * Input of an endpoint with placeholders: a string such as `$prompt` or `$seed` (`paramPlaceholders` has all), or a role
- * (`$person`, `$garment`, `$image`, `$reference`, `$mask`). A member whose placeholder has no value is left out, also from
+ * (`$person`, `$garment`, `$garment2`, `$image`, `$reference` and so on). A member whose placeholder has no value is left out, also from
  * a list. `{ "$category": { "top": "upper_body" } }` translates values, and takes no others.
  */
 export type InputTemplate = { readonly [name: string]: TemplateValue };

@@ -2,8 +2,10 @@ import type { CloudModel, InputTemplate } from "./port.ts";
 
 const tryOn = { kind: "outfit_change", inputs: { required: ["person", "garment"], optional: [] } } as const;
 
+/** The person, and one to four garments. */
+const outfit = ["$person", "$garment", "$garment2", "$garment3", "$garment4"] as const;
 const instruction =
-  "Dress the person of the first picture in the ${category_text} of the second picture. Keep the person, the pose, the light and the background as they are. ${prompt}";
+  "Dress the person of the first picture in the ${category_text} of the second picture; if there are further pictures, put on what they show as well. Keep the person, the pose, the light and the background as they are. ${prompt}";
 
 const fashn: InputTemplate = {
   model_image: "$person",
@@ -52,25 +54,26 @@ export const tryOnModels: readonly CloudModel[] = [
   {
     id: "nano-banana-tryon",
     title: "Nano Banana try-on",
-    ...tryOn,
+    kind: "outfit_change",
+    inputs: { required: ["person", "garment"], optional: ["garment2", "garment3", "garment4"] },
     params: ["prompt", "category_text"],
     offers: [
       {
         provider: "google",
         endpoint: "gemini-3.1-flash-image",
-        input: { parts: [instruction, "$person", "$garment"] },
+        input: { parts: [instruction, ...outfit] },
         priceUsd: 0.067,
       },
       {
         provider: "fal",
         endpoint: "fal-ai/nano-banana/edit",
-        input: { prompt: instruction, image_urls: ["$person", "$garment"] },
+        input: { prompt: instruction, image_urls: outfit },
         priceUsd: null,
       },
       {
         provider: "replicate",
         endpoint: "google/nano-banana",
-        input: { prompt: instruction, image_input: ["$person", "$garment"] },
+        input: { prompt: instruction, image_input: outfit },
         priceUsd: null,
       },
     ],

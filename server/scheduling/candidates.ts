@@ -78,11 +78,12 @@ function modelCandidate(model: CloudModel, { params }: PlaceRequest): Candidate 
 }
 
 function namedModel(models: readonly CloudModel[], request: PlaceRequest, id: string): Candidate {
-  const model = findModel(models, id);
-  if (!model || model.kind !== request.kind)
+  const known = findModel(models, id);
+  if (!known || known.kind !== request.kind)
     throw new AppError("model_unknown", `There is no model "${id}" for this.`);
-  if (modelsFor([model], request).length === 0) {
-    const takes = [...model.inputs.required, ...model.inputs.optional].join(", ") || "no pictures";
+  const [model] = modelsFor([known], request);
+  if (!model) {
+    const takes = [...known.inputs.required, ...known.inputs.optional].join(", ") || "no pictures";
     throw new AppError("model_unknown", `The model "${id}" takes other pictures: ${takes}.`);
   }
   if (!takesPrompt(model, request))
