@@ -81,7 +81,7 @@ function EditRoom({ store }: RoomProps) {
   const { edit, keeping } = useEditState(store);
   const versions = useVersions(store, edit);
   const session = useEditor(useMarkHistory(store));
-  const modes = useModes();
+  const modes = useModes(store, edit);
   useNewBeginning(modes, versions.currentId);
   const runs = useRuns(store, edit);
   const { data: image, isError, error, refetch } = useImage(versions.currentId);

@@ -76,7 +76,14 @@ export function EditPanel({ image, session, modes, run }: EditPanelProps) {
       aria-label={t("actions")}
       className="flex shrink-0 flex-col gap-5 overflow-y-auto border-line p-4 wide:pb-20 max-wide:max-h-[38dvh] max-wide:border-t wide:w-[264px] wide:border-l"
     >
-      <Modes image={image} session={session} modes={modes} isBusy={run.isBusy} onJob={run.start} />
+      <Modes
+        image={image}
+        session={session}
+        modes={modes}
+        isBusy={run.isBusy}
+        onJob={run.start}
+        candidates={run.choice}
+      />
       {takesMarks(modes.state.mode) ? <ToolOptions session={session} /> : null}
       {job === undefined ? null : <EditJob job={job} onRetried={run.startAgain} />}
     </aside>

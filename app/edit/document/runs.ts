@@ -8,7 +8,7 @@ import { changeRun, marksOf, type OpenEdit, type Run, withRun, withVersion } fro
 import type { EditStore } from "./store.ts";
 
 /** The most results of one click. */
-const mostCandidates = 4;
+export const mostCandidates = 4;
 
 /** Whether there are marks that the job did not use (`spent`). To show another version would take them off the stage. */
 export function hasUnusedMarks(marks: readonly Mark[], spent: readonly Mark[]): boolean {
@@ -104,6 +104,13 @@ export function useRuns(store: EditStore, edit: OpenEdit) {
     accept(single, result, !hasUnusedMarks(marksNow, used));
   }, [accept, marksNow, result, single]);
 
+  const kept = Number(edit.settings["candidates"] ?? 1);
+  const count = Math.min(mostCandidates, Math.max(1, Math.round(kept) || 1));
+  const onCount = useCallback(
+    (wanted: number) =>
+      store.update((now) => ({ ...now, settings: { ...now.settings, candidates: wanted } })),
+    [store],
+  );
   const isBusy = open !== null && candidates.some(isComing);
   const strip = single === null ? run : null;
   return useMemo(
@@ -114,12 +121,14 @@ export function useRuns(store: EditStore, edit: OpenEdit) {
       /** The run whose candidates are shown over the picture. */
       strip,
       candidates,
+      /** How many results a click makes, where they differ. */
+      choice: { count, onCount },
       start,
       startAgain,
       accept,
       reopen: setReopened,
     }),
-    [accept, candidates, isBusy, single, start, startAgain, strip],
+    [accept, candidates, count, isBusy, onCount, single, start, startAgain, strip],
   );
 }
 

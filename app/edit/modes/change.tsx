@@ -67,7 +67,7 @@ function Reference({ imageId, isUploading, upload, onRemove }: ReferenceProps) {
 }
 
 /** Edit: the whole picture becomes what the prompt says, with a reference where a workflow takes one. */
-export function ChangeMode({ image, modes, isBusy, onJob }: ModeProps) {
+export function ChangeMode({ image, modes, isBusy, onJob, candidates }: ModeProps) {
   const t = useTranslations("edit");
   const [{ prompt: text, referenceId }, change] = settingsOf(modes, "change");
   const { change: changeOf } = modes;
@@ -111,6 +111,7 @@ export function ChangeMode({ image, modes, isBusy, onJob }: ModeProps) {
         obstacle={obstacle()}
         quoted={workflow === undefined || prompt === "" ? null : request}
         makeRequest={() => request}
+        candidates={candidates}
         isBusy={isBusy}
         onJob={onJob}
       />

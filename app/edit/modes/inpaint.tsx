@@ -68,7 +68,7 @@ export function RemoveMode({ image, session, isBusy, onJob }: ModeProps) {
 }
 
 /** Replace: what is marked becomes what the prompt says. */
-export function ReplaceMode({ image, session, modes, isBusy, onJob }: ModeProps) {
+export function ReplaceMode({ image, session, modes, isBusy, onJob, candidates }: ModeProps) {
   const t = useTranslations("edit");
   const mask = useMask(image);
   const [settings, change] = settingsOf(modes, "replace");
@@ -103,6 +103,7 @@ export function ReplaceMode({ image, session, modes, isBusy, onJob }: ModeProps)
         makeRequest={async () => ({ ...base, inputs: { image: image.id, mask: await mask.send(marks) } })}
         spent={marks}
         onSettled={mask.settle}
+        candidates={candidates}
         isBusy={isBusy}
         onJob={onJob}
       />

@@ -1,10 +1,12 @@
 "use client";
 import { useSearchParams } from "next/navigation";
-import { useCallback, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef } from "react";
 import type { JobKind } from "@atelier/server/engines";
 import type { JobView } from "@atelier/server/jobs";
 import { type Adjustments, adjustments, neutral } from "@atelier/server/retouch";
 import { useRemixJob } from "../../client/remix.ts";
+import type { OpenEdit } from "../document/state.ts";
+import type { EditStore } from "../document/store.ts";
 import { type CropSettings, fromParams, noCrop } from "../crop/frame.ts";
 
 /** What each mode was set to. Plain values, so that an edit can be stored and opened elsewhere. */
@@ -74,25 +76,53 @@ export function modesOf(job: Source): ModeState {
   return modesByKind[job.kind]?.(job) ?? newModes;
 }
 
+type Kept = Pick<OpenEdit, "mode" | "settings">;
+
+const isMembers = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isMode = (mode: string | null): mode is ModeId =>
+  mode !== null && Object.hasOwn(newModes.settings, mode);
+
+/** The mode and settings that an edit was left with; what a later version of the studio added stays in the edit. */
+export function keptModes({ mode, settings }: Kept): ModeState {
+  const modes = Object.entries(newModes.settings).map(([id, begun]) => {
+    const kept = settings[id];
+    return [id, isMembers(kept) ? { ...begun, ...kept } : begun];
+  });
+  // Safe cast: the same modes, and their members were written by this page.
+  return { mode: isMode(mode) ? mode : newModes.mode, settings: Object.fromEntries(modes) as ModeSettings };
+}
+
 /** The chosen mode with all settings; those of a picture's job first where the address names one (`?remix=<image id>`). */
-export function useModes() {
-  const [state, setState] = useState(newModes);
+export function useModes(store: EditStore, { mode, settings }: Kept) {
+  const state = useMemo(() => keptModes({ mode, settings }), [mode, settings]);
   const { job } = useRemixJob(useSearchParams().get("remix"));
-  const [takenId, setTakenId] = useState<string | null>(null);
-  if (job !== undefined && job.id !== takenId) {
-    setTakenId(job.id);
-    setState(modesOf(job));
-  }
-  const choose = useCallback((mode: ModeId) => setState((now) => ({ ...now, mode })), []);
-  const change = useCallback(
-    <Mode extends ModeId>(mode: Mode, changes: Partial<ModeSettings[Mode]>) =>
-      setState(({ mode: chosen, settings }) => ({
-        mode: chosen,
-        settings: { ...settings, [mode]: { ...settings[mode], ...changes } },
-      })),
-    [],
+  const takenId = useRef<string | null>(null);
+  const set = useCallback(
+    (next: (now: ModeState) => ModeState) =>
+      store.update((edit) => {
+        const wanted = next(keptModes(edit));
+        // Safe cast: settings are plain values.
+        const kept = { ...edit.settings, ...wanted.settings } as unknown as OpenEdit["settings"];
+        return { ...edit, mode: wanted.mode, settings: kept };
+      }),
+    [store],
   );
-  return { state, remixId: takenId, choose, change, restore: setState };
+  useEffect(() => {
+    if (job === undefined || job.id === takenId.current) return;
+    takenId.current = job.id;
+    set(() => modesOf(job));
+  }, [job, set]);
+  const choose = useCallback((chosen: ModeId) => set((now) => ({ ...now, mode: chosen })), [set]);
+  const change = useCallback(
+    <Mode extends ModeId>(changed: Mode, changes: Partial<ModeSettings[Mode]>) =>
+      set((now) => ({
+        ...now,
+        settings: { ...now.settings, [changed]: { ...now.settings[changed], ...changes } },
+      })),
+    [set],
+  );
+  return { state, remixId: job?.id ?? null, choose, change };
 }
 
 export type ModeSession = ReturnType<typeof useModes>;

@@ -1,20 +1,14 @@
 "use client";
-import { useMutation } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import type { ImageView } from "@atelier/server/images";
 import type { SubmitInput } from "@atelier/server/jobs";
-import { useFailureToast } from "../../client/failures.ts";
 import type { OfferedWorkflow } from "../../client/queries.ts";
-import {
-  agreedTo,
-  createJobSubmission,
-  type Estimate,
-  submitAgreed,
-  useEstimate,
-} from "../../client/submit.ts";
+import { agreedTo, useEstimate } from "../../client/submit.ts";
 import { RunButton } from "../../frame/run-button.tsx";
 import { OfferLine } from "../../jobs/offer-line.tsx";
+import { type CandidateChoice, CandidateCount, useCandidateRun } from "../document/candidate-run.tsx";
+import type { Runs } from "../document/runs.ts";
 import type { Mark } from "../mask.ts";
 import type { EditorSession } from "../session.ts";
 import type { ModeId, ModeSession } from "./mode-state.ts";
@@ -27,7 +21,9 @@ export interface ModeProps {
   /** A job of this editor session runs. */
   readonly isBusy: boolean;
   /** `spent` are the marks that the job used. */
-  readonly onJob: (jobId: string, spent?: readonly Mark[]) => void;
+  readonly onJob: Runs["start"];
+  /** How many results a click makes, for modes whose results differ. */
+  readonly candidates: CandidateChoice;
 }
 
 /** The settings of one mode, and how they are changed. */
@@ -46,38 +42,22 @@ interface ModeActionProps extends Pick<ModeProps, "isBusy" | "onJob"> {
   /** What is sent; uploads what it needs first. */
   readonly makeRequest: () => Promise<SubmitInput> | SubmitInput;
   readonly spent?: readonly Mark[];
+  /** Offers several results; missing where all would be the same. */
+  readonly candidates?: CandidateChoice;
   /** The request was answered, or failed with this error. */
   readonly onSettled?: (error: unknown) => void;
 }
 
-/** Sends the request of a mode. Equal input after a lost answer repeats the same request. */
-function useModeRun({ makeRequest, spent, onJob, onSettled }: ModeActionProps) {
-  const showFailure = useFailureToast();
-  const [submission] = useState(createJobSubmission);
-  return useMutation({
-    mutationFn: async (answer: Estimate | undefined) => {
-      const [job] = await submitAgreed(submission, [await makeRequest()], agreedTo(answer));
-      return job;
-    },
-    onSuccess: (job) => {
-      onSettled?.(null);
-      if (job !== undefined) onJob(job.id, spent);
-    },
-    onError: (error) => {
-      onSettled?.(error);
-      showFailure(error);
-    },
-  });
-}
-
 /** The one primary button of a mode, below what it needs or where it would run, when, and for how much. */
 export function ModeAction(props: ModeActionProps) {
-  const { icon, label, obstacle, quoted, isBusy } = props;
-  const run = useModeRun(props);
+  const { icon, label, obstacle, quoted, isBusy, makeRequest, spent, candidates } = props;
+  const run = useCandidateRun(props);
+  const count = candidates?.count ?? 1;
   const answer = useEstimate(quoted);
   const isPossible = answer?.isPossible !== false;
   return (
     <div className="flex flex-col gap-2 bg-paper max-wide:sticky max-wide:-bottom-4 max-wide:-mx-4 max-wide:border-t max-wide:border-line max-wide:px-4 max-wide:py-3">
+      {candidates === undefined ? null : <CandidateCount {...candidates} answer={answer} />}
       {obstacle === null ? (
         <OfferLine answer={answer} />
       ) : (
@@ -86,7 +66,7 @@ export function ModeAction(props: ModeActionProps) {
       <RunButton
         canRun={obstacle === null && isPossible && !run.isPending}
         isBusy={isBusy || run.isPending}
-        onRun={() => run.mutate(answer)}
+        onRun={() => run.mutate({ makeRequest, shown: agreedTo(answer), count, spent })}
         className="w-full max-wide:max-w-80 max-wide:self-center"
       >
         {icon}

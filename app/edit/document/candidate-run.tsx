@@ -1,0 +1,91 @@
+"use client";
+import { useMutation } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
+import { useState } from "react";
+import type { SubmitInput } from "@atelier/server/jobs";
+import { useSubmitBatch } from "../../batches/submit-batch.ts";
+import type { Agreed } from "../../client/agreement.ts";
+import { useFailureToast } from "../../client/failures.ts";
+import { createJobSubmission, type Estimate, submitAgreed } from "../../client/submit.ts";
+import { Segmented } from "../../ui/fields.tsx";
+import { useDollars } from "../../ui/hooks.ts";
+import type { Mark } from "../mask.ts";
+import { mostCandidates, type Runs } from "./runs.ts";
+
+const counts = Array.from({ length: mostCandidates }, (_, at) => String(at + 1));
+
+export interface CandidateChoice {
+  readonly count: number;
+  readonly onCount: (count: number) => void;
+}
+
+interface CandidateCountProps extends CandidateChoice {
+  /** Of one of them; undefined until it is known. */
+  readonly answer: Estimate | undefined;
+}
+
+/** How many results a click makes, and what they cost together where one costs something. */
+export function CandidateCount({ count, onCount, answer }: CandidateCountProps) {
+  const t = useTranslations("edit");
+  const dollars = useDollars();
+  const priceUsd = (answer?.isPossible === true ? answer.priceUsd : 0) ?? 0;
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1">
+      <span className="text-xs text-quiet">{t("candidates")}</span>
+      <Segmented
+        label={t("candidateCount")}
+        value={String(count)}
+        onChange={(value) => onCount(Number(value))}
+        options={counts.map((value) => ({ value, label: value }))}
+      />
+      {count === 1 || priceUsd === 0 ? null : (
+        <p className="tabular w-full text-xs text-quiet">
+          {t("candidatesPrice", { count, total: dollars(priceUsd * count) })}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface Wanted {
+  /** Uploads what the request needs first. */
+  readonly makeRequest: () => Promise<SubmitInput> | SubmitInput;
+  /** What was shown of place and price, of one job. */
+  readonly shown: Agreed | null;
+  readonly count: number;
+  readonly spent?: readonly Mark[] | undefined;
+}
+
+interface RunOptions {
+  readonly onJob: Runs["start"];
+  /** The request was answered, or failed with this error. */
+  readonly onSettled?: (error: unknown) => void;
+}
+
+/** Starts one job, or several as one batch. Equal input after a lost answer starts nothing a second time. */
+export function useCandidateRun({ onJob, onSettled }: RunOptions) {
+  const showFailure = useFailureToast();
+  const [submission] = useState(createJobSubmission);
+  const batch = useSubmitBatch();
+  return useMutation({
+    mutationFn: async ({ makeRequest, shown, count }: Wanted): Promise<readonly string[]> => {
+      const request = await makeRequest();
+      if (count === 1) return (await submitAgreed(submission, [request], shown)).map(({ id }) => id);
+      const priceUsd = shown?.maxPriceUsd;
+      const { jobIds } = await batch.mutateAsync({
+        input: { jobs: Array.from({ length: count }, () => request) },
+        shownUsd: priceUsd === undefined ? null : priceUsd * count,
+      });
+      return jobIds;
+    },
+    onSuccess: (jobIds, { spent }) => {
+      onSettled?.(null);
+      onJob(jobIds, spent);
+    },
+    onError: (error, { count }) => {
+      onSettled?.(error);
+      // A batch has told of its failure.
+      if (count === 1) showFailure(error);
+    },
+  });
+}
