@@ -1008,6 +1008,26 @@ create table verifications (
   constraint verifications_pkey PRIMARY KEY (id)
 );
 
+create table wardrobe_items (
+  id uuid not null,
+  owner_id text not null,
+  image_id uuid not null,
+  cut_out_job_id uuid,
+  what text not null,
+  category text,
+  name text default ''::text not null,
+  tags text[] not null,
+  removed_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint wardrobe_items_pkey PRIMARY KEY (id),
+  constraint wardrobe_items_cut_out_job_id_jobs_id_fk FOREIGN KEY (cut_out_job_id) REFERENCES jobs(id) ON DELETE SET NULL,
+  constraint wardrobe_items_image_id_images_id_fk FOREIGN KEY (image_id) REFERENCES images(id) ON DELETE CASCADE,
+  constraint wardrobe_items_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX wardrobe_items_cut_out ON wardrobe_items USING btree (cut_out_job_id);
+CREATE UNIQUE INDEX wardrobe_items_image ON wardrobe_items USING btree (image_id);
+CREATE INDEX wardrobe_items_owner ON wardrobe_items USING btree (owner_id, created_at, id);
+
 create table webhook_endpoints (
   id uuid not null,
   owner_id text not null,

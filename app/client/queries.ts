@@ -33,6 +33,8 @@ export const keys = {
   batchList: ["batches", "list"],
   batch: (id: string) => ["batches", "one", id],
   waiting: ["waiting"],
+  wardrobe: ["wardrobe"],
+  consent: (imageId: string) => ["consent", imageId],
   estimates: ["estimates"],
   estimate: (request: object | null) => ["estimates", request],
 } as const;

@@ -7,6 +7,7 @@ import {
   MessageCircle,
   Settings2,
   Shirt,
+  Tags,
   WandSparkles,
 } from "lucide-react";
 import { usePathname } from "next/navigation";
@@ -16,7 +17,7 @@ import { useIsHydrated } from "../ui/hooks.ts";
 import { rememberCreate } from "./cookies.ts";
 
 interface NavItem {
-  readonly key: "studio" | "create" | "gallery" | "jobs" | "assistant" | "settings" | "admin";
+  readonly key: "studio" | "wardrobe" | "create" | "gallery" | "jobs" | "assistant" | "settings" | "admin";
   readonly href: string;
   /** Second key of the shortcut: `g`, then this key. */
   readonly goKey: string;
@@ -27,6 +28,7 @@ interface NavItem {
 
 export const navItems: readonly NavItem[] = [
   { key: "studio", href: "/", goKey: "s", icon: Shirt },
+  { key: "wardrobe", href: "/wardrobe", goKey: "w", icon: Tags },
   { key: "create", href: "/create", goKey: "c", icon: WandSparkles },
   { key: "gallery", href: "/gallery", goKey: "g", icon: Images },
   { key: "jobs", href: "/jobs", goKey: "j", icon: ListChecks },

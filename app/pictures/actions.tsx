@@ -1,6 +1,6 @@
 "use client";
 import { type InfiniteData, useMutation, useMutationState, useQueryClient } from "@tanstack/react-query";
-import { Maximize2, Scissors, Sparkles, Star } from "lucide-react";
+import { Maximize2, Scissors, Shirt, Sparkles, Star, UserRound } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useMemo } from "react";
 import type { ImageView } from "@atelier/server/images";
@@ -11,6 +11,7 @@ import { useSubmit } from "../client/submit.ts";
 import { buttonStyle, cx, IconButton } from "../ui/button.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
+import { useAddToWardrobe } from "../wardrobe/items.ts";
 
 /** Splits a list into chunks of at most `size` items. */
 export function chunksOf<T>(list: readonly T[], size: number): T[][] {
@@ -77,6 +78,8 @@ export function QuickActions({ image }: { readonly image: ImageView }) {
   const submit = useSubmit(() => toastDone(t("started")));
   const upscale = useUpscaleOffer(image);
   const cutOut = useCapability("remove_background");
+  const keep = useTranslations("wardrobe");
+  const wardrobe = useAddToWardrobe();
   return (
     <Menu
       align="end"
@@ -109,6 +112,12 @@ export function QuickActions({ image }: { readonly image: ImageView }) {
           <span className="block text-xs text-quiet empty:hidden">{cutOut?.reason}</span>
         </span>
       </MenuItem>
+      {(["garment", "person"] as const).map((what) => (
+        <MenuItem key={what} onSelect={() => wardrobe.mutate({ imageId: image.id, what })}>
+          {what === "garment" ? <Shirt aria-hidden /> : <UserRound aria-hidden />}
+          {keep(`addFromGallery.${what}`)}
+        </MenuItem>
+      ))}
     </Menu>
   );
 }

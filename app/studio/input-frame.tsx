@@ -10,7 +10,7 @@ import { Progress } from "../ui/display.tsx";
 import { filesOf } from "../uploads/collect.ts";
 import { carriesFiles, useFilePicker } from "../uploads/drop.tsx";
 import { canScaleDown, retryUploads, type Upload } from "../uploads/store.ts";
-import { RecentStrip, SampleRow, type SlotState, usePasteButton } from "./inputs.tsx";
+import { RecentStrip, SampleRow, WardrobeStrip, type SlotState, usePasteButton } from "./inputs.tsx";
 import type { Slot } from "./state.ts";
 
 interface EmptyFrameProps {
@@ -268,6 +268,7 @@ export function InputFrame({ slot, state, children }: InputFrameProps) {
       </PictureGround>
       <div className={cx("flex min-w-0 flex-col gap-3", place.controls)}>{children}</div>
       <div className={cx("min-w-0", place.recent)}>
+        <WardrobeStrip slot={slot} chosenId={state.imageId} onChoose={state.choose} />
         <RecentStrip slot={slot} chosenId={state.imageId} onChoose={state.choose} />
       </div>
     </section>

@@ -5,9 +5,10 @@ import { useCallback, useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys, useIsGone } from "../client/queries.ts";
-import { Picture } from "../pictures/picture.tsx";
+import { PictureStrip } from "../pictures/picture-strip.tsx";
 import { toastFailure } from "../ui/toasts.tsx";
 import { addUpload, dropUpload, type Upload, useUpload } from "../uploads/store.ts";
+import { useItemName, useWardrobe } from "../wardrobe/items.ts";
 import { type Slot, studio, useStudio } from "./state.ts";
 
 interface Holding {
@@ -32,7 +33,7 @@ export function resolveSlot({ storedId, isGone, upload }: Holding): Reading {
   return { imageId, isFree: imageId === null };
 }
 
-interface RecentStripProps {
+interface InputStripProps {
   readonly slot: Slot;
   readonly chosenId: string | null;
   readonly onChoose: (imageId: string) => void;
@@ -41,40 +42,34 @@ interface RecentStripProps {
 const shown = 12;
 
 /** Persons or garments that were used before, as thumbnails to choose from. */
-export function RecentStrip({ slot, chosenId, onChoose }: RecentStripProps) {
+export function RecentStrip({ slot, chosenId, onChoose }: InputStripProps) {
   const t = useTranslations("studio");
   const { data } = useQuery({
     queryKey: keys.recentInputs(slot),
     queryFn: () => api.jobs.recentInputs.query({ role: slot, limit: shown }),
   });
-  if (data === undefined || data.items.length === 0) return null;
+  const pictures = (data?.items ?? []).map(({ id, thumbhash }, index) => ({
+    id,
+    thumbhash,
+    label: t(`useRecent.${slot}`, { number: index + 1 }),
+  }));
   return (
-    <div className="mt-1 flex flex-col gap-2">
-      <p aria-hidden className="text-xs text-quiet">
-        {t(`recent.${slot}`)}
-      </p>
-      <ul aria-label={t(`recent.${slot}`)} className="no-scrollbar -m-1 flex gap-1.5 overflow-x-auto p-1">
-        {data.items.map((image, index) => (
-          <li key={image.id} className="shrink-0">
-            <button
-              type="button"
-              aria-label={t(`useRecent.${slot}`, { number: index + 1 })}
-              aria-pressed={image.id === chosenId}
-              onClick={() => onChoose(image.id)}
-              className="block size-12 overflow-hidden rounded-control ring-1 ring-line transition duration-150 hover:ring-2 hover:ring-ink aria-pressed:ring-2 aria-pressed:ring-accent"
-            >
-              <Picture
-                imageId={image.id}
-                variant="thumbnail"
-                thumbhash={image.thumbhash}
-                alt=""
-                className="size-full"
-              />
-            </button>
-          </li>
-        ))}
-      </ul>
-    </div>
+    <PictureStrip title={t(`recent.${slot}`)} pictures={pictures} chosenId={chosenId} onChoose={onChoose} />
+  );
+}
+
+/** Persons or garments of the wardrobe, as thumbnails to choose from. */
+export function WardrobeStrip({ slot, chosenId, onChoose }: InputStripProps) {
+  const t = useTranslations("studio");
+  const nameOf = useItemName();
+  const items = useWardrobe().data?.items.filter(({ what }) => what === slot) ?? [];
+  const pictures = items.map((item) => ({
+    id: item.imageId,
+    thumbhash: item.thumbhash,
+    label: t("useWardrobe", { name: nameOf(item) }),
+  }));
+  return (
+    <PictureStrip title={t(`wardrobe.${slot}`)} pictures={pictures} chosenId={chosenId} onChoose={onChoose} />
   );
 }
 

@@ -3,8 +3,9 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { failureOf, NotWanted, useFailureToast } from "../client/failures.ts";
-import { type OfferedWorkflow, useCapability, useImage } from "../client/queries.ts";
+import { keys, type OfferedWorkflow, useCapability, useImage } from "../client/queries.ts";
 import { agreedToChoice, choiceNameOf, useSubmit } from "../client/submit.ts";
+import { useConsent } from "../wardrobe/items.ts";
 import { useOutfitEngine } from "./engine.tsx";
 import { categoryFor, type Category, outfitRequest, personMask, studio, usePersonMask } from "./state.ts";
 
@@ -62,17 +63,19 @@ export function useRun(personId: string | null, garmentId: string | null) {
   const [isSending, setSending] = useState(false);
   const isAvailable = useCapability("outfit_change")?.available ?? true;
   const { chosen, isKnown, lacksMask, prompt } = useOutfitEngine(personId);
+  const isStated = useConsent(personId) === true;
   const readMask = useMaskId(personId);
   const { mutate, isPending } = useSubmit((jobId) => {
     studio.set({ jobId });
     void queries.invalidateQueries({ queryKey: ["recent-inputs"] });
+    void queries.invalidateQueries({ queryKey: keys.consent(personId ?? "") });
   });
   const isBusy = isPending || isSending;
 
   const run = useCallback(() => {
     if (personId === null || garmentId === null || isBusy) return;
     const { category, consentedIds } = studio.get();
-    if (!consentedIds.includes(personId)) {
+    if (!isStated && !consentedIds.includes(personId)) {
       setMissedFor(personId);
       return;
     }
@@ -84,7 +87,7 @@ export function useRun(personId: string | null, garmentId: string | null) {
         mutate(wanted, { onError: forgetRefusedMask });
       }, showFailure)
       .finally(() => setSending(false));
-  }, [chosen, garmentId, isBusy, mutate, personId, readMask, showFailure, prompt]);
+  }, [chosen, garmentId, isBusy, isStated, mutate, personId, readMask, showFailure, prompt]);
 
   return {
     run,

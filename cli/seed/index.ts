@@ -14,7 +14,7 @@ import { AppError, originOf } from "@atelier/server/platform";
 import { withServices } from "../database.ts";
 import { parseFlags } from "../flags.ts";
 import { addBatch, addEveryStatus, addHistory } from "./history.ts";
-import { addLocalJobs, makeLocally, uploadSamples } from "./local.ts";
+import { addLocalJobs, fillWardrobe, makeLocally, uploadSamples } from "./local.ts";
 import { addNodes, type Nodes, playNodes } from "./nodes.ts";
 import { addPeople, hasOthersData, type People, removeSeeded, seedDomain } from "./people.ts";
 import { addTalks } from "./talk.ts";
@@ -31,6 +31,7 @@ async function fill(services: Services, nodes: Nodes): Promise<People> {
   const people = await addPeople(services);
   const ownerId = people.adminId;
   const uploads = await uploadSamples(services, ownerId);
+  await fillWardrobe(services, ownerId, uploads);
   const [ended, made] = await Promise.all([addHistory(services, { people, nodes }), makeLocally(services)]);
   await addLocalJobs(services, { ownerId, nodeId: nodes.plainId, uploads, made });
   await addBatch(services, { people, nodes });

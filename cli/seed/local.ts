@@ -4,6 +4,7 @@ import path from "node:path";
 import type { InputRole, JobKind } from "@atelier/server/engines";
 import { needOf } from "@atelier/server/engines";
 import { ingest } from "@atelier/server/images";
+import { addItem } from "@atelier/server/wardrobe";
 import type { Services } from "@atelier/server/services";
 import { createLocalEngine, type Engine } from "@atelier/worker/engines";
 import { addJob, type Plan } from "./jobs.ts";
@@ -30,6 +31,24 @@ export async function uploadSamples(
     ids.set(name, id);
   }
   return ids;
+}
+
+const kept = [
+  { file: "garment_hoodie.jpg", what: "garment", category: "top", name: "Hoodie", tags: ["warm"] },
+  { file: "garment_tee.jpg", what: "garment", category: "top", name: "Tee", tags: ["summer"] },
+  { file: "astronaut.png", what: "person", category: null, name: "", tags: [] },
+] as const;
+
+/** Garments and a person in the wardrobe of one user. */
+export async function fillWardrobe(
+  services: Services,
+  ownerId: string,
+  uploads: ReadonlyMap<string, string>,
+): Promise<void> {
+  for (const { file, tags, ...facts } of kept) {
+    const imageId = uploads.get(file) ?? "";
+    await addItem(services, { ...facts, tags: [...tags], imageId, ownerId, cutOutJobId: null });
+  }
 }
 
 interface Task {

@@ -102,6 +102,7 @@ const pages: Readonly<Record<string, () => Promise<unknown>[]>> = {
     items("jobs.recentInputs", { role: "person", limit: 8 }),
     items("jobs.recentInputs", { role: "garment", limit: 8 }),
   ],
+  "wardrobe/page.tsx": () => [items("wardrobe.list")],
   "create/page.tsx": () => [items("jobs.list", { kind: "text_to_image" })],
   "gallery/page.tsx": () => [items("images.list")],
   "edit/[image]/page.tsx": () => [firstId("images.list").then((id) => read("images.get", { id }))],

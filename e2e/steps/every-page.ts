@@ -26,6 +26,7 @@ export function everyPage({ imageId, jobId, resultId }: Furnished): Stop[] {
       address: `/edit/${imageId}`,
       landmark: (page) => page.getByRole("img", { name: "The picture you edit" }),
     },
+    { address: "/wardrobe", landmark: (page) => page.getByRole("heading", { name: "Nothing to wear yet" }) },
     { address: "/jobs", landmark: (page) => page.getByRole("list", { name: "Jobs" }).getByRole("listitem") },
     { address: `/jobs/${jobId}`, landmark: (page) => page.getByRole("heading", { name: "What happened" }) },
     { address: "/assistant", landmark: (page) => page.getByRole("heading", { name: "What shall we make?" }) },

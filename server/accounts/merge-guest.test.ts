@@ -237,6 +237,7 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "telegram_codes",
     "telegram_links",
     "telegram_requests",
+    "wardrobe_items",
     "webhook_endpoints",
   ]);
 });

@@ -114,6 +114,7 @@ async function moveDeliveries(tx: Tx, { guestId, accountId }: MergeGuestInput): 
 const ownTables = [
   "batches",
   "edits",
+  "wardrobe_items",
   "links",
   "assistant_conversations",
   "assistant_messages",

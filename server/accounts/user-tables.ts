@@ -33,6 +33,7 @@ export const userTables: Readonly<Record<string, UserTable>> = {
   direct_uploads: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   jobs: { column: "owner_id", onDelete: "removed", inExport: "jobs" },
   batches: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  wardrobe_items: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   edits: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   links: {
     column: "owner_id",

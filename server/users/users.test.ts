@@ -343,6 +343,10 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
       .values({ id: newId(), tokenHash: newId(), createdBy, expiresAt: new Date() }),
   batches: (ownerId) => fixture.services.db.insert(schema.batches).values({ id: newId(), ownerId, size: 1 }),
   edits: () => null,
+  wardrobe_items: (ownerId) =>
+    fixture.services.db.execute(sql`
+      insert into wardrobe_items (id, owner_id, image_id, what, tags)
+      select ${newId()}, owner_id, id, 'garment', '{}' from images where owner_id = ${ownerId} limit 1`),
   links: (ownerId) =>
     fixture.services.db.insert(schema.links).values({ id: newId(), ownerId, tokenHash: newId() }),
   idempotency_keys: (ownerId, jobId) =>

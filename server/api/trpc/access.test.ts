@@ -29,7 +29,8 @@ type Resource =
   | "proposalId"
   | "memoryId"
   | "editId"
-  | "linkId";
+  | "linkId"
+  | "itemId";
 
 /** What each procedure demands. A procedure that is missing here fails the first test. */
 type Case =
@@ -162,6 +163,17 @@ const cases: Readonly<Record<string, Case>> = {
   "images.restore": { access: "filtered", resource: "imageId", input: byIds },
   "images.star": { access: "owned", resource: "imageId", input: (id) => ({ id, starred: true }) },
   "images.rename": { access: "owned", resource: "imageId", input: (id) => ({ id, title: "Stolen" }) },
+  "wardrobe.list": { access: "member" },
+  "wardrobe.add": {
+    access: "owned",
+    resource: "imageId",
+    input: (id) => ({ imageId: id, what: "garment" }),
+  },
+  "wardrobe.change": { access: "owned", resource: "itemId", input: (id) => ({ id, name: "Stolen" }) },
+  "wardrobe.remove": { access: "filtered", resource: "itemId", input: byIds },
+  "wardrobe.restore": { access: "filtered", resource: "itemId", input: byIds },
+  "wardrobe.hasConsent": { access: "owned", resource: "imageId", input: (id) => ({ imageId: id }) },
+  "wardrobe.stateConsent": { access: "owned", resource: "imageId", input: (id) => ({ imageId: id }) },
   "edits.get": { access: "filtered", resource: "imageId", input: (id) => ({ imageId: id }) },
   "edits.save": {
     access: "owned",
@@ -219,7 +231,7 @@ const procedures = Object.entries(
 ).map(([path, { _def }]) => ({ path, type: _def.type }));
 
 let fixture: TestServices;
-let owner: TestOwner & { readonly batchId: string; readonly linkId: string };
+let owner: TestOwner & { readonly batchId: string; readonly linkId: string; readonly itemId: string };
 let stranger: Headers;
 /** Ended, banned and expired credentials. */
 let revoked: Headers[];
@@ -231,11 +243,13 @@ let admins: Headers[];
 beforeAll(async () => {
   fixture = await createTestServices();
   const { services } = fixture;
-  const [batchId, linkId] = [newId(), newId()];
-  owner = { ...(await openOwner(services, "owner@example.com", openAdmin)), batchId, linkId };
+  const [batchId, linkId, itemId] = [newId(), newId(), newId()];
+  owner = { ...(await openOwner(services, "owner@example.com", openAdmin)), batchId, linkId, itemId };
   const { userId: ownerId } = owner.caller;
   await services.db.insert(schema.batches).values({ id: batchId, ownerId, size: 1 });
   await services.db.insert(schema.links).values({ id: linkId, ownerId, tokenHash: "hash" });
+  const item = { id: itemId, ownerId, imageId: owner.imageId, what: "garment" as const, tags: [] };
+  await services.db.insert(schema.wardrobeItems).values(item);
   stranger = (await openAccount(services, "stranger@example.com")).headers;
   const ended = await openAccount(services, "ended@example.com");
   const endedHeaders = new Headers(ended.headers);

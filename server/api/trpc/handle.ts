@@ -15,6 +15,7 @@ import {
   imagesRouter,
   linksRouter,
   telegramRouter,
+  wardrobeRouter,
   workflowsRouter,
 } from "./library.ts";
 
@@ -33,6 +34,7 @@ export const appRouter = t.router({
   memories: memoriesRouter,
   notifications: notificationsRouter,
   telegram: telegramRouter,
+  wardrobe: wardrobeRouter,
   webhooks: webhooksRouter,
   workflows: workflowsRouter,
 });

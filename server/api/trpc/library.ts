@@ -38,6 +38,17 @@ import { AppError, lineOfText } from "../../platform/index.ts";
 import { offeredModels, offeredWorkflows } from "../../scheduling/index.ts";
 import { createLink as createChatLink, readTelegramState, unlink } from "../../telegram/index.ts";
 import { deleteOwnAccount, deletionWord } from "../../users/index.ts";
+import {
+  addItem,
+  addItemSchema,
+  changeItem,
+  changeItemSchema,
+  hasConsent,
+  listItems,
+  removeItems,
+  restoreItems,
+  stateConsent,
+} from "../../wardrobe/index.ts";
 import { t } from "./init.ts";
 import { memberProcedure, publicProcedure } from "./procedures.ts";
 
@@ -184,4 +195,40 @@ export const linksRouter = t.router({
   restore: sharingProcedure
     .input(one)
     .mutation(({ ctx, input }) => restoreLink(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+});
+
+const ofImage = z.strictObject({ imageId: z.uuid() });
+
+export const wardrobeRouter = t.router({
+  list: memberProcedure.query(async ({ ctx }) => ({
+    items: await listItems(ctx.services, { ownerId: ctx.caller.userId }),
+  })),
+
+  /** A picture that is in the wardrobe already is changed. */
+  add: memberProcedure
+    .input(addItemSchema)
+    .mutation(({ ctx, input }) => addItem(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  change: memberProcedure
+    .input(changeItemSchema)
+    .mutation(({ ctx, input }) => changeItem(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  /** The pictures stay in the gallery. */
+  remove: memberProcedure.input(many).mutation(async ({ ctx, input }) => ({
+    ids: await removeItems(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
+
+  restore: memberProcedure.input(many).mutation(async ({ ctx, input }) => ({
+    ids: await restoreItems(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
+
+  /** Whether the statement about a person's photo was made. */
+  hasConsent: memberProcedure.input(ofImage).query(async ({ ctx, input }) => ({
+    isGiven: await hasConsent(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
+
+  stateConsent: memberProcedure.input(ofImage).mutation(async ({ ctx, input }) => {
+    await stateConsent(ctx.services, { ...input, ownerId: ctx.caller.userId });
+    return { imageId: input.imageId };
+  }),
 });

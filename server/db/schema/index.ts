@@ -16,3 +16,4 @@ export * from "./providers.ts";
 export * from "./safety.ts";
 export * from "./studio.ts";
 export * from "./telegram.ts";
+export * from "./wardrobe.ts";

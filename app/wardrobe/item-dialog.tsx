@@ -1,0 +1,128 @@
+"use client";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
+import { useState } from "react";
+import { garmentCategories, type GarmentCategory } from "@atelier/server/wardrobe-names";
+import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { keys } from "../client/queries.ts";
+import { Picture } from "../pictures/picture.tsx";
+import { Button } from "../ui/button.tsx";
+import { Checkbox, Field } from "../ui/fields.tsx";
+import { Dialog } from "../ui/overlays.tsx";
+import { Select } from "../ui/select.tsx";
+import type { WardrobeItem } from "./items.ts";
+
+const maxTags = 20;
+const choices = ["none", ...garmentCategories] as const;
+
+function tagsOf(text: string): string[] {
+  const tags = text.split(",").map((tag) => tag.trim());
+  return [...new Set(tags.filter((tag) => tag !== ""))].slice(0, maxTags);
+}
+
+interface Draft {
+  readonly name: string;
+  readonly tags: string;
+  readonly category: GarmentCategory | "none";
+  readonly consents: boolean;
+}
+
+function useSaveItem(item: WardrobeItem, onSaved: () => void) {
+  const queries = useQueryClient();
+  const showFailure = useFailureToast();
+  return useMutation({
+    mutationFn: async ({ name, tags, category, consents }: Draft) => {
+      if (consents && !item.hasConsent) await api.wardrobe.stateConsent.mutate({ imageId: item.imageId });
+      return api.wardrobe.change.mutate({
+        id: item.id,
+        name,
+        tags: tagsOf(tags),
+        ...(item.what === "garment" ? { category: category === "none" ? null : category } : {}),
+      });
+    },
+    onSuccess: onSaved,
+    onError: showFailure,
+    onSettled: async () => {
+      await queries.invalidateQueries({ queryKey: keys.wardrobe });
+      await queries.invalidateQueries({ queryKey: keys.consent(item.imageId) });
+    },
+  });
+}
+
+interface Props {
+  readonly item: WardrobeItem;
+  readonly onClose: () => void;
+}
+
+/** What is said of an item: name, category, tags, and of a person the consent. */
+export function ItemDialog({ item, onClose }: Props) {
+  const t = useTranslations("wardrobe");
+  const [draft, setDraft] = useState<Draft>({
+    name: item.name,
+    tags: item.tags.join(", "),
+    category: item.category ?? "none",
+    consents: item.hasConsent,
+  });
+  const save = useSaveItem(item, onClose);
+  const set = (changes: Partial<Draft>) => setDraft((now) => ({ ...now, ...changes }));
+  return (
+    <Dialog open onOpenChange={(open) => open || onClose()} title={t(`edit.${item.what}`)}>
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate(draft);
+        }}
+      >
+        <Picture
+          imageId={item.imageId}
+          variant="preview"
+          thumbhash={item.thumbhash}
+          alt=""
+          fit="contain"
+          className="checker h-44 rounded-control"
+        />
+        <Field
+          name="name"
+          label={t("name")}
+          value={draft.name}
+          maxLength={80}
+          onChange={(event) => set({ name: event.target.value })}
+        />
+        {item.what === "garment" ? (
+          <Select
+            label={t("category")}
+            value={draft.category}
+            onChange={(next) => set({ category: choices.find((one) => one === next) ?? "none" })}
+            options={choices.map((value) => ({ value, title: t(`categories.${value}`) }))}
+          />
+        ) : null}
+        <Field
+          name="tags"
+          label={t("tags")}
+          hint={t("tagsHint")}
+          value={draft.tags}
+          onChange={(event) => set({ tags: event.target.value })}
+        />
+        {item.what === "person" ? (
+          <Checkbox
+            checked={draft.consents}
+            disabled={item.hasConsent}
+            onChange={(consents) => set({ consents })}
+          >
+            {t(item.hasConsent ? "consentGiven" : "consent")}
+          </Checkbox>
+        ) : null}
+        <div className="mt-2 flex justify-end gap-2">
+          <Button look="quiet" onClick={onClose}>
+            {t("cancel")}
+          </Button>
+          <Button look="primary" type="submit" disabled={save.isPending}>
+            {t("save")}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,121 @@
+"use client";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
+import { useCallback } from "react";
+import type { WardrobeItem } from "@atelier/server/wardrobe";
+import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { keys } from "../client/queries.ts";
+import { createJobSubmission, submitAgreed } from "../client/submit.ts";
+import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
+
+export type { WardrobeItem };
+export type What = WardrobeItem["what"];
+
+/** An item that is being cut out is read again after this time. */
+const cutOutMs = 2_000;
+
+/** All items of the user, the newest first. */
+export function useWardrobe() {
+  return useQuery({
+    queryKey: keys.wardrobe,
+    queryFn: () => api.wardrobe.list.query(),
+    refetchInterval: ({ state }) =>
+      state.data?.items.some(({ isBeingCutOut }) => isBeingCutOut) === true ? cutOutMs : false,
+  });
+}
+
+interface Wish {
+  readonly imageId: string;
+  readonly what: What;
+  /** Cuts the garment out of its photo on the way. */
+  readonly cutsOut?: boolean;
+}
+
+/** Starts the cut-out of a garment; on own machines alone, since nobody was asked for a price. */
+async function startCutOut(imageId: string): Promise<string | null> {
+  const request = { kind: "remove_background", inputs: { image: imageId }, ownOnly: true } as const;
+  const [job] = await submitAgreed(createJobSubmission(), [request], { maxPriceUsd: 0 });
+  return job?.id ?? null;
+}
+
+/** Puts pictures into the wardrobe. */
+export function useAddToWardrobe() {
+  const t = useTranslations("wardrobe");
+  const queries = useQueryClient();
+  const showFailure = useFailureToast();
+  return useMutation({
+    mutationFn: async ({ imageId, what, cutsOut = false }: Wish) => {
+      const cutOutJobId = cutsOut ? await startCutOut(imageId) : null;
+      return api.wardrobe.add.mutate({ imageId, what, cutOutJobId });
+    },
+    onSuccess: ({ what }) => toastDone(t(`added.${what}`)),
+    onError: showFailure,
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.wardrobe }),
+  });
+}
+
+/** Takes items out of the wardrobe, with undo; their pictures stay. */
+export function useRemoveItems(): (items: readonly WardrobeItem[]) => void {
+  const t = useTranslations("wardrobe");
+  const queries = useQueryClient();
+  const showFailure = useFailureToast();
+  return useCallback(
+    (items) => {
+      const refresh = () => queries.invalidateQueries({ queryKey: keys.wardrobe });
+      const undo = async () => {
+        await api.wardrobe.restore.mutate({ ids: items.map(({ id }) => id) }).catch(showFailure);
+        await refresh();
+      };
+      api.wardrobe.remove
+        .mutate({ ids: items.map(({ id }) => id) })
+        .then(() =>
+          toastWithUndo({
+            title: t("removed", { count: items.length }),
+            undoLabel: t("undo"),
+            onUndo: () => void undo(),
+          }),
+        )
+        .catch(showFailure)
+        .finally(() => void refresh());
+    },
+    [queries, showFailure, t],
+  );
+}
+
+/** Whether the statement about a person's photo was made; undefined until it is known. */
+export function useConsent(imageId: string | null): boolean | undefined {
+  const { data } = useQuery({
+    queryKey: keys.consent(imageId ?? ""),
+    queryFn: () => api.wardrobe.hasConsent.query({ imageId: imageId ?? "" }),
+    enabled: imageId !== null,
+    retry: false,
+  });
+  return imageId === null ? undefined : data?.isGiven;
+}
+
+/** What an item is called: its name, else its colour and category. */
+export function useItemName() {
+  const t = useTranslations("wardrobe");
+  return ({ name, what, category, colour }: WardrobeItem) => {
+    if (name !== "") return name;
+    if (what === "person") return t("person");
+    const kind = t(`categories.${category ?? "none"}`);
+    return colour === null ? kind : t("unnamed", { colour: t(`colours.${colour}`), kind });
+  };
+}
+
+/** Letters without case and accents. */
+const plain = (text: string) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+
+/** Whether an item fits what the page's address asks for: `what`, `category`, `colour`, and each word of `q` in its name or tags. */
+export function itemMatches(item: WardrobeItem, params: Pick<URLSearchParams, "get">): boolean {
+  const isWanted = (name: "what" | "category" | "colour") =>
+    params.get(name) === null || params.get(name) === item[name];
+  if (!isWanted("what") || !isWanted("category") || !isWanted("colour")) return false;
+  const words = plain(params.get("q") ?? "")
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  const text = plain([item.name, ...item.tags].join(" "));
+  return words.every((word) => text.includes(word));
+}

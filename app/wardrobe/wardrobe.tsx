@@ -1,0 +1,212 @@
+"use client";
+import { Pencil, Plus, Scissors, Shirt, Trash2, UserRound } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useRouter } from "next/navigation";
+import { useCallback, useMemo, useState } from "react";
+import { garmentCategories, garmentColours } from "@atelier/server/wardrobe-names";
+import { FilterChip, FilterChips, FilterDivider, TextFilter, useSearchFilter } from "../parts/filters.tsx";
+import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
+import { Picture } from "../pictures/picture.tsx";
+import { studio } from "../studio/state.ts";
+import { buttonStyle, IconButton, Spinner } from "../ui/button.tsx";
+import { EmptyState } from "../ui/display.tsx";
+import { Menu, MenuItem } from "../ui/overlays.tsx";
+import { useFilePicker } from "../uploads/drop.tsx";
+import { addUploads } from "../uploads/store.ts";
+import { ItemDialog } from "./item-dialog.tsx";
+import {
+  itemMatches,
+  useAddToWardrobe,
+  useItemName,
+  useRemoveItems,
+  useWardrobe,
+  type WardrobeItem,
+  type What,
+} from "./items.ts";
+
+interface Adding {
+  readonly what: What;
+  readonly cutsOut: boolean;
+}
+
+/** Sends files, and puts each into the wardrobe once it is stored. */
+function useAddFiles({ what, cutsOut }: Adding) {
+  const { mutate } = useAddToWardrobe();
+  return useFilePicker(
+    useCallback(
+      (files: File[]) => addUploads(files, ({ id }) => mutate({ imageId: id, what, cutsOut })),
+      [cutsOut, mutate, what],
+    ),
+  );
+}
+
+function AddMenu() {
+  const t = useTranslations("wardrobe");
+  const garments = useAddFiles({ what: "garment", cutsOut: false });
+  const worn = useAddFiles({ what: "garment", cutsOut: true });
+  const persons = useAddFiles({ what: "person", cutsOut: false });
+  const many = { multiple: true };
+  return (
+    <Menu
+      align="end"
+      trigger={
+        <button type="button" className={buttonStyle("primary")}>
+          <Plus aria-hidden />
+          {t("add")}
+        </button>
+      }
+    >
+      <MenuItem onSelect={() => garments(many)}>
+        <Shirt aria-hidden />
+        {t("addGarment")}
+      </MenuItem>
+      <MenuItem onSelect={() => worn(many)}>
+        <Scissors aria-hidden />
+        <span>
+          {t("addCutOut")}
+          <span className="block text-xs text-quiet">{t("addCutOutHint")}</span>
+        </span>
+      </MenuItem>
+      <MenuItem onSelect={() => persons(many)}>
+        <UserRound aria-hidden />
+        {t("addPerson")}
+      </MenuItem>
+    </Menu>
+  );
+}
+
+/** Opens the studio with the item in its frame. */
+function useWear() {
+  const router = useRouter();
+  return ({ what, imageId, category }: WardrobeItem) => {
+    if (what === "person") studio.set({ personId: imageId, jobId: null });
+    else {
+      const known = (["top", "bottom", "dress"] as const).find((one) => one === category);
+      studio.set({ garmentId: imageId, jobId: null, category: known ?? "auto" });
+    }
+    router.push("/");
+  };
+}
+
+interface ItemCardProps {
+  readonly item: WardrobeItem;
+  readonly onEdit: () => void;
+}
+
+function ItemCard({ item, onEdit }: ItemCardProps) {
+  const t = useTranslations("wardrobe");
+  const name = useItemName()(item);
+  const wear = useWear();
+  const remove = useRemoveItems();
+  return (
+    <li className="group flex min-w-0 flex-col gap-2">
+      <div className="relative">
+        <button
+          type="button"
+          aria-label={t("wear", { name })}
+          disabled={item.isBeingCutOut}
+          onClick={() => wear(item)}
+          className="checker block aspect-4/5 w-full overflow-hidden rounded-card ring-1 ring-line transition duration-150 hover:ring-2 hover:ring-ink"
+        >
+          <Picture
+            imageId={item.imageId}
+            variant="thumbnail"
+            thumbhash={item.thumbhash}
+            alt=""
+            fit={item.what === "person" ? "cover" : "contain"}
+            className="size-full"
+          />
+        </button>
+        {item.isBeingCutOut ? (
+          <p className="pointer-events-none absolute inset-x-0 bottom-0 flex items-center gap-2 rounded-b-card bg-black/65 px-3 py-2 text-xs text-white">
+            <Spinner />
+            {t("cuttingOut")}
+          </p>
+        ) : null}
+      </div>
+      <div className="flex min-w-0 items-start gap-1">
+        <span className="min-w-0 flex-1">
+          <span className="block truncate text-sm font-medium">{name}</span>
+          <span className="block truncate text-xs text-quiet">
+            {item.what === "person" ? t(item.hasConsent ? "agrees" : "notStated") : item.tags.join(", ")}
+          </span>
+        </span>
+        <IconButton label={t("change", { name })} onClick={onEdit}>
+          <Pencil aria-hidden />
+        </IconButton>
+        <IconButton label={t("remove", { name })} onClick={() => remove([item])}>
+          <Trash2 aria-hidden />
+        </IconButton>
+      </div>
+    </li>
+  );
+}
+
+function Filters({ items }: { readonly items: readonly WardrobeItem[] }) {
+  const t = useTranslations("wardrobe");
+  const { params } = useSearchFilter();
+  const categories = garmentCategories.filter((one) => items.some(({ category }) => category === one));
+  const colours = garmentColours.filter((one) => items.some(({ colour }) => colour === one));
+  const chip = (name: string, value: string, label: string) => (
+    <FilterChip key={`${name} ${value}`} name={name} value={value} pressed={params.get(name) === value}>
+      {label}
+    </FilterChip>
+  );
+  return (
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 pb-4 sm:px-6 wide:px-8">
+      <TextFilter name="q" label={t("search")} placeholder={t("searchHint")} isSearch />
+      <FilterChips label={t("filter")}>
+        {chip("what", "garment", t("garments"))}
+        {chip("what", "person", t("persons"))}
+        {categories.length === 0 ? null : <FilterDivider />}
+        {categories.map((one) => chip("category", one, t(`categories.${one}`)))}
+        {colours.length < 2 ? null : <FilterDivider />}
+        {colours.length < 2 ? null : colours.map((one) => chip("colour", one, t(`colours.${one}`)))}
+      </FilterChips>
+    </div>
+  );
+}
+
+/** The items that fit the filters. */
+function Items({ items }: { readonly items: readonly WardrobeItem[] }) {
+  const t = useTranslations("wardrobe");
+  const { params } = useSearchFilter();
+  const [editedId, setEdited] = useState<string | null>(null);
+  const shown = useMemo(() => items.filter((item) => itemMatches(item, params)), [items, params]);
+  const edited = items.find(({ id }) => id === editedId);
+  if (items.length === 0) return <EmptyState title={t("empty")} text={t("emptyText")} />;
+  return (
+    <>
+      <Filters items={items} />
+      {shown.length === 0 ? <EmptyState title={t("nothing")} text={t("nothingText")} /> : null}
+      <ul
+        aria-label={t("title")}
+        className="grid grid-cols-[repeat(auto-fill,minmax(150px,1fr))] gap-x-4 gap-y-6 px-4 pb-24 sm:grid-cols-[repeat(auto-fill,minmax(190px,1fr))] sm:px-6 wide:px-8"
+      >
+        {shown.map((item) => (
+          <ItemCard key={item.id} item={item} onEdit={() => setEdited(item.id)} />
+        ))}
+      </ul>
+      {edited === undefined ? null : (
+        <ItemDialog key={edited.id} item={edited} onClose={() => setEdited(null)} />
+      )}
+    </>
+  );
+}
+
+/** Garments and persons that are kept at hand; a click wears them in the studio. */
+export function Wardrobe() {
+  const t = useTranslations("wardrobe");
+  const { data, error, refetch } = useWardrobe();
+  return (
+    <>
+      <PageHeader title={t("title")}>
+        <AddMenu />
+      </PageHeader>
+      {data === undefined && error !== null ? (
+        <LoadFailed error={error} onRetry={() => void refetch()} />
+      ) : null}
+      {data === undefined ? null : <Items items={data.items} />}
+    </>
+  );
+}

@@ -1,0 +1,222 @@
+import { and, count, desc, eq, inArray, isNull, sql } from "drizzle-orm";
+import { alias } from "drizzle-orm/pg-core";
+import { z } from "zod";
+import { schema } from "../db/index.ts";
+import { AppError, isStorable, newId } from "../platform/index.ts";
+import { consentFor } from "../safety.ts";
+import type { Services } from "../services.ts";
+import { colourOf } from "./colour.ts";
+import { garmentCategories, type GarmentCategory, type GarmentColour } from "./names.ts";
+
+const { wardrobeItems, images, consents, jobs } = schema;
+
+const wardrobeLimits = { items: 1_000, tags: 20, characters: 80 } as const;
+
+/** A garment or a person of a user's wardrobe. */
+export interface WardrobeItem {
+  readonly id: string;
+  /** The picture to use: cut out where that was wished and is done. */
+  readonly imageId: string;
+  readonly thumbhash: string;
+  readonly what: "garment" | "person";
+  /** Null for persons, and for garments of which nobody said it. */
+  readonly category: GarmentCategory | null;
+  readonly name: string;
+  readonly tags: readonly string[];
+  /** Found by itself; null for persons. */
+  readonly colour: GarmentColour | null;
+  /** Of persons: somebody stated that the photo shows an adult who agrees. */
+  readonly hasConsent: boolean;
+  /** The garment is being cut out of its photo. */
+  readonly isBeingCutOut: boolean;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+}
+
+const text = z.string().trim().max(wardrobeLimits.characters).refine(isStorable, "must be plain text");
+
+const facts = {
+  category: z.enum(garmentCategories).nullable(),
+  name: text,
+  tags: z.array(text.min(1)).max(wardrobeLimits.tags),
+};
+
+export const addItemSchema = z.strictObject({
+  imageId: z.uuid(),
+  what: z.enum(["garment", "person"]),
+  category: facts.category.default(null),
+  name: facts.name.default(""),
+  tags: facts.tags.default([]),
+  /** The job that cuts it out of its photo. */
+  cutOutJobId: z.uuid().nullable().default(null),
+});
+
+export const changeItemSchema = z.strictObject({
+  id: z.uuid(),
+  category: facts.category.optional(),
+  name: facts.name.optional(),
+  tags: facts.tags.optional(),
+});
+
+interface Owned {
+  readonly ownerId: string;
+}
+
+type WithDb = Pick<Services, "db">;
+
+const cutOut = alias(images, "cut_out");
+
+function selectItems(db: WithDb["db"], ownerId: string) {
+  const isStated = sql<boolean>`exists (select 1 from ${consents}
+    where ${consents.ownerId} = ${ownerId} and ${consents.storedSha256} = ${images.storedSha256})`;
+  return db
+    .select({ item: wardrobeItems, image: images, cut: cutOut, jobStatus: jobs.status, isStated })
+    .from(wardrobeItems)
+    .innerJoin(images, and(eq(images.id, wardrobeItems.imageId), isNull(images.deletedAt)))
+    .leftJoin(jobs, eq(jobs.id, wardrobeItems.cutOutJobId))
+    .leftJoin(cutOut, and(eq(cutOut.jobId, wardrobeItems.cutOutJobId), isNull(cutOut.deletedAt)));
+}
+
+type Row = Awaited<ReturnType<typeof selectItems>>[number];
+
+const isKept = (ownerId: string) => and(eq(wardrobeItems.ownerId, ownerId), isNull(wardrobeItems.removedAt));
+
+const ended = new Set<string>(["completed", "failed", "cancelled"]);
+
+function toItem({ item, image, cut, jobStatus, isStated }: Row): WardrobeItem {
+  const { id, thumbhash } = cut ?? image;
+  return {
+    id: item.id,
+    imageId: id,
+    thumbhash,
+    what: item.what,
+    category: item.category,
+    name: item.name,
+    tags: item.tags,
+    colour: item.what === "garment" ? colourOf(thumbhash) : null,
+    hasConsent: isStated,
+    isBeingCutOut: jobStatus !== null && !ended.has(jobStatus),
+    createdAt: item.createdAt.toISOString(),
+  };
+}
+
+/** All items of a user, the newest first; those whose picture was deleted come back with it. */
+export async function listItems({ db }: WithDb, { ownerId }: Owned): Promise<readonly WardrobeItem[]> {
+  const rows = await selectItems(db, ownerId)
+    .where(isKept(ownerId))
+    .orderBy(desc(wardrobeItems.createdAt), desc(wardrobeItems.id))
+    .limit(wardrobeLimits.items);
+  return rows.map(toItem);
+}
+
+async function getItem({ db }: WithDb, ownerId: string, id: string): Promise<WardrobeItem> {
+  const [row] = await selectItems(db, ownerId).where(and(isKept(ownerId), eq(wardrobeItems.id, id)));
+  if (!row) throw new AppError("not_found");
+  return toItem(row);
+}
+
+type AddInput = z.output<typeof addItemSchema> & Owned;
+
+/**
+ * Puts a picture of the user into the wardrobe; one that is there already is changed. Throws `not_found` for a picture or a
+ * job that is not the user's, and `bad_request` for a mask and a full wardrobe.
+ */
+export async function addItem(services: WithDb, input: AddInput): Promise<WardrobeItem> {
+  const { ownerId, imageId, cutOutJobId, what, name, tags } = input;
+  const { db } = services;
+  const [image] = await db
+    .select({ role: images.role })
+    .from(images)
+    .where(and(eq(images.id, imageId), eq(images.ownerId, ownerId), isNull(images.deletedAt)));
+  if (!image) throw new AppError("not_found");
+  if (image.role === "mask") throw new AppError("bad_request", "A mask is nothing to wear.");
+  if (
+    cutOutJobId !== null &&
+    (await db.$count(jobs, and(eq(jobs.id, cutOutJobId), eq(jobs.ownerId, ownerId)))) === 0
+  )
+    throw new AppError("not_found");
+  const [kept] = await db.select({ items: count() }).from(wardrobeItems).where(isKept(ownerId));
+  if ((kept?.items ?? 0) >= wardrobeLimits.items)
+    throw new AppError("bad_request", `A wardrobe holds at most ${wardrobeLimits.items} pictures.`);
+  const category = what === "person" ? null : input.category;
+  const changes = { what, category, name, tags, cutOutJobId, removedAt: null };
+  const [row] = await db
+    .insert(wardrobeItems)
+    .values({ id: newId(), ownerId, imageId, ...changes })
+    .onConflictDoUpdate({
+      target: wardrobeItems.imageId,
+      set: changes,
+      setWhere: eq(wardrobeItems.ownerId, ownerId),
+    })
+    .returning({ id: wardrobeItems.id });
+  if (!row) throw new AppError("not_found");
+  return getItem(services, ownerId, row.id);
+}
+
+/** Changes what was said of an item. Throws `not_found`. */
+export async function changeItem(
+  services: WithDb,
+  { ownerId, id, ...changes }: z.output<typeof changeItemSchema> & Owned,
+): Promise<WardrobeItem> {
+  if (Object.values(changes).some((value) => value !== undefined))
+    await services.db
+      .update(wardrobeItems)
+      .set(changes)
+      .where(and(eq(wardrobeItems.ownerId, ownerId), eq(wardrobeItems.id, id)));
+  return getItem(services, ownerId, id);
+}
+
+interface OwnItems extends Owned {
+  readonly ids: readonly string[];
+}
+
+async function setRemoved({ db }: WithDb, { ownerId, ids }: OwnItems, removedAt: Date | null) {
+  const set = await db
+    .update(wardrobeItems)
+    .set({ removedAt })
+    .where(and(eq(wardrobeItems.ownerId, ownerId), inArray(wardrobeItems.id, [...ids])))
+    .returning({ id: wardrobeItems.id });
+  return set.map(({ id }) => id);
+}
+
+/** Takes items out of the wardrobe; their pictures stay. Returns those that there are. */
+export function removeItems(services: WithDb, input: OwnItems): Promise<readonly string[]> {
+  return setRemoved(services, input, new Date());
+}
+
+/** Takes `removeItems` back. Returns those that there are. */
+export function restoreItems(services: WithDb, input: OwnItems): Promise<readonly string[]> {
+  return setRemoved(services, input, null);
+}
+
+interface OfImage extends Owned {
+  readonly imageId: string;
+}
+
+const own = ({ ownerId, imageId }: OfImage) =>
+  and(eq(images.id, imageId), eq(images.ownerId, ownerId), isNull(images.deletedAt));
+
+/** Whether the statement was made for the photo. Throws `not_found`. */
+export async function hasConsent({ db }: WithDb, input: OfImage): Promise<boolean> {
+  const [found] = await db
+    .select({ consentId: consents.id })
+    .from(images)
+    .leftJoin(
+      consents,
+      and(eq(consents.ownerId, images.ownerId), eq(consents.storedSha256, images.storedSha256)),
+    )
+    .where(own(input))
+    .limit(1);
+  if (!found) throw new AppError("not_found");
+  return found.consentId !== null;
+}
+
+/** Stores the statement that a photo shows an adult who agrees, once for its bytes. Throws `not_found`. */
+export async function stateConsent({ db }: WithDb, input: OfImage): Promise<void> {
+  const [image] = await db.select({ storedSha256: images.storedSha256 }).from(images).where(own(input));
+  if (!image) throw new AppError("not_found");
+  await db
+    .insert(consents)
+    .values({ ...consentFor(image.storedSha256), ownerId: input.ownerId })
+    .onConflictDoNothing();
+}
