@@ -61,6 +61,7 @@ const rolesByKind = {
   adjust: roles(["image"]),
   crop: roles(["image"]),
   restore: roles(["image", "base", "mask"]),
+  expand: roles(["image"]),
 } as const satisfies Record<JobKind, Roles>;
 
 /** The kinds that generate nothing (`server/retouch`): what they make of an upload is no work of an AI. */
@@ -100,6 +101,7 @@ const byKind: Record<JobKind, readonly OwnEngine[]> = {
   adjust: ["local"],
   crop: ["local"],
   restore: ["local"],
+  expand: ["comfyui"],
 };
 
 type OwnEngine = Exclude<EngineName, "cloud">;

@@ -41,6 +41,7 @@ export const digitalSourceTypes = {
   adjust: `${vocabulary}/compositeWithTrainedAlgorithmicMedia`,
   crop: `${vocabulary}/compositeWithTrainedAlgorithmicMedia`,
   restore: `${vocabulary}/compositeWithTrainedAlgorithmicMedia`,
+  expand: `${vocabulary}/compositeWithTrainedAlgorithmicMedia`,
 } as const satisfies Record<JobKind, string>;
 
 /** Of an upload that a person adjusted, cropped or restored. */

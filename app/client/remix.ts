@@ -33,6 +33,7 @@ const pageByKind: Readonly<Record<JobKind, "create" | "studio" | "edit" | null>>
   restore_faces: null,
   segment: null,
   restore: null,
+  expand: "edit",
 };
 
 /** URL of the page that starts with the settings of a job's picture; null for kinds without settings to reuse. */

@@ -37,6 +37,7 @@ export const jobKindOrder = [
   "adjust",
   "crop",
   "restore",
+  "expand",
 ] as const satisfies readonly JobKind[];
 
 /** Parses a job kind; undefined for any other text. */

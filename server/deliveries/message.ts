@@ -34,6 +34,7 @@ const titles: Readonly<Record<JobKind, string>> = {
   adjust: "Adjust",
   crop: "Crop",
   restore: "Restore the original",
+  expand: "Expand",
 };
 
 /** Name of a kind of jobs in messages. */

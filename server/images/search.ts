@@ -140,6 +140,7 @@ const kindWords: Partial<Record<JobKind, string>> = {
   adjust: "light colours",
   crop: "straighten rotate mirror",
   restore: "paint the original back",
+  expand: "expand outpaint",
 };
 
 function textOf({ title, widthPx, heightPx, mime, createdAt, job }: Unfilled): string {

@@ -106,7 +106,15 @@ function checkSizes(request: SubmitRequest, inputs: Inputs): void {
   if (request.kind === "crop") checkCrop(request.params, image);
   if (request.kind === "restore") checkBase(image, inputs.get("base"));
   if (request.kind === "segment") checkPlaces(request.params, image);
+  if (request.kind === "expand") checkPixels(pixelsOfExpanded(request.params, image));
   if (request.kind === "upscale") checkPixels(image.widthPx * image.heightPx * request.params.scale ** 2);
+}
+
+function pixelsOfExpanded(
+  { left, top, right, bottom }: Extract<SubmitRequest, { kind: "expand" }>["params"],
+  { widthPx, heightPx }: InputFacts,
+): number {
+  return (widthPx + left + right) * (heightPx + top + bottom);
 }
 
 function checkPixels(pixels: number): void {

@@ -20,6 +20,8 @@ const maxSidePx = 4_096;
 const text = z.string().trim().max(4_000).refine(isStorable, "must be plain text");
 /** The document of the API knows no trimming. */
 const prompt = text.min(1).meta({ pattern: String.raw`\S` });
+/** By how much one side of a picture grows. */
+const margin = z.number().int().min(0).max(maxSidePx).default(0);
 const side = z.number().int().min(64).max(maxSidePx).optional();
 
 /** Settings of a generating run; the workflow decides which of them it uses and in which range. */
@@ -121,6 +123,22 @@ export const kindParams = {
       ),
   }),
   restore: z.strictObject({}),
+  expand: z
+    .strictObject({
+      left: margin.describe("Pixels that are added on the left."),
+      top: margin,
+      right: margin,
+      bottom: margin,
+      prompt: prompt.optional().describe("What is there. Default: what continues the picture."),
+      ...drawing,
+    })
+    .refine(({ left, top, right, bottom }) => left + top + right + bottom > 0, "one side at least must grow")
+    .meta({
+      anyOf: ["left", "top", "right", "bottom"].map((name) => ({
+        required: [name],
+        properties: { [name]: { minimum: 1 } },
+      })),
+    }),
 } as const satisfies Record<JobKind, z.ZodType>;
 
 /** The first further picture that is given without the one before it. */
@@ -204,6 +222,7 @@ function requestWith(picture: z.ZodType) {
     z.strictObject({ ...of("adjust"), params: kindParams.adjust.prefault({}) }),
     z.strictObject({ ...of("crop"), params: kindParams.crop.prefault({}) }),
     z.strictObject({ ...of("restore"), params: kindParams.restore.prefault({}) }),
+    z.strictObject({ ...of("expand"), params: kindParams.expand }),
   ]);
 }
 

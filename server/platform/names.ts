@@ -11,6 +11,7 @@ export const jobKinds = [
   "adjust",
   "crop",
   "restore",
+  "expand",
 ] as const;
 
 export type JobKind = (typeof jobKinds)[number];

@@ -120,7 +120,7 @@ export function findModel(models: readonly CloudModel[], id: string): CloudModel
   return models.find((model) => model.id === id) ?? null;
 }
 
-/** The models that can do a kind with these pictures, in the order of the list, each with the offers that send all of them. */
+/** The models that can do a kind with these pictures, in the order of the list, each with the offers that send the optional ones too. */
 export function modelsFor(
   models: readonly CloudModel[],
   { kind, roles: given }: { readonly kind: JobKind; readonly roles: ReadonlySet<InputRole> },
@@ -134,7 +134,7 @@ export function modelsFor(
   return fitting.flatMap((model) => {
     const offers = model.offers.filter(({ input }) => {
       const sent = new Set(placeholdersOf(input));
-      return [...given].every((role) => sent.has(role));
+      return [...given].every((role) => model.inputs.required.includes(role) || sent.has(role));
     });
     if (offers.length === 0) return [];
     return offers.length === model.offers.length ? [model] : [{ ...model, offers }];

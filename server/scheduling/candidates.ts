@@ -207,6 +207,7 @@ const missingByKind: Partial<Record<JobKind, string>> = {
   adjust: ownWorkerOnly,
   crop: ownWorkerOnly,
   restore: ownWorkerOnly,
+  expand: "Expanding a picture needs a ComfyUI server with Flux Fill or Flux 2 Klein; none is connected.",
 };
 
 /** Message for a kind that no node of the last 24 hours could run, with what to connect. */

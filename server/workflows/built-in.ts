@@ -12,6 +12,10 @@ import editQwen2511Graph from "./built-in/edit_qwen_2511/graph.json" with { type
 import editQwen2511 from "./built-in/edit_qwen_2511/workflow.json" with { type: "json" };
 import editQwenImage21Graph from "./built-in/edit_qwen_image_2_1/graph.json" with { type: "json" };
 import editQwenImage21 from "./built-in/edit_qwen_image_2_1/workflow.json" with { type: "json" };
+import expandFlux2Klein4bGraph from "./built-in/expand_flux2_klein_4b/graph.json" with { type: "json" };
+import expandFlux2Klein4b from "./built-in/expand_flux2_klein_4b/workflow.json" with { type: "json" };
+import expandFluxFillGraph from "./built-in/expand_flux_fill/graph.json" with { type: "json" };
+import expandFluxFill from "./built-in/expand_flux_fill/workflow.json" with { type: "json" };
 import inpaintAnyDifferentialGraph from "./built-in/inpaint_any_differential/graph.json" with { type: "json" };
 import inpaintAnyDifferential from "./built-in/inpaint_any_differential/workflow.json" with { type: "json" };
 import inpaintFluxFillGraph from "./built-in/inpaint_flux_fill/graph.json" with { type: "json" };
@@ -68,6 +72,8 @@ const sources: readonly (readonly [name: string, manifest: unknown, graph: unkno
   ["edit_flux_kontext_stitched", editFluxKontextStitched, editFluxKontextStitchedGraph],
   ["edit_qwen_2511", editQwen2511, editQwen2511Graph],
   ["edit_qwen_image_2_1", editQwenImage21, editQwenImage21Graph],
+  ["expand_flux2_klein_4b", expandFlux2Klein4b, expandFlux2Klein4bGraph],
+  ["expand_flux_fill", expandFluxFill, expandFluxFillGraph],
   ["inpaint_any_differential", inpaintAnyDifferential, inpaintAnyDifferentialGraph],
   ["inpaint_flux_fill", inpaintFluxFill, inpaintFluxFillGraph],
   ["inpaint_sd_vaeencodeforinpaint", inpaintSdVaeencodeforinpaint, inpaintSdVaeencodeforinpaintGraph],

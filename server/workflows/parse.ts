@@ -130,12 +130,18 @@ function checkRoles({ kind, inputs, paste }: Manifest): string[] {
   return problems;
 }
 
+const sides = ["left", "top", "right", "bottom"] as const satisfies readonly ParamName[];
+
 /** Params of one kind only; requests of other kinds cannot set them. */
 const ofOneKind: Partial<Record<ParamName, JobKind>> = {
   category: "outfit_change",
   scale: "upscale",
   clicks: "segment",
   box: "segment",
+  left: "expand",
+  top: "expand",
+  right: "expand",
+  bottom: "expand",
 };
 
 function checkKind({ kind, params }: Manifest): string[] {
@@ -163,6 +169,9 @@ function checkManifest(manifest: Manifest, graph: Graph): string[] {
   return [
     ...findDanglingLinks(graph),
     ...(kind === "text_to_image" && !params.prompt ? ['params: text_to_image needs "prompt"'] : []),
+    ...(kind === "expand" ? sides.filter((name) => !params[name]) : []).map(
+      (name) => `params: expand needs "${name}"`,
+    ),
     ...checkKind(manifest),
     ...Object.entries(params).flatMap(([name, spec]) => checkParam(graph, name, spec)),
     ...checkRoles(manifest),

@@ -31,6 +31,9 @@ export function isSameSize(a: Size, b: Size): boolean {
   return a.width === b.width && a.height === b.height;
 }
 
+/** About the size that models were trained with; above it they repeat patterns and graphics cards run out of memory. */
+export const maxPixels = 1_600_000;
+
 interface Paste {
   /** The whole original picture. */
   readonly picture: string;

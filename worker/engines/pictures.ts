@@ -173,6 +173,16 @@ export async function keepTransparency(source: string, result: string): Promise<
   await writePng(picture, path.dirname(result), path.basename(result));
 }
 
+/** Sides of a stored picture. Throws `upload_unreadable`. */
+export async function readSize(file: string): Promise<Size> {
+  try {
+    const { width, height } = await sharp(file, { limitInputPixels: false }).metadata();
+    return { width, height };
+  } catch (cause) {
+    throw new AppError("upload_unreadable", undefined, { cause });
+  }
+}
+
 /** Whitens what is wholly transparent in a file: a cut-out must not hold what was cut away. */
 export async function forgetHidden(file: string): Promise<void> {
   const { hasAlpha } = await sharp(file, { limitInputPixels: false }).metadata();

@@ -7,13 +7,31 @@ import { stripPlainPng } from "@atelier/server/images";
 import { AppError } from "@atelier/server/platform";
 import type { Workflow } from "@atelier/server/workflows";
 import type { Grey } from "../local/raster/grid.ts";
-import { forgetHidden, keepTransparency, maskBounds, readGreyMask, writeSharp } from "../pictures.ts";
+import {
+  forgetHidden,
+  keepTransparency,
+  maskBounds,
+  readGreyMask,
+  readSize,
+  writeSharp,
+} from "../pictures.ts";
 import type { EngineTask } from "../port.ts";
-import { type Canvas, isSameSize, pasteResult, type Region, roundUp, type Size } from "../paste.ts";
+import { prepareExpand } from "./expand.ts";
+import {
+  type Canvas,
+  isSameSize,
+  maxPixels,
+  pasteResult,
+  type Region,
+  roundUp,
+  type Size,
+} from "../paste.ts";
 
 /** The pictures of a job as they are uploaded, and how its result is made from the server's answer. */
 export interface PreparedPictures {
   readonly files: EngineTask["inputs"];
+  /** Params that fit the pictures as they are uploaded, in place of the job's own. */
+  readonly params?: Readonly<Record<string, unknown>>;
   /** Writes the result of the job from a picture of the server: pixels only, without metadata of the server's file. */
   finish(result: string, target: string): Promise<void>;
 }
@@ -27,12 +45,19 @@ export async function preparePictures(task: EngineTask, workflow: Workflow): Pro
   const picture = task.inputs[role];
   const { mask } = task.inputs;
   if (picture && mask && workflow.paste) return prepareRepaint(task, workflow, { role, picture, mask });
-  if (picture && task.kind === "upscale")
-    return withTransparency(picture, await prepareEnlarge(task, workflow, picture));
   const plain = { files: task.inputs, finish: writeClean };
-  if (picture && task.kind === "segment") return { ...plain, finish: await selectionOf(picture) };
   if (task.kind === "remove_background") return { ...plain, finish: writeCutOut };
-  return picture && task.kind === "restore_faces" ? withTransparency(picture, plain) : plain;
+  return picture === undefined ? plain : prepareOne(task, workflow, picture);
+}
+
+/** Of the kinds that change one picture without a mask. */
+async function prepareOne(task: EngineTask, workflow: Workflow, picture: string): Promise<PreparedPictures> {
+  const plain = { files: task.inputs, finish: writeClean };
+  if (task.kind === "upscale")
+    return withTransparency(picture, await prepareEnlarge(task, workflow, picture));
+  if (task.kind === "expand") return prepareExpand(task, workflow, picture);
+  if (task.kind === "segment") return { ...plain, finish: await selectionOf(picture) };
+  return task.kind === "restore_faces" ? withTransparency(picture, plain) : plain;
 }
 
 async function writeCutOut(result: string, target: string): Promise<void> {
@@ -123,9 +148,6 @@ async function writeClean(result: string, target: string): Promise<void> {
   await writeSharp(clean, target);
 }
 
-/** About the size that models were trained with; above it they repeat patterns and graphics cards run out of memory. */
-const maxPixels = 1_600_000;
-
 /** Sides of `padded` are multiples of `multipleOf`; `work` has at most `maxPixels`. */
 function planCanvas(region: Region, multipleOf: number, maxPixels: number): Canvas {
   const scale = Math.min(1, Math.sqrt(maxPixels / (region.width * region.height)));
@@ -187,14 +209,4 @@ function cut(picture: Sharp, { region, work }: Canvas): Sharp {
 
 function marginOf({ work, padded }: Canvas) {
   return { right: padded.width - work.width, bottom: padded.height - work.height };
-}
-
-/** Sides of a stored picture. Throws `upload_unreadable`. */
-async function readSize(file: string): Promise<Size> {
-  try {
-    const { width, height } = await sharp(file, { limitInputPixels: false }).metadata();
-    return { width, height };
-  } catch (cause) {
-    throw new AppError("upload_unreadable", undefined, { cause });
-  }
 }

@@ -44,7 +44,7 @@ async function post(held: HeldServer, run: ServerRun): Promise<OutputFile[]> {
   const promptId = randomUUID();
   const name = nameRun(task.jobId, promptId);
   const images = await uploadPictures(held, { files: pictures.files, name }, signal);
-  const params = { ...task.params, ...seedOn(held, run) };
+  const params = { ...task.params, ...pictures.params, ...seedOn(held, run) };
   const built = buildGraph(workflow, { params, images, prefix: `${outputFolder}/${name}` });
   const graph = spellModels(built, held.choices);
   const beforePost = async () => {

@@ -381,6 +381,35 @@ describe("results", () => {
     expect([corner, data[middle + 3]]).toEqual([[255, 255, 255, 0], 255]);
   });
 
+  test.each(["expand_flux_fill", "expand_flux2_klein_4b"])(
+    "D1 %s adds exactly what was asked for, and but for the seam the picture stays as it was",
+    async (workflow) => {
+      const server = await scene.startServer();
+      const { engine } = await scene.openEngine(server);
+      const image = await drawPicture("image", { width: 1501, height: 1003 });
+      const params = { left: 333, top: 0, right: 7, bottom: 250, seed: 1 };
+      const task = scene.newTask({ workflow, inputs: { image }, params });
+      const [output] = await engine.run(task, newContext().context);
+      expect(await sharp(output?.path).metadata()).toMatchObject({ width: 1841, height: 1253 });
+      // The seam is at most 16 pixels of the picture that the model sees, which is smaller by a fifth.
+      const inner = { left: 25, top: 0, width: 1400, height: 950 };
+      const part = async (file: string | undefined, dx: number) =>
+        sharp(file)
+          .extract({ ...inner, left: inner.left + dx })
+          .removeAlpha()
+          .raw()
+          .toBuffer();
+      expect((await part(output?.path, 333)).equals(await part(image, 0))).toBe(true);
+      const sent = Object.values(server.prompts()[0]?.graph ?? {}).find(
+        ({ class_type: name }) => name === "ImagePadForOutpaint",
+      );
+      expect(sent?.inputs).toMatchObject({ top: 0, left: expect.any(Number) });
+      const added = await sharp(output?.path).extract({ left: 0, top: 0, width: 300, height: 900 }).stats();
+      // Not the ground that the picture is laid on.
+      expect(added.channels.some(({ mean }) => Math.abs(mean - 128) > 2)).toBe(true);
+    },
+  );
+
   test("D1 SeedVR2 enlarges an odd picture exactly", async () => {
     const server = await scene.startServer({ mode: "new" });
     const { engine } = await scene.openEngine(server);
