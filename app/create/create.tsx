@@ -31,7 +31,13 @@ function forEstimate(request: CreateRequest): CreateRequest {
 }
 
 /** When all pictures of a batch would be done, and for how much, or why one of them cannot be made. */
-function BatchEstimateLine({ answer, count }: { readonly answer: BatchEstimate; readonly count: number }) {
+export function BatchEstimateLine({
+  answer,
+  count,
+}: {
+  readonly answer: BatchEstimate;
+  readonly count: number;
+}) {
   const t = useTranslations("create");
   const { lasts } = useTimeText();
   const usd = useDollars();

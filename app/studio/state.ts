@@ -175,7 +175,9 @@ interface OutfitInput {
  * The garment categories that an engine can fit. The local engine fits the upper body only, so no trousers; a model of a
  * provider names its own, and one that finds out by itself has none but `auto`.
  */
-export function categoriesOf(workflow: OfferedWorkflow | null): readonly Category[] {
+export function categoriesOf(
+  workflow: Pick<OfferedWorkflow, "cloud" | "params"> | null,
+): readonly Category[] {
   if (workflow === null) return ["auto", "top", "dress"];
   const choices = workflow.cloud === null ? undefined : workflow.params.category?.choices;
   return choices === undefined ? categories : categories.filter((category) => category in choices);

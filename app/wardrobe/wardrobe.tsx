@@ -1,6 +1,7 @@
 "use client";
-import { Pencil, Plus, Scissors, Shirt, Trash2, UserRound } from "lucide-react";
+import { LayoutGrid, Pencil, Plus, Scissors, Shirt, Trash2, UserRound } from "lucide-react";
 import { useTranslations } from "next-intl";
+import Link from "next/link";
 import { useRouter } from "next/navigation";
 import { useCallback, useMemo, useState } from "react";
 import { garmentCategories, garmentColours } from "@atelier/server/wardrobe-names";
@@ -201,6 +202,10 @@ export function Wardrobe() {
   return (
     <>
       <PageHeader title={t("title")}>
+        <Link href="/lookbook" className={buttonStyle()}>
+          <LayoutGrid aria-hidden />
+          {t("lookbook")}
+        </Link>
         <AddMenu />
       </PageHeader>
       {data === undefined && error !== null ? (

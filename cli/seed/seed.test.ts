@@ -103,6 +103,7 @@ const pages: Readonly<Record<string, () => Promise<unknown>[]>> = {
     items("jobs.recentInputs", { role: "garment", limit: 8 }),
   ],
   "wardrobe/page.tsx": () => [items("wardrobe.list")],
+  "lookbook/page.tsx": () => [items("wardrobe.list")],
   "create/page.tsx": () => [items("jobs.list", { kind: "text_to_image" })],
   "gallery/page.tsx": () => [items("images.list")],
   "edit/[image]/page.tsx": () => [firstId("images.list").then((id) => read("images.get", { id }))],

@@ -27,6 +27,10 @@ export function everyPage({ imageId, jobId, resultId }: Furnished): Stop[] {
       landmark: (page) => page.getByRole("img", { name: "The picture you edit" }),
     },
     { address: "/wardrobe", landmark: (page) => page.getByRole("heading", { name: "Nothing to wear yet" }) },
+    {
+      address: "/lookbook",
+      landmark: (page) => page.getByRole("heading", { name: "A lookbook needs persons and garments" }),
+    },
     { address: "/jobs", landmark: (page) => page.getByRole("list", { name: "Jobs" }).getByRole("listitem") },
     { address: `/jobs/${jobId}`, landmark: (page) => page.getByRole("heading", { name: "What happened" }) },
     { address: "/assistant", landmark: (page) => page.getByRole("heading", { name: "What shall we make?" }) },

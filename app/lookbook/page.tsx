@@ -1,0 +1,12 @@
+import type { Metadata } from "next";
+import { getTranslations } from "next-intl/server";
+import { Lookbook } from "./lookbook.tsx";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("lookbook");
+  return { title: t("title") };
+}
+
+export default function LookbookPage() {
+  return <Lookbook />;
+}
