@@ -121,7 +121,7 @@ function EditRoom({ store }: RoomProps) {
           <div className="flex min-h-0 min-w-0 flex-1 max-wide:flex-col-reverse">
             <div
               inert={isLooking || !takesMarks(modes.state.mode)}
-              className={cx("flex inert:opacity-40", isLooking && "max-wide:hidden")}
+              className={cx("flex max-wide:*:flex-1 inert:opacity-40", isLooking && "max-wide:hidden")}
             >
               <ToolColumn session={session} canSelect={selection !== null} />
             </div>

@@ -74,7 +74,7 @@ export function EditPanel({ image, session, modes, run }: EditPanelProps) {
   return (
     <aside
       aria-label={t("actions")}
-      className="flex shrink-0 flex-col gap-5 overflow-y-auto border-line p-4 wide:pb-20 max-wide:max-h-[38dvh] max-wide:border-t wide:w-[264px] wide:border-l"
+      className="flex shrink-0 flex-col gap-5 overflow-y-auto border-line p-4 wide:pb-20 max-wide:max-h-[38dvh] max-wide:scroll-pb-28 max-wide:border-t wide:w-[264px] wide:border-l"
     >
       <Modes
         image={image}

@@ -50,7 +50,7 @@ export function AdjustMode({ image, session, modes, isBusy, onJob }: ModeProps) 
   return (
     <>
       <ModeHint mode="adjust" />
-      <div className="flex flex-col gap-2">
+      <div className="grid gap-x-8 gap-y-2 max-wide:sm:grid-cols-2">
         {adjustments.map((name) => (
           <SettingSlider
             key={name}

@@ -185,7 +185,7 @@ export function CropMode({ image, session, modes, isBusy, onJob }: ModeProps) {
         {`${format.number(settings.angle, { signDisplay: "exceptZero", minimumFractionDigits: 1 })}°`}
       </SettingSlider>
       <p className="tabular text-xs text-quiet">{t("size", rect)}</p>
-      <div ref={action}>
+      <div ref={action} className="contents">
         <ModeAction
           icon={<Crop aria-hidden />}
           label={t("apply")}

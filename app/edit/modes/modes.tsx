@@ -79,7 +79,7 @@ function ModePicker({ state, choose }: ModeSession) {
       aria-label={t("title")}
       value={state.mode}
       onValueChange={(next) => choose(next as ModeId)}
-      className="grid grid-cols-3 gap-1 max-wide:no-scrollbar max-wide:-mx-4 max-wide:flex max-wide:overflow-x-auto max-wide:px-4"
+      className="grid shrink-0 grid-cols-3 gap-1 max-wide:no-scrollbar max-wide:-mx-4 max-wide:flex max-wide:overflow-x-auto max-wide:px-4"
     >
       {modeIds.map((id) => {
         const { icon: Icon } = modes[id];

@@ -56,7 +56,7 @@ export function ModeAction(props: ModeActionProps) {
   const answer = useEstimate(quoted);
   const isPossible = answer?.isPossible !== false;
   return (
-    <div className="flex flex-col gap-2 bg-paper max-wide:sticky max-wide:-bottom-4 max-wide:-mx-4 max-wide:border-t max-wide:border-line max-wide:px-4 max-wide:py-3">
+    <div className="flex flex-col gap-2 bg-paper max-wide:sticky max-wide:z-1 max-wide:-bottom-4 max-wide:-mx-4 max-wide:border-t max-wide:border-line max-wide:px-4 max-wide:py-3">
       {candidates === undefined ? null : <CandidateCount {...candidates} answer={answer} />}
       {obstacle === null ? (
         <OfferLine answer={answer} />
