@@ -10,6 +10,7 @@ import { failureOf } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
 import { useViewerAddress, Viewer } from "../gallery/viewer/viewer.tsx";
 import { useJobFailureText } from "../jobs/text.ts";
+import { ShareButton } from "../links/share.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
 import { EmptyState, Progress } from "../ui/display.tsx";
@@ -58,6 +59,7 @@ function BatchFiles({ batch: { id } }: ActionsProps) {
         <LayoutGrid aria-hidden />
         <span className="max-sm:sr-only">{t("sheet")}</span>
       </a>
+      <ShareButton what={{ batchId: id }} look="plain" />
     </>
   );
 }

@@ -18,6 +18,7 @@ export const keys = {
   cloudSpend: ["cloud", "spend"],
   jobAttempts: (id: string) => ["cloud", "attempts", id],
   apiKeys: ["api-keys"],
+  links: ["links"],
   telegram: ["telegram"],
   images: ["images"],
   imageLists: ["images", "list"],

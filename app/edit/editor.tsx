@@ -6,6 +6,7 @@ import { useEffect } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useImage, useIsGone } from "../client/queries.ts";
 import { downloadUrl } from "../client/remix.ts";
+import { ShareButton } from "../links/share.tsx";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { AiBadge, useImageName } from "../pictures/picture.tsx";
 import { buttonStyle, cx } from "../ui/button.tsx";
@@ -48,6 +49,7 @@ function EditHeader({ image, keeping }: EditHeaderProps) {
       <span className="flex-1 sm:hidden" />
       <KeepingState keeping={keeping} />
       {image.isAi ? <AiBadge /> : null}
+      <ShareButton what={{ imageIds: [image.id] }} look="quiet" />
       <a href={downloadUrl(image.id)} download className={buttonStyle("quiet", "small")}>
         <Download aria-hidden />
         {t("download")}

@@ -13,6 +13,7 @@ import { ApiKeysSection } from "./api-keys.tsx";
 import { CloudSection } from "./cloud.tsx";
 import { EmailSection, NoticesSection, WebhooksSection } from "./deliveries.tsx";
 import { DataSection } from "./data.tsx";
+import { LinksSection } from "./links.tsx";
 import { SettingsSection } from "./section.tsx";
 import { TelegramSection } from "./telegram.tsx";
 
@@ -115,6 +116,7 @@ function UserPlaceholder() {
 function AccountTools() {
   return (
     <>
+      <LinksSection />
       <CloudSection />
       <TelegramSection />
       <ApiKeysSection />

@@ -18,7 +18,7 @@ import { addLocalJobs, fillWardrobe, makeLocally, uploadSamples } from "./local.
 import { addNodes, type Nodes, playNodes } from "./nodes.ts";
 import { addPeople, hasOthersData, type People, removeSeeded, seedDomain } from "./people.ts";
 import { addTalks } from "./talk.ts";
-import { addDeliveries, addLogs } from "./told.ts";
+import { addDeliveries, addLinks, addLogs } from "./told.ts";
 
 const usage = `Usage: atelier seed [--add] [--stay]
        atelier seed --remove
@@ -34,7 +34,8 @@ async function fill(services: Services, nodes: Nodes): Promise<People> {
   await fillWardrobe(services, ownerId, uploads);
   const [ended, made] = await Promise.all([addHistory(services, { people, nodes }), makeLocally(services)]);
   await addLocalJobs(services, { ownerId, nodeId: nodes.plainId, uploads, made });
-  await addBatch(services, { people, nodes });
+  const batchId = await addBatch(services, { people, nodes });
+  await addLinks(services, { ownerId, batchId, imageId: ended.at(-1)?.imageId });
   const jobIds = ended.map(({ jobId }) => jobId).toReversed();
   await addDeliveries(services, { ownerId, endpointId: people.endpointId, jobIds });
   await addTalks(services, { ownerId, imageIds: ended.map(({ imageId }) => imageId) });

@@ -1,4 +1,5 @@
 import { schema } from "@atelier/server/db";
+import { createLink, createLinkSchema } from "@atelier/server/links";
 import type { Services } from "@atelier/server/services";
 import { newId } from "@atelier/server/platform";
 import { seedDomain } from "./people.ts";
@@ -93,4 +94,23 @@ export async function addLogs(
       createdAt: new Date(Date.now() - 9_000 + at * 3_000),
     })),
   );
+}
+
+interface Shared {
+  readonly ownerId: string;
+  readonly batchId: string;
+  readonly imageId: string | undefined;
+}
+
+/** Links to a grid and to a picture; nobody learns their addresses, so what they look like is seen by a new one. */
+export async function addLinks(services: Services, { ownerId, batchId, imageId }: Shared): Promise<void> {
+  const grid = createLinkSchema.parse({ batchId, title: "Which seed?", endsInDays: 30, mayDownload: true });
+  await createLink(services, { ...grid, ownerId });
+  if (imageId === undefined) return;
+  const one = createLinkSchema.parse({
+    imageIds: [imageId],
+    endsInDays: null,
+    password: "under the old oak",
+  });
+  await createLink(services, { ...one, ownerId });
 }

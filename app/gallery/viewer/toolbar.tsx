@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import type { ImageView } from "@atelier/server/images";
 import { downloadUrl } from "../../client/remix.ts";
+import { ShareButton } from "../../links/share.tsx";
 import { QuickActions, StarButton, useRemoveImages } from "../../pictures/actions.tsx";
 import { useImageName } from "../../pictures/picture.tsx";
 import { buttonStyle, IconButton } from "../../ui/button.tsx";
@@ -70,6 +71,7 @@ export function ViewerToolbar(props: Props) {
         </IconButton>
       ) : null}
       <StarButton imageId={image.id} />
+      <ShareButton what={{ imageIds: [image.id] }} look="icon" />
       <IconButton label={t("download")} onClick={() => window.location.assign(downloadUrl(image.id))}>
         <Download aria-hidden />
       </IconButton>

@@ -1,0 +1,59 @@
+import { beUser } from "../steps/be-user.ts";
+import { findBarriers } from "../steps/find-barriers.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { expect, test } from "../test.ts";
+
+test("a picture is shared with a password, opened by a visitor without an account, and revoked with undo", async ({
+  page,
+  browser,
+}) => {
+  await beUser(page);
+  const imageId = await uploadSample(page, "rocket.jpg");
+  await page.goto(`/gallery?image=${imageId}`);
+  const viewer = page.getByRole("dialog", { name: "Picture", exact: true });
+  await viewer.getByRole("button", { name: "Share" }).click();
+  const dialog = page.getByRole("dialog", { name: "Share this picture" });
+  await dialog.getByRole("textbox", { name: "Title" }).fill("To the moon");
+  await dialog.getByRole("radio", { name: "In 1 day" }).click();
+  await dialog.getByLabel("Password").fill("under the old oak");
+  await dialog.getByRole("checkbox").click();
+  await dialog.getByRole("button", { name: "Create link" }).click();
+  const shown = dialog.getByRole("status").getByRole("code");
+  await expect(shown).toHaveText(/\/l\/[\w-]{22,}$/);
+  const address = await shown.innerText();
+
+  const stranger = await browser.newContext();
+  const visitor = await stranger.newPage();
+  await visitor.goto(address);
+  await expect(visitor.getByRole("heading", { name: "Enter the password" })).toBeVisible();
+  await visitor.getByLabel("Password").fill("under the new oak");
+  await visitor.keyboard.press("Enter");
+  await expect(visitor.getByRole("alert")).toHaveText("That is not the password.");
+  await visitor.getByLabel("Password").fill("under the old oak");
+  await visitor.keyboard.press("Enter");
+  await expect(visitor.getByRole("heading", { name: "To the moon" })).toBeVisible();
+  const picture = visitor.getByRole("img", { name: "Picture 1" });
+  await expect(picture).toHaveJSProperty("complete", true);
+  await expect.poll(() => picture.evaluate((img: HTMLImageElement) => img.naturalWidth)).toBeGreaterThan(100);
+  expect(await findBarriers(visitor)).toEqual([]);
+  const started = visitor.waitForEvent("download");
+  await visitor.getByRole("link", { name: "Download" }).click();
+  expect((await started).suggestedFilename()).toBe("picture-1.jpg");
+  // Neither a session nor another page of the studio.
+  expect((await stranger.cookies()).map(({ name }) => name)).toEqual(["atelier-link"]);
+
+  await page.goto("/settings");
+  const links = page.getByRole("list", { name: "Links" });
+  await expect(links).toContainText("To the moon");
+  await expect(links).toContainText("with a password");
+  const gone = visitor.getByRole("heading", { name: "Nothing is shown here" });
+  await links.getByRole("button", { name: "Revoke To the moon" }).click();
+  await expect(page.getByText("No links yet.")).toBeVisible();
+  await visitor.reload();
+  await expect(gone).toBeVisible();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(links).toContainText("To the moon");
+  await visitor.reload();
+  await expect(visitor.getByRole("heading", { name: "To the moon" })).toBeVisible();
+  await stranger.close();
+});
