@@ -1,5 +1,6 @@
 import { useTranslations } from "next-intl";
 import { Suspense } from "react";
+import { Hints } from "./frame/hints.tsx";
 import { AssistantSheet } from "./assistant/sheet.tsx";
 import { PageHeader } from "./parts/page-parts.tsx";
 import { Studio } from "./studio/studio.tsx";
@@ -12,6 +13,7 @@ export default function StudioPage() {
         <AssistantSheet />
       </PageHeader>
       <Suspense>
+        <Hints />
         <Studio />
       </Suspense>
     </>

@@ -1,15 +1,14 @@
 "use client";
-import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Brain, ChevronDown, Plus, Trash2 } from "lucide-react";
 import { useFormatter, useNow, useTranslations } from "next-intl";
 import Link from "next/link";
 import { useSearchParams } from "next/navigation";
 import { useEffect, useState } from "react";
-import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { api, keptApi } from "../client/api.ts";
+import { useDeferredRemoval, useHidden } from "../client/removal.ts";
 import { live } from "../live/store.ts";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
-import { Confirmation } from "../ui/overlays.tsx";
 import { Chat } from "./chat.tsx";
 import { conversationKeys } from "./queries.ts";
 
@@ -87,19 +86,20 @@ interface ConversationsProps {
 function Conversations({ currentId, onCurrentDeleted }: ConversationsProps) {
   const t = useTranslations("assistant");
   const queries = useQueryClient();
-  const onError = useFailureToast();
   const { data, hasNextPage, fetchNextPage, isFetchingNextPage } = useConversations();
-  const [deleted, setDeleted] = useState<string | null>(null);
-  const remove = useMutation({
-    mutationFn: (id: string) => api.assistant.deleteConversation.mutate({ id }),
-    onSuccess: (_, id) => {
-      setDeleted(null);
-      void queries.invalidateQueries({ queryKey: conversationKeys.list });
-      if (id === currentId) onCurrentDeleted();
-    },
-    onError,
-  });
-  const items = data?.pages.flatMap((page) => page.items) ?? [];
+  const removeLater = useDeferredRemoval();
+  const hidden = useHidden();
+  const remove = (id: string) => {
+    removeLater({
+      id,
+      title: t("delete.done"),
+      text: t("delete.text"),
+      send: () => keptApi.assistant.deleteConversation.mutate({ id }),
+      onSettled: () => queries.invalidateQueries({ queryKey: conversationKeys.list }),
+    });
+    if (id === currentId) onCurrentDeleted();
+  };
+  const items = data?.pages.flatMap((page) => page.items).filter(({ id }) => !hidden.has(id)) ?? [];
   if (items.length === 0) return null;
   return (
     <nav aria-label={t("conversations")}>
@@ -109,7 +109,7 @@ function Conversations({ currentId, onCurrentDeleted }: ConversationsProps) {
             key={conversation.id}
             conversation={conversation}
             isCurrent={conversation.id === currentId}
-            onDelete={() => setDeleted(conversation.id)}
+            onDelete={() => remove(conversation.id)}
           />
         ))}
       </ul>
@@ -124,17 +124,6 @@ function Conversations({ currentId, onCurrentDeleted }: ConversationsProps) {
           {t("older")}
         </Button>
       ) : null}
-      <Confirmation
-        open={deleted !== null}
-        onOpenChange={(isOpen) => (isOpen ? undefined : setDeleted(null))}
-        title={t("delete.title")}
-        keep={t("delete.keep")}
-        confirm={t("delete.confirm")}
-        isBusy={remove.isPending}
-        onConfirm={() => (deleted === null ? undefined : remove.mutate(deleted))}
-      >
-        {t("delete.text")}
-      </Confirmation>
     </nav>
   );
 }

@@ -187,9 +187,7 @@ export function Chat({ conversationId, onConversation, isInSheet = false, classN
       <div
         className={cx(
           "sticky z-10 bg-paper",
-          isInSheet
-            ? "bottom-0 pb-4"
-            : "bottom-[calc(56px+env(safe-area-inset-bottom))] pb-3 wide:bottom-0 wide:pb-6",
+          isInSheet ? "bottom-0 pb-4" : "bottom-(--tabs) pb-3 wide:bottom-0 wide:pb-6",
         )}
       >
         <Composer

@@ -1,4 +1,4 @@
-import { createTRPCClient, httpBatchLink, httpSubscriptionLink, splitLink } from "@trpc/client";
+import { createTRPCClient, httpBatchLink, httpLink, httpSubscriptionLink, splitLink } from "@trpc/client";
 import superjson from "superjson";
 import type { AppRouter } from "@atelier/server/api";
 import { sessionFetch } from "./session.ts";
@@ -21,6 +21,17 @@ const batch = {
 /** For the one procedure that needs no session: a visitor with a link does not become a guest. */
 export const sessionlessApi = createTRPCClient<AppRouter>({
   links: [httpBatchLink({ url, transformer: superjson })],
+});
+
+/** For calls that arrive although the page is being left: each is sent at once, alone. */
+export const keptApi = createTRPCClient<AppRouter>({
+  links: [
+    httpLink({
+      url,
+      transformer: superjson,
+      fetch: (input, init) => fetch(input, { ...(init as RequestInit), keepalive: true }),
+    }),
+  ],
 });
 
 /** The typed client of the server's procedures. */

@@ -58,8 +58,7 @@ function EditHeader({ image, keeping }: EditHeaderProps) {
   );
 }
 
-const room =
-  "stage room -mb-36 flex h-dvh flex-col pb-[calc(57px+env(safe-area-inset-bottom))] wide:-mb-16 wide:pb-0";
+const room = "stage room -mb-36 flex h-dvh flex-col pb-(--tabs) wide:-mb-16 wide:pb-0";
 
 interface EditKeysProps {
   readonly session: EditorSession;

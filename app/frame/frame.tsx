@@ -1,15 +1,17 @@
 "use client";
-import { CircleUserRound } from "lucide-react";
+import { CircleUserRound, Ellipsis } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { type ReactNode, Suspense } from "react";
+import { useRouter } from "next/navigation";
+import { type ReactNode, Suspense, useState } from "react";
 import { useMe } from "../client/queries.ts";
-import { JobsDock } from "../jobs/dock.tsx";
+import { JobsPill, JobsTray, UploadsRow } from "../jobs/dock.tsx";
 import { LiveConnection, useOpenJobCount } from "../live/hooks.tsx";
+import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { Toaster } from "../ui/toasts.tsx";
 import { PageDrop } from "../uploads/drop.tsx";
 import { AgreementDialog } from "./agreement-dialog.tsx";
-import { useNavItems } from "./nav-items.ts";
+import { type CurrentNavItem, useNavItems } from "./nav-items.ts";
 import { Announcer, ConnectionNotice } from "./providers.tsx";
 import { Shortcuts, ShortcutsButton } from "./shortcuts.tsx";
 
@@ -44,30 +46,83 @@ function OpenJobsBadge() {
   );
 }
 
-function BottomTabs({ hadCreate }: { readonly hadCreate: boolean }) {
+const tabLook =
+  "flex h-14 w-full flex-col items-center justify-center gap-1 text-[11px] font-medium text-quiet aria-[current=page]:text-ink";
+
+function TabIcon({
+  item,
+  children,
+}: {
+  readonly item: Pick<CurrentNavItem, "icon">;
+  readonly children?: ReactNode;
+}) {
+  return (
+    <span className="relative">
+      <item.icon className="size-5" strokeWidth={1.75} aria-hidden />
+      {children}
+    </span>
+  );
+}
+
+/** The pages that have no tab of their own. */
+function MoreTab({ items }: { readonly items: readonly CurrentNavItem[] }) {
+  const t = useTranslations("frame");
+  const router = useRouter();
+  return (
+    <Menu
+      side="top"
+      align="end"
+      trigger={
+        <button
+          type="button"
+          aria-current={items.some(({ isCurrent }) => isCurrent) ? "page" : undefined}
+          className={tabLook}
+        >
+          <TabIcon item={{ icon: Ellipsis }}>
+            {items.some(({ key }) => key === "jobs") ? <OpenJobsBadge /> : null}
+          </TabIcon>
+          {t("more")}
+        </button>
+      }
+    >
+      {items.map((item) => (
+        <MenuItem key={item.key} checked={item.isCurrent} onSelect={() => router.push(item.href)}>
+          <item.icon aria-hidden />
+          {t(`pages.${item.key}`)}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}
+
+/** More crowd a phone. */
+const maxTabs = 5;
+
+function BottomTabs({ hadCreate, tray }: FrameNavProps) {
   const t = useTranslations("frame");
   const items = useNavItems(hadCreate);
+  const shown = items.length > maxTabs ? items.slice(0, maxTabs - 1) : items;
+  const others = items.slice(shown.length);
   return (
     <nav
       aria-label={t("navigation")}
       className="fixed inset-x-0 bottom-0 z-20 border-t border-line bg-paper/92 pb-[env(safe-area-inset-bottom)] backdrop-blur-md wide:hidden"
     >
+      <UploadsRow {...tray} />
       <ul className="mx-auto flex max-w-[480px]">
-        {items.map((item) => (
+        {shown.map((item) => (
           <li key={item.key} className="flex-1">
-            <Link
-              href={item.href}
-              aria-current={item.isCurrent ? "page" : undefined}
-              className="flex h-14 flex-col items-center justify-center gap-1 text-[11px] font-medium text-quiet aria-[current=page]:text-ink"
-            >
-              <span className="relative">
-                <item.icon className="size-5" strokeWidth={1.75} aria-hidden />
-                {item.key === "jobs" ? <OpenJobsBadge /> : null}
-              </span>
+            <Link href={item.href} aria-current={item.isCurrent ? "page" : undefined} className={tabLook}>
+              <TabIcon item={item}>{item.key === "jobs" ? <OpenJobsBadge /> : null}</TabIcon>
               {t(`pages.${item.key}`)}
             </Link>
           </li>
         ))}
+        {others.length === 0 ? null : (
+          <li className="flex-1">
+            <MoreTab items={others} />
+          </li>
+        )}
       </ul>
     </nav>
   );
@@ -90,7 +145,13 @@ function Logo() {
   );
 }
 
-function SideNav({ hadCreate }: { readonly hadCreate: boolean }) {
+interface FrameNavProps {
+  readonly hadCreate: boolean;
+  /** The tray of jobs, which both navigations open. */
+  readonly tray: { readonly isOpen: boolean; readonly onToggle: () => void };
+}
+
+function SideNav({ hadCreate, tray }: FrameNavProps) {
   const t = useTranslations("frame");
   const items = useNavItems(hadCreate);
   return (
@@ -115,9 +176,12 @@ function SideNav({ hadCreate }: { readonly hadCreate: boolean }) {
           </li>
         ))}
       </ul>
-      <div className="mt-auto flex items-center gap-1">
-        <AccountLink />
-        <ShortcutsButton />
+      <div className="mt-auto">
+        <JobsPill {...tray} />
+        <div className="flex items-center gap-1">
+          <AccountLink />
+          <ShortcutsButton />
+        </div>
       </div>
     </nav>
   );
@@ -132,6 +196,8 @@ interface AppFrameProps {
 /** The frame of every page: navigation, live notices, jobs, toasts. */
 export function AppFrame({ hadCreate, children }: AppFrameProps) {
   const t = useTranslations("frame");
+  const [isTrayOpen, setTrayOpen] = useState(false);
+  const tray = { isOpen: isTrayOpen, onToggle: () => setTrayOpen((isOpen) => !isOpen) };
   return (
     <>
       <a
@@ -142,15 +208,15 @@ export function AppFrame({ hadCreate, children }: AppFrameProps) {
       </a>
       <LiveConnection />
       <div className="wide:pl-[200px]">
-        <SideNav hadCreate={hadCreate} />
+        <SideNav hadCreate={hadCreate} tray={tray} />
         <main id="main" tabIndex={-1} className="min-h-dvh pb-36 outline-none wide:pb-16">
           {children}
         </main>
-        <BottomTabs hadCreate={hadCreate} />
+        <BottomTabs hadCreate={hadCreate} tray={tray} />
       </div>
       <ConnectionNotice />
       <Suspense>
-        <JobsDock />
+        <JobsTray isOpen={isTrayOpen} onClose={() => setTrayOpen(false)} />
       </Suspense>
       <PageDrop />
       <Announcer />

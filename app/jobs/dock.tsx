@@ -2,20 +2,14 @@
 import { ChevronDown, CircleAlert, ListChecks } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { memo, useState } from "react";
+import { memo, useEffect, useRef } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { useLiveJobs, useOpenJobCount } from "../live/hooks.tsx";
-import { cx, IconButton, Spinner } from "../ui/button.tsx";
+import { IconButton, Spinner } from "../ui/button.tsx";
 import { UploadRows, useLeaveWarning } from "../uploads/rows.tsx";
 import { type Upload, useUploads } from "../uploads/store.ts";
 import { JobAction, JobStateLine, JobThumbnail } from "./parts.tsx";
 import { jobHref, shownKind, promptsOf } from "./text.ts";
-
-interface Props {
-  readonly openCount: number;
-  readonly uploads: readonly Upload[];
-  readonly onOpen: () => void;
-}
 
 function usePillText(openCount: number, uploads: readonly Upload[]): string {
   const t = useTranslations("jobs");
@@ -25,33 +19,61 @@ function usePillText(openCount: number, uploads: readonly Upload[]): string {
   return openCount > 0 ? t("pill.running", { count: openCount }) : t("pill.idle");
 }
 
-function DockPill({ openCount, uploads, onOpen }: Props) {
+interface PillProps {
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+}
+
+function PillButton({ isOpen, onToggle, className }: PillProps & { readonly className: string }) {
   const t = useTranslations("jobs");
+  const openCount = useOpenJobCount();
+  const uploads = useUploads();
   const text = usePillText(openCount, uploads);
   const hasFailed = uploads.some((upload) => upload.state === "failed");
   const isBusy = openCount > 0 || uploads.some((upload) => upload.state === "sending");
   return (
     <button
       type="button"
-      onClick={onOpen}
-      aria-expanded={false}
-      aria-label={t("openTray", { state: text })}
-      className={cx(
-        "fixed right-3 bottom-[calc(68px+env(safe-area-inset-bottom))] z-40 flex h-10 items-center gap-2 rounded-full bg-raised px-4 text-xs font-medium shadow-float transition-colors duration-120 hover:bg-hover max-wide:in-[:root:has(.room)]:top-16 max-wide:in-[:root:has(.room)]:bottom-auto max-wide:in-[:root:has([data-run-bar])]:bottom-[calc(156px+env(safe-area-inset-bottom))] max-wide:in-[:root:has([data-selection-bar])]:bottom-[calc(128px+env(safe-area-inset-bottom))] wide:right-5 wide:bottom-5",
-        // On a phone the tab bar counts the jobs, so the pill is needed only for uploads.
-        uploads.length === 0 && "max-wide:hidden",
-      )}
+      onClick={onToggle}
+      aria-expanded={isOpen}
+      aria-label={isOpen ? t("collapse") : t("openTray", { state: text })}
+      className={className}
     >
-      {hasFailed ? <CircleAlert className="size-4 text-fail" aria-hidden /> : null}
+      {hasFailed ? <CircleAlert className="text-fail" aria-hidden /> : null}
       {!hasFailed && isBusy ? <Spinner /> : null}
-      {!hasFailed && !isBusy ? <ListChecks className="size-4 text-quiet" aria-hidden /> : null}
-      {text}
+      {!hasFailed && !isBusy ? <ListChecks className="text-quiet" aria-hidden /> : null}
+      <span className="truncate">{text}</span>
     </button>
   );
 }
 
+/** In the frame's side: what runs and what is sent, once there is something. Opens the tray. */
+export function JobsPill(props: PillProps) {
+  const count = useLiveJobs().length + useUploads().length;
+  if (count === 0 && !props.isOpen) return null;
+  return (
+    <PillButton
+      {...props}
+      className="mb-2 flex h-9 w-full items-center gap-3 rounded-control border border-line bg-surface px-2 text-xs font-medium transition-colors duration-120 hover:bg-hover aria-expanded:bg-hover [&_svg]:size-[18px] [&_svg]:shrink-0"
+    />
+  );
+}
+
+/** Over the tabs of a phone, which count the jobs themselves: a row of its own for uploads. All that stands on the tabs moves up. */
+export function UploadsRow(props: PillProps) {
+  if (useUploads().length === 0) return null;
+  return (
+    <div data-jobs-row className="border-b border-line">
+      <PillButton
+        {...props}
+        className="mx-auto flex h-10 w-full max-w-[480px] items-center justify-center gap-2 px-4 text-xs font-medium [&_svg]:size-4 [&_svg]:shrink-0"
+      />
+    </div>
+  );
+}
+
 /** One job of the tray. `memo`: renders again only when this job changes. */
-const DockRow = memo(function DockRow({ job }: { readonly job: JobView }) {
+const TrayRow = memo(function TrayRow({ job }: { readonly job: JobView }) {
   const t = useTranslations("jobs");
   const { prompt } = promptsOf(job.params);
   return (
@@ -75,35 +97,51 @@ const rowsShown = 20;
 
 const focusAtOnce = (button: HTMLButtonElement | null) => button?.focus();
 
-/** The tray of jobs and uploads on every page: a pill that opens into a list. */
-export function JobsDock() {
+/** Gives the focus back to what had it before. */
+function useReturnedFocus(): void {
+  const before = useRef<Element | null>(null);
+  before.current ??= document.activeElement;
+  useEffect(
+    () => () => {
+      if (before.current instanceof HTMLElement) before.current.focus();
+    },
+    [],
+  );
+}
+
+function Tray({ onClose }: { readonly onClose: () => void }) {
   const t = useTranslations("jobs");
-  const [isOpen, setOpen] = useState(false);
   const jobs = useLiveJobs();
   const uploads = useUploads();
-  useLeaveWarning(uploads);
-  const openCount = useOpenJobCount();
-  const isEmpty = jobs.length + uploads.length === 0;
-  if (isEmpty && !isOpen) return null;
-  if (!isOpen) {
-    return <DockPill openCount={openCount} uploads={uploads} onOpen={() => setOpen(true)} />;
-  }
+  useReturnedFocus();
+  const tray = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const press = ({ key, target }: KeyboardEvent) => {
+      if (key === "Escape" && target instanceof Node && tray.current?.contains(target)) onClose();
+    };
+    // In the capture phase: the tooltip of the focused button would take the first Esc.
+    window.addEventListener("keydown", press, { capture: true });
+    return () => window.removeEventListener("keydown", press, { capture: true });
+  }, [onClose]);
   return (
     <section
       aria-label={t("tray")}
-      className="fixed right-3 bottom-[calc(68px+env(safe-area-inset-bottom))] left-3 z-40 flex max-h-[60dvh] flex-col overflow-hidden rounded-card bg-raised shadow-float sm:left-auto sm:w-[360px] wide:right-5 wide:bottom-5"
+      ref={tray}
+      className="fixed right-3 bottom-[calc(var(--tabs)+12px)] left-3 z-40 flex max-h-[60dvh] flex-col overflow-hidden rounded-card bg-raised shadow-float sm:left-auto sm:w-[360px] wide:right-auto wide:left-[208px]"
     >
       <div className="flex h-12 shrink-0 items-center justify-between border-b border-line pr-1.5 pl-4">
         <h2 className="text-sm font-medium">{t("tray")}</h2>
-        <IconButton label={t("collapse")} onClick={() => setOpen(false)} ref={focusAtOnce}>
+        <IconButton label={t("collapse")} onClick={onClose} ref={focusAtOnce}>
           <ChevronDown aria-hidden />
         </IconButton>
       </div>
-      {isEmpty ? <p className="px-4 py-5 text-xs text-quiet">{t("trayEmpty")}</p> : null}
+      {jobs.length + uploads.length === 0 ? (
+        <p className="px-4 py-5 text-xs text-quiet">{t("trayEmpty")}</p>
+      ) : null}
       <ul className="overflow-y-auto py-1">
         <UploadRows uploads={uploads} />
         {jobs.slice(0, rowsShown).map((job) => (
-          <DockRow key={job.id} job={job} />
+          <TrayRow key={job.id} job={job} />
         ))}
       </ul>
       <Link
@@ -114,4 +152,10 @@ export function JobsDock() {
       </Link>
     </section>
   );
+}
+
+/** The tray of jobs and uploads, which opens beside the frame's side or over the tabs. */
+export function JobsTray({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+  useLeaveWarning(useUploads());
+  return isOpen ? <Tray onClose={onClose} /> : null;
 }

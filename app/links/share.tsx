@@ -14,9 +14,9 @@ import { Checkbox, Field, Segmented } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 
 /** What a link shows: pictures one by one, or the results of a batch as they are at each visit. */
-export type Shared = { readonly imageIds: string[] } | { readonly batchId: string };
+type Shared = { readonly imageIds: string[] } | { readonly batchId: string };
 
-export const ends = ["1", "7", "30", "never"] as const;
+const ends = ["1", "7", "30", "never"] as const;
 export type End = (typeof ends)[number];
 
 /** The server's number of days until the end. */

@@ -2,14 +2,14 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState, useSyncExternalStore } from "react";
-import { api } from "../client/api.ts";
+import { api, keptApi } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
+import { useDeferredRemoval, useHidden } from "../client/removal.ts";
 import { DeliveryList } from "../deliveries/delivery-list.tsx";
 import { ShownOnce } from "../frame/shown-once.tsx";
 import { readNoticeState, showNotice, switchNotices, watchNoticeState } from "../live/notices.ts";
 import { Button } from "../ui/button.tsx";
 import { Checkbox, Field } from "../ui/fields.tsx";
-import { Confirmation } from "../ui/overlays.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import { SettingsSection } from "./section.tsx";
 
@@ -25,43 +25,6 @@ function useAct<Input, Output>(act: (input: Input) => Promise<Output>, onDone?: 
     onError,
     onSettled: () => queries.invalidateQueries({ queryKey: ["deliveries"] }),
   });
-}
-
-interface RemoveEndpointProps {
-  readonly endpoint: Endpoint;
-  readonly isDisabled: boolean;
-}
-
-function RemoveEndpoint({ endpoint: { id, url }, isDisabled }: RemoveEndpointProps) {
-  const t = useTranslations("settings.webhooks");
-  const [isAsking, setAsking] = useState(false);
-  const remove = useAct(() => api.webhooks.remove.mutate({ id }));
-  return (
-    <>
-      <Button
-        size="small"
-        look="danger"
-        disabled={isDisabled || remove.isPending}
-        onClick={() => setAsking(true)}
-      >
-        {t("remove")}
-      </Button>
-      <Confirmation
-        open={isAsking}
-        onOpenChange={setAsking}
-        title={t("removeQuestion")}
-        keep={t("removeCancel")}
-        confirm={t("remove")}
-        onConfirm={() => {
-          setAsking(false);
-          remove.mutate(undefined);
-        }}
-      >
-        <p className="break-all text-ink">{url ?? t("ofJobs")}</p>
-        <p className="mt-2">{t("removeText")}</p>
-      </Confirmation>
-    </>
-  );
 }
 
 interface EndpointRowProps {
@@ -82,6 +45,16 @@ function EndpointRow({ endpoint, onSecret }: EndpointRowProps) {
   );
   const enable = useAct(() => api.webhooks.enable.mutate({ id, isEnabled: !isEnabled }));
   const isBusy = test.isPending || rotate.isPending || enable.isPending;
+  const queries = useQueryClient();
+  const removeLater = useDeferredRemoval();
+  const remove = () =>
+    removeLater({
+      id,
+      title: t("removed"),
+      text: t("removedText"),
+      send: () => keptApi.webhooks.remove.mutate({ id }),
+      onSettled: () => queries.invalidateQueries({ queryKey: ["deliveries"] }),
+    });
   return (
     <li className="flex flex-col gap-2 py-3">
       <div className="min-w-0">
@@ -107,7 +80,9 @@ function EndpointRow({ endpoint, onSecret }: EndpointRowProps) {
         <Button size="small" disabled={isBusy} onClick={() => rotate.mutate(undefined)}>
           {t("rotate")}
         </Button>
-        <RemoveEndpoint endpoint={endpoint} isDisabled={isBusy} />
+        <Button size="small" look="danger" disabled={isBusy} onClick={remove}>
+          {t("remove")}
+        </Button>
       </div>
     </li>
   );
@@ -139,6 +114,8 @@ export function WebhooksSection() {
     create.mutate(url.trim());
   };
   const items = log.data?.items ?? [];
+  const hidden = useHidden();
+  const endpoints = data?.items.filter(({ id }) => !hidden.has(id)) ?? [];
   return (
     <SettingsSection id="webhooks" title={t("title")} text={t("text")}>
       <div className="flex max-w-[640px] flex-col gap-5">
@@ -162,9 +139,9 @@ export function WebhooksSection() {
         {secret === null ? null : (
           <ShownOnce text={t("shownOnce")} value={secret} onDone={() => setSecret(null)} />
         )}
-        {data === undefined || data.items.length === 0 ? null : (
+        {endpoints.length === 0 ? null : (
           <ul aria-label={t("title")} className="divide-y divide-line border-y border-line">
-            {data.items.map((endpoint) => (
+            {endpoints.map((endpoint) => (
               <EndpointRow key={endpoint.id} endpoint={endpoint} onSecret={setSecret} />
             ))}
           </ul>

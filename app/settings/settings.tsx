@@ -112,41 +112,47 @@ function UserPlaceholder() {
   return <div className="h-72" aria-busy />;
 }
 
-/** What only an account has. */
-function AccountTools() {
-  return (
-    <>
-      <LinksSection />
-      <CloudSection />
-      <TelegramSection />
-      <ApiKeysSection />
-      <WebhooksSection />
-      <EmailSection />
-    </>
-  );
-}
+const column = "min-w-0 divide-y divide-line";
 
+/** Two columns on a wide screen, which stay as they are while their parts load: the person, then what reaches outside. */
 export function Settings() {
   const t = useTranslations("settings");
   const me = useMe();
   const isGuest = me === null || me?.isGuest === true;
   const account = me && !me.isGuest ? me : null;
   return (
-    <div className="max-w-[960px] divide-y divide-line px-4 pb-10 sm:px-6 wide:px-8">
-      {me === undefined ? <UserPlaceholder /> : null}
-      {isGuest ? <GuestSection /> : null}
-      {account ? <AccountSection me={account} /> : null}
-      {me ? <SpaceSection /> : null}
-      <SettingsSection id="appearance" title={t("appearance")} text={t("appearanceText")}>
-        <ThemeChoice />
-      </SettingsSection>
-      <NoticesSection />
-      {account ? <AccountTools /> : null}
-      <EnginesSection />
-      <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>
-        <ShortcutTable />
-      </SettingsSection>
-      {me ? <DataSection isGuest={me.isGuest} /> : null}
+    <div className="max-w-[960px] px-4 pb-10 max-xl:divide-y max-xl:divide-line sm:px-6 wide:px-8 xl:grid xl:max-w-[1760px] xl:grid-cols-2 xl:gap-x-16">
+      <div className={column}>
+        {me === undefined ? <UserPlaceholder /> : null}
+        {isGuest ? <GuestSection /> : null}
+        {account ? <AccountSection me={account} /> : null}
+        {me ? <SpaceSection /> : null}
+        <SettingsSection id="appearance" title={t("appearance")} text={t("appearanceText")}>
+          <ThemeChoice />
+        </SettingsSection>
+        <NoticesSection />
+        {account ? (
+          <>
+            <CloudSection />
+            <TelegramSection />
+            <EmailSection />
+          </>
+        ) : null}
+        <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>
+          <ShortcutTable />
+        </SettingsSection>
+      </div>
+      <div className={column}>
+        {account ? (
+          <>
+            <LinksSection />
+            <ApiKeysSection />
+            <WebhooksSection />
+          </>
+        ) : null}
+        <EnginesSection />
+        {me ? <DataSection isGuest={me.isGuest} /> : null}
+      </div>
     </div>
   );
 }

@@ -110,7 +110,7 @@ function RunBar({ isIdle, children }: RunBarProps) {
   return (
     <div
       data-run-bar={isIdle ? "" : undefined}
-      className="flex flex-col gap-3 max-wide:not-data-run-bar:hidden max-wide:fixed max-wide:inset-x-0 max-wide:bottom-[calc(56px+env(safe-area-inset-bottom))] max-wide:z-10 max-wide:flex-col-reverse max-wide:gap-1.5 max-wide:border-t max-wide:border-line max-wide:bg-paper/92 max-wide:px-4 max-wide:py-2.5 max-wide:backdrop-blur-md sm:max-wide:px-6"
+      className="flex flex-col gap-3 max-wide:not-data-run-bar:hidden max-wide:fixed max-wide:inset-x-0 max-wide:bottom-(--tabs) max-wide:z-10 max-wide:flex-col-reverse max-wide:gap-1.5 max-wide:border-t max-wide:border-line max-wide:bg-paper/92 max-wide:px-4 max-wide:py-2.5 max-wide:backdrop-blur-md sm:max-wide:px-6"
     >
       {children}
     </div>

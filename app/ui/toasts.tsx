@@ -9,20 +9,25 @@ export const toasts = Toast.createToastManager();
 
 interface UndoableToast {
   readonly title: string;
+  readonly text?: string | undefined;
   readonly undoLabel: string;
   readonly onUndo: () => void;
+  /** It has gone, also after Undo. */
+  readonly onClose?: () => void;
 }
 
 /** Reports an action and offers Undo for eight seconds. */
-export function toastWithUndo({ title, undoLabel, onUndo }: UndoableToast): void {
+export function toastWithUndo({ title, text, undoLabel, onUndo, onClose }: UndoableToast): void {
   const id = toasts.add({
     title,
+    description: text,
     timeout: 8_000,
+    onClose,
     actionProps: {
       children: undoLabel,
       onClick: () => {
-        toasts.close(id);
         onUndo();
+        toasts.close(id);
       },
     },
   });
@@ -69,7 +74,7 @@ export function Toaster() {
       {/* The library's own name is the one of a section of the settings. */}
       <Toast.Viewport
         aria-label={t("messages")}
-        className="fixed bottom-20 left-1/2 z-70 flex w-[min(440px,calc(100vw-32px))] -translate-x-1/2 flex-col gap-2 outline-none max-wide:in-[:root:has([data-run-bar])]:bottom-[calc(164px+env(safe-area-inset-bottom))] wide:bottom-6"
+        className="fixed bottom-[calc(var(--tabs)+24px)] left-1/2 z-70 flex w-[min(440px,calc(100vw-32px))] -translate-x-1/2 flex-col gap-2 outline-none max-wide:in-[:root:has([data-run-bar])]:bottom-[calc(var(--tabs)+108px)] wide:bottom-6"
       >
         <ToastList />
       </Toast.Viewport>

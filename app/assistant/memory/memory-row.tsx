@@ -4,11 +4,10 @@ import { Pencil, Trash2 } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import { useState } from "react";
 import type { MemoryView } from "@atelier/server/assistant";
-import { api } from "../../client/api.ts";
+import { api, keptApi } from "../../client/api.ts";
 import { useFailureToast } from "../../client/failures.ts";
+import { useDeferredRemoval } from "../../client/removal.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
-import { Confirmation } from "../../ui/overlays.tsx";
-import { toastDone } from "../../ui/toasts.tsx";
 
 export const memoryKey = ["memories"] as const;
 
@@ -103,12 +102,19 @@ function EditMemory({ memory: { id, summary }, onDone }: EditProps) {
 export function MemoryRow({ memory }: { readonly memory: MemoryView }) {
   const t = useTranslations("memory");
   const period = usePeriod();
-  const [mode, setMode] = useState<"shown" | "edited" | "deleted">("shown");
-  const back = () => setMode("shown");
-  const remove = useMemoryAction(
-    () => api.memories.delete.mutate({ id: memory.id }),
-    () => toastDone(t("deleted")),
-  );
+  const queries = useQueryClient();
+  const [isEdited, setEdited] = useState(false);
+  const back = () => setEdited(false);
+  const removeLater = useDeferredRemoval();
+  const { id } = memory;
+  const remove = () =>
+    removeLater({
+      id,
+      title: t("deleted"),
+      text: t("deletedText"),
+      send: () => keptApi.memories.delete.mutate({ id }),
+      onSettled: () => queries.invalidateQueries({ queryKey: memoryKey }),
+    });
   return (
     <li className="flex flex-col gap-1.5 border-t border-line py-4">
       <div className="flex items-start justify-between gap-4">
@@ -116,32 +122,21 @@ export function MemoryRow({ memory }: { readonly memory: MemoryView }) {
           {period(memory)} · {t(`origins.${memory.origin}`)}
         </p>
         <div className="-mt-1 flex">
-          <IconButton label={t("edit")} onClick={() => setMode("edited")}>
+          <IconButton label={t("edit")} onClick={() => setEdited(true)}>
             <Pencil aria-hidden />
           </IconButton>
-          <IconButton label={t("delete")} onClick={() => setMode("deleted")}>
+          <IconButton label={t("delete")} onClick={remove}>
             <Trash2 aria-hidden />
           </IconButton>
         </div>
       </div>
-      {mode === "edited" ? (
+      {isEdited ? (
         <EditMemory memory={memory} onDone={back} />
       ) : (
         <p className="measure break-words">{memory.summary}</p>
       )}
       {memory.tags.length > 0 ? <p className="text-xs text-quiet">{memory.tags.join(" · ")}</p> : null}
       {memory.sourceCount > 0 ? <Sources memory={memory} /> : null}
-      <Confirmation
-        open={mode === "deleted"}
-        onOpenChange={(isOpen) => (isOpen ? undefined : back())}
-        title={t("deleteTitle")}
-        keep={t("keep")}
-        confirm={t("delete")}
-        isBusy={remove.isPending}
-        onConfirm={() => remove.mutate(undefined)}
-      >
-        {t("deleteText")}
-      </Confirmation>
     </li>
   );
 }

@@ -5,6 +5,7 @@ import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
 import { api } from "../../client/api.ts";
 import { useFailureToast } from "../../client/failures.ts";
+import { useHidden } from "../../client/removal.ts";
 import { LoadFailed } from "../../parts/page-parts.tsx";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/display.tsx";
@@ -147,7 +148,8 @@ export function Memory() {
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
   });
-  const items = query.data?.pages.flatMap((page) => page.items);
+  const hidden = useHidden();
+  const items = query.data?.pages.flatMap((page) => page.items).filter(({ id }) => !hidden.has(id));
   return (
     <div className="flex max-w-[760px] flex-col gap-6 px-4 sm:px-6 wide:px-8">
       <p className="measure text-sm text-quiet">{t("intro")}</p>

@@ -10,7 +10,7 @@ import type { Services } from "../../services.ts";
 import { studioFonts, themeOf } from "../http/docs.ts";
 import { servedStream, withoutBody } from "../http/streams.ts";
 import { answerMethod } from "../methods.ts";
-import { classifyError, isCrossSite, readLimited, withRequestId } from "../requests.ts";
+import { classifyError, readLimited, withRequestId } from "../requests.ts";
 import {
   goneView,
   gridView,
@@ -102,10 +102,18 @@ async function showPicture(services: Services, context: VisitContext): Promise<R
 
 const maxFormBytes = 8_192;
 
+/** By the proxy that `scripts/web/front-door.ts` trusts, else by the address itself. */
+function isEncrypted({ headers, url }: Request): boolean {
+  return (headers.get("x-forwarded-proto") ?? new URL(url).protocol).startsWith("https");
+}
+
+/**
+ * Asks for no origin: a page that sends no referrer sends none with its form either, and a try of another site carries
+ * nobody's rights.
+ */
 async function takePassword(services: Services, context: VisitContext): Promise<Response> {
   const { token, proof } = addressOf(context);
   const request = context.req.raw;
-  if (isCrossSite(services.env, request)) throw new AppError("forbidden");
   const visit = await visitLink(services, { token, proof });
   if (visit.state === "password") {
     await takePermit(services, context, `linkPasswords`, `${visit.linkId}|`);
@@ -119,7 +127,7 @@ async function takePassword(services: Services, context: VisitContext): Promise<
       maxAge: proven.maxAgeS,
       httpOnly: true,
       sameSite: "Lax",
-      secure: request.headers.get("origin")?.startsWith("https:") ?? false,
+      secure: isEncrypted(request),
     });
   }
   for (const [name, value] of Object.entries(privately)) context.header(name, value);

@@ -28,8 +28,9 @@ const grid = `
 .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 240px), 1fr)); gap: 24px 16px; margin: 0; padding: 0; list-style: none; }
 .grid a { display: flex; flex-direction: column; gap: 8px; color: var(--quiet); font-size: 13px; line-height: 18px; overflow-wrap: anywhere; }
 .grid a:hover { color: var(--ink); }
-.grid img { width: 100%; height: auto; aspect-ratio: 3 / 4; object-fit: contain; object-position: center; background: var(--well); }
-.waits { aspect-ratio: 3 / 4; border: 1px dashed var(--line); }
+.grid img { width: 100%; height: auto; aspect-ratio: var(--proportion); object-fit: contain; background: var(--well); }
+.waits { aspect-ratio: var(--proportion); border: 1px dashed var(--line); }
+.few { grid-template-columns: repeat(auto-fill, minmax(min(100%, 340px), 1fr)); }
 @media (max-width: 640px) { .grid { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 16px 8px; } }`;
 
 /** A picture of its own fills what the screen has; the steps lie over its sides, below it on a phone. */
@@ -50,7 +51,8 @@ figcaption { display: flex; flex-wrap: wrap; justify-content: center; gap: 4px 1
 .previous { left: 16px; } .next { right: 16px; }
 @media (max-width: 640px) {
   figure { padding: 0; }
-  figcaption { padding: 0 72px; }
+  figcaption { position: absolute; bottom: 0; left: 72px; right: 72px; min-height: 44px; }
+  figure img { max-height: calc(100dvh - 220px); }
   .step { top: auto; bottom: 0; margin: 0; }
   .one a[rel=up] span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   .one a[rel=up] { min-width: 40px; justify-content: center; }

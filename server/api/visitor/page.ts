@@ -6,6 +6,7 @@ import { visitorScript, visitorStyle } from "./look.ts";
 
 type Text =
   | "title"
+  | "titleOne"
   | "count"
   | "open"
   | "picture"
@@ -75,15 +76,34 @@ interface Shown {
   readonly link: ShownLink;
 }
 
-const titleOf = ({ title }: ShownLink, texts: VisitorTexts) => title || texts("title");
+const titleOf = ({ title, pictures, open }: ShownLink, texts: VisitorTexts) =>
+  title || texts(pictures.length + open === 1 ? "titleOne" : "title");
 
 function nameOf({ label }: ShownPicture, at: number, texts: VisitorTexts): string {
   return label || texts("picture", { number: at + 1 });
 }
 
+/** Width ÷ height of a cell: that of the picture in the middle, so that a lookbook has no bands. */
+function proportionOf(pictures: readonly ShownPicture[]): number {
+  const all = pictures.map(({ widthPx, heightPx }) => widthPx / heightPx).toSorted((a, b) => a - b);
+  return Math.min(1.6, Math.max(0.6, all[Math.floor(all.length / 2)] ?? 0.75));
+}
+
+const thumbnailPx = 320;
+const previewPx = 1_280;
+
+/** Widths of the two files that are smaller than the original. */
+function sourcesOf(address: string, { widthPx, heightPx }: ShownPicture): string {
+  const widthAt = (px: number) => Math.round(widthPx * Math.min(1, px / Math.max(widthPx, heightPx)));
+  return `${address}/thumbnail ${widthAt(thumbnailPx)}w, ${address}/preview ${widthAt(previewPx)}w`;
+}
+
+const fewPictures = 6;
+
 /** All pictures of a link; while more are being made, the page looks for them. */
 export function gridView({ base, link }: Shown): View {
   const { pictures, open } = link;
+  const isFew = pictures.length + open <= fewPictures;
   return {
     title: (texts) => titleOf(link, texts),
     main: (texts) =>
@@ -94,15 +114,15 @@ export function gridView({ base, link }: Shown): View {
             ${texts("count", { count: pictures.length })}${open > 0 ? ` · ${texts("open", { count: open })}` : ""}
           </p>
         </header>
-        <ol class="grid">
+        <ol class="grid ${isFew ? "few" : ""}" style="--proportion: ${proportionOf(pictures).toFixed(3)}">
           ${pictures.map(
             (picture, at) =>
               html`<li>
                 <a href="${base}/${at + 1}">
                   <img
-                    src="${base}/${picture.id}/${pictures.length > 2 ? "thumbnail" : "preview"}"
-                    width="${picture.widthPx}"
-                    height="${picture.heightPx}"
+                    src="${base}/${picture.id}/preview"
+                    srcset="${sourcesOf(`${base}/${picture.id}`, picture)}"
+                    sizes="(max-width: 640px) 50vw, ${isFew ? "380px" : "280px"}"
                     alt="${nameOf(picture, at, texts)}"
                     loading="lazy"
                   />

@@ -50,7 +50,7 @@ function ask(path: string, { method = "GET", cookie, password, from = "192.0.2.1
   const isForm = password !== undefined;
   const request = new Request(`${testOrigin}${path}`, {
     method: isForm ? "POST" : method,
-    headers: { "x-forwarded-for": from, ...(cookie && { cookie }), ...(isForm && { origin: testOrigin }) },
+    headers: { "x-forwarded-for": from, ...(cookie && { cookie }), ...(isForm && { origin: "null" }) },
     ...(isForm && { body: new URLSearchParams({ password }) }),
   });
   const texts = (key: string, values?: object) => (values ? `${key} ${Object.values(values).join()}` : key);
