@@ -1,18 +1,4 @@
-import {
-  and,
-  count,
-  desc,
-  eq,
-  gt,
-  gte,
-  inArray,
-  isNull,
-  lt,
-  ne,
-  notExists,
-  sql,
-  type SQL,
-} from "drizzle-orm";
+import { and, desc, eq, gte, isNull, lt, ne, sql, type SQL } from "drizzle-orm";
 import { alias, type AnyPgColumn } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { type Db, schema } from "../db/index.ts";
@@ -136,20 +122,18 @@ function pagedFiltersOf(db: Db, input: ListImagesInput): SQL[] {
   const { cursor, stacks } = input;
   const before = cursor === undefined || cursor === "" ? [] : [lt(images.id, decodeCursor(cursor))];
   if (stacks !== true) return before;
-  const newer = alias(images, "newer");
-  const newerJob = alias(jobs, "newer_job");
-  const newerOfStack = db
-    .select({ one: sql`1` })
-    .from(newer)
-    .leftJoin(newerJob, eq(newerJob.id, newer.jobId))
-    .where(
-      and(
-        ...filtersOf(input, newer, newerJob),
-        sql`${stackOf(newer)} = ${stackOf(images)}`,
-        gt(newer.id, images.id),
-      ),
-    );
-  return [...before, notExists(newerOfStack)];
+  const member = alias(images, "member");
+  const memberJob = alias(jobs, "member_job");
+  // As a value and not as `not exists`, which is planned as a join of all pictures with all others: this way each picture of
+  // the page costs one look into `images_stack`.
+  const newest = db
+    .select({ id: member.id })
+    .from(member)
+    .leftJoin(memberJob, eq(memberJob.id, member.jobId))
+    .where(and(...filtersOf(input, member, memberJob), sql`${stackOf(member)} = ${stackOf(images)}`))
+    .orderBy(desc(member.id))
+    .limit(1);
+  return [...before, sql`${images.id} = (${newest})`];
 }
 
 async function readStackSizes(
@@ -159,18 +143,15 @@ async function readStackSizes(
 ): Promise<Map<string, number>> {
   const stackIds = [...new Set(shown.map(({ stackId }) => stackId))];
   if (stackIds.length === 0) return new Map();
-  const stack = stackOf(images).mapWith(String);
-  const rows = await db
-    .select({ stack, size: count() })
-    .from(images)
-    .where(
-      and(
-        eq(images.ownerId, ownerId),
-        isNull(images.deletedAt),
-        ne(images.role, "mask"),
-        inArray(stackOf(images), stackIds),
-      ),
-    )
-    .groupBy(stackOf(images));
-  return new Map(rows.map(({ stack: id, size }) => [id, size]));
+  const isMember = and(
+    eq(images.ownerId, ownerId),
+    isNull(images.deletedAt),
+    ne(images.role, "mask"),
+    sql`${stackOf(images)} = shown.id`,
+  );
+  // One look into `images_stack` for each: with all of them in one condition the whole table would be read.
+  const rows = await db.execute<{ id: string; size: number }>(sql`
+    select shown.id, (select count(*) from ${images} where ${isMember})::int as size
+    from unnest(${sql.param(stackIds)}::uuid[]) as shown(id)`);
+  return new Map(rows.map(({ id, size }) => [id, size]));
 }
