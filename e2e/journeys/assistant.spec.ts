@@ -19,22 +19,22 @@ test("B6 B7 a question is answered live, a proposal is approved, and its picture
   await question.fill("What did we try with the red dress?");
   await question.press("Enter");
   await expect(page.getByText('you asked "What did we try with the red dress?"')).toBeVisible({
-    timeout: 30_000,
+    timeout: 60_000,
   });
   await expect(page).toHaveURL(/\/assistant\?c=/);
 
   await question.fill("Upscale chelsea, please");
   await question.press("Enter");
   const proposal = page.getByRole("region", { name: "Proposal: Upscale" });
-  await expect(proposal.getByText("On the studio's own machines.")).toBeVisible({ timeout: 30_000 });
+  await expect(proposal.getByText("On the studio's own machines.")).toBeVisible({ timeout: 60_000 });
   await proposal.getByRole("button", { name: "Start it" }).click();
-  await expect(proposal.getByRole("link", { name: "Open the result" })).toBeVisible({ timeout: 45_000 });
+  await expect(proposal.getByRole("link", { name: "Open the result" })).toBeVisible({ timeout: 60_000 });
 
   await page.reload();
   await expect(proposal.getByRole("link", { name: "Open the result" })).toBeVisible();
   await question.fill("Show chelsea");
   await question.press("Enter");
-  await expect(page.getByRole("link", { name: "Open the picture" }).first()).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByRole("link", { name: "Open the picture" }).first()).toBeVisible({ timeout: 60_000 });
   await proposal.getByRole("link", { name: "Open the result" }).click();
   await expect(page.getByRole("dialog").getByRole("img", { name: /^Upscale/ })).toBeVisible();
 });
@@ -125,7 +125,7 @@ test.describe("a lost answer", () => {
     await page.unroute("**/api/trpc/assistant.ask**");
     await question.press("Enter");
     await expect(page.getByText('you asked "What did we try with the blue coat?"')).toBeVisible({
-      timeout: 30_000,
+      timeout: 60_000,
     });
     await page.goto("/assistant");
     await expect(page.getByRole("link", { name: /^What did we try with the blue coat/ })).toHaveCount(1);

@@ -35,10 +35,10 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     });
     await prompt.press("Control+Enter");
     await expect(results.getByRole("progressbar", { name: "Progress of the picture" })).toBeVisible({
-      timeout: 30_000,
+      timeout: 60_000,
     });
     const open = results.getByRole("button", { name: `Open: ${words}` });
-    await expect(open).toBeVisible({ timeout: 45_000 });
+    await expect(open).toBeVisible({ timeout: 60_000 });
     const shown = await previews();
     expect(shown.length).toBeGreaterThanOrEqual(2);
     expect(shown.every((source) => source.startsWith("data:image/"))).toBe(true);
@@ -75,7 +75,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
 
     const line = page.getByRole("list", { name: "Your queue" });
     const handles = line.getByRole("button", { name: /^Move Text to image, position/ });
-    await expect(handles.nth(2)).toBeVisible({ timeout: 30_000 });
+    await expect(handles.nth(2)).toBeVisible({ timeout: 60_000 });
     const order = () =>
       line.getByRole("link").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
     // Those at its end stay in the line long enough to be looked at twice.

@@ -68,7 +68,7 @@ test("the frame explains itself once, shows the jobs without covering the page, 
         );
         return (await listed.text()).includes("Ada likes silk.");
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     )
     .toBe(false);
 });

@@ -33,7 +33,7 @@ test("A5 E8 an outfit is changed and compared by keyboard alone", async ({ page 
   await page.keyboard.press("Control+Enter");
 
   const slider = result.getByRole("slider", { name: "Before and after" });
-  await expect(slider).toBeVisible({ timeout: 45_000 });
+  await expect(slider).toBeVisible({ timeout: 60_000 });
   await tabTo(page, slider);
   await page.keyboard.press("End");
   await expect(slider).toHaveAttribute("aria-valuenow", "100");

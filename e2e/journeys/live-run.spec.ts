@@ -11,7 +11,7 @@ test("D7 E8 a running job is there again after a reload, and nothing polls for i
   await submitJob(page, { kind: "upscale", inputs: { image } });
   const list = page.getByRole("list", { name: "Jobs" });
   const progress = list.getByRole("progressbar", { name: "Progress: Upscale" });
-  await expect(progress).toBeVisible({ timeout: 30_000 });
+  await expect(progress).toBeVisible({ timeout: 60_000 });
   await page.reload();
   await expect(progress).toBeVisible();
 
@@ -22,7 +22,7 @@ test("D7 E8 a running job is there again after a reload, and nothing polls for i
     if (/\/api\/(trpc|v1)\/.*jobs(?!\.capabilities|\.watch)/.test(pathname)) asked.push(pathname);
   });
   const percents = await record(list, { selector: "[role=progressbar]", attribute: "aria-valuenow" });
-  await expect(list.getByText("Done")).toBeVisible({ timeout: 45_000 });
+  await expect(list.getByText("Done")).toBeVisible({ timeout: 60_000 });
   expect((await percents()).length).toBeGreaterThanOrEqual(3);
   // The list is read anew when a job has ended, and only then.
   expect(asked.length, asked.join(", ")).toBeLessThanOrEqual(1);

@@ -83,7 +83,7 @@ test("D7 @all a job that ends while every tab is hidden is told once by the brow
   for (const tab of [page, other])
     await tab.evaluate(() => void Reflect.get(window, "setVisibility")("hidden"));
   await submitJob(page, { kind: "upscale", inputs: { image } });
-  await expect.poll(() => shown, { timeout: 45_000 }).toEqual(["This is a test", "Upscale is done"]);
+  await expect.poll(() => shown, { timeout: 60_000 }).toEqual(["This is a test", "Upscale is done"]);
   await expect.poll(() => other.title()).toMatch(/^\(1\) /);
   await other.evaluate(() => void Reflect.get(window, "setVisibility")("visible"));
   expect(await other.title()).not.toMatch(/^\(/);

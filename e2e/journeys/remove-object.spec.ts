@@ -37,7 +37,7 @@ test("D1 an object is painted over and goes; undone and erased marks leave no tr
 
   const versions = page.getByRole("list", { name: "Versions" });
   await expect(versions.getByRole("button", { name: "Version 2" })).toHaveAttribute("aria-current", "true", {
-    timeout: 45_000,
+    timeout: 60_000,
   });
   const after = await shownImageId(page.getByRole("img", { name: "The picture you edit" }));
   const marked = { x: 425, y: 265, width: 20, height: 20 };

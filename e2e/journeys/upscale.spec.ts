@@ -19,7 +19,7 @@ test("D1 D7 a picture from the gallery is upscaled on the edit page with live pr
   const progress = await record(actions, { selector: "[role=progressbar]", attribute: "aria-valuenow" });
   await actions.getByRole("button", { name: "Upscale ×2" }).click();
   await expect(page.getByRole("list", { name: "Versions" }).getByRole("button")).toHaveCount(2, {
-    timeout: 45_000,
+    timeout: 60_000,
   });
 
   const percents = (await progress()).map(Number);
