@@ -38,8 +38,10 @@ test("the frame explains itself once, shows the jobs without covering the page, 
   await submitJob(page, { kind: "upscale", inputs: { image: imageId } });
   const pill = page.getByRole("button", { name: /^Open the jobs:/ });
   await expect(pill).toBeVisible();
-  const main = await spanOf(page.getByRole("main").getByRole("heading", { level: 1 }));
-  await expect.poll(async () => ((await spanOf(pill))?.right ?? Infinity) < (main?.left ?? 0)).toBe(true);
+  const heading = page.getByRole("main").getByRole("heading", { level: 1 });
+  await expect
+    .poll(async () => ((await spanOf(pill))?.right ?? Infinity) < ((await spanOf(heading))?.left ?? 0))
+    .toBe(true);
   await pill.press("Enter");
   const tray = page.getByRole("region", { name: "Jobs" });
   await expect(tray.getByRole("listitem")).toHaveCount(1);
