@@ -50,10 +50,12 @@ const pages = [
   "gallery/page.tsx",
   "jobs/[id]/page.tsx",
   "jobs/page.tsx",
+  "lookbook/page.tsx",
   "page.tsx",
   "settings/page.tsx",
   "sign-in/new-password/page.tsx",
   "sign-in/page.tsx",
+  "wardrobe/page.tsx",
 ];
 
 const served =

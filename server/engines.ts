@@ -25,7 +25,7 @@ export const inputRoles = [
 export type InputRole = (typeof inputRoles)[number];
 
 /** Further pictures of one sort, in the order in which they are given: one without the one before is refused. */
-const furtherRoles: readonly (readonly InputRole[])[] = [
+export const furtherRoles: readonly (readonly InputRole[])[] = [
   ["garment", "garment2", "garment3", "garment4"],
   ["reference", "reference2", "reference3"],
 ];

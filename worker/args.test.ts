@@ -103,8 +103,17 @@ describe("args", () => {
       const { env } = parseEnv(given);
       return env && possibleKinds(env, paidKinds(env, modelsOf(parseConfig({}))));
     };
-    expect(kindsWith({})).toEqual(["outfit_change", "upscale", "inpaint", "remove_background"]);
-    expect(kindsWith({ COMFYUI_URLS: "a:8188" })).toEqual(jobKinds.filter((kind) => kind !== "segment"));
+    expect(kindsWith({})).toEqual([
+      "outfit_change",
+      "upscale",
+      "inpaint",
+      "remove_background",
+      "segment",
+      "adjust",
+      "crop",
+      "restore",
+    ]);
+    expect(kindsWith({ COMFYUI_URLS: "a:8188" })).toEqual(jobKinds);
     expect(kindsWith({ IOPAINT_URLS: "a:8080" })).toContain("segment");
     expect(kindsWith({ COMFYUI_DISCOVERY: "https://a.example.org/list.json" })).toEqual(jobKinds);
     expect(kindsWith({ FAL_API_KEY: "key" })).toEqual(expect.arrayContaining(["text_to_image", "edit"]));

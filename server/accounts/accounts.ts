@@ -79,6 +79,12 @@ export async function resetPassword(
   await services.db.transaction((tx) => setPassword(tx, { userId: user.id, hash }));
 }
 
+/** What an account or a link may have as its password; the sign-in refuses longer ones. */
+export const passwordSchema = z
+  .string()
+  .min(minPasswordLength, `must have at least ${minPasswordLength} characters`)
+  .max(maxPasswordLength, `must have at most ${maxPasswordLength} characters`);
+
 /** Throws `bad_request` for a password that is too short or too long; the sign-in refuses longer ones. */
 export function requirePassword(password: string): void {
   if (password.length < minPasswordLength)
@@ -166,10 +172,7 @@ const createUserSchema = z.strictObject({
     )
     .refine((email) => email.length <= maxEmailLength, `must have at most ${maxEmailLength} characters`)
     .refine((email) => !isReservedEmail(email), "is reserved; take one that does not end in .invalid"),
-  password: z
-    .string()
-    .min(minPasswordLength, `must have at least ${minPasswordLength} characters`)
-    .max(maxPasswordLength, `must have at most ${maxPasswordLength} characters`),
+  password: passwordSchema,
   isAdmin: z.boolean().default(false),
 });
 

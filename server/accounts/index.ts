@@ -18,7 +18,7 @@ export {
   hashPassword,
   isPassword,
   isPasswordOf,
-  requirePassword,
+  passwordSchema,
   resetPassword,
   workerAccount,
   mailAddress,

@@ -137,11 +137,10 @@ async function decodePhoto(bytes: Buffer, task: UploadTask): Promise<Pixels> {
 async function openInSrgb(bytes: Buffer, task: UploadTask): Promise<Sharp> {
   const picture = openFile(bytes, task);
   if (task.format !== "png" && task.format !== "tiff") return picture;
-  const { depth, hasProfile } = await sharp(bytes, { limitInputPixels: uploadLimits.scalablePixels })
-    .metadata()
-    .catch((cause: unknown) => {
-      throw new AppError("upload_unreadable", undefined, { cause });
-    });
+  // Of the header alone; the pixels are decoded once.
+  const { depth, hasProfile } = await picture.metadata().catch((cause: unknown) => {
+    throw new AppError("upload_unreadable", undefined, { cause });
+  });
   return depth === "ushort" && hasProfile ? picture.withIccProfile("srgb") : picture;
 }
 

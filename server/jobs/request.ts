@@ -2,6 +2,7 @@ import { z } from "zod";
 import {
   engineNames,
   findGap,
+  furtherRoles,
   type InputRole,
   type JobKind,
   optionalInputs,
@@ -147,6 +148,17 @@ function gapOf(inputs: unknown) {
   return findGap(new Set(given.filter(([, picture]) => picture !== undefined).map(([role]) => role)));
 }
 
+/** For the document of the API: which role each of these is given only with. */
+function rolesBefore(known: readonly InputRole[]): Record<string, InputRole[]> {
+  const pairs = furtherRoles.flatMap((row) =>
+    row.flatMap((role, at) => {
+      const before = row[at - 1];
+      return before !== undefined && known.includes(role) ? [[role, [before]] as [string, InputRole[]]] : [];
+    }),
+  );
+  return Object.fromEntries(pairs);
+}
+
 function inputsSchema(kind: JobKind, picture: z.ZodType) {
   const required = requiredInputs(kind).map((role): [InputRole, z.ZodType] => [role, picture]);
   const optional = optionalInputs(kind).map((role): [InputRole, z.ZodType] => [role, picture.optional()]);
@@ -154,7 +166,8 @@ function inputsSchema(kind: JobKind, picture: z.ZodType) {
     .strictObject(Object.fromEntries([...required, ...optional]))
     .refine((given) => gapOf(given) === null, {
       error: ({ input }) => `takes ${gapOf(input)?.role ?? ""} only after ${gapOf(input)?.before ?? ""}`,
-    });
+    })
+    .meta({ dependentRequired: rolesBefore([...required, ...optional].map(([role]) => role)) });
   return required.length > 0 ? schema : schema.prefault({});
 }
 

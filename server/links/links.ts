@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
-import { hashPassword, requirePassword } from "../accounts/index.ts";
+import { hashPassword, passwordSchema } from "../accounts/index.ts";
 import { schema } from "../db/index.ts";
 import { AppError, isId, lineOfText, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -20,7 +20,7 @@ const settings = {
   /** From now; null: until it is revoked. */
   endsInDays: z.number().int().min(1).max(3_650).nullable(),
   /** Null: the address is enough. */
-  password: z.string().max(1_000).nullable(),
+  password: passwordSchema.nullable(),
   mayDownload: z.boolean(),
 };
 
@@ -35,6 +35,12 @@ export const createLinkSchema = z
   })
   .refine(({ imageIds, batchId }) => (imageIds === undefined) !== (batchId === undefined), {
     message: "needs either imageIds or batchId",
+  })
+  .meta({
+    allOf: [
+      { anyOf: [{ required: ["imageIds"] }, { required: ["batchId"] }] },
+      { not: { required: ["imageIds", "batchId"] } },
+    ],
   });
 
 /** What is not named stays as it is. */
@@ -72,7 +78,6 @@ const endOf = (days: number | null) => (days === null ? null : sql`now() + ${day
 
 async function hashOf(services: Services, password: string | null): Promise<string | null> {
   if (password === null) return null;
-  requirePassword(password);
   return hashPassword(services, password);
 }
 

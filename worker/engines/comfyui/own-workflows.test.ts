@@ -12,6 +12,21 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { newContext, openScene, type Scene } from "./fixtures/open-scene.ts";
 
 /** The smallest workflow of a kind: it takes the pictures that the kind needs and saves the first one. */
+const sides = ["left", "top", "right", "bottom"] as const;
+
+/** A graph that expands has to make the picture larger. */
+const pad = {
+  class_type: "ImagePadForOutpaint",
+  inputs: { image: ["image", 0], left: 0, top: 0, right: 0, bottom: 0, feathering: 0 },
+};
+
+/** Settings without which a kind does nothing. */
+const paramsOf: Partial<Record<JobKind, Record<string, unknown>>> = {
+  text_to_image: { prompt: "a red chair" },
+  upscale: { scale: 2 },
+  expand: { left: 8, top: 0, right: 8, bottom: 0 },
+};
+
 function smallest(kind: JobKind) {
   const roles = requiredInputs(kind);
   const loads = Object.fromEntries(
@@ -19,14 +34,25 @@ function smallest(kind: JobKind) {
   );
   const empty = { class_type: "EmptyImage", inputs: { width: 64, height: 64, batch_size: 1, color: 255 } };
   const [first = "empty"] = roles;
-  const prompt = kind === "text_to_image" ? { prompt: { type: "text", to: ["note.source"] } } : {};
+  const params =
+    kind === "text_to_image"
+      ? { prompt: { type: "text", to: ["note.source"] } }
+      : kind === "expand"
+        ? Object.fromEntries(
+            sides.map((side) => [side, { type: "integer", min: 0, max: 64, to: [`pad.${side}`] }]),
+          )
+        : {};
   return parseWorkflow({
     name: `own_${kind}`,
     isBuiltIn: false,
     graph: {
       ...(roles.length === 0 ? { empty } : loads),
       note: { class_type: "PreviewAny", inputs: { source: "" } },
-      save: { class_type: "SaveImage", inputs: { images: [first, 0], filename_prefix: "x" } },
+      ...(kind === "expand" ? { pad } : {}),
+      save: {
+        class_type: "SaveImage",
+        inputs: { images: [kind === "expand" ? "pad" : first, 0], filename_prefix: "x" },
+      },
     },
     manifest: {
       title: kind,
@@ -34,7 +60,7 @@ function smallest(kind: JobKind) {
       kind,
       rank: 1,
       vramGib: 0,
-      params: prompt,
+      params,
       inputs: Object.fromEntries(roles.map((role) => [role, { to: [`${role}.image`] }])),
       prefix: ["save.filename_prefix"],
       outputs: ["save"],
@@ -53,8 +79,7 @@ test.each(workflowKinds)(
   "a workflow of one's own of the kind %s is offered and makes its picture",
   async (kind) => {
     const roles = requiredInputs(kind);
-    const params =
-      kind === "text_to_image" ? { prompt: "a red chair" } : kind === "upscale" ? { scale: 2 } : {};
+    const params = paramsOf[kind] ?? {};
     const need = `comfyui/own_${kind}`;
     expect(enginesFor({ kind, params, roles: new Set(roles) })).toContain("comfyui");
     const { engine, pool } = await scene.openEngine(await scene.startServer());
@@ -70,7 +95,11 @@ test.each(workflowKinds)(
       inputs: Object.fromEntries(roles.map((role) => [role, file])),
     });
     const [output] = await engine.run(task, newContext().context);
-    expect(await sharp(output?.path).metadata()).toMatchObject({ format: "png", width: 64, height: 64 });
+    expect(await sharp(output?.path).metadata()).toMatchObject({
+      format: "png",
+      width: kind === "expand" ? 80 : 64,
+      height: 64,
+    });
   },
 );
 
