@@ -9,21 +9,12 @@ import { useFailureToast } from "../client/failures.ts";
 import { keys, type OfferedWorkflow } from "../client/queries.ts";
 import { choiceOf } from "../client/submit.ts";
 import { categoriesOf, type Category } from "../studio/state.ts";
-import type { WardrobeItem } from "../wardrobe/items.ts";
+import { categoryOfGarment, type WardrobeItem } from "../wardrobe/items.ts";
 
 export const lookbookLimits = { persons: 8, garments: 12 } as const;
 
 type Garment = Pick<WardrobeItem, "imageId" | "category">;
 type Engine = Pick<OfferedWorkflow, "name" | "cloud" | "params"> | null;
-
-const categoryOfGarment: Readonly<Record<NonNullable<WardrobeItem["category"]>, Category | null>> = {
-  top: "top",
-  outerwear: "top",
-  bottom: "bottom",
-  dress: "dress",
-  shoes: null,
-  accessory: null,
-};
 
 /** The category that a garment is ordered with; null where the engine cannot do it. A garment without one is for the engine to judge. */
 export function categoryFor(garment: Garment, engine: Engine): Category | null {
@@ -83,6 +74,7 @@ export function useStart() {
       .finally(() => {
         setStating(false);
         void queries.invalidateQueries({ queryKey: keys.wardrobe });
+        for (const imageId of imageIds) void queries.invalidateQueries({ queryKey: keys.consent(imageId) });
       });
   };
   return { start, isBusy: isStating || submit.isPending };

@@ -8,7 +8,7 @@ import { keys, useIsGone } from "../client/queries.ts";
 import { PictureStrip } from "../pictures/picture-strip.tsx";
 import { toastFailure } from "../ui/toasts.tsx";
 import { addUpload, dropUpload, type Upload, useUpload } from "../uploads/store.ts";
-import { useItemName, useWardrobe } from "../wardrobe/items.ts";
+import { studioCategory, useItemName, useWardrobe } from "../wardrobe/items.ts";
 import { type Slot, studio, useStudio } from "./state.ts";
 
 interface Holding {
@@ -62,14 +62,20 @@ export function RecentStrip({ slot, chosenId, onChoose }: InputStripProps) {
 export function WardrobeStrip({ slot, chosenId, onChoose }: InputStripProps) {
   const t = useTranslations("studio");
   const nameOf = useItemName();
-  const items = useWardrobe().data?.items.filter(({ what }) => what === slot) ?? [];
+  const items =
+    useWardrobe().data?.items.filter(({ what, isBeingCutOut }) => what === slot && !isBeingCutOut) ?? [];
+  const choose = (imageId: string) => {
+    const item = items.find((one) => one.imageId === imageId);
+    if (slot === "garment" && item !== undefined) studio.set({ category: studioCategory(item) });
+    onChoose(imageId);
+  };
   const pictures = items.map((item) => ({
     id: item.imageId,
     thumbhash: item.thumbhash,
     label: t("useWardrobe", { name: nameOf(item) }),
   }));
   return (
-    <PictureStrip title={t(`wardrobe.${slot}`)} pictures={pictures} chosenId={chosenId} onChoose={onChoose} />
+    <PictureStrip title={t(`wardrobe.${slot}`)} pictures={pictures} chosenId={chosenId} onChoose={choose} />
   );
 }
 

@@ -7,6 +7,7 @@ import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
 import { createJobSubmission, submitAgreed } from "../client/submit.ts";
+import type { Category } from "../studio/state.ts";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
 
 export type { WardrobeItem };
@@ -118,4 +119,19 @@ export function itemMatches(item: WardrobeItem, params: Pick<URLSearchParams, "g
     .filter((word) => word !== "");
   const text = plain([item.name, ...item.tags].join(" "));
   return words.every((word) => text.includes(word));
+}
+
+/** What a garment is ordered as; null for what no engine dresses. */
+export const categoryOfGarment: Readonly<Record<NonNullable<WardrobeItem["category"]>, Category | null>> = {
+  top: "top",
+  outerwear: "top",
+  bottom: "bottom",
+  dress: "dress",
+  shoes: null,
+  accessory: null,
+};
+
+/** The category of the studio for an item; what has none is for the engine to judge. */
+export function studioCategory({ category }: Pick<WardrobeItem, "category">): Category {
+  return (category === null ? null : categoryOfGarment[category]) ?? "auto";
 }

@@ -17,6 +17,7 @@ import { addUploads } from "../uploads/store.ts";
 import { ItemDialog } from "./item-dialog.tsx";
 import {
   itemMatches,
+  studioCategory,
   useAddToWardrobe,
   useItemName,
   useRemoveItems,
@@ -79,12 +80,10 @@ function AddMenu() {
 /** Opens the studio with the item in its frame. */
 function useWear() {
   const router = useRouter();
-  return ({ what, imageId, category }: WardrobeItem) => {
+  return (item: WardrobeItem) => {
+    const { what, imageId } = item;
     if (what === "person") studio.set({ personId: imageId, jobId: null });
-    else {
-      const known = (["top", "bottom", "dress"] as const).find((one) => one === category);
-      studio.set({ garmentId: imageId, jobId: null, category: known ?? "auto" });
-    }
+    else studio.set({ garmentId: imageId, jobId: null, category: studioCategory(item) });
     router.push("/");
   };
 }
