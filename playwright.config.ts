@@ -80,8 +80,8 @@ const viewport = { width: 1680, height: 1050 } as const;
 /** Without moving pictures, which take a fifth of a run; a phone, one worker and a bucket show the studio as it moves. */
 const calm = { viewport, contextOptions: { reducedMotion: "reduce" } } as const;
 
-/** Journeys that start the simulator of ComfyUI. */
-const withServers = /create\.spec\.ts$/;
+/** Journeys that start the simulator of ComfyUI, one after another: all of them at one port. */
+const withServers = /(create|expand)\.spec\.ts$/;
 
 /** Journeys that start a studio of their own with simulated providers. */
 const withProviders = /cloud\.spec\.ts$/;
@@ -141,6 +141,7 @@ function chooseProjects() {
       name: "servers",
       testMatch: withServers,
       dependencies: ["desktop", "in turn", "phone"],
+      workers: 1,
       use: { viewport },
     },
     {

@@ -92,6 +92,7 @@ function EditRoom({ store }: RoomProps) {
     if (isGone) showParent(currentId);
   }, [currentId, isGone, showParent]);
   const selection = useSelectByClick(image, session);
+  const hasTools = takesMarks(modes.state.mode);
   /** At a comparison or at candidates, and not at what tools and modes work on. */
   const isLooking = versions.baseId !== null || runs.strip !== null;
   const nameOf = (id: string) =>
@@ -121,8 +122,11 @@ function EditRoom({ store }: RoomProps) {
         <div className="flex min-h-0 min-w-0 flex-1 flex-col">
           <div className="flex min-h-0 min-w-0 flex-1 max-wide:flex-col-reverse">
             <div
-              inert={isLooking || !takesMarks(modes.state.mode)}
-              className={cx("flex max-wide:*:flex-1 inert:opacity-40", isLooking && "max-wide:hidden")}
+              inert={isLooking || !hasTools}
+              className={cx(
+                "flex max-wide:*:flex-1 inert:opacity-40",
+                (isLooking || !hasTools) && "max-wide:hidden",
+              )}
             >
               <ToolColumn session={session} canSelect={selection !== null} />
             </div>

@@ -112,6 +112,8 @@ interface SliderProps {
   /** Where nothing is filled; the bar grows from there. Default: the lower end. */
   readonly origin?: number;
   readonly onChange: (value: number) => void;
+  /** A drag or a key has ended. */
+  readonly onSettled?: () => void;
 }
 
 /** The bar between the origin and the value, in percent of the track. */
@@ -121,7 +123,7 @@ function barOf({ value, min, max, origin = min }: Pick<SliderProps, "value" | "m
   return { insetInlineStart: `${Math.min(from, to)}%`, width: `${Math.abs(to - from)}%` };
 }
 
-export function Slider({ label, value, min, max, step, origin, onChange }: SliderProps) {
+export function Slider({ label, value, min, max, step, origin, onChange, onSettled }: SliderProps) {
   return (
     <BaseSlider.Root
       value={value}
@@ -129,6 +131,7 @@ export function Slider({ label, value, min, max, step, origin, onChange }: Slide
       max={max}
       step={step}
       onValueChange={(next) => onChange(Array.isArray(next) ? (next[0] ?? min) : next)}
+      onValueCommitted={onSettled}
       className="w-full"
     >
       <BaseSlider.Control className="flex h-6 w-full touch-none items-center select-none">
@@ -156,20 +159,30 @@ interface NumberInputProps {
   readonly value: number;
   /** Called with the text after editing; corrects it to an allowed value. */
   readonly onChange: (value: number) => void;
+  /** What the arrow keys up and down add and take, with Shift ten times as much. Default: they do nothing. */
+  readonly step?: number;
   readonly className?: string;
 }
 
-/** A number field; `onChange` is called on blur and on Enter. */
-export function NumberInput({ label, value, onChange, className }: NumberInputProps) {
+/** A number field; `onChange` is called on blur, on Enter and by the arrow keys. */
+export function NumberInput({ label, value, onChange, step, className }: NumberInputProps) {
   const [draft, setDraft] = useState<string | null>(null);
   const commit = () => {
     const typed = draft?.trim().replace(",", ".") ?? "";
     setDraft(null);
     if (typed !== "" && Number.isFinite(Number(typed))) onChange(Number(typed));
   };
+  const add = (more: number) => {
+    const typed = Number(draft ?? value);
+    setDraft(null);
+    onChange((Number.isFinite(typed) ? typed : value) + more);
+  };
   const press = (event: KeyboardEvent) => {
     if (event.key === "Enter") commit();
     if (event.key === "Escape") setDraft(null);
+    if (step === undefined || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
+    event.preventDefault();
+    add((event.key === "ArrowUp" ? step : -step) * (event.shiftKey ? 10 : 1));
   };
   return (
     <input

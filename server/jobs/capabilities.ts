@@ -31,7 +31,12 @@ interface Capability {
 
 export interface Capabilities {
   readonly items: readonly Capability[];
-  readonly limits: { readonly maxOutputPixels: number; readonly maxBatchJobs: number };
+  readonly limits: {
+    readonly maxOutputPixels: number;
+    readonly maxBatchJobs: number;
+    /** On one side. */
+    readonly maxExpandPx: number;
+  };
 }
 
 /** Kinds that a user waits for while working on a picture: without a live server they are not offered. */
@@ -95,5 +100,6 @@ export async function readCapabilities(
         : "No worker that can do this is running at the moment; the job will start when one is back.";
     return { kind, available: engine !== null, engine, engines, reason, means };
   });
-  return { items, limits: { maxOutputPixels, maxBatchJobs: pictureLimits.batchPictures } };
+  const { batchPictures: maxBatchJobs, expandSidePx: maxExpandPx } = pictureLimits;
+  return { items, limits: { maxOutputPixels, maxBatchJobs, maxExpandPx } };
 }

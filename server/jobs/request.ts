@@ -9,7 +9,7 @@ import {
   requiredInputs,
   selectionMeans,
 } from "../engines.ts";
-import { AppError, isStorable, issuesOf, jsonObject, lineOfText } from "../platform/index.ts";
+import { AppError, isStorable, issuesOf, jsonObject, lineOfText, pictureLimits } from "../platform/index.ts";
 import { adjustmentLimit, mostAngle } from "../retouch/index.ts";
 import { requireConsent } from "../safety.ts";
 import { agreedSchema } from "./agreement.ts";
@@ -22,7 +22,7 @@ const text = z.string().trim().max(4_000).refine(isStorable, "must be plain text
 /** The document of the API knows no trimming. */
 const prompt = text.min(1).meta({ pattern: String.raw`\S` });
 /** By how much one side of a picture grows. */
-const margin = z.number().int().min(0).max(maxSidePx).default(0);
+const margin = z.number().int().min(0).max(pictureLimits.expandSidePx).default(0);
 const side = z.number().int().min(64).max(maxSidePx).optional();
 
 /** Settings of a generating run; the workflow decides which of them it uses and in which range. */

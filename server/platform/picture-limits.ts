@@ -14,6 +14,8 @@ export const pictureLimits = {
   scalableMib: 100,
   scalableMegapixels: 220,
   outputMegapixels: 64,
+  /** By how much one side of a picture grows at most, in pixels. */
+  expandSidePx: 4_096,
   /** Pictures that one batch may ask for; also how many open jobs an account has, unless it is configured. */
   batchPictures: 200,
 } as const;

@@ -1,12 +1,13 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { type KeyboardEvent, type PointerEvent, useRef, useState } from "react";
+import { useState } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { type Rect, straightenedSize } from "@atelier/server/retouch";
+import { straightenedSize } from "@atelier/server/retouch";
 import { imageUrl } from "../../client/remix.ts";
-import { cx } from "../../ui/button.tsx";
 import { useBoxSize } from "../../ui/hooks.ts";
-import { type CropSettings, type Handle, moved, rectOf, resized, settle, toParams } from "./frame.ts";
+import { FrameBox } from "../frame/frame-box.tsx";
+import { type Handle, middle, type Move, type Size } from "../frame/rect.ts";
+import { type CropSettings, moved, rectOf, resized, settle, toParams } from "./frame.ts";
 
 /** Of the help for the keys of the frame; there as long as a frame is. */
 export const frameHelpId = "crop-help";
@@ -15,11 +16,6 @@ export const frameHelpId = "crop-help";
 const marginPx = 40;
 /** Above this size on the screen the stored preview is too small, as on the stage of the other modes. */
 const finePx = 1_400;
-
-interface Size {
-  readonly width: number;
-  readonly height: number;
-}
 
 /** CSS px in a px of the picture, so that all of a straightened picture is seen. */
 function fitScale(stage: Size, canvas: Size): number {
@@ -53,17 +49,6 @@ function PosedPicture({ image, settings, scale }: PosedPictureProps) {
   );
 }
 
-const handles: readonly (Handle & { readonly cursor: string })[] = [
-  { x: -1, y: -1, cursor: "cursor-nwse-resize" },
-  { x: 0, y: -1, cursor: "cursor-ns-resize" },
-  { x: 1, y: -1, cursor: "cursor-nesw-resize" },
-  { x: 1, y: 0, cursor: "cursor-ew-resize" },
-  { x: 1, y: 1, cursor: "cursor-nwse-resize" },
-  { x: 0, y: 1, cursor: "cursor-ns-resize" },
-  { x: -1, y: 1, cursor: "cursor-nesw-resize" },
-  { x: -1, y: 0, cursor: "cursor-ew-resize" },
-];
-
 /** Lines that part the frame evenly: thirds, and a narrow grid to straighten by. */
 function Lines({ parts }: { readonly parts: number }) {
   const places = Array.from({ length: parts - 1 }, (_, index) => `${((index + 1) * 100) / parts}%`);
@@ -79,133 +64,10 @@ function Lines({ parts }: { readonly parts: number }) {
   );
 }
 
-const middle: Handle = { x: 0, y: 0 };
-
-interface Drag {
-  readonly pointerId: number;
-  readonly handle: Handle;
-  readonly from: CropSettings;
-  readonly x: number;
-  readonly y: number;
-}
-
-interface FrameInput {
-  readonly size: Size;
-  readonly settings: CropSettings;
-  readonly scale: number;
-  readonly onChange: (settings: CropSettings) => void;
-}
-
-function pull(
-  { size, settings }: Pick<FrameInput, "size" | "settings">,
-  handle: Handle,
-  by: { x: number; y: number },
-) {
-  return handle === middle ? moved(size, settings, by) : resized(size, settings, handle, by);
-}
-
-/** Handlers for a pointer: inside it moves the frame, at a handle it changes its size. The first pointer alone counts. */
-function useFramePointer({ size, settings, scale, onChange }: FrameInput) {
-  const drag = useRef<Drag | null>(null);
-  const begin = (handle: Handle) => (event: PointerEvent<HTMLElement>) => {
-    if (drag.current !== null || event.button !== 0) return;
-    event.stopPropagation();
-    event.currentTarget.setPointerCapture(event.pointerId);
-    drag.current = { pointerId: event.pointerId, handle, from: settings, x: event.clientX, y: event.clientY };
-  };
-  const move = (event: PointerEvent<HTMLElement>) => {
-    const held = drag.current;
-    if (held?.pointerId !== event.pointerId) return;
-    const by = { x: (event.clientX - held.x) / scale, y: (event.clientY - held.y) / scale };
-    onChange(pull({ size, settings: held.from }, held.handle, by));
-  };
-  const end = (event: PointerEvent<HTMLElement>) => {
-    if (drag.current?.pointerId === event.pointerId) drag.current = null;
-  };
-  return (handle: Handle) => ({
-    onPointerDown: begin(handle),
-    onPointerMove: move,
-    onPointerUp: end,
-    onPointerCancel: end,
-  });
-}
-
-const directions: Readonly<Record<string, { readonly x: -1 | 0 | 1; readonly y: -1 | 0 | 1 }>> = {
-  ArrowLeft: { x: -1, y: 0 },
-  ArrowRight: { x: 1, y: 0 },
-  ArrowUp: { x: 0, y: -1 },
-  ArrowDown: { x: 0, y: 1 },
-};
-const stepPx = 8;
-
-/** Arrows move the frame, with Shift its right and lower side; with Alt by one px. */
-function stepped({ size, settings, scale }: FrameInput, event: KeyboardEvent): CropSettings | null {
-  const direction = directions[event.key];
-  if (direction === undefined || event.ctrlKey || event.metaKey) return null;
-  const px = event.altKey ? 1 : stepPx / scale;
-  const by = { x: direction.x * px, y: direction.y * px };
-  if (!event.shiftKey) return moved(size, settings, by);
-  const handle: Handle = { x: direction.x === 0 ? 0 : 1, y: direction.y === 0 ? 0 : 1 };
-  return resized(size, settings, handle, by);
-}
-
-interface CropFrameProps extends FrameInput {
-  readonly rect: Rect;
-}
-
-function CropFrame({ rect, ...input }: CropFrameProps) {
-  const t = useTranslations("edit.crop");
-  const { size, settings, scale, onChange } = input;
-  const pointer = useFramePointer(input);
-  const kept = toParams(size, settings).rect;
-  const keys = {
-    onKeyDown: (event: KeyboardEvent) => {
-      const next = stepped(input, event);
-      if (next === null) return;
-      event.preventDefault();
-      onChange(next);
-    },
-  };
-  return (
-    <div
-      role="application"
-      aria-label={t("frame", kept)}
-      aria-describedby={frameHelpId}
-      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the frame takes arrow keys
-      tabIndex={0}
-      {...pointer(middle)}
-      {...keys}
-      className="absolute cursor-move touch-none shadow-[0_0_0_9999px_rgb(0_0_0/58%)] ring-1 ring-white outline-offset-4"
-      style={{
-        left: rect.left * scale,
-        top: rect.top * scale,
-        width: rect.width * scale,
-        height: rect.height * scale,
-      }}
-    >
-      <Lines parts={settings.angle === 0 ? 3 : 9} />
-      {handles.map(({ cursor, ...handle }) => (
-        <span
-          key={`${handle.x} ${handle.y}`}
-          aria-hidden
-          {...pointer(handle)}
-          className={cx(
-            "absolute flex size-11 -translate-1/2 touch-none items-center justify-center",
-            cursor,
-          )}
-          style={{ left: `${(handle.x + 1) * 50}%`, top: `${(handle.y + 1) * 50}%` }}
-        >
-          <i className="size-3 rounded-full bg-white shadow-[0_0_0_1px_rgb(0_0_0/70%)]" />
-        </span>
-      ))}
-    </div>
-  );
-}
-
 interface CropStageProps {
   readonly image: ImageView;
   readonly given: CropSettings;
-  readonly onChange: (settings: CropSettings) => void;
+  readonly onChange: (settings: CropSettings, isBegun: boolean) => void;
 }
 
 /** The whole picture as it is turned and straightened, darkened but for the frame that is kept. */
@@ -217,7 +79,8 @@ export function CropStage({ image, given, onChange }: CropStageProps) {
   const settings = settle(size, given);
   const canvas = straightenedSize(size, settings);
   const scale = fitScale(stage, canvas);
-  const rect = rectOf(size, settings);
+  const pull = (from: CropSettings, handle: Handle, by: Move) =>
+    handle === middle ? moved(size, from, by) : resized(size, from, handle, by);
   return (
     <div ref={setElement} className="relative min-h-0 min-w-0 flex-1 touch-none overflow-hidden">
       {stage.width === 0 ? null : (
@@ -231,7 +94,18 @@ export function CropStage({ image, given, onChange }: CropStageProps) {
           }}
         >
           <PosedPicture image={image} settings={settings} scale={scale} />
-          <CropFrame rect={rect} size={size} settings={settings} scale={scale} onChange={onChange} />
+          <FrameBox
+            rect={rectOf(size, settings)}
+            label={t("frame", toParams(size, settings).rect)}
+            helpId={frameHelpId}
+            settings={settings}
+            scale={scale}
+            pull={pull}
+            onChange={onChange}
+            className="shadow-[0_0_0_9999px_rgb(0_0_0/58%)]"
+          >
+            <Lines parts={settings.angle === 0 ? 3 : 9} />
+          </FrameBox>
         </div>
       )}
       <p id={frameHelpId} className="sr-only">

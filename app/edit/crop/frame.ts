@@ -1,17 +1,14 @@
 import { isFilled, largestRect, type Pose, type Rect, straightenedSize } from "@atelier/server/retouch";
-
-/** Width ÷ height of each preset; upright ones are the same, turned. */
-export const ratios = {
-  free: null,
-  original: null,
-  "1:1": 1,
-  "5:4": 5 / 4,
-  "4:3": 4 / 3,
-  "3:2": 3 / 2,
-  "16:9": 16 / 9,
-  "2:1": 2,
-} as const satisfies Record<string, number | null>;
-export type RatioName = keyof typeof ratios;
+import {
+  farthestPart,
+  type Handle,
+  lerp,
+  type Move,
+  ratioOf as shapeRatio,
+  type Shape,
+  type Size,
+  sizeInRatio,
+} from "../frame/rect.ts";
 
 /** A frame around the middle of the picture, in px of the straightened picture; `x` and `y` are its own middle. */
 interface Frame {
@@ -22,10 +19,7 @@ interface Frame {
 }
 
 /** What the crop mode was set to; plain values. */
-export interface CropSettings extends Pose {
-  readonly ratio: RatioName;
-  /** The ratio is turned: 4:5 instead of 5:4. */
-  readonly isTall: boolean;
+export interface CropSettings extends Pose, Shape {
   /** As it was drawn last; null while it is the largest. An angle may show a smaller one. */
   readonly frame: Frame | null;
   /** Of a job whose crop is opened again: the part that it kept. `settle` makes it the frame. */
@@ -42,20 +36,11 @@ export const noCrop: CropSettings = {
   kept: null,
 };
 
-interface Size {
-  readonly width: number;
-  readonly height: number;
-}
-
 /** Width ÷ height that a frame must have; null when it is free. */
-export function ratioOf(size: Size, { ratio, isTall, turns }: CropSettings): number | null {
-  if (ratio === "free") return null;
-  if (ratio === "original") return turns % 2 === 0 ? size.width / size.height : size.height / size.width;
-  const wide = ratios[ratio];
-  return isTall ? 1 / wide : wide;
+export function ratioOf({ width, height }: Size, settings: CropSettings): number | null {
+  const isTurned = settings.turns % 2 === 1;
+  return shapeRatio(isTurned ? { width: height, height: width } : { width, height }, settings);
 }
-
-const lerp = (from: number, to: number, part: number) => from + (to - from) * part;
 
 const mixed = (from: Rect, to: Rect, part: number): Rect => ({
   left: lerp(from.left, to.left, part),
@@ -69,14 +54,8 @@ const mixed = (from: Rect, to: Rect, part: number): Rect => ({
  * convex set, so the first end of the way is its only one.
  */
 function farthest(size: Size, pose: Pose, { from, to }: { readonly from: Rect; readonly to: Rect }): Rect {
-  if (isFilled(size, pose, to)) return to;
-  let [good, bad] = [0, 1];
-  for (let step = 0; step < 24; step += 1) {
-    const middle = (good + bad) / 2;
-    if (isFilled(size, pose, mixed(from, to, middle))) good = middle;
-    else bad = middle;
-  }
-  return mixed(from, to, good);
+  const part = farthestPart((share) => isFilled(size, pose, share === 1 ? to : mixed(from, to, share)));
+  return part === 1 ? to : mixed(from, to, part);
 }
 
 /** The part of the straightened picture that is kept: the frame, or as much of it as has no empty corner. */
@@ -118,23 +97,12 @@ function withRect(size: Size, settings: CropSettings, rect: Rect): CropSettings 
   };
 }
 
-export interface Move {
-  readonly x: number;
-  readonly y: number;
-}
-
 /** Moves a frame, along each side as far as there is picture. */
 export function moved(size: Size, settings: CropSettings, { x, y }: Move): CropSettings {
   const from = rectOf(size, settings);
   const aside = farthest(size, settings, { from, to: { ...from, left: from.left + x } });
   const both = farthest(size, settings, { from: aside, to: { ...aside, top: aside.top + y } });
   return withRect(size, settings, both);
-}
-
-/** The sides that a handle moves: -1 left or top, 1 right or bottom, 0 neither. */
-export interface Handle {
-  readonly x: -1 | 0 | 1;
-  readonly y: -1 | 0 | 1;
 }
 
 const leastPx = 16;
@@ -152,9 +120,7 @@ function pulled(rect: Rect, handle: Handle, by: Move): Rect {
 
 /** Gives a pulled rectangle its ratio: the opposite corner stays, of a side the middle. */
 function inRatio(rect: Rect, handle: Handle, ratio: number): Rect {
-  const isByHeight = handle.x === 0 || (handle.y !== 0 && rect.height * ratio > rect.width);
-  const width = isByHeight ? rect.height * ratio : rect.width;
-  const height = isByHeight ? rect.height : rect.width / ratio;
+  const { width, height } = sizeInRatio(rect, handle, ratio);
   const across = { "-1": rect.width - width, 0: (rect.width - width) / 2, 1: 0 }[handle.x];
   const along = { "-1": rect.height - height, 0: (rect.height - height) / 2, 1: 0 }[handle.y];
   return { left: rect.left + across, top: rect.top + along, width, height };
@@ -170,11 +136,7 @@ export function resized(size: Size, settings: CropSettings, handle: Handle, by: 
 }
 
 /** Another ratio: a frame that was drawn keeps its middle and, where there is room, its area. */
-export function reshaped(
-  size: Size,
-  before: CropSettings,
-  shape: Pick<CropSettings, "ratio" | "isTall">,
-): CropSettings {
+export function reshaped(size: Size, before: CropSettings, shape: Shape): CropSettings {
   const settings = { ...before, ...shape };
   const ratio = ratioOf(size, settings);
   const { frame } = settings;

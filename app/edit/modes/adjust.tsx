@@ -6,6 +6,7 @@ import { Button, Kbd } from "../../ui/button.tsx";
 import { heldOriginal, useHeldOriginal, useOriginalKey } from "../adjust/held-original.ts";
 import { ModeAction, ModeHint, type ModeProps, settingsOf } from "./parts.tsx";
 import { SettingSlider } from "./setting-slider.tsx";
+import { StepButtons } from "./steps.tsx";
 
 /** Held, it shows the picture as it is; the key does the same. */
 function BeforeButton() {
@@ -44,7 +45,7 @@ function BeforeButton() {
 export function AdjustMode({ image, session, modes, isBusy, onJob }: ModeProps) {
   const t = useTranslations("edit.modes.adjust");
   const format = useFormatter();
-  const [settings, change] = settingsOf(modes, "adjust");
+  const [settings] = settingsOf(modes, "adjust");
   const isUnchanged = isNeutral(settings);
   const inputs = { image: image.id };
   return (
@@ -58,18 +59,21 @@ export function AdjustMode({ image, session, modes, isBusy, onJob }: ModeProps) 
             value={settings[name]}
             min={-adjustmentLimit}
             max={adjustmentLimit}
-            onChange={(value) => change({ [name]: value })}
+            onChange={(value, isBegun) => modes.step("adjust", { [name]: value }, isBegun)}
           >
             {format.number(settings[name], { signDisplay: "exceptZero" })}
           </SettingSlider>
         ))}
       </div>
-      <div className="-ml-2.5 flex items-center justify-between">
+      <div className="-ml-2.5 self-start">
         <BeforeButton />
-        <Button look="quiet" size="small" disabled={isUnchanged} onClick={() => change(neutral)}>
-          {t("reset")}
-        </Button>
       </div>
+      <StepButtons
+        modes={modes}
+        mode="adjust"
+        isChanged={!isUnchanged}
+        onReset={() => modes.step("adjust", neutral)}
+      />
       <ModeAction
         icon={<SlidersHorizontal aria-hidden />}
         label={t("apply")}

@@ -1,14 +1,5 @@
 "use client";
-import { Radio } from "@base-ui/react/radio";
-import { RadioGroup } from "@base-ui/react/radio-group";
-import {
-  Crop,
-  CaretsToAxisDashedVertical,
-  RectangleHorizontal,
-  RectangleVertical,
-  RotateCcw,
-  RotateCw,
-} from "lucide-react";
+import { Crop, CaretsToAxisDashedVertical, RotateCcw, RotateCw } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { useCallback, useEffect, useRef } from "react";
@@ -24,62 +15,26 @@ import {
   type CropSettings,
   mirrored,
   noCrop,
-  type RatioName,
-  ratios,
   reshaped,
   settle,
   toParams,
   turned,
 } from "../crop/frame.ts";
-import { newModes } from "./mode-state.ts";
+import type { Shape } from "../frame/rect.ts";
+import { newModes } from "./mode-settings.ts";
 import { ModeAction, ModeHint, type ModeProps, settingsOf } from "./parts.tsx";
 import { SettingSlider } from "./setting-slider.tsx";
+import { RatioChoice, TallButton } from "./shape-choice.tsx";
+import { StepButtons } from "./steps.tsx";
 
-// Safe cast: the keys of a record of ratios.
-const ratioNames = Object.keys(ratios) as RatioName[];
-
-/** `4:5` of the preset `5:4` that is turned. */
-function shownRatio(name: RatioName, isTall: boolean): string {
-  return isTall ? name.split(":").toReversed().join(":") : name;
-}
-
-interface ChoiceProps {
+interface TurnsProps {
   readonly settings: CropSettings;
-  readonly onReshape: (shape: Pick<CropSettings, "ratio" | "isTall">) => void;
-}
-
-function RatioChoice({ settings: { ratio, isTall }, onReshape }: ChoiceProps) {
-  const t = useTranslations("edit.crop");
-  const names: Partial<Record<RatioName, string>> = { free: t("free"), original: t("original") };
-  return (
-    <RadioGroup
-      aria-label={t("ratio")}
-      value={ratio}
-      onValueChange={(next) => onReshape({ ratio: next as RatioName, isTall })}
-      className="grid grid-cols-4 gap-1"
-    >
-      {ratioNames.map((name) => (
-        <Radio.Root
-          key={name}
-          value={name}
-          className="tabular flex h-8 min-w-0 cursor-pointer items-center justify-center rounded-control px-1 text-xs text-quiet ring-1 ring-line transition-colors duration-120 ring-inset hover:bg-hover hover:text-ink data-checked:bg-checked data-checked:text-ink data-checked:ring-edge"
-        >
-          {names[name] ?? shownRatio(name, isTall)}
-        </Radio.Root>
-      ))}
-    </RadioGroup>
-  );
-}
-
-interface TurnsProps extends ChoiceProps {
-  readonly isChanged: boolean;
+  readonly onReshape: (shape: Shape) => void;
   readonly onChange: (settings: CropSettings) => void;
 }
 
-function Turns({ settings, isChanged, onReshape, onChange }: TurnsProps) {
+function Turns({ settings, onReshape, onChange }: TurnsProps) {
   const t = useTranslations("edit.crop");
-  const { ratio, isTall } = settings;
-  const isShaped = ratio !== "free" && ratio !== "original" && ratio !== "1:1";
   return (
     <div className="-mx-1.5 flex items-center">
       <IconButton label={t("turnLeft")} onClick={() => onChange(turned(turned(turned(settings))))}>
@@ -91,22 +46,7 @@ function Turns({ settings, isChanged, onReshape, onChange }: TurnsProps) {
       <IconButton label={t("mirror")} pressed={settings.mirror} onClick={() => onChange(mirrored(settings))}>
         <CaretsToAxisDashedVertical aria-hidden />
       </IconButton>
-      <IconButton
-        label={t(isTall ? "wide" : "tall")}
-        disabled={!isShaped}
-        onClick={() => onReshape({ ratio, isTall: !isTall })}
-      >
-        {isTall ? <RectangleHorizontal aria-hidden /> : <RectangleVertical aria-hidden />}
-      </IconButton>
-      <span className="flex-1" />
-      <Button
-        look="quiet"
-        size="small"
-        disabled={!isChanged && ratio === "free"}
-        onClick={() => onChange(noCrop)}
-      >
-        {t("reset")}
-      </Button>
+      <TallButton shape={settings} onReshape={onReshape} />
     </div>
   );
 }
@@ -153,7 +93,7 @@ function Reopen({ image }: { readonly image: ImageView }) {
 export function CropMode({ image, session, modes, isBusy, onJob }: ModeProps) {
   const t = useTranslations("edit.crop");
   const format = useFormatter();
-  const [given, change] = settingsOf(modes, "crop");
+  const [given] = settingsOf(modes, "crop");
   const size = { width: image.widthPx, height: image.heightPx };
   const settings = settle(size, given);
   const { rect } = toParams(size, settings);
@@ -167,23 +107,32 @@ export function CropMode({ image, session, modes, isBusy, onJob }: ModeProps) {
   }, [choose, set]);
   const applyButton = useCallback(() => action.current?.querySelector("button") ?? null, []);
   useCropKeys(applyButton, leave);
-  const reshape = (shape: Pick<CropSettings, "ratio" | "isTall">) => change(reshaped(size, settings, shape));
+  const step = (next: CropSettings) => modes.step("crop", next);
+  const reshape = (shape: Shape) => step(reshaped(size, settings, shape));
   return (
     <>
       <ModeHint mode="crop" />
       <Reopen image={image} />
-      <RatioChoice settings={settings} onReshape={reshape} />
-      <Turns settings={settings} isChanged={isChanged} onReshape={reshape} onChange={change} />
+      <RatioChoice shape={settings} onReshape={reshape} />
+      <Turns settings={settings} onReshape={reshape} onChange={step} />
       <SettingSlider
         label={t("straighten")}
         value={settings.angle}
         min={-mostAngle}
         max={mostAngle}
         step={0.1}
-        onChange={(angle) => change({ ...settings, angle: Math.round(angle * 10) / 10 })}
+        onChange={(angle, isBegun) =>
+          modes.step("crop", { ...settings, angle: Math.round(angle * 10) / 10 }, isBegun)
+        }
       >
         {`${format.number(settings.angle, { signDisplay: "exceptZero", minimumFractionDigits: 1 })}°`}
       </SettingSlider>
+      <StepButtons
+        modes={modes}
+        mode="crop"
+        isChanged={isChanged || settings.ratio !== "free"}
+        onReset={() => step(noCrop)}
+      />
       <p className="tabular text-xs text-quiet">{t("size", rect)}</p>
       <div ref={action} className="contents">
         <ModeAction

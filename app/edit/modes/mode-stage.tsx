@@ -6,6 +6,8 @@ import { isTyping } from "../../frame/run-button.tsx";
 import { AdjustLayer } from "../adjust/preview-layer.tsx";
 import { CropStage } from "../crop/crop-stage.tsx";
 import { noCrop } from "../crop/frame.ts";
+import { ExpandStage } from "../expand/expand-stage.tsx";
+import { noExpansion } from "../expand/frame.ts";
 import { emptyHistory } from "../mask.ts";
 import type { ClickSelection } from "../select-by-click.tsx";
 import type { EditorSession } from "../session.ts";
@@ -27,7 +29,21 @@ interface ModeStageProps {
 export function ModeStage({ image, session, selection, modes, look }: ModeStageProps) {
   const { mode, settings } = modes.state;
   if (mode === "crop")
-    return <CropStage image={image} given={settings.crop} onChange={(next) => modes.change("crop", next)} />;
+    return (
+      <CropStage
+        image={image}
+        given={settings.crop}
+        onChange={(next, isBegun) => modes.step("crop", next, isBegun)}
+      />
+    );
+  if (mode === "expand")
+    return (
+      <ExpandStage
+        image={image}
+        given={settings.expand}
+        onChange={(next, isBegun) => modes.step("expand", next, isBegun)}
+      />
+    );
   if (mode === "restore")
     return (
       <EditStage image={image} session={session} selection={selection} look={look}>
@@ -46,16 +62,18 @@ export function ModeStage({ image, session, selection, modes, look }: ModeStageP
   );
 }
 
-/** Adjustments and crops belong to the version on the stage; those of a remix come after the first one. */
-export function useNewBeginning({ change }: ModeSession, versionId: string): void {
+/** Adjustments and frames belong to the version on the stage; those of a remix come after the first one. */
+export function useNewBeginning({ change, forget }: ModeSession, versionId: string): void {
   const shownId = useRef(versionId);
   useEffect(() => {
     if (shownId.current !== versionId) {
       change("adjust", neutral);
       change("crop", noCrop);
+      change("expand", noExpansion);
+      forget();
     }
     shownId.current = versionId;
-  }, [change, versionId]);
+  }, [change, forget, versionId]);
 }
 
 /** Keys that choose a mode together with what it is worked with. */

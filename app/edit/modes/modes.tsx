@@ -4,6 +4,7 @@ import { RadioGroup } from "@base-ui/react/radio-group";
 import {
   Crop,
   Eraser,
+  Expand,
   History,
   ImageOff,
   type LucideIcon,
@@ -22,7 +23,9 @@ import { ChangeMode } from "./change.tsx";
 import { CropMode } from "./crop.tsx";
 import { EnhanceMode } from "./enhance.tsx";
 import { RemoveMode, ReplaceMode } from "./inpaint.tsx";
-import type { ModeId, ModeSession } from "./mode-state.ts";
+import { ExpandMode } from "./expand.tsx";
+import type { ModeId } from "./mode-settings.ts";
+import type { ModeSession } from "./mode-state.ts";
 import { ModeAction, ModeHint, type ModeProps } from "./parts.tsx";
 import { RestoreMode } from "./restore.tsx";
 
@@ -56,12 +59,13 @@ interface Mode {
 
 /**
  * What can be done with the picture, in the order of the picker. A mode is a file with a body, its settings in
- * mode-state.ts, a line here, and its words under `edit.modes`.
+ * mode-settings.ts, a line here, and its words under `edit.modes`.
  */
 const modes: Readonly<Record<ModeId, Mode>> = {
   remove: { icon: Eraser, Body: RemoveMode },
   replace: { icon: PaintbrushVertical, Body: ReplaceMode },
   change: { icon: Wand, Body: ChangeMode },
+  expand: { icon: Expand, Body: ExpandMode },
   background: { icon: ImageOff, Body: BackgroundMode },
   restore: { icon: History, Body: RestoreMode },
   enhance: { icon: Sparkles, Body: EnhanceMode },

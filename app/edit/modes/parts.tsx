@@ -11,7 +11,8 @@ import { type CandidateChoice, CandidateCount, useCandidateRun } from "../docume
 import type { Runs } from "../document/runs.ts";
 import type { Mark } from "../mask.ts";
 import type { EditorSession } from "../session.ts";
-import type { ModeId, ModeSession } from "./mode-state.ts";
+import type { ModeId } from "./mode-settings.ts";
+import type { ModeSession } from "./mode-state.ts";
 
 /** What every mode's body gets. */
 export interface ModeProps {

@@ -1,5 +1,5 @@
 "use client";
-import type { ReactNode } from "react";
+import { type ReactNode, useRef } from "react";
 import { Slider } from "../../ui/fields.tsx";
 
 interface SettingSliderProps {
@@ -10,12 +10,21 @@ interface SettingSliderProps {
   readonly step?: number;
   /** The value as shown. */
   readonly children: ReactNode;
-  readonly onChange: (value: number) => void;
+  /** `isBegun` with the first change of a drag or of a key. */
+  readonly onChange: (value: number, isBegun: boolean) => void;
 }
 
 /** A slider around 0; a double click, Backspace or Delete sets it back. */
 export function SettingSlider({ label, children, onChange, ...range }: SettingSliderProps) {
-  const reset = () => onChange(0);
+  const isMoving = useRef(false);
+  const reset = () => onChange(0, true);
+  const move = (value: number) => {
+    onChange(value, !isMoving.current);
+    isMoving.current = true;
+  };
+  const settle = () => {
+    isMoving.current = false;
+  };
   return (
     <div
       onDoubleClick={reset}
@@ -32,7 +41,7 @@ export function SettingSlider({ label, children, onChange, ...range }: SettingSl
           {children}
         </span>
       </div>
-      <Slider label={label} origin={0} onChange={onChange} {...range} />
+      <Slider label={label} origin={0} onChange={move} onSettled={settle} {...range} />
     </div>
   );
 }

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { newEdit } from "../document/state.ts";
+import { keptModes, modesOf, newModes, withModes } from "./mode-settings.ts";
+
+const job = { params: {}, inputs: [] };
+
+test("the mode of a job is chosen again with what it was set to", () => {
+  expect(modesOf({ ...job, kind: "inpaint" })).toEqual(newModes);
+  expect(modesOf({ ...job, kind: "inpaint", params: { prompt: "moss" } })).toMatchObject({
+    mode: "replace",
+    settings: { replace: { prompt: "moss" }, change: { prompt: "" } },
+  });
+  const inputs = [
+    { role: "image", imageId: "one" },
+    { role: "reference", imageId: "two" },
+  ] as const;
+  expect(modesOf({ kind: "edit", params: { prompt: "night" }, inputs: [...inputs] })).toMatchObject({
+    mode: "change",
+    settings: { change: { prompt: "night", referenceId: "two" } },
+  });
+  expect(modesOf({ ...job, kind: "upscale", params: { scale: 4 } })).toMatchObject({
+    mode: "enhance",
+    settings: { enhance: { what: "upscale", scale: 4 } },
+  });
+  expect(
+    modesOf({ ...job, kind: "expand", params: { left: 64, top: 0, prompt: "sky" } }).settings.expand,
+  ).toEqual({ left: 64, top: 0, right: 0, bottom: 0, ratio: "free", isTall: false, prompt: "sky" });
+  expect(modesOf({ ...job, kind: "restore_faces" }).settings.enhance.what).toBe("faces");
+  expect(modesOf({ ...job, kind: "remove_background" }).mode).toBe("background");
+  expect(modesOf({ ...job, kind: "text_to_image", params: { prompt: "a hill" } })).toEqual(newModes);
+});
+
+test("an edit is opened in the mode and with the settings it was left with, also by a version that knew less or more", () => {
+  expect(keptModes({ mode: null, settings: {} })).toEqual(newModes);
+  const settings = { replace: { prompt: "moss" }, enhance: { scale: 4 }, candidates: 3, ofLater: { a: 1 } };
+  expect(keptModes({ mode: "replace", settings })).toMatchObject({
+    mode: "replace",
+    settings: { replace: { prompt: "moss" }, enhance: { what: "upscale", scale: 4 }, change: { prompt: "" } },
+  });
+  expect(keptModes({ mode: "of a later version", settings }).mode).toBe(newModes.mode);
+});
+
+test("of stored settings only what fits is taken, member by member", () => {
+  const settings = {
+    replace: { prompt: 7 },
+    change: { prompt: "night", referenceId: "../other" },
+    expand: { left: -4, top: 12.5, right: 16, bottom: null, ratio: "7:1", isTall: true, prompt: "sky" },
+    enhance: "faces",
+    adjust: { light: 900, contrast: 20, saturation: "much" },
+    crop: { turns: 9, angle: 12, frame: { x: 1, y: 2, width: -3, height: 4 }, mirror: true },
+    restore: { from: "elsewhere" },
+  };
+  const { settings: read } = keptModes({ mode: "expand", settings });
+  const begun = newModes.settings;
+  expect(read).toEqual({
+    ...begun,
+    change: { prompt: "night", referenceId: null },
+    expand: { ...begun.expand, right: 16, isTall: true, prompt: "sky" },
+    adjust: { ...begun.adjust, contrast: 20 },
+    crop: { ...begun.crop, angle: 12, mirror: true },
+  });
+});
+
+test("what every mode was set to is read as it was stored, and members of a later version stay in the edit", () => {
+  const frame = { x: 3, y: -4, width: 100, height: 50.5 };
+  const { settings } = newModes;
+  const set = {
+    ...settings,
+    crop: { ...settings.crop, frame, kept: { left: 0, top: 1, width: 2, height: 3 } },
+    change: { prompt: "x", referenceId: "6f0c6c0e-7c53-4c53-8a5b-2f8f0d6a3f11" },
+    expand: { ...settings.expand, left: 4_096, ratio: "16:9", isTall: true },
+  } as const;
+  const edit = withModes(
+    { ...newEdit("one"), settings: { restore: { softness: 3 }, ofLater: { a: 1 } } },
+    { mode: "crop", settings: set },
+  );
+  const stored: typeof edit.settings = JSON.parse(JSON.stringify(edit.settings));
+  expect(keptModes({ ...edit, settings: stored })).toEqual({ mode: "crop", settings: set });
+  expect(stored).toMatchObject({ restore: { from: "first", softness: 3 }, ofLater: { a: 1 } });
+});

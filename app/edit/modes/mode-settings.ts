@@ -1,0 +1,141 @@
+import * as z from "zod/mini";
+import type { JobKind } from "@atelier/server/engines";
+import type { JobView } from "@atelier/server/jobs";
+import { type Adjustments, adjustmentLimit, adjustments, mostAngle, neutral } from "@atelier/server/retouch";
+import { type CropSettings, fromParams, noCrop } from "../crop/frame.ts";
+import type { OpenEdit } from "../document/state.ts";
+import { type ExpandSettings, fromParams as grownBy, noExpansion } from "../expand/frame.ts";
+import { ratioNames } from "../frame/rect.ts";
+
+/** What each mode was set to. Plain values, so that an edit can be stored and opened elsewhere. */
+export interface ModeSettings {
+  readonly remove: Readonly<Record<string, never>>;
+  readonly replace: { readonly prompt: string };
+  readonly change: { readonly prompt: string; readonly referenceId: string | null };
+  readonly expand: ExpandSettings;
+  readonly background: Readonly<Record<string, never>>;
+  readonly enhance: { readonly what: "upscale" | "faces"; readonly scale: 2 | 4 };
+  readonly adjust: Adjustments;
+  readonly crop: CropSettings;
+  readonly restore: { readonly from: "first" | "before" };
+}
+
+export type ModeId = keyof ModeSettings;
+
+export interface ModeState {
+  readonly mode: ModeId;
+  readonly settings: ModeSettings;
+}
+
+/** The settings of a new edit. */
+const begun: ModeSettings = {
+  remove: {},
+  replace: { prompt: "" },
+  change: { prompt: "", referenceId: null },
+  expand: { ...noExpansion, prompt: "" },
+  background: {},
+  enhance: { what: "upscale", scale: 2 },
+  adjust: neutral,
+  crop: noCrop,
+  restore: { from: "first" },
+};
+
+export const newModes: ModeState = { mode: "remove", settings: begun };
+
+const id = z.nullable(z.uuid());
+const px = z.number().check(z.nonnegative());
+const wholePx = z.int().check(z.nonnegative());
+const box = { width: px, height: px };
+const adjustment = z.int().check(z.minimum(-adjustmentLimit), z.maximum(adjustmentLimit));
+const shape = { ratio: z.enum(ratioNames), isTall: z.boolean() };
+
+type Members<Settings> = { readonly [Member in keyof Settings]: z.ZodMiniType<Settings[Member]> };
+
+/** What each member of each mode's settings may be. */
+const members: { readonly [Mode in ModeId]: Members<ModeSettings[Mode]> } = {
+  remove: {},
+  replace: { prompt: z.string() },
+  change: { prompt: z.string(), referenceId: id },
+  expand: { ...shape, left: wholePx, top: wholePx, right: wholePx, bottom: wholePx, prompt: z.string() },
+  background: {},
+  enhance: { what: z.enum(["upscale", "faces"]), scale: z.literal([2, 4]) },
+  adjust: {
+    light: adjustment,
+    contrast: adjustment,
+    saturation: adjustment,
+    temperature: adjustment,
+    sharpness: adjustment,
+  },
+  crop: {
+    ...shape,
+    turns: z.int().check(z.minimum(0), z.maximum(3)),
+    mirror: z.boolean(),
+    angle: z.number().check(z.minimum(-mostAngle), z.maximum(mostAngle)),
+    frame: z.nullable(z.object({ ...box, x: z.number(), y: z.number() })),
+    kept: z.nullable(z.object({ ...box, left: px, top: px })),
+  },
+  restore: { from: z.enum(["first", "before"]) },
+};
+
+// Safe cast: the keys of a record of modes.
+const modeIds = Object.keys(members) as ModeId[];
+const isMode = (mode: string | null): mode is ModeId => mode !== null && Object.hasOwn(members, mode);
+const record = z.record(z.string(), z.unknown());
+const membersOf = (stored: unknown) => record.safeParse(stored).data ?? {};
+
+/** The stored settings of one mode; a member that is missing, or does not fit, is as in a new edit. */
+function read<Mode extends ModeId>(mode: Mode, stored: unknown): ModeSettings[Mode] {
+  const given = membersOf(stored);
+  const fitting = Object.entries<z.ZodMiniType>(members[mode]).flatMap(([name, schema]) => {
+    const { success, data } = schema.safeParse(given[name]);
+    return success ? [[name, data]] : [];
+  });
+  // Safe cast: each member fits its schema, and the others are those of a new edit.
+  return { ...begun[mode], ...Object.fromEntries(fitting) } as ModeSettings[Mode];
+}
+
+type Kept = Pick<OpenEdit, "mode" | "settings">;
+
+/** The mode and settings that an edit was left with. */
+export function keptModes({ mode, settings }: Kept): ModeState {
+  const kept = modeIds.map((one) => [one, read(one, settings[one])]);
+  // Safe cast: an entry for each mode, with its settings.
+  return { mode: isMode(mode) ? mode : newModes.mode, settings: Object.fromEntries(kept) as ModeSettings };
+}
+
+/** An edit with other modes; what a later version of the studio added stays in it. */
+export function withModes(edit: OpenEdit, { mode, settings }: ModeState): OpenEdit {
+  const merged = modeIds.map((one) => [one, { ...membersOf(edit.settings[one]), ...settings[one] }]);
+  // Safe cast: settings are plain values.
+  const kept = { ...edit.settings, ...Object.fromEntries(merged) } as OpenEdit["settings"];
+  return { ...edit, mode, settings: kept };
+}
+
+type Source = Pick<JobView, "kind" | "params" | "inputs">;
+
+const promptOf = ({ params }: Source) => (typeof params.prompt === "string" ? params.prompt : "");
+
+function withMode<Mode extends ModeId>(mode: Mode, settings: Partial<ModeSettings[Mode]>): ModeState {
+  return { mode, settings: { ...begun, [mode]: { ...begun[mode], ...settings } } };
+}
+
+const modesByKind: Partial<Record<JobKind, (job: Source) => ModeState>> = {
+  inpaint: (job) => (promptOf(job) === "" ? newModes : withMode("replace", { prompt: promptOf(job) })),
+  edit(job) {
+    const reference = job.inputs.find(({ role }) => role === "reference");
+    return withMode("change", { prompt: promptOf(job), referenceId: reference?.imageId ?? null });
+  },
+  expand: (job) => withMode("expand", { ...grownBy(job.params), prompt: promptOf(job) }),
+  upscale: ({ params }) => withMode("enhance", { what: "upscale", scale: params.scale === 4 ? 4 : 2 }),
+  restore_faces: () => withMode("enhance", { what: "faces" }),
+  remove_background: () => withMode("background", {}),
+  adjust: ({ params }) =>
+    withMode("adjust", Object.fromEntries(adjustments.map((name) => [name, Number(params[name] ?? 0)]))),
+  crop: ({ params }) => withMode("crop", fromParams(params)),
+  restore: () => withMode("restore", {}),
+};
+
+/** The mode and settings by which a job was made; those of a new edit for other kinds. */
+export function modesOf(job: Source): ModeState {
+  return modesByKind[job.kind]?.(job) ?? newModes;
+}

@@ -1,0 +1,124 @@
+import type { Page } from "@playwright/test";
+import { beGuest } from "../steps/be-guest.ts";
+import { chooseMode } from "../steps/choose-mode.ts";
+import { countChanges } from "../steps/count-changes.ts";
+import { findBarriers } from "../steps/find-barriers.ts";
+import { shownImageId } from "../steps/shown-image-id.ts";
+import { startSimulator } from "../steps/start-simulator.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { expect, test } from "../test.ts";
+
+/** The server is looked for every ten seconds, and the page asks every fifteen. */
+const serverFoundMs = 60_000;
+
+const frameOf = (page: Page) => page.getByRole("application", { name: /Frame of the expanded picture/ });
+
+/** Pulls the right side of the frame by a part of its width. */
+async function pullRight(page: Page, share: number): Promise<void> {
+  const box = await frameOf(page).boundingBox();
+  if (box === null) throw new Error("there is no frame");
+  const y = box.y + box.height / 2;
+  await page.mouse.move(box.x + box.width, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * (1 + share), y, { steps: 4 });
+  await page.mouse.up();
+}
+
+test.describe("with a ComfyUI server (SIMULATOR)", () => {
+  let stop: () => Promise<void>;
+  test.beforeAll(async ({ comfyPort }) => {
+    stop = await startSimulator(comfyPort);
+  });
+  test.afterAll(() => stop());
+
+  test("D1 a photo grows beyond its sides by shape, frame and number, and stays as it was inside", async ({
+    page,
+  }) => {
+    await beGuest(page);
+    const id = await uploadSample(page, "coffee.png");
+    await page.goto(`/edit/${id}`);
+    await chooseMode(page, "Expand");
+    const frame = frameOf(page);
+    const apply = page.getByRole("button", { name: "Expand", exact: true });
+    await expect(frame).toHaveAccessibleName(/600 × 400/);
+    await expect(page.getByText("Pull the frame outwards, or choose a shape.")).toBeVisible({
+      timeout: serverFoundMs,
+    });
+    await expect(apply).toBeDisabled();
+
+    await page.getByRole("radio", { name: "16:9" }).click();
+    await expect(frame).toHaveAccessibleName(/711 × 400/);
+    await page.getByRole("button", { name: "Upright" }).click();
+    await expect(frame).toHaveAccessibleName(/600 × 1,067/);
+    await page.keyboard.press("Control+z");
+    await expect(frame).toHaveAccessibleName(/711 × 400/);
+    await page.keyboard.press("Control+z");
+    await expect(frame).toHaveAccessibleName(/600 × 400/);
+    await page.keyboard.press("Control+Shift+z");
+    await expect(frame).toHaveAccessibleName(/711 × 400/);
+    await page.getByRole("button", { name: "Reset" }).click();
+    await expect(frame).toHaveAccessibleName(/600 × 400/);
+
+    await expect.poll(async () => (await frame.boundingBox())?.width ?? 0).toBeGreaterThan(100);
+    await pullRight(page, 0.2);
+    await expect(frame).toHaveAccessibleName(/(719|72\d) × 400/);
+    await page.keyboard.press("Control+z");
+    await expect(frame, "one drag is one step").toHaveAccessibleName(/600 × 400/);
+    const right = page.getByRole("textbox", { name: "Right, added px" });
+    await right.fill("100");
+    await right.press("Enter");
+    const top = page.getByRole("textbox", { name: "Top, added px" });
+    await top.fill("50");
+    await top.press("ArrowUp");
+    await expect(frame).toHaveAccessibleName(/700 × 458/);
+    await top.fill("5000");
+    await top.press("Enter");
+    await expect(page.getByText("One side can grow by 4,096 px at most.")).toBeVisible();
+    await expect(apply).toBeDisabled();
+    await top.fill("50");
+    await top.press("Enter");
+    await frame.press("Shift+Alt+ArrowDown");
+    await frame.press("Alt+ArrowUp");
+    await expect(frame).toHaveAccessibleName(/700 × 451/);
+    await expect(top).toHaveValue("51");
+    await page.getByRole("textbox", { name: "Prompt for what is added" }).fill("a wooden table");
+    await expect(page.getByText(/^On your server with .*, free\. Starts .*, runs /)).toBeVisible();
+    await expect(apply).toBeEnabled();
+    expect(await findBarriers(page)).toEqual([]);
+
+    await expect(page.getByRole("status").filter({ hasText: /^Saved$/ })).toBeVisible();
+    await page.reload();
+    await expect(frame).toHaveAccessibleName(/700 × 451/);
+    await expect(page.getByRole("textbox", { name: "Prompt for what is added" })).toHaveValue(
+      "a wooden table",
+    );
+    await apply.click();
+    const versions = page.getByRole("list", { name: "Versions" });
+    await expect(versions.getByRole("button", { name: "Version 2" })).toHaveAttribute("aria-current", "true");
+    await expect(frame, "the margins are in the version").toHaveAccessibleName(/700 × 451/);
+    await expect(apply).toBeDisabled();
+    const picture = page.getByRole("img", { name: "The picture you edit" });
+    await expect.poll(() => shownImageId(picture)).not.toBe(id);
+    // But for the seam of 16 px along the sides that grew.
+    const comparison = {
+      before: id,
+      after: await shownImageId(picture),
+      box: { x: 0, y: 20, width: 580, height: 380 },
+      moved: { x: 0, y: 51 },
+    };
+    await expect.poll(() => countChanges(page, comparison)).toBe(0);
+
+    await page.getByRole("radio", { name: "4", exact: true }).click();
+    await page.getByRole("radio", { name: "1:1" }).click();
+    await expect(frame).toHaveAccessibleName(/700 × 700/);
+    await apply.click();
+    const strip = page.getByRole("region", { name: "Candidates" });
+    await expect(strip.getByRole("button", { name: "Candidate 4" })).toBeVisible({ timeout: 120_000 });
+    await page.keyboard.press("Enter");
+    await expect(versions.getByRole("button", { name: /^Version 3/ })).toHaveAttribute(
+      "aria-current",
+      "true",
+    );
+    await expect(frame).toHaveAccessibleName(/700 × 700/);
+  });
+});
