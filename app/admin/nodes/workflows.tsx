@@ -3,6 +3,7 @@ import { CircleCheck, CircleDashed } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import { api } from "../../client/api.ts";
 import { Button } from "../../ui/button.tsx";
+import { toastWithUndo } from "../../ui/toasts.tsx";
 import { ConfirmButton, useAdminAction } from "../controls.tsx";
 import { LiveData, useLiveQuery } from "../live.tsx";
 import { StateChip } from "../parts.tsx";
@@ -31,10 +32,20 @@ function WorkflowState({ workflow: { isLive, missing } }: { readonly workflow: W
 /** Accepts the licence of a workflow for the studio, after the consequence was read; or takes that back. */
 function LicenceAction({ licence }: { readonly licence: NonNullable<WorkflowFacts["licence"]> }) {
   const t = useTranslations("admin.workflows");
+  const common = useTranslations("common");
   const { name, isAccepted } = licence;
-  const decide = useAdminAction((accepted: boolean) =>
-    api.admin.workflows.decideLicence.mutate({ name, isAccepted: accepted }),
-  );
+  const send = (accepted: boolean) =>
+    api.admin.workflows.decideLicence.mutate({ name, isAccepted: accepted });
+  const undo = useAdminAction(send);
+  const decide = useAdminAction(async (accepted: boolean) => {
+    await send(accepted);
+    // Told here: the row moves to the other table, which may be folded.
+    toastWithUndo({
+      title: t(accepted ? "accepted" : "withdrawn", { name }),
+      undoLabel: common("undo"),
+      onUndo: () => undo.mutate(!accepted),
+    });
+  });
   if (isAccepted === null) return null;
   if (isAccepted)
     return (
@@ -93,6 +104,61 @@ function WorkflowRow({ workflow }: { readonly workflow: WorkflowFacts }) {
   );
 }
 
+const isWaiting = ({ licence }: WorkflowFacts) => licence?.isAccepted === false;
+
+function WorkflowTable({
+  caption,
+  workflows,
+}: {
+  readonly caption: string;
+  readonly workflows: readonly WorkflowFacts[];
+}) {
+  const t = useTranslations("admin.workflows");
+  return (
+    <Table
+      caption={caption}
+      columns={[t("workflow"), t("state"), t("licence"), t("size"), t("vram"), t("actions")]}
+      unnamed={5}
+      numeric={[3, 4]}
+      wideOnly={[4]}
+    >
+      {workflows.map((workflow) => (
+        <WorkflowRow key={workflow.name} workflow={workflow} />
+      ))}
+    </Table>
+  );
+}
+
+/** What waits for an admin, and all others folded. */
+function Workflows({ workflows }: { readonly workflows: readonly WorkflowFacts[] }) {
+  const t = useTranslations("admin.workflows");
+  const waiting = workflows.filter(isWaiting);
+  const others = workflows.filter((workflow) => !isWaiting(workflow));
+  const live = others.filter(({ isLive }) => isLive).length;
+  return (
+    <div className="flex flex-col gap-6">
+      {waiting.length === 0 ? null : (
+        <section aria-labelledby="waiting-licences">
+          <h3 id="waiting-licences" className="mb-3 text-sm font-medium">
+            {t("waiting", { count: waiting.length })}
+          </h3>
+          <WorkflowTable caption={t("waiting", { count: waiting.length })} workflows={waiting} />
+        </section>
+      )}
+      {others.length === 0 ? null : (
+        <details>
+          <summary className="w-fit py-1 text-sm text-quiet hover:text-ink">
+            {t("others", { count: others.length, waiting: waiting.length, live })}
+          </summary>
+          <div className="mt-3">
+            <WorkflowTable caption={t("title")} workflows={others} />
+          </div>
+        </details>
+      )}
+    </div>
+  );
+}
+
 const refetchMs = 10_000;
 
 /** Every workflow for ComfyUI: whether it runs, what it takes, and whether the studio may use it. */
@@ -105,21 +171,7 @@ export function WorkflowList() {
         {t("title")}
       </h2>
       <p className="mt-1 mb-4 max-w-[68ch] text-xs text-quiet">{t("text")}</p>
-      <LiveData query={query}>
-        {({ items }) => (
-          <Table
-            caption={t("title")}
-            columns={[t("workflow"), t("state"), t("licence"), t("size"), t("vram"), t("actions")]}
-            unnamed={5}
-            numeric={[3, 4]}
-            wideOnly={[4]}
-          >
-            {items.map((workflow) => (
-              <WorkflowRow key={workflow.name} workflow={workflow} />
-            ))}
-          </Table>
-        )}
-      </LiveData>
+      <LiveData query={query}>{({ items }) => <Workflows workflows={items} />}</LiveData>
     </section>
   );
 }
