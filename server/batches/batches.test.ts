@@ -1,10 +1,10 @@
 import { text } from "node:stream/consumers";
-import { addImage, addOwner, readJob, type TestOwner, until, untilAll } from "@atelier/testing/jobs";
-import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { addImage, addOwner, readJob, until, untilAll } from "@atelier/testing/jobs";
+import { openBatchScene } from "@atelier/testing/scenes";
 import { startTestWorker } from "@atelier/testing/worker";
 import { eq } from "drizzle-orm";
 import sharp from "sharp";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { listImages, removeImages } from "../images/index.ts";
 import { get } from "../jobs/index.ts";
@@ -21,38 +21,23 @@ import {
   restoreBatch,
   retryBatch,
   streamBatch,
-  submitBatch,
 } from "./index.ts";
 
-let opened: TestServices;
-let owner: TestOwner;
-let submitter: { userId: string; isGuest: boolean };
-const { signal } = new AbortController();
-
-beforeAll(async () => {
-  opened = await createTestServices();
-});
-afterAll(() => opened.close());
-beforeEach(async () => {
-  owner = await addOwner(opened.services);
-  submitter = { userId: owner.userId, isGuest: false };
-});
+const scene = openBatchScene();
 
 const upscale = (image: string, params: object = {}) => ({ kind: "upscale", inputs: { image }, params });
-const send = (input: object, idempotencyKey?: string) =>
-  submitBatch(opened.services, input, { submitter, signal, idempotencyKey });
-const open = (id: string) => getBatch(opened.services, { ownerId: owner.userId, id });
-const countJobs = () => opened.services.db.$count(schema.jobs, eq(schema.jobs.ownerId, owner.userId));
+const { send, open } = scene;
+const countJobs = () => scene.services.db.$count(schema.jobs, eq(schema.jobs.ownerId, scene.owner.userId));
 
 async function endJob(id: string, status: "completed" | "failed"): Promise<void> {
-  await opened.services.db
+  await scene.services.db
     .update(schema.jobs)
     .set({ status, endedAt: new Date(), errorCode: status === "failed" ? "engine_failed" : null })
     .where(eq(schema.jobs.id, id));
 }
 
 test("a batch of axes has a job for each combination, the last axis varying fastest", async () => {
-  const images = [owner.imageId, await addImage(opened.services, owner.userId)];
+  const images = [scene.owner.imageId, await addImage(scene.services, scene.owner.userId)];
   const axes = [
     { param: "inputs.image", values: images },
     { param: "seed", values: [7, 8] },
@@ -79,7 +64,7 @@ test("members vary along an axis, also those of a step", async () => {
     { param: "seed", values: [5, 6] },
     { param: "steps.1.seed", values: [8, 9] },
   ];
-  const images = [owner.imageId, await addImage(opened.services, owner.userId)];
+  const images = [scene.owner.imageId, await addImage(scene.services, scene.owner.userId)];
   const { id } = await send({
     base: { kind: "upscale", steps: [{ kind: "upscale" }] },
     axes: [
@@ -97,7 +82,7 @@ test("members vary along an axis, also those of a step", async () => {
     [images[1], 6, 0.2],
   ]);
   expect(jobs[3]?.values).toEqual({ "inputs.image": images[1], seed: 6, "steps.1.seed": 9, strength: 0.2 });
-  const steps = await opened.services.db
+  const steps = await scene.services.db
     .select()
     .from(schema.batchSteps)
     .where(eq(schema.batchSteps.batchId, id))
@@ -106,16 +91,18 @@ test("members vary along an axis, also those of a step", async () => {
 });
 
 test("all jobs of a batch are accepted or none, and the error names the first that is not", async () => {
-  const jobs = [upscale(owner.imageId), upscale(newId()), upscale(owner.imageId, { scale: 3 })];
+  const jobs = [upscale(scene.owner.imageId), upscale(newId()), upscale(scene.owner.imageId, { scale: 3 })];
   await expect(send({ jobs })).rejects.toMatchObject({
     code: "not_found",
     message: expect.stringContaining("Job 2:"),
     details: { position: 1, refused: 2 },
   });
   expect(await countJobs()).toBe(0);
-  const { limits } = opened.services.config;
-  await send({ jobs: Array.from({ length: limits.openJobs - 1 }, () => upscale(owner.imageId)) });
-  await expect(send({ jobs: [upscale(owner.imageId), upscale(owner.imageId)] })).rejects.toMatchObject({
+  const { limits } = scene.services.config;
+  await send({ jobs: Array.from({ length: limits.openJobs - 1 }, () => upscale(scene.owner.imageId)) });
+  await expect(
+    send({ jobs: [upscale(scene.owner.imageId), upscale(scene.owner.imageId)] }),
+  ).rejects.toMatchObject({
     code: "quota_exceeded",
   });
   expect(await countJobs()).toBe(limits.openJobs - 1);
@@ -160,11 +147,11 @@ test.each([
 });
 
 test("twenty repetitions of a request with one key make one batch; another body is a conflict", async () => {
-  const input = { jobs: [upscale(owner.imageId), upscale(owner.imageId)] };
+  const input = { jobs: [upscale(scene.owner.imageId), upscale(scene.owner.imageId)] };
   const answers = await Promise.all(Array.from({ length: 20 }, () => send(input, "once")));
   expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
   expect(await countJobs()).toBe(2);
-  await expect(send({ jobs: [upscale(owner.imageId)] }, "once")).rejects.toMatchObject({
+  await expect(send({ jobs: [upscale(scene.owner.imageId)] }, "once")).rejects.toMatchObject({
     code: "idempotency_mismatch",
   });
   // The bounds of the price are not part of what is asked for.
@@ -172,39 +159,39 @@ test("twenty repetitions of a request with one key make one batch; another body 
 });
 
 test("a batch that may cost nothing is bound to that, job by job", async () => {
-  const { id } = await send({ jobs: [upscale(owner.imageId)], maxPriceUsd: 0 });
+  const { id } = await send({ jobs: [upscale(scene.owner.imageId)], maxPriceUsd: 0 });
   const [place] = (await open(id)).jobs;
-  expect(await readJob(opened.services, place?.job?.id ?? "")).toMatchObject({
+  expect(await readJob(scene.services, place?.job?.id ?? "")).toMatchObject({
     agreed: { maxPriceUsd: 0, ownOnly: true },
   });
   const told = await estimateBatch(
-    opened.services,
-    { jobs: [upscale(owner.imageId), upscale(newId())] },
-    { submitter, signal },
+    scene.services,
+    { jobs: [upscale(scene.owner.imageId), upscale(newId())] },
+    scene.as,
   );
   expect(told).toMatchObject({ jobs: 2, cloudJobs: 0, maxPriceUsd: 0 });
   expect(told.refused).toMatchObject([{ position: 1, code: "not_found" }]);
 });
 
 test("another user sees no batch and stops none", async () => {
-  const { id } = await send({ jobs: [upscale(owner.imageId)] });
-  const stranger = await addOwner(opened.services);
+  const { id } = await send({ jobs: [upscale(scene.owner.imageId)] });
+  const stranger = await addOwner(scene.services);
   const address = { ownerId: stranger.userId, id };
-  await expect(getBatch(opened.services, address)).rejects.toMatchObject({ code: "not_found" });
-  await expect(cancelBatch(opened.services, address)).rejects.toMatchObject({ code: "not_found" });
-  expect(await listBatches(opened.services, { ownerId: stranger.userId, limit: 10 })).toEqual({
+  await expect(getBatch(scene.services, address)).rejects.toMatchObject({ code: "not_found" });
+  await expect(cancelBatch(scene.services, address)).rejects.toMatchObject({ code: "not_found" });
+  expect(await listBatches(scene.services, { ownerId: stranger.userId, limit: 10 })).toEqual({
     items: [],
     nextCursor: null,
   });
 });
 
 test("F11 twenty jobs that end at the same moment end their batch once, with one webhook", async () => {
-  const jobs = Array.from({ length: 20 }, () => upscale(owner.imageId));
+  const jobs = Array.from({ length: 20 }, () => upscale(scene.owner.imageId));
   const { id, jobIds } = await send({ jobs, webhookUrl: "https://hooks.example.org/batch" });
   await Promise.all(jobIds.map((jobId, at) => endJob(jobId, at % 2 === 0 ? "completed" : "failed")));
   expect(await open(id)).toMatchObject({ status: "ended", counts: { completed: 10, failed: 10 } });
   expect((await open(id)).endedAt).not.toBeNull();
-  const owed = await opened.services.db
+  const owed = await scene.services.db
     .select()
     .from(schema.deliveries)
     .where(eq(schema.deliveries.batchId, id));
@@ -212,12 +199,12 @@ test("F11 twenty jobs that end at the same moment end their batch once, with one
 });
 
 test("failed jobs run again in their places; the batch is open again and ends once more", async () => {
-  const jobs = [upscale(owner.imageId), upscale(owner.imageId)];
+  const jobs = [upscale(scene.owner.imageId), upscale(scene.owner.imageId)];
   const { id, jobIds } = await send({ jobs, webhookUrl: "https://hooks.example.org/batch" });
   const [first = "", second = ""] = jobIds;
   await endJob(first, "completed");
   await endJob(second, "failed");
-  const again = () => retryBatch(opened.services, { submitter, id });
+  const again = () => retryBatch(scene.services, { submitter: scene.as.submitter, id });
   expect(await again()).toEqual({ retried: 1, refused: [] });
   const batch = await open(id);
   expect(batch).toMatchObject({ status: "open", endedAt: null, counts: { waiting: 1, completed: 1 } });
@@ -225,27 +212,27 @@ test("failed jobs run again in their places; the batch is open again and ends on
   expect(newJob).toMatchObject({ retryOf: second });
   await endJob(newJob?.id ?? "", "completed");
   expect(await open(id)).toMatchObject({ status: "ended", counts: { completed: 2 } });
-  expect(await opened.services.db.$count(schema.deliveries, eq(schema.deliveries.batchId, id))).toBe(2);
+  expect(await scene.services.db.$count(schema.deliveries, eq(schema.deliveries.batchId, id))).toBe(2);
   await expect(again()).rejects.toMatchObject({ code: "conflict" });
 });
 
 test("cancel stops what is open and leaves what is done", async () => {
-  const { id, jobIds } = await send({ jobs: [upscale(owner.imageId), upscale(owner.imageId)] });
+  const { id, jobIds } = await send({ jobs: [upscale(scene.owner.imageId), upscale(scene.owner.imageId)] });
   await endJob(jobIds[0] ?? "", "completed");
-  expect(await cancelBatch(opened.services, { ownerId: owner.userId, id })).toEqual({ cancelled: 1 });
+  expect(await cancelBatch(scene.services, { ownerId: scene.owner.userId, id })).toEqual({ cancelled: 1 });
   expect(await open(id)).toMatchObject({ status: "ended", counts: { completed: 1, cancelled: 1 } });
 });
 
 test("D1 a worker runs a batch: its events end with the last job, and its zip and its sheet have the results", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const { id, jobIds } = await send({
-    base: upscale(owner.imageId),
+    base: upscale(scene.owner.imageId),
     axes: [{ param: "seed", values: [7, 8] }],
   });
-  const address = { ownerId: owner.userId, id };
+  const address = { ownerId: scene.owner.userId, id };
   const events: string[] = [];
   const following = (async () => {
-    for await (const event of streamBatch(services, { ...address, signal }))
+    for await (const event of streamBatch(services, { ...address, signal: scene.as.signal }))
       if (event) events.push(event.status);
   })();
   const worker = await startTestWorker(services);
@@ -257,28 +244,31 @@ test("D1 a worker runs a batch: its events end with the last job, and its zip an
   for (const name of ["batch.json", "1_seed-7.", "2_seed-8."]) expect(zip).toContain(name);
   const sheet = await sharp(await makeContactSheet(services, { ...address, cellPx: 64 })).metadata();
   expect(sheet).toMatchObject({ format: "png", width: 8 + 2 * 72, height: 8 + 72 + 18 });
-  expect(await get(services, { ownerId: owner.userId, id: jobIds[0] ?? "" })).toMatchObject({
+  expect(await get(services, { ownerId: scene.owner.userId, id: jobIds[0] ?? "" })).toMatchObject({
     status: "completed",
   });
   expect(await until(services, jobIds[1] ?? "", "completed")).toMatchObject({ charged: 0 });
 });
 
 test("a removed batch is gone with its results, comes back with them, and goes for good after the time for undo", async () => {
-  const { services } = opened;
-  const { id, jobIds } = await send({ jobs: [upscale(owner.imageId), upscale(owner.imageId)] }, "kept");
+  const { services } = scene;
+  const { id, jobIds } = await send(
+    { jobs: [upscale(scene.owner.imageId), upscale(scene.owner.imageId)] },
+    "kept",
+  );
   const worker = await startTestWorker(services);
   const { outputs } = await until(services, jobIds[0] ?? "", "completed").then(() =>
-    get(services, { ownerId: owner.userId, id: jobIds[0] ?? "" }),
+    get(services, { ownerId: scene.owner.userId, id: jobIds[0] ?? "" }),
   );
   await untilAll(services, jobIds, { statuses: ["completed"] });
   await worker.kill9();
-  const address = { ownerId: owner.userId, id };
+  const address = { ownerId: scene.owner.userId, id };
   const shown = async () => {
-    const { items } = await listImages(services, { ownerId: owner.userId, limit: 50, role: "result" });
+    const { items } = await listImages(services, { ownerId: scene.owner.userId, limit: 50, role: "result" });
     return items.map((image) => image.id);
   };
   const deletedBefore = (await open(id)).jobs[1]?.job?.outputs[0]?.imageId ?? "";
-  await removeImages(services, { ownerId: owner.userId, ids: [deletedBefore] });
+  await removeImages(services, { ownerId: scene.owner.userId, ids: [deletedBefore] });
   const stranger = await addOwner(services);
   await expect(removeBatch(services, { ...address, ownerId: stranger.userId })).rejects.toMatchObject({
     code: "not_found",
@@ -286,9 +276,9 @@ test("a removed batch is gone with its results, comes back with them, and goes f
   expect(await removeBatch(services, address)).toEqual({ id, imageIds: [outputs[0]?.imageId] });
   expect(await shown()).toEqual([]);
   await expect(open(id)).rejects.toMatchObject({ code: "not_found" });
-  expect((await listBatches(services, { ownerId: owner.userId, limit: 10 })).items).toEqual([]);
+  expect((await listBatches(services, { ownerId: scene.owner.userId, limit: 10 })).items).toEqual([]);
   await expect(
-    send({ jobs: [upscale(owner.imageId), upscale(owner.imageId)] }, "kept"),
+    send({ jobs: [upscale(scene.owner.imageId), upscale(scene.owner.imageId)] }, "kept"),
   ).rejects.toMatchObject({ code: "conflict" });
   await expect(restoreBatch(services, { ...address, ownerId: stranger.userId })).rejects.toMatchObject({
     code: "not_found",

@@ -1,8 +1,9 @@
-import { addImage, addNode, addOwner, type TestOwner } from "@atelier/testing/jobs";
-import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { addImage, addNode, addOwner } from "@atelier/testing/jobs";
+import { openBatchScene, submitting } from "@atelier/testing/scenes";
+import { createTestServices } from "@atelier/testing/services";
 import { startTestWorker } from "@atelier/testing/worker";
 import { and, eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
 import { removeImages, restoreImages } from "../images/index.ts";
 import type { Services } from "../services.ts";
@@ -18,35 +19,22 @@ import {
   submitBatch,
 } from "./index.ts";
 
-let opened: TestServices;
-let owner: TestOwner;
-let submitter: { userId: string; isGuest: boolean };
-const { signal } = new AbortController();
-
-beforeAll(async () => {
-  opened = await createTestServices();
-});
-afterAll(() => opened.close());
-beforeEach(async () => {
-  owner = await addOwner(opened.services);
-  submitter = { userId: owner.userId, isGuest: false };
-});
+const scene = openBatchScene();
 
 const upscale = { kind: "upscale" };
-const twice = (...steps: object[]) => ({ ...upscale, inputs: { image: owner.imageId }, steps });
-const send = (jobs: readonly object[], more: object = {}) =>
-  submitBatch(opened.services, { jobs, ...more }, { submitter, signal });
-const address = (id: string) => ({ ownerId: owner.userId, id });
-const open = (id: string) => getBatch(opened.services, address(id));
+const twice = (...steps: object[]) => ({ ...upscale, inputs: { image: scene.owner.imageId }, steps });
+const { open } = scene;
+const send = (jobs: readonly object[], more: object = {}) => scene.send({ jobs, ...more });
+const address = (id: string) => ({ ownerId: scene.owner.userId, id });
 const jobsOf = () =>
-  opened.services.db
+  scene.services.db
     .select()
     .from(schema.jobs)
-    .where(eq(schema.jobs.ownerId, owner.userId))
+    .where(eq(schema.jobs.ownerId, scene.owner.userId))
     .orderBy(schema.jobs.id);
 
 /** As a worker completes a job, without its engine. Returns the result. */
-async function complete(id: string, { services }: Pick<TestServices, "services"> = opened): Promise<string> {
+async function complete(id: string, { services }: { readonly services: Services } = scene): Promise<string> {
   const { db } = services;
   const [job] = await db.select().from(schema.jobs).where(eq(schema.jobs.id, id));
   const imageId = await addImage(services, job?.ownerId ?? "");
@@ -74,15 +62,15 @@ async function sendDue(places = 1, ...steps: object[]) {
 }
 
 const countDeliveries = (id: string) =>
-  opened.services.db.$count(schema.deliveries, eq(schema.deliveries.batchId, id));
+  scene.services.db.$count(schema.deliveries, eq(schema.deliveries.batchId, id));
 
 test("D1 a worker runs the steps of each place on the result before; the batch ends once, with the last", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const jobs = [twice(upscale, { kind: "remove_background" }), twice(upscale), twice()];
   const { id } = await send(jobs, { webhookUrl: "https://hooks.example.org/batch" });
   const followed: string[] = [];
   const following = (async () => {
-    for await (const event of streamBatch(services, { ...address(id), signal }))
+    for await (const event of streamBatch(services, { ...address(id), signal: scene.as.signal }))
       if (event) followed.push(event.status);
   })();
   const worker = await startTestWorker(services, { slots: 2 });
@@ -98,7 +86,7 @@ test("D1 a worker runs the steps of each place on the result before; the batch e
   ]);
   const all = await Promise.all((batch.jobs[0]?.steps?.before ?? []).map(readPictures));
   const last = batch.jobs[0]?.job;
-  expect(all[0]?.inputs).toEqual([owner.imageId]);
+  expect(all[0]?.inputs).toEqual([scene.owner.imageId]);
   expect(all[1]?.inputs).toEqual(all[0]?.outputs);
   expect(last?.inputs.map(({ imageId }) => imageId)).toEqual(all[1]?.outputs);
   expect(await countDeliveries(id)).toBe(1);
@@ -108,7 +96,7 @@ test("D1 a worker runs the steps of each place on the result before; the batch e
 });
 
 async function readPictures(jobId: string) {
-  const { db } = opened.services;
+  const { db } = scene.services;
   const { jobInputs, jobOutputs } = schema;
   const inputs = await db.select().from(jobInputs).where(eq(jobInputs.jobId, jobId));
   const outputs = await db.select().from(jobOutputs).where(eq(jobOutputs.jobId, jobId));
@@ -127,8 +115,8 @@ test.each([
   ["a result that is too large", "output_too_large", Array.from({ length: 3 }, () => upscale)],
   ["too many steps", "bad_request", Array.from({ length: 4 }, () => upscale)],
 ] as const)("a step with %s is refused with its batch", async (_name, code, steps) => {
-  const large = await addImage(opened.services, owner.userId);
-  await opened.services.db
+  const large = await addImage(scene.services, scene.owner.userId);
+  await scene.services.db
     .update(schema.images)
     .set({ widthPx: 2_000, heightPx: 2_000 })
     .where(eq(schema.images.id, large));
@@ -139,10 +127,10 @@ test.each([
 
 test("steps are part of the price of the batch, and bound to it", async () => {
   const job = twice(upscale, upscale);
-  const estimate = await estimateBatch(opened.services, { jobs: [job] }, { submitter, signal });
+  const estimate = await estimateBatch(scene.services, { jobs: [job] }, scene.as);
   expect(estimate).toMatchObject({ jobs: 1, refused: [], maxPriceUsd: 0 });
   const { id } = await send([job]);
-  const steps = await opened.services.db
+  const steps = await scene.services.db
     .select()
     .from(schema.batchSteps)
     .where(eq(schema.batchSteps.batchId, id));
@@ -166,7 +154,7 @@ test("a paid step counts for the price of the batch, and is refused when it has 
   await addNode(services, { queue: "cloud", providers: ["fal"], slots: 9, needs: ["cloud/painter"] });
   const edit = { kind: "edit", model: "painter", params: { prompt: "blue" } };
   const jobs = [{ ...upscale, inputs: { image: imageId }, steps: [edit, edit] }];
-  const options = { submitter: { userId, isGuest: false }, signal };
+  const options = submitting(userId);
   expect(await estimateBatch(services, { jobs }, options)).toMatchObject({
     cloudJobs: 2,
     maxPriceUsd: 0.08,
@@ -193,9 +181,9 @@ test("a paid step counts for the price of the batch, and is refused when it has 
 });
 
 test("F11 twenty that begin a step at the same moment begin one job", async () => {
-  const another = await opened.openAnother();
+  const another = await scene.openAnother();
   const { id, jobIds, results } = await sendDue();
-  const [first, second] = [opened.services, another];
+  const [first, second] = [scene.services, another];
   await Promise.all(Array.from({ length: 20 }, (_, at) => beginSteps(at % 2 === 0 ? first : second)));
   const jobs = await jobsOf();
   expect(jobs).toHaveLength(2);
@@ -210,7 +198,7 @@ test("F11 twenty that begin a step at the same moment begin one job", async () =
 });
 
 test("a hundred ends cost one look, and a process that closes begins what it completed", async () => {
-  const another = await opened.openAnother();
+  const another = await scene.openAnother();
   let looks = 0;
   const db = new Proxy(another.db, {
     get: (object, name) => {
@@ -231,27 +219,30 @@ test("a hundred ends cost one look, and a process that closes begins what it com
 });
 
 test("a step that is refused ends its place, which keeps its result and goes on when it is tried again", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const { id, results } = await sendDue(1, upscale, upscale);
-  await removeImages(services, { ownerId: owner.userId, ids: results });
+  await removeImages(services, { ownerId: scene.owner.userId, ids: results });
   expect(await beginSteps(services)).toBe(0);
   const stopped = await open(id);
   expect(stopped).toMatchObject({ status: "ended", counts: { failed: 1 }, endedAt: expect.any(String) });
   expect(stopped.jobs[0]?.steps).toMatchObject({ begun: 0, count: 2, stopped: { code: "not_found" } });
   expect(await countDeliveries(id)).toBe(1);
   // Tried again while it still cannot: it says so, and ends anew.
-  expect(await retryBatch(services, { submitter, id })).toMatchObject({
+  expect(await retryBatch(services, { submitter: scene.as.submitter, id })).toMatchObject({
     retried: 0,
     refused: [{ position: 0, code: "not_found" }],
   });
   expect(await countDeliveries(id)).toBe(2);
-  await restoreImages(services, { ownerId: owner.userId, ids: results });
-  expect(await retryBatch(services, { submitter, id })).toEqual({ retried: 1, refused: [] });
+  await restoreImages(services, { ownerId: scene.owner.userId, ids: results });
+  expect(await retryBatch(services, { submitter: scene.as.submitter, id })).toEqual({
+    retried: 1,
+    refused: [],
+  });
   expect(await open(id)).toMatchObject({ status: "open", endedAt: null, counts: { waiting: 1 } });
 });
 
 test("a job that fails ends its place, and its retry is followed by what was to follow", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const { id, jobIds } = await send([twice(upscale)]);
   await services.db
     .update(schema.jobs)
@@ -262,14 +253,14 @@ test("a job that fails ends its place, and its retry is followed by what was to 
     endedAt: expect.any(String),
     counts: { failed: 1 },
   });
-  await retryBatch(services, { submitter, id });
+  await retryBatch(services, { submitter: scene.as.submitter, id });
   await complete((await open(id)).jobs[0]?.job?.id ?? "");
   expect(await beginSteps(services)).toBe(1);
   expect(await open(id)).toMatchObject({ status: "open", jobs: [{ steps: { begun: 1 } }] });
 });
 
 test("a cancel between two jobs holds, and a retry goes on from there", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const { id } = await sendDue(2);
   expect(await cancelBatch(services, address(id))).toEqual({ cancelled: 2 });
   expect(await beginSteps(services)).toBe(0);
@@ -278,23 +269,26 @@ test("a cancel between two jobs holds, and a retry goes on from there", async ()
     endedAt: expect.any(String),
     counts: { cancelled: 2 },
   });
-  expect(await retryBatch(services, { submitter, id })).toEqual({ retried: 2, refused: [] });
+  expect(await retryBatch(services, { submitter: scene.as.submitter, id })).toEqual({
+    retried: 2,
+    refused: [],
+  });
   expect(await open(id)).toMatchObject({ status: "open", endedAt: null, counts: { waiting: 2 } });
 });
 
 test("F11 a cancel beside the begin of steps leaves no job that runs on", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const { id } = await sendDue(12);
   await Promise.all([beginSteps(services), cancelBatch(services, address(id)), beginSteps(services)]);
   await beginSteps(services);
   expect(await open(id)).toMatchObject({ status: "ended", counts: { cancelled: 12 } });
   const { jobs } = schema;
-  const left = and(eq(jobs.ownerId, owner.userId), eq(jobs.status, "pending"));
+  const left = and(eq(jobs.ownerId, scene.owner.userId), eq(jobs.status, "pending"));
   expect(await services.db.$count(jobs, left)).toBe(0);
 });
 
 test("a job that completes in spite of its cancel is not followed", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const { id, jobIds } = await send([twice(upscale)]);
   await services.db
     .update(schema.jobs)
@@ -318,11 +312,7 @@ test("F9 a worker killed with -9 after a job completed: another one begins its s
   const { services } = own;
   const { userId, imageId } = await addOwner(services);
   const jobs = [{ ...upscale, inputs: { image: imageId }, steps: [upscale] }];
-  const { id, jobIds } = await submitBatch(
-    services,
-    { jobs },
-    { submitter: { userId, isGuest: false }, signal },
-  );
+  const { id, jobIds } = await submitBatch(services, { jobs }, submitting(userId));
   const read = () => getBatch(services, { ownerId: userId, id });
   const first = await startTestWorker(services, { pauseAt: ["completed"] });
   await first.waitFor(/paused completed/);
