@@ -10,22 +10,11 @@ import { keys, useMe } from "../client/queries.ts";
 import { ShownOnce } from "../frame/shown-once.tsx";
 import { minPasswordLength } from "../sign-in/sign-in.tsx";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
-import { Checkbox, Field, Segmented } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
+import { daysOf, type End, LinkFields, LinkPassword, useLinkDraft } from "./fields.tsx";
 
 /** What a link shows: pictures one by one, or the results of a batch as they are at each visit. */
 type Shared = { readonly imageIds: string[] } | { readonly batchId: string };
-
-const ends = ["1", "7", "30", "never"] as const;
-export type End = (typeof ends)[number];
-
-/** The server's number of days until the end. */
-export const daysOf = (end: End) => (end === "never" ? null : Number(end));
-
-export function useEndOptions() {
-  const t = useTranslations("links");
-  return ends.map((value) => ({ value, label: t(`end.${value}`) }));
-}
 
 interface Made {
   readonly path: string;
@@ -36,19 +25,15 @@ function ShareForm({ what, onMade }: { readonly what: Shared; readonly onMade: (
   const t = useTranslations("links");
   const queries = useQueryClient();
   const onError = useFailureToast();
-  const [title, setTitle] = useState("");
-  const [end, setEnd] = useState<End>("7");
-  const [password, setPassword] = useState("");
-  const [mayDownload, setMayDownload] = useState(false);
-  const endOptions = useEndOptions();
+  const { draft, change } = useLinkDraft<End>({ title: "", end: "7", password: "", mayDownload: false });
   const create = useMutation({
     mutationFn: () =>
       api.links.create.mutate({
         ...what,
-        title: title.trim(),
-        endsInDays: daysOf(end),
-        password: password === "" ? null : password,
-        mayDownload,
+        title: draft.title.trim(),
+        endsInDays: daysOf(draft.end),
+        password: draft.password === "" ? null : draft.password,
+        mayDownload: draft.mayDownload,
       }),
     onSuccess: (made) => {
       onMade(made);
@@ -62,35 +47,14 @@ function ShareForm({ what, onMade }: { readonly what: Shared; readonly onMade: (
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-5">
-      <Field
-        name="link-title"
-        label={t("name")}
-        hint={t("nameHint")}
-        maxLength={120}
-        autoComplete="off"
-        value={title}
-        onValueChange={setTitle}
-      />
-      <div className="flex flex-col items-start gap-1.5">
-        <span aria-hidden className="text-xs font-medium">
-          {t("ends")}
-        </span>
-        <Segmented label={t("ends")} value={end} options={endOptions} onChange={setEnd} />
-      </div>
-      <Field
-        name="link-password"
-        type="password"
-        label={t("password")}
-        hint={t("passwordHint", { count: minPasswordLength })}
-        minLength={minPasswordLength}
-        maxLength={100}
-        autoComplete="new-password"
-        value={password}
-        onValueChange={setPassword}
-      />
-      <Checkbox checked={mayDownload} onChange={setMayDownload}>
-        {t("mayDownload")}
-      </Checkbox>
+      <LinkFields draft={draft} onChange={change} endLabel={t("ends")}>
+        <LinkPassword
+          label={t("password")}
+          hint={t("passwordHint", { count: minPasswordLength })}
+          value={draft.password}
+          onValueChange={(password) => change({ password })}
+        />
+      </LinkFields>
       <div className="flex flex-wrap items-center justify-between gap-3">
         <AllLinks />
         <Button type="submit" look="primary" disabled={create.isPending}>

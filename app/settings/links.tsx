@@ -7,11 +7,16 @@ import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
 import { imageUrl } from "../client/remix.ts";
-import { daysOf, type End, useEndOptions } from "../links/share.tsx";
+import {
+  daysOf,
+  type EndOrKept,
+  LinkFields,
+  LinkPassword,
+  NamedChoice,
+  useLinkDraft,
+} from "../links/fields.tsx";
 import { LoadFailed } from "../parts/page-parts.tsx";
-import { minPasswordLength } from "../sign-in/sign-in.tsx";
 import { Button } from "../ui/button.tsx";
-import { Checkbox, Field, Segmented } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
 import { SettingsSection } from "./section.tsx";
@@ -51,20 +56,21 @@ function ChangeForm({ link, onDone }: LinkProps & { readonly onDone: () => void 
   const t = useTranslations("links");
   const queries = useQueryClient();
   const onError = useFailureToast();
-  const [title, setTitle] = useState(link.title);
-  const [end, setEnd] = useState<End | "keep">("keep");
   const [passwordChange, setPasswordChange] = useState<PasswordChange>("keep");
-  const [password, setPassword] = useState("");
-  const [mayDownload, setMayDownload] = useState(link.mayDownload);
-  const endOptions = useEndOptions();
-  const newPassword = passwordChange === "none" ? null : password;
+  const { draft, change: edit } = useLinkDraft<EndOrKept>({
+    title: link.title,
+    end: "keep",
+    password: "",
+    mayDownload: link.mayDownload,
+  });
+  const newPassword = passwordChange === "none" ? null : draft.password;
   const change = useMutation({
     mutationFn: () =>
       api.links.change.mutate({
         id: link.id,
-        title: title.trim(),
-        mayDownload,
-        ...(end !== "keep" && { endsInDays: daysOf(end) }),
+        title: draft.title.trim(),
+        mayDownload: draft.mayDownload,
+        ...(draft.end !== "keep" && { endsInDays: daysOf(draft.end) }),
         ...(passwordChange !== "keep" && { password: newPassword }),
       }),
     onSuccess: () => {
@@ -80,31 +86,13 @@ function ChangeForm({ link, onDone }: LinkProps & { readonly onDone: () => void 
   };
   return (
     <form onSubmit={submit} className="flex flex-col items-stretch gap-5">
-      <Field
-        name="link-title"
-        label={t("name")}
-        hint={t("nameHint")}
-        maxLength={120}
-        autoComplete="off"
-        value={title}
-        onValueChange={setTitle}
-      />
-      <div className="flex flex-col items-start gap-1.5">
-        <span aria-hidden className="text-xs font-medium">
-          {t("newEnd")}
-        </span>
-        <Segmented
-          label={t("newEnd")}
-          value={end}
-          options={[{ value: "keep", label: t("keepEnd") }, ...endOptions]}
-          onChange={setEnd}
-        />
-      </div>
-      <div className="flex flex-col items-start gap-1.5">
-        <span aria-hidden className="text-xs font-medium">
-          {t("password")}
-        </span>
-        <Segmented
+      <LinkFields
+        draft={draft}
+        onChange={edit}
+        endLabel={t("newEnd")}
+        firstEnds={[{ value: "keep", label: t("keepEnd") }]}
+      >
+        <NamedChoice
           label={t("password")}
           value={passwordChange}
           options={[
@@ -114,23 +102,15 @@ function ChangeForm({ link, onDone }: LinkProps & { readonly onDone: () => void 
           ]}
           onChange={setPasswordChange}
         />
-      </div>
-      {passwordChange === "new" ? (
-        <Field
-          name="link-password"
-          type="password"
-          label={t("newPassword")}
-          required
-          minLength={minPasswordLength}
-          maxLength={100}
-          autoComplete="new-password"
-          value={password}
-          onValueChange={setPassword}
-        />
-      ) : null}
-      <Checkbox checked={mayDownload} onChange={setMayDownload}>
-        {t("mayDownload")}
-      </Checkbox>
+        {passwordChange === "new" ? (
+          <LinkPassword
+            label={t("newPassword")}
+            required
+            value={draft.password}
+            onValueChange={(password) => edit({ password })}
+          />
+        ) : null}
+      </LinkFields>
       <Button type="submit" look="primary" className="self-end" disabled={change.isPending}>
         {t("save")}
       </Button>
