@@ -6,13 +6,12 @@ import Link from "next/link";
 import { useEffect } from "react";
 import type { ListedBatch } from "@atelier/server/batches";
 import { api } from "../client/api.ts";
-import { canLoadMore, keys, retryLoad } from "../client/queries.ts";
+import { byCursor, keys } from "../client/queries.ts";
 import { live } from "../live/store.ts";
-import { LoadFailed } from "../parts/page-parts.tsx";
+import { PagedList } from "../parts/paged-list.tsx";
 import { Picture } from "../pictures/picture.tsx";
 import { buttonStyle } from "../ui/button.tsx";
 import { EmptyState, Progress } from "../ui/display.tsx";
-import { useNearEnd } from "../ui/hooks.ts";
 import { useBatchTexts } from "./batch-page.tsx";
 
 const coversShown = 4;
@@ -76,34 +75,25 @@ export function BatchList() {
   const query = useInfiniteQuery({
     queryKey: keys.batchList,
     queryFn: ({ pageParam }) => api.batches.list.query({ cursor: pageParam ?? undefined, limit: 50 }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
+    ...byCursor,
   });
   const { refetch } = query;
   // Each end of a job moves a bar of this list; a read that is under way serves those that end meanwhile.
   useEffect(() => live.onEnd(() => void refetch({ cancelRefetch: false })), [refetch]);
-  const endRef = useNearEnd(() => void query.fetchNextPage(), canLoadMore(query));
   const batches = query.data?.pages.flatMap((page) => page.items);
   return (
-    <>
-      {batches?.length === 0 ? (
+    <PagedList
+      label={t("list")}
+      query={query}
+      items={batches}
+      row={(batch) => <BatchRow key={batch.id} batch={batch} />}
+      empty={
         <EmptyState title={t("emptyTitle")} text={t("emptyText")}>
           <Link href="/create" className={buttonStyle("plain")}>
             {t("emptyAction")}
           </Link>
         </EmptyState>
-      ) : null}
-      <ul
-        aria-label={t("list")}
-        aria-busy={query.isPending}
-        className="divide-y divide-line border-y border-line empty:border-0"
-      >
-        {batches?.map((batch) => (
-          <BatchRow key={batch.id} batch={batch} />
-        ))}
-      </ul>
-      {query.isError ? <LoadFailed error={query.error} onRetry={() => retryLoad(query)} /> : null}
-      <div ref={endRef} className="h-8" />
-    </>
+      }
+    />
   );
 }

@@ -48,6 +48,12 @@ export interface PagedQuery {
   refetch(): unknown;
 }
 
+/** Of a list that the server reads page by page: an answer names the cursor of the next one. */
+export const byCursor = {
+  initialPageParam: null as string | null,
+  getNextPageParam: ({ nextCursor }: { readonly nextCursor: string | null }) => nextCursor,
+};
+
 /** Whether a list may fetch its next page by itself. After a failed fetch the user must press Retry. */
 export function canLoadMore(query: Omit<PagedQuery, "fetchNextPage" | "refetch">): boolean {
   return query.hasNextPage && !query.isFetching && !query.isFetchNextPageError;

@@ -5,7 +5,7 @@ import type { BatchInput } from "@atelier/server/batches";
 import type { JobView } from "@atelier/server/jobs";
 import { useSubmitBatch } from "../batches/submit-batch.ts";
 import { api } from "../client/api.ts";
-import { keys } from "../client/queries.ts";
+import { byCursor, keys } from "../client/queries.ts";
 import type { Agreed } from "../client/agreement.ts";
 import { useSubmit } from "../client/submit.ts";
 import { withLive } from "../jobs/jobs-list.tsx";
@@ -30,8 +30,7 @@ export function useCreations() {
     queryKey: keys.jobList(filters),
     queryFn: ({ pageParam }) =>
       api.jobs.list.query({ ...filters, cursor: pageParam ?? undefined, limit: pageSize }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
+    ...byCursor,
   });
   const jobs = useMemo(() => {
     const loaded = query.data?.pages.flatMap((page) => page.items);

@@ -6,7 +6,7 @@ import Link from "next/link";
 import { useMemo } from "react";
 import type { JobKind } from "@atelier/server/engines";
 import { api } from "../client/api.ts";
-import { retryLoad, keys } from "../client/queries.ts";
+import { byCursor, keys, retryLoad } from "../client/queries.ts";
 import { FilterChip, FilterChips, FilterDivider, TextFilter, useSearchFilter } from "../parts/filters.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { jobKindOrder, readKind } from "../jobs/text.ts";
@@ -126,8 +126,7 @@ export function useGalleryImages(filters: ListFilters) {
     queryKey: keys.imageList(filters),
     queryFn: ({ pageParam }) =>
       api.images.list.query({ ...filters, cursor: pageParam ?? undefined, limit: pageSize }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
+    ...byCursor,
     placeholderData: keepPreviousData,
   });
   const removing = useRemoving();

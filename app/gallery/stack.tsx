@@ -5,7 +5,7 @@ import { useTranslations } from "next-intl";
 import { useEffect, useRef } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { api } from "../client/api.ts";
-import { canLoadMore, keys } from "../client/queries.ts";
+import { byCursor, canLoadMore, keys } from "../client/queries.ts";
 import { imageUrl } from "../client/remix.ts";
 import { useImageName } from "../pictures/picture.tsx";
 import { useNearEnd } from "../ui/hooks.ts";
@@ -37,8 +37,7 @@ export function useStack(stackId: string | null) {
   return useInfiniteQuery({
     queryKey: keys.imageList({ stackId }),
     queryFn: ({ pageParam }) => readPage(stackId ?? "", pageParam),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
+    ...byCursor,
     enabled: stackId !== null,
   });
 }

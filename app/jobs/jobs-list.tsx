@@ -7,14 +7,13 @@ import type { JobKind } from "@atelier/server/engines";
 import type { JobView } from "@atelier/server/jobs";
 import { BatchList } from "../batches/batch-list.tsx";
 import { api } from "../client/api.ts";
-import { retryLoad, keys, canLoadMore } from "../client/queries.ts";
+import { byCursor, keys } from "../client/queries.ts";
 import { FilterChip, FilterChips, FilterDivider, useSearchFilter } from "../parts/filters.tsx";
-import { LoadFailed } from "../parts/page-parts.tsx";
+import { PagedList } from "../parts/paged-list.tsx";
 import { useLiveJobs } from "../live/hooks.tsx";
 import { hasEnded } from "../live/store.ts";
 import { buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
-import { useNearEnd } from "../ui/hooks.ts";
 import { JobListRow } from "./parts.tsx";
 import { jobKindOrder, readKind } from "./text.ts";
 import { useLine, WaitingLine } from "./waiting-line.tsx";
@@ -116,10 +115,8 @@ function OwnJobs({ filters }: { readonly filters: JobFilters }) {
     queryKey: keys.jobList(filters),
     queryFn: ({ pageParam }) =>
       api.jobs.list.query({ ...filters, cursor: pageParam ?? undefined, limit: 50 }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
+    ...byCursor,
   });
-  const endRef = useNearEnd(() => void query.fetchNextPage(), canLoadMore(query));
   const loaded = query.data?.pages.flatMap((page) => page.items);
   const line = useLine();
   const isLineShown = filters.status === undefined || filters.status === "open";
@@ -128,24 +125,21 @@ function OwnJobs({ filters }: { readonly filters: JobFilters }) {
   return (
     <>
       {isLineShown ? <WaitingLine jobs={line.jobs} total={line.total} onMove={line.move} /> : null}
-      {jobs?.length === 0 && inLine.size === 0 ? (
-        <EmptyState title={t("emptyTitle")} text={t("emptyText")}>
-          <Link href="/" className={buttonStyle("plain")}>
-            {t("emptyAction")}
-          </Link>
-        </EmptyState>
-      ) : null}
-      <ul
-        aria-label={t("list")}
-        aria-busy={query.isPending}
-        className="divide-y divide-line border-y border-line empty:border-0"
-      >
-        {jobs?.map((job) => (
-          <JobListRow key={job.id} job={job} />
-        ))}
-      </ul>
-      {query.isError ? <LoadFailed error={query.error} onRetry={() => retryLoad(query)} /> : null}
-      <div ref={endRef} className="h-8" />
+      <PagedList
+        label={t("list")}
+        query={query}
+        items={jobs}
+        row={(job) => <JobListRow key={job.id} job={job} />}
+        empty={
+          inLine.size > 0 ? null : (
+            <EmptyState title={t("emptyTitle")} text={t("emptyText")}>
+              <Link href="/" className={buttonStyle("plain")}>
+                {t("emptyAction")}
+              </Link>
+            </EmptyState>
+          )
+        }
+      />
     </>
   );
 }

@@ -4,7 +4,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import { useState } from "react";
 import type { QuestionStory, QuestionSummary } from "@atelier/server/assistant";
 import { api } from "../../client/api.ts";
-import { retryLoad } from "../../client/queries.ts";
+import { byCursor, retryLoad } from "../../client/queries.ts";
 import { FilterChip, FilterChips, useSearchFilter } from "../../parts/filters.tsx";
 import { LoadFailed } from "../../parts/page-parts.tsx";
 import { Button, cx } from "../../ui/button.tsx";
@@ -160,8 +160,7 @@ export function Questions() {
         ...(state === undefined ? {} : { state }),
         ...(pageParam === null ? {} : { cursor: pageParam }),
       }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
+    ...byCursor,
     refetchInterval: refetchMs,
   });
   const items = query.data?.pages.flatMap((page) => page.items);

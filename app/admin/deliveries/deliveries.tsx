@@ -2,7 +2,7 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { api } from "../../client/api.ts";
-import { retryLoad } from "../../client/queries.ts";
+import { byCursor, retryLoad } from "../../client/queries.ts";
 import { DeliveryList } from "../../deliveries/delivery-list.tsx";
 import { TextFilter, useSearchFilter } from "../../parts/filters.tsx";
 import { LoadFailed } from "../../parts/page-parts.tsx";
@@ -59,8 +59,7 @@ export function Deliveries() {
     queryKey: ["deliveries", "admin", search],
     queryFn: ({ pageParam }) =>
       api.admin.deliveries.search.query({ ...search, ...(pageParam === null ? {} : { cursor: pageParam }) }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
+    ...byCursor,
     refetchInterval: refetchMs,
     placeholderData: keepPreviousData,
   });

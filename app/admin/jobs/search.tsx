@@ -4,7 +4,7 @@ import { X } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import type { ErrorCode } from "@atelier/server/platform";
 import { api } from "../../client/api.ts";
-import { retryLoad } from "../../client/queries.ts";
+import { byCursor, retryLoad } from "../../client/queries.ts";
 import { TextFilter, useSearchFilter } from "../../parts/filters.tsx";
 import { LoadFailed } from "../../parts/page-parts.tsx";
 import { jobKindOrder, readKind } from "../../jobs/text.ts";
@@ -161,8 +161,7 @@ function useJobSearch() {
   return useInfiniteQuery({
     queryKey: ["admin", "jobs", search],
     queryFn: ({ pageParam }) => api.admin.jobs.search.query({ ...search, cursor: pageParam ?? undefined }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
+    ...byCursor,
     placeholderData: keepPreviousData,
     staleTime: 0,
     // Refetched only on the first page: with more pages loaded the admin reads old jobs, and rows must not move.

@@ -5,7 +5,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import type { UserFigures } from "@atelier/server/monitoring";
 import { api } from "../../client/api.ts";
-import { retryLoad, canLoadMore } from "../../client/queries.ts";
+import { byCursor, canLoadMore, retryLoad } from "../../client/queries.ts";
 import { FilterChip, FilterChips, TextFilter, useSearchFilter } from "../../parts/filters.tsx";
 import { LoadFailed } from "../../parts/page-parts.tsx";
 import { EmptyState } from "../../ui/display.tsx";
@@ -124,8 +124,7 @@ function useUsers() {
         search: search || undefined,
         cursor: pageParam ?? undefined,
       }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
+    ...byCursor,
     placeholderData: keepPreviousData,
     staleTime: 0,
     refetchInterval: ({ state }) => (state.data?.pages.length ?? 0) <= 1 && refetchMs,
