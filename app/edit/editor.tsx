@@ -10,6 +10,7 @@ import { ShareButton } from "../links/share.tsx";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { AiBadge, useImageName } from "../pictures/picture.tsx";
 import { buttonStyle, cx } from "../ui/button.tsx";
+import { useOriginalKey } from "./held-original.ts";
 import { Candidates } from "./document/candidates.tsx";
 import { CompareStage } from "./document/compare.tsx";
 import { KeepingBanner, KeepingState } from "./document/keeping.tsx";
@@ -19,11 +20,12 @@ import { VersionStrip } from "./document/strip.tsx";
 import { useEditState, useMarkHistory, useOpenEdit } from "./document/use-edit.ts";
 import { useVersions } from "./document/versions.ts";
 import { type ModeSession, takesMarks, useModes } from "./modes/mode-state.ts";
-import { ModeStage, useModeKeys, useNewBeginning } from "./modes/mode-stage.tsx";
+import { ModeStage, useNewBeginning } from "./modes/mode-stage.tsx";
 import { EditPanel } from "./panel.tsx";
-import { useSelectByClick } from "./select-by-click.tsx";
 import { type EditorSession, useEditKeys, useEditor } from "./session.ts";
-import { ToolColumn } from "./tools.tsx";
+import { ToolColumn } from "./tools/column.tsx";
+import { focusWords } from "./tools/options.tsx";
+import { type Selections, useSelections } from "./tools/select.tsx";
 
 interface EditHeaderProps {
   readonly image: ImageView;
@@ -62,13 +64,32 @@ const room = "stage room -mb-36 flex h-dvh flex-col pb-(--tabs) wide:-mb-16 wide
 
 interface EditKeysProps {
   readonly session: EditorSession;
-  readonly canSelect: boolean;
+  readonly selection: Selections | null;
   readonly modes: ModeSession;
 }
 
-function EditKeys({ session, canSelect, modes }: EditKeysProps) {
-  useEditKeys(session, canSelect);
-  useModeKeys(modes, session);
+/** Not at a comparison or at candidates, and not at what a user looks at. */
+function EditKeys({ session, selection, modes }: EditKeysProps) {
+  const { setTool } = session;
+  const can = (means: "clicks" | "box" | "prompt" | "subject") => selection?.can(means) === true;
+  useEditKeys(session, {
+    ...(can("clicks") || can("box") ? { select: () => setTool("select") } : {}),
+    ...(can("subject") ? { subject: () => selection?.subject() } : {}),
+    ...(can("prompt")
+      ? {
+          words: () => {
+            setTool("select");
+            focusWords();
+          },
+        }
+      : {}),
+    crop: () => modes.choose("crop"),
+    restore: () => {
+      modes.choose("restore");
+      setTool("brush");
+    },
+  });
+  useOriginalKey();
   return null;
 }
 
@@ -91,7 +112,7 @@ function EditRoom({ store }: RoomProps) {
   useEffect(() => {
     if (isGone) showParent(currentId);
   }, [currentId, isGone, showParent]);
-  const selection = useSelectByClick(image, session);
+  const selection = useSelections(image, session);
   const hasTools = takesMarks(modes.state.mode);
   /** At a comparison or at candidates, and not at what tools and modes work on. */
   const isLooking = versions.baseId !== null || runs.strip !== null;
@@ -109,6 +130,7 @@ function EditRoom({ store }: RoomProps) {
         selection={selection}
         modes={modes}
         look={store.look}
+        originalId={edit.versions[0]?.imageId ?? image.id}
       />
     ) : (
       <Candidates key={runs.strip.jobIds[0]} store={store} run={runs.strip} runs={runs} />
@@ -117,7 +139,7 @@ function EditRoom({ store }: RoomProps) {
     <>
       <EditHeader image={image} keeping={keeping} />
       <KeepingBanner store={store} keeping={keeping} />
-      {isLooking ? null : <EditKeys session={session} canSelect={selection !== null} modes={modes} />}
+      {isLooking ? null : <EditKeys session={session} selection={selection} modes={modes} />}
       <div className="flex min-h-0 flex-1 max-wide:flex-col">
         <div className="flex min-h-0 min-w-0 flex-1 flex-col">
           <div className="flex min-h-0 min-w-0 flex-1 max-wide:flex-col-reverse">
@@ -128,7 +150,7 @@ function EditRoom({ store }: RoomProps) {
                 (isLooking || !hasTools) && "max-wide:hidden",
               )}
             >
-              <ToolColumn session={session} canSelect={selection !== null} />
+              <ToolColumn session={session} selection={selection} />
             </div>
             {versions.baseId === null ? (
               work
@@ -143,7 +165,7 @@ function EditRoom({ store }: RoomProps) {
           <VersionStrip versions={versions} edit={edit} onReopen={runs.reopen} />
         </div>
         <div className={cx("contents", isLooking && "max-wide:hidden")}>
-          <EditPanel image={image} session={session} modes={modes} run={runs} />
+          <EditPanel image={image} session={session} selection={selection} modes={modes} run={runs} />
         </div>
       </div>
     </>

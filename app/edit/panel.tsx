@@ -10,9 +10,9 @@ import { Button } from "../ui/button.tsx";
 import { Modes } from "./modes/modes.tsx";
 import { type ModeSession, takesMarks } from "./modes/mode-state.ts";
 import { type EditorSession } from "./session.ts";
-import { SelectOptions } from "./select-by-click.tsx";
 import type { Runs } from "./document/runs.ts";
-import { BrushOptions } from "./tools.tsx";
+import { ToolPanel } from "./tools/options.tsx";
+import type { Selections } from "./tools/select.tsx";
 
 interface EditJobProps {
   readonly job: JobView;
@@ -53,22 +53,15 @@ function EditJob({ job, onRetried }: EditJobProps) {
   );
 }
 
-function ToolOptions({ session }: { readonly session: EditorSession }) {
-  return session.brush.tool === "select" ? (
-    <SelectOptions session={session} />
-  ) : (
-    <BrushOptions session={session} />
-  );
-}
-
 interface EditPanelProps {
   readonly image: ImageView;
   readonly session: EditorSession;
+  readonly selection: Selections | null;
   readonly modes: ModeSession;
   readonly run: Runs;
 }
 
-export function EditPanel({ image, session, modes, run }: EditPanelProps) {
+export function EditPanel({ image, session, selection, modes, run }: EditPanelProps) {
   const t = useTranslations("edit");
   const { job } = useJob(run.jobId);
   return (
@@ -84,7 +77,7 @@ export function EditPanel({ image, session, modes, run }: EditPanelProps) {
         onJob={run.start}
         candidates={run.choice}
       />
-      {takesMarks(modes.state.mode) ? <ToolOptions session={session} /> : null}
+      {takesMarks(modes.state.mode) ? <ToolPanel session={session} selection={selection} /> : null}
       {job === undefined ? null : <EditJob job={job} onRetried={run.startAgain} />}
     </aside>
   );

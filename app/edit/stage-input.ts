@@ -2,9 +2,10 @@
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useState } from "react";
 import { useBoxSize } from "../ui/hooks.ts";
 import type { SavedView } from "./document/state.ts";
-import type { Stroke } from "./mask.ts";
-import type { Point } from "./selection.ts";
-import type { Brush } from "./session.ts";
+import type { Point } from "./mask/selection.ts";
+import type { ToolOptions } from "./session.ts";
+import type { Gestures } from "./stage-pointers.ts";
+import type { Pointed, Tool } from "./tools/tool.ts";
 
 /** Position of the picture on the stage: one picture px is `scale` CSS px, its corner is at (x, y). */
 interface View {
@@ -148,10 +149,11 @@ export type StageView = ReturnType<typeof useView>;
 
 interface UseStageKeysOptions {
   readonly stage: StageView;
-  readonly brush: Brush;
-  readonly picture: { readonly widthPx: number; readonly heightPx: number };
-  readonly onStroke: (stroke: Stroke) => void;
-  readonly onClick: (at: Point, isExcluding: boolean) => void;
+  readonly tool: Tool;
+  readonly picture: BoxSize;
+  readonly options: Pick<ToolOptions, "sizePx">;
+  readonly gestures: Gestures;
+  readonly setPanning: (isPanning: boolean) => void;
 }
 
 const directions: Record<string, Point> = {
@@ -163,42 +165,49 @@ const directions: Record<string, Point> = {
 const panStepPx = 48;
 const bound = (value: number, most: number) => Math.min(most, Math.max(0, value));
 
-/** Painting, panning and zooming without a pointer; `cursor` is the keyboard's brush position in px of the picture. */
-export function useStageKeys({ stage, brush, picture, onStroke, onClick }: UseStageKeysOptions) {
+/** Working with a tool, and panning, without a pointer; `cursor` is where the keyboard is, in px of the picture. */
+export function useStageKeys({ stage, tool, picture, options, gestures, setPanning }: UseStageKeysOptions) {
   const [cursor, setCursor] = useState<Point | null>(null);
-  const [isPanning, setPanning] = useState(false);
+  const { sizePx } = options;
+  const pointed = (at: Point, { shiftKey }: Pick<KeyboardEvent, "shiftKey">): Pointed => ({
+    at,
+    onStage: { x: stage.view.x + at.x * stage.view.scale, y: stage.view.y + at.y * stage.view.scale },
+    shift: shiftKey,
+    control: false,
+  });
 
-  function moveCursor({ x, y }: Point, stepPx: number): void {
-    setCursor((before) => {
-      const from = before ?? { x: picture.widthPx / 2, y: picture.heightPx / 2 };
-      return {
-        x: bound(from.x + x * stepPx, picture.widthPx),
-        y: bound(from.y + y * stepPx, picture.heightPx),
-      };
-    });
+  function moveCursor({ x, y }: Point, event: KeyboardEvent): void {
+    const stepPx = stepOf(event.shiftKey);
+    const from = cursor ?? { x: picture.widthPx / 2, y: picture.heightPx / 2 };
+    const next = {
+      x: bound(from.x + x * stepPx, picture.widthPx),
+      y: bound(from.y + y * stepPx, picture.heightPx),
+    };
+    setCursor(next);
+    gestures.hover({ ...pointed(next, event), shift: false });
   }
-  function stamp(isExcluding: boolean): void {
-    if (cursor === null || brush.tool === "pan") return;
-    if (brush.tool === "select") onClick(cursor, isExcluding);
-    else
-      onStroke({ mode: brush.tool === "eraser" ? "erase" : "paint", sizePx: brush.sizePx, points: [cursor] });
+  /** As a click at the cursor: a dot, a corner, a selection. */
+  function stamp(event: KeyboardEvent): void {
+    if (cursor === null || tool.id === "pan") return;
+    const at = pointed(cursor, event);
+    gestures.press(at);
+    gestures.release(at);
   }
   function stepOf(isFar: boolean): number {
-    if (brush.tool === "select") return (isFar ? 64 : 8) / stage.view.scale;
-    return isFar ? brush.sizePx * 2 : Math.max(2, brush.sizePx / 3);
+    if (tool.cursor !== "ring") return (isFar ? 64 : 8) / stage.view.scale;
+    return isFar ? sizePx * 2 : Math.max(2, sizePx / 3);
   }
   function act(event: KeyboardEvent): boolean {
     const direction = directions[event.key];
     if (direction !== undefined) {
-      if (brush.tool === "pan") stage.pan(-direction.x * panStepPx, -direction.y * panStepPx);
-      else moveCursor(direction, stepOf(event.shiftKey));
+      if (tool.id === "pan") stage.pan(-direction.x * panStepPx, -direction.y * panStepPx);
+      else moveCursor(direction, event);
       return true;
     }
-    if (event.key === "Enter" || (event.key === " " && cursor !== null)) stamp(event.shiftKey);
+    if (event.key === "Enter" || (event.key === " " && cursor !== null)) stamp(event);
     else if (event.key === " ") setPanning(true);
-    else if (event.key === "+" || event.key === "=") stage.zoom(1.25);
-    else if (event.key === "-") stage.zoom(0.8);
-    else if (event.key === "0") stage.fit();
+    else if (event.key === "Escape") return gestures.cancel();
+    else if (event.key === "Backspace") return gestures.back();
     else return false;
     return true;
   }
@@ -209,5 +218,5 @@ export function useStageKeys({ stage, brush, picture, onStroke, onClick }: UseSt
     },
     onKeyUp: (event: KeyboardEvent) => event.key === " " && setPanning(false),
   };
-  return { handlers, cursor, isPanning, hideCursor: () => setCursor(null) };
+  return { handlers, cursor, hideCursor: () => setCursor(null) };
 }

@@ -1,9 +1,8 @@
 "use client";
 import { type PointerEvent, useRef, useState } from "react";
-import type { Stroke } from "./mask.ts";
-import type { Point } from "./selection.ts";
-import type { Brush } from "./session.ts";
+import type { Point } from "./mask/selection.ts";
 import { type StageView, toPicture } from "./stage-input.ts";
+import { distance, type Gesture, type Pointed, type Surface, type Tool } from "./tools/tool.ts";
 
 type Pointer = Pick<globalThis.PointerEvent, "pointerType" | "timeStamp">;
 
@@ -36,72 +35,97 @@ export function createPalmGuard() {
 
 interface UseStagePointersOptions {
   readonly stage: StageView;
-  readonly brush: Brush;
+  readonly tool: Tool;
+  /** Moves the picture, whatever the tool is. */
   readonly isPanning: boolean;
-  readonly onDraw: (stroke: Stroke) => void;
-  /** Discards the current stroke. */
-  readonly onDrop: () => void;
-  readonly onStroke: (stroke: Stroke) => void;
-  readonly onClick: (at: Point, isExcluding: boolean) => void;
+  readonly surface: () => Surface;
+  /** Shows where the pointer is, in CSS px of the stage; null where there is none, or a finger. */
+  readonly onHover: (at: Point | null) => void;
 }
 
-function placeOf(event: PointerEvent<HTMLElement>): Point {
-  const box = event.currentTarget.getBoundingClientRect();
+function placeOf(element: HTMLElement, event: Pick<globalThis.PointerEvent, "clientX" | "clientY">): Point {
+  const box = element.getBoundingClientRect();
   return { x: event.clientX - box.left, y: event.clientY - box.top };
 }
 
-/** A stroke that is being drawn: a copy of its points for each new one would take longer with each. */
-interface GrowingStroke extends Stroke {
-  readonly points: Point[];
+const middleOf = (a: Point, b: Point): Point => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 });
+
+/** Bit of `buttons` for the other end of a pen. */
+const eraserButton = 32;
+
+/** What is being drawn, by pointers or by the keyboard. */
+function useGestures(tool: Tool, surface: () => Surface) {
+  const gesture = useRef<Gesture | null>(null);
+  const after = (isOver: boolean | undefined) => {
+    if (isOver === true) gesture.current = null;
+  };
+  const back = (): boolean => {
+    const had = gesture.current !== null;
+    after(gesture.current?.back());
+    return had;
+  };
+  return {
+    press: (at: Pointed) => {
+      if (gesture.current === null) gesture.current = tool.begin(surface(), at);
+      else gesture.current.down(at);
+    },
+    drag: (to: readonly Pointed[]) => gesture.current?.move(to, true),
+    hover: (at: Pointed) => gesture.current?.move([at], false),
+    release: (at: Pointed) => after(gesture.current?.up(at)),
+    /** Takes back what the last press drew; false when there was nothing. */
+    back,
+    /** Ends without a mark; false when there was nothing. */
+    cancel: (): boolean => {
+      const had = gesture.current !== null;
+      while (gesture.current !== null) back();
+      return had;
+    },
+  };
 }
 
-const middleOf = (a: Point, b: Point): Point => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 });
-const distance = (a: Point, b: Point) => Math.hypot(a.x - b.x, a.y - b.y);
+export type Gestures = ReturnType<typeof useGestures>;
 
-/** A pointer that moves further than this drags the picture and selects nothing. */
-const tapReachPx = 6;
-
-/** Handlers for pointers: one paints, selects or pans, two zoom. */
-export function useStagePointers({
-  stage,
-  brush,
-  isPanning,
-  onDraw,
-  onDrop,
-  onStroke,
-  onClick,
-}: UseStagePointersOptions) {
+/** Handlers for pointers: one works with the tool, two move and zoom. */
+export function useStagePointers({ stage, tool, isPanning, surface, onHover }: UseStagePointersOptions) {
   const fingers = useRef(new Map<number, Point>());
   const [guard] = useState(createPalmGuard);
-  const stroke = useRef<GrowingStroke | null>(null);
-  /** Where a pointer came down that may become a click; null once it moved away, or another one joined. */
-  const tap = useRef<Point | null>(null);
-  const [hover, setHover] = useState<Point | null>(null);
-  const pans = isPanning || brush.tool === "pan";
+  const gestures = useGestures(tool, surface);
+  /** The pointer that works with the gesture; null between the corners of a polygon. */
+  const holder = useRef<number | null>(null);
+  const pans = isPanning || tool.id === "pan";
 
-  function drop(): void {
-    if (stroke.current === null) return;
-    stroke.current = null;
-    onDrop();
+  function pointed(element: HTMLElement, event: globalThis.PointerEvent): Pointed {
+    const onStage = placeOf(element, event);
+    return {
+      at: toPicture(stage.view, onStage),
+      onStage,
+      ...(event.pointerType === "pen" ? { pressure: event.pressure } : {}),
+      isEraser: event.pointerType === "pen" && (event.buttons & eraserButton) !== 0,
+      shift: event.shiftKey,
+      control: event.ctrlKey || event.metaKey,
+    };
+  }
+  /** Takes back what the pointer that is down has drawn. */
+  function takeBack(): void {
+    if (holder.current === null) return;
+    holder.current = null;
+    gestures.back();
   }
   function begin(event: PointerEvent<HTMLElement>): void {
-    if (event.button > 1 || !guard.admits(event)) return;
-    const at = placeOf(event);
+    const canErase = event.pointerType === "pen" && event.button === 5;
+    if ((event.button > 1 && !canErase) || !guard.admits(event)) return;
+    const at = placeOf(event.currentTarget, event);
     if (event.pointerType === "pen") {
       // A palm that came first has done nothing.
       fingers.current.clear();
-      drop();
+      takeBack();
     }
     event.currentTarget.setPointerCapture(event.pointerId);
     fingers.current.set(event.pointerId, at);
-    tap.current = null;
-    if (fingers.current.size > 1) drop();
-    else if (pans || event.button !== 0 || guard.isBesidePen(event)) return;
-    else if (brush.tool === "select") tap.current = at;
-    else {
-      const mode = brush.tool === "eraser" ? "erase" : "paint";
-      stroke.current = { mode, sizePx: brush.sizePx, points: [toPicture(stage.view, at)] };
-      onDraw(stroke.current);
+    if (fingers.current.size > 1) takeBack();
+    else if (!pans && event.button !== 1 && !guard.isBesidePen(event)) {
+      holder.current = event.pointerId;
+      gestures.press(pointed(event.currentTarget, event.nativeEvent));
     }
   }
   function pinch(id: number, from: Point, to: Point): void {
@@ -114,41 +138,38 @@ export function useStagePointers({
   }
   function move(event: PointerEvent<HTMLElement>): void {
     guard.note(event);
-    const at = placeOf(event);
-    setHover(event.pointerType === "mouse" || event.pointerType === "pen" ? at : null);
-    const from = fingers.current.get(event.pointerId);
-    if (from === undefined) return;
-    if (tap.current !== null && distance(tap.current, at) <= tapReachPx) return;
-    tap.current = null;
-    if (fingers.current.size > 1) pinch(event.pointerId, from, at);
-    else if (stroke.current !== null) {
-      const last = stroke.current.points.at(-1);
-      const next = toPicture(stage.view, at);
-      stroke.current.points.push(next);
-      onDraw({ ...stroke.current, points: last === undefined ? [next] : [last, next] });
+    const { currentTarget, nativeEvent, pointerId } = event;
+    const at = placeOf(currentTarget, event);
+    onHover(event.pointerType === "touch" ? null : at);
+    const from = fingers.current.get(pointerId);
+    if (from === undefined) {
+      if (holder.current === null) gestures.hover(pointed(currentTarget, nativeEvent));
+      return;
+    }
+    if (fingers.current.size > 1) pinch(pointerId, from, at);
+    else if (holder.current === pointerId) {
+      // Between two frames a pen and a fast mouse are at more places than one.
+      const events = nativeEvent.getCoalescedEvents();
+      const all = events.length === 0 ? [nativeEvent] : events;
+      gestures.drag(all.map((each) => pointed(currentTarget, each)));
     } else stage.pan(at.x - from.x, at.y - from.y);
-    fingers.current.set(event.pointerId, at);
+    fingers.current.set(pointerId, at);
   }
   function end(event: PointerEvent<HTMLElement>): void {
     guard.note(event);
-    if (!fingers.current.delete(event.pointerId)) return;
-    if (tap.current !== null) onClick(toPicture(stage.view, tap.current), event.shiftKey);
-    tap.current = null;
-    if (stroke.current === null) return;
-    onStroke(stroke.current);
-    stroke.current = null;
+    if (!fingers.current.delete(event.pointerId) || holder.current !== event.pointerId) return;
+    holder.current = null;
+    gestures.release(pointed(event.currentTarget, event.nativeEvent));
   }
   const handlers = {
     onPointerDown: begin,
     onPointerMove: move,
     onPointerUp: end,
     onPointerCancel: (event: PointerEvent<HTMLElement>) => {
-      if (!fingers.current.delete(event.pointerId)) return;
       // The browser took it away, for a gesture of its own or for a palm.
-      tap.current = null;
-      drop();
+      if (fingers.current.delete(event.pointerId) && holder.current === event.pointerId) takeBack();
     },
-    onPointerLeave: () => setHover(null),
+    onPointerLeave: () => onHover(null),
   };
-  return { handlers, hover, pans };
+  return { handlers, pans, gestures };
 }

@@ -1,100 +1,19 @@
 "use client";
 import { Minus, Plus } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type ComponentProps, type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { imageUrl } from "../client/remix.ts";
 import { cx, IconButton } from "../ui/button.tsx";
-import { drawStroke, type Mark, selectionOf, type Stroke, strokesOf } from "./mask.ts";
-import { ClickDots, type ClickSelection, SelectionState } from "./select-by-click.tsx";
-import { drawSelection, type Point } from "./selection.ts";
-import type { EditorSession } from "./session.ts";
+import { useHeldOriginal } from "./held-original.ts";
+import { BrushRing, MaskTint, OutlineLayer, type PlaceRing, type Tint } from "./overlay.tsx";
+import { type EditorSession, sizeOf, type ToolId, type ToolOptions } from "./session.ts";
 import { type Look, type StageView, useStageKeys, useView } from "./stage-input.ts";
-import { useStagePointers } from "./stage-pointers.ts";
-
-interface BrushRingProps {
-  /** In CSS px of the stage. */
-  readonly at: Point;
-  readonly diameterPx: number;
-}
-
-/** Outline of the brush, in black and white so that it is visible on any picture. */
-function BrushRing({ at, diameterPx }: BrushRingProps) {
-  return (
-    <span
-      aria-hidden
-      className="pointer-events-none absolute top-0 left-0 rounded-full border border-white shadow-[0_0_0_1px_rgb(0_0_0/70%),inset_0_0_0_1px_rgb(0_0_0/70%)]"
-      style={{
-        width: diameterPx,
-        height: diameterPx,
-        transform: `translate(${at.x - diameterPx / 2}px, ${at.y - diameterPx / 2}px)`,
-      }}
-    />
-  );
-}
-
-/** Longest edge of the tint's canvas; the mask itself is drawn at the picture's size. */
-const longestEdgePx = 2_048;
-
-/** Size of a canvas for the marks of a picture. */
-export function tintSize({ widthPx, heightPx }: Picture): {
-  readonly width: number;
-  readonly height: number;
-} {
-  const shrink = Math.min(1, longestEdgePx / Math.max(widthPx, heightPx));
-  return { width: Math.round(widthPx * shrink), height: Math.round(heightPx * shrink) };
-}
-
-const tintColour = "#ff5a36";
-const tintRgb = [0xff, 0x5a, 0x36] as const;
-
-interface MaskCanvasProps {
-  readonly ref: RefObject<HTMLCanvasElement | null>;
-  readonly widthPx: number;
-  readonly heightPx: number;
-  readonly marks: readonly Mark[];
-}
-
-/** Sets the context so that marks can be drawn in px of the picture. */
-function pictureContext(canvas: HTMLCanvasElement, widthPx: number): CanvasRenderingContext2D | null {
-  const context = canvas.getContext("2d");
-  const scale = canvas.width / widthPx;
-  context?.setTransform(scale, 0, 0, scale, 0, 0);
-  return context;
-}
-
-type Picture = Pick<MaskCanvasProps, "widthPx" | "heightPx">;
-
-/** Draws the whole tint from the marks. */
-export function drawTint(canvas: HTMLCanvasElement, { widthPx, heightPx }: Picture, marks: readonly Mark[]) {
-  const context = pictureContext(canvas, widthPx);
-  if (context === null) return;
-  context.clearRect(0, 0, widthPx, heightPx);
-  const selection = selectionOf(marks);
-  if (selection !== null) {
-    const { width, height } = canvas;
-    const part = { width, height, top: 0, rows: height, rgb: tintRgb };
-    context.putImageData(new ImageData(drawSelection(selection, part), width, height), 0, 0);
-  }
-  for (const stroke of strokesOf(marks)) drawStroke(context, stroke, tintColour);
-}
-
-/** The mask as a tint over the picture. */
-function MaskCanvas({ ref, widthPx, heightPx, marks }: MaskCanvasProps) {
-  const { width, height } = tintSize({ widthPx, heightPx });
-  useEffect(() => {
-    if (ref.current !== null) drawTint(ref.current, { widthPx, heightPx }, marks);
-  }, [heightPx, ref, marks, width, widthPx]);
-  return (
-    <canvas
-      ref={ref}
-      width={width}
-      height={height}
-      aria-hidden
-      className="pointer-events-none absolute inset-0 size-full opacity-55"
-    />
-  );
-}
+import { type Gestures, useStagePointers } from "./stage-pointers.ts";
+import { useCommands } from "./tools/own-keys.ts";
+import { toolOf } from "./tools/registry.ts";
+import { ClickDots, SelectionState, type Selections } from "./tools/select.tsx";
+import type { Outline, Surface } from "./tools/tool.ts";
 
 function ZoomControls({ stage }: { readonly stage: StageView }) {
   const t = useTranslations("edit");
@@ -131,35 +50,14 @@ function ZoomControls({ stage }: { readonly stage: StageView }) {
   );
 }
 
-/** Diameter of the keyboard's cursor when it selects, in CSS px. */
+/** Diameter of the cursor of a tool without a brush, in CSS px. */
 const pointRingPx = 18;
 
-interface ClickLayerProps extends Omit<ComponentProps<typeof ClickDots>, "pending"> {
-  readonly selection: ClickSelection | null;
-  /** In CSS px of the stage; null while the keyboard is not used. */
-  readonly cursor: Point | null;
-}
-
-function ClickLayer({ selection, cursor, ...dots }: ClickLayerProps) {
-  return (
-    <>
-      <ClickDots {...dots} pending={selection?.pending ?? null} />
-      {cursor === null ? null : <BrushRing at={cursor} diameterPx={pointRingPx} />}
-    </>
-  );
-}
-
-interface StageState {
-  readonly paints: boolean;
-  readonly selects: boolean;
-  readonly selection: ClickSelection | null;
-}
-
-function cursorOf({ paints, selects, selection }: StageState): string {
-  if (selection !== null && selection.pending !== null) return "cursor-progress";
-  if (selects) return "cursor-crosshair";
-  return paints ? "cursor-none" : "cursor-grab active:cursor-grabbing";
-}
+const cursors = {
+  move: "cursor-grab active:cursor-grabbing",
+  ring: "cursor-none",
+  cross: "cursor-crosshair",
+} as const;
 
 interface StagePictureProps {
   readonly image: ImageView;
@@ -192,51 +90,102 @@ function StagePicture({ image, view, children }: StagePictureProps) {
   );
 }
 
+interface OverPictureProps {
+  readonly originalId: string | undefined;
+  readonly children: ReactNode;
+}
+
+/** What lies over the picture; the picture as it was at first while its key is held, of another size as far as it fits. */
+function OverPicture({ originalId, children }: OverPictureProps) {
+  const t = useTranslations("edit");
+  const isHeld = useHeldOriginal();
+  if (!isHeld || originalId === undefined) return children;
+  return (
+    <img
+      src={imageUrl(originalId, "preview")}
+      alt={t("originalAlt")}
+      draggable={false}
+      className="checker absolute inset-0 size-full object-contain select-none"
+    />
+  );
+}
+
+interface Ringed {
+  readonly shown: keyof typeof cursors;
+  readonly options: Pick<ToolOptions, "sizePx">;
+  readonly view: StageView["view"];
+}
+
+/** Diameter of the ring, in CSS px; 0 where there is none. */
+function ringPx({ shown, options, view }: Ringed): number {
+  if (shown === "ring") return options.sizePx * view.scale;
+  return shown === "cross" ? pointRingPx : 0;
+}
+
 interface EditStageProps {
   readonly image: ImageView;
   readonly session: EditorSession;
-  /** Missing where nothing can select by clicks. */
-  readonly selection?: ClickSelection | null;
+  /** Missing where nothing can select. */
+  readonly selection?: Selections | null;
   /** Missing where nothing remembers the view. */
   readonly look?: Look;
+  /** The picture that the key for the original shows; missing where there is none. */
+  readonly originalId?: string;
   /** Lies over the picture, in its px. */
   readonly children?: (stage: StageView) => ReactNode;
 }
 
 /** The picture with its mask; takes pointer, wheel and keyboard input. */
-export function EditStage({ image, session, selection = null, look, children }: EditStageProps) {
+export function EditStage({ image, session, selection = null, look, originalId, children }: EditStageProps) {
   const t = useTranslations("edit");
   const [element, setElement] = useState<HTMLDivElement | null>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
+  const tint = useRef<Tint>(null);
+  const outline = useRef<Outline>(null);
+  const ring = useRef<PlaceRing>(null);
   const stage = useView(element, image, look);
-  const { brush, history, step } = session;
-  const onStroke = (stroke: Stroke) => step({ type: "add", mark: stroke });
-  const onDraw = (stroke: Stroke) => {
-    const context = canvas.current === null ? null : pictureContext(canvas.current, image.widthPx);
-    if (context !== null) drawStroke(context, stroke, tintColour);
-  };
-  const onDrop = () => {
-    if (canvas.current !== null) drawTint(canvas.current, image, history.marks);
-  };
-  const onClick = (at: Point, isExcluding: boolean) => selection?.select(at, isExcluding);
-  const keyboard = useStageKeys({ stage, brush, picture: image, onStroke, onClick });
+  const { history, step, options } = session;
+  const tool = toolOf(session.tool);
+  const surface = (): Surface => ({
+    size: sizeOf(image),
+    scale: stage.view.scale,
+    marks: history.marks,
+    options,
+    outline: {
+      add: (point) => outline.current?.add(point),
+      set: (points) => outline.current?.set(points),
+    },
+    show: (draft, box) => tint.current?.paint(draft.read(), box),
+    hide: () => tint.current?.reset(),
+    add: (mark) => step({ type: "add", mark }),
+    pan: stage.pan,
+    select: selection,
+  });
+  const [isPanning, setPanning] = useState(false);
   const pointers = useStagePointers({
     stage,
-    brush,
-    isPanning: keyboard.isPanning,
-    onDraw,
-    onDrop,
-    onStroke,
-    onClick,
+    tool,
+    isPanning,
+    surface,
+    onHover: (at) => {
+      if (tool.cursor === "ring") ring.current?.(at);
+    },
+  });
+  const { gestures, pans } = pointers;
+  const keyboard = useStageKeys({ stage, tool, picture: image, options, gestures, setPanning });
+  useEndWith(gestures, session.tool);
+  useCommands({
+    zoomIn: () => stage.zoom(1.25),
+    zoomOut: () => stage.zoom(0.8),
+    fit: stage.fit,
+    actualSize: () => stage.zoom(1 / stage.view.scale),
   });
   const { view } = stage;
-  const isSelecting = brush.tool === "select";
-  const paints = !pointers.pans && !isSelecting;
-  const ring =
-    keyboard.cursor === null
-      ? pointers.hover
-      : { x: view.x + keyboard.cursor.x * view.scale, y: view.y + keyboard.cursor.y * view.scale };
-
+  const { cursor } = keyboard;
+  const place = useMemo(
+    () => (cursor === null ? null : { x: view.x + cursor.x * view.scale, y: view.y + cursor.y * view.scale }),
+    [cursor, view],
+  );
+  const shown = pans ? "move" : tool.cursor;
   return (
     <div className="relative min-h-0 min-w-0 flex-1">
       <div
@@ -254,28 +203,35 @@ export function EditStage({ image, session, selection = null, look, children }: 
         }}
         className={cx(
           "absolute inset-0 touch-none overflow-hidden focus-visible:-outline-offset-2",
-          cursorOf({ paints, selects: isSelecting && !pointers.pans, selection }),
+          selection?.isPending === true ? "cursor-progress" : cursors[shown],
         )}
       >
         <StagePicture image={image} view={view}>
-          <MaskCanvas ref={canvas} widthPx={image.widthPx} heightPx={image.heightPx} marks={history.marks} />
-          {children?.(stage)}
+          <OverPicture originalId={originalId}>
+            <MaskTint ref={tint} image={image} marks={history.marks} />
+            {children?.(stage)}
+          </OverPicture>
+          <OutlineLayer ref={outline} size={image} />
         </StagePicture>
-        {paints && ring !== null ? <BrushRing at={ring} diameterPx={brush.sizePx * view.scale} /> : null}
-        {isSelecting ? (
-          <ClickLayer
-            marks={history.marks}
-            selection={selection}
-            view={view}
-            cursor={keyboard.cursor === null ? null : ring}
-          />
+        <BrushRing ref={ring} diameterPx={ringPx({ shown, options, view })} at={place} />
+        {session.tool === "select" && selection !== null ? (
+          <ClickDots marks={history.marks} pending={selection.pendingClick} view={view} />
         ) : null}
       </div>
       <p id="stage-help" className="sr-only">
-        {t(isSelecting ? "stageSelectHelp" : "stageHelp")}
+        {t(`stageHelps.${session.tool}`)}
       </p>
       <SelectionState selection={selection} />
       <ZoomControls stage={stage} />
     </div>
   );
+}
+
+/** Another tool ends what was begun with the one before, without a mark. */
+function useEndWith({ cancel }: Gestures, tool: ToolId): void {
+  const end = useRef(cancel);
+  useEffect(() => {
+    end.current = cancel;
+  });
+  useEffect(() => () => void end.current(), [tool]);
 }

@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { useLayoutEffect, useSyncExternalStore } from "react";
 import { useMe } from "../client/queries.ts";
+import { EditKeyRows } from "../edit/tools/key-rows.tsx";
 import { IconButton, Kbd } from "../ui/button.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { navItems } from "./nav-items.ts";
@@ -47,14 +48,6 @@ const shortcutGroups = [
   {
     key: "edit",
     items: [
-      { key: "pan", keys: "v" },
-      { key: "brush", keys: "b" },
-      { key: "eraser", keys: "e" },
-      { key: "selectByClick", keys: "s" },
-      { key: "size", keys: "[ ]" },
-      { key: "zoom", keys: "+ - 0" },
-      { key: "undo", keys: "Control+Z" },
-      { key: "redo", keys: "Shift+Control+Z" },
       { key: "paint", keys: "Enter" },
       { key: "acceptCandidate", keys: "Enter" },
       { key: "keepCandidate", keys: "k" },
@@ -74,6 +67,7 @@ export function ShortcutTable() {
             {t(`groups.${group.key}`)}
           </h3>
           <dl>
+            {group.key === "edit" ? <EditKeyRows /> : null}
             {group.items
               .filter((item) => isAdmin || item.key !== "goAdmin")
               .map((item) => (

@@ -5,10 +5,11 @@ import { useTranslations } from "next-intl";
 import { type KeyboardEvent, type Ref, useImperativeHandle, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useImage } from "../client/queries.ts";
-import type { Mark } from "../edit/mask.ts";
+import { hasPaint, type Mark } from "../edit/mask/marks.ts";
 import { useEditKeys, useEditor, useMarks } from "../edit/session.ts";
 import { EditStage } from "../edit/stage.tsx";
-import { BrushOptions, ToolColumn } from "../edit/tools.tsx";
+import { ToolColumn } from "../edit/tools/column.tsx";
+import { ToolPanel } from "../edit/tools/options.tsx";
 import { isRunKey } from "../frame/run-button.tsx";
 import { Button } from "../ui/button.tsx";
 import { useOutfitEngine } from "./engine.tsx";
@@ -31,7 +32,8 @@ function Painter({ person, marks, onClose, leaveRef }: PainterProps) {
   const session = useEditor(useMarks({ marks, undone: [] }));
   useEditKeys(session);
   const done = () => {
-    personMask.set({ personId: person.id, marks: session.history.marks });
+    const { history } = session;
+    personMask.set({ personId: person.id, marks: history.marks, isPainted: hasPaint(history, person) });
     onClose();
   };
   useImperativeHandle(leaveRef, () => done);
@@ -63,7 +65,7 @@ function Painter({ person, marks, onClose, leaveRef }: PainterProps) {
         <ToolColumn session={session} />
         <EditStage image={person} session={session} />
         <div className="shrink-0 border-line p-4 max-wide:border-b wide:w-[264px] wide:border-l">
-          <BrushOptions session={session} />
+          <ToolPanel session={session} />
         </div>
       </div>
     </Dialog.Popup>
@@ -95,7 +97,11 @@ export function MaskButton({ personId }: { readonly personId: string | null }) {
         {t(isPainted ? "change" : "paint")}
       </Button>
       {isPainted ? (
-        <Button size="small" look="quiet" onClick={() => personMask.set({ personId: null, marks: [] })}>
+        <Button
+          size="small"
+          look="quiet"
+          onClick={() => personMask.set({ personId: null, marks: [], isPainted: false })}
+        >
           {t("clear")}
         </Button>
       ) : null}

@@ -4,16 +4,19 @@ import type { ImageView } from "@atelier/server/images";
 import type { SubmitInput } from "@atelier/server/jobs";
 import type { OfferedWorkflow } from "../client/queries.ts";
 import { choiceOf } from "../client/submit.ts";
-import { hasPaint, type Mark, uploadMask } from "../edit/mask.ts";
+import { uploadMask } from "../edit/mask/export.ts";
+import type { Mark } from "../edit/mask/marks.ts";
 import { draftKeys, readDraft, writeDraft } from "../client/leaving.ts";
 
 export interface PersonMask {
   /** Image id of the photo on which the mask was painted. */
   readonly personId: string | null;
   readonly marks: readonly Mark[];
+  /** Whether they mark something. */
+  readonly isPainted: boolean;
 }
 
-const noMask: PersonMask = { personId: null, marks: [] };
+const noMask: PersonMask = { personId: null, marks: [], isPainted: false };
 
 const maskListeners = new Set<() => void>();
 let mask = noMask;
@@ -60,13 +63,11 @@ export const personMask = {
   },
 };
 
-const none: readonly Mark[] = [];
-
 /** The mask of this person. */
 export function usePersonMask(personId: string | null) {
   const mask = useSyncExternalStore(personMask.watch, personMask.get, () => noMask);
-  const marks = personId !== null && mask.personId === personId ? mask.marks : none;
-  return { marks, isPainted: hasPaint({ marks }), sentId: personMask.sentId() };
+  const { marks, isPainted } = personId !== null && mask.personId === personId ? mask : noMask;
+  return { marks, isPainted, sentId: personMask.sentId() };
 }
 
 export type Slot = "person" | "garment";

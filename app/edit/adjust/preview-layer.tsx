@@ -6,7 +6,7 @@ import { type Adjustments, isNeutral } from "@atelier/server/retouch";
 import { imageUrl } from "../../client/remix.ts";
 import { cx } from "../../ui/button.tsx";
 import { toastFailure } from "../../ui/toasts.tsx";
-import { useHeldOriginal } from "./held-original.ts";
+import { useHeldOriginal } from "../held-original.ts";
 import type { PreviewPart } from "./preview-worker.ts";
 import { createPreviews, previewParts } from "./previews.ts";
 

@@ -9,7 +9,7 @@ import { useFailureToast } from "../../client/failures.ts";
 import { createJobSubmission, type Estimate, submitAgreed } from "../../client/submit.ts";
 import { Segmented } from "../../ui/fields.tsx";
 import { useDollars } from "../../ui/hooks.ts";
-import type { Mark } from "../mask.ts";
+import type { Mark } from "../mask/marks.ts";
 import { mostCandidates, type Runs } from "./runs.ts";
 
 const counts = Array.from({ length: mostCandidates }, (_, at) => String(at + 1));

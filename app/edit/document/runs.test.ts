@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Stroke } from "../mask.ts";
+import type { Stroke } from "../mask/marks.ts";
 import { hasUnusedMarks } from "./runs.ts";
 
 const first: Stroke = { mode: "paint", sizePx: 10, points: [{ x: 1, y: 1 }] };

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { useJob } from "../../live/hooks.tsx";
 import { hasEnded } from "../../live/store.ts";
-import type { Mark } from "../mask.ts";
+import type { Mark } from "../mask/marks.ts";
 import { changeRun, marksOf, type OpenEdit, type Run, withRun, withVersion } from "./state.ts";
 import type { EditStore } from "./store.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Mark, Stroke } from "../mask.ts";
-import { toSelection } from "../selection.ts";
+import type { Mark, Stroke } from "../mask/marks.ts";
+import { toSelection } from "../mask/selection.ts";
 import {
   decodeEdit,
   encodedEdit,

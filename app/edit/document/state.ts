@@ -2,8 +2,9 @@ import type { EditState } from "@atelier/server/edits";
 import { api } from "../../client/api.ts";
 import { failureOf } from "../../client/failures.ts";
 import { imageUrl } from "../../client/remix.ts";
-import { type Mark, uploadMask } from "../mask.ts";
-import { readSelection, type Selection } from "../selection.ts";
+import { uploadMask } from "../mask/export.ts";
+import type { Mark } from "../mask/marks.ts";
+import { readSelection, type Selection } from "../mask/selection.ts";
 import {
   decodeMarks,
   encodedMarks,
@@ -152,7 +153,7 @@ function markedIds({ marks, foreign }: OpenEdit): string[] {
 async function readMaskPicture({ imageId, widthPx, heightPx }: PictureMark): Promise<Selection> {
   const answer = await fetch(imageUrl(imageId, "original"));
   if (!answer.ok) throw await answer.json();
-  return readSelection(await answer.blob(), { widthPx, heightPx }, []);
+  return readSelection(await answer.blob(), { widthPx, heightPx }, "soft");
 }
 
 export async function decodeEdit(

@@ -1,16 +1,16 @@
-import type { Mark } from "../mask.ts";
-import type { Selection } from "../selection.ts";
+import { isByClicks, type Mark, markModes } from "../mask/marks.ts";
+import type { Selection } from "../mask/selection.ts";
 
 /**
  * Marks as JSON, for the server and for drafts. Written by the shape of their values and not by their kinds, so that a new
- * kind needs one line of `knownModes`: bytes are deflated, lists of points are numbers, all else stays as it is.
+ * kind needs one line of `markModes`: bytes are deflated, lists of points are numbers, all else stays as it is.
  */
 export interface StoredMark {
   readonly mode: string;
   readonly [member: string]: unknown;
 }
 
-/** Marks that took too much space, as one picture of role `mask`. It is read as a selection, which lies under all strokes. */
+/** Marks that took too much space, as one picture of role `mask`. It is read as a selection with soft edges. */
 export interface PictureMark extends StoredMark {
   readonly mode: "picture";
   readonly imageId: string;
@@ -27,8 +27,6 @@ export interface ForeignMark {
   readonly at: number;
   readonly stored: StoredMark;
 }
-
-const knownModes = { paint: true, erase: true, select: true } as const satisfies Record<Mark["mode"], true>;
 
 type Json = Record<string, unknown>;
 
@@ -163,8 +161,8 @@ function unfoldedOf(marks: readonly Mark[]): { picture: PictureMark | null; rest
   const last = marks[at];
   const picture = last === undefined ? null : (folded.get(last)?.stored ?? null);
   const rest = marks.slice(at + 1);
-  // A later selection takes the place of the one that the picture would be read as, and none of the strokes.
-  const isReplaced = at > 0 && rest.some(({ mode }) => mode === "select");
+  // A later selection by clicks takes the place of one that may be in the picture, and none of the strokes.
+  const isReplaced = at > 0 && rest.some(isByClicks);
   return picture === null || isReplaced ? { picture: null, rest: marks } : { picture, rest };
 }
 
@@ -228,7 +226,7 @@ export async function decodeMarks(
 }
 
 async function decodeMark(stored: StoredMark): Promise<Mark | null> {
-  if (!Object.hasOwn(knownModes, stored.mode)) return null;
+  if (!Object.hasOwn(markModes, stored.mode)) return null;
   try {
     // Safe cast: a mark of a known kind was written by `encodeMark`.
     const mark = (await decodeValue(stored)) as Mark;

@@ -1,6 +1,6 @@
 "use client";
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { emptyHistory, type HistoryStep, type MarkHistory, stepHistory } from "../mask.ts";
+import { emptyHistory, type HistoryStep, type MarkHistory, stepHistory } from "../mask/marks.ts";
 import { marksOf, withMarks } from "./state.ts";
 import { type EditStore, openEdit } from "./store.ts";
 

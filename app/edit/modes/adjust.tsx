@@ -3,7 +3,7 @@ import { Eye, SlidersHorizontal } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import { adjustmentLimit, adjustments, isNeutral, neutral } from "@atelier/server/retouch";
 import { Button, Kbd } from "../../ui/button.tsx";
-import { heldOriginal, useHeldOriginal, useOriginalKey } from "../adjust/held-original.ts";
+import { heldOriginal, useHeldOriginal } from "../held-original.ts";
 import { ModeAction, ModeHint, type ModeProps, settingsOf } from "./parts.tsx";
 import { SettingSlider } from "./setting-slider.tsx";
 import { StepButtons } from "./steps.tsx";
@@ -12,7 +12,6 @@ import { StepButtons } from "./steps.tsx";
 function BeforeButton() {
   const t = useTranslations("edit.modes.adjust");
   const isHeld = useHeldOriginal();
-  useOriginalKey();
   const release = () => heldOriginal.set(false);
   return (
     <Button

@@ -7,7 +7,8 @@ import { useWorkflows } from "../../client/cloud.ts";
 import { failureOf, NotWanted } from "../../client/failures.ts";
 import { useCapability } from "../../client/queries.ts";
 import { choiceOf } from "../../client/submit.ts";
-import { hasPaint, type Mark, uploadMask } from "../mask.ts";
+import { uploadMask } from "../mask/export.ts";
+import { hasPaint, type Mark } from "../mask/marks.ts";
 import { findForPrompt, ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";
 
 interface SentMask {
@@ -45,7 +46,7 @@ export function RemoveMode({ image, session, isBusy, onJob }: ModeProps) {
   const { history } = session;
   const { marks } = history;
   const isOff = capability?.available === false;
-  const missing = hasPaint(history) ? null : t("removeHint");
+  const missing = hasPaint(history, image) ? null : t("removeHint");
   return (
     <>
       <ModeHint mode="remove" />
@@ -83,7 +84,7 @@ export function ReplaceMode({ image, session, modes, isBusy, onJob, candidates }
   } as const;
   const obstacle = () => {
     if (workflow === undefined) return t("modes.replace.none");
-    if (!hasPaint(history)) return t(modes.remixId === null ? "repaintHint" : "repaintAgainHint");
+    if (!hasPaint(history, image)) return t(modes.remixId === null ? "repaintHint" : "repaintAgainHint");
     return prompt === "" ? t("modes.promptMissing") : null;
   };
   return (

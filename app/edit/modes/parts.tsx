@@ -9,7 +9,7 @@ import { RunButton } from "../../frame/run-button.tsx";
 import { OfferLine } from "../../jobs/offer-line.tsx";
 import { type CandidateChoice, CandidateCount, useCandidateRun } from "../document/candidate-run.tsx";
 import type { Runs } from "../document/runs.ts";
-import type { Mark } from "../mask.ts";
+import type { Mark } from "../mask/marks.ts";
 import type { EditorSession } from "../session.ts";
 import type { ModeId } from "./mode-settings.ts";
 import type { ModeSession } from "./mode-state.ts";

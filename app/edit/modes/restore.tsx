@@ -7,8 +7,9 @@ import { useImage } from "../../client/queries.ts";
 import { imageUrl } from "../../client/remix.ts";
 import { useSourceImage } from "../../gallery/viewer/info.tsx";
 import { Segmented } from "../../ui/fields.tsx";
-import { hasPaint, type Mark } from "../mask.ts";
-import { drawTint, tintSize } from "../stage.tsx";
+import { hasPaint, type Mark, rasterOf } from "../mask/marks.ts";
+import { paintChanged, tintSize } from "../overlay.tsx";
+import { sizeOf } from "../session.ts";
 import { useMask } from "./inpaint.tsx";
 import { ModeAction, ModeHint, type ModeProps, settingsOf } from "./parts.tsx";
 
@@ -64,7 +65,7 @@ export function RestoreLayer({ image, marks, from }: RestoreLayerProps) {
   useEffect(() => {
     const context = canvas.current?.getContext("2d");
     if (!canvas.current || !context) return;
-    drawTint(canvas.current, image, base === null ? [] : marks);
+    paintChanged(canvas.current, null, rasterOf(base === null ? [] : marks, sizeOf(image)));
     if (base === null) return;
     context.globalCompositeOperation = "source-in";
     context.drawImage(base, 0, 0, image.widthPx, image.heightPx);
@@ -90,7 +91,7 @@ export function RestoreMode({ image, session, modes, isBusy, onJob }: ModeProps)
   const { history } = session;
   const obstacle = () => {
     if (baseId === null) return t("none");
-    return hasPaint(history) ? null : t("missing");
+    return hasPaint(history, image) ? null : t("missing");
   };
   const request = async () => ({
     kind: "restore" as const,

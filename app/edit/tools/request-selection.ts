@@ -1,28 +1,36 @@
 import type { ImageView } from "@atelier/server/images";
 import type { JobView, SubmitInput } from "@atelier/server/jobs";
-import { freeOnly } from "../client/agreement.ts";
-import { api } from "../client/api.ts";
-import { imageUrl } from "../client/remix.ts";
-import { createJobSubmission, submitAgreed } from "../client/submit.ts";
-import { hasEnded, live } from "../live/store.ts";
-import { type Click, readSelection, type Selection } from "./selection.ts";
+import { freeOnly } from "../../client/agreement.ts";
+import { api } from "../../client/api.ts";
+import { imageUrl } from "../../client/remix.ts";
+import { createJobSubmission, submitAgreed } from "../../client/submit.ts";
+import { hasEnded, live } from "../../live/store.ts";
+import { type Click, readSelection, type Selection } from "../mask/selection.ts";
 
 const submission = createJobSubmission();
 
+/** What is selected, by one of these ways. */
+export type Wanted =
+  | { readonly clicks: readonly Click[] }
+  | { readonly box: Record<"left" | "top" | "width" | "height", number> }
+  | { readonly prompt: string }
+  | { readonly subject: true };
+
 /**
- * Has a server select what the clicks mean; null when the job was cancelled elsewhere. Aborting cancels the job. Throws the
+ * Has an engine select what is wanted; null when the job was cancelled elsewhere. Aborting cancels the job. Throws the
  * failure of the request or of the job.
  */
 export async function requestSelection(
   image: ImageView,
-  clicks: readonly Click[],
+  wanted: Wanted,
   signal: AbortSignal,
 ): Promise<Selection | null> {
+  const clicks = "clicks" in wanted ? [...wanted.clicks] : [];
   const request: SubmitInput = {
     kind: "segment",
     retention: "ephemeral",
     inputs: { image: image.id },
-    params: { clicks: [...clicks] },
+    params: "clicks" in wanted ? { clicks } : wanted,
   };
   const [job] = await submitAgreed(submission, [request], freeOnly);
   if (job === undefined) return null;

@@ -1,5 +1,7 @@
 "use client";
 import { useEffect, useSyncExternalStore } from "react";
+import { keyName, keysOf } from "./tools/commands.ts";
+import { ownKeys } from "./tools/own-keys.ts";
 
 let isHeld = false;
 const listeners = new Set<() => void>();
@@ -31,14 +33,18 @@ const isText = (target: EventTarget | null) =>
   target instanceof HTMLElement &&
   (target.isContentEditable || target.closest("input:not([type=range]), textarea, select") !== null);
 
-/** Holding the backslash shows the original; a slider may have the focus. */
+/** Holding the key of the command shows the original; a slider may have the focus. */
 export function useOriginalKey(): void {
   useEffect(() => {
+    const isKey = (event: KeyboardEvent) => {
+      const key = keyName(event);
+      return key !== null && keysOf("original", ownKeys.get()).includes(key);
+    };
     const down = (event: KeyboardEvent) => {
-      if (event.key === "\\" && !isText(event.target)) heldOriginal.set(true);
+      if (isKey(event) && !isText(event.target)) heldOriginal.set(true);
     };
     const release = (event: Event) => {
-      if (!(event instanceof KeyboardEvent) || event.key === "\\") heldOriginal.set(false);
+      if (!(event instanceof KeyboardEvent) || isKey(event)) heldOriginal.set(false);
     };
     window.addEventListener("keydown", down);
     window.addEventListener("keyup", release);

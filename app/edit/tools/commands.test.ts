@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { commandIds, commandOf, keyName, keysOf, parseOwnKeys, withKey } from "./commands.ts";
+
+const press = (key: string, held: readonly ("ctrl" | "shift" | "alt" | "meta")[] = []) =>
+  keyName({
+    key,
+    ctrlKey: held.includes("ctrl"),
+    shiftKey: held.includes("shift"),
+    altKey: held.includes("alt"),
+    metaKey: held.includes("meta"),
+  });
+
+test("no two commands of the list have one key", () => {
+  const all = commandIds.flatMap((id) => keysOf(id, {}));
+  expect(all).toHaveLength(new Set(all).size);
+  for (const id of commandIds) expect(keysOf(id, {}).map((key) => commandOf(key, {}))).toContain(id);
+});
+
+test("a key press has the name of the list on keyboards of several layouts", () => {
+  expect([press("b"), press("B"), press("B", ["shift"])]).toEqual(["b", "b", "Shift+B"]);
+  expect([press("a", ["ctrl"]), press("a", ["meta"])]).toEqual(["Control+A", "Control+A"]);
+  expect(press("Z", ["ctrl", "shift"])).toBe("Shift+Control+Z");
+  expect([press("["), press("{", ["shift"]), press("[", ["shift"])]).toEqual(["[", "Shift+[", "Shift+["]);
+  // A German keyboard needs Shift for this sign.
+  expect(press("=", ["shift"])).toBe("=");
+  expect(press("ж")).toBe("ж");
+});
+
+test("keys that pages and readers need are no commands", () => {
+  for (const key of ["Enter", "Tab", " ", "ArrowLeft", "Escape", "Shift", "Dead"])
+    expect(press(key)).toBeNull();
+  expect(press("b", ["alt"])).toBeNull();
+});
+
+test("a key that a user gives to a command is taken from the one that had it", () => {
+  const own = withKey({}, "lasso", "b");
+  expect(commandOf("b", own)).toBe("lasso");
+  expect(commandOf("l", own)).toBeNull();
+  expect(keysOf("brush", own)).toEqual([]);
+  const undone = withKey(withKey(own, "lasso", "l"), "brush", "b");
+  expect([commandOf("l", undone), commandOf("b", undone)]).toEqual(["lasso", "brush"]);
+  const fewer = withKey({}, "pan", "z");
+  expect(keysOf("undo", fewer)).toEqual(["Control+Z"]);
+  expect(withKey(fewer, "pan", "z")).toEqual(fewer);
+});
+
+test("what was stored is read as far as it can be", () => {
+  expect(parseOwnKeys(null)).toEqual({});
+  expect(parseOwnKeys("{")).toEqual({});
+  expect(parseOwnKeys('["b"]')).toEqual({});
+  expect(parseOwnKeys('{"brush":"q","nothing":"b","eraser":5}')).toEqual({ brush: "q" });
+});

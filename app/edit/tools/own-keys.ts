@@ -1,0 +1,54 @@
+"use client";
+import { useEffect, useRef, useSyncExternalStore } from "react";
+import { readDraft, writeDraft } from "../../client/leaving.ts";
+import { isTyping } from "../../frame/run-button.tsx";
+import { type CommandId, commandOf, keyName, type OwnKeys, parseOwnKeys } from "./commands.ts";
+
+/** In localStorage; it is no draft, and stays when the user signs out. */
+const storageKey = "atelier-edit-keys";
+
+const none: OwnKeys = {};
+let known: OwnKeys | null = null;
+const listeners = new Set<() => void>();
+
+/** The keys that the user of this browser chose. */
+export const ownKeys = {
+  get: (): OwnKeys => (known ??= parseOwnKeys(readDraft(storageKey))),
+  set: (next: OwnKeys): void => {
+    known = next;
+    writeDraft(storageKey, JSON.stringify(next));
+    for (const listener of listeners) listener();
+  },
+  watch: (listener: () => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+};
+
+export function useOwnKeys(): OwnKeys {
+  return useSyncExternalStore(ownKeys.watch, ownKeys.get, () => none);
+}
+
+/** What commands do on a page; those that are missing do nothing. */
+export type Actions = Readonly<Partial<Record<CommandId, () => void>>>;
+
+/** Lets keys do what the commands say while the component lives. */
+export function useCommands(actions: Actions): void {
+  const newest = useRef(actions);
+  useEffect(() => {
+    newest.current = actions;
+  });
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || isTyping(event)) return;
+      const key = keyName(event);
+      const id = key === null ? null : commandOf(key, ownKeys.get());
+      const act = id === null ? undefined : newest.current[id];
+      if (act === undefined) return;
+      event.preventDefault();
+      act();
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, []);
+}
