@@ -60,10 +60,10 @@ export function ShortcutTable() {
   const t = useTranslations("shortcuts");
   const isAdmin = useMe()?.isAdmin === true;
   return (
-    <div className="grid gap-x-10 gap-y-6 sm:grid-cols-2">
+    <div className="gap-x-10 sm:columns-2">
       {shortcutGroups.map((group) => (
-        <section key={group.key} aria-labelledby={`shortcuts-${group.key}`}>
-          <h3 id={`shortcuts-${group.key}`} className="mb-2 text-xs font-medium text-quiet">
+        <section key={group.key} className="mb-6" aria-labelledby={`shortcuts-${group.key}`}>
+          <h3 id={`shortcuts-${group.key}`} className="mb-2 break-after-avoid text-xs font-medium text-quiet">
             {t(`groups.${group.key}`)}
           </h3>
           <dl>
@@ -71,7 +71,7 @@ export function ShortcutTable() {
             {group.items
               .filter((item) => isAdmin || item.key !== "goAdmin")
               .map((item) => (
-                <div key={item.key} className="flex h-8 items-center justify-between gap-4 text-xs">
+                <div key={item.key} className="flex min-h-8 items-center justify-between gap-4 py-1 text-xs">
                   <dt>{t(`actions.${item.key}`)}</dt>
                   <dd>
                     <span className="sr-only">{item.keys}</span>

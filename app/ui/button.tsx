@@ -37,6 +37,8 @@ const names: Record<string, string> = {
   Control: "Ctrl",
   ArrowLeft: "←",
   ArrowRight: "→",
+  ArrowUp: "↑",
+  ArrowDown: "↓",
   Escape: "Esc",
   Delete: "Del",
 };

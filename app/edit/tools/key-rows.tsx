@@ -52,7 +52,7 @@ export function EditKeyRows() {
   return (
     <>
       {commandIds.map((id) => (
-        <div key={id} className="flex h-8 items-center justify-between gap-4 text-xs">
+        <div key={id} className="flex min-h-8 break-inside-avoid items-center justify-between gap-4 text-xs">
           <dt>{t(`edit.${id}`)}</dt>
           <dd className="-mr-1.5">
             <KeyButton

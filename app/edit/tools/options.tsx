@@ -61,7 +61,7 @@ function BrushOptions({ session: { options, change } }: SessionProps) {
           onChange={(sizePx) => change({ sizePx })}
         />
       </Labelled>
-      <Labelled label={t("hardness")} keys={["softer", "harder"]} shown={`${percent} %`}>
+      <Labelled label={t("hardness")} keys={[]} shown={`${percent} %`}>
         <Slider
           label={t("hardness")}
           value={percent}
@@ -109,7 +109,10 @@ function AreaOptions({ session }: SessionProps) {
         />
       ) : null}
       <EffectChoice session={session} />
-      <p className="text-xs text-quiet">{t(tool === "shape" ? "shapeHint" : "lassoHint")}</p>
+      <p className="text-xs text-quiet">
+        {t(tool === "shape" ? "shapeHint" : "lassoHint")}
+        <span className="hidden sm:pointer-fine:inline"> {t("areaKeysHint")}</span>
+      </p>
     </div>
   );
 }
@@ -212,21 +215,22 @@ function MaskActions({ session, selection }: SessionProps & { readonly selection
         </Button>
       </div>
       <div className="flex items-center gap-1 text-xs">
-        <NumberInput
-          label={t("edgePx")}
-          value={edgePx}
-          onChange={(value) =>
-            change({ edgePx: Math.round(Math.min(edgeLimits.max, Math.max(edgeLimits.min, value))) })
-          }
-          className="h-8 w-14 rounded-control border border-edge/70 bg-surface px-2 text-xs"
-        />
+        <span className="w-14 shrink-0">
+          <NumberInput
+            label={t("edgePx")}
+            value={edgePx}
+            onChange={(value) =>
+              change({ edgePx: Math.round(Math.min(edgeLimits.max, Math.max(edgeLimits.min, value))) })
+            }
+          />
+        </span>
         <span className="text-quiet">px</span>
         {edges.map((mode) => (
           <Button
             key={mode}
             look="quiet"
             size="small"
-            className="px-2"
+            className="px-1.5"
             disabled={isEmpty}
             onClick={() => add({ mode, px: edgePx })}
           >
