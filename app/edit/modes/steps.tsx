@@ -4,6 +4,8 @@ import { useTranslations } from "next-intl";
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { isTyping } from "../../frame/run-button.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
+import { commandOf, keyName } from "../tools/commands.ts";
+import { ownKeys } from "../tools/own-keys.ts";
 import type { ModeId, ModeSettings, ModeState } from "./mode-settings.ts";
 
 type Change = Partial<ModeSettings[ModeId]>;
@@ -78,10 +80,9 @@ export function useSteps({ read, change }: Settings) {
 
 /** `undo` or `redo` where a key means it, as at the mask; null else. */
 function actOf(event: KeyboardEvent): "undo" | "redo" | null {
-  const key = event.key.toLowerCase();
-  if (key === "y") return event.ctrlKey || event.metaKey ? "redo" : null;
-  if (key !== "z") return null;
-  return event.shiftKey ? "redo" : "undo";
+  const key = keyName(event);
+  const id = key === null ? null : commandOf(key, ownKeys.get());
+  return id === "undo" || id === "redo" ? id : null;
 }
 
 interface StepButtonsProps {
