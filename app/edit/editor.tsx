@@ -15,6 +15,7 @@ import { Candidates } from "./document/candidates.tsx";
 import { CompareStage } from "./document/compare.tsx";
 import { KeepingBanner, KeepingState } from "./document/keeping.tsx";
 import { useRuns } from "./document/runs.ts";
+import type { OpenEdit } from "./document/state.ts";
 import type { EditStore, Keeping } from "./document/store.ts";
 import { VersionStrip } from "./document/strip.tsx";
 import { useEditState, useMarkHistory, useOpenEdit } from "./document/use-edit.ts";
@@ -93,6 +94,9 @@ function EditKeys({ session, selection, modes }: EditKeysProps) {
   return null;
 }
 
+/** The version that the edit began with. */
+const firstId = ({ versions, currentId }: OpenEdit) => versions[0]?.imageId ?? currentId;
+
 interface RoomProps {
   readonly store: EditStore;
 }
@@ -130,7 +134,7 @@ function EditRoom({ store }: RoomProps) {
         selection={selection}
         modes={modes}
         look={store.look}
-        originalId={edit.versions[0]?.imageId ?? image.id}
+        originalId={firstId(edit)}
       />
     ) : (
       <Candidates key={runs.strip.jobIds[0]} store={store} run={runs.strip} runs={runs} />
