@@ -8,7 +8,7 @@ interface Roles {
   readonly optional: readonly InputRole[];
 }
 
-/** `base` is what is painted back into the `image`. */
+/** `base` is what is painted back into the `image`, `background` what is laid behind what is cut out of it. */
 export const inputRoles = [
   "person",
   "garment",
@@ -20,6 +20,7 @@ export const inputRoles = [
   "reference2",
   "reference3",
   "base",
+  "background",
   "mask",
 ] as const;
 export type InputRole = (typeof inputRoles)[number];
@@ -52,7 +53,7 @@ const rolesByKind = {
   outfit_change: roles(["person", "garment"], ["garment2", "garment3", "garment4", "mask"]),
   upscale: roles(["image"]),
   inpaint: roles(["image", "mask"]),
-  remove_background: roles(["image"]),
+  remove_background: roles(["image"], ["background"]),
   text_to_image: roles([]),
   edit: roles(["image"], ["reference", "reference2", "reference3", "mask"]),
   restore_faces: roles(["image"]),
@@ -156,21 +157,22 @@ interface EngineRequest {
 
 /** Own engines that support the request in general, best first; the pool knows which are available now. */
 export function enginesFor(request: EngineRequest): readonly OwnEngine[] {
-  if (isGarmentCutOut(request)) return ["local"];
+  if (isLocalCutOut(request)) return ["local"];
   return byKind[request.kind].filter((engine) => engine === "comfyui" || canRun(engine, request));
 }
 
 /** Whether a named engine can do this at all; a prompt that it does not read is no reason against it. */
 export function canEngineRun(engine: EngineName, { kind, params, roles }: EngineRequest): boolean {
-  if (isGarmentCutOut({ kind, params })) return engine === "local";
+  if (isLocalCutOut({ kind, params, roles })) return engine === "local";
   if (engine === "cloud") return cloudEngine.kinds.includes(kind);
   if (!byKind[kind].some((name) => name === engine)) return false;
   return engine === "comfyui" || canRun(engine, { kind, params: { ...params, prompt: undefined }, roles });
 }
 
-/** Only the local engine sees whether it is a garment by itself. */
-export function isGarmentCutOut({ kind, params }: Pick<EngineRequest, "kind" | "params">): boolean {
-  return kind === "remove_background" && params["subject"] === "garment";
+/** Only the local engine sees whether it is a garment by itself, and lays what was cut out on another ground. */
+export function isLocalCutOut({ kind, params, roles }: EngineRequest): boolean {
+  if (kind !== "remove_background") return false;
+  return params["subject"] === "garment" || params["colour"] !== undefined || roles.has("background");
 }
 
 /** By what a selection is asked for. */

@@ -45,6 +45,8 @@ const click = z.strictObject({
   mode: z.enum(["include", "exclude"]).default("include"),
 });
 
+const share = z.number().min(0).max(1).default(0.5);
+
 /** 0 changes nothing. */
 const adjustment = z.number().int().min(-adjustmentLimit).max(adjustmentLimit).default(0);
 const place = z.number().int().min(0);
@@ -72,6 +74,19 @@ export const kindParams = {
       .optional()
       .describe(
         "What is cut out: a garment by itself, laid flat or hung up, by this computer alone. Default: what stands out.",
+      ),
+    colour: z
+      .string()
+      .regex(/^#[\da-fA-F]{6}$/)
+      .optional()
+      .describe(
+        "The new background, as `#rrggbb`; also what is behind the transparent parts of a picture given as `background`. Default: none, and without such a picture the result is transparent. A picture of which a twentieth is transparent keeps its own outline.",
+      ),
+    position: z
+      .strictObject({ x: share, y: share })
+      .optional()
+      .describe(
+        "Which part of the picture `background` is seen, since it covers all of the result: 0 is its left or upper end, 1 its right or lower one. Default: its middle.",
       ),
   }),
   text_to_image: z.strictObject({ prompt, width: side, height: side, ...drawing }),

@@ -4,7 +4,7 @@ import {
   engines,
   enginesFor,
   type InputRole,
-  isGarmentCutOut,
+  isLocalCutOut,
   type JobKind,
   type Need,
   needOf,
@@ -56,8 +56,11 @@ export interface Candidate {
  * other pictures, and `model_unknown` alike for a model; `model_params` when a named model takes other settings.
  */
 export function findCandidates({ workflows, models }: Known, request: PlaceRequest): Candidate[] {
-  if (isGarmentCutOut(request) && (request.workflow ?? request.model) !== undefined)
-    throw new AppError("bad_request", "Only this computer cuts out garments. Name no workflow and no model.");
+  if (isLocalCutOut(request) && (request.workflow ?? request.model) !== undefined)
+    throw new AppError(
+      "bad_request",
+      "Only this computer cuts out garments and sets backgrounds. Name no workflow and no model.",
+    );
   if (request.workflow !== undefined) return [namedCandidate(workflows, request, request.workflow)];
   if (request.model !== undefined) return [namedModel(models, request, request.model)];
   const ofModels = modelsFor(models, request)
@@ -67,7 +70,7 @@ export function findCandidates({ workflows, models }: Known, request: PlaceReque
   if (request.engine !== undefined && !canEngineRun(request.engine, request))
     throw new AppError("no_engine", wrongEngineReason(request.engine, request));
   const own = ownCandidates(workflows, request);
-  const mayLeave = request.engine === undefined && !isGarmentCutOut(request);
+  const mayLeave = request.engine === undefined && !isLocalCutOut(request);
   return mayLeave ? [...own, ...ofModels] : own;
 }
 

@@ -4,7 +4,8 @@ import { openDatabase } from "../db/index.ts";
 import { engines, jobKinds, requiredInputs } from "../engines.ts";
 import { parseConfig, type ConfigInput } from "../platform/index.ts";
 import { modelsOf } from "../providers/index.ts";
-import { findCandidates } from "./candidates.ts";
+import { builtInWorkflows } from "../workflows/index.ts";
+import { findCandidates, type PlaceRequest } from "./candidates.ts";
 import { leastDemandingQueue } from "./downgrade.ts";
 import { waitRangeOf } from "./seen.ts";
 import { noteAccepted, recallPlaces, recallOutlooks } from "./snapshot.ts";
@@ -100,6 +101,23 @@ test("E1 a model keeps the providers that take the settings; one that none takes
   expect(() => find({ seed: 4 }, "nano-banana")).toThrow(/"Nano Banana" takes no seed/);
   // Without a name, what is about how and not about what may be left out.
   expect(find({ steps: 20, guidance: 3 }).length).toBe(find({}).length);
+});
+
+test.each([
+  ["a garment by itself", { subject: "garment" }, ["image"]],
+  ["a colour behind it", { colour: "#ffffff" }, ["image"]],
+  ["a picture behind it", {}, ["image", "background"]],
+] as const)("D3 a cut-out with %s is made by this computer alone", (_title, params, roles) => {
+  const find = (named: Partial<PlaceRequest>) =>
+    findCandidates(
+      { workflows: builtInWorkflows, models: modelsOf(parseConfig({})) },
+      { kind: "remove_background", params, roles: new Set(roles), ...named },
+    ).map(({ need }) => need);
+  expect(find({})).toEqual(["local/remove_background"]);
+  expect(find({ engine: "local" })).toEqual(["local/remove_background"]);
+  expect(() => find({ engine: "comfyui" })).toThrow(/Leave "engine" out, or name local/);
+  expect(() => find({ workflow: "cutout_birefnet" })).toThrow(/Only this computer/);
+  expect(find({ params: {}, roles: new Set(["image"]) }).length).toBeGreaterThan(2);
 });
 
 test("E1 an outfit whose garment is not told goes to no model that has to be told, unless it is told", () => {

@@ -108,6 +108,146 @@ describe("remove_background", () => {
   });
 });
 
+describe("another background", () => {
+  let bench: Awaited<ReturnType<typeof createBench>>;
+  let transparent: Pixels;
+  beforeAll(async () => {
+    bench = await createBench();
+    const { output } = await bench.run("remove_background", { image: sample("astronaut.png") });
+    transparent = await readPixels(output.path);
+  });
+  afterAll(() => bench.close());
+
+  interface Pixels {
+    readonly data: Buffer;
+    readonly width: number;
+    readonly height: number;
+    readonly channels: number;
+  }
+  async function readPixels(file: string): Promise<Pixels> {
+    const { data, info } = await sharp(file).raw().toBuffer({ resolveWithObject: true });
+    return { data, width: info.width, height: info.height, channels: info.channels };
+  }
+  const at = ({ data, width, channels }: Pixels, x: number, y: number) => [
+    ...data.subarray((y * width + x) * channels, (y * width + x) * channels + channels),
+  ];
+  async function setGround(
+    params: Record<string, unknown>,
+    files: { image?: string; background?: string } = {},
+  ) {
+    const { output, stages } = await bench.run(
+      "remove_background",
+      { image: sample("astronaut.png"), ...files },
+      { params },
+    );
+    return { made: await readPixels(output.path), stages };
+  }
+  /** Two halves, the left one red and the right one blue. */
+  async function drawHalves(size: { width: number; height: number }, alpha = 255): Promise<string> {
+    const data = Buffer.alloc(size.width * size.height * 4);
+    for (let pixel = 0; pixel < size.width * size.height; pixel += 1) {
+      const isLeft = pixel % size.width < size.width / 2;
+      data.set(isLeft ? [220, 20, 20, alpha] : [20, 20, 220, 255], pixel * 4);
+    }
+    const file = path.join(bench.dir, `halves-${size.width}-${size.height}-${alpha}.png`);
+    await sharp(data, { raw: { ...size, channels: 4 } })
+      .png()
+      .toFile(file);
+    return file;
+  }
+
+  it("D1 a colour is behind every pixel of the cut-out and nowhere else", async () => {
+    const { made, stages } = await setGround({ colour: "#3a7D44" });
+    expect(made).toMatchObject({ width: 512, height: 512, channels: 3 });
+    expect([...new Set(stages)]).toEqual(["reading", "pose", "edge", "compose", "writing"]);
+    const colour = [0x3a, 0x7d, 0x44];
+    const before = await readPixels(sample("astronaut.png"));
+    let [farthest, kept, soft] = [0, 0, 0];
+    for (let pixel = 0; pixel < 512 * 512; pixel += 1) {
+      const alpha = transparent.data[pixel * 4 + 3] ?? 0;
+      if (alpha === 255) kept += 1;
+      else if (alpha > 0) soft += 1;
+      for (const channel of [0, 1, 2] as const) {
+        const front =
+          (alpha === 255 ? before.data[pixel * 3 + channel] : transparent.data[pixel * 4 + channel]) ?? 0;
+        const wanted = (front * alpha + (colour[channel] ?? 0) * (255 - alpha)) / 255;
+        const off = Math.abs(wanted - (made.data[pixel * 3 + channel] ?? -999));
+        // What is opaque is as it was, bit by bit.
+        farthest = Math.max(farthest, alpha === 255 ? off * 1_000 : off);
+      }
+    }
+    expect(farthest).toBeLessThanOrEqual(0.51);
+    expect(kept).toBeGreaterThan(100_000);
+    expect(soft).toBeGreaterThan(500);
+    expect(at(made, 5, 5)).toEqual(colour);
+  });
+
+  it("D1 a picture covers the ground, at the place that is asked for", async () => {
+    const background = await drawHalves({ width: 400, height: 200 });
+    const corners = async (params: object) => {
+      const { made } = await setGround({ ...params }, { background });
+      expect(made).toMatchObject({ width: 512, height: 512, channels: 3 });
+      return [at(made, 2, 2), at(made, 509, 2)];
+    };
+    const [red, blue] = [
+      [220, 20, 20],
+      [20, 20, 220],
+    ];
+    expect(await corners({})).toEqual([red, blue]);
+    expect(await corners({ position: { x: 0, y: 1 } })).toEqual([red, red]);
+    expect(await corners({ position: { x: 1, y: 0.5 } })).toEqual([blue, blue]);
+  });
+
+  it("D1 a small photo is enlarged behind the subject, which stays as it was", async () => {
+    const { made } = await setGround({}, { background: sample("coffee.png") });
+    const before = await readPixels(sample("astronaut.png"));
+    const face = [225, 130] as const;
+    expect(at(made, ...face)).toEqual(at(before, ...face));
+    const { data } = await sharp(sample("coffee.png"))
+      .resize(512, 512, { fit: "cover" })
+      .removeAlpha()
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    const corner = (5 * 512 + 5) * 3;
+    for (const channel of [0, 1, 2])
+      expect(Math.abs((made.data[corner + channel] ?? 0) - (data[corner + channel] ?? 255))).toBeLessThan(6);
+  });
+
+  it("D1 where the picture behind is transparent the result is, or shows the colour", async () => {
+    const background = await drawHalves({ width: 512, height: 512 }, 0);
+    const clear = await setGround({}, { background });
+    expect(clear.made.channels).toBe(4);
+    expect([at(clear.made, 2, 2), at(clear.made, 509, 2)]).toEqual([
+      [255, 255, 255, 0],
+      [20, 20, 220, 255],
+    ]);
+    const white = await setGround({ colour: "#ffffff" }, { background });
+    expect(at(white.made, 2, 2)).toEqual([255, 255, 255]);
+  });
+
+  it("D1 a picture that is cut out already keeps its outline, whatever it shows", async () => {
+    // A ring, which no model would cut out like this.
+    const width = 64;
+    const data = Buffer.alloc(width * width * 4);
+    for (let pixel = 0; pixel < width * width; pixel += 1) {
+      const [x, y] = [pixel % width, Math.floor(pixel / width)];
+      const alpha = x === y ? 102 : Math.abs(Math.hypot(x - 32, y - 32) - 20) < 6 ? 255 : 0;
+      data.set([10, 200, 90, alpha], pixel * 4);
+    }
+    const image = path.join(bench.dir, "ring.png");
+    await sharp(data, { raw: { width, height: width, channels: 4 } })
+      .png()
+      .toFile(image);
+    const { made, stages } = await setGround({ colour: "#000000" }, { image });
+    expect([...new Set(stages)]).toEqual(["reading", "compose", "writing"]);
+    expect([at(made, 32, 12), at(made, 32, 32), at(made, 33, 32)]).toEqual([
+      [10, 200, 90],
+      [4, 80, 36],
+      [0, 0, 0],
+    ]);
+  });
+});
+
 describe("what stands out", () => {
   let bench: Awaited<ReturnType<typeof createBench>>;
   beforeAll(async () => {
