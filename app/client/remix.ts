@@ -29,7 +29,7 @@ const pageByKind: Readonly<Record<JobKind, "create" | "studio" | "edit" | null>>
   upscale: "edit",
   adjust: "edit",
   crop: "edit",
-  remove_background: null,
+  remove_background: "edit",
   restore_faces: null,
   segment: null,
   restore: null,
@@ -41,8 +41,10 @@ export function remixHref(
   imageId: string,
   { kind, inputs, params }: Pick<JobView, "kind" | "inputs" | "params">,
 ): string | null {
-  // A removed object leaves no settings.
+  // A removed object leaves no settings, nor does a transparent ground.
   if (kind === "inpaint" && (params.prompt ?? "") === "") return null;
+  const hasGround = params.colour !== undefined || inputs.some(({ role }) => role === "background");
+  if (kind === "remove_background" && !hasGround) return null;
   switch (pageByKind[kind]) {
     case "create":
       return `/create?remix=${imageId}`;

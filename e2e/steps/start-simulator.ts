@@ -4,8 +4,9 @@ import { once } from "node:events";
 const stepMs = 300;
 
 /** Starts the SIMULATOR of ComfyUI where the worker of the journeys looks for a server; returns how to end it. */
-export function startSimulator(port: number): Promise<() => Promise<void>> {
-  return start("testing/comfyui/main.ts", "--port", String(port), "--step-ms", String(stepMs));
+export function startSimulator(port: number, mode: "0.8.0" | "new" = "0.8.0"): Promise<() => Promise<void>> {
+  const given = { "--port": String(port), "--step-ms": String(stepMs), "--mode": mode };
+  return start("testing/comfyui/main.ts", ...Object.entries(given).flat());
 }
 
 /** Starts the SIMULATOR of a language model; returns how to end it. */

@@ -1,90 +1,130 @@
 "use client";
-import { ImagePlus, Wand, X } from "lucide-react";
+import { Plus, Wand, X } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useCallback, useState } from "react";
+import { useCallback } from "react";
 import { useWorkflows } from "../../client/cloud.ts";
+import type { OfferedWorkflow } from "../../client/queries.ts";
 import { choiceOf } from "../../client/submit.ts";
 import { Picture } from "../../pictures/picture.tsx";
-import { Button, IconButton } from "../../ui/button.tsx";
+import { Spinner } from "../../ui/button.tsx";
 import { useFilePicker, useFileTarget } from "../../uploads/drop.tsx";
-import { addUpload, dropUpload, useUpload } from "../../uploads/store.ts";
+import { referenceRoles } from "./mode-settings.ts";
 import { findForPrompt, ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";
+import { GalleryStrip, usePictureUploads } from "./picture-input.tsx";
 
-interface ReferenceProps {
-  readonly imageId: string | null;
+/** The best live workflow for so many references. */
+function findForReferences(workflows: readonly OfferedWorkflow[] | undefined, count: number) {
+  return findForPrompt(workflows, ["image", ...referenceRoles.slice(0, count)]);
+}
+
+/** As many references as a live workflow takes. */
+export function mostReferences(workflows: readonly OfferedWorkflow[] | undefined): number {
+  const counts = referenceRoles.map((_, at) => at + 1);
+  return counts.findLast((count) => findForReferences(workflows, count) !== undefined) ?? 0;
+}
+
+const tile = "relative size-16 shrink-0 overflow-hidden rounded-control";
+
+interface ReferencesProps {
+  readonly ids: readonly string[];
+  readonly most: number;
   readonly isUploading: boolean;
   readonly upload: (files: readonly File[]) => void;
-  readonly onRemove: () => void;
+  readonly onRemove: (imageId: string) => void;
 }
 
-/** A file that is on its way to be the reference. */
-function useReferenceUpload(onStored: (imageId: string) => void) {
-  const [uploadId, setUploadId] = useState<string | null>(null);
-  const state = useUpload(uploadId)?.state;
-  const upload = useCallback(
-    (files: readonly File[]) => {
-      const [file] = files;
-      if (file === undefined) return;
-      if (uploadId !== null) dropUpload(uploadId);
-      const id = addUpload(file, (image) => {
-        dropUpload(id);
-        onStored(image.id);
-      });
-      setUploadId(id);
-    },
-    [onStored, uploadId],
-  );
-  return { isUploading: state === "waiting" || state === "sending", upload };
-}
-
-/** Shows the reference picture with "Remove", or the button to choose one. A file that is dropped or pasted becomes it. */
-function Reference({ imageId, isUploading, upload, onRemove }: ReferenceProps) {
+/** The places for references: what is chosen, one to add to, and those that no engine takes. */
+function References({ ids, most, isUploading, upload, onRemove }: ReferencesProps) {
   const t = useTranslations("edit");
   const pick = useFilePicker(upload);
+  // What is dropped or pasted on the page comes here, too.
   useFileTarget(upload);
-  if (imageId === null) {
-    return (
-      <Button size="small" className="self-start" disabled={isUploading} onClick={() => pick()}>
-        <ImagePlus aria-hidden />
-        {t("reference")}
-      </Button>
-    );
-  }
+  const isFull = ids.length >= most;
   return (
-    <div className="flex items-center gap-2.5">
-      <Picture
-        imageId={imageId}
-        variant="thumbnail"
-        alt={t("referenceAlt")}
-        className="size-12 rounded-control"
-      />
-      <span className="flex-1 text-xs text-quiet">{t("referenceAlt")}</span>
-      <IconButton label={t("referenceRemove")} onClick={onRemove}>
-        <X aria-hidden />
-      </IconButton>
-    </div>
+    <ul aria-label={t("references")} className="flex gap-2">
+      {referenceRoles.map((role, at) => {
+        const id = ids[at];
+        if (id !== undefined)
+          return (
+            <li key={role} className={tile}>
+              <Picture
+                imageId={id}
+                variant="thumbnail"
+                alt={t("referenceAlt", { number: at + 1 })}
+                className="size-full"
+              />
+              <button
+                type="button"
+                aria-label={t("referenceRemove", { number: at + 1 })}
+                onClick={() => onRemove(id)}
+                className="absolute top-0.5 right-0.5 flex size-7 items-center justify-center rounded-full bg-black/70 text-white hover:bg-black [&_svg]:size-4"
+              >
+                <X aria-hidden />
+              </button>
+            </li>
+          );
+        return at === ids.length && !isFull ? (
+          <li key={role} className={tile}>
+            <button
+              type="button"
+              aria-label={t("reference")}
+              disabled={isUploading}
+              onClick={() => pick({ multiple: true })}
+              className="flex size-full items-center justify-center rounded-control border border-dashed border-edge text-quiet hover:bg-hover hover:text-ink [&_svg]:size-5"
+            >
+              {isUploading ? <Spinner /> : <Plus aria-hidden />}
+            </button>
+          </li>
+        ) : (
+          <li
+            key={role}
+            aria-hidden
+            className={`${tile} border border-dashed border-line ${at >= most ? "hatched opacity-60" : ""}`}
+          />
+        );
+      })}
+    </ul>
   );
 }
 
-/** Edit: the whole picture becomes what the prompt says, with a reference where a workflow takes one. */
-export function ChangeMode({ image, modes, isBusy, onJob, candidates }: ModeProps) {
+/** References of the mode, and how they come and go. */
+function useReferences({ modes, most }: Pick<ModeProps, "modes"> & { readonly most: number }) {
+  const { read, change } = modes;
+  const { referenceIds: ids } = modes.state.settings.change;
+  const set = useCallback(
+    (next: (before: readonly string[]) => readonly string[]) =>
+      change("change", { referenceIds: next(read().settings.change.referenceIds) }),
+    [change, read],
+  );
+  const add = useCallback(
+    (id: string) =>
+      set((before) => (before.includes(id) ? before : [...before, id].slice(0, referenceRoles.length))),
+    [set],
+  );
+  const remove = (id: string) => set((before) => before.filter((one) => one !== id));
+  const uploads = usePictureUploads({ most: Math.max(0, most - ids.length), onStored: add });
+  return { ids, add, remove, ...uploads };
+}
+
+/** Edit: the whole picture becomes what the prompt says, after references where a workflow takes them. */
+export function ChangeMode({ image, session, modes, isBusy, onJob, candidates }: ModeProps) {
   const t = useTranslations("edit");
-  const [{ prompt: text, referenceId }, change] = settingsOf(modes, "change");
-  const { change: changeOf } = modes;
-  const onStored = useCallback((id: string) => changeOf("change", { referenceId: id }), [changeOf]);
-  const { isUploading, upload } = useReferenceUpload(onStored);
+  const [{ prompt: text }, change] = settingsOf(modes, "change");
   const workflows = useWorkflows("edit");
-  const takesReference = findForPrompt(workflows, ["image", "reference"]) !== undefined;
-  const workflow = findForPrompt(workflows, referenceId === null ? ["image"] : ["image", "reference"]);
+  const most = mostReferences(workflows);
+  const { ids, add, remove, isUploading, upload } = useReferences({ modes, most });
+  const workflow = findForReferences(workflows, ids.length);
   const prompt = text.trim();
+  const references = ids.map((id, at) => [referenceRoles[at] ?? "reference", id] as const);
   const request = {
     kind: "edit",
     ...(workflow === undefined ? {} : choiceOf(workflow)),
     params: { prompt },
-    inputs: { image: image.id, ...(referenceId === null ? {} : { reference: referenceId }) },
+    inputs: { image: image.id, ...Object.fromEntries(references) },
   } as const;
   const obstacle = () => {
-    if (workflow === undefined) return t(takesReference ? "referenceNeeded" : "modes.change.none");
+    if (workflow === undefined && ids.length > most && most > 0) return t("referencesTooMany", { most });
+    if (workflow === undefined) return t(most > ids.length ? "referenceNeeded" : "modes.change.none");
     if (isUploading) return t("modes.change.sending");
     return prompt === "" ? t("modes.promptMissing") : null;
   };
@@ -97,12 +137,16 @@ export function ChangeMode({ image, modes, isBusy, onJob, candidates }: ModeProp
         value={text}
         onChange={(next) => change({ prompt: next })}
       />
-      {takesReference ? (
-        <Reference
-          imageId={referenceId}
-          isUploading={isUploading}
-          upload={upload}
-          onRemove={() => change({ referenceId: null })}
+      {most < referenceRoles.length ? (
+        <p className="text-xs text-quiet">{t("referencesMost", { most })}</p>
+      ) : null}
+      <References ids={ids} most={most} isUploading={isUploading} upload={upload} onRemove={remove} />
+      {ids.length < most ? (
+        <GalleryStrip
+          title={t("referenceFromGallery")}
+          leftOut={[image.id, ...ids]}
+          chosenId={null}
+          onChoose={add}
         />
       ) : null}
       <ModeAction
@@ -112,6 +156,7 @@ export function ChangeMode({ image, modes, isBusy, onJob, candidates }: ModeProp
         quoted={workflow === undefined || prompt === "" ? null : request}
         makeRequest={() => request}
         candidates={candidates}
+        spent={session.history.marks}
         isBusy={isBusy}
         onJob={onJob}
       />

@@ -16,7 +16,7 @@ function useUpscaleByFour() {
 }
 
 /** Upscale by 2, or by 4 while a live engine can. */
-function Upscale({ image, modes, isBusy, onJob }: ModeProps) {
+function Upscale({ image, session, modes, isBusy, onJob }: ModeProps) {
   const t = useTranslations("edit");
   const [settings, change] = settingsOf(modes, "enhance");
   const byFour = useUpscaleByFour();
@@ -51,6 +51,7 @@ function Upscale({ image, modes, isBusy, onJob }: ModeProps) {
         obstacle={offer.isPossible ? null : offer.reason}
         quoted={offer.isPossible ? request : null}
         makeRequest={() => request}
+        spent={session.history.marks}
         isBusy={isBusy}
         onJob={onJob}
       />
@@ -58,7 +59,7 @@ function Upscale({ image, modes, isBusy, onJob }: ModeProps) {
   );
 }
 
-function RestoreFaces({ image, isBusy, onJob }: ModeProps) {
+function RestoreFaces({ image, session, isBusy, onJob }: ModeProps) {
   const t = useTranslations("edit");
   const capability = useCapability("restore_faces");
   const request = { kind: "restore_faces", inputs: { image: image.id } } as const;
@@ -72,6 +73,7 @@ function RestoreFaces({ image, isBusy, onJob }: ModeProps) {
         obstacle={isOff ? (capability?.reason ?? t("modes.enhance.noFaces")) : null}
         quoted={isOff ? null : request}
         makeRequest={() => request}
+        spent={session.history.marks}
         isBusy={isBusy}
         onJob={onJob}
       />

@@ -67,7 +67,7 @@ function useLimitText({ sidePx, pixels, size }: Ground, margins: Margins) {
 }
 
 /** Expand: the picture grows beyond its sides, filled with what continues it or with what the prompt says. */
-export function ExpandMode({ image, modes, isBusy, onJob, candidates }: ModeProps) {
+export function ExpandMode({ image, session, modes, isBusy, onJob, candidates }: ModeProps) {
   const t = useTranslations("edit.expand");
   const [settings, change] = settingsOf(modes, "expand");
   const capability = useCapability("expand");
@@ -126,6 +126,7 @@ export function ExpandMode({ image, modes, isBusy, onJob, candidates }: ModeProp
         quoted={isPossible ? request : null}
         makeRequest={() => request}
         candidates={candidates}
+        spent={session.history.marks}
         isBusy={isBusy}
         onJob={onJob}
       />

@@ -12,11 +12,12 @@ test("the mode of a job is chosen again with what it was set to", () => {
   });
   const inputs = [
     { role: "image", imageId: "one" },
+    { role: "reference2", imageId: "three" },
     { role: "reference", imageId: "two" },
   ] as const;
   expect(modesOf({ kind: "edit", params: { prompt: "night" }, inputs: [...inputs] })).toMatchObject({
     mode: "change",
-    settings: { change: { prompt: "night", referenceId: "two" } },
+    settings: { change: { prompt: "night", referenceIds: ["two", "three"] } },
   });
   expect(modesOf({ ...job, kind: "upscale", params: { scale: 4 } })).toMatchObject({
     mode: "enhance",
@@ -26,7 +27,15 @@ test("the mode of a job is chosen again with what it was set to", () => {
     modesOf({ ...job, kind: "expand", params: { left: 64, top: 0, prompt: "sky" } }).settings.expand,
   ).toEqual({ left: 64, top: 0, right: 0, bottom: 0, ratio: "free", isTall: false, prompt: "sky" });
   expect(modesOf({ ...job, kind: "restore_faces" }).settings.enhance.what).toBe("faces");
-  expect(modesOf({ ...job, kind: "remove_background" }).mode).toBe("background");
+  expect(modesOf({ ...job, kind: "remove_background" })).toEqual({ ...newModes, mode: "background" });
+  const onColour = modesOf({ ...job, kind: "remove_background", params: { colour: "#AA00ff" } });
+  expect(onColour.settings.background).toMatchObject({ what: "colour", colour: "#aa00ff" });
+  const onPicture = modesOf({
+    kind: "remove_background",
+    params: { position: { x: 0.2, y: 0.2 } },
+    inputs: [{ role: "background", imageId: "wall" }],
+  });
+  expect(onPicture.settings.background).toMatchObject({ what: "picture", pictureId: "wall", position: 0.2 });
   expect(modesOf({ ...job, kind: "text_to_image", params: { prompt: "a hill" } })).toEqual(newModes);
 });
 
@@ -43,21 +52,23 @@ test("an edit is opened in the mode and with the settings it was left with, also
 test("of stored settings only what fits is taken, member by member", () => {
   const settings = {
     replace: { prompt: 7 },
-    change: { prompt: "night", referenceId: "../other" },
+    change: { prompt: "night", referenceIds: ["../other"] },
     expand: { left: -4, top: 12.5, right: 16, bottom: null, ratio: "7:1", isTall: true, prompt: "sky" },
     enhance: "faces",
     adjust: { light: 900, contrast: 20, saturation: "much" },
     crop: { turns: 9, angle: 12, frame: { x: 1, y: 2, width: -3, height: 4 }, mirror: true },
     restore: { from: "elsewhere" },
+    background: { what: "picture", colour: "red", position: 2, pictureId: 5, prompt: "a wall" },
   };
   const { settings: read } = keptModes({ mode: "expand", settings });
   const begun = newModes.settings;
   expect(read).toEqual({
     ...begun,
-    change: { prompt: "night", referenceId: null },
+    change: { prompt: "night", referenceIds: [] },
     expand: { ...begun.expand, right: 16, isTall: true, prompt: "sky" },
     adjust: { ...begun.adjust, contrast: 20 },
     crop: { ...begun.crop, angle: 12, mirror: true },
+    background: { ...begun.background, what: "picture", prompt: "a wall" },
   });
 });
 
@@ -67,7 +78,7 @@ test("what every mode was set to is read as it was stored, and members of a late
   const set = {
     ...settings,
     crop: { ...settings.crop, frame, kept: { left: 0, top: 1, width: 2, height: 3 } },
-    change: { prompt: "x", referenceId: "6f0c6c0e-7c53-4c53-8a5b-2f8f0d6a3f11" },
+    change: { prompt: "x", referenceIds: ["6f0c6c0e-7c53-4c53-8a5b-2f8f0d6a3f11"] },
     expand: { ...settings.expand, left: 4_096, ratio: "16:9", isTall: true },
   } as const;
   const edit = withModes(

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { JobKind } from "@atelier/server/engines";
+import type { InputRole, JobKind } from "@atelier/server/engines";
 import type { JobView } from "@atelier/server/jobs";
 import { type Adjustments, adjustmentLimit, adjustments, mostAngle, neutral } from "@atelier/server/retouch";
 import { type CropSettings, fromParams, noCrop } from "../crop/frame.ts";
@@ -7,13 +7,28 @@ import type { OpenEdit } from "../document/state.ts";
 import { type ExpandSettings, fromParams as grownBy, noExpansion } from "../expand/frame.ts";
 import { ratioNames } from "../frame/rect.ts";
 
+/** What references are given as, in their order. */
+export const referenceRoles = ["reference", "reference2", "reference3"] as const satisfies InputRole[];
+
+export const grounds = ["transparent", "colour", "picture", "prompt"] as const;
+
+export interface BackgroundSettings {
+  readonly what: (typeof grounds)[number];
+  /** As `#rrggbb`. */
+  readonly colour: string;
+  readonly pictureId: string | null;
+  /** Of what is seen of the picture, from its left or upper end (0) to the other one (1). */
+  readonly position: number;
+  readonly prompt: string;
+}
+
 /** What each mode was set to. Plain values, so that an edit can be stored and opened elsewhere. */
 export interface ModeSettings {
   readonly remove: Readonly<Record<string, never>>;
   readonly replace: { readonly prompt: string };
-  readonly change: { readonly prompt: string; readonly referenceId: string | null };
+  readonly change: { readonly prompt: string; readonly referenceIds: readonly string[] };
   readonly expand: ExpandSettings;
-  readonly background: Readonly<Record<string, never>>;
+  readonly background: BackgroundSettings;
   readonly enhance: { readonly what: "upscale" | "faces"; readonly scale: 2 | 4 };
   readonly adjust: Adjustments;
   readonly crop: CropSettings;
@@ -27,13 +42,15 @@ export interface ModeState {
   readonly settings: ModeSettings;
 }
 
+const middle = 0.5;
+
 /** The settings of a new edit. */
 const begun: ModeSettings = {
   remove: {},
   replace: { prompt: "" },
-  change: { prompt: "", referenceId: null },
+  change: { prompt: "", referenceIds: [] },
   expand: { ...noExpansion, prompt: "" },
-  background: {},
+  background: { what: "transparent", colour: "#ffffff", pictureId: null, position: middle, prompt: "" },
   enhance: { what: "upscale", scale: 2 },
   adjust: neutral,
   crop: noCrop,
@@ -55,9 +72,15 @@ type Members<Settings> = { readonly [Member in keyof Settings]: z.ZodMiniType<Se
 const members: { readonly [Mode in ModeId]: Members<ModeSettings[Mode]> } = {
   remove: {},
   replace: { prompt: z.string() },
-  change: { prompt: z.string(), referenceId: id },
+  change: { prompt: z.string(), referenceIds: z.array(z.uuid()).check(z.maxLength(referenceRoles.length)) },
   expand: { ...shape, left: wholePx, top: wholePx, right: wholePx, bottom: wholePx, prompt: z.string() },
-  background: {},
+  background: {
+    what: z.enum(grounds),
+    colour: z.string().check(z.regex(/^#[\da-f]{6}$/)),
+    pictureId: id,
+    position: z.number().check(z.minimum(0), z.maximum(1)),
+    prompt: z.string(),
+  },
   enhance: { what: z.enum(["upscale", "faces"]), scale: z.literal([2, 4]) },
   adjust: {
     light: adjustment,
@@ -119,16 +142,29 @@ function withMode<Mode extends ModeId>(mode: Mode, settings: Partial<ModeSetting
   return { mode, settings: { ...begun, [mode]: { ...begun[mode], ...settings } } };
 }
 
+const givenOf = ({ inputs }: Source, role: InputRole): string | null =>
+  inputs.find((input) => input.role === role)?.imageId ?? null;
+
+/** The ground that a cut-out was laid on. */
+function groundOf(job: Source): Partial<BackgroundSettings> {
+  const pictureId = givenOf(job, "background");
+  const { colour, position } = job.params;
+  const seen = z.object({ x: z.number() }).safeParse(position).data;
+  if (pictureId !== null) return { what: "picture", pictureId, position: seen?.x ?? middle };
+  return typeof colour === "string" ? { what: "colour", colour: colour.toLowerCase() } : {};
+}
+
 const modesByKind: Partial<Record<JobKind, (job: Source) => ModeState>> = {
   inpaint: (job) => (promptOf(job) === "" ? newModes : withMode("replace", { prompt: promptOf(job) })),
-  edit(job) {
-    const reference = job.inputs.find(({ role }) => role === "reference");
-    return withMode("change", { prompt: promptOf(job), referenceId: reference?.imageId ?? null });
-  },
+  edit: (job) =>
+    withMode("change", {
+      prompt: promptOf(job),
+      referenceIds: referenceRoles.flatMap((role) => givenOf(job, role) ?? []),
+    }),
   expand: (job) => withMode("expand", { ...grownBy(job.params), prompt: promptOf(job) }),
   upscale: ({ params }) => withMode("enhance", { what: "upscale", scale: params.scale === 4 ? 4 : 2 }),
   restore_faces: () => withMode("enhance", { what: "faces" }),
-  remove_background: () => withMode("background", {}),
+  remove_background: (job) => withMode("background", groundOf(job)),
   adjust: ({ params }) =>
     withMode("adjust", Object.fromEntries(adjustments.map((name) => [name, Number(params[name] ?? 0)]))),
   crop: ({ params }) => withMode("crop", fromParams(params)),

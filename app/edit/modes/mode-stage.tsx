@@ -12,7 +12,8 @@ import type { EditorSession } from "../session.ts";
 import { EditStage } from "../stage.tsx";
 import type { Look } from "../stage-input.ts";
 import type { Selections } from "../tools/select.tsx";
-import type { ModeSession } from "./mode-state.ts";
+import { GroundLayer } from "./ground-choice.tsx";
+import { type ModeSession, takesMarks } from "./mode-state.ts";
 import { RestoreLayer } from "./restore.tsx";
 
 interface ModeStageProps {
@@ -45,22 +46,28 @@ export function ModeStage({ image, session, selection, modes, look, originalId }
         onChange={(next, isBegun) => modes.step("expand", next, isBegun)}
       />
     );
-  if (mode === "restore")
+  if (takesMarks(mode))
     return (
       <EditStage image={image} session={session} selection={selection} look={look} originalId={originalId}>
-        {() => <RestoreLayer image={image} marks={session.history.marks} from={settings.restore.from} />}
+        {() =>
+          mode === "restore" ? (
+            <RestoreLayer image={image} marks={session.history.marks} from={settings.restore.from} />
+          ) : null
+        }
       </EditStage>
     );
-  if (mode !== "adjust")
-    return (
-      <EditStage image={image} session={session} selection={selection} look={look} originalId={originalId} />
-    );
   const still = { ...session, tool: "pan", history: emptyHistory } as const;
+  if (mode === "adjust")
+    return (
+      <EditStage image={image} session={still} look={look}>
+        {({ view, size }) => (
+          <AdjustLayer image={image} adjustments={settings.adjust} view={view} stage={size} />
+        )}
+      </EditStage>
+    );
   return (
-    <EditStage image={image} session={still} look={look}>
-      {({ view, size }) => (
-        <AdjustLayer image={image} adjustments={settings.adjust} view={view} stage={size} />
-      )}
+    <EditStage image={image} session={still} look={look} originalId={originalId}>
+      {() => (mode === "background" ? <GroundLayer settings={settings.background} /> : null)}
     </EditStage>
   );
 }

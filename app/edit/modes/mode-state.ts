@@ -14,9 +14,11 @@ import {
 } from "./mode-settings.ts";
 import { useSteps } from "./steps.tsx";
 
-/** Modes that work on what is marked. */
+const ofMarks: ReadonlySet<ModeId> = new Set(["remove", "replace", "restore"]);
+
+/** Modes that work on what is marked; the others are about the whole picture. */
 export function takesMarks(mode: ModeId): boolean {
-  return mode !== "adjust" && mode !== "crop" && mode !== "expand";
+  return ofMarks.has(mode);
 }
 
 type Kept = Pick<OpenEdit, "mode" | "settings">;
@@ -46,7 +48,7 @@ export function useModes(store: EditStore, { mode, settings }: Kept) {
   );
   const read = useCallback(() => keptModes(store.read().edit), [store]);
   const steps = useSteps({ read, change });
-  return { state, remixId: job?.id ?? null, choose, change, ...steps };
+  return { state, read, remixId: job?.id ?? null, choose, change, ...steps };
 }
 
 export type ModeSession = ReturnType<typeof useModes>;

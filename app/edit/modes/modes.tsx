@@ -9,16 +9,15 @@ import {
   ImageOff,
   type LucideIcon,
   PaintbrushVertical,
-  Scissors,
   SlidersHorizontal,
   Sparkles,
   Wand,
 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { ComponentType } from "react";
-import { useCapability } from "../../client/queries.ts";
 import { OwnOnlyChoice } from "../../frame/own-only.tsx";
 import { AdjustMode } from "./adjust.tsx";
+import { BackgroundMode } from "./background.tsx";
 import { ChangeMode } from "./change.tsx";
 import { CropMode } from "./crop.tsx";
 import { EnhanceMode } from "./enhance.tsx";
@@ -26,30 +25,8 @@ import { RemoveMode, ReplaceMode } from "./inpaint.tsx";
 import { ExpandMode } from "./expand.tsx";
 import type { ModeId } from "./mode-settings.ts";
 import type { ModeSession } from "./mode-state.ts";
-import { ModeAction, ModeHint, type ModeProps } from "./parts.tsx";
+import type { ModeProps } from "./parts.tsx";
 import { RestoreMode } from "./restore.tsx";
-
-/** Background: what stands out stays, the rest becomes transparent. */
-function BackgroundMode({ image, isBusy, onJob }: ModeProps) {
-  const t = useTranslations("edit");
-  const capability = useCapability("remove_background");
-  const request = { kind: "remove_background", inputs: { image: image.id } } as const;
-  const isOff = capability?.available === false;
-  return (
-    <>
-      <ModeHint mode="background" />
-      <ModeAction
-        icon={<Scissors aria-hidden />}
-        label={t("cutOut")}
-        obstacle={isOff ? (capability.reason ?? t("modes.none")) : null}
-        quoted={isOff ? null : request}
-        makeRequest={() => request}
-        isBusy={isBusy}
-        onJob={onJob}
-      />
-    </>
-  );
-}
 
 interface Mode {
   readonly icon: LucideIcon;
@@ -83,7 +60,7 @@ function ModePicker({ state, choose }: ModeSession) {
       aria-label={t("title")}
       value={state.mode}
       onValueChange={(next) => choose(next as ModeId)}
-      className="grid shrink-0 grid-cols-3 gap-1 max-wide:no-scrollbar max-wide:-mx-4 max-wide:flex max-wide:overflow-x-auto max-wide:px-4"
+      className="grid shrink-0 grid-cols-[1fr_auto_1fr] gap-1 max-wide:no-scrollbar max-wide:-mx-4 max-wide:flex max-wide:overflow-x-auto max-wide:px-4"
     >
       {modeIds.map((id) => {
         const { icon: Icon } = modes[id];
@@ -91,7 +68,7 @@ function ModePicker({ state, choose }: ModeSession) {
           <Radio.Root
             key={id}
             value={id}
-            className="flex h-14 min-w-0 shrink-0 cursor-pointer flex-col items-center justify-center gap-1 rounded-control px-1 text-xs text-quiet ring-1 ring-transparent transition-colors duration-120 ring-inset hover:bg-hover hover:text-ink data-checked:bg-checked data-checked:text-ink data-checked:ring-edge max-wide:min-w-18 [&_svg]:size-4"
+            className="flex h-14 min-w-0 shrink-0 cursor-pointer flex-col items-center justify-center gap-1 rounded-control px-1.5 text-xs text-quiet ring-1 ring-transparent transition-colors duration-120 ring-inset hover:bg-hover hover:text-ink data-checked:bg-checked data-checked:text-ink data-checked:ring-edge max-wide:min-w-18 [&_svg]:size-4"
           >
             <Icon aria-hidden />
             {t(`${id}.name`)}

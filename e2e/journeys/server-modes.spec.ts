@@ -1,8 +1,11 @@
 import type { Page } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
 import { chooseMode } from "../steps/choose-mode.ts";
+import { chooseFiles } from "../steps/choose-files.ts";
 import { countChanges } from "../steps/count-changes.ts";
+import { dropFiles } from "../steps/drop-files.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { samplePath } from "../steps/samples.ts";
 import { shownImageId } from "../steps/shown-image-id.ts";
 import { startSimulator } from "../steps/start-simulator.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
@@ -27,7 +30,7 @@ async function pullRight(page: Page, share: number): Promise<void> {
 test.describe("with a ComfyUI server (SIMULATOR)", () => {
   let stop: () => Promise<void>;
   test.beforeAll(async ({ comfyPort }) => {
-    stop = await startSimulator(comfyPort);
+    stop = await startSimulator(comfyPort, "new");
   });
   test.afterAll(() => stop());
 
@@ -120,5 +123,66 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
       "true",
     );
     await expect(frame).toHaveAccessibleName(/700 × 700/);
+  });
+
+  test("D1 a background is painted by a prompt, and what stands out stays pixel by pixel", async ({
+    page,
+  }) => {
+    await beGuest(page);
+    const id = await uploadSample(page, "astronaut.png");
+    await page.goto(`/edit/${id}`);
+    await chooseMode(page, "Background");
+    await page.getByRole("radio", { name: "Prompt", exact: true }).click();
+    const paint = page.getByRole("button", { name: "Paint background", exact: true });
+    await expect(page.getByText("Say in the prompt what it shall be.")).toBeVisible({
+      timeout: serverFoundMs,
+    });
+    await expect(paint).toBeDisabled();
+    await page.getByRole("textbox", { name: "Prompt for the background" }).fill("a hall of mirrors");
+    await expect(page.getByText(/^On your server with .*, free\. Starts .*, runs /)).toBeVisible();
+    expect(await findBarriers(page)).toEqual([]);
+    await paint.click();
+    const versions = page.getByRole("list", { name: "Versions" });
+    await expect(versions.getByRole("button", { name: "Version 2" })).toHaveAttribute("aria-current", "true");
+    const picture = page.getByRole("img", { name: "The picture you edit" });
+    await expect.poll(() => shownImageId(picture)).not.toBe(id);
+    const after = await shownImageId(picture);
+    const changes = (x: number, y: number, side: number) =>
+      countChanges(page, { before: id, after, box: { x, y, width: side, height: side } });
+    // Her face and her chest; the flag and the shuttle behind her.
+    await expect.poll(() => changes(200, 95, 50)).toBe(0);
+    await expect.poll(() => changes(180, 300, 60)).toBe(0);
+    await expect.poll(() => changes(5, 5, 40)).toBeGreaterThan(1_000);
+    await expect.poll(() => changes(440, 150, 40)).toBeGreaterThan(1_000);
+  });
+
+  test("D1 an edit takes three references, dropped, uploaded and of the gallery", async ({ page }) => {
+    await beGuest(page);
+    const [id, first] = [await uploadSample(page, "coffee.png"), await uploadSample(page, "chelsea.png")];
+    await page.goto(`/edit/${id}`);
+    await chooseMode(page, "Edit");
+    const references = page.getByRole("list", { name: "Reference pictures" });
+    const add = references.getByRole("button", { name: "Add a reference picture" });
+    await expect(add).toBeVisible({ timeout: serverFoundMs });
+    await page.getByRole("button", { name: /^Use chelsea/ }).click();
+    await expect(references.getByRole("img", { name: "Reference picture 1" })).toBeVisible();
+    await chooseFiles(add, samplePath("rocket.jpg"));
+    await expect(references.getByRole("img", { name: "Reference picture 2" })).toBeVisible();
+    await dropFiles(page.locator("body"), [samplePath("garment_tee.jpg")]);
+    await expect(references.getByRole("img", { name: "Reference picture 3" })).toBeVisible();
+    await expect(add).toHaveCount(0);
+    await page.getByRole("button", { name: "Remove reference picture 2" }).click();
+    await expect(references.getByRole("img")).toHaveCount(2);
+    await expect(add).toBeVisible();
+    expect(await findBarriers(page)).toEqual([]);
+
+    await page.getByRole("textbox", { name: "Prompt for the whole picture" }).fill("the cat drinks it");
+    const submitted = page.waitForRequest(/jobs\.submit/);
+    await page.getByRole("button", { name: "Edit with a prompt", exact: true }).click();
+    const versions = page.getByRole("list", { name: "Versions" });
+    await expect(versions.getByRole("button", { name: "Version 2" })).toHaveAttribute("aria-current", "true");
+    const sent = (await submitted).postData() ?? "";
+    expect(sent).toContain(`"image":"${id}","reference":"${first}","reference2":"`);
+    expect(sent).not.toContain("reference3");
   });
 });

@@ -1,0 +1,165 @@
+"use client";
+import { Radio } from "@base-ui/react/radio";
+import { RadioGroup } from "@base-ui/react/radio-group";
+import { ImageIcon, PaintBucket, Scissors, Wand } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useCallback, useRef } from "react";
+import type { ImageView } from "@atelier/server/images";
+import { useWorkflows } from "../../client/cloud.ts";
+import { useCapability } from "../../client/queries.ts";
+import { choiceOf } from "../../client/submit.ts";
+import type { Mark } from "../mask/marks.ts";
+import { requestSelection } from "../tools/request-selection.ts";
+import { ColourChoice, PictureChoice } from "./ground-choice.tsx";
+import { useMask } from "./inpaint.tsx";
+import { type BackgroundSettings, grounds } from "./mode-settings.ts";
+import { findForPrompt, ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";
+import { usePictureUploads } from "./picture-input.tsx";
+
+/** Transparent, a colour or a picture: what stands out is cut out, and laid on it. */
+function SetGround({ image, session, modes, isBusy, onJob }: ModeProps) {
+  const t = useTranslations("edit");
+  const [settings, change] = settingsOf(modes, "background");
+  const { change: changeOf } = modes;
+  const onStored = useCallback(
+    (id: string) => changeOf("background", { pictureId: id, position: 0.5 }),
+    [changeOf],
+  );
+  const { isUploading, upload } = usePictureUploads({ most: 1, onStored });
+  const capability = useCapability("remove_background");
+  const isOff = capability?.available === false;
+  const { what, colour, pictureId, position } = settings;
+  const isPicture = what === "picture";
+  const request = {
+    kind: "remove_background",
+    inputs: { image: image.id, ...(isPicture && pictureId !== null ? { background: pictureId } : {}) },
+    params: {
+      ...(what === "colour" ? { colour } : {}),
+      ...(isPicture ? { position: { x: position, y: position } } : {}),
+    },
+  } as const;
+  const obstacle = () => {
+    if (isOff) return capability.reason ?? t("modes.none");
+    if (!isPicture) return null;
+    if (isUploading) return t("background.sending");
+    return pictureId === null ? t("background.pictureMissing") : null;
+  };
+  const actions = {
+    transparent: { icon: <Scissors aria-hidden />, label: t("cutOut") },
+    colour: { icon: <PaintBucket aria-hidden />, label: t("background.setColour") },
+    picture: { icon: <ImageIcon aria-hidden />, label: t("background.setPicture") },
+  };
+  const { icon, label } = actions[what === "prompt" ? "transparent" : what];
+  return (
+    <>
+      {what === "colour" ? (
+        <ColourChoice colour={colour} onChange={(next) => change({ colour: next })} />
+      ) : null}
+      {isPicture ? (
+        <PictureChoice
+          image={image}
+          settings={settings}
+          change={change}
+          isUploading={isUploading}
+          upload={upload}
+        />
+      ) : null}
+      <ModeAction
+        icon={icon}
+        label={label}
+        obstacle={obstacle()}
+        quoted={obstacle() === null ? request : null}
+        makeRequest={() => request}
+        spent={session.history.marks}
+        isBusy={isBusy}
+        onJob={onJob}
+      />
+    </>
+  );
+}
+
+/** Selects what stands out in a picture, once, and everything else with it reversed. Throws what a selection throws. */
+function useGroundMask(image: ImageView) {
+  const mask = useMask(image);
+  const found = useRef<{ readonly imageId: string; readonly marks: readonly Mark[] } | null>(null);
+  const make = async (): Promise<string> => {
+    if (found.current?.imageId !== image.id) {
+      const subject = await requestSelection(image, { subject: true }, new AbortController().signal);
+      if (subject === null) throw Object.assign(new Error("It was cancelled."), { code: "mask_empty" });
+      found.current = { imageId: image.id, marks: [subject, { mode: "invert" }] };
+    }
+    return mask.send(found.current.marks);
+  };
+  return { make, settle: mask.settle };
+}
+
+/** By a prompt: everything but what stands out is painted anew; the subject stays pixel by pixel. */
+function PaintGround({ image, session, modes, isBusy, onJob, candidates }: ModeProps) {
+  const t = useTranslations("edit");
+  const [settings, change] = settingsOf(modes, "background");
+  const mask = useGroundMask(image);
+  const workflow = findForPrompt(useWorkflows("inpaint"), ["image", "mask"]);
+  const canSelect = useCapability("segment")?.means.includes("subject");
+  const prompt = settings.prompt.trim();
+  const base = {
+    kind: "inpaint",
+    ...(workflow === undefined ? {} : choiceOf(workflow)),
+    params: { prompt },
+  } as const;
+  const obstacle = () => {
+    if (workflow === undefined) return t("modes.replace.none");
+    if (canSelect === false) return t("background.noSubject");
+    return prompt === "" ? t("modes.promptMissing") : null;
+  };
+  const isPossible = obstacle() === null;
+  return (
+    <>
+      <PromptField
+        label={t("background.prompt")}
+        hint={t("background.promptHint")}
+        value={settings.prompt}
+        onChange={(text) => change({ prompt: text })}
+      />
+      <ModeAction
+        icon={<Wand aria-hidden />}
+        label={t("background.paint")}
+        obstacle={obstacle()}
+        quoted={isPossible ? { ...base, inputs: { image: image.id, mask: image.id } } : null}
+        makeRequest={async () => ({ ...base, inputs: { image: image.id, mask: await mask.make() } })}
+        onSettled={mask.settle}
+        candidates={candidates}
+        spent={session.history.marks}
+        isBusy={isBusy}
+        onJob={onJob}
+      />
+    </>
+  );
+}
+
+/** Background: what stands out stays; the rest becomes transparent, a colour, a picture, or what a prompt says. */
+export function BackgroundMode(props: ModeProps) {
+  const t = useTranslations("edit.background");
+  const [{ what }, change] = settingsOf(props.modes, "background");
+  return (
+    <>
+      <ModeHint mode="background" />
+      <RadioGroup
+        aria-label={t("what")}
+        value={what}
+        onValueChange={(next) => change({ what: next as BackgroundSettings["what"] })}
+        className="grid grid-cols-2 gap-1 sm:max-wide:grid-cols-4"
+      >
+        {grounds.map((ground) => (
+          <Radio.Root
+            key={ground}
+            value={ground}
+            className="flex h-8 min-w-0 cursor-pointer items-center justify-center rounded-control px-1 text-xs text-quiet ring-1 ring-line transition-colors duration-120 ring-inset hover:bg-hover hover:text-ink data-checked:bg-checked data-checked:text-ink data-checked:ring-edge"
+          >
+            {t(`grounds.${ground}`)}
+          </Radio.Root>
+        ))}
+      </RadioGroup>
+      {what === "prompt" ? <PaintGround {...props} /> : <SetGround {...props} />}
+    </>
+  );
+}

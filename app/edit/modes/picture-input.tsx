@@ -1,0 +1,65 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
+import { useCallback, useState } from "react";
+import { api } from "../../client/api.ts";
+import { keys } from "../../client/queries.ts";
+import { useImageName } from "../../pictures/picture.tsx";
+import { PictureStrip } from "../../pictures/picture-strip.tsx";
+import { addUpload, dropUpload, useUploads } from "../../uploads/store.ts";
+
+interface Uploading {
+  /** As many of the files are taken. */
+  readonly most: number;
+  readonly onStored: (imageId: string) => void;
+}
+
+/** Files that are on their way to be pictures of a mode. */
+export function usePictureUploads({ most, onStored }: Uploading) {
+  const [ids, setIds] = useState<readonly string[]>([]);
+  const uploads = useUploads();
+  const upload = useCallback(
+    (files: readonly File[]) => {
+      const begun = files.slice(0, most).map((file) => {
+        const id: string = addUpload(file, (image) => {
+          dropUpload(id);
+          onStored(image.id);
+        });
+        return id;
+      });
+      setIds((before) => [...before, ...begun]);
+    },
+    [most, onStored],
+  );
+  const isUploading = uploads.some(
+    ({ id, state }) => ids.includes(id) && (state === "waiting" || state === "sending"),
+  );
+  return { isUploading, upload };
+}
+
+const shown = 30;
+const filters = { limit: shown } as const;
+
+interface GalleryStripProps {
+  readonly title: string;
+  /** Left out: the picture that is edited, and what is chosen already. */
+  readonly leftOut: readonly string[];
+  readonly chosenId: string | null;
+  readonly onChoose: (imageId: string) => void;
+}
+
+/** The newest pictures of the gallery to choose one of. */
+export function GalleryStrip({ title, leftOut, chosenId, onChoose }: GalleryStripProps) {
+  const t = useTranslations("edit");
+  const nameOf = useImageName();
+  const { data } = useQuery({
+    queryKey: keys.imageList(filters),
+    queryFn: () => api.images.list.query(filters),
+  });
+  const pictures = (data?.items ?? []).flatMap((image) =>
+    leftOut.includes(image.id)
+      ? []
+      : [{ id: image.id, thumbhash: image.thumbhash, label: t("usePicture", { name: nameOf(image) }) }],
+  );
+  return <PictureStrip title={title} pictures={pictures} chosenId={chosenId} onChoose={onChoose} />;
+}
