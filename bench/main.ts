@@ -11,6 +11,7 @@ import { benchFairness } from "./fairness.ts";
 import { benchFanOut } from "./live.ts";
 import { benchDroppedStreams, benchFinishToBrowser } from "./live-streams.ts";
 import { benchChain, benchFaultyProvider, benchWebhooks } from "./providers.ts";
+import { benchQuick } from "./quick.ts";
 import { benchRecovery } from "./recovery.ts";
 import { benchScaleOut, longJobs, shortJobs } from "./scale-out.ts";
 import { benchAcceptToStarted, benchThroughput } from "./start-and-throughput.ts";
@@ -54,6 +55,7 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   o2: () => benchAdminPages(),
   p11: () => benchColdStart(),
   "adjust-preview": () => benchAdjustPreview(),
+  quick: () => benchQuick(),
 };
 
 const { positionals } = parseArgs({ allowPositionals: true });

@@ -282,7 +282,9 @@ test("D1 A5 @phone on a touch screen a finger paints and encloses, and two move 
     [150, 100, true],
     [150, 200, false],
   ]);
-  await toolsOf(page).getByRole("button", { name: "Lasso" }).tap();
+  const lasso = toolsOf(page).getByRole("button", { name: "Lasso" });
+  await lasso.tap();
+  await expect(lasso).toHaveAttribute("aria-pressed", "true");
   await draw([
     { x: 300, y: 150 },
     { x: 400, y: 150 },

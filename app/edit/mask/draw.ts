@@ -14,33 +14,74 @@ export interface Line {
   readonly effect: Effect;
 }
 
+/** The columns of a row that a brush of one size reaches along a line; empty when `left` is right of `right`. */
+function spanOf({ from, to }: Pick<Line, "from" | "to">, radius: number, middle: number) {
+  let [left, right] = [Infinity, -Infinity];
+  const widen = (x: number, reach: number) => {
+    left = Math.min(left, x - reach);
+    right = Math.max(right, x + reach);
+  };
+  for (const { x, y } of [from, to]) {
+    const rest = radius * radius - (middle - y) ** 2;
+    if (rest > 0) widen(x, Math.sqrt(rest));
+  }
+  const [dx, dy] = [to.x - from.x, to.y - from.y];
+  const length = Math.hypot(dx, dy);
+  if (length === 0) return { left, right };
+  // The sides of the brush's way: both ends, moved by the radius at right angles.
+  const [nx, ny] = [(-dy / length) * radius, (dx / length) * radius];
+  const corners = [
+    { x: from.x + nx, y: from.y + ny },
+    { x: to.x + nx, y: to.y + ny },
+    { x: to.x - nx, y: to.y - ny },
+    { x: from.x - nx, y: from.y - ny },
+  ] as const;
+  for (const [at, corner] of corners.entries()) {
+    const next = corners[(at + 1) % 4] ?? corner;
+    const part = (middle - corner.y) / (next.y - corner.y);
+    if (part >= 0 && part <= 1) widen(corner.x + (next.x - corner.x) * part, 0);
+  }
+  return { left, right };
+}
+
 /**
  * Draws a brush along a line, and returns the box that it changed. Drawing the same line twice changes nothing more, so a
  * stroke in parts is the stroke in one.
  */
-export function drawLine(draft: Draft, { from, to, hardness, effect }: Line): Box {
-  const most = Math.max(from.radiusPx, to.radiusPx) + 1;
+export function drawLine(draft: Draft, line: Line): Box {
+  const { from, to, hardness, effect } = line;
+  const [least, most] = [Math.min(from.radiusPx, to.radiusPx), Math.max(from.radiusPx, to.radiusPx)];
   const box = {
-    left: Math.min(from.x, to.x) - most,
-    top: Math.min(from.y, to.y) - most,
-    right: Math.max(from.x, to.x) + most,
-    bottom: Math.max(from.y, to.y) + most,
+    left: Math.min(from.x, to.x) - most - 1,
+    top: Math.min(from.y, to.y) - most - 1,
+    right: Math.max(from.x, to.x) + most + 1,
+    bottom: Math.max(from.y, to.y) + most + 1,
   };
   const [dx, dy] = [to.x - from.x, to.y - from.y];
   const length2 = dx * dx + dy * dy;
   const grown = to.radiusPx - from.radiusPx;
+  const inside = Math.max(0, least * hardness - 0.5);
   draft.each(box, ({ tile, at, x, y, length }) => {
-    const py = y + 0.5 - from.y;
-    for (let step = 0; step < length; step += 1) {
+    const middle = y + 0.5;
+    const py = middle - from.y;
+    const place = (edge: number) => Math.min(length, Math.max(0, edge - x - 0.5));
+    const outer = spanOf(line, most + 0.5, middle);
+    const [first, end] = [Math.floor(place(outer.left)), Math.ceil(place(outer.right)) + 1];
+    const full = spanOf(line, inside, middle);
+    const [fullFirst, fullEnd] = [Math.ceil(place(full.left)), Math.floor(place(full.right))];
+    if (fullFirst < fullEnd) tile.fill(effect === "add" ? 255 : 0, at + fullFirst, at + fullEnd);
+    for (let step = first; step < Math.min(length, end); step += 1) {
+      if (step === fullFirst && fullFirst < fullEnd) step = fullEnd;
+      if (step >= length) break;
       const px = x + step + 0.5 - from.x;
       const along = length2 === 0 ? 0 : Math.min(1, Math.max(0, (px * dx + py * dy) / length2));
       const radius = from.radiusPx + grown * along;
-      const outer = radius + 0.5;
+      const reach = radius + 0.5;
       const [ex, ey] = [px - dx * along, py - dy * along];
       const distance2 = ex * ex + ey * ey;
-      if (distance2 >= outer * outer) continue;
+      if (distance2 >= reach * reach) continue;
       const inner = Math.max(0, radius * hardness - 0.5);
-      const part = distance2 <= inner * inner ? 0 : (Math.sqrt(distance2) - inner) / (outer - inner);
+      const part = distance2 <= inner * inner ? 0 : (Math.sqrt(distance2) - inner) / (reach - inner);
       mix(tile, at + step, Math.round(255 * (1 - part * part * (3 - 2 * part))), effect);
     }
   });

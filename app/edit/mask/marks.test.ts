@@ -10,7 +10,8 @@ import {
   stepHistory,
   type Stroke,
 } from "./marks.ts";
-import { bandsOf } from "./raster.ts";
+import { drawLine } from "./draw.ts";
+import { bandsOf, draftOf, emptyRaster } from "./raster.ts";
 import { type Click, toSelection } from "./selection.ts";
 
 const size = { widthPx: 300, heightPx: 280 };
@@ -125,6 +126,34 @@ describe("strokes", () => {
     expect([at(50, 145), at(50, 150)]).toEqual([255, 0]);
     expect([at(250, 185), at(250, 193)]).toEqual([255, 0]);
     expect([at(150, 165), at(150, 175)]).toEqual([255, 0]);
+  });
+
+  test("every px of a line has the grey of its distance, at any angle, width and hardness", () => {
+    const small = { widthPx: 90, heightPx: 70 };
+    for (let round = 0; round < 60; round += 1) {
+      const random = (most: number) => ((Math.sin(round * 12.9898 + (seed += 1) * 78.233) + 1) / 2) * most;
+      let seed = 0;
+      const dab = () => ({ x: random(100) - 5, y: random(80) - 5, radiusPx: 1 + random(30) });
+      const from = dab();
+      const to = round % 5 === 0 ? from : dab();
+      const hardness = [0, 0.4, 1][round % 3] ?? 1;
+      const draft = draftOf(emptyRaster(small));
+      drawLine(draft, { from, to, hardness, effect: "add" });
+      const greys = Buffer.concat([...bandsOf(draft.done())]);
+      const wrong = [...greys.entries()].filter(([at, grey]) => {
+        const point = { x: (at % small.widthPx) + 0.5, y: Math.floor(at / small.widthPx) + 0.5 };
+        const length2 = (to.x - from.x) ** 2 + (to.y - from.y) ** 2;
+        const dot = (point.x - from.x) * (to.x - from.x) + (point.y - from.y) * (to.y - from.y);
+        const along = length2 === 0 ? 0 : Math.min(1, Math.max(0, dot / length2));
+        const radius = from.radiusPx + (to.radiusPx - from.radiusPx) * along;
+        const x = point.x - from.x - (to.x - from.x) * along;
+        const y = point.y - from.y - (to.y - from.y) * along;
+        const inner = Math.max(0, radius * hardness - 0.5);
+        const part = Math.min(1, Math.max(0, (Math.hypot(x, y) - inner) / (radius + 0.5 - inner)));
+        return Math.abs(grey - 255 * (1 - part * part * (3 - 2 * part))) > 1;
+      });
+      expect(wrong, `line ${round}`).toEqual([]);
+    }
   });
 
   test("a stroke that was drawn in parts is the same as in one, and is not drawn again", () => {
