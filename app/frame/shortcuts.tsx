@@ -18,6 +18,7 @@ const shortcutGroups = [
       { key: "help", keys: "?" },
       { key: "search", keys: "/" },
       { key: "goStudio", keys: "g s" },
+      { key: "goWardrobe", keys: "g w" },
       { key: "goCreate", keys: "g c" },
       { key: "goGallery", keys: "g g" },
       { key: "goJobs", keys: "g j" },
@@ -73,7 +74,7 @@ export function ShortcutTable() {
               .map((item) => (
                 <div key={item.key} className="flex min-h-8 items-center justify-between gap-4 py-1 text-xs">
                   <dt>{t(`actions.${item.key}`)}</dt>
-                  <dd>
+                  <dd className="shrink-0">
                     <span className="sr-only">{item.keys}</span>
                     <Kbd keys={item.keys} />
                   </dd>

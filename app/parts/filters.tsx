@@ -25,7 +25,7 @@ export function FilterChips({ label, children }: { readonly label: string; reado
     <div
       role="group"
       aria-label={label}
-      className="no-scrollbar -mx-4 flex gap-1.5 overflow-x-auto px-4 py-1 sm:mx-0 sm:px-0.5"
+      className="no-scrollbar -mx-4 flex gap-1.5 overflow-x-auto px-4 py-1.5 sm:mx-0 sm:px-0.5"
     >
       {children}
     </div>
@@ -94,7 +94,10 @@ export function TextFilter({ name, label, placeholder, className, isSearch = fal
   return (
     <div className={cx("relative", className)}>
       {isSearch ? (
-        <Search className="pointer-events-none absolute top-2.5 left-2.5 size-4 text-quiet" aria-hidden />
+        <Search
+          className="pointer-events-none absolute top-1/2 left-2.5 size-4 -translate-y-1/2 text-quiet"
+          aria-hidden
+        />
       ) : null}
       <input
         ref={input}

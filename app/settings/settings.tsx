@@ -138,9 +138,11 @@ export function Settings() {
             <EmailSection />
           </>
         ) : null}
-        <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>
-          <ShortcutTable />
-        </SettingsSection>
+        <div className="pointer-coarse:hidden">
+          <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>
+            <ShortcutTable />
+          </SettingsSection>
+        </div>
       </div>
       <div className={column}>
         {account ? (

@@ -1,6 +1,6 @@
 "use client";
 import { Tooltip } from "@base-ui/react/tooltip";
-import { LoaderCircle } from "lucide-react";
+import { ArrowDown, ArrowLeft, ArrowRight, ArrowUp, LoaderCircle } from "lucide-react";
 import type { ComponentProps, ReactNode } from "react";
 
 /** Joins class names; false, null and undefined are left out. */
@@ -12,7 +12,7 @@ type ButtonLook = "primary" | "plain" | "quiet" | "danger";
 type ButtonSize = "small" | "medium" | "large";
 
 const base =
-  "inline-flex shrink-0 items-center justify-center gap-2 rounded-control font-medium whitespace-nowrap select-none transition-colors duration-120 [&_svg]:size-4 [&_svg]:shrink-0";
+  "touch inline-flex shrink-0 items-center justify-center gap-2 rounded-control font-medium whitespace-nowrap select-none transition-colors duration-120 [&_svg]:size-4 [&_svg]:shrink-0";
 
 const looks: Record<ButtonLook, string> = {
   primary: "bg-accent text-on-accent enabled:hover:bg-accent-hover disabled:bg-hover disabled:text-quiet",
@@ -33,12 +33,13 @@ export function buttonStyle(look: ButtonLook = "plain", size: ButtonSize = "medi
   return cx(base, looks[look], sizes[size]);
 }
 
-const names: Record<string, string> = {
+/** Drawn, since a font may lack the arrows. */
+const names: Record<string, ReactNode> = {
   Control: "Ctrl",
-  ArrowLeft: "←",
-  ArrowRight: "→",
-  ArrowUp: "↑",
-  ArrowDown: "↓",
+  ArrowLeft: <ArrowLeft className="size-3" />,
+  ArrowRight: <ArrowRight className="size-3" />,
+  ArrowUp: <ArrowUp className="size-3" />,
+  ArrowDown: <ArrowDown className="size-3" />,
   Escape: "Esc",
   Delete: "Del",
 };
@@ -83,7 +84,7 @@ interface IconButtonProps extends Omit<ComponentProps<"button">, "children"> {
 }
 
 const style =
-  "inline-flex size-9 shrink-0 items-center justify-center rounded-control text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink disabled:opacity-45 aria-pressed:bg-hover aria-pressed:text-ink [&_svg]:size-[18px]";
+  "touch inline-flex size-9 shrink-0 items-center justify-center rounded-control text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink disabled:opacity-45 aria-pressed:bg-hover aria-pressed:text-ink [&_svg]:size-[18px]";
 
 /** A button with an icon only; a tooltip shows its name. */
 export function IconButton({

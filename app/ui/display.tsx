@@ -15,7 +15,7 @@ export function Chip({ pressed, onPress, children }: ChipProps) {
       type="button"
       aria-pressed={pressed}
       onClick={onPress}
-      className="inline-flex h-8 shrink-0 items-center gap-1.5 rounded-full border border-line px-3 text-xs font-medium text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:text-paper [&_svg]:size-3.5"
+      className="touch inline-flex h-8 shrink-0 items-center gap-1.5 rounded-full border border-line px-3 text-xs font-medium text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:text-paper [&_svg]:size-3.5"
     >
       {children}
     </button>
@@ -95,7 +95,7 @@ function BareFrame() {
 /** Shown by a page without content: title, text, and an action as children. */
 export function EmptyState({ title, text, children }: EmptyStateProps) {
   return (
-    <div className="mx-auto flex max-w-[44ch] flex-col items-center gap-3 px-4 pt-[14dvh] pb-24 text-center">
+    <div className="mx-auto flex max-w-[44ch] flex-col items-center gap-3 px-4 pt-[8dvh] pb-10 text-center sm:pt-[14dvh] sm:pb-24">
       <BareFrame />
       <h2 className="display text-xl">{title}</h2>
       <p className="text-sm text-balance text-quiet">{text}</p>

@@ -19,7 +19,7 @@ interface CheckboxProps {
 export function Checkbox({ checked, onChange, disabled, children }: CheckboxProps) {
   const labelId = useId();
   return (
-    <label className="flex items-start gap-2.5 text-xs text-quiet has-data-disabled:cursor-default">
+    <label className="touch flex items-start gap-2.5 text-xs text-quiet has-data-disabled:cursor-default">
       <BaseCheckbox.Root
         checked={checked}
         onCheckedChange={onChange}
@@ -39,7 +39,7 @@ export function Checkbox({ checked, onChange, disabled, children }: CheckboxProp
 }
 
 export const inputStyle =
-  "h-10 w-full rounded-control border border-edge bg-surface px-3 text-sm text-ink placeholder:text-quiet transition-colors duration-120 hover:border-quiet focus-visible:outline-2 focus-visible:-outline-offset-1 focus-visible:outline-ink data-invalid:border-fail";
+  "h-10 w-full pointer-coarse:min-h-11 rounded-control border border-edge bg-surface px-3 text-sm text-ink placeholder:text-quiet transition-colors duration-120 hover:border-quiet focus-visible:outline-2 focus-visible:-outline-offset-1 focus-visible:outline-ink data-invalid:border-fail";
 
 interface FieldProps extends Omit<
   ComponentProps<typeof BaseField.Control>,
@@ -94,7 +94,7 @@ export function Segmented<Value extends string>({ label, value, options, onChang
         <Radio.Root
           key={option.value}
           value={option.value}
-          className="flex cursor-pointer items-center rounded-[4px] px-2.5 wide:px-[clamp(7px,0.7vw,10px)] text-xs font-medium text-quiet transition-colors duration-120 hover:text-ink data-checked:bg-checked data-checked:text-ink data-checked:shadow-[0_0_0_1px_var(--line)]"
+          className="touch flex cursor-pointer items-center rounded-[4px] px-2.5 wide:px-[clamp(7px,0.7vw,10px)] text-xs font-medium text-quiet transition-colors duration-120 hover:text-ink data-checked:bg-checked data-checked:text-ink data-checked:shadow-[0_0_0_1px_var(--line)]"
         >
           {option.label}
         </Radio.Root>
