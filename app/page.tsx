@@ -1,19 +1,21 @@
-import { useTranslations } from "next-intl";
+import { getTranslations } from "next-intl/server";
+import { cookies } from "next/headers";
 import { Suspense } from "react";
+import { hintsCookie } from "./frame/cookies.ts";
 import { Hints } from "./frame/hints.tsx";
 import { AssistantSheet } from "./assistant/sheet.tsx";
 import { PageHeader } from "./parts/page-parts.tsx";
 import { Studio } from "./studio/studio.tsx";
 
-export default function StudioPage() {
-  const t = useTranslations("frame");
+export default async function StudioPage() {
+  const [t, jar] = await Promise.all([getTranslations("frame"), cookies()]);
   return (
     <>
       <PageHeader title={t("pages.studio")}>
         <AssistantSheet />
       </PageHeader>
       <Suspense>
-        <Hints />
+        <Hints isNew={!jar.has(hintsCookie)} />
         <Studio />
       </Suspense>
     </>

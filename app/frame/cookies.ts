@@ -8,6 +8,14 @@ export function rememberCreate(isThere: boolean): void {
   document.cookie = `${createCookie}=1; path=/; max-age=${isThere ? 31_536_000 : 0}; samesite=lax`;
 }
 
+/** Cookie of a browser that has seen the hints: the server renders them at once, or never, so that nothing moves under a finger. */
+export const hintsCookie = "atelier-hints";
+
+export function noteHintsSeen(): void {
+  // oxlint-disable-next-line unicorn/no-document-cookie -- the Cookie Store API is missing in Firefox
+  document.cookie = `${hintsCookie}=1; path=/; max-age=31536000; samesite=lax`;
+}
+
 export const themeCookie = "atelier-theme";
 export const themes = ["system", "light", "dark"] as const;
 export type Theme = (typeof themes)[number];

@@ -1,13 +1,10 @@
 "use client";
 import { Images, Shirt, WandSparkles, X } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useState, useSyncExternalStore } from "react";
-import { readDraft, writeDraft } from "../client/leaving.ts";
+import { useEffect, useState, useSyncExternalStore } from "react";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { useStudio } from "../studio/state.ts";
-
-/** No draft: signing out does not bring the hints back. */
-const seenKey = "atelier-hints-seen";
+import { hintsCookie, noteHintsSeen } from "./cookies.ts";
 
 const hints = [
   { key: "start", icon: Shirt },
@@ -17,26 +14,30 @@ const hints = [
 
 const never = () => () => undefined;
 
-/** Whether this browser has yet to see them; the server cannot know. */
-function useIsNew(): boolean {
+/** Whether this browser has yet to see them. A page that was kept for Back holds what was so when it was made. */
+function useIsNew(wasNew: boolean): boolean {
   return useSyncExternalStore(
     never,
-    () => readDraft(seenKey) === null,
-    () => false,
+    () => !document.cookie.includes(`${hintsCookie}=`),
+    () => wasNew,
   );
 }
 
-/** The first visit in three hints: side by side, on a phone one after the other. They go with the first picture, and for good when dismissed. */
-export function Hints() {
+/** The first visit in three hints: side by side, on a phone one after the other. They go for good with the first picture, or when dismissed. */
+export function Hints({ isNew: wasNew }: { readonly isNew: boolean }) {
   const t = useTranslations("frame.hints");
-  const isNew = useIsNew();
+  const isNew = useIsNew(wasNew);
   const { personId, garmentId } = useStudio();
   const [isDismissed, setDismissed] = useState(false);
   const [at, setAt] = useState(0);
   const isLast = at === hints.length - 1;
-  if (!isNew || isDismissed || personId !== null || garmentId !== null) return null;
+  const hasBegun = personId !== null || garmentId !== null;
+  useEffect(() => {
+    if (hasBegun) noteHintsSeen();
+  }, [hasBegun]);
+  if (!isNew || isDismissed || hasBegun) return null;
   const dismiss = () => {
-    writeDraft(seenKey, "1");
+    noteHintsSeen();
     setDismissed(true);
   };
   return (
