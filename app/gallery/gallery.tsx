@@ -113,7 +113,7 @@ function GallerySearch() {
       label={t("search")}
       placeholder={t("searchHint")}
       isSearch
-      className="w-40 sm:w-56"
+      className="min-w-40 flex-1 sm:max-w-56"
     />
   );
 }
@@ -137,24 +137,36 @@ export function useGalleryImages(filters: ListFilters) {
   return { ...query, images };
 }
 
-export function Gallery() {
+function GalleryHeader({ hasPictures }: { readonly hasPictures: boolean }) {
   const t = useTranslations("frame");
+  return (
+    <PageHeader title={t("pages.gallery")}>
+      {hasPictures ? (
+        <>
+          <GallerySearch />
+          <UploadButton />
+        </>
+      ) : null}
+    </PageHeader>
+  );
+}
+
+export function Gallery() {
   const { params } = useSearchFilter();
   const filters = useMemo(() => readGalleryFilters(params), [params]);
   const listed = useMemo(() => ({ ...filters, stacks: true }), [filters]);
   const query = useGalleryImages(listed);
   const { images } = query;
   const viewer = useViewerAddress();
+  // Bare walls have nothing to search, and their own way to upload.
+  const hasPictures = images?.length !== 0 || isFiltered(filters);
   const selection = useSelection(images ?? [], viewer.imageId === null);
 
   return (
     <>
-      <PageHeader title={t("pages.gallery")}>
-        <GallerySearch />
-        <UploadButton />
-      </PageHeader>
+      <GalleryHeader hasPictures={hasPictures} />
       <div className="px-4 sm:px-6 wide:px-8">
-        <FilterBar filters={filters} />
+        {hasPictures ? <FilterBar filters={filters} /> : null}
         {query.isPending ? <SheetSkeleton /> : null}
         {images?.length === 0 ? <GalleryEmpty filters={filters} /> : null}
         {images === undefined || images.length === 0 ? null : (

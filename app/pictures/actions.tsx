@@ -86,7 +86,7 @@ export function QuickActions({ image }: { readonly image: ImageView }) {
       trigger={
         <button type="button" className={buttonStyle("quiet", "small")}>
           <Sparkles aria-hidden />
-          <span className="max-sm:sr-only">{t("process")}</span>
+          {t("process")}
         </button>
       }
     >

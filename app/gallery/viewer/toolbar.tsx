@@ -44,7 +44,7 @@ export function ViewerToolbar(props: Props) {
     <div
       role="toolbar"
       aria-label={t("toolbar")}
-      className="no-scrollbar flex h-14 shrink-0 items-center gap-1 overflow-x-auto px-2 max-sm:gap-0.5 sm:px-3"
+      className="flex min-h-14 shrink-0 flex-wrap items-center gap-1 px-2 pb-1 sm:px-3 sm:pb-0"
     >
       <IconButton label={t("close")} keys="Escape" onClick={onClose}>
         <X aria-hidden />
@@ -53,18 +53,21 @@ export function ViewerToolbar(props: Props) {
         {name}
         {position === null ? null : <span className="tabular ml-3">{t("place", position)}</span>}
       </p>
-      <QuickActions image={image} />
-      <Link href={`/edit/${image.id}`} className={buttonStyle("quiet", "small")}>
-        <Pencil aria-hidden />
-        <span className="max-sm:sr-only">{t("edit")}</span>
-      </Link>
-      {remix === null ? null : (
-        <Link href={remix} className={buttonStyle("quiet", "small")}>
-          <Repeat2 aria-hidden />
-          <span className="max-sm:sr-only">{t("remix")}</span>
+      {/* On a phone a row of its own, below what stands beside it in the markup. */}
+      <div className="flex items-center justify-center gap-1 max-sm:order-last max-sm:h-11 max-sm:w-full">
+        <QuickActions image={image} />
+        <Link href={`/edit/${image.id}`} className={buttonStyle("quiet", "small")}>
+          <Pencil aria-hidden />
+          {t("edit")}
         </Link>
-      )}
-      <span aria-hidden className="mx-1 h-5 w-px shrink-0 bg-line" />
+        {remix === null ? null : (
+          <Link href={remix} className={buttonStyle("quiet", "small")}>
+            <Repeat2 aria-hidden />
+            {t("remix")}
+          </Link>
+        )}
+      </div>
+      <span aria-hidden className="mx-1 h-5 w-px shrink-0 bg-line max-sm:hidden" />
       {canCompare ? (
         <IconButton label={t("compare")} pressed={isComparing} onClick={onCompare}>
           <Columns2 aria-hidden />
