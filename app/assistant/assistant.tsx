@@ -179,8 +179,8 @@ export function Assistant() {
   const onCurrentDeleted = () => window.history.replaceState(null, "", "/assistant");
   const list = <Conversations currentId={conversationId} onCurrentDeleted={onCurrentDeleted} />;
   return (
-    <div className="grid gap-x-10 px-4 sm:px-6 wide:grid-cols-[minmax(0,1fr)_260px] wide:px-8">
-      <details className="mb-4 wide:hidden">
+    <div className="flex flex-1 flex-col gap-x-10 px-4 sm:px-6 wide:grid wide:grid-cols-[minmax(0,1fr)_260px] wide:px-8">
+      <details className="hidden pb-4 has-[nav]:block wide:hidden!">
         <summary className="flex w-fit cursor-pointer list-none items-center gap-1.5 rounded-control py-1 text-sm text-quiet hover:text-ink">
           <ChevronDown className="size-4" aria-hidden />
           {t("conversations")}
@@ -191,7 +191,7 @@ export function Assistant() {
         key={key}
         conversationId={conversationId}
         onConversation={begin}
-        className="mx-auto min-h-[calc(100dvh-240px)] w-full max-w-[720px] wide:min-h-[calc(100dvh-100px)]"
+        className="mx-auto w-full max-w-[720px] flex-1"
       />
       <aside className="hidden wide:block">
         <div className="sticky top-6 max-h-[calc(100dvh-48px)] overflow-y-auto">{list}</div>

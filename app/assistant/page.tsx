@@ -13,13 +13,13 @@ export async function generateMetadata(): Promise<Metadata> {
 export default function AssistantPage() {
   const t = useTranslations("frame");
   return (
-    <>
+    <div className="-mb-36 flex min-h-[calc(100dvh-var(--tabs))] flex-col wide:-mb-16">
       <PageHeader title={t("pages.assistant")}>
         <AssistantActions />
       </PageHeader>
       <Suspense>
         <Assistant />
       </Suspense>
-    </>
+    </div>
   );
 }

@@ -177,10 +177,12 @@ export function Memory() {
           {t("more")}
         </Button>
       ) : null}
-      <div className="flex flex-wrap gap-2 border-t border-line pt-5">
-        <ExportButton />
-        <ForgetButton />
-      </div>
+      {items?.length === 0 && search === "" ? null : (
+        <div className="flex flex-wrap gap-2 border-t border-line pt-5">
+          <ExportButton />
+          <ForgetButton />
+        </div>
+      )}
     </div>
   );
 }
