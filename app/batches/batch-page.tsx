@@ -2,6 +2,7 @@
 import { useQueries } from "@tanstack/react-query";
 import { Ban, Download, LayoutGrid, RotateCcw, Trash2 } from "lucide-react";
 import { useTranslations } from "next-intl";
+import Link from "next/link";
 import { useRouter } from "next/navigation";
 import { useMemo } from "react";
 import type { BatchView, BatchWithJobs } from "@atelier/server/batches";
@@ -165,7 +166,11 @@ export function BatchPage({ id }: { readonly id: string }) {
   if (batch !== undefined) return <Batch batch={batch} />;
   if (error === null) return <PageHeader title={t("title")} />;
   return failureOf(error).code === "not_found" ? (
-    <EmptyState title={t("missingTitle")} text={t("missingText")} />
+    <EmptyState title={t("missingTitle")} text={t("missingText")}>
+      <Link href="/jobs?view=batches" className={buttonStyle("plain")}>
+        {t("all")}
+      </Link>
+    </EmptyState>
   ) : (
     <LoadFailed error={error} onRetry={retry} />
   );

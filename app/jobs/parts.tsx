@@ -14,7 +14,7 @@ import {
 } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
-import { memo, type ReactNode } from "react";
+import { type ComponentProps, memo, type ReactNode } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { freeOnly, withAgreement } from "../client/agreement.ts";
 import { api } from "../client/api.ts";
@@ -22,7 +22,7 @@ import { ownOnly } from "../client/cloud.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { hasEnded } from "../live/store.ts";
 import { Picture } from "../pictures/picture.tsx";
-import { cx, IconButton } from "../ui/button.tsx";
+import { Button, cx, IconButton } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
 import {
   formatSeconds,
@@ -73,28 +73,67 @@ export function useRetryJob(id: string, onRetried?: (jobId: string) => void) {
   });
 }
 
+interface ActionProps {
+  readonly job: JobView;
+  /** An icon alone in a list. */
+  readonly look?: "icon" | "words";
+}
+
 /** "Cancel" while the job is open; "Retry" after a failure for which a retry can help. */
-export function JobAction({ job }: { readonly job: JobView }) {
+export function JobAction({ job, look = "icon" }: ActionProps) {
   const t = useTranslations("jobs");
   const cancel = useCancelJob(job.id);
   const retry = useRetryJob(job.id);
   const name = t(`kinds.${shownKind(job)}`);
   if (!hasEnded(job)) {
+    const isAsked = job.cancelRequested || cancel.isPending;
     return (
-      <IconButton
+      <ActButton
+        look={look}
         label={t("cancelNamed", { name })}
-        disabled={job.cancelRequested || cancel.isPending}
+        words={t("cancelJob")}
+        disabled={isAsked}
         onClick={() => cancel.mutate()}
       >
         <X aria-hidden />
-      </IconButton>
+      </ActButton>
     );
   }
   if (job.status === "completed" || (job.error !== null && !canRetryHelp(job.error.code))) return null;
   return (
-    <IconButton label={t("retryNamed", { name })} disabled={retry.isPending} onClick={() => retry.mutate()}>
+    <ActButton
+      look={look}
+      label={t("retryNamed", { name })}
+      words={t("retryJob")}
+      disabled={retry.isPending}
+      onClick={() => retry.mutate()}
+    >
       <RotateCcw aria-hidden />
-    </IconButton>
+    </ActButton>
+  );
+}
+
+interface ActButtonProps extends Pick<
+  ComponentProps<typeof IconButton>,
+  "disabled" | "onClick" | "children"
+> {
+  readonly look: "icon" | "words";
+  readonly label: string;
+  readonly words: string;
+}
+
+function ActButton({ look, label, words, children, ...rest }: ActButtonProps) {
+  if (look === "icon")
+    return (
+      <IconButton label={label} {...rest}>
+        {children}
+      </IconButton>
+    );
+  return (
+    <Button size="small" aria-label={label} {...rest}>
+      {children}
+      {words}
+    </Button>
   );
 }
 

@@ -248,7 +248,7 @@ export function JobStory({ id }: { readonly id: string }) {
   return (
     <>
       <PageHeader title={jobs(`kinds.${shownKind(job)}`)}>
-        <JobAction job={job} />
+        <JobAction job={job} look="words" />
         <Link href="/jobs" className={buttonStyle("plain", "small")}>
           {t("back")}
         </Link>
