@@ -9,7 +9,7 @@ import { api } from "../client/api.ts";
 import { useMe, useMeFailure } from "../client/queries.ts";
 import { useSearchFilter } from "../parts/filters.tsx";
 import { LoadFailed } from "../parts/page-parts.tsx";
-import { Button, cx } from "../ui/button.tsx";
+import { Button, buttonStyle, cx } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { Segmented } from "../ui/fields.tsx";
 import { Loading } from "./parts.tsx";
@@ -64,7 +64,14 @@ export function AdminGate({ children }: { readonly children: ReactNode }) {
   const me = useMe();
   const { error, retry } = useMeFailure();
   if (me === undefined) return error === null ? null : <LoadFailed error={error} onRetry={retry} />;
-  if (me?.isAdmin !== true) return <EmptyState title={t("notAdminTitle")} text={t("notAdminText")} />;
+  if (me?.isAdmin !== true)
+    return (
+      <EmptyState title={t("notAdminTitle")} text={t("notAdminText")}>
+        <Link href={me === null || me.isGuest ? "/sign-in" : "/"} className={buttonStyle("plain")}>
+          {t(me === null || me.isGuest ? "signIn" : "toStudio")}
+        </Link>
+      </EmptyState>
+    );
   return (
     <>
       <AdminNav />

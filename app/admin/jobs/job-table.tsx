@@ -2,6 +2,7 @@
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import type { FoundJob } from "@atelier/server/jobs";
+import { cx } from "../../ui/button.tsx";
 import { formatSpan, JobStatusChip } from "../parts.tsx";
 import { Cell, wideOnlyCell, Row, Table } from "../table.tsx";
 
@@ -45,16 +46,16 @@ function JobRow({ job }: { readonly job: FoundJob }) {
         </Link>
         <span className="block truncate text-quiet">{job.owner.email ?? ""}</span>
       </Cell>
-      <Cell label={t("place")}>
+      <Cell label={t("place")} className="md:min-w-40">
         {job.queue}
-        <span className="block text-quiet">
+        <span className="block wrap-anywhere text-quiet">
           {[job.node, job.server].filter((name) => name !== null).join(" · ")}
         </span>
       </Cell>
-      <Cell label={t("tier")} className={wideOnlyCell}>
+      <Cell label={t("tier")} className={cx(wideOnlyCell, job.tier === "normal" && "max-md:hidden")}>
         <span className={job.tier === "normal" ? "text-quiet" : "font-medium"}>{t(`tiers.${job.tier}`)}</span>
       </Cell>
-      <Cell label={story("waited")} isNumeric>
+      <Cell label={story("waited")} isNumeric className={wideOnlyCell}>
         {formatSpan(job.waitedMs)}
       </Cell>
       <Cell label={t("took")} isNumeric>
@@ -86,7 +87,7 @@ export function JobTable({ jobs }: { readonly jobs: readonly FoundJob[] }) {
         t("asked"),
       ]}
       numeric={[5, 6, 7]}
-      wideOnly={[4]}
+      wideOnly={[4, 5]}
     >
       {jobs.map((job) => (
         <JobRow key={job.id} job={job} />

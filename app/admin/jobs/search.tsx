@@ -1,14 +1,15 @@
 "use client";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { X } from "lucide-react";
+import { SlidersHorizontal, X } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
+import { useState } from "react";
 import type { ErrorCode } from "@atelier/server/platform";
 import { api } from "../../client/api.ts";
 import { byCursor, retryLoad } from "../../client/queries.ts";
 import { TextFilter, useSearchFilter } from "../../parts/filters.tsx";
 import { LoadFailed } from "../../parts/page-parts.tsx";
 import { jobKindOrder, readKind } from "../../jobs/text.ts";
-import { Button } from "../../ui/button.tsx";
+import { Button, cx } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/display.tsx";
 import { SelectFilter } from "../controls.tsx";
 import { Loading } from "../parts.tsx";
@@ -92,63 +93,76 @@ function JobSearchBar() {
   const { params, set } = useSearchFilter();
   const { nodes, queues } = useQueueAndNodeNames();
   const isFiltered = filterNames.some((name) => params.has(name));
+  // On a phone the rest is folded, so that the jobs are in sight.
+  const [isOpen, setOpen] = useState(false);
   return (
     <div
       role="search"
       aria-label={t("search")}
-      className="grid grid-cols-2 gap-2 md:grid-cols-4 xl:grid-cols-[2fr_1.7fr_1fr_1fr_1fr_1fr_1fr_1fr_1.3fr_auto]"
+      className="grid grid-cols-[minmax(0,1fr)_auto] gap-2 md:grid-cols-4 xl:grid-cols-5"
     >
-      <TextFilter
-        name="text"
-        label={t("text")}
-        placeholder={t("text")}
-        isSearch
-        className="max-md:col-span-2"
-      />
-      <TextFilter
-        name="owner"
-        label={t("owner")}
-        placeholder={`${t("owner")}: ${t("ownerHint").toLowerCase()}`}
-        className="max-md:col-span-2"
-      />
-      <TextFilter name="session" label={t("session")} placeholder={t("session")} />
-      <SelectFilter
-        name="status"
-        label={t("status")}
-        options={statuses.map((value) => ({
-          value,
-          label: value === "open" ? t("open") : jobs(`status.${value}`),
-        }))}
-      />
-      <SelectFilter
-        name="kind"
-        label={t("kind")}
-        options={jobKindOrder.map((value) => ({ value, label: jobs(`kinds.${value}`) }))}
-      />
-      <SelectFilter name="queue" label={t("queue")} options={queues.map(toOption)} />
-      <SelectFilter name="node" label={t("node")} options={nodes.map(toOption)} />
-      <SelectFilter
-        name="code"
-        label={t("cause")}
-        options={causes.map((value) => ({ value, label: value.replaceAll("_", " ") }))}
-      />
-      <TextFilter
-        name="server"
-        label={t("server")}
-        placeholder={`${t("server")}: ${t("serverHint").toLowerCase()}`}
-      />
+      <TextFilter name="text" label={t("text")} placeholder={t("text")} isSearch />
       <Button
-        look="quiet"
-        disabled={!isFiltered}
-        aria-label={t("clear")}
-        className="max-xl:justify-self-start"
-        onClick={() => {
-          for (const name of filterNames) set(name, null);
-        }}
+        className="md:hidden"
+        aria-expanded={isOpen}
+        aria-controls="job-filters"
+        onClick={() => setOpen(!isOpen)}
       >
-        <X aria-hidden />
-        <span className="xl:sr-only">{t("clear")}</span>
+        <SlidersHorizontal aria-hidden />
+        {t("filters")}
       </Button>
+      <div
+        id="job-filters"
+        className={cx(
+          "col-span-2 grid-cols-2 gap-2 md:contents",
+          isOpen || isFiltered ? "max-md:grid" : "max-md:hidden",
+        )}
+      >
+        <TextFilter
+          name="owner"
+          label={t("owner")}
+          placeholder={`${t("owner")}: ${t("ownerHint").toLowerCase()}`}
+          className="max-md:col-span-2"
+        />
+        <TextFilter name="session" label={t("session")} placeholder={t("session")} />
+        <SelectFilter
+          name="status"
+          label={t("status")}
+          options={statuses.map((value) => ({
+            value,
+            label: value === "open" ? t("open") : jobs(`status.${value}`),
+          }))}
+        />
+        <SelectFilter
+          name="kind"
+          label={t("kind")}
+          options={jobKindOrder.map((value) => ({ value, label: jobs(`kinds.${value}`) }))}
+        />
+        <SelectFilter name="queue" label={t("queue")} options={queues.map(toOption)} />
+        <SelectFilter name="node" label={t("node")} options={nodes.map(toOption)} />
+        <SelectFilter
+          name="code"
+          label={t("cause")}
+          options={causes.map((value) => ({ value, label: value.replaceAll("_", " ") }))}
+        />
+        <TextFilter
+          name="server"
+          label={t("server")}
+          placeholder={`${t("server")}: ${t("serverHint").toLowerCase()}`}
+        />
+        <Button
+          look="quiet"
+          disabled={!isFiltered}
+          aria-label={t("clear")}
+          className="justify-self-start"
+          onClick={() => {
+            for (const name of filterNames) set(name, null);
+          }}
+        >
+          <X aria-hidden />
+          {t("clear")}
+        </Button>
+      </div>
     </div>
   );
 }

@@ -5,7 +5,6 @@ import { api } from "../../client/api.ts";
 import { useCloudNames } from "../../client/cloud.ts";
 import { useDollars } from "../../ui/hooks.ts";
 import { Button } from "../../ui/button.tsx";
-import { EmptyState } from "../../ui/display.tsx";
 import { ConfirmButton, useAdminAction } from "../controls.tsx";
 import { LiveData, useLiveQuery } from "../live.tsx";
 import { formatSpan, StateChip, type Tone } from "../parts.tsx";
@@ -180,7 +179,10 @@ export function ProviderOverview() {
       {({ items, chains, spend, caps }) => (
         <div className="flex flex-col gap-10">
           {items.some(({ hasKey }) => hasKey) ? null : (
-            <EmptyState title={t("setup")} text={t("setupText")} />
+            <div role="note" className="rounded-card border border-line bg-well p-4">
+              <p className="text-sm font-medium">{t("setup")}</p>
+              <p className="measure mt-1 text-sm text-quiet">{t("setupText")}</p>
+            </div>
           )}
           <ProviderTable items={items} />
           <StudioCaps spend={spend} caps={caps} />

@@ -6,12 +6,12 @@ import type { FigureWindow, QueueFigures } from "@atelier/server/monitoring";
 import { LiveData, useOverview, useWindow } from "../live.tsx";
 import { formatSpan, Sparkline, Times } from "../parts.tsx";
 
-/** The requirements of a queue for a node, as text: `8 GiB VRAM, 4 cores`. */
-function useQueueNeeds(): (needs: QueueFigures["needs"]) => string {
+/** The requirements of a queue for a node, as a sentence. */
+function useQueueNeeds(): (queue: QueueFigures) => string {
   const t = useTranslations("admin.queues");
   const jobs = useTranslations("jobs");
-  return (needs) => {
-    if (needs === null) return t("unknown");
+  return ({ queue, needs }) => {
+    if (needs === null) return t(queue === "cloud" ? "cloud" : "unknown");
     const kindName = (kind: string) => {
       const key = `kinds.${kind}` as "kinds.upscale";
       return jobs.has(key) ? jobs(key) : kind;
@@ -23,7 +23,7 @@ function useQueueNeeds(): (needs: QueueFigures["needs"]) => string {
       needs.kinds && t("kinds", { kinds: needs.kinds.map(kindName).join(", ") }),
       needs.models && t("models", { models: needs.models.join(", ") }),
     ].filter((part) => typeof part === "string");
-    return parts.length === 0 ? t("asksNothing") : parts.join(", ");
+    return t("asks", { what: parts.length === 0 ? t("asksNothing") : parts.join(", ") });
   };
 }
 
@@ -46,7 +46,7 @@ function Figures({ queue }: Pick<Props, "queue">) {
   const t = useTranslations("admin.queues");
   const { oldestWaitingMs, waiting, running, slots, window: inWindow } = queue;
   return (
-    <dl className="grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-3 xl:grid-cols-6">
+    <dl className="grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-3">
       <Figure name={t("oldest")}>{oldestWaitingMs === null ? t("idle") : formatSpan(oldestWaitingMs)}</Figure>
       <Figure name={t("waiting")}>{waiting}</Figure>
       <Figure name={`${t("running")} / ${t("slots").toLowerCase()}`}>{`${running} / ${slots}`}</Figure>
@@ -77,7 +77,7 @@ function QueueSection({ queue, window }: Props) {
   return (
     <section
       aria-labelledby={id}
-      className="grid gap-x-10 gap-y-5 py-6 wide:grid-cols-[200px_minmax(0,1fr)] xl:grid-cols-[240px_minmax(0,1fr)_minmax(200px,300px)]"
+      className="grid gap-x-10 gap-y-5 py-6 wide:grid-cols-[200px_minmax(0,1fr)] xl:grid-cols-[260px_minmax(0,1fr)_minmax(200px,400px)]"
     >
       <div className="min-w-0">
         <h2 id={id} className="text-base font-medium">
@@ -88,7 +88,7 @@ function QueueSection({ queue, window }: Props) {
             {queue.queue}
           </Link>
         </h2>
-        <p className="mt-1 text-xs text-quiet">{`${t("asks")} ${needsText(queue.needs)}.`}</p>
+        <p className="mt-1 text-xs text-quiet">{needsText(queue)}</p>
         <p className="mt-1 text-xs text-quiet">
           {queue.nodes.length === 0 ? t("noNode") : `${t("nodes")}: ${queue.nodes.join(", ")}`}
         </p>
