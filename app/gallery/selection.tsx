@@ -1,11 +1,16 @@
 "use client";
-import { Star, Trash2, X } from "lucide-react";
+import { Maximize2, Scissors, Sparkles, Star, Trash2, X } from "lucide-react";
 import { useTranslations } from "next-intl";
+import { useRouter } from "next/navigation";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useSubmitBatch } from "../batches/submit-batch.ts";
 import { useFailureToast } from "../client/failures.ts";
+import { useCapability } from "../client/queries.ts";
 import { isTyping } from "../frame/run-button.tsx";
+import { ShareButton } from "../links/share.tsx";
 import { useRemoveImages, useStar } from "../pictures/actions.tsx";
-import { Button, IconButton } from "../ui/button.tsx";
+import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
+import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { type ListedImage, readStackIds } from "./stack.tsx";
 
 /** The chosen ids without pictures that are not shown; the same set object when nothing changes. */
@@ -41,6 +46,11 @@ const none: ReadonlySet<string> = new Set();
 
 function focusedStack(): string | undefined {
   return document.activeElement instanceof HTMLElement ? document.activeElement.dataset.stack : undefined;
+}
+
+/** In a dialog or a menu, whose keys are its own: Delete there would delete what is selected below. */
+function isOverPage({ target }: KeyboardEvent): boolean {
+  return target instanceof Element && target.closest("[role=dialog], [role=menu]") !== null;
 }
 
 /** Deletes stacks with all of their pictures, read first where the list has only the one on top. */
@@ -120,7 +130,7 @@ export function useSelection(images: readonly ListedImage[], isInFront: boolean)
       "Control+a": () => setIds(new Set(stacks.map(({ id }) => id))),
     };
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event)) return;
+      if (isTyping(event) || isOverPage(event)) return;
       const act = keys[`${event.ctrlKey || event.metaKey ? "Control+" : ""}${event.key}`];
       if (act === undefined) return;
       if (event.key === "a") event.preventDefault();
@@ -130,6 +140,44 @@ export function useSelection(images: readonly ListedImage[], isInFront: boolean)
     return () => window.removeEventListener("keydown", press);
   }, [images, isInFront, removeStacks, selection, stacks, toggle]);
   return selection;
+}
+
+/** One act on every chosen picture, as one batch. */
+function ProcessAll({ selection }: { readonly selection: Selection }) {
+  const t = useTranslations("gallery");
+  const pictures = useTranslations("pictures");
+  const kinds = useTranslations("jobs.kinds");
+  const router = useRouter();
+  const upscale = useCapability("upscale");
+  const cutOut = useCapability("remove_background");
+  const submit = useSubmitBatch(({ id }) => {
+    selection.clear();
+    router.push(`/batches/${id}`);
+  });
+  const order = (kind: "upscale" | "remove_background") => {
+    const jobs = selection.images.map(({ id }) => ({ kind, inputs: { image: id } }));
+    submit.mutate({ input: { title: t("batchOf", { kind: kinds(kind), count: jobs.length }), jobs } });
+  };
+  return (
+    <Menu
+      side="top"
+      trigger={
+        <button type="button" disabled={submit.isPending} className={buttonStyle("quiet", "small")}>
+          <Sparkles aria-hidden />
+          <span className="max-sm:sr-only">{pictures("process")}</span>
+        </button>
+      }
+    >
+      <MenuItem disabled={upscale?.available !== true} onSelect={() => order("upscale")}>
+        <Maximize2 aria-hidden />
+        {pictures("upscale")}
+      </MenuItem>
+      <MenuItem disabled={cutOut?.available !== true} onSelect={() => order("remove_background")}>
+        <Scissors aria-hidden />
+        {pictures("cutOut")}
+      </MenuItem>
+    </Menu>
+  );
 }
 
 export function SelectionBar({ selection }: { readonly selection: Selection }) {
@@ -143,19 +191,25 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
       role="toolbar"
       data-selection-bar
       aria-label={t("selection")}
-      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pr-2 pl-5 shadow-float wide:bottom-5"
+      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pr-2 pl-5 whitespace-nowrap shadow-float wide:bottom-5"
     >
       <p role="status" className="tabular mr-3 text-xs font-medium whitespace-nowrap">
         {t("selected", { count })}
-        {pictures === count ? null : `, ${t("selectedPictures", { count: pictures })}`}
+        {pictures === count ? null : (
+          <span className="max-sm:sr-only">{`, ${t("selectedPictures", { count: pictures })}`}</span>
+        )}
       </p>
+      <ProcessAll selection={selection} />
+      <ShareButton what={{ imageIds: selection.images.map(({ id }) => id) }} look="quiet" />
       <Button look="quiet" size="small" onClick={selection.star}>
         <Star aria-hidden />
-        {t(allStarred ? "unstarSelected" : "starSelected")}
+        <span className="max-sm:sr-only">{t(allStarred ? "unstarSelected" : "starSelected")}</span>
       </Button>
       <Button look="quiet" size="small" onClick={selection.remove}>
         <Trash2 aria-hidden />
-        {pictures === count ? t("removeSelected") : t("removeStacks", { count: pictures })}
+        <span className="max-sm:sr-only">
+          {pictures === count ? t("removeSelected") : t("removeStacks", { count: pictures })}
+        </span>
       </Button>
       <IconButton label={t("clearSelection")} side="top" onClick={selection.clear}>
         <X aria-hidden />

@@ -112,6 +112,7 @@ export function ShareButton({ what, look }: ShareButtonProps) {
   const t = useTranslations("links");
   const [isOpen, setOpen] = useState(false);
   const open = () => setOpen(true);
+  const isOne = "imageIds" in what && what.imageIds.length === 1;
   return (
     <>
       {look === "icon" ? (
@@ -124,11 +125,7 @@ export function ShareButton({ what, look }: ShareButtonProps) {
           <span className="max-sm:sr-only">{t("share")}</span>
         </Button>
       )}
-      <Dialog
-        open={isOpen}
-        onOpenChange={setOpen}
-        title={t("batchId" in what ? "shareTitle.batch" : "shareTitle.one")}
-      >
+      <Dialog open={isOpen} onOpenChange={setOpen} title={t(isOne ? "shareTitle.one" : "shareTitle.many")}>
         <ShareSteps what={what} onDone={() => setOpen(false)} />
       </Dialog>
     </>

@@ -51,7 +51,7 @@ test("a picture is shared with a password, opened by a visitor without an accoun
   await expect(page.getByText("No links yet.")).toBeVisible();
   await visitor.reload();
   await expect(gone).toBeVisible();
-  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("button", { name: "Undo", exact: true }).click();
   await expect(links).toContainText("To the moon");
   await visitor.reload();
   await expect(visitor.getByRole("heading", { name: "To the moon" })).toBeVisible();
