@@ -10,10 +10,10 @@ import { type Agreed, freeOnly, withAgreement } from "../client/agreement.ts";
 import { api } from "../client/api.ts";
 import { ownOnly } from "../client/cloud.ts";
 import { useFailureToast } from "../client/failures.ts";
-import { agreedTo, type Estimate, useEstimate } from "../client/submit.ts";
-import { OwnOnlyChoice, usePlaceText } from "../frame/own-only.tsx";
+import { agreedTo, useEstimate } from "../client/submit.ts";
+import { OwnOnlyChoice } from "../frame/own-only.tsx";
+import { OfferLine } from "../jobs/offer-line.tsx";
 import { JobStateLine } from "../jobs/parts.tsx";
-import { useTimeText } from "../jobs/waiting-text.ts";
 import { useJob } from "../live/hooks.tsx";
 import { AiBadge, Picture } from "../pictures/picture.tsx";
 import { Button, Spinner } from "../ui/button.tsx";
@@ -25,21 +25,6 @@ function requestOf({ request, needsConsent }: ProposalView): SubmitInput {
   const params = needsConsent ? { ...request.params, consent: true } : request.params;
   // Safe: the server checked the request when it stored the proposal.
   return { kind: request.kind, inputs: request.inputs, params } as SubmitInput;
-}
-
-/** Where the job would run, when, and what it costs; before the click. */
-function ProposalEstimate({ answer }: { readonly answer: Estimate | undefined }) {
-  const t = useTranslations("assistant.proposal");
-  const { starts, runs } = useTimeText();
-  const placeText = usePlaceText();
-  if (answer === undefined) return <p className="h-[18px] text-xs" />;
-  if (!answer.isPossible) return <p className="text-xs text-warn">{answer.reason}</p>;
-  const place = answer.cloud === null ? t("own") : placeText(answer.cloud);
-  return (
-    <p className="tabular text-xs text-quiet">
-      {starts(answer.waitMs)}, {runs(answer.runMs)}. {place} {answer.note}
-    </p>
-  );
 }
 
 function JobResult({ job }: { readonly job: JobView }) {
@@ -120,7 +105,7 @@ function OpenProposal({ proposal, conversationId }: Props) {
   const isPossible = answer?.isPossible !== false;
   return (
     <>
-      <ProposalEstimate answer={answer} />
+      <OfferLine answer={answer} />
       <OwnOnlyChoice />
       {proposal.needsConsent ? (
         <Checkbox checked={hasConsent} onChange={setConsent}>

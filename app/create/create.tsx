@@ -7,9 +7,8 @@ import { useOwnOnly, useWorkflows } from "../client/cloud.ts";
 import { type OfferedWorkflow, useCapability, useWorkflowsQuery } from "../client/queries.ts";
 import { agreedTo, type Estimate, useEstimate } from "../client/submit.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
-import { usePlaceText } from "../frame/own-only.tsx";
 import { RunButton } from "../frame/run-button.tsx";
-import { Warning } from "../jobs/offer-line.tsx";
+import { OfferLine, Warning } from "../jobs/offer-line.tsx";
 import { useTimeText } from "../jobs/waiting-text.ts";
 import { useDollars } from "../ui/hooks.ts";
 import { createForm, useForm } from "./form.ts";
@@ -17,12 +16,6 @@ import { type CreateRequest, buildRequest, buildRequests, useCreateRemix } from 
 import { Results } from "./results.tsx";
 import { useCreateRun, useCreations } from "./creations.ts";
 import { SettingsPanel } from "./settings.tsx";
-
-interface EstimateLineProps {
-  /** Undefined until it is known. */
-  readonly answer: Estimate | undefined;
-  readonly count: number;
-}
 
 /** The request without prompt and seed: they do not affect the estimate, so typing must not fetch a new one. */
 function forEstimate(request: CreateRequest): CreateRequest {
@@ -49,24 +42,6 @@ export function BatchEstimateLine({
     <p className="tabular text-xs text-quiet">
       {t("batchDone", { count, time: lasts(answer.doneMs) })}
       {answer.cloud === null ? null : `. ${price === null ? t("batchUnpriced") : t("batchPrice", { price })}`}
-    </p>
-  );
-}
-
-/** The estimated start and run time, or why the job cannot run. */
-function EstimateLine({ answer, count }: EstimateLineProps) {
-  const t = useTranslations("create");
-  const { starts, runs } = useTimeText();
-  const placeText = usePlaceText();
-  if (answer === undefined) return <p className="h-[18px]" />;
-  if (!answer.isPossible) return <Warning>{answer.reason}</Warning>;
-  if (answer.awaits !== null) return <Warning>{t(`away.${answer.awaits}`)}</Warning>;
-  const times = { starts: starts(answer.waitMs), runs: runs(answer.runMs), count };
-  return (
-    <p className="tabular text-xs text-quiet">
-      {t(answer.runs === 0 ? "estimateGuess" : "estimate", times)}
-      {answer.cloud === null ? null : `. ${placeText(answer.cloud, count)}`}
-      {answer.note === null ? null : ` ${answer.note}`}
     </p>
   );
 }
@@ -119,7 +94,7 @@ function PromptCard({ chosen, answer, ofBatch, canMake, isBusy, onMake }: Prompt
         {form.count > 1 && ofBatch !== undefined ? (
           <BatchEstimateLine answer={ofBatch} count={form.count} />
         ) : (
-          <EstimateLine answer={answer} count={form.count} />
+          <OfferLine answer={answer} count={form.count} />
         )}
         <RunButton canRun={canMake} isBusy={isBusy} onRun={onMake}>
           {t("make", { count: form.count })}

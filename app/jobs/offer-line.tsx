@@ -17,37 +17,39 @@ export function Warning({ children }: { readonly children: ReactNode }) {
 }
 
 interface OfferLineProps {
-  /** Undefined until it is known. */
+  /** Of one job; undefined until it is known. */
   readonly answer: Estimate | undefined;
+  /** As many such jobs are started. Default: 1. */
+  readonly count?: number;
 }
 
 type Offer = Extract<Estimate, { isPossible: true }>;
 
-/** Where an offer runs, and what that costs. */
-function useOfferPlace(): (offer: Offer) => string {
+/** Where so many of an offer run, and what that costs, as a sentence. */
+function useOfferPlace(): (offer: Offer, count: number) => string {
   const t = useTranslations("jobs.offer");
   const placeText = usePlaceText();
   const titleOf = useWorkflowTitle();
-  return ({ cloud, workflow, engine }) => {
-    if (cloud !== null) return placeText(cloud);
+  return ({ cloud, workflow, engine }, count) => {
+    if (cloud !== null) return placeText(cloud, count);
     if (workflow !== null) return t("onServer", { workflow: titleOf(workflow) });
     return t(engine === "local" ? "here" : "onAnyServer");
   };
 }
 
-/** Where a job would run, when it starts, how long it takes and what it costs; or why it cannot run. */
-export function OfferLine({ answer }: OfferLineProps) {
+/** Where jobs would run, when they start, how long each takes and what they cost; or why they cannot run. */
+export function OfferLine({ answer, count = 1 }: OfferLineProps) {
   const t = useTranslations("jobs.offer");
-  const away = useTranslations("create.away");
   const { starts, runs } = useTimeText();
   const placeOf = useOfferPlace();
   if (answer === undefined) return <p className="min-h-[18px]" />;
   if (!answer.isPossible) return <Warning>{answer.reason}</Warning>;
-  if (answer.awaits !== null) return <Warning>{away(answer.awaits)}</Warning>;
+  if (answer.awaits !== null) return <Warning>{t(`away.${answer.awaits}`)}</Warning>;
+  const times = { starts: starts(answer.waitMs), runs: runs(answer.runMs), count };
+  const sentences = [placeOf(answer, count), t(answer.runs === 0 ? "guess" : "times", times), answer.note];
   return (
     <p className="tabular min-h-[18px] text-xs text-quiet">
-      {`${placeOf(answer)}. ${t("times", { starts: starts(answer.waitMs), runs: runs(answer.runMs) })}`}
-      {answer.note === null ? null : ` ${answer.note}`}
+      {sentences.filter((sentence) => sentence !== null).join(" ")}
     </p>
   );
 }

@@ -5,8 +5,8 @@ import type { JobView } from "@atelier/server/jobs";
 import { useCapability, useImage, useIsGone } from "../client/queries.ts";
 import { useEstimate } from "../client/submit.ts";
 import { RunButton } from "../frame/run-button.tsx";
+import { OfferLine } from "../jobs/offer-line.tsx";
 import { DowngradeNote } from "../jobs/parts.tsx";
-import { useTimeText } from "../jobs/waiting-text.ts";
 import { useJob } from "../live/hooks.tsx";
 import { hasEnded } from "../live/store.ts";
 import { useFileTarget, useUploadBatch } from "../uploads/drop.tsx";
@@ -26,11 +26,9 @@ interface EngineLineProps {
   readonly isReady: boolean;
 }
 
-/** The estimated start and run time. */
+/** Where it would run, when, for how long and for which price. */
 function Expected() {
   const { personId, garmentId, category } = useStudio();
-  const t = useTranslations("studio");
-  const { starts, runs } = useTimeText();
   const { chosen, takesMask, prompt } = useOutfitEngine(personId);
   // The mask does not affect the estimate, but a workflow that requires a mask refuses an estimate without it.
   const isAsked = personId !== null && garmentId !== null && !takesMask;
@@ -38,13 +36,7 @@ function Expected() {
   const answer = useEstimate(
     isAsked ? outfitRequest({ ...input, person: personId, garment: garmentId }) : null,
   );
-  if (answer === undefined || !answer.isPossible) return null;
-  if (answer.awaits !== null) return <span className="text-warn">{t(`away.${answer.awaits}`)}</span>;
-  return (
-    <span className="tabular">
-      {[`${starts(answer.waitMs)}, ${runs(answer.runMs)}.`, answer.note].filter(Boolean).join(" ")}
-    </span>
-  );
+  return <OfferLine answer={answer} />;
 }
 
 /** Why the outfit cannot be changed; null when nothing is missing. */
@@ -59,7 +51,7 @@ function useObstacle(isDone: boolean): string | null {
   return capability.reason ?? (lacksMask ? t("mask.needed") : null);
 }
 
-/** The engine, and the estimated start and run time. */
+/** The engine, and what a run with it would be. */
 function EngineLine({ isDone, isReady }: EngineLineProps) {
   const t = useTranslations("studio");
   const { personId } = useStudio();
@@ -70,10 +62,10 @@ function EngineLine({ isDone, isReady }: EngineLineProps) {
   // With several options the select of engines already names the engine.
   const isNamed = isDone || options.length < 2;
   return (
-    <p className="flex min-h-[18px] flex-wrap gap-x-2 text-xs text-quiet">
-      {isNamed ? <span>{chosen?.title ?? localName}</span> : null}
+    <div className="flex min-h-[18px] flex-wrap gap-x-2 text-xs text-quiet">
+      {isNamed ? <p>{chosen?.title ?? localName}</p> : null}
       {isReady ? <Expected /> : null}
-    </p>
+    </div>
   );
 }
 

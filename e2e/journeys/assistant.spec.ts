@@ -26,7 +26,9 @@ test("B6 B7 a question is answered live, a proposal is approved, and its picture
   await question.fill("Upscale chelsea, please");
   await question.press("Enter");
   const proposal = page.getByRole("region", { name: "Proposal: Upscale" });
-  await expect(proposal.getByText("On the studio's own machines.")).toBeVisible({ timeout: 60_000 });
+  await expect(proposal.getByText(/^On this computer, free\. Starts .*, runs /)).toBeVisible({
+    timeout: 60_000,
+  });
   await proposal.getByRole("button", { name: "Start it" }).click();
   await expect(proposal.getByRole("link", { name: "Open the result" })).toBeVisible({ timeout: 60_000 });
 

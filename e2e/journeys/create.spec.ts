@@ -26,7 +26,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await prompt.fill(words);
     await expect(make).toBeEnabled({ timeout: serverFoundMs });
     await page.getByRole("radio", { name: "3:2" }).click();
-    await expect(page.getByText(/^Starts .*, runs /)).toBeVisible();
+    await expect(page.getByText(/^On your server with .*, free\. Starts .*, runs /)).toBeVisible();
 
     const results = page.getByRole("region", { name: "Pictures" });
     const previews = await record(results, {
