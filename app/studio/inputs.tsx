@@ -9,7 +9,7 @@ import { PictureStrip } from "../pictures/picture-strip.tsx";
 import { toastFailure } from "../ui/toasts.tsx";
 import { addUpload, dropUpload, type Upload, useUpload } from "../uploads/store.ts";
 import { studioCategory, useItemName, useWardrobe } from "../wardrobe/items.ts";
-import { type Slot, studio, useStudio } from "./state.ts";
+import { type Category, type Slot, studio, useStudio } from "./state.ts";
 
 interface Holding {
   /** Image id of the slot's stored picture. */
@@ -36,7 +36,8 @@ export function resolveSlot({ storedId, isGone, upload }: Holding): Reading {
 interface InputStripProps {
   readonly slot: Slot;
   readonly chosenId: string | null;
-  readonly onChoose: (imageId: string) => void;
+  /** The category is that of an item of the wardrobe. */
+  readonly onChoose: (imageId: string, category?: Category) => void;
 }
 
 const shown = 12;
@@ -54,7 +55,12 @@ export function RecentStrip({ slot, chosenId, onChoose }: InputStripProps) {
     label: t(`useRecent.${slot}`, { number: index + 1 }),
   }));
   return (
-    <PictureStrip title={t(`recent.${slot}`)} pictures={pictures} chosenId={chosenId} onChoose={onChoose} />
+    <PictureStrip
+      title={t(`recent.${slot}`)}
+      pictures={pictures}
+      chosenId={chosenId}
+      onChoose={(id) => onChoose(id)}
+    />
   );
 }
 
@@ -66,8 +72,7 @@ export function WardrobeStrip({ slot, chosenId, onChoose }: InputStripProps) {
     useWardrobe().data?.items.filter(({ what, isBeingCutOut }) => what === slot && !isBeingCutOut) ?? [];
   const choose = (imageId: string) => {
     const item = items.find((one) => one.imageId === imageId);
-    if (slot === "garment" && item !== undefined) studio.set({ category: studioCategory(item) });
-    onChoose(imageId);
+    onChoose(imageId, slot === "garment" && item !== undefined ? studioCategory(item) : undefined);
   };
   const pictures = items.map((item) => ({
     id: item.imageId,
@@ -166,7 +171,7 @@ export interface SlotState {
   readonly isFree: boolean;
   readonly upload: Upload | undefined;
   readonly put: (file: File) => void;
-  readonly choose: (imageId: string) => void;
+  readonly choose: (imageId: string, category?: Category) => void;
   /** Cancels the upload; the slot shows the previous picture again. */
   readonly cancelUpload: () => void;
   readonly clear: () => void;
@@ -186,9 +191,9 @@ export function useSlot(slot: Slot): SlotState {
     setUploadId(null);
   }, [slot]);
   const choose = useCallback(
-    (id: string) => {
+    (id: string, category?: Category) => {
       cancelUpload();
-      studio.set({ [fieldOf[slot]]: id, jobId: null });
+      studio.set({ [fieldOf[slot]]: id, jobId: null, ...(category === undefined ? {} : { category }) });
     },
     [cancelUpload, slot],
   );

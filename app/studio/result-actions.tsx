@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useCallback } from "react";
 import type { JobView } from "@atelier/server/jobs";
+import { useBatchActions } from "../batches/batch.ts";
 import { downloadUrl, useRemix } from "../client/remix.ts";
 import { useRetryJob } from "../jobs/parts.tsx";
 import { canRetryHelp, useJobFailureText } from "../jobs/text.ts";
@@ -11,22 +12,44 @@ import { StarButton } from "../pictures/actions.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { toastWithUndo } from "../ui/toasts.tsx";
 import { localChoice } from "./engine.tsx";
-import { type Category, studio } from "./state.ts";
+import { type Category, studio, useStudio } from "./state.ts";
+import type { Pass } from "./try-on.ts";
+
+interface RefusedProps {
+  readonly job: JobView;
+  /** Of an order of several passes. */
+  readonly pass: Pass | null;
+}
+
+/** Runs again what failed: the job, or the order from the pass that failed. */
+function useAgain(job: JobView) {
+  const { order } = useStudio();
+  const retry = useRetryJob(job.id, (jobId) => studio.set({ jobId }));
+  const ofOrder = useBatchActions(order?.id ?? "").retry;
+  return order === null
+    ? { run: () => retry.mutate(), isPending: retry.isPending }
+    : { run: () => ofOrder.mutate(), isPending: ofOrder.isPending };
+}
 
 /** Shown for a failed job: the reason, and what to do. */
-export function ResultRefused({ job }: { readonly job: JobView }) {
+export function ResultRefused({ job, pass }: RefusedProps) {
   const t = useTranslations("studio");
   const jobs = useTranslations("jobs");
   const textOf = useJobFailureText();
-  const retry = useRetryJob(job.id, (jobId) => studio.set({ jobId }));
+  const again = useAgain(job);
   const text =
     job.error === null ? { title: jobs("status.cancelled"), advice: t("cancelledText") } : textOf(job.error);
   return (
     <div role="status" className="flex max-w-[42ch] flex-col items-center gap-2 p-6 text-center">
       <p className="font-serif text-lg">{text.title}</p>
       <p className="text-sm text-quiet">{text.advice}</p>
+      {pass !== null && pass.number > 1 ? (
+        <p className="text-sm text-quiet">
+          {t("pieces.stopped", { number: pass.number, count: pass.count })}
+        </p>
+      ) : null}
       {job.error !== null && !canRetryHelp(job.error.code) ? null : (
-        <Button size="small" className="mt-3" disabled={retry.isPending} onClick={() => retry.mutate()}>
+        <Button size="small" className="mt-3" disabled={again.isPending} onClick={again.run}>
           {t("retry")}
         </Button>
       )}
@@ -43,6 +66,10 @@ function layOut({ inputs, params, workflow }: Pick<JobView, "inputs" | "params" 
     personId: inputOf("person"),
     garmentId: inputOf("garment"),
     category: categories.find((known) => known === category) ?? "auto",
+    more: ["garment2", "garment3", "garment4"].flatMap((role) => {
+      const imageId = inputOf(role);
+      return imageId === null ? [] : [{ imageId, category: "auto" as const }];
+    }),
     engine: workflow ?? localChoice,
     prompt: typeof prompt === "string" ? prompt : "",
     jobId: null,
@@ -97,7 +124,7 @@ export function ResultActions({ job, isCurrent }: Props) {
       <Button
         look={isCurrent ? "primary" : "plain"}
         size={isCurrent ? "large" : "medium"}
-        onClick={() => studio.set({ garmentId: null, jobId: null })}
+        onClick={() => studio.set({ garmentId: null, more: [], jobId: null })}
       >
         <Shirt aria-hidden />
         {t("tryAnother")}

@@ -7,7 +7,6 @@ import { imageUrl } from "../client/remix.ts";
 import { useCancelJob } from "../jobs/parts.tsx";
 import { formatSeconds, useElapsedSeconds, useJobNow } from "../jobs/text.ts";
 import { useWaitingText } from "../jobs/waiting-text.ts";
-import { useJob } from "../live/hooks.tsx";
 import { hasEnded } from "../live/store.ts";
 import { CompareSlider } from "../pictures/compare-slider.tsx";
 import { AiBadge } from "../pictures/picture.tsx";
@@ -15,6 +14,8 @@ import { Button, cx } from "../ui/button.tsx";
 import { fitBox, useBoxSize } from "../ui/hooks.ts";
 import { FrameHeader, PictureGround } from "./input-frame.tsx";
 import { ResultRefused } from "./result-actions.tsx";
+import { useStudio } from "./state.ts";
+import type { Pass } from "./try-on.ts";
 
 interface BorderProgressProps {
   /** 0..1; null while nothing is known. */
@@ -56,13 +57,21 @@ export function BorderProgress({ value, label }: BorderProgressProps) {
   );
 }
 
+interface ShownProps {
+  readonly job: JobView;
+  readonly pass: Pass | null;
+}
+
 /** A finished result, compared with the input photo. */
-function ResultDone({ job }: { readonly job: JobView }) {
+function ResultDone({ job, pass }: ShownProps) {
+  const { personId: shownPersonId } = useStudio();
   const t = useTranslations("studio");
   const [box, setBox] = useState<HTMLDivElement | null>(null);
   const size = useBoxSize(box);
   const [output] = job.outputs;
-  const personId = job.inputs.find((input) => input.role === "person")?.imageId;
+  const ownId = job.inputs.find((input) => input.role === "person")?.imageId;
+  // The last pass went on with the result of the one before.
+  const personId = pass === null ? ownId : (shownPersonId ?? ownId);
   const isGone = useIsGone(output?.imageId ?? null);
   if (output === undefined || personId === undefined || isGone)
     return <p className="text-sm text-quiet">{t("resultGone")}</p>;
@@ -84,28 +93,48 @@ function ResultDone({ job }: { readonly job: JobView }) {
   );
 }
 
+/** Of the whole order, where there is one. */
+function progressOf(own: number | null, pass: Pass | null): number | null {
+  if (pass === null) return own;
+  return (pass.number - 1 + (pass.isBetween ? 1 : (own ?? 0))) / pass.count;
+}
+
+interface RunningGroundProps {
+  readonly job: JobView;
+  /** What the engine has drawn so far. */
+  readonly preview: string | null;
+}
+
+/** The preview of a running job; before there is one, its person out of focus. */
+function RunningGround({ job, preview }: RunningGroundProps) {
+  const personId = job.inputs.find((input) => input.role === "person")?.imageId;
+  const ground = preview ?? (personId === undefined ? null : imageUrl(personId, "preview"));
+  if (ground === null) return null;
+  return (
+    <img
+      src={ground}
+      alt=""
+      className={cx(
+        "absolute inset-2.5 size-[calc(100%-20px)] object-contain transition-[filter] duration-200",
+        preview === null && "opacity-60 blur-[6px] saturate-50",
+      )}
+    />
+  );
+}
+
 /** A running job: its stage as text, its progress along the frame. */
-function ResultRunning({ job }: { readonly job: JobView }) {
+function ResultRunning({ job, pass }: ShownProps) {
   const t = useTranslations("studio");
   const now = useJobNow(job);
   const waiting = useWaitingText(job);
   const seconds = useElapsedSeconds(job.createdAt, job.endedAt);
   const cancel = useCancelJob(job.id);
-  const personId = job.inputs.find((input) => input.role === "person")?.imageId;
-  const ground = now.preview ?? (personId === undefined ? null : imageUrl(personId, "preview"));
+  const isBetween = pass?.isBetween === true;
+  const progress = progressOf(now.progress, pass);
   return (
     <>
-      {ground === null ? null : (
-        <img
-          src={ground}
-          alt=""
-          className={cx(
-            "absolute inset-2.5 size-[calc(100%-20px)] object-contain transition-[filter] duration-200",
-            now.preview === null && "opacity-60 blur-[6px] saturate-50",
-          )}
-        />
-      )}
-      <BorderProgress value={now.progress} label={t("progress")} />
+      <RunningGround job={job} preview={now.preview} />
+      <BorderProgress value={progress} label={t("progress")} />
       <div
         className={cx(
           "relative flex min-w-52 flex-col items-center gap-1 rounded-card bg-raised px-5 py-4 shadow-float",
@@ -114,11 +143,14 @@ function ResultRunning({ job }: { readonly job: JobView }) {
         )}
       >
         <p role="status" className="text-sm font-medium">
-          {now.text}
+          {isBetween ? t("pieces.next") : now.text}
         </p>
         <p className="tabular text-xs text-quiet">
-          {now.progress === null ? null : `${Math.round(now.progress * 100)} % · `}
-          {formatSeconds(seconds)}
+          {[
+            ...(pass === null ? [] : [t("pieces.pass", { number: pass.number, count: pass.count })]),
+            ...(progress === null ? [] : [`${Math.round(progress * 100)} %`]),
+            formatSeconds(seconds),
+          ].join(" · ")}
         </p>
         {waiting === null ? null : (
           <p className="max-w-[28ch] text-center text-xs text-quiet">
@@ -139,7 +171,7 @@ function ResultRunning({ job }: { readonly job: JobView }) {
   );
 }
 
-function ResultContent({ job }: { readonly job: JobView | undefined }) {
+function ResultContent({ job, pass }: Pick<ResultFrameProps, "job" | "pass">) {
   const t = useTranslations("studio");
   if (job === undefined) {
     return (
@@ -149,12 +181,15 @@ function ResultContent({ job }: { readonly job: JobView | undefined }) {
       </div>
     );
   }
-  if (!hasEnded(job)) return <ResultRunning job={job} />;
-  return job.status === "completed" ? <ResultDone job={job} /> : <ResultRefused job={job} />;
+  if (!hasEnded(job) || pass?.isBetween === true) return <ResultRunning job={job} pass={pass} />;
+  if (job.status === "completed" && pass?.isStopped !== true) return <ResultDone job={job} pass={pass} />;
+  return <ResultRefused job={job} pass={pass} />;
 }
 
 interface ResultFrameProps {
-  readonly jobId: string | null;
+  readonly job: JobView | undefined;
+  /** Of an order of several passes. */
+  readonly pass: Pass | null;
   readonly proportion: number;
   readonly children: ReactNode;
 }
@@ -171,11 +206,9 @@ function useScrollToResult(runningId: string | null) {
   return ref;
 }
 
-export function ResultFrame({ jobId, proportion, children }: ResultFrameProps) {
+export function ResultFrame({ job, pass, proportion, children }: ResultFrameProps) {
   const t = useTranslations("studio");
-  const { job, isMissing } = useJob(jobId);
   const ref = useScrollToResult(job !== undefined && !hasEnded(job) ? job.id : null);
-  const shown = isMissing ? undefined : job;
   return (
     <section
       aria-labelledby="frame-result"
@@ -184,8 +217,8 @@ export function ResultFrame({ jobId, proportion, children }: ResultFrameProps) {
     >
       <FrameHeader id="frame-result" title={t("slots.result")} />
       <div className="flex flex-col gap-3">
-        <PictureGround isEmpty={shown === undefined} proportion={proportion}>
-          <ResultContent job={shown} />
+        <PictureGround isEmpty={job === undefined} proportion={proportion}>
+          <ResultContent job={job} pass={pass} />
         </PictureGround>
         {children}
       </div>

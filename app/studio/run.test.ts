@@ -12,6 +12,7 @@ const job: Parameters<typeof usedInputs>[0] = {
 const current: StudioInputs = {
   personId: "p",
   garmentId: "g",
+  more: [],
   category: "auto",
   chosen: null,
   name: "local",

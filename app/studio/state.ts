@@ -79,12 +79,16 @@ interface StudioState {
   readonly personId: string | null;
   readonly garmentId: string | null;
   readonly category: Category;
+  /** The pieces of the outfit beside the first. */
+  readonly more: readonly { readonly imageId: string; readonly category: Category }[];
   /** Name of a workflow, or `local`; null: the first engine that can run now. */
   readonly engine: string | null;
   /** For engines that take a prompt. */
   readonly prompt: string;
   /** The job whose result is shown. */
   readonly jobId: string | null;
+  /** The order of several passes whose result is shown instead. */
+  readonly order: { readonly id: string; readonly asked: string } | null;
   /** Photos with a confirmed consent. */
   readonly consentedIds: readonly string[];
 }
@@ -100,18 +104,25 @@ function parse(text: string | null): unknown {
   }
 }
 
+const isCategory = (value: unknown) => categories.some((known) => known === value);
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
+
 /** Checked by hand: a schema library would add a megabyte of modules to the page in development. */
 function isState(value: unknown): value is StudioState {
-  if (typeof value !== "object" || value === null) return false;
-  const { personId, garmentId, category, engine, prompt, jobId, consentedIds } = value as Record<
-    string,
-    unknown
-  >;
+  if (!isRecord(value)) return false;
+  const { personId, garmentId, category, more, engine, prompt, jobId, order, consentedIds } = value;
   const isIdOrNull = (id: unknown) => id === null || typeof id === "string";
   return (
     [personId, garmentId, jobId, engine].every(isIdOrNull) &&
     typeof prompt === "string" &&
-    categories.some((known) => known === category) &&
+    isCategory(category) &&
+    Array.isArray(more) &&
+    more.every(
+      (piece) => isRecord(piece) && typeof piece["imageId"] === "string" && isCategory(piece["category"]),
+    ) &&
+    (order === null ||
+      (isRecord(order) && typeof order["id"] === "string" && typeof order["asked"] === "string")) &&
     Array.isArray(consentedIds) &&
     consentedIds.every((id) => typeof id === "string")
   );
@@ -137,9 +148,11 @@ const emptyStudio: StudioState = {
   personId: null,
   garmentId: null,
   category: "auto",
+  more: [],
   engine: null,
   prompt: "",
   jobId: null,
+  order: null,
   consentedIds: [],
 };
 
@@ -149,8 +162,9 @@ export const studio = {
     state ??= readStored(emptyStudio);
     return state;
   },
+  /** Another job, or none, takes the place of an order. */
   set: (changes: Partial<StudioState>): void => {
-    state = { ...studio.get(), ...changes };
+    state = { ...studio.get(), ...("jobId" in changes ? { order: null } : {}), ...changes };
     writeStored(state);
     for (const listener of listeners) listener();
   },

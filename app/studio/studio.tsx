@@ -3,11 +3,12 @@ import { useTranslations } from "next-intl";
 import { type ReactNode, useCallback } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { useCapability, useImage, useIsGone } from "../client/queries.ts";
+import { useBatchEstimate } from "../batches/submit-batch.ts";
 import { useEstimate } from "../client/submit.ts";
+import { BatchEstimateLine } from "../create/create.tsx";
 import { RunButton } from "../frame/run-button.tsx";
 import { OfferLine } from "../jobs/offer-line.tsx";
 import { DowngradeNote } from "../jobs/parts.tsx";
-import { useJob } from "../live/hooks.tsx";
 import { hasEnded } from "../live/store.ts";
 import { useFileTarget, useUploadBatch } from "../uploads/drop.tsx";
 import { CategoryChoice, ConsentCheck, EngineChoice, useOutfitEngine } from "./engine.tsx";
@@ -16,27 +17,32 @@ import { useSlot } from "./inputs.tsx";
 import { MaskButton } from "./mask.tsx";
 import { ResultActions, useStudioRemix } from "./result-actions.tsx";
 import { ResultFrame } from "./result.tsx";
-import { usedInputs, useRun } from "./try-on.ts";
-import { outfitRequest, usePersonMask, useStudio } from "./state.ts";
+import { Pieces } from "./pieces.tsx";
+import { usePersonMask, useStudio } from "./state.ts";
+import { type Pass, usedInputs, usePlan, useRun, useShownJob } from "./try-on.ts";
 
 interface EngineLineProps {
   /** A result is shown; the line then names the engine that made the result. */
   readonly isDone: boolean;
   /** All inputs are present and no job runs. */
   readonly isReady: boolean;
+  /** Why these pieces cannot be put on. */
+  readonly lacks?: string | null;
 }
 
 /** Where it would run, when, for how long and for which price. */
 function Expected() {
-  const { personId, garmentId, category } = useStudio();
-  const { chosen, takesMask, prompt } = useOutfitEngine(personId);
+  const { personId, garmentId } = useStudio();
+  const { takesMask } = useOutfitEngine(personId);
+  const plan = usePlan(personId, garmentId);
   // The mask does not affect the estimate, but a workflow that requires a mask refuses an estimate without it.
-  const isAsked = personId !== null && garmentId !== null && !takesMask;
-  const input = { category, prompt, workflow: chosen, mask: null };
-  const answer = useEstimate(
-    isAsked ? outfitRequest({ ...input, person: personId, garment: garmentId }) : null,
+  const answer = useEstimate(plan?.way === "run" && !takesMask ? plan.request : null);
+  const ofOrder = useBatchEstimate(plan?.way === "passes" ? plan.input : null);
+  return ofOrder === undefined ? (
+    <OfferLine answer={answer} />
+  ) : (
+    <BatchEstimateLine answer={ofOrder} count={1} />
   );
-  return <OfferLine answer={answer} />;
 }
 
 /** Why the outfit cannot be changed; null when nothing is missing. */
@@ -52,11 +58,11 @@ function useObstacle(isDone: boolean): string | null {
 }
 
 /** The engine, and what a run with it would be. */
-function EngineLine({ isDone, isReady }: EngineLineProps) {
+function EngineLine({ isDone, isReady, lacks = null }: EngineLineProps) {
   const t = useTranslations("studio");
   const { personId } = useStudio();
   const { chosen, options } = useOutfitEngine(personId);
-  const obstacle = useObstacle(isDone);
+  const obstacle = useObstacle(isDone) ?? lacks;
   if (obstacle !== null) return <p className="text-xs text-warn">{obstacle}</p>;
   const localName = t(isDone ? "engineLocalDone" : "engineLocal");
   // With several options the select of engines already names the engine.
@@ -70,7 +76,10 @@ function EngineLine({ isDone, isReady }: EngineLineProps) {
 }
 
 interface RunActionsProps {
-  readonly jobId: string | null;
+  readonly job: JobView | undefined;
+  readonly pass: Pass | null;
+  /** Why these pieces cannot be put on; null when they can. */
+  readonly obstacle: string | null;
   readonly canRun: boolean;
   readonly isSubmitting: boolean;
   readonly onRun: () => void;
@@ -78,12 +87,14 @@ interface RunActionsProps {
 
 /** Whether a job used exactly the present inputs and settings. */
 function useIsCurrent(job: JobView | undefined): boolean {
-  const { personId, garmentId, category } = useStudio();
+  const { personId, garmentId, category, more, order } = useStudio();
   const { chosen, name, takesMask, prompt } = useOutfitEngine(personId);
   const { isPainted, sentId } = usePersonMask(personId);
+  const plan = usePlan(personId, garmentId);
   if (job === undefined) return false;
+  if (order !== null) return plan?.way === "passes" && JSON.stringify(plan.input) === order.asked;
   const maskId = takesMask && isPainted ? sentId : undefined;
-  return usedInputs(job, { personId, garmentId, category, chosen, name, prompt, maskId });
+  return usedInputs(job, { personId, garmentId, more, category, chosen, name, prompt, maskId });
 }
 
 function useIsDone(job: JobView | undefined): boolean {
@@ -110,12 +121,12 @@ function RunBar({ isIdle, children }: RunBarProps) {
 }
 
 /** Below the result: the actions of a finished result, and the run button unless that result is current. */
-function RunActions({ jobId, canRun, isSubmitting, onRun }: RunActionsProps) {
+function RunActions({ job, pass, obstacle, canRun, isSubmitting, onRun }: RunActionsProps) {
   const t = useTranslations("studio");
-  const { job } = useJob(jobId);
   const isCurrent = useIsCurrent(job);
-  const isDone = useIsDone(job);
-  const isOpen = job !== undefined && !hasEnded(job);
+  const isBetween = pass?.isBetween === true;
+  const isDone = useIsDone(job) && !isBetween;
+  const isOpen = isBetween || (job !== undefined && !hasEnded(job));
   return (
     <div className="flex flex-col gap-3">
       {job !== undefined && isDone ? <ResultActions job={job} isCurrent={isCurrent} /> : null}
@@ -126,7 +137,7 @@ function RunActions({ jobId, canRun, isSubmitting, onRun }: RunActionsProps) {
           <RunButton canRun={canRun} isBusy={isSubmitting || isOpen} onRun={onRun} className="w-full">
             {t("run")}
           </RunButton>
-          <EngineLine isDone={false} isReady={canRun && !isOpen} />
+          <EngineLine isDone={false} isReady={canRun && !isOpen} lacks={obstacle} />
         </RunBar>
       )}
       {job === undefined ? null : <DowngradeNote job={job} />}
@@ -136,11 +147,13 @@ function RunActions({ jobId, canRun, isSubmitting, onRun }: RunActionsProps) {
 
 /** Person, garment, result: the three frames of the studio. */
 export function Studio() {
-  const { jobId, personId } = useStudio();
+  const t = useTranslations("studio");
+  const { personId } = useStudio();
   useStudioRemix();
   const person = useSlot("person");
   const garment = useSlot("garment");
-  const { run, canRun, isSubmitting, isConsentMissed } = useRun(person.imageId, garment.imageId);
+  const { run, canRun, lacksRuns, isSubmitting, isConsentMissed } = useRun(person.imageId, garment.imageId);
+  const { job, pass } = useShownJob();
   const { data: personImage } = useImage(personId);
 
   const uploadBatch = useUploadBatch();
@@ -167,10 +180,18 @@ export function Studio() {
       </InputFrame>
       <InputFrame slot="garment" state={garment}>
         <CategoryChoice personId={person.imageId} />
+        <Pieces />
         <EngineChoice personId={person.imageId} />
       </InputFrame>
-      <ResultFrame jobId={jobId} proportion={frameProportion(personImage)}>
-        <RunActions jobId={jobId} canRun={canRun} isSubmitting={isSubmitting} onRun={run} />
+      <ResultFrame job={job} pass={pass} proportion={frameProportion(personImage)}>
+        <RunActions
+          job={job}
+          pass={pass}
+          obstacle={lacksRuns ? t("pieces.noMask") : null}
+          canRun={canRun}
+          isSubmitting={isSubmitting}
+          onRun={run}
+        />
       </ResultFrame>
     </div>
   );

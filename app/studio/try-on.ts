@@ -1,17 +1,24 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
+import type { BatchPlace } from "@atelier/server/batches";
 import type { JobView } from "@atelier/server/jobs";
 import { failureOf, NotWanted, useFailureToast } from "../client/failures.ts";
 import { keys, type OfferedWorkflow, useCapability, useImage } from "../client/queries.ts";
 import { agreedToChoice, choiceNameOf, useSubmit } from "../client/submit.ts";
+import { useBatch } from "../batches/batch.ts";
+import { useSubmitBatch } from "../batches/submit-batch.ts";
+import { useJob } from "../live/hooks.tsx";
 import { useConsent } from "../wardrobe/items.ts";
 import { useOutfitEngine } from "./engine.tsx";
-import { categoryFor, type Category, outfitRequest, personMask, studio, usePersonMask } from "./state.ts";
+import { type Piece, type Plan, planOutfit } from "./outfit.ts";
+import { categoryFor, type Category, personMask, studio, usePersonMask, useStudio } from "./state.ts";
 
 export interface StudioInputs {
   readonly personId: string | null;
   readonly garmentId: string | null;
+  /** The pieces beside the garment. */
+  readonly more: readonly Piece[];
   readonly category: Category;
   /** null: the local engine. */
   readonly chosen: OfferedWorkflow | null;
@@ -27,10 +34,12 @@ type JobInputs = Pick<JobView, "inputs" | "params" | "workflow" | "model" | "eng
 /** Whether a job used exactly these inputs and settings. */
 export function usedInputs({ inputs, params, engine, ...job }: JobInputs, current: StudioInputs): boolean {
   const inputOf = (role: string) => inputs.find((input) => input.role === role)?.imageId;
-  const category = categoryFor(current.chosen, current.category);
+  const category = categoryFor(current.chosen, current.more.length === 0 ? current.category : "auto");
+  const further = ["garment2", "garment3", "garment4"].map(inputOf).filter((id) => id !== undefined);
   return (
     inputOf("person") === current.personId &&
     inputOf("garment") === current.garmentId &&
+    further.join() === current.more.map(({ imageId }) => imageId).join() &&
     inputOf("mask") === current.maskId &&
     params.category === category &&
     (choiceNameOf(job) ?? engine) === current.name &&
@@ -55,6 +64,56 @@ function forgetRefusedMask(error: unknown): void {
   if (failureOf(error).code !== "offline") personMask.forgetSent();
 }
 
+/** How the present pieces would be put on; null without a person and a garment, or while another picture comes. */
+export function usePlan(personId: string | null, garmentId: string | null): Plan | null {
+  const { category, more } = useStudio();
+  const { chosen, prompt } = useOutfitEngine(personId);
+  if (personId === null || garmentId === null) return null;
+  const pieces = [{ imageId: garmentId, category }, ...more];
+  return planOutfit({ person: personId, pieces, mask: null, prompt, workflow: chosen });
+}
+
+/** A pass of an order. */
+export interface Pass {
+  readonly number: number;
+  readonly count: number;
+  /** The next one begins in a moment. */
+  readonly isBetween: boolean;
+  /** It did not end well, and none follows. */
+  readonly isStopped: boolean;
+}
+
+/** The job that the studio shows, of an order that of its present pass. */
+export function useShownJob(): { readonly job: JobView | undefined; readonly pass: Pass | null } {
+  const { jobId, order } = useStudio();
+  const single = useJob(jobId);
+  const place = useBatch(order?.id ?? null).batch?.jobs[0];
+  if (order === null) return { job: single.isMissing ? undefined : single.job, pass: null };
+  const job = place?.job ?? undefined;
+  return { job, pass: place === undefined || job === undefined ? null : passOf(place, job) };
+}
+
+const oneStep = { begun: 0, count: 0, stopped: null };
+
+function passOf(place: BatchPlace, job: JobView): Pass {
+  const { begun, count, stopped } = place.steps ?? oneStep;
+  const isStopped = stopped !== null || job.status === "failed" || job.status === "cancelled";
+  const isBetween = job.status === "completed" && begun < count && !isStopped;
+  return { number: begun + 1, count: count + 1, isBetween, isStopped };
+}
+
+/** Starts the passes of a plan as one order. */
+function useOrder(plan: Plan | null) {
+  const { mutate, isPending } = useSubmitBatch();
+  const input = plan?.way === "passes" ? plan.input : null;
+  const start = () => {
+    if (input === null) return;
+    const asked = JSON.stringify(input);
+    mutate({ input }, { onSuccess: ({ id }) => studio.set({ jobId: null, order: { id, asked } }) });
+  };
+  return { isWanted: input !== null, isPending, start };
+}
+
 /** Submits the outfit change when all inputs are present. */
 export function useRun(personId: string | null, garmentId: string | null) {
   const queries = useQueryClient();
@@ -62,7 +121,8 @@ export function useRun(personId: string | null, garmentId: string | null) {
   const [missedFor, setMissedFor] = useState<string | null>(null);
   const [isSending, setSending] = useState(false);
   const isAvailable = useCapability("outfit_change")?.available ?? true;
-  const { chosen, isKnown, lacksMask, prompt } = useOutfitEngine(personId);
+  const { chosen, isKnown, lacksMask, takesMask, prompt } = useOutfitEngine(personId);
+  const { isPainted } = usePersonMask(personId);
   const isStated = useConsent(personId) === true;
   const readMask = useMaskId(personId);
   const { mutate, isPending } = useSubmit((jobId) => {
@@ -70,28 +130,37 @@ export function useRun(personId: string | null, garmentId: string | null) {
     void queries.invalidateQueries({ queryKey: ["recent-inputs"] });
     void queries.invalidateQueries({ queryKey: keys.consent(personId ?? "") });
   });
-  const isBusy = isPending || isSending;
+  const plan = usePlan(personId, garmentId);
+  const order = useOrder(plan);
+  const isBusy = isPending || isSending || order.isPending;
+  const lacksRuns = order.isWanted && takesMask && isPainted;
 
   const run = useCallback(() => {
     if (personId === null || garmentId === null || isBusy) return;
-    const { category, consentedIds } = studio.get();
+    const { category, consentedIds, more } = studio.get();
     if (!isStated && !consentedIds.includes(personId)) {
       setMissedFor(personId);
       return;
     }
-    const input = { person: personId, garment: garmentId, category, prompt, workflow: chosen };
+    if (order.isWanted) {
+      order.start();
+      return;
+    }
+    const pieces = [{ imageId: garmentId, category }, ...more];
     setSending(true);
     readMask()
       .then((mask) => {
-        const wanted = { request: outfitRequest({ ...input, mask }), shown: agreedToChoice(chosen) };
-        mutate(wanted, { onError: forgetRefusedMask });
+        const made = planOutfit({ person: personId, pieces, mask, prompt, workflow: chosen });
+        if (made?.way !== "run") return;
+        mutate({ request: made.request, shown: agreedToChoice(chosen) }, { onError: forgetRefusedMask });
       }, showFailure)
       .finally(() => setSending(false));
-  }, [chosen, garmentId, isBusy, isStated, mutate, personId, readMask, showFailure, prompt]);
+  }, [chosen, garmentId, isBusy, isStated, mutate, order, personId, readMask, showFailure, prompt]);
 
   return {
     run,
-    canRun: personId !== null && garmentId !== null && isAvailable && isKnown && !lacksMask,
+    canRun: plan !== null && isAvailable && isKnown && !lacksMask && !lacksRuns,
+    lacksRuns,
     isSubmitting: isBusy,
     isConsentMissed: missedFor !== null && missedFor === personId,
   };

@@ -140,6 +140,34 @@ test("steps are part of the price of the batch, and bound to it", async () => {
   ]);
 });
 
+test("C1 a step takes further pictures that no request named before, and none of another owner", async () => {
+  const [shirt, jeans] = [
+    await addImage(scene.services, scene.owner.userId),
+    await addImage(scene.services, scene.owner.userId),
+  ];
+  const { imageId: foreign } = await addOwner(scene.services);
+  const dress = (garment: string) => ({
+    kind: "outfit_change",
+    engine: "local",
+    params: { category: "top", consent: true },
+    inputs: { garment },
+  });
+  const outfit = (second: string) => {
+    const { inputs, ...first } = dress(shirt);
+    return { ...first, inputs: { ...inputs, person: scene.owner.imageId }, steps: [dress(second)] };
+  };
+  const estimate = await estimateBatch(scene.services, { jobs: [outfit(jeans)] }, scene.as);
+  expect(estimate).toMatchObject({ jobs: 1, refused: [] });
+  const refused = await estimateBatch(scene.services, { jobs: [outfit(foreign)] }, scene.as);
+  expect(refused.refused).toMatchObject([{ position: 0, code: "not_found" }]);
+  const { id, jobIds } = await send([outfit(jeans)]);
+  await complete(jobIds[0] ?? "");
+  await beginSteps(scene.services);
+  expect(await open(id)).toMatchObject({
+    jobs: [{ job: { kind: "outfit_change", inputs: expect.anything() }, steps: { begun: 1, stopped: null } }],
+  });
+});
+
 test("a paid step counts for the price of the batch, and is refused when it has become dearer until it begins", async ({
   onTestFinished,
 }) => {

@@ -27,13 +27,18 @@ export async function readInputs(db: Db, ownerId: string, request: SubmitRequest
   return toInputs(request, rows);
 }
 
-/** `readInputs` from memory where possible: the picture may have been deleted; `accept_job` checks that. */
+/**
+ * `readInputs` from memory as far as possible, also of pictures that have no row yet: a picture may have been deleted since;
+ * `accept_job` checks that.
+ */
 export async function recallInputs(db: Db, ownerId: string, request: SubmitRequest): Promise<Inputs> {
-  const rows = wantedOf(request).flatMap(([, id]) => {
-    const known = factsOf(db).get(id);
-    return known?.ownerId === ownerId ? [known] : [];
-  });
-  return rows.length < wantedOf(request).length ? readInputs(db, ownerId, request) : toInputs(request, rows);
+  const facts = factsOf(db);
+  const isKnown = (id: string) => facts.get(id)?.ownerId === ownerId;
+  const missing = wantedOf(request).filter(([, id]) => !isKnown(id));
+  const read = missing.length === 0 ? [] : await selectInputs(db, ownerId, missing);
+  for (const row of read) facts.set(row.id, row);
+  const recalled = wantedOf(request).flatMap(([, id]) => (isKnown(id) ? (facts.get(id) ?? []) : []));
+  return toInputs(request, recalled);
 }
 
 type Remembered = InputFacts & Pick<InputImage, "ownerId">;
