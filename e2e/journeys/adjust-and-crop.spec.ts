@@ -141,3 +141,54 @@ test("D1 a photo is adjusted as the stage shows it, partly restored and cropped;
   await page.keyboard.press("Escape");
   await expect(frame).toHaveCount(0);
 });
+
+/** Of each px of a column the sum of its colours. */
+function readColumn(page: Page, id: string, x: number, height: number): Promise<number[]> {
+  return page.evaluate(
+    async (given) => {
+      const file = await fetch(`/api/v1/images/${given.id}/file?variant=original`);
+      const bitmap = await createImageBitmap(await file.blob());
+      const context = new OffscreenCanvas(1, given.height).getContext("2d");
+      context?.drawImage(bitmap, -given.x, 0);
+      const { data } = context?.getImageData(0, 0, 1, given.height) ?? { data: [] };
+      return Array.from(
+        { length: given.height },
+        (_, y) => (data[y * 4] ?? 0) + (data[y * 4 + 1] ?? 0) + (data[y * 4 + 2] ?? 0),
+      );
+    },
+    { id, x, height },
+  );
+}
+
+test("D1 a soft brush restores with a soft edge", async ({ page }) => {
+  await beGuest(page);
+  const id = await uploadSample(page, "coffee.png");
+  await page.goto(`/edit/${id}`);
+  await chooseMode(page, "Adjust");
+  await page.getByRole("slider", { name: "Light" }).focus();
+  for (let times = 0; times < 4; times += 1) await page.keyboard.press("PageUp");
+  await page.getByRole("button", { name: "Apply", exact: true }).click();
+  const picture = page.getByRole("img", { name: "The picture you edit" });
+  await expect.poll(() => shownImageId(picture)).not.toBe(id);
+  const adjusted = await shownImageId(picture);
+
+  await page.keyboard.press("r");
+  await page.getByRole("slider", { name: "Hardness" }).press("Home");
+  await paintLine(page, { from: { x: 420, y: 100 }, to: { x: 560, y: 100 }, pictureWidth: 600 });
+  const restore = page.getByRole("button", { name: "Restore", exact: true });
+  await expect(restore).toBeEnabled();
+  await restore.click();
+  await expect.poll(() => shownImageId(picture)).not.toBe(adjusted);
+  const restored = await shownImageId(picture);
+  const [own, old, now] = [
+    await readColumn(page, adjusted, 490, 400),
+    await readColumn(page, id, 490, 400),
+    await readColumn(page, restored, 490, 400),
+  ];
+  /** How much of the old picture a px has. */
+  const shares = now.map((value, y) => (value - (own[y] ?? 0)) / ((old[y] ?? 0) - (own[y] ?? 0)));
+  expect(shares[100]).toBeGreaterThan(0.9);
+  expect(Math.abs(shares[200] ?? 1)).toBe(0);
+  const between = shares.filter((share) => share > 0.1 && share < 0.9);
+  expect(between.length).toBeGreaterThan(10);
+});
