@@ -171,7 +171,10 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await dropFiles(page.locator("body"), [samplePath("garment_tee.jpg")]);
     await expect(references.getByRole("img", { name: "Reference picture 3" })).toBeVisible();
     await expect(add).toHaveCount(0);
+    // One more has no place here; it is not lost.
+    await dropFiles(page.locator("body"), [samplePath("garment_hoodie.jpg")]);
     await page.getByRole("button", { name: "Remove reference picture 2" }).click();
+    await expect(page.getByRole("button", { name: /^Use garment_hoodie/ })).toBeVisible();
     await expect(references.getByRole("img")).toHaveCount(2);
     await expect(add).toBeVisible();
     expect(await findBarriers(page)).toEqual([]);

@@ -7,10 +7,10 @@ import type { OfferedWorkflow } from "../../client/queries.ts";
 import { choiceOf } from "../../client/submit.ts";
 import { Picture } from "../../pictures/picture.tsx";
 import { Spinner } from "../../ui/button.tsx";
-import { useFilePicker, useFileTarget } from "../../uploads/drop.tsx";
+import { useFilePicker } from "../../uploads/drop.tsx";
 import { referenceRoles } from "./mode-settings.ts";
 import { findForPrompt, ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";
-import { GalleryStrip, usePictureUploads } from "./picture-input.tsx";
+import { GalleryStrip, TakesFiles, usePictureUploads } from "./picture-input.tsx";
 
 /** The best live workflow for so many references. */
 function findForReferences(workflows: readonly OfferedWorkflow[] | undefined, count: number) {
@@ -37,8 +37,6 @@ interface ReferencesProps {
 function References({ ids, most, isUploading, upload, onRemove }: ReferencesProps) {
   const t = useTranslations("edit");
   const pick = useFilePicker(upload);
-  // What is dropped or pasted on the page comes here, too.
-  useFileTarget(upload);
   const isFull = ids.length >= most;
   return (
     <ul aria-label={t("references")} className="flex gap-2">
@@ -142,12 +140,15 @@ export function ChangeMode({ image, session, modes, isBusy, onJob, candidates }:
       ) : null}
       <References ids={ids} most={most} isUploading={isUploading} upload={upload} onRemove={remove} />
       {ids.length < most ? (
-        <GalleryStrip
-          title={t("referenceFromGallery")}
-          leftOut={[image.id, ...ids]}
-          chosenId={null}
-          onChoose={add}
-        />
+        <>
+          <TakesFiles take={upload} />
+          <GalleryStrip
+            title={t("referenceFromGallery")}
+            leftOut={[image.id, ...ids]}
+            chosenId={null}
+            onChoose={add}
+          />
+        </>
       ) : null}
       <ModeAction
         icon={<Wand aria-hidden />}

@@ -9,9 +9,9 @@ import { useImage } from "../../client/queries.ts";
 import { imageUrl } from "../../client/remix.ts";
 import { Button, cx } from "../../ui/button.tsx";
 import { inputStyle, Slider } from "../../ui/fields.tsx";
-import { useFilePicker, useFileTarget } from "../../uploads/drop.tsx";
+import { useFilePicker } from "../../uploads/drop.tsx";
 import type { BackgroundSettings } from "./mode-settings.ts";
-import { GalleryStrip } from "./picture-input.tsx";
+import { GalleryStrip, TakesFiles } from "./picture-input.tsx";
 
 /** Colours that are asked for often, with the names of their words. */
 const swatches = {
@@ -144,10 +144,9 @@ function Covering({ image, settings, change }: Pick<PictureChoiceProps, "image" 
 export function PictureChoice({ image, settings, change, isUploading, upload }: PictureChoiceProps) {
   const t = useTranslations("edit.background");
   const pick = useFilePicker(upload);
-  // What is dropped or pasted on the page comes here, too.
-  useFileTarget(upload);
   return (
     <>
+      <TakesFiles take={upload} />
       <Button size="small" className="self-start" disabled={isUploading} onClick={() => pick()}>
         <ImagePlus aria-hidden />
         {t("upload")}

@@ -6,10 +6,11 @@ import { api } from "../../client/api.ts";
 import { keys } from "../../client/queries.ts";
 import { useImageName } from "../../pictures/picture.tsx";
 import { PictureStrip } from "../../pictures/picture-strip.tsx";
+import { useFileTarget, useUploadBatch } from "../../uploads/drop.tsx";
 import { addUpload, dropUpload, useUploads } from "../../uploads/store.ts";
 
 interface Uploading {
-  /** As many of the files are taken. */
+  /** As many of the files are taken; the others only come into the gallery. */
   readonly most: number;
   readonly onStored: (imageId: string) => void;
 }
@@ -18,8 +19,11 @@ interface Uploading {
 export function usePictureUploads({ most, onStored }: Uploading) {
   const [ids, setIds] = useState<readonly string[]>([]);
   const uploads = useUploads();
+  const addToGallery = useUploadBatch();
   const upload = useCallback(
     (files: readonly File[]) => {
+      const others = files.slice(most);
+      if (others.length > 0) addToGallery(others);
       const begun = files.slice(0, most).map((file) => {
         const id: string = addUpload(file, (image) => {
           dropUpload(id);
@@ -29,12 +33,18 @@ export function usePictureUploads({ most, onStored }: Uploading) {
       });
       setIds((before) => [...before, ...begun]);
     },
-    [most, onStored],
+    [addToGallery, most, onStored],
   );
   const isUploading = uploads.some(
     ({ id, state }) => ids.includes(id) && (state === "waiting" || state === "sending"),
   );
   return { isUploading, upload };
+}
+
+/** What is dropped or pasted on the page comes here while this is shown. */
+export function TakesFiles({ take }: { readonly take: (files: readonly File[]) => void }) {
+  useFileTarget(take);
+  return null;
 }
 
 const shown = 30;
