@@ -14,6 +14,7 @@ import { buttonStyle, cx } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { Checkbox } from "../ui/fields.tsx";
 import { useItemName, useWardrobe, type WardrobeItem } from "../wardrobe/items.ts";
+import { type Look, Looks } from "./looks.tsx";
 import { categoryFor, lookbookLimits, lookbookRequest, useStart } from "./order.ts";
 
 interface ChoiceProps {
@@ -116,7 +117,7 @@ function Consents({ persons, statedIds, onChange }: ConsentsProps) {
 function Room({ items }: { readonly items: readonly WardrobeItem[] }) {
   const t = useTranslations("lookbook");
   const [personIds, setPersons] = useState<readonly string[]>([]);
-  const [garmentIds, setGarments] = useState<readonly string[]>([]);
+  const [looks, setLooks] = useState<readonly Look[]>([]);
   const [statedIds, setStated] = useState<readonly string[]>([]);
   const { chosen: engine } = useOutfitEngine(null);
   const isAvailable = useCapability("outfit_change")?.available ?? true;
@@ -128,9 +129,9 @@ function Room({ items }: { readonly items: readonly WardrobeItem[] }) {
     ids.flatMap((id) => ready.find(({ imageId }) => imageId === id) ?? []);
   const unstated = pick(personIds).filter(({ hasConsent }) => !hasConsent);
   const isStated = unstated.every(({ imageId }) => statedIds.includes(imageId));
-  const input = lookbookRequest({ title: t("name"), personIds, garments: pick(garmentIds), engine });
+  const input = lookbookRequest({ title: t("name"), personIds, looks: looks.map(pick), engine });
   const answer = useBatchEstimate(input);
-  const count = personIds.length * garmentIds.length;
+  const count = personIds.length * looks.length;
   return (
     <div className="grid gap-8 px-4 pb-24 sm:px-6 wide:grid-cols-[minmax(0,1fr)_288px] wide:px-8">
       <div className="flex min-w-0 flex-col gap-8">
@@ -145,10 +146,16 @@ function Room({ items }: { readonly items: readonly WardrobeItem[] }) {
         <Choice
           title={t("looks")}
           items={garments}
-          chosenIds={garmentIds}
+          chosenIds={looks.flatMap(([first]) => (first === undefined ? [] : [first]))}
           limit={lookbookLimits.garments}
           refusal={(item) => (categoryFor(item, engine) === null ? t("cannot") : null)}
-          onChange={setGarments}
+          onChange={(ids) => setLooks(ids.map((id) => looks.find(([first]) => first === id) ?? [id]))}
+        />
+        <Looks
+          looks={looks}
+          garments={garments.filter((item) => categoryFor(item, engine) !== null)}
+          engine={engine}
+          onChange={setLooks}
         />
       </div>
       <aside aria-label={t("order")} className="flex h-fit flex-col gap-4 wide:sticky wide:top-6">

@@ -8,13 +8,14 @@ import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys, type OfferedWorkflow } from "../client/queries.ts";
 import { choiceOf } from "../client/submit.ts";
+import { type Piece, planOutfit } from "../studio/outfit.ts";
 import { categoriesOf, type Category } from "../studio/state.ts";
 import { categoryOfGarment, type WardrobeItem } from "../wardrobe/items.ts";
 
 export const lookbookLimits = { persons: 8, garments: 12 } as const;
 
 type Garment = Pick<WardrobeItem, "imageId" | "category">;
-type Engine = Pick<OfferedWorkflow, "name" | "cloud" | "params"> | null;
+type Engine = OfferedWorkflow | null;
 
 /** The category that a garment is ordered with; null where the engine cannot do it. A garment without one is for the engine to judge. */
 export function categoryFor(garment: Garment, engine: Engine): Category | null {
@@ -30,34 +31,59 @@ export function categoryFor(garment: Garment, engine: Engine): Category | null {
 interface Chosen {
   readonly title: string;
   readonly personIds: readonly string[];
-  readonly garments: readonly Garment[];
+  /** The garments of each look, which are worn together. */
+  readonly looks: readonly (readonly Garment[])[];
   readonly engine: Engine;
 }
 
-/** Each person in each garment as one batch, persons from top to bottom; null while there is neither or what the engine cannot do. */
-export function lookbookRequest({ title, personIds, garments, engine }: Chosen): BatchInput | null {
-  const categories = garments.map((garment) => categoryFor(garment, engine));
-  const possible = categories.filter((category) => category !== null);
+/** The pieces of a look with what they are ordered as; null where the engine cannot do one of them. */
+function piecesOf(look: readonly Garment[], engine: Engine): readonly Piece[] | null {
+  const pieces = look.flatMap((garment) => {
+    const category = categoryFor(garment, engine);
+    return category === null ? [] : [{ imageId: garment.imageId, category }];
+  });
+  return pieces.length < look.length ? null : pieces;
+}
+
+/**
+ * Each person in each look as one batch, persons from top to bottom; null while there is neither or what the engine cannot do.
+ * Looks of one piece are columns of a grid; with more pieces a look is one run or passes that follow each other.
+ */
+export function lookbookRequest({ title, personIds, looks, engine }: Chosen): BatchInput | null {
+  const outfits = looks.flatMap((look) => piecesOf(look, engine) ?? []);
   const [person] = personIds;
-  const [garment] = garments;
-  if (person === undefined || garment === undefined || possible.length < categories.length) return null;
+  const [piece] = outfits;
+  if (person === undefined || piece === undefined || outfits.length < looks.flat().length) return null;
+  if (outfits.length > looks.length) return { title, jobs: jobsOf(personIds, looks, engine) };
   return {
     title,
     base: {
       kind: "outfit_change",
       ...(engine === null ? { engine: "local" } : choiceOf(engine)),
-      params: { consent: true, category: possible[0] },
-      inputs: { person, garment: garment.imageId },
+      params: { consent: true, category: piece.category },
+      inputs: { person, garment: piece.imageId },
     },
     axes: [
       { param: "inputs.person", values: [...personIds] },
       {
         param: "inputs.garment",
-        values: garments.map(({ imageId }) => imageId),
-        along: [{ param: "category", values: possible }],
+        values: outfits.map(({ imageId }) => imageId),
+        along: [{ param: "category", values: outfits.map(({ category }) => category) }],
       },
     ],
   };
+}
+
+function jobsOf(personIds: readonly string[], looks: Chosen["looks"], engine: Engine) {
+  return personIds.flatMap((person) =>
+    looks.flatMap((look) => {
+      const pieces = piecesOf(look, engine) ?? [];
+      const plan = planOutfit({ person, pieces, mask: null, prompt: "", workflow: engine });
+      if (plan === null) return [];
+      if (plan.way === "run") return [plan.request];
+      return "jobs" in plan.input ? plan.input.jobs : [];
+    }),
+  );
 }
 
 /** States the new consents, starts the batch and opens its page. */

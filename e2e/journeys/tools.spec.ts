@@ -209,7 +209,7 @@ test("D2 the subject is selected on this computer, added to and kept", async ({ 
   ]);
 });
 
-test("D1 a pen that is pressed harder paints wider, and its other end erases", async ({ page }) => {
+test("D1 @all a pen that is pressed harder paints wider, and its other end erases", async ({ page }) => {
   const on = await openEditor(page);
   const input = await page.context().newCDPSession(page);
   const pen = (type: "mousePressed" | "mouseMoved" | "mouseReleased", point: Point, force: number) =>
@@ -239,7 +239,9 @@ test("D1 a pen that is pressed harder paints wider, and its other end erases", a
   await expectMask(page, [[150, 368, true]]);
 });
 
-test("D5 a key is changed in the sheet of shortcuts, works, is kept, and goes back", async ({ page }) => {
+test("D5 @all a key is changed in the sheet of shortcuts, works, is kept, and goes back", async ({
+  page,
+}) => {
   await openEditor(page);
   await page.keyboard.press("?");
   const sheet = page.getByRole("dialog", { name: "Keyboard shortcuts" });
