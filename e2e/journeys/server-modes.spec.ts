@@ -6,6 +6,7 @@ import { countChanges } from "../steps/count-changes.ts";
 import { dropFiles } from "../steps/drop-files.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { samplePath } from "../steps/samples.ts";
+import { sameSite } from "../steps/same-site.ts";
 import { shownImageId } from "../steps/shown-image-id.ts";
 import { startSimulator } from "../steps/start-simulator.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
@@ -154,6 +155,33 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await expect.poll(() => changes(180, 300, 60)).toBe(0);
     await expect.poll(() => changes(5, 5, 40)).toBeGreaterThan(1_000);
     await expect.poll(() => changes(440, 150, 40)).toBeGreaterThan(1_000);
+  });
+
+  test("D1 where nothing stands out a painted background is refused with the reason, for four candidates too", async ({
+    page,
+  }) => {
+    await beGuest(page);
+    await page.goto("/gallery");
+    const drawn = await page.evaluate(() => {
+      const canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [320, 240];
+      canvas.getContext("2d")?.fillRect(0, 0, 320, 240);
+      return canvas.toDataURL("image/png").split(",")[1] ?? "";
+    });
+    const file = { name: "black.png", mimeType: "image/png", buffer: Buffer.from(drawn, "base64") };
+    const answer = await page.request.post("/api/v1/uploads", { multipart: { file }, ...sameSite() });
+    const { id }: { id: string } = await answer.json();
+    await page.goto(`/edit/${id}`);
+    await chooseMode(page, "Background");
+    await page.getByRole("radio", { name: "Prompt", exact: true }).click();
+    await page.getByRole("textbox", { name: "Prompt for the background" }).fill("a hall of mirrors");
+    await page.getByRole("radio", { name: "4", exact: true }).click();
+    const paint = page.getByRole("button", { name: "Paint background", exact: true });
+    await expect(paint).toBeEnabled({ timeout: serverFoundMs });
+    await paint.click();
+    await expect(page.getByText("Nothing stands out", { exact: true }).first()).toBeVisible();
+    await expect(paint).toBeEnabled();
+    await expect(page.getByRole("button", { name: /^Version 2/ })).toHaveCount(0);
   });
 
   test("D1 an edit takes three references, dropped, uploaded and of the gallery", async ({ page }) => {

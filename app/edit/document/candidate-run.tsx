@@ -1,7 +1,7 @@
 "use client";
 import { useMutation } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { SubmitInput } from "@atelier/server/jobs";
 import { useSubmitBatch } from "../../batches/submit-batch.ts";
 import type { Agreed } from "../../client/agreement.ts";
@@ -67,9 +67,13 @@ export function useCandidateRun({ onJob, onSettled }: RunOptions) {
   const showFailure = useFailureToast();
   const [submission] = useState(createJobSubmission);
   const batch = useSubmitBatch();
+  /** What the last request needs was uploaded or selected. */
+  const isReady = useRef(false);
   return useMutation({
     mutationFn: async ({ makeRequest, shown, count }: Wanted): Promise<readonly string[]> => {
+      isReady.current = false;
       const request = await makeRequest();
+      isReady.current = true;
       if (count === 1) return (await submitAgreed(submission, [request], shown)).map(({ id }) => id);
       const priceUsd = shown?.maxPriceUsd;
       const { jobIds } = await batch.mutateAsync({
@@ -84,8 +88,8 @@ export function useCandidateRun({ onJob, onSettled }: RunOptions) {
     },
     onError: (error, { count }) => {
       onSettled?.(error);
-      // A batch has told of its failure.
-      if (count === 1) showFailure(error);
+      // A batch that was sent has told of its failure.
+      if (count === 1 || !isReady.current) showFailure(error);
     },
   });
 }
