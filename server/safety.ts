@@ -1,4 +1,6 @@
+import { and, eq } from "drizzle-orm";
 import sharp from "sharp";
+import { type Db, schema } from "./db/index.ts";
 import type { JobKind } from "./engines.ts";
 import { AppError, newId } from "./platform/index.ts";
 
@@ -10,11 +12,32 @@ export function consentFor(storedSha256: string): { id: string; storedSha256: st
   return { id: newId(), storedSha256, statement: adultConsent };
 }
 
-/** Throws `consent_required` unless the params contain the statement. */
-export function requireConsent(params: unknown): void {
-  const stated =
-    typeof params === "object" && params !== null && "consent" in params && params.consent === true;
-  if (!stated) throw new AppError("consent_required");
+interface OwnPhoto {
+  readonly ownerId: string;
+  readonly storedSha256: string;
+}
+
+/** Whether the owner made the statement for the bytes of a photo; what others said of the same bytes does not count. */
+export async function isConsentStored(db: Db, { ownerId, storedSha256 }: OwnPhoto): Promise<boolean> {
+  const { consents } = schema;
+  const [stored] = await db
+    .select({ id: consents.id })
+    .from(consents)
+    .where(
+      and(
+        eq(consents.ownerId, ownerId),
+        eq(consents.storedSha256, storedSha256),
+        eq(consents.statement, adultConsent),
+      ),
+    )
+    .limit(1);
+  return stored !== undefined;
+}
+
+/** Throws `consent_required` where the params deny the statement, also for a photo that has one. */
+export function refuseDenied(params: unknown): void {
+  if (typeof params !== "object" || params === null || !("consent" in params)) return;
+  if (params.consent !== true && params.consent !== undefined) throw new AppError("consent_required");
 }
 
 /** Reads the IPTC Digital Source Type out of a picture's XMP; null when it carries none. */

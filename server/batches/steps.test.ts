@@ -160,7 +160,17 @@ test("C1 a step takes further pictures that no request named before, and none of
   expect(estimate).toMatchObject({ jobs: 1, refused: [] });
   const refused = await estimateBatch(scene.services, { jobs: [outfit(foreign)] }, scene.as);
   expect(refused.refused).toMatchObject([{ position: 0, code: "not_found" }]);
-  const { id, jobIds } = await send([outfit(jeans)]);
+  // The consent of the first pass is that of the passes after it, unless one denies it.
+  const [first, later] = [outfit(jeans), dress(jeans)];
+  const silent = { ...later, params: { category: "bottom" } };
+  const denied = { ...later, params: { consent: false } };
+  expect(
+    await estimateBatch(scene.services, { jobs: [{ ...first, steps: [silent] }] }, scene.as),
+  ).toMatchObject({ refused: [] });
+  expect(
+    await estimateBatch(scene.services, { jobs: [{ ...first, steps: [denied] }] }, scene.as),
+  ).toMatchObject({ refused: [{ code: "consent_required" }] });
+  const { id, jobIds } = await send([{ ...first, steps: [silent] }]);
   await complete(jobIds[0] ?? "");
   await beginSteps(scene.services);
   expect(await open(id)).toMatchObject({

@@ -1,5 +1,6 @@
 import { type Asked, tiers, type Tx } from "../db/index.ts";
-import { currentRequestId, isAppError } from "../platform/index.ts";
+import { AppError, currentRequestId, isAppError } from "../platform/index.ts";
+import { isConsentStored } from "../safety.ts";
 import { type Quote, readQuote, toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { requireAgreed } from "./agreement.ts";
@@ -63,6 +64,7 @@ export async function prepare(services: Services, draft: Draft): Promise<NewJob>
   const { request, options } = draft;
   if (options.newInputs) rememberInputs(services.db, options.newInputs.images);
   const inputs = await recallInputs(services.db, options.submitter.userId, request);
+  await requireConsent(services, draft, inputs);
   const quote = await readOwnQuote(services, draft, inputs);
   const { maxCharged } = services.config.limits;
   const { candidate } = quote.placed;
@@ -72,6 +74,16 @@ export async function prepare(services: Services, draft: Draft): Promise<NewJob>
   await requireAgreed(services.db, request.agreed, quote.placed, params);
   const mark = markOf({ ...request, metadata }, maxCharged);
   return { ...draft, quote, inputs, row: { ...rowOf(draft, quote, { inputs, params }), ...mark } };
+}
+
+/** Throws `consent_required` unless the request or an earlier one of its owner states the consent for the photo. */
+async function requireConsent({ db }: Services, { request, options }: Draft, inputs: Inputs): Promise<void> {
+  if (request.kind !== "outfit_change" || request.params.consent === true) return;
+  const person = inputs.get("person");
+  const ownerId = options.submitter.userId;
+  const isStored =
+    person !== undefined && (await isConsentStored(db, { ownerId, storedSha256: person.storedSha256 }));
+  if (!isStored) throw new AppError("consent_required");
 }
 
 /** A client that knows no workflows gets one that is live now, if need be without its settings. */

@@ -11,7 +11,7 @@ import {
 } from "../engines.ts";
 import { AppError, isStorable, issuesOf, jsonObject, lineOfText, pictureLimits } from "../platform/index.ts";
 import { adjustmentLimit, mostAngle } from "../retouch/index.ts";
-import { requireConsent } from "../safety.ts";
+import { refuseDenied } from "../safety.ts";
 import { agreedSchema } from "./agreement.ts";
 
 const imageId = z.uuid();
@@ -56,8 +56,12 @@ const length = z.number().int().min(1);
 export const kindParams = {
   outfit_change: z.strictObject({
     category: z.enum(["auto", "top", "bottom", "dress"]).default("auto"),
-    /** The user's statement that the photo shows an adult who agrees. */
-    consent: z.literal(true, { error: "must be true: say that the photo shows an adult who agrees" }),
+    consent: z
+      .literal(true, { error: "must be true: say that the photo shows an adult who agrees" })
+      .optional()
+      .describe(
+        "Your statement that the photo of the person shows an adult who agrees. It is stored for these bytes of the photo and your account: later requests with the same photo need none. Without either the request is refused with `consent_required` (422).",
+      ),
     prompt: prompt.optional(),
     ...drawing,
   }),
@@ -239,7 +243,7 @@ function requestWith(picture: z.ZodType) {
     ...common,
   });
   return z.discriminatedUnion("kind", [
-    z.strictObject({ ...of("outfit_change"), params: kindParams.outfit_change }),
+    z.strictObject({ ...of("outfit_change"), params: kindParams.outfit_change.prefault({}) }),
     z.strictObject({ ...of("upscale"), params: kindParams.upscale.prefault({}) }),
     z.strictObject({ ...of("inpaint"), params: kindParams.inpaint.prefault({}) }),
     z.strictObject({ ...of("remove_background"), params: kindParams.remove_background.prefault({}) }),
@@ -266,10 +270,10 @@ const pictureUrl = z
 /** A request whose pictures may be addresses as well. */
 export const submitWithUrlsSchema = requestWith(z.union([imageId, pictureUrl]));
 
-/** Parses a request. Throws `consent_required` for a missing consent, else `bad_request`. */
+/** Parses a request. Throws `consent_required` for a denied consent, else `bad_request`. */
 export function parseSubmit(input: unknown, schema: typeof submitSchema = submitSchema): SubmitRequest {
   if (typeof input === "object" && input !== null && "kind" in input && input.kind === "outfit_change") {
-    requireConsent("params" in input ? input.params : undefined);
+    refuseDenied("params" in input ? input.params : undefined);
   }
   const result = schema.safeParse(input);
   if (result.success) return result.data;

@@ -101,7 +101,8 @@ async function prepareStep(planning: Services, { step, before, number }: StepInp
   try {
     const role = firstRoleOf(step, before);
     const result = standInFor(before);
-    const request = { ...step, inputs: { ...Object(step["inputs"]), [role]: result.id } };
+    const inputs = { ...Object(step["inputs"]), [role]: result.id };
+    const request = { ...step, inputs, ...consentAfter(step, before) };
     const newInputs = { images: [result], insert: () => Promise.resolve() };
     const job = await prepare(planning, draftOf(planning, request, { submitter, newInputs }));
     return { ...bind(await priced(planning, job)), role };
@@ -110,6 +111,12 @@ async function prepareStep(planning: Services, { step, before, number }: StepInp
     const { code, message, details, cause } = error;
     throw new AppError(code, `Step ${number}: ${message}`, { details: { ...details, step: number }, cause });
   }
+}
+
+/** The person on the result of an outfit change is the one of whose photo the consent was stated. */
+function consentAfter({ kind, params }: StepInput["step"], before: NewJob): { readonly params?: object } {
+  if (kind !== "outfit_change" || before.request.kind !== "outfit_change") return {};
+  return { params: { consent: true, ...Object(params) } };
 }
 
 /** The input that gets the result of the job before. Throws `bad_request` where there is none, or it is given. */

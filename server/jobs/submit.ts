@@ -152,7 +152,8 @@ export async function storeJob(db: Db | Tx, job: NewJob, rules: AcceptRules): Pr
   const { request, options, inputs, row } = job;
   const { idempotencyKey: key } = options;
   const links = [...inputs].map(([role, image]) => ({ role, imageId: image.id }));
-  const person = inputs.get("person");
+  const isStated = request.kind === "outfit_change" && request.params.consent === true;
+  const person = isStated ? inputs.get("person") : undefined;
   const also = {
     event: { queue: row.queue, need: row.need, isLive: row.placement.isLive },
     ...(key === undefined ? {} : { key, requestSha256: sha256Of(options.asked ?? request) }),

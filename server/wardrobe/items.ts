@@ -3,7 +3,7 @@ import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { schema } from "../db/index.ts";
 import { AppError, isStorable, newId } from "../platform/index.ts";
-import { consentFor } from "../safety.ts";
+import { consentFor, isConsentStored } from "../safety.ts";
 import type { Services } from "../services.ts";
 import { colourOf } from "./colour.ts";
 import { garmentCategories, type GarmentCategory, type GarmentColour } from "./names.ts";
@@ -198,17 +198,9 @@ const own = ({ ownerId, imageId }: OfImage) =>
 
 /** Whether the statement was made for the photo. Throws `not_found`. */
 export async function hasConsent({ db }: WithDb, input: OfImage): Promise<boolean> {
-  const [found] = await db
-    .select({ consentId: consents.id })
-    .from(images)
-    .leftJoin(
-      consents,
-      and(eq(consents.ownerId, images.ownerId), eq(consents.storedSha256, images.storedSha256)),
-    )
-    .where(own(input))
-    .limit(1);
-  if (!found) throw new AppError("not_found");
-  return found.consentId !== null;
+  const [image] = await db.select({ storedSha256: images.storedSha256 }).from(images).where(own(input));
+  if (!image) throw new AppError("not_found");
+  return isConsentStored(db, { ownerId: input.ownerId, storedSha256: image.storedSha256 });
 }
 
 /** Stores the statement that a photo shows an adult who agrees, once for its bytes. Throws `not_found`. */

@@ -121,7 +121,7 @@ const jobChangeOutfitRoute: ClientRoute = {
           kind: "outfit_change",
           retention: "ephemeral",
           // These clients have no field for it: who opens EXISTING_CLIENTS states it for them, see docs/clients.md.
-          params: consent === "false" || consent === "0" ? {} : { consent: true },
+          params: { consent: consent !== "false" && consent !== "0" },
           metadata: { userId: userName, ...others },
         },
       });
