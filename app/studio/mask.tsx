@@ -64,7 +64,7 @@ function Painter({ person, marks, onClose, leaveRef }: PainterProps) {
       <div className="flex min-h-0 flex-1 max-wide:flex-col-reverse">
         <ToolColumn session={session} />
         <EditStage image={person} session={session} />
-        <div className="shrink-0 border-line p-4 max-wide:border-b wide:w-[264px] wide:border-l">
+        <div className="shrink-0 border-line p-4 max-wide:border-b wide:w-[288px] wide:border-l">
           <ToolPanel session={session} />
         </div>
       </div>

@@ -126,8 +126,8 @@ function ItemCard({ item, onEdit }: ItemCardProps) {
       </div>
       <div className="flex min-w-0 items-start gap-1">
         <span className="min-w-0 flex-1">
-          <span className="block truncate text-sm font-medium">{name}</span>
-          <span className="block truncate text-xs text-quiet">
+          <span className="line-clamp-2 text-sm font-medium">{name}</span>
+          <span className="line-clamp-2 text-xs text-quiet">
             {item.what === "person" ? t(item.hasConsent ? "agrees" : "notStated") : item.tags.join(", ")}
           </span>
         </span>
