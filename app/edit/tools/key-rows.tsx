@@ -31,14 +31,20 @@ function KeyButton({ id, isAwaited, onAwait }: KeyButtonProps) {
   return (
     <button
       type="button"
-      aria-label={t("changeKey", { action: t(`edit.${id}`), keys: keys.join(", ") || t("noKey") })}
       onClick={() => onAwait(!isAwaited)}
       onKeyDown={press}
       onBlur={() => onAwait(false)}
       className="flex min-h-7 items-center gap-1 rounded-control px-1.5 hover:bg-hover"
     >
+      <span className="sr-only">
+        {t("changeKey", { action: t(`edit.${id}`), keys: keys.join(", ") || t("noKey") })}
+      </span>
       {isAwaited ? <span className="animate-breathe">{t("pressKey")}</span> : null}
-      {isAwaited || keys.length > 0 ? null : <span className="text-quiet">{t("noKey")}</span>}
+      {isAwaited || keys.length > 0 ? null : (
+        <span aria-hidden className="text-quiet">
+          {t("noKey")}
+        </span>
+      )}
       {isAwaited ? null : keys.map((key) => <Kbd key={key} keys={key} />)}
     </button>
   );
