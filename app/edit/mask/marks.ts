@@ -35,7 +35,7 @@ type Change =
 /**
  * One step of the mask, on top of those before it. A selection by clicks takes the place of the one before, as the clicks of
  * that are among its own, and lies under what was drawn since; a change closes what was before it, so that a later click
- * begins anew.
+ * begins a new one.
  */
 export type Mark = Stroke | Area | Selection | Change;
 
@@ -216,9 +216,7 @@ export interface MarkHistory {
   readonly undone: readonly Mark[];
 }
 
-export type HistoryStep =
-  | { readonly type: "add"; readonly mark: Mark }
-  | { readonly type: "undo" | "redo" | "clear" };
+export type HistoryStep = { readonly type: "add"; readonly mark: Mark } | { readonly type: "undo" | "redo" };
 
 export const emptyHistory: MarkHistory = { marks: [], undone: [] };
 
@@ -236,7 +234,5 @@ export function stepHistory(history: MarkHistory, step: HistoryStep): MarkHistor
       if (next === undefined) return history;
       return { marks: [...history.marks, next], undone: history.undone.slice(0, -1) };
     }
-    case "clear":
-      return emptyHistory;
   }
 }

@@ -93,7 +93,7 @@ function useGroundMask(image: ImageView) {
   return { make, settle: mask.settle };
 }
 
-/** By a prompt: everything but what stands out is painted anew; the subject stays pixel by pixel. */
+/** By a prompt: everything but what stands out is repainted; the subject stays pixel by pixel. */
 function PaintGround({ image, session, modes, isBusy, onJob, candidates }: ModeProps) {
   const t = useTranslations("edit");
   const [settings, change] = settingsOf(modes, "background");
