@@ -55,7 +55,7 @@ test("A16 a backup is made and checked on the command line; a studio with users 
 forCasesInTurn(
   "A16 $signal in the middle of a backup leaves nothing that looks whole",
   {
-    usual: [{ signal: "SIGKILL", code: null, left: ["killed.part"] }],
+    usual: [{ signal: "SIGKILL", code: null, left: ["SIGKILL.part"] }],
     others: [{ signal: "SIGINT", code: 130, left: [] }],
   } as const,
   async ({ signal, code, left }) => {
@@ -64,7 +64,7 @@ forCasesInTurn(
     try {
       // The backup waits for this lock when it comes to the jobs.
       await client.query("begin; lock table jobs in access exclusive mode");
-      const run = atelier("backup", "--to", path.join(folder, "killed"));
+      const run = atelier("backup", "--to", path.join(folder, signal));
       const isWaiting = async () => {
         const { rows } = await client.query(
           `select from pg_locks join pg_database on pg_database.oid = database and datname = current_database()
@@ -73,14 +73,14 @@ forCasesInTurn(
         return rows.length > 0;
       };
       expect(await waitUntil(isWaiting, 30_000)).toBe(true);
-      expect(await readdir(folder)).toContain("killed.part");
+      expect(await readdir(folder)).toContain(`${signal}.part`);
       run.child.kill(signal);
       expect(await run.ended).toBe(code);
     } finally {
       await client.end();
     }
-    expect((await readdir(folder)).filter((name) => name.startsWith("killed"))).toEqual(left);
-    const from = path.join(folder, "killed.part");
+    expect((await readdir(folder)).filter((name) => name.startsWith(signal))).toEqual(left);
+    const from = path.join(folder, `${signal}.part`);
     const refused = atelier("restore", "--from", from, "--check");
     expect([await refused.ended, refused.output()]).toEqual([1, expect.stringContaining("is no backup")]);
   },
