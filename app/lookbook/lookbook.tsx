@@ -13,7 +13,7 @@ import { EngineChoice, useOutfitEngine } from "../studio/engine.tsx";
 import { buttonStyle, cx } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { Checkbox } from "../ui/fields.tsx";
-import { useItemName, useWardrobe, type WardrobeItem } from "../wardrobe/items.ts";
+import { isNotWorn, useItemName, useWardrobe, type WardrobeItem } from "../wardrobe/items.ts";
 import { type Look, Looks } from "./looks.tsx";
 import { categoryFor, lookbookLimits, lookbookRequest, useStart } from "./order.ts";
 
@@ -148,7 +148,10 @@ function Room({ items }: { readonly items: readonly WardrobeItem[] }) {
           items={garments}
           chosenIds={looks.flatMap(([first]) => (first === undefined ? [] : [first]))}
           limit={lookbookLimits.garments}
-          refusal={(item) => (categoryFor(item, engine) === null ? t("cannot") : null)}
+          refusal={(item) => {
+            if (isNotWorn(item)) return t("notWorn");
+            return categoryFor(item, engine) === null ? t("cannot") : null;
+          }}
           onChange={(ids) => setLooks(ids.map((id) => looks.find(([first]) => first === id) ?? [id]))}
         />
         <Looks

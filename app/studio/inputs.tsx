@@ -8,7 +8,7 @@ import { keys, useIsGone } from "../client/queries.ts";
 import { PictureStrip } from "../pictures/picture-strip.tsx";
 import { toastFailure } from "../ui/toasts.tsx";
 import { addUpload, dropUpload, type Upload, useUpload } from "../uploads/store.ts";
-import { studioCategory, useItemName, useWardrobe } from "../wardrobe/items.ts";
+import { isNotWorn, studioCategory, useItemName, useWardrobe } from "../wardrobe/items.ts";
 import { type Category, type Slot, studio, useStudio } from "./state.ts";
 
 interface Holding {
@@ -68,8 +68,10 @@ export function RecentStrip({ slot, chosenId, onChoose }: InputStripProps) {
 export function WardrobeStrip({ slot, chosenId, onChoose }: InputStripProps) {
   const t = useTranslations("studio");
   const nameOf = useItemName();
-  const items =
-    useWardrobe().data?.items.filter(({ what, isBeingCutOut }) => what === slot && !isBeingCutOut) ?? [];
+  const kept = (useWardrobe().data?.items ?? []).filter(
+    ({ what, isBeingCutOut }) => what === slot && !isBeingCutOut,
+  );
+  const items = kept.filter((item) => !isNotWorn(item));
   const choose = (imageId: string) => {
     const item = items.find((one) => one.imageId === imageId);
     onChoose(imageId, slot === "garment" && item !== undefined ? studioCategory(item) : undefined);
@@ -80,7 +82,10 @@ export function WardrobeStrip({ slot, chosenId, onChoose }: InputStripProps) {
     label: t("useWardrobe", { name: nameOf(item) }),
   }));
   return (
-    <PictureStrip title={t(`wardrobe.${slot}`)} pictures={pictures} chosenId={chosenId} onChoose={choose} />
+    <>
+      <PictureStrip title={t(`wardrobe.${slot}`)} pictures={pictures} chosenId={chosenId} onChoose={choose} />
+      {items.length < kept.length ? <p className="mt-1 text-xs text-quiet">{t("notWorn")}</p> : null}
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WardrobeItem } from "@atelier/server/wardrobe";
-import { itemMatches } from "./items.ts";
+import { isNotWorn, itemMatches, studioCategory } from "./items.ts";
 
 const shirt: WardrobeItem = {
   id: "one",
@@ -32,4 +32,12 @@ test("C1 an item is found by all words of its name and tags, without case and ac
     false,
     false,
   ]);
+});
+
+test("C1 shoes and accessories are kept and not worn, and what is worn has a category of the studio", () => {
+  const notWorn = (["shoes", "accessory"] as const).map((category) => isNotWorn({ category }));
+  expect(notWorn).toEqual([true, true]);
+  const worn = (["top", "outerwear", "bottom", "dress", null] as const).map((category) => ({ category }));
+  expect(worn.map(isNotWorn)).toEqual([false, false, false, false, false]);
+  expect(worn.map(studioCategory)).toEqual(["top", "top", "bottom", "dress", "auto"]);
 });

@@ -131,7 +131,14 @@ export const categoryOfGarment: Readonly<Record<NonNullable<WardrobeItem["catego
   accessory: null,
 };
 
-/** The category of the studio for an item; what has none is for the engine to judge. */
-export function studioCategory({ category }: Pick<WardrobeItem, "category">): Category {
+type Categorised = Pick<WardrobeItem, "category">;
+
+/** What is kept, and worn by no engine yet: shoes and accessories. */
+export function isNotWorn({ category }: Categorised): boolean {
+  return category !== null && categoryOfGarment[category] === null;
+}
+
+/** The category of the studio for an item that is worn; what has none is for the engine to judge. */
+export function studioCategory({ category }: Categorised): Category {
   return (category === null ? null : categoryOfGarment[category]) ?? "auto";
 }

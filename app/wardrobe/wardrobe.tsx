@@ -9,13 +9,14 @@ import { FilterChip, FilterChips, FilterDivider, TextFilter, useSearchFilter } f
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { Picture } from "../pictures/picture.tsx";
 import { studio } from "../studio/state.ts";
-import { buttonStyle, IconButton, Spinner } from "../ui/button.tsx";
+import { buttonStyle, cx, IconButton, Spinner } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { useFilePicker } from "../uploads/drop.tsx";
 import { addUploads } from "../uploads/store.ts";
 import { ItemDialog } from "./item-dialog.tsx";
 import {
+  isNotWorn,
   itemMatches,
   studioCategory,
   useAddToWardrobe,
@@ -93,30 +94,39 @@ interface ItemCardProps {
   readonly onEdit: () => void;
 }
 
+const pictureStyle = "checker block aspect-4/5 w-full overflow-hidden rounded-card ring-1 ring-line";
+
 function ItemCard({ item, onEdit }: ItemCardProps) {
   const t = useTranslations("wardrobe");
   const name = useItemName()(item);
   const wear = useWear();
   const remove = useRemoveItems();
+  const picture = (
+    <Picture
+      imageId={item.imageId}
+      variant="thumbnail"
+      thumbhash={item.thumbhash}
+      alt=""
+      fit={item.what === "person" ? "cover" : "contain"}
+      className="size-full"
+    />
+  );
   return (
     <li className="group flex min-w-0 flex-col gap-2">
       <div className="relative">
-        <button
-          type="button"
-          aria-label={t("wear", { name })}
-          disabled={item.isBeingCutOut}
-          onClick={() => wear(item)}
-          className="checker block aspect-4/5 w-full overflow-hidden rounded-card ring-1 ring-line transition duration-150 hover:ring-2 hover:ring-ink"
-        >
-          <Picture
-            imageId={item.imageId}
-            variant="thumbnail"
-            thumbhash={item.thumbhash}
-            alt=""
-            fit={item.what === "person" ? "cover" : "contain"}
-            className="size-full"
-          />
-        </button>
+        {isNotWorn(item) ? (
+          <div className={pictureStyle}>{picture}</div>
+        ) : (
+          <button
+            type="button"
+            aria-label={t("wear", { name })}
+            disabled={item.isBeingCutOut}
+            onClick={() => wear(item)}
+            className={cx(pictureStyle, "transition duration-150 hover:ring-2 hover:ring-ink")}
+          >
+            {picture}
+          </button>
+        )}
         {item.isBeingCutOut ? (
           <p className="pointer-events-none absolute inset-x-0 bottom-0 flex items-center gap-2 rounded-b-card bg-black/65 px-3 py-2 text-xs text-white">
             <Spinner />
@@ -130,6 +140,7 @@ function ItemCard({ item, onEdit }: ItemCardProps) {
           <span className="line-clamp-2 text-xs text-quiet">
             {item.what === "person" ? t(item.hasConsent ? "agrees" : "notStated") : item.tags.join(", ")}
           </span>
+          {isNotWorn(item) ? <span className="block text-xs text-quiet">{t("notWorn")}</span> : null}
         </span>
         <IconButton label={t("change", { name })} onClick={onEdit}>
           <Pencil aria-hidden />

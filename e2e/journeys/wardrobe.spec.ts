@@ -1,6 +1,16 @@
+import type { Page } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
+import { findBarriers } from "../steps/find-barriers.ts";
+import { sameSite } from "../steps/same-site.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
+
+/** Puts a garment into the wardrobe without the screen. */
+async function keepGarment(page: Page, garment: Readonly<Record<string, unknown>>): Promise<void> {
+  const data = { json: { what: "garment", ...garment } };
+  const answer = await page.request.post("/api/trpc/wardrobe.add", { data, ...sameSite() });
+  expect(answer.ok(), await answer.text()).toBe(true);
+}
 
 test("C1 a garment of the gallery is kept, named, found, worn in the studio, and taken out with undo", async ({
   page,
@@ -34,4 +44,22 @@ test("C1 a garment of the gallery is kept, named, found, worn in the studio, and
   await wear.click();
   await expect(page).toHaveURL(/\/$/);
   await expect(page.getByRole("button", { name: "Use Striped tee" })).toHaveAttribute("aria-pressed", "true");
+});
+
+test("C1 shoes are kept and say why they are not worn; the studio offers only what is", async ({ page }) => {
+  await beGuest(page);
+  const tee = await uploadSample(page, "garment_tee.jpg");
+  const shoes = await uploadSample(page, "garment_hoodie.jpg");
+  await keepGarment(page, { imageId: tee, name: "Tee", category: "top" });
+  await keepGarment(page, { imageId: shoes, name: "Boots", category: "shoes" });
+  await page.goto("/wardrobe");
+  const boots = page.getByRole("listitem").filter({ hasText: "Boots" });
+  await expect(boots.getByText("No engine puts this on yet")).toBeVisible();
+  await expect(page.getByRole("button", { name: /^Wear / })).toHaveCount(1);
+  expect(await findBarriers(page)).toEqual([]);
+
+  await page.goto("/");
+  await expect(page.getByRole("button", { name: "Use Tee" })).toBeVisible();
+  await expect(page.getByText("Shoes and accessories of your wardrobe are not offered")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Use Boots" })).toHaveCount(0);
 });
