@@ -13,6 +13,7 @@ const shirt: WardrobeItem = {
   colour: "blue",
   hasConsent: false,
   isBeingCutOut: false,
+  cutOutFailure: null,
   createdAt: "2026-01-01T00:00:00.000Z",
 };
 

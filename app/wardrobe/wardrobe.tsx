@@ -1,31 +1,19 @@
 "use client";
-import { LayoutGrid, Pencil, Plus, Scissors, Shirt, Trash2, UserRound } from "lucide-react";
+import { LayoutGrid, Plus, Scissors, Shirt, UserRound } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { useRouter } from "next/navigation";
 import { useCallback, useMemo, useState } from "react";
 import { garmentCategories, garmentColours } from "@atelier/server/wardrobe-names";
 import { FilterChip, FilterChips, FilterDivider, TextFilter, useSearchFilter } from "../parts/filters.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
-import { Picture } from "../pictures/picture.tsx";
-import { studio } from "../studio/state.ts";
-import { buttonStyle, cx, IconButton, Spinner } from "../ui/button.tsx";
+import { buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { useFilePicker } from "../uploads/drop.tsx";
 import { addUploads } from "../uploads/store.ts";
+import { ItemCard } from "./item-card.tsx";
 import { ItemDialog } from "./item-dialog.tsx";
-import {
-  isNotWorn,
-  itemMatches,
-  studioCategory,
-  useAddToWardrobe,
-  useItemName,
-  useRemoveItems,
-  useWardrobe,
-  type WardrobeItem,
-  type What,
-} from "./items.ts";
+import { itemMatches, useAddToWardrobe, useWardrobe, type WardrobeItem, type What } from "./items.ts";
 
 interface Adding {
   readonly what: What;
@@ -75,81 +63,6 @@ function AddMenu() {
         {t("addPerson")}
       </MenuItem>
     </Menu>
-  );
-}
-
-/** Opens the studio with the item in its frame. */
-function useWear() {
-  const router = useRouter();
-  return (item: WardrobeItem) => {
-    const { what, imageId } = item;
-    if (what === "person") studio.set({ personId: imageId, jobId: null });
-    else studio.set({ garmentId: imageId, jobId: null, category: studioCategory(item) });
-    router.push("/");
-  };
-}
-
-interface ItemCardProps {
-  readonly item: WardrobeItem;
-  readonly onEdit: () => void;
-}
-
-const pictureStyle = "checker block aspect-4/5 w-full overflow-hidden rounded-card ring-1 ring-line";
-
-function ItemCard({ item, onEdit }: ItemCardProps) {
-  const t = useTranslations("wardrobe");
-  const name = useItemName()(item);
-  const wear = useWear();
-  const remove = useRemoveItems();
-  const picture = (
-    <Picture
-      imageId={item.imageId}
-      variant="thumbnail"
-      thumbhash={item.thumbhash}
-      alt=""
-      fit={item.what === "person" ? "cover" : "contain"}
-      className="size-full"
-    />
-  );
-  return (
-    <li className="group flex min-w-0 flex-col gap-2">
-      <div className="relative">
-        {isNotWorn(item) ? (
-          <div className={pictureStyle}>{picture}</div>
-        ) : (
-          <button
-            type="button"
-            aria-label={t("wear", { name })}
-            disabled={item.isBeingCutOut}
-            onClick={() => wear(item)}
-            className={cx(pictureStyle, "transition duration-150 hover:ring-2 hover:ring-ink")}
-          >
-            {picture}
-          </button>
-        )}
-        {item.isBeingCutOut ? (
-          <p className="pointer-events-none absolute inset-x-0 bottom-0 flex items-center gap-2 rounded-b-card bg-black/65 px-3 py-2 text-xs text-white">
-            <Spinner />
-            {t("cuttingOut")}
-          </p>
-        ) : null}
-      </div>
-      <div className="flex min-w-0 items-start gap-1">
-        <span className="min-w-0 flex-1">
-          <span className="line-clamp-2 text-sm font-medium">{name}</span>
-          <span className="line-clamp-2 text-xs text-quiet">
-            {item.what === "person" ? t(item.hasConsent ? "agrees" : "notStated") : item.tags.join(", ")}
-          </span>
-          {isNotWorn(item) ? <span className="block text-xs text-quiet">{t("notWorn")}</span> : null}
-        </span>
-        <IconButton label={t("change", { name })} onClick={onEdit}>
-          <Pencil aria-hidden />
-        </IconButton>
-        <IconButton label={t("remove", { name })} onClick={() => remove([item])}>
-          <Trash2 aria-hidden />
-        </IconButton>
-      </div>
-    </li>
   );
 }
 

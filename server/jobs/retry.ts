@@ -58,8 +58,8 @@ export async function retry(
     submitter,
     idempotencyKey: `${keyPrefix(id)}${number}`,
     retry: { of: id, number },
-    ...((await isInBatch(services, id))
-      ? { alongside: (tx: Tx, newId: string) => takePlaceInBatch(tx, id, newId) }
+    ...((await isWaitedFor(services, id))
+      ? { alongside: (tx: Tx, newId: string) => takePlace(tx, id, newId) }
       : {}),
   };
   return submit(services, request, options).catch(async (error: unknown) => {
@@ -69,10 +69,20 @@ export async function retry(
   });
 }
 
-/** A job is in a batch from its first moment or never. */
-async function isInBatch({ db }: Services, id: string): Promise<boolean> {
-  const { batchJobs } = schema;
-  return (await db.$count(batchJobs, eq(batchJobs.jobId, id))) > 0;
+/** Whether a batch, in which a job is from its first moment or never, or a garment waits for what the job makes. */
+async function isWaitedFor({ db }: Services, id: string): Promise<boolean> {
+  const { batchJobs, wardrobeItems } = schema;
+  return (
+    (await db.$count(batchJobs, eq(batchJobs.jobId, id))) > 0 ||
+    (await db.$count(wardrobeItems, eq(wardrobeItems.cutOutJobId, id))) > 0
+  );
+}
+
+/** What waited for the old job waits for the new one. */
+async function takePlace(tx: Tx, id: string, newId: string): Promise<void> {
+  const { wardrobeItems } = schema;
+  await takePlaceInBatch(tx, id, newId);
+  await tx.update(wardrobeItems).set({ cutOutJobId: newId }).where(eq(wardrobeItems.cutOutJobId, id));
 }
 
 /** The new job takes the place of the old one in its batch, which is open again, and what was to follow there follows it. */

@@ -2,7 +2,7 @@ import { and, count, desc, eq, inArray, isNull, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { schema } from "../db/index.ts";
-import { AppError, isStorable, newId } from "../platform/index.ts";
+import { AppError, type ErrorCode, isStorable, newId } from "../platform/index.ts";
 import { consentFor, isConsentStored } from "../safety.ts";
 import type { Services } from "../services.ts";
 import { colourOf } from "./colour.ts";
@@ -29,6 +29,8 @@ export interface WardrobeItem {
   readonly hasConsent: boolean;
   /** The garment is being cut out of its photo. */
   readonly isBeingCutOut: boolean;
+  /** The job that should have cut it out and did not, so that the photo is shown as it is; `code` is null for a cancelled one. */
+  readonly cutOutFailure: { readonly jobId: string; readonly code: ErrorCode | null } | null;
   /** ISO 8601, UTC. */
   readonly createdAt: string;
 }
@@ -65,12 +67,13 @@ interface Owned {
 type WithDb = Pick<Services, "db">;
 
 const cutOut = alias(images, "cut_out");
+const cutOutJob = { id: jobs.id, status: jobs.status, errorCode: jobs.errorCode };
 
 function selectItems(db: WithDb["db"], ownerId: string) {
   const isStated = sql<boolean>`exists (select 1 from ${consents}
     where ${consents.ownerId} = ${ownerId} and ${consents.storedSha256} = ${images.storedSha256})`;
   return db
-    .select({ item: wardrobeItems, image: images, cut: cutOut, jobStatus: jobs.status, isStated })
+    .select({ item: wardrobeItems, image: images, cut: cutOut, job: cutOutJob, isStated })
     .from(wardrobeItems)
     .innerJoin(images, and(eq(images.id, wardrobeItems.imageId), isNull(images.deletedAt)))
     .leftJoin(jobs, eq(jobs.id, wardrobeItems.cutOutJobId))
@@ -81,9 +84,16 @@ type Row = Awaited<ReturnType<typeof selectItems>>[number];
 
 const isKept = (ownerId: string) => and(eq(wardrobeItems.ownerId, ownerId), isNull(wardrobeItems.removedAt));
 
-const ended = new Set<string>(["completed", "failed", "cancelled"]);
+/** How the cut-out of a garment goes, by its job alone. */
+function readCutOut(job: Row["job"]): Pick<WardrobeItem, "isBeingCutOut" | "cutOutFailure"> {
+  const isBroken = job?.status === "failed" || job?.status === "cancelled";
+  return {
+    isBeingCutOut: job !== null && !isBroken && job.status !== "completed",
+    cutOutFailure: isBroken ? { jobId: job.id, code: job.errorCode } : null,
+  };
+}
 
-function toItem({ item, image, cut, jobStatus, isStated }: Row): WardrobeItem {
+function toItem({ item, image, cut, job, isStated }: Row): WardrobeItem {
   const { id, thumbhash } = cut ?? image;
   return {
     id: item.id,
@@ -95,7 +105,7 @@ function toItem({ item, image, cut, jobStatus, isStated }: Row): WardrobeItem {
     tags: item.tags,
     colour: item.what === "garment" ? colourOf(thumbhash) : null,
     hasConsent: isStated,
-    isBeingCutOut: jobStatus !== null && !ended.has(jobStatus),
+    ...readCutOut(job),
     createdAt: item.createdAt.toISOString(),
   };
 }
