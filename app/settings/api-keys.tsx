@@ -123,7 +123,11 @@ function CreateKeyForm({ onCreated }: { readonly onCreated: (key: string) => voi
           onValueChange={setName}
         />
       </div>
-      <Button type="submit" className="h-10" disabled={create.isPending || name.trim() === ""}>
+      <Button
+        type="submit"
+        className="h-10 pointer-coarse:h-11"
+        disabled={create.isPending || name.trim() === ""}
+      >
         {t("create")}
       </Button>
     </form>

@@ -132,7 +132,11 @@ export function WebhooksSection() {
               onValueChange={setUrl}
             />
           </div>
-          <Button type="submit" className="h-10" disabled={create.isPending || url.trim() === ""}>
+          <Button
+            type="submit"
+            className="h-10 pointer-coarse:h-11"
+            disabled={create.isPending || url.trim() === ""}
+          >
             {t("add")}
           </Button>
         </form>
@@ -197,7 +201,11 @@ export function EmailSection() {
                 value={code}
                 onValueChange={setCode}
               />
-              <Button type="submit" className="h-10" disabled={confirm.isPending || code.trim().length < 6}>
+              <Button
+                type="submit"
+                className="h-10 pointer-coarse:h-11"
+                disabled={confirm.isPending || code.trim().length < 6}
+              >
                 {t("confirm")}
               </Button>
             </div>

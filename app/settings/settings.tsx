@@ -14,7 +14,7 @@ import { CloudSection } from "./cloud.tsx";
 import { EmailSection, NoticesSection, WebhooksSection } from "./deliveries.tsx";
 import { DataSection } from "./data.tsx";
 import { LinksSection } from "./links.tsx";
-import { SettingsSection } from "./section.tsx";
+import { Sections, SettingsSection } from "./section.tsx";
 import { TelegramSection } from "./telegram.tsx";
 
 function StateIcon({ available, waits }: { readonly available: boolean; readonly waits: boolean }) {
@@ -121,40 +121,45 @@ export function Settings() {
   const isGuest = me === null || me?.isGuest === true;
   const account = me && !me.isGuest ? me : null;
   return (
-    <div className="max-w-[960px] px-4 pb-10 max-xl:divide-y max-xl:divide-line sm:px-6 wide:px-8 xl:grid xl:max-w-[1760px] xl:grid-cols-2 xl:gap-x-16">
-      <div className={column}>
-        {me === undefined ? <UserPlaceholder /> : null}
-        {isGuest ? <GuestSection /> : null}
-        {account ? <AccountSection me={account} /> : null}
-        {me ? <SpaceSection /> : null}
-        <SettingsSection id="appearance" title={t("appearance")} text={t("appearanceText")}>
-          <ThemeChoice />
-        </SettingsSection>
-        <NoticesSection />
-        {account ? (
-          <>
-            <CloudSection />
-            <TelegramSection />
-            <EmailSection />
-          </>
-        ) : null}
-        <div className="pointer-coarse:hidden">
-          <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>
+    <Sections>
+      <div className="max-w-[960px] pb-10 max-wide:px-4 max-xl:divide-y max-xl:divide-line sm:max-wide:px-6 xl:grid xl:max-w-[1600px] xl:grid-cols-2 xl:gap-x-16">
+        <div className={column}>
+          {me === undefined ? <UserPlaceholder /> : null}
+          {isGuest ? <GuestSection /> : null}
+          {account ? <AccountSection me={account} /> : null}
+          {me ? <SpaceSection /> : null}
+          <SettingsSection id="appearance" title={t("appearance")} text={t("appearanceText")}>
+            <ThemeChoice />
+          </SettingsSection>
+          <NoticesSection />
+          {account ? (
+            <>
+              <CloudSection />
+              <TelegramSection />
+              <EmailSection />
+            </>
+          ) : null}
+          <SettingsSection
+            id="shortcuts"
+            title={t("shortcuts")}
+            text={t("shortcutsText")}
+            className="pointer-coarse:hidden"
+          >
             <ShortcutTable />
           </SettingsSection>
         </div>
+        <div className={column}>
+          {account ? (
+            <>
+              <LinksSection />
+              <ApiKeysSection />
+              <WebhooksSection />
+            </>
+          ) : null}
+          <EnginesSection />
+          {me ? <DataSection isGuest={me.isGuest} /> : null}
+        </div>
       </div>
-      <div className={column}>
-        {account ? (
-          <>
-            <LinksSection />
-            <ApiKeysSection />
-            <WebhooksSection />
-          </>
-        ) : null}
-        <EnginesSection />
-        {me ? <DataSection isGuest={me.isGuest} /> : null}
-      </div>
-    </div>
+    </Sections>
   );
 }

@@ -122,3 +122,29 @@ test("@all the keyboard alone reaches all that a page offers, and is held nowher
     expect.soft(left, address).toEqual([]);
   }
 });
+
+test("@phone the sections of the settings are a strip that stays in view and marks where one is", async ({
+  page,
+}) => {
+  await beUser(page);
+  await page.goto("/settings");
+  const links = page.getByRole("navigation", { name: "Sections" }).getByRole("link");
+  const current = page.getByRole("navigation", { name: "Sections" }).locator("[aria-current]");
+  await expect(links.filter({ hasText: "Your data" })).toBeAttached();
+  await expect(links.filter({ hasText: "Keyboard" }), "of no use to a finger").toBeHidden();
+  await expect(current).toHaveText("Account");
+  await links.filter({ hasText: "Password" }).tap();
+  await expect(page.getByRole("heading", { name: "Password", exact: true })).toBeInViewport();
+  await expect(current).toHaveText("Password");
+  await expect(current).toBeInViewport({ ratio: 1 });
+
+  await test.step("by keyboard too, to a section that cannot come to the top", async () => {
+    await links.filter({ hasText: "Your data" }).focus();
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("heading", { name: "Your data" })).toBeInViewport();
+    await expect(current).toHaveText("Your data");
+    await expect(current).toBeInViewport({ ratio: 1 });
+  });
+  await page.getByRole("heading", { name: "API keys" }).evaluate((heading) => heading.scrollIntoView());
+  await expect(current).toHaveText("API keys");
+});

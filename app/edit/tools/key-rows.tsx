@@ -34,7 +34,7 @@ function KeyButton({ id, isAwaited, onAwait }: KeyButtonProps) {
       onClick={() => onAwait(!isAwaited)}
       onKeyDown={press}
       onBlur={() => onAwait(false)}
-      className="flex min-h-7 items-center gap-1 rounded-control px-1.5 hover:bg-hover"
+      className="flex min-h-7 flex-wrap items-center justify-end gap-1 rounded-control px-1.5 py-1 hover:bg-hover"
     >
       <span className="sr-only">
         {t("changeKey", { action: t(`edit.${id}`), keys: keys.join(", ") || t("noKey") })}
