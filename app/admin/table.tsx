@@ -58,6 +58,20 @@ export function Row({ children }: { readonly children: ReactNode }) {
   );
 }
 
+/** A row of a long list: on a phone two lines without column names. Its link covers it; give that `rowLink`. */
+export function CompactRow({ children }: { readonly children: ReactNode }) {
+  return (
+    <div
+      role="row"
+      className="max-md:relative max-md:grid max-md:grid-cols-[minmax(0,auto)_minmax(0,1fr)_auto] max-md:items-center max-md:gap-x-2 max-md:gap-y-0.5 max-md:border-b max-md:border-line max-md:py-2 max-md:[&_[data-column]]:hidden md:table-row"
+    >
+      {children}
+    </div>
+  );
+}
+
+export const rowLink = "max-md:after:absolute max-md:after:inset-0";
+
 interface CellProps {
   /** Name of the column; on a phone it is shown above the cell. */
   readonly label: string;
@@ -80,7 +94,7 @@ export function Cell({ label, isNumeric, isHead, className, children }: CellProp
       )}
     >
       {isHead ? null : (
-        <span aria-hidden className="block text-quiet md:hidden">
+        <span aria-hidden data-column className="block text-quiet md:hidden">
           {label}
         </span>
       )}

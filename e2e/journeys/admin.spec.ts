@@ -77,3 +77,19 @@ test("S1 an account that is no admin finds no way there, and is told so", async 
   const answer = await page.request.get("/api/trpc/admin.nodes.list", sameSite());
   expect(answer.status()).toBe(403);
 });
+
+test("O4 @phone a job takes two lines of the list on a phone, and a tap on them opens it", async ({
+  page,
+}) => {
+  await beAdmin(page);
+  const image = await uploadSample(page, "astronaut.png");
+  const jobId = await submitJob(page, { kind: "upscale", inputs: { image } });
+  await page.goto(`/admin/jobs?text=${jobId}`);
+  const row = page.getByRole("table", { name: "Jobs" }).getByRole("row").last();
+  await expect(row).toContainText("Upscale");
+  const box = await row.boundingBox();
+  expect(box?.height).toBeGreaterThanOrEqual(44);
+  expect(box?.height).toBeLessThan(72);
+  await row.tap({ position: { x: (box?.width ?? 0) / 2, y: (box?.height ?? 0) - 8 } });
+  await expect(page).toHaveURL(new RegExp(`/admin/jobs/${jobId}$`));
+});

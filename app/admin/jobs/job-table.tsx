@@ -4,7 +4,7 @@ import Link from "next/link";
 import type { FoundJob } from "@atelier/server/jobs";
 import { cx } from "../../ui/button.tsx";
 import { formatSpan, JobStatusChip } from "../parts.tsx";
-import { Cell, wideOnlyCell, Row, Table } from "../table.tsx";
+import { Cell, CompactRow, rowLink, Table, wideOnlyCell } from "../table.tsx";
 
 /** Creation time of an id in ms since 1970: the first 48 bits of a UUID version 7. */
 export function timeOfId(id: string): number {
@@ -16,57 +16,59 @@ function JobRow({ job }: { readonly job: FoundJob }) {
   const jobs = useTranslations("jobs");
   const story = useTranslations("admin.story");
   const format = useFormatter();
-  const made = format.dateTime(new Date(job.createdAt), {
-    day: "numeric",
-    month: "short",
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-  });
+  const made = new Date(job.createdAt);
+  const minute = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
+  const servers = [job.node, job.server].filter((name) => name !== null).join(" · ");
+  const error = job.errorCode?.replaceAll("_", " ");
   return (
-    <Row>
-      <Cell label={t("job")} isHead>
-        <Link href={`/admin/jobs/${job.id}`} className="font-medium underline-offset-4 hover:underline">
+    <CompactRow>
+      <Cell label={t("job")} isHead className="max-md:col-span-2 max-md:row-start-1 max-md:truncate">
+        <Link
+          href={`/admin/jobs/${job.id}`}
+          className={cx("font-medium underline-offset-4 hover:underline", rowLink)}
+        >
           {jobs(`kinds.${job.kind}`)}
         </Link>
-        <span className="block whitespace-nowrap text-quiet">{`…${job.id.slice(-8)}`}</span>
+        <span className="whitespace-nowrap text-quiet max-md:ml-2 md:block">{`…${job.id.slice(-8)}`}</span>
       </Cell>
-      <Cell label={t("status")}>
+      <Cell label={t("status")} className="max-md:col-start-3 max-md:row-start-1 max-md:justify-self-end">
         <JobStatusChip status={job.status} isCancelling={job.cancelRequested} />
-        {job.errorCode === null ? null : (
-          <span className="mt-0.5 block text-quiet">{job.errorCode.replaceAll("_", " ")}</span>
-        )}
+        {error === undefined ? null : <span className="mt-0.5 block text-quiet max-md:hidden">{error}</span>}
       </Cell>
-      <Cell label={t("owner")} className="max-w-56 md:max-xl:max-w-44">
+      <Cell label={t("owner")} className="max-w-56 max-md:row-start-2 md:max-xl:max-w-44">
         <Link
           href={`/admin/jobs?owner=${job.owner.id}`}
           className="block truncate underline-offset-4 hover:underline"
         >
           {job.owner.name}
         </Link>
-        <span className="block truncate text-quiet">{job.owner.email ?? ""}</span>
+        <span className="block truncate text-quiet max-md:hidden">{job.owner.email ?? ""}</span>
       </Cell>
-      <Cell label={t("place")} className="md:min-w-40">
-        {job.queue}
-        <span className="block wrap-anywhere text-quiet">
-          {[job.node, job.server].filter((name) => name !== null).join(" · ")}
-        </span>
+      <Cell label={t("place")} className="max-md:row-start-2 max-md:truncate max-md:text-quiet md:min-w-40">
+        <span className={error === undefined ? undefined : "max-md:hidden"}>{job.queue}</span>
+        <span className="wrap-anywhere text-quiet max-md:hidden md:block">{servers}</span>
+        {error === undefined ? null : (
+          <span aria-hidden className="text-fail md:hidden">
+            {error}
+          </span>
+        )}
       </Cell>
-      <Cell label={t("tier")} className={cx(wideOnlyCell, job.tier === "normal" && "max-md:hidden")}>
+      <Cell label={t("tier")} className={cx(wideOnlyCell, "max-md:hidden")}>
         <span className={job.tier === "normal" ? "text-quiet" : "font-medium"}>{t(`tiers.${job.tier}`)}</span>
       </Cell>
-      <Cell label={story("waited")} isNumeric className={wideOnlyCell}>
+      <Cell label={story("waited")} isNumeric className={cx(wideOnlyCell, "max-md:hidden")}>
         {formatSpan(job.waitedMs)}
       </Cell>
-      <Cell label={t("took")} isNumeric>
+      <Cell label={t("took")} isNumeric className="max-md:hidden">
         {job.ranMs === null ? "–" : formatSpan(job.ranMs)}
       </Cell>
-      <Cell label={t("asked")} isNumeric>
+      <Cell label={t("asked")} isNumeric className="max-md:row-start-2 max-md:text-right max-md:text-quiet">
         <time dateTime={job.createdAt} className="whitespace-nowrap">
-          {made}
+          <span className="md:hidden">{format.dateTime(made, minute)}</span>
+          <span className="max-md:hidden">{format.dateTime(made, { ...minute, second: "2-digit" })}</span>
         </time>
       </Cell>
-    </Row>
+    </CompactRow>
   );
 }
 

@@ -103,7 +103,7 @@ function JobSearchBar() {
     >
       <TextFilter name="text" label={t("text")} placeholder={t("text")} isSearch />
       <Button
-        className="md:hidden"
+        className="md:hidden pointer-coarse:h-11"
         aria-expanded={isOpen}
         aria-controls="job-filters"
         onClick={() => setOpen(!isOpen)}
@@ -168,13 +168,15 @@ function JobSearchBar() {
 }
 
 const refetchMs = 2_000;
+const pageSize = 30;
 
 function useJobSearch() {
   const { params } = useSearchFilter();
   const search = readSearch(params);
   return useInfiniteQuery({
     queryKey: ["admin", "jobs", search],
-    queryFn: ({ pageParam }) => api.admin.jobs.search.query({ ...search, cursor: pageParam ?? undefined }),
+    queryFn: ({ pageParam }) =>
+      api.admin.jobs.search.query({ ...search, cursor: pageParam ?? undefined, limit: pageSize }),
     ...byCursor,
     placeholderData: keepPreviousData,
     staleTime: 0,
