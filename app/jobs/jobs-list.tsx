@@ -3,6 +3,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Layers } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
+import type { ReactNode } from "react";
 import type { JobKind } from "@atelier/server/engines";
 import type { JobView } from "@atelier/server/jobs";
 import { BatchList } from "../batches/batch-list.tsx";
@@ -33,14 +34,15 @@ function readJobFilters(params: URLSearchParams): JobFilters {
   };
 }
 
-/** Batches instead of jobs are a view of the same page. */
-function useView(): "jobs" | "batches" {
-  const { params } = useSearchFilter();
-  return params.get("view") === "batches" ? "batches" : "jobs";
+const isFiltered = ({ status, kind }: JobFilters) => status !== undefined || kind !== undefined;
+
+interface FilterBarProps {
+  /** Batches instead of jobs are a view of the same page. */
+  readonly view: "jobs" | "batches";
+  readonly children?: ReactNode;
 }
 
-function JobFilterBar({ filters }: { readonly filters: JobFilters }) {
-  const view = useView();
+function FilterBar({ view, children }: FilterBarProps) {
   const t = useTranslations("jobs");
   return (
     <div className="mb-3">
@@ -49,7 +51,7 @@ function JobFilterBar({ filters }: { readonly filters: JobFilters }) {
           <Layers aria-hidden />
           {t("batches")}
         </FilterChip>
-        {view === "batches" ? null : <JobFilterChips filters={filters} />}
+        {children}
       </FilterChips>
     </div>
   );
@@ -98,18 +100,41 @@ export function withLive(
 
 export function JobsList() {
   const { params } = useSearchFilter();
-  const filters = readJobFilters(params);
-  const view = useView();
   return (
     <div className="px-4 sm:px-6 wide:px-8">
-      <JobFilterBar filters={filters} />
-      {view === "batches" ? <BatchList /> : <OwnJobs filters={filters} />}
+      {params.get("view") === "batches" ? (
+        <>
+          <FilterBar view="batches" />
+          <BatchList />
+        </>
+      ) : (
+        <OwnJobs filters={readJobFilters(params)} />
+      )}
     </div>
   );
 }
 
-function OwnJobs({ filters }: { readonly filters: JobFilters }) {
+function NoJobs({ filters }: { readonly filters: JobFilters }) {
   const t = useTranslations("jobs");
+  if (isFiltered(filters))
+    return (
+      <EmptyState title={t("nothingFoundTitle")} text={t("nothingFoundText")}>
+        <Link href="/jobs" className={buttonStyle("plain")}>
+          {t("clearFilters")}
+        </Link>
+      </EmptyState>
+    );
+  return (
+    <EmptyState title={t("emptyTitle")} text={t("emptyText")}>
+      <Link href="/" className={buttonStyle("primary")}>
+        {t("emptyAction")}
+      </Link>
+    </EmptyState>
+  );
+}
+
+/** The list as loaded, with what the live stream knows, without the jobs that stand in the line above it. */
+function useOwnJobs(filters: JobFilters) {
   const live = useLiveJobs();
   const query = useInfiniteQuery({
     queryKey: keys.jobList(filters),
@@ -117,28 +142,31 @@ function OwnJobs({ filters }: { readonly filters: JobFilters }) {
       api.jobs.list.query({ ...filters, cursor: pageParam ?? undefined, limit: 50 }),
     ...byCursor,
   });
-  const loaded = query.data?.pages.flatMap((page) => page.items);
   const line = useLine();
+  const loaded = query.data?.pages.flatMap((page) => page.items);
   const isLineShown = filters.status === undefined || filters.status === "open";
   const inLine = new Set(isLineShown ? line.jobs.map(({ id }) => id) : []);
   const jobs = loaded && withLive(loaded, live, filters).filter(({ id }) => !inLine.has(id));
+  return { query, line, isLineShown, jobs, hasNone: jobs?.length === 0 && inLine.size === 0 };
+}
+
+function OwnJobs({ filters }: { readonly filters: JobFilters }) {
+  const t = useTranslations("jobs");
+  const { query, line, isLineShown, jobs, hasNone } = useOwnJobs(filters);
   return (
     <>
+      {hasNone && !isFiltered(filters) ? null : (
+        <FilterBar view="jobs">
+          <JobFilterChips filters={filters} />
+        </FilterBar>
+      )}
       {isLineShown ? <WaitingLine jobs={line.jobs} total={line.total} onMove={line.move} /> : null}
       <PagedList
         label={t("list")}
         query={query}
         items={jobs}
         row={(job) => <JobListRow key={job.id} job={job} />}
-        empty={
-          inLine.size > 0 ? null : (
-            <EmptyState title={t("emptyTitle")} text={t("emptyText")}>
-              <Link href="/" className={buttonStyle("plain")}>
-                {t("emptyAction")}
-              </Link>
-            </EmptyState>
-          )
-        }
+        empty={hasNone ? <NoJobs filters={filters} /> : null}
       />
     </>
   );

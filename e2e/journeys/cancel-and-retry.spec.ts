@@ -24,3 +24,22 @@ test("D6 E8 a running job is cancelled; trying again makes a new job that runs",
   await expect(page.getByRole("heading", { name: "What happened" })).toBeVisible();
   await expect(page.getByText("It was cancelled.")).toBeVisible();
 });
+
+test("D6 without a job the page only says how to begin; filters that match nothing can be cleared", async ({
+  page,
+}) => {
+  await beGuest(page);
+  const filters = page.getByRole("group", { name: "Filter the jobs" });
+  await page.goto("/jobs");
+  await expect(page.getByRole("heading", { name: "No jobs here" })).toBeVisible();
+  await expect(filters).toBeHidden();
+  await page.getByRole("link", { name: "To the studio", exact: true }).click();
+  await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
+
+  await page.goto("/jobs?status=failed");
+  await expect(page.getByRole("heading", { name: "Nothing matches" })).toBeVisible();
+  await expect(filters.getByRole("button", { name: "Failed" })).toHaveAttribute("aria-pressed", "true");
+  await page.getByRole("link", { name: "Clear the filters" }).click();
+  await expect(page.getByRole("heading", { name: "No jobs here" })).toBeVisible();
+  await expect(filters).toBeHidden();
+});
