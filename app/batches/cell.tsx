@@ -20,7 +20,9 @@ interface CellProps {
   readonly onOpen: (imageId: string) => void;
 }
 
-const frame = "relative flex size-full items-center justify-center overflow-hidden rounded-card bg-well";
+/** Square, as pictures are: round corners would cut those pictures only that fill their cell. */
+const frame =
+  "relative flex size-full items-center justify-center overflow-hidden bg-well -outline-offset-2 [&_rect]:[rx:0]";
 
 function CellState({ children }: { readonly children: ReactNode }) {
   return (
