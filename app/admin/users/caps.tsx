@@ -46,7 +46,7 @@ function CapsForm({ userId, own }: FormProps) {
       <div className="min-w-28 flex-1">
         <Field {...field} name="monthly" label={t("capMonthly")} value={monthly} onValueChange={setMonthly} />
       </div>
-      <Button type="submit" className="mb-6 h-10" disabled={save.isPending}>
+      <Button type="submit" className="mb-6 h-10 pointer-coarse:h-11" disabled={save.isPending}>
         {t("capsSave")}
       </Button>
     </form>

@@ -8,7 +8,7 @@ import type { UserFigures } from "@atelier/server/monitoring";
 import { api } from "../../client/api.ts";
 import { useMe } from "../../client/queries.ts";
 import { PageHeader } from "../../parts/page-parts.tsx";
-import { Button, buttonStyle } from "../../ui/button.tsx";
+import { Button, buttonStyle, cx } from "../../ui/button.tsx";
 import { Facts, Progress } from "../../ui/display.tsx";
 import { Field } from "../../ui/fields.tsx";
 import { toastDone } from "../../ui/toasts.tsx";
@@ -170,7 +170,7 @@ function QuotaPanel({ user: { id, usedBytes, limitBytes, quotaBytes } }: Props) 
             onValueChange={setText}
           />
         </div>
-        <Button type="submit" className="mb-6 h-10" disabled={save.isPending}>
+        <Button type="submit" className="mb-6 h-10 pointer-coarse:h-11" disabled={save.isPending}>
           {t("saveQuota")}
         </Button>
       </form>
@@ -251,6 +251,8 @@ function UserActs({ user }: Props) {
   );
 }
 
+const column = "flex min-w-0 flex-col gap-8";
+
 /** One user: what the studio knows, and what an admin may do. */
 export function UserPage({ id }: { readonly id: string }) {
   const t = useTranslations("admin.users");
@@ -263,21 +265,30 @@ export function UserPage({ id }: { readonly id: string }) {
           {t("all")}
         </Link>
       </PageHeader>
-      <div className="max-w-[960px] px-4 pb-10 sm:px-6 wide:px-8">
+      <div className="max-w-[1760px] px-4 pb-10 sm:px-6 wide:px-8">
         <LiveData query={query}>
           {(user) => (
-            <div className="grid items-start gap-x-12 gap-y-8 md:grid-cols-2">
-              <UserFacts user={user} />
+            <div className="grid items-start gap-x-12 gap-y-8 md:grid-cols-2 xl:grid-cols-3 xl:gap-x-16">
               {user.state === "deleted" || user.role === "service" ? (
-                <p className="text-sm text-quiet">
-                  {t(`fixed.${user.role === "service" ? "service" : "deleted"}`)}
-                </p>
+                <>
+                  <UserFacts user={user} />
+                  <p className="text-sm text-quiet">
+                    {t(`fixed.${user.role === "service" ? "service" : "deleted"}`)}
+                  </p>
+                </>
               ) : (
                 <>
-                  <UserActs user={user} />
-                  <QuotaPanel key={String(user.quotaBytes)} user={user} />
-                  {user.role === "guest" ? null : <CapsPanel userId={user.id} />}
-                  <DeletePanel user={user} />
+                  <div className={column}>
+                    <UserFacts user={user} />
+                    <QuotaPanel key={String(user.quotaBytes)} user={user} />
+                  </div>
+                  <div className={cx(column, "xl:contents")}>
+                    <UserActs user={user} />
+                    <div className={column}>
+                      {user.role === "guest" ? null : <CapsPanel userId={user.id} />}
+                      <DeletePanel user={user} />
+                    </div>
+                  </div>
                 </>
               )}
             </div>

@@ -39,7 +39,11 @@ function AddMemory() {
           onChange={(event) => setText(event.target.value)}
         />
       </div>
-      <Button type="submit" className="h-10!" disabled={add.isPending || text.trim() === ""}>
+      <Button
+        type="submit"
+        className="h-10 pointer-coarse:h-11"
+        disabled={add.isPending || text.trim() === ""}
+      >
         {t("addButton")}
       </Button>
     </form>
@@ -151,34 +155,44 @@ export function Memory() {
   const hidden = useHidden();
   const items = query.data?.pages.flatMap((page) => page.items).filter(({ id }) => !hidden.has(id));
   return (
-    <div className="flex max-w-[760px] flex-col gap-6 px-4 sm:px-6 wide:px-8">
-      <p className="measure text-sm text-quiet">{t("intro")}</p>
-      <Pause />
-      <AddMemory />
-      <Field
-        name="search"
-        type="search"
-        label={t("search")}
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-      />
-      {query.error === null ? null : <LoadFailed error={query.error} onRetry={() => void query.refetch()} />}
-      {items?.length === 0 ? (
-        <EmptyState title={t("emptyTitle")} text={search === "" ? t("emptyText") : t("emptySearch")} />
-      ) : (
-        <ul className="-mb-6">
-          {items?.map((memory) => (
-            <MemoryRow key={memory.id} memory={memory} />
-          ))}
-        </ul>
-      )}
-      {query.hasNextPage ? (
-        <Button disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-          {t("more")}
-        </Button>
-      ) : null}
+    <div className="flex max-w-[1760px] flex-col gap-6 px-4 sm:px-6 wide:grid wide:grid-cols-[minmax(0,1fr)_320px] wide:grid-rows-[auto_1fr] wide:items-start wide:gap-x-14 wide:px-8">
+      <div className="flex flex-col gap-6 wide:col-start-2 wide:row-start-1">
+        <p className="measure text-sm text-quiet">{t("intro")}</p>
+        <Pause />
+        <AddMemory />
+      </div>
+      <div className="flex min-w-0 flex-col gap-6 wide:col-start-1 wide:row-span-2 wide:row-start-1">
+        <Field
+          name="search"
+          type="search"
+          label={t("search")}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        {query.error === null ? null : (
+          <LoadFailed error={query.error} onRetry={() => void query.refetch()} />
+        )}
+        {items?.length === 0 ? (
+          <EmptyState title={t("emptyTitle")} text={search === "" ? t("emptyText") : t("emptySearch")} />
+        ) : (
+          <ul className="gap-x-14 xl:grid xl:grid-cols-2">
+            {items?.map((memory) => (
+              <MemoryRow key={memory.id} memory={memory} />
+            ))}
+          </ul>
+        )}
+        {query.hasNextPage ? (
+          <Button
+            className="self-start"
+            disabled={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            {t("more")}
+          </Button>
+        ) : null}
+      </div>
       {items?.length === 0 && search === "" ? null : (
-        <div className="flex flex-wrap gap-2 border-t border-line pt-5">
+        <div className="flex flex-wrap gap-2 border-t border-line pt-5 wide:col-start-2 wide:row-start-2">
           <ExportButton />
           <ForgetButton />
         </div>
