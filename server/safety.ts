@@ -1,4 +1,4 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, type SQLWrapper, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { type Db, schema } from "./db/index.ts";
 import type { JobKind } from "./engines.ts";
@@ -17,21 +17,38 @@ interface OwnPhoto {
   readonly storedSha256: string;
 }
 
+const ofPhoto = ({ ownerId, storedSha256 }: OwnPhoto) =>
+  and(
+    eq(schema.consents.ownerId, ownerId),
+    eq(schema.consents.storedSha256, storedSha256),
+    eq(schema.consents.statement, adultConsent),
+  );
+
 /** Whether the owner made the statement for the bytes of a photo; what others said of the same bytes does not count. */
-export async function isConsentStored(db: Db, { ownerId, storedSha256 }: OwnPhoto): Promise<boolean> {
-  const { consents } = schema;
+export async function isConsentStored(db: Db, photo: OwnPhoto): Promise<boolean> {
   const [stored] = await db
-    .select({ id: consents.id })
-    .from(consents)
-    .where(
-      and(
-        eq(consents.ownerId, ownerId),
-        eq(consents.storedSha256, storedSha256),
-        eq(consents.statement, adultConsent),
-      ),
-    )
+    .select({ id: schema.consents.id })
+    .from(schema.consents)
+    .where(ofPhoto(photo))
     .limit(1);
   return stored !== undefined;
+}
+
+interface PhotoColumns {
+  readonly ownerId: SQLWrapper;
+  readonly storedSha256: SQLWrapper;
+}
+
+/** `isConsentStored` for the rows of a query with a join: without one, the names of columns lack their table. */
+export function consentIsStored({ ownerId, storedSha256 }: PhotoColumns) {
+  const { consents } = schema;
+  return sql<boolean>`exists (select 1 from ${consents} where ${consents.ownerId} = ${ownerId}
+    and ${consents.storedSha256} = ${storedSha256} and ${consents.statement} = ${adultConsent})`;
+}
+
+/** Forgets the statement about the bytes of a photo; a photo without one stays as it is. */
+export async function forgetConsent(db: Db, photo: OwnPhoto): Promise<void> {
+  await db.delete(schema.consents).where(ofPhoto(photo));
 }
 
 /** Throws `consent_required` where the params deny the statement, also for a photo that has one. */

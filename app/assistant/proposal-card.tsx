@@ -20,11 +20,10 @@ import { Button, Spinner } from "../ui/button.tsx";
 import { Checkbox } from "../ui/fields.tsx";
 import { conversationKeys } from "./queries.ts";
 
-/** The request as `submit` takes it; only the user's own click adds the consent. */
-function requestOf({ request, needsConsent }: ProposalView): SubmitInput {
-  const params = needsConsent ? { ...request.params, consent: true } : request.params;
+/** The request as an estimate takes it. */
+function requestOf({ request: { kind, inputs, params } }: ProposalView): SubmitInput {
   // Safe: the server checked the request when it stored the proposal.
-  return { kind: request.kind, inputs: request.inputs, params } as SubmitInput;
+  return { kind, inputs, params } as SubmitInput;
 }
 
 function JobResult({ job }: { readonly job: JobView }) {

@@ -35,6 +35,7 @@ export const keys = {
   batch: (id: string) => ["batches", "one", id],
   waiting: ["waiting"],
   wardrobe: ["wardrobe"],
+  consents: ["consent"],
   consent: (imageId: string) => ["consent", imageId],
   estimates: ["estimates"],
   estimate: (request: object | null) => ["estimates", request],

@@ -33,7 +33,7 @@ test("C1 a lookbook is one batch of persons by garments, each garment with its c
   const chosen = { title: "Spring", personIds: ["ada", "max"], looks: [[top], [unknown]], engine: null };
   expect(lookbookRequest(chosen)).toMatchObject({
     title: "Spring",
-    base: { kind: "outfit_change", engine: "local", params: { consent: true } },
+    base: { kind: "outfit_change", engine: "local", params: { category: "top" } },
     axes: [
       { param: "inputs.person", values: ["ada", "max"] },
       {

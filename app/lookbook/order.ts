@@ -1,16 +1,12 @@
 "use client";
-import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
-import { useState } from "react";
 import type { BatchInput } from "@atelier/server/batches";
 import { useSubmitBatch } from "../batches/submit-batch.ts";
-import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
-import { keys, type OfferedWorkflow } from "../client/queries.ts";
+import type { OfferedWorkflow } from "../client/queries.ts";
 import { choiceOf } from "../client/submit.ts";
 import { type Piece, planOutfit } from "../studio/outfit.ts";
 import { categoriesOf, type Category } from "../studio/state.ts";
-import { categoryOfGarment, type WardrobeItem } from "../wardrobe/items.ts";
+import { categoryOfGarment, useStateConsent, type WardrobeItem } from "../wardrobe/items.ts";
 
 export const lookbookLimits = { persons: 8, garments: 12 } as const;
 
@@ -60,7 +56,7 @@ export function lookbookRequest({ title, personIds, looks, engine }: Chosen): Ba
     base: {
       kind: "outfit_change",
       ...(engine === null ? { engine: "local" } : choiceOf(engine)),
-      params: { consent: true, category: piece.category },
+      params: { category: piece.category },
       inputs: { person, garment: piece.imageId },
     },
     axes: [
@@ -89,19 +85,14 @@ function jobsOf(personIds: readonly string[], looks: Chosen["looks"], engine: En
 /** States the new consents, starts the batch and opens its page. */
 export function useStart() {
   const router = useRouter();
-  const queries = useQueryClient();
-  const showFailure = useFailureToast();
   const submit = useSubmitBatch(({ id }) => router.push(`/batches/${id}`));
-  const [isStating, setStating] = useState(false);
+  const { mutateAsync: state, isPending: isStating } = useStateConsent();
   const start = (wanted: Parameters<typeof submit.mutate>[0], imageIds: readonly string[]) => {
-    setStating(true);
-    Promise.all(imageIds.map((imageId) => api.wardrobe.stateConsent.mutate({ imageId })))
-      .then(() => submit.mutate(wanted), showFailure)
-      .finally(() => {
-        setStating(false);
-        void queries.invalidateQueries({ queryKey: keys.wardrobe });
-        for (const imageId of imageIds) void queries.invalidateQueries({ queryKey: keys.consent(imageId) });
-      });
+    // A failure was told by the statement itself.
+    Promise.all(imageIds.map((imageId) => state({ imageId, isStated: true }))).then(
+      () => submit.mutate(wanted),
+      () => undefined,
+    );
   };
   return { start, isBusy: isStating || submit.isPending };
 }

@@ -7,7 +7,7 @@ import { OwnOnlyChoice } from "../frame/own-only.tsx";
 import { useTimeText } from "../jobs/waiting-text.ts";
 import { Checkbox, Segmented } from "../ui/fields.tsx";
 import { Select } from "../ui/select.tsx";
-import { useConsent } from "../wardrobe/items.ts";
+import { useConsent, useStateConsent } from "../wardrobe/items.ts";
 import { categoriesOf, categoryFor, outfitRequest, studio, usePersonMask, useStudio } from "./state.ts";
 
 export const localChoice = "local";
@@ -93,21 +93,19 @@ interface Props {
   readonly isMissed: boolean;
 }
 
-/** The checkbox for the consent of the person on the photo; once it was stated for the photo it is only told. */
+/** The checkbox for the consent of the person on the photo, which the server keeps for that photo. */
 export function ConsentCheck({ personId, isMissed }: Props) {
   const t = useTranslations("studio");
-  const { consentedIds } = useStudio();
-  const isStated = useConsent(personId) === true;
-  const isGiven = personId !== null && consentedIds.includes(personId);
-  function state(given: boolean): void {
-    if (personId === null) return;
-    const others = consentedIds.filter((id) => id !== personId);
-    studio.set({ consentedIds: given ? [...others, personId] : others });
-  }
-  if (isStated) return <p className="flex min-h-9 items-center text-xs text-quiet">{t("consentGiven")}</p>;
+  const isStored = useConsent(personId) === true;
+  const { mutate, isPending, variables } = useStateConsent();
+  const isGiven = isPending && variables.imageId === personId ? variables.isStated : isStored;
   return (
     <div className="flex min-h-9 flex-col justify-center gap-1">
-      <Checkbox checked={isGiven} onChange={state} disabled={personId === null}>
+      <Checkbox
+        checked={isGiven}
+        onChange={(isStated) => personId === null || mutate({ imageId: personId, isStated })}
+        disabled={personId === null}
+      >
         {t("consent")}
       </Checkbox>
       {isMissed && !isGiven ? (

@@ -27,7 +27,7 @@ test("C1 an engine that takes all pieces dresses them in one run", () => {
     way: "run",
     request: {
       workflow: "tryon",
-      params: { category: "auto", consent: true },
+      params: { category: "auto" },
       inputs: { person: "ada", garment: "jacket", garment2: "jeans" },
     },
   });
@@ -45,19 +45,19 @@ test("C1 else passes follow each other as one order, what is worn below first", 
         {
           kind: "outfit_change",
           workflow: "tryon",
-          params: { category: "bottom", consent: true },
+          params: { category: "bottom" },
           inputs: { person: "ada", garment: "jeans" },
           steps: [
             {
               kind: "outfit_change",
               workflow: "tryon",
-              params: { category: "top", consent: true },
+              params: { category: "top" },
               inputs: { garment: "jacket" },
             },
             {
               kind: "outfit_change",
               workflow: "tryon",
-              params: { category: "auto", consent: true },
+              params: { category: "auto" },
               inputs: { garment: "scarf" },
             },
           ],
@@ -75,7 +75,7 @@ test("C1 one piece is ordered as ever, and none not at all", () => {
     request: {
       kind: "outfit_change",
       engine: "local",
-      params: { category: "dress", consent: true },
+      params: { category: "dress" },
       inputs: { person: "ada", garment: "dress" },
     },
   });

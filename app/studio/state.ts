@@ -89,12 +89,9 @@ interface StudioState {
   readonly jobId: string | null;
   /** The order of several passes whose result is shown instead. */
   readonly order: { readonly id: string; readonly asked: string } | null;
-  /** Photos with a confirmed consent. */
-  readonly consentedIds: readonly string[];
 }
 
 const storageKey = draftKeys.studio;
-const consentsKept = 200;
 
 function parse(text: string | null): unknown {
   try {
@@ -111,7 +108,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 /** Checked by hand: a schema library would add a megabyte of modules to the page in development. */
 function isState(value: unknown): value is StudioState {
   if (!isRecord(value)) return false;
-  const { personId, garmentId, category, more, engine, prompt, jobId, order, consentedIds } = value;
+  const { personId, garmentId, category, more, engine, prompt, jobId, order } = value;
   const isIdOrNull = (id: unknown) => id === null || typeof id === "string";
   return (
     [personId, garmentId, jobId, engine].every(isIdOrNull) &&
@@ -122,9 +119,7 @@ function isState(value: unknown): value is StudioState {
       (piece) => isRecord(piece) && typeof piece["imageId"] === "string" && isCategory(piece["category"]),
     ) &&
     (order === null ||
-      (isRecord(order) && typeof order["id"] === "string" && typeof order["asked"] === "string")) &&
-    Array.isArray(consentedIds) &&
-    consentedIds.every((id) => typeof id === "string")
+      (isRecord(order) && typeof order["id"] === "string" && typeof order["asked"] === "string"))
   );
 }
 
@@ -137,8 +132,7 @@ function readStored(fallback: StudioState): StudioState {
 }
 
 function writeStored(state: StudioState): void {
-  const consentedIds = state.consentedIds.slice(-consentsKept);
-  writeDraft(storageKey, JSON.stringify({ ...state, consentedIds }));
+  writeDraft(storageKey, JSON.stringify(state));
 }
 
 const listeners = new Set<() => void>();
@@ -153,7 +147,6 @@ const emptyStudio: StudioState = {
   prompt: "",
   jobId: null,
   order: null,
-  consentedIds: [],
 };
 
 /** The inputs and settings of the studio; stored in the browser, so they survive a reload. */
@@ -217,7 +210,6 @@ export function outfitRequest({
     ...(workflow === null ? { engine: "local" as const } : choiceOf(workflow)),
     params: {
       category: categoryFor(workflow, category),
-      consent: true,
       ...(prompt === "" ? {} : { prompt }),
     },
     inputs: { person, garment, ...(mask === null ? {} : { mask }) },

@@ -4,12 +4,12 @@ import { useCallback, useState } from "react";
 import type { BatchPlace } from "@atelier/server/batches";
 import type { JobView } from "@atelier/server/jobs";
 import { failureOf, NotWanted, useFailureToast } from "../client/failures.ts";
-import { keys, type OfferedWorkflow, useCapability, useImage } from "../client/queries.ts";
+import { type OfferedWorkflow, useCapability, useImage } from "../client/queries.ts";
 import { agreedToChoice, choiceNameOf, useSubmit } from "../client/submit.ts";
 import { useBatch } from "../batches/batch.ts";
 import { useSubmitBatch } from "../batches/submit-batch.ts";
 import { useJob } from "../live/hooks.tsx";
-import { useConsent } from "../wardrobe/items.ts";
+import { useConsent, useIsStating } from "../wardrobe/items.ts";
 import { useOutfitEngine } from "./engine.tsx";
 import { type Piece, type Plan, planOutfit } from "./outfit.ts";
 import { categoryFor, type Category, personMask, studio, usePersonMask, useStudio } from "./state.ts";
@@ -128,17 +128,17 @@ export function useRun(personId: string | null, garmentId: string | null) {
   const { mutate, isPending } = useSubmit((jobId) => {
     studio.set({ jobId });
     void queries.invalidateQueries({ queryKey: ["recent-inputs"] });
-    void queries.invalidateQueries({ queryKey: keys.consent(personId ?? "") });
   });
   const plan = usePlan(personId, garmentId);
   const order = useOrder(plan);
-  const isBusy = isPending || isSending || order.isPending;
+  const isStating = useIsStating();
+  const isBusy = [isPending, isSending, isStating, order.isPending].includes(true);
   const lacksRuns = order.isWanted && takesMask && isPainted;
 
   const run = useCallback(() => {
     if (personId === null || garmentId === null || isBusy) return;
-    const { category, consentedIds, more } = studio.get();
-    if (!isStated && !consentedIds.includes(personId)) {
+    const { category, more } = studio.get();
+    if (!isStated) {
       setMissedFor(personId);
       return;
     }

@@ -11,7 +11,7 @@ import { Button } from "../ui/button.tsx";
 import { Checkbox, Field } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { Select } from "../ui/select.tsx";
-import type { WardrobeItem } from "./items.ts";
+import { useStateConsent, type WardrobeItem } from "./items.ts";
 
 const maxTags = 20;
 const choices = ["none", ...garmentCategories] as const;
@@ -31,9 +31,10 @@ interface Draft {
 function useSaveItem(item: WardrobeItem, onSaved: () => void) {
   const queries = useQueryClient();
   const showFailure = useFailureToast();
+  const { mutateAsync: state } = useStateConsent();
   return useMutation({
     mutationFn: async ({ name, tags, category, consents }: Draft) => {
-      if (consents && !item.hasConsent) await api.wardrobe.stateConsent.mutate({ imageId: item.imageId });
+      if (consents && !item.hasConsent) await state({ imageId: item.imageId, isStated: true });
       return api.wardrobe.change.mutate({
         id: item.id,
         name,
@@ -43,10 +44,7 @@ function useSaveItem(item: WardrobeItem, onSaved: () => void) {
     },
     onSuccess: onSaved,
     onError: showFailure,
-    onSettled: async () => {
-      await queries.invalidateQueries({ queryKey: keys.wardrobe });
-      await queries.invalidateQueries({ queryKey: keys.consent(item.imageId) });
-    },
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.wardrobe }),
   });
 }
 
@@ -62,9 +60,10 @@ export function ItemDialog({ item, onClose }: Props) {
     name: item.name,
     tags: item.tags.join(", "),
     category: item.category ?? "none",
-    consents: item.hasConsent,
+    consents: false,
   });
   const save = useSaveItem(item, onClose);
+  const { mutate: withdraw, isPending: isStating } = useStateConsent();
   const set = (changes: Partial<Draft>) => setDraft((now) => ({ ...now, ...changes }));
   return (
     <Dialog open onOpenChange={(open) => open || onClose()} title={t(`edit.${item.what}`)}>
@@ -105,14 +104,22 @@ export function ItemDialog({ item, onClose }: Props) {
           value={draft.tags}
           onChange={(event) => set({ tags: event.target.value })}
         />
-        {item.what === "person" ? (
-          <Checkbox
-            checked={draft.consents}
-            disabled={item.hasConsent}
-            onChange={(consents) => set({ consents })}
-          >
-            {t(item.hasConsent ? "consentGiven" : "consent")}
+        {item.what === "person" && !item.hasConsent ? (
+          <Checkbox checked={draft.consents} onChange={(consents) => set({ consents })}>
+            {t("consent")}
           </Checkbox>
+        ) : null}
+        {item.what === "person" && item.hasConsent ? (
+          <div className="flex flex-col items-start gap-2 text-sm">
+            <p>{t("consentGiven")}</p>
+            <Button
+              size="small"
+              disabled={isStating}
+              onClick={() => withdraw({ imageId: item.imageId, isStated: false })}
+            >
+              {t("withdrawConsent")}
+            </Button>
+          </div>
         ) : null}
         <div className="mt-2 flex justify-end gap-2">
           <Button look="quiet" onClick={onClose}>

@@ -1,5 +1,5 @@
 "use client";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useIsMutating, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import type { WardrobeItem } from "@atelier/server/wardrobe";
@@ -94,6 +94,32 @@ export function useConsent(imageId: string | null): boolean | undefined {
   });
   return imageId === null ? undefined : data?.isGiven;
 }
+
+interface Statement {
+  readonly imageId: string;
+  /** False takes it back. */
+  readonly isStated: boolean;
+}
+
+/** Stores on the server that a photo shows an adult who agrees, or that this is no longer stated. */
+export function useStateConsent() {
+  const queries = useQueryClient();
+  const onError = useFailureToast();
+  return useMutation({
+    mutationKey: keys.consents,
+    mutationFn: ({ imageId, isStated }: Statement) =>
+      isStated
+        ? api.wardrobe.stateConsent.mutate({ imageId })
+        : api.wardrobe.withdrawConsent.mutate({ imageId }),
+    onError,
+    // It stays pending until what is shown is what is stored. Another picture may have the same bytes.
+    onSettled: () =>
+      Promise.all([keys.consents, keys.wardrobe].map((queryKey) => queries.invalidateQueries({ queryKey }))),
+  });
+}
+
+/** Whether a statement is being stored or taken back. */
+export const useIsStating = () => useIsMutating({ mutationKey: keys.consents }) > 0;
 
 /** What an item is called: its name, else its colour and category. */
 export function useItemName() {

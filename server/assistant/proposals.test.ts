@@ -4,6 +4,7 @@ import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { isAppError, newId } from "../platform/index.ts";
+import { stateConsent, withdrawConsent } from "../wardrobe/index.ts";
 import { ask } from "./ask.ts";
 import { approve, decline, readProposals } from "./proposals.ts";
 
@@ -126,4 +127,19 @@ test("S6 a proposal whose job was stored by an older version, and not noted, is 
   await services.db.execute(sql`update images set deleted_at = now() where id = ${owner.imageId}`);
   expect((await say(id)).id).toBe(jobId);
   expect(await stateOf(id)).toMatchObject({ state: "approved", jobId });
+});
+
+test("S3 S6 a proposal of an outfit asks for the consent only while the photo has no statement", async () => {
+  const { services } = opened;
+  const inputs = { person: owner.imageId, garment: owner.imageId };
+  const id = await addProposal({ kind: "outfit_change", params: {}, inputs });
+  expect(await stateOf(id)).toMatchObject({ needsConsent: true });
+  expect(await outcomeOf(say(id))).toBe("consent_required");
+  const photo = { ownerId: owner.userId, imageId: owner.imageId };
+  await stateConsent(services, photo);
+  expect(await stateOf(id)).toMatchObject({ needsConsent: false });
+  await withdrawConsent(services, photo);
+  expect(await stateOf(id)).toMatchObject({ needsConsent: true });
+  expect(await outcomeOf(say(id, { hasConsent: true }))).toBe("ok");
+  expect(await stateOf(id)).toMatchObject({ state: "approved", needsConsent: false });
 });

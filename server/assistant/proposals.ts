@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { and, eq, inArray, or } from "drizzle-orm";
+import { and, eq, inArray, or, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { type JobKind, type InputRole } from "../engines.ts";
 import {
@@ -11,9 +11,10 @@ import {
   type Submitter,
 } from "../jobs/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
+import { consentIsStored } from "../safety.ts";
 import type { Services } from "../services.ts";
 
-const { proposals } = schema;
+const { proposals, images } = schema;
 
 type Row = typeof proposals.$inferSelect;
 
@@ -29,7 +30,7 @@ export interface ProposalView {
   readonly title: string;
   readonly state: Row["state"];
   readonly request: ProposedRequest;
-  /** The user has to say that the photo shows an adult who agrees. */
+  /** The user has to say that the photo shows an adult who agrees, and did not do so yet. */
   readonly needsConsent: boolean;
   readonly jobId: string | null;
 }
@@ -63,15 +64,12 @@ export async function propose(services: Services, proposal: NewProposal): Promis
       title,
     })
     .onConflictDoNothing();
-  const [stored] = await services.db
-    .select()
-    .from(proposals)
-    .where(
-      and(
-        eq(proposals.runId, runId),
-        or(eq(proposals.toolCallId, toolCallId), eq(proposals.requestSha256, requestSha256)),
-      ),
-    );
+  const [stored] = await selectProposals(services.db).where(
+    and(
+      eq(proposals.runId, runId),
+      or(eq(proposals.toolCallId, toolCallId), eq(proposals.requestSha256, requestSha256)),
+    ),
+  );
   if (!stored) throw new AppError("internal", "A proposal was stored and is not there.");
   return viewOf(stored);
 }
@@ -85,10 +83,22 @@ function complete({ kind, params, inputs }: ProposedRequest, hasConsent: boolean
   };
 }
 
-function viewOf({ id, title, state, request, jobId }: Row): ProposalView {
-  // Safe: only `propose` writes it.
-  const proposed = request as unknown as ProposedRequest;
-  return { id, title, state, request: proposed, needsConsent: proposed.kind === "outfit_change", jobId };
+/** Proposals, each with whether the consent for its photo is stored. */
+function selectProposals(db: Services["db"]) {
+  const photoId = sql`(${proposals.request} -> 'inputs' ->> 'person')::uuid`;
+  return db
+    .select({ row: proposals, isStated: consentIsStored(images) })
+    .from(proposals)
+    .leftJoin(images, and(eq(images.id, photoId), eq(images.ownerId, proposals.ownerId)));
+}
+
+// Safe: only `propose` writes it.
+const requestOf = ({ request }: Row) => request as unknown as ProposedRequest;
+
+function viewOf({ row, isStated }: Awaited<ReturnType<typeof selectProposals>>[number]): ProposalView {
+  const { id, title, state, jobId } = row;
+  const request = requestOf(row);
+  return { id, title, state, request, needsConsent: request.kind === "outfit_change" && !isStated, jobId };
 }
 
 /** The proposals of runs. */
@@ -97,10 +107,7 @@ export async function readProposals(
   runIds: readonly string[],
 ): Promise<ProposalView[]> {
   if (runIds.length === 0) return [];
-  const rows = await db
-    .select()
-    .from(proposals)
-    .where(inArray(proposals.runId, [...runIds]));
+  const rows = await selectProposals(db).where(inArray(proposals.runId, [...runIds]));
   return rows.map(viewOf);
 }
 
@@ -126,7 +133,7 @@ export async function approve(services: Services, approval: Approval): Promise<S
   const [known] = isId(id) ? await services.db.select().from(proposals).where(own) : [];
   if (!known) throw new AppError("not_found");
   if (known.state === "declined") throw declined();
-  const request = complete(viewOf(known).request, hasConsent);
+  const request = complete(requestOf(known), hasConsent);
   const submitted = await submit(
     services,
     { ...request, ownOnly, agreed },

@@ -197,13 +197,24 @@ export interface BatchEstimate {
   readonly doneMs: readonly [low: number, high: number] | null;
 }
 
+type AskedJob = BatchRequest["requests"][number];
+
+/** An estimate is no order and needs no statement about a photo, but tells that a request denies it. */
+function unlessDenied(asked: AskedJob): AskedJob {
+  const { request } = asked;
+  if (typeof request !== "object" || request === null || !("kind" in request)) return asked;
+  if (request.kind !== "outfit_change") return asked;
+  const params = "params" in request ? Object(request.params) : {};
+  return { ...asked, request: { ...request, params: { consent: true, ...params } } };
+}
+
 /** Places all jobs of a batch without storing anything. Throws `bad_request` for the batch itself. */
 export async function estimateBatch(
   services: Services,
   input: unknown,
   options: Pick<BatchOptions, "submitter" | "signal">,
 ): Promise<BatchEstimate> {
-  const { requests } = parseBatch(input);
+  const requests = parseBatch(input).requests.map(unlessDenied);
   const { jobs, refused } = await prepareMany(services, { ...options, requests });
   const clouds = cloudPartsOf(jobs);
   return {

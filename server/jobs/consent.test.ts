@@ -3,9 +3,10 @@ import { openBatchScene } from "@atelier/testing/scenes";
 import { eq } from "drizzle-orm";
 import sharp from "sharp";
 import { expect, test } from "vitest";
+import { estimateBatch } from "../batches/index.ts";
 import { schema } from "../db/index.ts";
 import { ingest } from "../images/index.ts";
-import { hasConsent, stateConsent } from "../wardrobe/index.ts";
+import { hasConsent, stateConsent, withdrawConsent } from "../wardrobe/index.ts";
 import { estimate } from "./estimate.ts";
 import { retry } from "./retry.ts";
 import { submit } from "./submit.ts";
@@ -90,4 +91,25 @@ test("C1 S3 a statement that is gone counts no more, is not written anew, and a 
   await expect(send()).rejects.toMatchObject({ code: "consent_required" });
   await expect(retry(services, { id, submitter: owner })).rejects.toMatchObject({ code: "consent_required" });
   expect(await countOf(owner)).toBe(0);
+});
+
+test("C1 S3 a statement that is withdrawn is asked for again, for each picture of the same bytes", async () => {
+  const { owner, services } = scene;
+  const [person, same] = [await samePhoto(owner), await samePhoto(owner)];
+  const photo = { ownerId: owner.userId, imageId: person };
+  await stateConsent(services, photo);
+  await withdrawConsent(services, { ...photo, imageId: same });
+  expect(await hasConsent(services, photo)).toBe(false);
+  const { send, request } = await order(owner, person, {});
+  await expect(send()).rejects.toMatchObject({ code: "consent_required" });
+  const batch = { jobs: [request] };
+  const options = { submitter: owner, signal: AbortSignal.timeout(20_000) };
+  expect(await estimateBatch(services, batch, options)).toMatchObject({ refused: [] });
+  await withdrawConsent(services, photo);
+  const stranger = await addOwner(services);
+  await expect(withdrawConsent(services, { ...photo, ownerId: stranger.userId })).rejects.toMatchObject({
+    code: "not_found",
+  });
+  await stateConsent(services, photo);
+  expect(await send()).toMatchObject({ id: expect.any(String) });
 });

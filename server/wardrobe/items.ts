@@ -1,9 +1,9 @@
-import { and, count, desc, eq, inArray, isNull, sql } from "drizzle-orm";
+import { and, count, desc, eq, inArray, isNull } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { schema } from "../db/index.ts";
 import { AppError, type ErrorCode, isStorable, newId } from "../platform/index.ts";
-import { consentFor, isConsentStored } from "../safety.ts";
+import { consentFor, consentIsStored, forgetConsent, isConsentStored } from "../safety.ts";
 import type { Services } from "../services.ts";
 import { colourOf } from "./colour.ts";
 import { garmentCategories, type GarmentCategory, type GarmentColour } from "./names.ts";
@@ -69,9 +69,8 @@ type WithDb = Pick<Services, "db">;
 const cutOut = alias(images, "cut_out");
 const cutOutJob = { id: jobs.id, status: jobs.status, errorCode: jobs.errorCode };
 
-function selectItems(db: WithDb["db"], ownerId: string) {
-  const isStated = sql<boolean>`exists (select 1 from ${consents}
-    where ${consents.ownerId} = ${ownerId} and ${consents.storedSha256} = ${images.storedSha256})`;
+function selectItems(db: WithDb["db"]) {
+  const isStated = consentIsStored(images);
   return db
     .select({ item: wardrobeItems, image: images, cut: cutOut, job: cutOutJob, isStated })
     .from(wardrobeItems)
@@ -112,7 +111,7 @@ function toItem({ item, image, cut, job, isStated }: Row): WardrobeItem {
 
 /** All items of a user, the newest first; those whose picture was deleted come back with it. */
 export async function listItems({ db }: WithDb, { ownerId }: Owned): Promise<readonly WardrobeItem[]> {
-  const rows = await selectItems(db, ownerId)
+  const rows = await selectItems(db)
     .where(isKept(ownerId))
     .orderBy(desc(wardrobeItems.createdAt), desc(wardrobeItems.id))
     .limit(wardrobeLimits.items);
@@ -120,7 +119,7 @@ export async function listItems({ db }: WithDb, { ownerId }: Owned): Promise<rea
 }
 
 async function getItem({ db }: WithDb, ownerId: string, id: string): Promise<WardrobeItem> {
-  const [row] = await selectItems(db, ownerId).where(and(isKept(ownerId), eq(wardrobeItems.id, id)));
+  const [row] = await selectItems(db).where(and(isKept(ownerId), eq(wardrobeItems.id, id)));
   if (!row) throw new AppError("not_found");
   return toItem(row);
 }
@@ -206,19 +205,27 @@ interface OfImage extends Owned {
 const own = ({ ownerId, imageId }: OfImage) =>
   and(eq(images.id, imageId), eq(images.ownerId, ownerId), isNull(images.deletedAt));
 
-/** Whether the statement was made for the photo. Throws `not_found`. */
-export async function hasConsent({ db }: WithDb, input: OfImage): Promise<boolean> {
+async function readPhoto({ db }: WithDb, input: OfImage) {
   const [image] = await db.select({ storedSha256: images.storedSha256 }).from(images).where(own(input));
   if (!image) throw new AppError("not_found");
-  return isConsentStored(db, { ownerId: input.ownerId, storedSha256: image.storedSha256 });
+  return { ownerId: input.ownerId, storedSha256: image.storedSha256 };
+}
+
+/** Whether the statement was made for the photo. Throws `not_found`. */
+export async function hasConsent(services: WithDb, input: OfImage): Promise<boolean> {
+  return isConsentStored(services.db, await readPhoto(services, input));
+}
+
+/** Takes the statement about the bytes of a photo back: the next order asks for it again. Throws `not_found`. */
+export async function withdrawConsent(services: WithDb, input: OfImage): Promise<void> {
+  await forgetConsent(services.db, await readPhoto(services, input));
 }
 
 /** Stores the statement that a photo shows an adult who agrees, once for its bytes. Throws `not_found`. */
-export async function stateConsent({ db }: WithDb, input: OfImage): Promise<void> {
-  const [image] = await db.select({ storedSha256: images.storedSha256 }).from(images).where(own(input));
-  if (!image) throw new AppError("not_found");
-  await db
+export async function stateConsent(services: WithDb, input: OfImage): Promise<void> {
+  const { ownerId, storedSha256 } = await readPhoto(services, input);
+  await services.db
     .insert(consents)
-    .values({ ...consentFor(image.storedSha256), ownerId: input.ownerId })
+    .values({ ...consentFor(storedSha256), ownerId })
     .onConflictDoNothing();
 }

@@ -31,6 +31,7 @@ const cases: Readonly<Record<string, Case>> = {
   listImages: {},
   getImage: {},
   deleteImage: {},
+  withdrawConsent: {},
   getImageFile: {},
   submitBatch: { body: { jobs: [{ kind: "text_to_image", params: { prompt: "a cup" } }] } },
   estimateBatch: { body: { jobs: [{ kind: "text_to_image", params: { prompt: "a cup" } }] } },

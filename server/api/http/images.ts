@@ -11,6 +11,7 @@ import {
 } from "../../images/index.ts";
 import { noteServed, openResult } from "../../jobs/index.ts";
 import { AppError, flagOfText } from "../../platform/index.ts";
+import { withdrawConsent } from "../../wardrobe/index.ts";
 import { defineRoute } from "./route.ts";
 import { servedStream } from "./streams.ts";
 
@@ -96,6 +97,24 @@ const deleteImageRoute = defineRoute({
   },
 });
 
+/** DELETE /images/{id}/consent */
+const withdrawConsentRoute = defineRoute({
+  method: "delete",
+  path: "/images/{id}/consent",
+  operationId: "withdrawConsent",
+  summary: "Withdraw the consent to outfit changes",
+  description:
+    "Takes back your statement that the photo shows an adult who agrees, for its bytes: an `outfit_change` on it is refused with `consent_required` (422) until you state it again. Jobs that were accepted before go on.",
+  tag: "images",
+  resource: "image",
+  params,
+  responses: { 204: { description: "Withdrawn, or never stated" } },
+  async handle({ services, caller, params: { id } }) {
+    await withdrawConsent(services, { imageId: id, ownerId: caller.userId });
+    return new Response(null, { status: 204 });
+  },
+});
+
 /** GET /images/{id}/file */
 const getImageFileRoute = defineRoute({
   method: "get",
@@ -140,4 +159,10 @@ const getImageFileRoute = defineRoute({
   },
 });
 
-export const imageRoutes = [listImagesRoute, getImageRoute, deleteImageRoute, getImageFileRoute];
+export const imageRoutes = [
+  listImagesRoute,
+  getImageRoute,
+  deleteImageRoute,
+  withdrawConsentRoute,
+  getImageFileRoute,
+];

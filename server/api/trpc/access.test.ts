@@ -174,6 +174,7 @@ const cases: Readonly<Record<string, Case>> = {
   "wardrobe.restore": { access: "filtered", resource: "itemId", input: byIds },
   "wardrobe.hasConsent": { access: "owned", resource: "imageId", input: (id) => ({ imageId: id }) },
   "wardrobe.stateConsent": { access: "owned", resource: "imageId", input: (id) => ({ imageId: id }) },
+  "wardrobe.withdrawConsent": { access: "owned", resource: "imageId", input: (id) => ({ imageId: id }) },
   "edits.get": { access: "filtered", resource: "imageId", input: (id) => ({ imageId: id }) },
   "edits.save": {
     access: "owned",

@@ -48,6 +48,7 @@ import {
   removeItems,
   restoreItems,
   stateConsent,
+  withdrawConsent,
 } from "../../wardrobe/index.ts";
 import { t } from "./init.ts";
 import { memberProcedure, publicProcedure } from "./procedures.ts";
@@ -229,6 +230,12 @@ export const wardrobeRouter = t.router({
 
   stateConsent: memberProcedure.input(ofImage).mutation(async ({ ctx, input }) => {
     await stateConsent(ctx.services, { ...input, ownerId: ctx.caller.userId });
+    return { imageId: input.imageId };
+  }),
+
+  /** The next order for the photo asks for the statement again. */
+  withdrawConsent: memberProcedure.input(ofImage).mutation(async ({ ctx, input }) => {
+    await withdrawConsent(ctx.services, { ...input, ownerId: ctx.caller.userId });
     return { imageId: input.imageId };
   }),
 });
