@@ -194,7 +194,7 @@ export function Assistant() {
         className="mx-auto w-full max-w-[720px] flex-1"
       />
       <aside className="hidden wide:block">
-        <div className="sticky top-6 max-h-[calc(100dvh-48px)] overflow-y-auto">{list}</div>
+        <div className="sticky top-[88px] max-h-[calc(100dvh-112px)] overflow-y-auto">{list}</div>
       </aside>
     </div>
   );

@@ -10,7 +10,7 @@ import { LoadFailed } from "../parts/page-parts.tsx";
 import { Button, cx } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { Composer } from "./composer.tsx";
-import { type Conversation, hasQuestionEnded } from "./conversation.ts";
+import { hasQuestionEnded } from "./conversation.ts";
 import { conversationKeys, useAssistantStatus, useConversation } from "./queries.ts";
 import { TurnView } from "./turn.tsx";
 
@@ -49,31 +49,29 @@ function Welcome({ onPick }: { readonly onPick: (text: string) => void }) {
   );
 }
 
-/** Follows the end of the answer while it grows, unless the reader has scrolled up. */
-function useStickToEnd(length: number) {
+/** Follows the end while what is above it grows, pictures and prices too, unless the reader has scrolled up. */
+function useStickToEnd() {
   const end = useRef<HTMLDivElement>(null);
   const sticks = useRef(true);
   useEffect(() => {
     const mark = end.current;
-    if (!mark) return;
-    const observer = new IntersectionObserver(([entry]) => (sticks.current = entry?.isIntersecting ?? true), {
+    if (mark?.parentElement == null) return undefined;
+    const place = new IntersectionObserver(([entry]) => (sticks.current = entry?.isIntersecting ?? true), {
       rootMargin: "160px",
     });
-    observer.observe(mark);
-    return () => observer.disconnect();
+    place.observe(mark);
+    const growth = new ResizeObserver(() => {
+      if (sticks.current) mark.scrollIntoView({ block: "end" });
+    });
+    growth.observe(mark.parentElement);
+    return () => {
+      place.disconnect();
+      growth.disconnect();
+    };
   }, []);
-  useEffect(() => {
-    if (sticks.current) end.current?.scrollIntoView({ block: "end" });
-  }, [length]);
   const follow = useCallback(() => void (sticks.current = true), []);
   return { end, follow };
 }
-
-const lengthOf = (conversation: Conversation | undefined) =>
-  conversation?.turns.reduce(
-    (sum, { answer, run }) => sum + 1 + answer.length + (run?.parts.length ?? 0),
-    0,
-  ) ?? 0;
 
 interface Asking {
   readonly conversationId: string | null;
@@ -168,7 +166,7 @@ export function Chat({ conversationId, onConversation, isInSheet = false, classN
     mutationFn: (id: string) => api.assistant.stop.mutate({ id }),
     onError: onFailure,
   });
-  const { end, follow } = useStickToEnd(lengthOf(query.data));
+  const { end, follow } = useStickToEnd();
   const send = useCallback(
     (question: string) => {
       follow();
@@ -182,7 +180,7 @@ export function Chat({ conversationId, onConversation, isInSheet = false, classN
         <StatusNote />
         {conversationId === null && !isPending && askedId === null ? <Welcome onPick={setText} /> : null}
         <Talk query={query} onRepeat={send} />
-        <div ref={end} className="scroll-mb-40" />
+        <div ref={end} className="scroll-mb-48" />
       </div>
       <div
         className={cx(

@@ -7,7 +7,7 @@ import { memo } from "react";
 import type { QuestionView, Turn } from "@atelier/server/assistant";
 import { api } from "../client/api.ts";
 import { Picture } from "../pictures/picture.tsx";
-import { Button } from "../ui/button.tsx";
+import { Button, cx } from "../ui/button.tsx";
 import { AnswerText, type Piece, piecesOf } from "./answer-text.tsx";
 import { hasQuestionEnded } from "./conversation.ts";
 import { ProposalCard } from "./proposal-card.tsx";
@@ -16,7 +16,13 @@ import { conversationKeys } from "./queries.ts";
 function Images({ imageIds }: { readonly imageIds: readonly string[] }) {
   const t = useTranslations("assistant");
   return (
-    <ul className="grid grid-cols-2 gap-2 sm:grid-cols-3">
+    // Three across where two would leave a hole.
+    <ul
+      className={cx(
+        "grid gap-2 sm:grid-cols-3",
+        imageIds.length % 2 === 1 && imageIds.length > 1 ? "grid-cols-3" : "grid-cols-2",
+      )}
+    >
       {imageIds.map((id) => (
         <li key={id} className="aspect-square overflow-hidden rounded-card bg-well">
           <Link href={`/gallery?image=${id}`} aria-label={t("openPicture")} className="block size-full">

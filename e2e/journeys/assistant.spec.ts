@@ -34,6 +34,19 @@ test("B6 B7 a question is answered live, a proposal is approved, and its picture
 
   await page.reload();
   await expect(proposal.getByRole("link", { name: "Open the result" })).toBeVisible();
+  await test.step("on a phone its end stands above the field for the next question", async () => {
+    const wide = page.viewportSize();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.reload();
+    await expect(proposal.getByRole("link", { name: "Open the result" })).toBeVisible();
+    await expect
+      .poll(async () => {
+        const [card, field] = [await proposal.boundingBox(), await question.boundingBox()];
+        return card && field ? field.y - card.y - card.height : null;
+      })
+      .toBeGreaterThan(16);
+    if (wide) await page.setViewportSize(wide);
+  });
   await question.fill("Show chelsea");
   await question.press("Enter");
   await expect(page.getByRole("link", { name: "Open the picture" }).first()).toBeVisible({ timeout: 60_000 });
