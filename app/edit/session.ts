@@ -21,7 +21,8 @@ export interface ToolOptions {
   /** What an area does that is drawn without Shift and Ctrl. */
   readonly effect: Effect;
   /** What a click does that is not made with Shift. */
-  readonly clickMode: Click["mode"];
+  /** `box`: the first click is a corner, the next one the opposite. */
+  readonly clickMode: Click["mode"] | "box";
   /** By how much the mask is grown, shrunk or feathered. */
   readonly edgePx: number;
 }

@@ -3,6 +3,7 @@ import { beGuest } from "../steps/be-guest.ts";
 import { chooseMode } from "../steps/choose-mode.ts";
 import { chooseFiles } from "../steps/choose-files.ts";
 import { countChanges } from "../steps/count-changes.ts";
+import { drag, expectMask, openEditor, pictureWidth, type Point } from "../steps/edit-picture.ts";
 import { dropFiles } from "../steps/drop-files.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { samplePath } from "../steps/samples.ts";
@@ -215,5 +216,67 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     const sent = (await submitted).postData() ?? "";
     expect(sent).toContain(`"image":"${id}","reference":"${first}","reference2":"`);
     expect(sent).not.toContain("reference3");
+  });
+
+  test("D2 things are selected by click, by a box and by words with the mouse, by a box from the keyboard too", async ({
+    page,
+  }) => {
+    const on = await openEditor(page);
+    const tools = page.getByRole("toolbar", { name: "Tools" });
+    await tools.getByRole("button", { name: "Select by click" }).click({ timeout: serverFoundMs });
+    const actions = page.getByRole("complementary", { name: "Actions" });
+    const clear = async () => {
+      await expect(page.getByText("Selecting", { exact: true })).toBeHidden();
+      await actions.getByRole("button", { name: "Clear", exact: true }).click();
+    };
+    const click = ({ x, y }: Point) => page.mouse.click(x, y);
+    await click(on({ x: 150, y: 150 }));
+    await expectMask(page, [
+      [150, 150, true],
+      [500, 350, false],
+    ]);
+    await clear();
+    await drag(page, [on({ x: 400, y: 100 }), on({ x: 500, y: 200 })]);
+    await expectMask(page, [
+      [450, 150, true],
+      [350, 150, false],
+      [150, 150, false],
+    ]);
+    await clear();
+    await actions.getByRole("textbox", { name: "Select by words" }).fill("cup");
+    await actions.getByRole("button", { name: "Select", exact: true }).click();
+    await expectMask(page, [
+      [300, 200, true],
+      [20, 20, false],
+    ]);
+    await clear();
+    await actions.getByRole("radio", { name: "Box" }).click();
+    await click(on({ x: 60, y: 60 }));
+    await click(on({ x: 160, y: 160 }));
+    await expectMask(page, [
+      [110, 110, true],
+      [210, 110, false],
+    ]);
+    await clear();
+
+    const stage = page.getByRole("application", { name: "Picture to paint on" });
+    await stage.focus();
+    const press = async (...keys: readonly string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    // Left without a selection: else the one after it would be refused while it runs.
+    await press("ArrowRight", "Enter", "Shift+ArrowLeft", "Escape", "Shift+ArrowRight");
+    await press("Enter", "Shift+ArrowRight", "Shift+ArrowDown", "Enter");
+    const far = await stage.evaluate(
+      (element, width) =>
+        (64 * width) / (element.querySelector("img")?.getBoundingClientRect().width ?? width),
+      pictureWidth,
+    );
+    await expectMask(page, [
+      [Math.round(300 + 0.6 * far), Math.round(200 + 0.5 * far), true],
+      [Math.round(300 + 1.4 * far), Math.round(200 + 0.5 * far), false],
+      [Math.round(300 - 0.5 * far), Math.round(200 + 0.5 * far), false],
+    ]);
+    expect(await findBarriers(page)).toEqual([]);
   });
 });

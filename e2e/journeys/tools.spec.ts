@@ -1,54 +1,12 @@
 import type { Page } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
+import { drag, expectMask, openEditor, pictureWidth, type Point } from "../steps/edit-picture.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
-import { readMask } from "../steps/read-mask.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
-interface Point {
-  readonly x: number;
-  readonly y: number;
-}
-
-const pictureWidth = 600;
 const toolsOf = (page: Page) => page.getByRole("toolbar", { name: "Tools" });
 const choose = (page: Page, name: string) => toolsOf(page).getByRole("button", { name }).click();
-
-/** Opens the editor on a picture of 600 x 400 px, and returns how its points lie on the screen. */
-async function openEditor(page: Page): Promise<(point: Point) => Point> {
-  await beGuest(page);
-  const id = await uploadSample(page, "coffee.png");
-  await page.goto(`/edit/${id}`);
-  const picture = page.getByRole("img", { name: "The picture you edit" });
-  // Until its bytes are there it has no size.
-  await expect.poll(async () => (await picture.boundingBox())?.width ?? 0).toBeGreaterThan(200);
-  const box = await picture.boundingBox();
-  if (box === null) throw new Error("There is no picture.");
-  const scale = box.width / pictureWidth;
-  return ({ x, y }) => ({ x: box.x + x * scale, y: box.y + y * scale });
-}
-
-async function drag(page: Page, points: readonly Point[]): Promise<void> {
-  const [first, ...rest] = points;
-  if (first === undefined) return;
-  await page.mouse.move(first.x, first.y);
-  await page.mouse.down();
-  for (const { x, y } of rest) await page.mouse.move(x, y, { steps: 6 });
-  await page.mouse.up();
-}
-
-/** Polls until the points are marked as said: true is marked, false not. */
-async function expectMask(page: Page, wanted: readonly (readonly [x: number, y: number, is: boolean])[]) {
-  await expect
-    .poll(async () => {
-      const greys = await readMask(
-        page,
-        wanted.map(([x, y]) => ({ x, y })),
-      );
-      return greys.map((grey) => grey >= 128);
-    })
-    .toEqual(wanted.map(([, , is]) => is));
-}
 
 test("D1 areas are marked by mouse: lasso, polygon, rectangle and ellipse, with Ctrl taken away", async ({
   page,

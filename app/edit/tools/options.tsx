@@ -81,7 +81,7 @@ function BrushOptions({ session: { options, change } }: SessionProps) {
 
 const effects = ["add", "subtract"] as const;
 const shapes = ["rectangle", "ellipse"] as const;
-const clickModes = ["include", "exclude"] as const;
+const clickModes = ["include", "exclude", "box"] as const;
 
 function EffectChoice({ session: { options, change } }: SessionProps) {
   const t = useTranslations("edit");
@@ -160,6 +160,12 @@ function Words({ session, selection }: SelectingProps) {
   );
 }
 
+/** What the pointer does in a way of selecting. */
+function selectHintOf({ takesBox }: Selections, clickMode: (typeof clickModes)[number]) {
+  if (!takesBox) return "clickHint";
+  return clickMode === "box" ? "boxHint" : "clickOrBoxHint";
+}
+
 function SelectOptions({ session, selection }: SelectingProps) {
   const t = useTranslations("edit");
   const { options, change } = session;
@@ -169,11 +175,13 @@ function SelectOptions({ session, selection }: SelectingProps) {
         <>
           <Segmented
             label={t("clickMode")}
-            value={options.clickMode}
+            value={options.clickMode === "box" && !selection.takesBox ? "include" : options.clickMode}
             onChange={(clickMode) => change({ clickMode })}
-            options={clickModes.map((value) => ({ value, label: t(`clickModes.${value}`) }))}
+            options={clickModes
+              .filter((value) => value !== "box" || selection.takesBox)
+              .map((value) => ({ value, label: t(`clickModes.${value}`) }))}
           />
-          <p className="text-xs text-quiet">{t(selection.takesBox ? "clickOrBoxHint" : "clickHint")}</p>
+          <p className="text-xs text-quiet">{t(selectHintOf(selection, options.clickMode))}</p>
         </>
       ) : null}
       {selection.can("prompt") ? <Words session={session} selection={selection} /> : null}
@@ -219,6 +227,7 @@ function MaskActions({ session, selection }: SessionProps & { readonly selection
           <NumberInput
             label={t("edgePx")}
             value={edgePx}
+            className="h-8! px-2!"
             onChange={(value) =>
               change({ edgePx: Math.round(Math.min(edgeLimits.max, Math.max(edgeLimits.min, value))) })
             }
@@ -230,7 +239,7 @@ function MaskActions({ session, selection }: SessionProps & { readonly selection
             key={mode}
             look="quiet"
             size="small"
-            className="px-1.5"
+            className="px-2"
             disabled={isEmpty}
             onClick={() => add({ mode, px: edgePx })}
           >

@@ -1,4 +1,5 @@
 import { Hand, MousePointerClick } from "lucide-react";
+import type { Point } from "../mask/selection.ts";
 import type { ToolId } from "../session.ts";
 import { brush, eraser, lasso, shape, shapePoints } from "./drawing.ts";
 import { distance, type Gesture, type Pointed, type Surface, tapReachPx, type Tool } from "./tool.ts";
@@ -29,8 +30,41 @@ function beginPan(surface: Surface, first: Pointed): Gesture {
   };
 }
 
+const outlineBox = ({ outline }: Surface, from: Point, to: Point) =>
+  outline.set(shapePoints("rectangle", from, to));
+
+function selectBox({ outline, select }: Surface, from: Point, to: Point): void {
+  outline.set([]);
+  select?.box({
+    left: Math.min(from.x, to.x),
+    top: Math.min(from.y, to.y),
+    right: Math.max(from.x, to.x),
+    bottom: Math.max(from.y, to.y),
+  });
+}
+
+/** A box from corner to corner: dragged, or by two clicks. */
+function beginBox(surface: Surface, first: Pointed): Gesture {
+  return {
+    move: (to) => {
+      const last = to.at(-1);
+      if (last !== undefined) outlineBox(surface, first.at, last.at);
+    },
+    up: ({ at }) => {
+      if (distance(first.at, at) * surface.scale <= tapReachPx) return false;
+      selectBox(surface, first.at, at);
+      return true;
+    },
+    down: nothing,
+    back: () => {
+      surface.outline.set([]);
+      return true;
+    },
+  };
+}
+
 /** A click selects what is there, with Shift it leaves it out; a box selects the main thing in it, where an engine can. */
-function beginSelect(surface: Surface, first: Pointed): Gesture {
+function beginClick(surface: Surface, first: Pointed): Gesture {
   const { select } = surface;
   const drag = select?.takesBox === true ? null : beginPan(surface, first);
   let isFar = false;
@@ -40,19 +74,12 @@ function beginSelect(surface: Surface, first: Pointed): Gesture {
       if (last === undefined) return;
       isFar ||= distance(first.onStage, last.onStage) > tapReachPx;
       if (!isFar) return;
-      if (drag === null) surface.outline.set(shapePoints("rectangle", first.at, last.at));
+      if (drag === null) outlineBox(surface, first.at, last.at);
       else drag.move(to, isHeld);
     },
     up: ({ at }) => {
-      surface.outline.set([]);
       if (!isFar) select?.click(first.at, first.shift);
-      else if (drag === null)
-        select?.box({
-          left: Math.min(first.at.x, at.x),
-          top: Math.min(first.at.y, at.y),
-          right: Math.max(first.at.x, at.x),
-          bottom: Math.max(first.at.y, at.y),
-        });
+      else if (drag === null) selectBox(surface, first.at, at);
       return true;
     },
     down: nothing,
@@ -61,6 +88,12 @@ function beginSelect(surface: Surface, first: Pointed): Gesture {
       return true;
     },
   };
+}
+
+function beginSelect(surface: Surface, first: Pointed): Gesture {
+  const { select, options } = surface;
+  const isByCorners = options.clickMode === "box" || select?.takesClicks === false;
+  return isByCorners && select?.takesBox === true ? beginBox(surface, first) : beginClick(surface, first);
 }
 
 const select: Tool = {

@@ -110,7 +110,10 @@ export function useSelections(image: ImageView | undefined, session: EditorSessi
   function click(at: Point, isShift: boolean): void {
     const pixel = image === undefined ? null : pixelAt(at, image);
     if (pixel === null || running !== null) return;
-    const made: Click = { ...pixel, mode: isShift ? "exclude" : options.clickMode };
+    const made: Click = {
+      ...pixel,
+      mode: isShift || options.clickMode === "exclude" ? "exclude" : "include",
+    };
     const clicks = [...(selectionOf(history.marks)?.clicks ?? []), made];
     if (!can("clicks")) toastFailure(t("selectNoClicks"));
     else if (clicks.every(({ mode }) => mode === "exclude")) toastFailure(t("selectFirst"));
@@ -122,6 +125,7 @@ export function useSelections(image: ImageView | undefined, session: EditorSessi
     isPending: running !== null,
     pendingClick: running?.click ?? null,
     takesBox: can("box"),
+    takesClicks: can("clicks"),
     click,
     box: (box) => {
       const wanted = image === undefined ? null : toWantedBox(box, image);

@@ -47,6 +47,7 @@ export interface Surface {
 /** Has an engine select something; the answer becomes a mark. */
 export interface Selecting {
   readonly takesBox: boolean;
+  readonly takesClicks: boolean;
   readonly click: (at: Point, isExcluding: boolean) => void;
   readonly box: (box: Box) => void;
 }
