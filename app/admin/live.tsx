@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery, type UseQueryResult } from "@tanstack/react
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { usePathname } from "next/navigation";
-import { type ReactNode, useEffect, useRef } from "react";
+import type { ReactNode } from "react";
 import type { FigureWindow } from "@atelier/server/monitoring";
 import { api } from "../client/api.ts";
 import { useMe, useMeFailure } from "../client/queries.ts";
@@ -12,6 +12,7 @@ import { LoadFailed } from "../parts/page-parts.tsx";
 import { Button, buttonStyle, cx } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { Segmented } from "../ui/fields.tsx";
+import { useCentred } from "../ui/hooks.ts";
 import { Loading } from "./parts.tsx";
 
 const pages = [
@@ -29,12 +30,8 @@ function AdminNav() {
   const t = useTranslations("admin");
   const pathname = usePathname();
   const isHere = (href: string) => (href === "/admin" ? pathname === href : pathname.startsWith(href));
-  const nav = useRef<HTMLElement>(null);
   // On a phone the page's own tab may lie outside of the strip.
-  useEffect(() => {
-    const tab = nav.current?.querySelector("[aria-current=page]");
-    tab?.scrollIntoView({ block: "nearest", inline: "center", behavior: "instant" });
-  }, [pathname]);
+  const nav = useCentred<HTMLElement>("[aria-current=page]", pathname);
   return (
     <nav
       ref={nav}

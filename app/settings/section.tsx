@@ -2,6 +2,7 @@
 import { useTranslations } from "next-intl";
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useRef, useState } from "react";
 import { cx } from "../ui/button.tsx";
+import { useCentred } from "../ui/hooks.ts";
 
 interface Section {
   readonly id: string;
@@ -71,13 +72,7 @@ function useCurrent(sections: readonly Section[]) {
 function SectionNav({ sections }: { readonly sections: readonly Section[] }) {
   const t = useTranslations("settings");
   const { current, choose } = useCurrent(sections);
-  const list = useRef<HTMLUListElement>(null);
-  // Only sideways: `scrollIntoView` would move the page too.
-  useEffect(() => {
-    const link = list.current?.querySelector<HTMLElement>("[aria-current]");
-    if (link && list.current)
-      list.current.scrollLeft = link.offsetLeft - (list.current.clientWidth - link.offsetWidth) / 2;
-  }, [current]);
+  const list = useCentred<HTMLUListElement>("[aria-current]", current);
   return (
     <nav
       aria-label={t("sections")}
@@ -85,7 +80,7 @@ function SectionNav({ sections }: { readonly sections: readonly Section[] }) {
     >
       <ul
         ref={list}
-        className="no-scrollbar relative flex overflow-x-auto max-wide:px-2 sm:max-wide:px-4 wide:-ml-2 wide:flex-col wide:gap-0.5"
+        className="no-scrollbar flex overflow-x-auto max-wide:px-2 sm:max-wide:px-4 wide:-ml-2 wide:flex-col wide:gap-0.5"
       >
         {sections.map(({ id, title, className }) => (
           <li key={id} className={cx("shrink-0", className)}>

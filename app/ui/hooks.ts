@@ -82,3 +82,16 @@ export function useDollars(): (usd: number) => string {
       maximumFractionDigits: usd > 0 && usd < 1 ? 3 : 2,
     });
 }
+
+/** Scrolls a strip so that the part which matches is in its middle, whenever `chosen` changes; the page stays where it is. */
+export function useCentred<Strip extends HTMLElement>(selector: string, chosen: unknown) {
+  const ref = useRef<Strip>(null);
+  useEffect(() => {
+    const strip = ref.current;
+    const part = strip?.querySelector(selector);
+    if (!strip || !part) return;
+    const [own, whole] = [part.getBoundingClientRect(), strip.getBoundingClientRect()];
+    strip.scrollLeft += own.left - whole.left - (whole.width - own.width) / 2;
+  }, [selector, chosen]);
+  return ref;
+}

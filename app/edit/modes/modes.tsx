@@ -16,6 +16,7 @@ import {
 import { useTranslations } from "next-intl";
 import type { ComponentType } from "react";
 import { OwnOnlyChoice } from "../../frame/own-only.tsx";
+import { useCentred } from "../../ui/hooks.ts";
 import { AdjustMode } from "./adjust.tsx";
 import { BackgroundMode } from "./background.tsx";
 import { ChangeMode } from "./change.tsx";
@@ -55,8 +56,10 @@ const modeIds = Object.keys(modes) as ModeId[];
 
 function ModePicker({ state, choose }: ModeSession) {
   const t = useTranslations("edit.modes");
+  const strip = useCentred<HTMLDivElement>("[data-checked]", state.mode);
   return (
     <RadioGroup
+      ref={strip}
       aria-label={t("title")}
       value={state.mode}
       onValueChange={(next) => choose(next as ModeId)}

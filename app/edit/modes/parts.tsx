@@ -68,7 +68,7 @@ export function ModeAction(props: ModeActionProps) {
         canRun={obstacle === null && isPossible && !run.isPending}
         isBusy={isBusy || run.isPending}
         onRun={() => run.mutate({ makeRequest, shown: agreedTo(answer), count, spent })}
-        className="w-full px-3! max-wide:max-w-80 max-wide:self-center"
+        className="w-full px-3! sm:max-wide:max-w-80 sm:max-wide:self-center"
       >
         {icon}
         {label}
