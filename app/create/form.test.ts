@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { OfferedWorkflow } from "../client/queries.ts";
+import { offeredWorkflow } from "@atelier/testing/workflows";
 import { emptyForm, readForm } from "./form.ts";
 import { batchOf } from "./creations.ts";
 import {
@@ -13,16 +13,9 @@ import {
 } from "./requests.ts";
 
 const side = { type: "integer", min: 256, max: 1_536, multipleOf: 16, default: 1_024 } as const;
-const workflow: OfferedWorkflow = {
+const workflow = offeredWorkflow({
   name: "large",
-  title: "Large",
-  description: "",
   kind: "text_to_image",
-  rank: 1,
-  vramGib: 8,
-  isLive: true,
-  cloud: null,
-  missing: [],
   inputs: [],
   params: {
     prompt: { type: "text", required: true },
@@ -32,7 +25,7 @@ const workflow: OfferedWorkflow = {
     guidance: { type: "number", min: 1, max: 10, default: 3.5 },
     seed: { type: "seed" },
   },
-};
+});
 
 test("A4 a size keeps its proportions and stays on the workflow's grid and within its range", () => {
   expect(sizeForAspect(workflow, "1:1")).toEqual({ width: 1_024, height: 1_024 });

@@ -1,8 +1,7 @@
 "use client";
-import { Radio } from "@base-ui/react/radio";
-import { RadioGroup } from "@base-ui/react/radio-group";
 import { useTranslations } from "next-intl";
 import type { OfferedWorkflow } from "../client/queries.ts";
+import { ChoiceGrid } from "../ui/choice-grid.tsx";
 import { NumberInput } from "../ui/fields.tsx";
 import { type Aspect, aspects, createForm, useForm } from "./form.ts";
 import { ratioOf, chosenSize } from "./requests.ts";
@@ -60,26 +59,25 @@ export function SizeChoice({ workflow }: { readonly workflow: OfferedWorkflow })
   };
   return (
     <div className="flex flex-col gap-2">
-      <span id="create-size" className="text-xs font-medium">
+      <span aria-hidden className="text-xs font-medium">
         {t("size")}
       </span>
-      <RadioGroup
-        aria-labelledby="create-size"
-        value={form.aspect ?? ""}
-        onValueChange={(next) => createForm.set({ aspect: next as Aspect })}
-        className="grid grid-cols-7 gap-1"
-      >
-        {aspects.map((aspect) => (
-          <Radio.Root
-            key={aspect}
-            value={aspect}
-            className="flex h-14 cursor-pointer flex-col items-center justify-center gap-1 rounded-control border border-line tabular text-[11px] font-medium text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink data-checked:border-ink data-checked:text-ink"
-          >
-            <AspectIcon aspect={aspect} />
-            {aspect}
-          </Radio.Root>
-        ))}
-      </RadioGroup>
+      <ChoiceGrid
+        label={t("size")}
+        value={form.aspect}
+        options={aspects.map((aspect) => ({
+          value: aspect,
+          label: (
+            <>
+              <AspectIcon aspect={aspect} />
+              {aspect}
+            </>
+          ),
+        }))}
+        className="grid-cols-7"
+        optionClassName="h-14 flex-col gap-1"
+        onChange={(aspect) => createForm.set({ aspect })}
+      />
       <div className="flex items-center gap-2">
         <LengthField
           label={t("width")}

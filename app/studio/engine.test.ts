@@ -1,21 +1,10 @@
 import { expect, test } from "vitest";
 import type { OfferedWorkflow } from "../client/queries.ts";
+import { offeredWorkflow } from "@atelier/testing/workflows";
 import { chooseOutfitEngine, needsMask, takesMask } from "./engine.tsx";
 
-const workflow = (name: string, changes: Partial<OfferedWorkflow> = {}): OfferedWorkflow => ({
-  name,
-  title: name,
-  description: "",
-  kind: "outfit_change",
-  rank: 1,
-  vramGib: 8,
-  isLive: true,
-  cloud: null,
-  missing: [],
-  params: {},
-  inputs: [],
-  ...changes,
-});
+const workflow = (name: string, changes: Partial<OfferedWorkflow> = {}) =>
+  offeredWorkflow({ name, kind: "outfit_change", params: {}, inputs: [], ...changes });
 const whole = workflow("whole");
 const painted = workflow("painted", { inputs: [{ role: "mask", required: true }] });
 

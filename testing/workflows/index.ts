@@ -1,1 +1,1 @@
-export { readSimulatedClasses, sampleFiles, writeWorkflow } from "./workflows.ts";
+export { offeredWorkflow, readSimulatedClasses, sampleFiles, writeWorkflow } from "./workflows.ts";

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
+import type { OfferedWorkflow } from "@atelier/server/scheduling";
 import type { ObjectInfo, ObjectInfoByClass } from "@atelier/server/workflows";
 import { type ComfyOptions, startComfySimulator } from "../comfyui/index.ts";
 
@@ -48,5 +49,23 @@ export function sampleFiles() {
       "2": { class_type: "ImageBlur", inputs: { image: ["1", 0], blur_radius: 3, sigma: 1 } },
       "3": { class_type: "SaveImage", inputs: { images: ["2", 0], filename_prefix: "atelier" } },
     } as Record<string, { class_type: string; inputs: Record<string, unknown> }>,
+  };
+}
+
+/** A live workflow as the pages are offered it: it takes a prompt, and a picture to edit. */
+export function offeredWorkflow(changes: Partial<OfferedWorkflow> = {}): OfferedWorkflow {
+  return {
+    name: "prompt",
+    title: "Prompt",
+    description: "",
+    kind: "edit",
+    rank: 1,
+    vramGib: 8,
+    isLive: true,
+    cloud: null,
+    missing: [],
+    params: { prompt: { type: "text", required: true } },
+    inputs: [{ role: "image", required: true }],
+    ...changes,
   };
 }

@@ -1,6 +1,4 @@
 "use client";
-import { Radio } from "@base-ui/react/radio";
-import { RadioGroup } from "@base-ui/react/radio-group";
 import { ImageIcon, PaintBucket, Scissors, Wand } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useCallback, useRef } from "react";
@@ -8,11 +6,12 @@ import type { ImageView } from "@atelier/server/images";
 import { useWorkflows } from "../../client/cloud.ts";
 import { useCapability } from "../../client/queries.ts";
 import { choiceOf } from "../../client/submit.ts";
+import { ChoiceGrid } from "../../ui/choice-grid.tsx";
 import type { Mark } from "../mask/marks.ts";
 import { requestSelection } from "../tools/request-selection.ts";
 import { ColourChoice, PictureChoice } from "./ground-choice.tsx";
 import { useMask } from "./inpaint.tsx";
-import { type BackgroundSettings, grounds } from "./mode-settings.ts";
+import { grounds } from "./mode-settings.ts";
 import { findForPrompt, ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";
 import { usePictureUploads } from "./picture-input.tsx";
 
@@ -143,22 +142,13 @@ export function BackgroundMode(props: ModeProps) {
   return (
     <>
       <ModeHint mode="background" />
-      <RadioGroup
-        aria-label={t("what")}
+      <ChoiceGrid
+        label={t("what")}
         value={what}
-        onValueChange={(next) => change({ what: next as BackgroundSettings["what"] })}
-        className="grid grid-cols-2 gap-1 sm:max-wide:grid-cols-4"
-      >
-        {grounds.map((ground) => (
-          <Radio.Root
-            key={ground}
-            value={ground}
-            className="flex h-8 min-w-0 cursor-pointer items-center justify-center rounded-control px-1 text-xs text-quiet ring-1 ring-line transition-colors duration-120 ring-inset hover:bg-hover hover:text-ink data-checked:bg-checked data-checked:text-ink data-checked:ring-edge"
-          >
-            {t(`grounds.${ground}`)}
-          </Radio.Root>
-        ))}
-      </RadioGroup>
+        options={grounds.map((ground) => ({ value: ground, label: t(`grounds.${ground}`) }))}
+        className="grid-cols-2 sm:max-wide:grid-cols-4"
+        onChange={(next) => change({ what: next })}
+      />
       {what === "prompt" ? <PaintGround {...props} /> : <SetGround {...props} />}
     </>
   );

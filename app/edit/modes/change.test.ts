@@ -1,22 +1,11 @@
 import { expect, test } from "vitest";
-import type { OfferedWorkflow } from "../../client/queries.ts";
+import { offeredWorkflow } from "@atelier/testing/workflows";
 import { mostReferences } from "./change.tsx";
 
-function edits(...roles: readonly ("reference" | "reference2" | "reference3")[]): OfferedWorkflow {
-  return {
-    name: `edit with ${roles.length}`,
-    title: "Edit",
-    description: "",
-    kind: "edit",
-    rank: 1,
-    vramGib: 8,
-    isLive: true,
-    cloud: null,
-    missing: [],
-    params: { prompt: { type: "text", required: true } },
+const edits = (...roles: readonly ("reference" | "reference2" | "reference3")[]) =>
+  offeredWorkflow({
     inputs: [{ role: "image", required: true }, ...roles.map((role) => ({ role, required: false }) as const)],
-  };
-}
+  });
 
 test("as many references are offered as some live workflow takes with a prompt", () => {
   expect(mostReferences(undefined)).toBe(0);

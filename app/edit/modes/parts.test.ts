@@ -1,23 +1,13 @@
 import { expect, test } from "vitest";
-import type { OfferedWorkflow } from "../../client/queries.ts";
+import { offeredWorkflow } from "@atelier/testing/workflows";
 import { findForScale, findForPrompt } from "./parts.tsx";
 
-const base: OfferedWorkflow = {
-  name: "prompt",
-  title: "Prompt",
-  description: "",
-  kind: "edit",
-  rank: 1,
-  vramGib: 8,
-  isLive: true,
-  cloud: null,
-  missing: [],
-  params: { prompt: { type: "text", required: true } },
+const base = offeredWorkflow({
   inputs: [
     { role: "image", required: true },
     { role: "reference", required: false },
   ],
-};
+});
 
 test("A12 a prompt is offered when a live workflow takes one and the given pictures", () => {
   expect(findForPrompt([base], ["image"])?.name).toBe("prompt");
