@@ -5,9 +5,9 @@ import { sameSite } from "../steps/same-site.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
-/** Puts a garment into the wardrobe without the screen. */
-async function keepGarment(page: Page, garment: Readonly<Record<string, unknown>>): Promise<void> {
-  const data = { json: { what: "garment", ...garment } };
+/** Puts a picture into the wardrobe without the screen. */
+async function keep(page: Page, item: Readonly<Record<string, unknown>>): Promise<void> {
+  const data = { json: item };
   const answer = await page.request.post("/api/trpc/wardrobe.add", { data, ...sameSite() });
   expect(answer.ok(), await answer.text()).toBe(true);
 }
@@ -50,8 +50,8 @@ test("C1 shoes are kept and say why they are not worn; the studio offers only wh
   await beGuest(page);
   const tee = await uploadSample(page, "garment_tee.jpg");
   const shoes = await uploadSample(page, "garment_hoodie.jpg");
-  await keepGarment(page, { imageId: tee, name: "Tee", category: "top" });
-  await keepGarment(page, { imageId: shoes, name: "Boots", category: "shoes" });
+  await keep(page, { what: "garment", imageId: tee, name: "Tee", category: "top" });
+  await keep(page, { what: "garment", imageId: shoes, name: "Boots", category: "shoes" });
   await page.goto("/wardrobe");
   const boots = page.getByRole("listitem").filter({ hasText: "Boots" });
   await expect(boots.getByText("No engine puts this on yet")).toBeVisible();
@@ -62,4 +62,48 @@ test("C1 shoes are kept and say why they are not worn; the studio offers only wh
   await expect(page.getByRole("button", { name: "Use Tee" })).toBeVisible();
   await expect(page.getByText("Shoes and accessories of your wardrobe are not offered")).toBeVisible();
   await expect(page.getByRole("button", { name: "Use Boots" })).toHaveCount(0);
+});
+
+test("C1 S3 a consent that was stated in the studio is withdrawn in the wardrobe, and asked for again", async ({
+  page,
+}) => {
+  await beGuest(page);
+  const person = await uploadSample(page, "astronaut.png");
+  await keep(page, { what: "person", imageId: person, name: "Eileen" });
+  await page.goto("/wardrobe");
+  await expect(page.getByText("Consent not stated")).toBeVisible();
+  await page.getByRole("button", { name: "Wear Eileen" }).click();
+  const statement = page.getByRole("checkbox", { name: /shows an adult who agrees/ });
+  await statement.click();
+  await expect(statement).toBeChecked();
+  await page.reload();
+  await expect(statement).toBeChecked();
+
+  await page.goto("/wardrobe");
+  await expect(page.getByText("Agrees to outfits")).toBeVisible();
+  await page.getByRole("button", { name: "Change Eileen" }).click();
+  const dialog = page.getByRole("dialog", { name: "Person" });
+  await dialog.getByRole("button", { name: "Withdraw the statement" }).click();
+  await expect(dialog.getByRole("checkbox", { name: /shows an adult who agrees/ })).not.toBeChecked();
+  expect(await findBarriers(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await expect(page.getByText("Consent not stated")).toBeVisible();
+  await page.goto("/");
+  await expect(statement).not.toBeChecked();
+});
+
+test("C1 a garment that could not be cut out says why", async ({ page }) => {
+  await beGuest(page);
+  const imageId = await uploadSample(page, "garment_tee.jpg");
+  await page.route("**/api/trpc/wardrobe.list**", async (route) => {
+    const answer = await route.fetch();
+    const text = await answer.text();
+    const failure = `"cutOutFailure":{"jobId":"${imageId}","code":"internal"}`;
+    await route.fulfill({ response: answer, body: text.replace('"cutOutFailure":null', failure) });
+  });
+  await keep(page, { what: "garment", imageId, name: "Tee" });
+  await page.goto("/wardrobe");
+  await expect(page.getByText(/^Not cut out: /)).toBeVisible();
+  await expect(page.getByRole("button", { name: "Try again to cut Tee out" })).toBeVisible();
+  expect(await findBarriers(page)).toEqual([]);
 });
