@@ -6,6 +6,7 @@ import type { WardrobeItem } from "@atelier/server/wardrobe";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
+import { ensureGuest } from "../client/session.ts";
 import { createJobSubmission, submitAgreed } from "../client/submit.ts";
 import type { Category } from "../studio/state.ts";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
@@ -53,6 +54,25 @@ export function useAddToWardrobe() {
     onSuccess: ({ what }) => toastDone(t(`added.${what}`)),
     onError: showFailure,
     onSettled: () => queries.invalidateQueries({ queryKey: keys.wardrobe }),
+  });
+}
+
+interface FromAddress extends Omit<Wish, "imageId"> {
+  readonly url: string;
+}
+
+/** Puts the picture at a public address into the wardrobe; rejects with why it cannot be had. */
+export function useAddFromAddress() {
+  const queries = useQueryClient();
+  const { mutateAsync: add } = useAddToWardrobe();
+  return useMutation({
+    mutationFn: async ({ url, ...wish }: FromAddress) => {
+      await ensureGuest();
+      const { imageId } = await api.wardrobe.importPicture.mutate({ url, what: wish.what });
+      // The picture is there, whatever comes of the rest, which says so itself.
+      void queries.invalidateQueries({ queryKey: keys.imageLists });
+      await add({ imageId, ...wish });
+    },
   });
 }
 

@@ -1,19 +1,28 @@
 "use client";
-import { LayoutGrid, Plus, Scissors, Shirt, UserRound } from "lucide-react";
+import { LayoutGrid, Link2, Plus, Scissors, Shirt, UserRound } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useCallback, useMemo, useState } from "react";
 import { garmentCategories, garmentColours } from "@atelier/server/wardrobe-names";
+import { failureOf, useFailureText } from "../client/failures.ts";
 import { FilterChip, FilterChips, FilterDivider, TextFilter, useSearchFilter } from "../parts/filters.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
-import { buttonStyle } from "../ui/button.tsx";
+import { Button, buttonStyle, Spinner } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
-import { Menu, MenuItem } from "../ui/overlays.tsx";
+import { Checkbox, Field, Segmented } from "../ui/fields.tsx";
+import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
 import { useFilePicker } from "../uploads/drop.tsx";
 import { addUploads } from "../uploads/store.ts";
 import { ItemCard } from "./item-card.tsx";
 import { ItemDialog } from "./item-dialog.tsx";
-import { itemMatches, useAddToWardrobe, useWardrobe, type WardrobeItem, type What } from "./items.ts";
+import {
+  itemMatches,
+  useAddFromAddress,
+  useAddToWardrobe,
+  useWardrobe,
+  type WardrobeItem,
+  type What,
+} from "./items.ts";
 
 interface Adding {
   readonly what: What;
@@ -31,38 +40,102 @@ function useAddFiles({ what, cutsOut }: Adding) {
   );
 }
 
+const addressChoices = ["garment", "person"] as const satisfies readonly What[];
+
+/** Adds a garment or a person by the address of its picture. */
+function AddressDialog({ onClose }: { readonly onClose: () => void }) {
+  const t = useTranslations("wardrobe");
+  const textOf = useFailureText();
+  const [url, setUrl] = useState("");
+  const [what, setWhat] = useState<What>("garment");
+  const [isCut, setCut] = useState(false);
+  const { mutate, isPending, error } = useAddFromAddress();
+  const failure = error === null ? null : textOf(failureOf(error));
+  return (
+    <Dialog open onOpenChange={(isOpen) => isOpen || onClose()} title={t("addByAddress")}>
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          mutate({ url, what, cutsOut: what === "garment" && isCut }, { onSuccess: onClose });
+        }}
+      >
+        <Field
+          name="url"
+          type="url"
+          required
+          label={t("address")}
+          hint={t("addressHint")}
+          value={url}
+          maxLength={2_048}
+          error={failure === null ? null : `${failure.title}. ${failure.advice}`}
+          onChange={(event) => setUrl(event.target.value)}
+        />
+        <Segmented
+          label={t("addressShows")}
+          value={what}
+          onChange={setWhat}
+          options={addressChoices.map((value) => ({ value, label: t(`edit.${value}`) }))}
+        />
+        {what === "garment" ? (
+          <Checkbox checked={isCut} onChange={setCut}>
+            {t("cutOutToo")}
+          </Checkbox>
+        ) : null}
+        <div className="mt-2 flex justify-end gap-2">
+          <Button look="quiet" onClick={onClose}>
+            {t("cancel")}
+          </Button>
+          <Button look="primary" type="submit" disabled={isPending}>
+            {isPending ? <Spinner /> : null}
+            {t("addIt")}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
 function AddMenu() {
   const t = useTranslations("wardrobe");
   const garments = useAddFiles({ what: "garment", cutsOut: false });
   const worn = useAddFiles({ what: "garment", cutsOut: true });
   const persons = useAddFiles({ what: "person", cutsOut: false });
   const many = { multiple: true };
+  const [asksAddress, setAsksAddress] = useState(false);
   return (
-    <Menu
-      align="end"
-      trigger={
-        <button type="button" className={buttonStyle("primary")}>
-          <Plus aria-hidden />
-          {t("add")}
-        </button>
-      }
-    >
-      <MenuItem onSelect={() => garments(many)}>
-        <Shirt aria-hidden />
-        {t("addGarment")}
-      </MenuItem>
-      <MenuItem onSelect={() => worn(many)}>
-        <Scissors aria-hidden />
-        <span>
-          {t("addCutOut")}
-          <span className="block text-xs text-quiet">{t("addCutOutHint")}</span>
-        </span>
-      </MenuItem>
-      <MenuItem onSelect={() => persons(many)}>
-        <UserRound aria-hidden />
-        {t("addPerson")}
-      </MenuItem>
-    </Menu>
+    <>
+      <Menu
+        align="end"
+        trigger={
+          <button type="button" className={buttonStyle("primary")}>
+            <Plus aria-hidden />
+            {t("add")}
+          </button>
+        }
+      >
+        <MenuItem onSelect={() => garments(many)}>
+          <Shirt aria-hidden />
+          {t("addGarment")}
+        </MenuItem>
+        <MenuItem onSelect={() => worn(many)}>
+          <Scissors aria-hidden />
+          <span>
+            {t("addCutOut")}
+            <span className="block text-xs text-quiet">{t("addCutOutHint")}</span>
+          </span>
+        </MenuItem>
+        <MenuItem onSelect={() => persons(many)}>
+          <UserRound aria-hidden />
+          {t("addPerson")}
+        </MenuItem>
+        <MenuItem onSelect={() => setAsksAddress(true)}>
+          <Link2 aria-hidden />
+          {t("addByAddress")}
+        </MenuItem>
+      </Menu>
+      {asksAddress ? <AddressDialog onClose={() => setAsksAddress(false)} /> : null}
+    </>
   );
 }
 

@@ -14,6 +14,7 @@ export {
   changeItem,
   changeItemSchema,
   hasConsent,
+  importPictureSchema,
   listItems,
   removeItems,
   restoreItems,

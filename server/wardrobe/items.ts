@@ -35,6 +35,13 @@ export interface WardrobeItem {
   readonly createdAt: string;
 }
 
+const maxUrlLength = 2_048;
+
+export const importPictureSchema = z.strictObject({
+  url: z.string().trim().min(1).max(maxUrlLength),
+  what: z.enum(["garment", "person"]),
+});
+
 const text = z.string().trim().max(wardrobeLimits.characters).refine(isStorable, "must be plain text");
 
 const facts = {

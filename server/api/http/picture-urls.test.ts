@@ -10,9 +10,10 @@ import {
   type TestServices,
 } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
+import superjson from "superjson";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { schema } from "../../db/index.ts";
-import { createHttpApp } from "../index.ts";
+import { createHttpApp, handleTrpc } from "../index.ts";
 
 /** What the server of the pictures answers at each path; null: nothing, until it is released. */
 const pictures = new Map<string, Buffer | null>();
@@ -230,4 +231,33 @@ test("a batch fetches each of its pictures once, and leaves none of them when it
     .from(schema.batches)
     .where(eq(schema.batches.id, sent.body.id));
   expect(stored?.axes?.[0]?.values).toEqual([inputs[0]]);
+});
+
+test("A15 C1 a picture of an address comes in for the wardrobe, and what may not be fetched is told", async () => {
+  const call = async (url: string) => {
+    const answer = await handleTrpc(
+      fixture.services,
+      new Request(`${testOrigin}/api/trpc/wardrobe.importPicture`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${owner.apiKey}`, "content-type": "application/json" },
+        body: superjson.stringify({ url, what: "garment" }),
+      }),
+    );
+    const body = await answer.json();
+    return {
+      status: answer.status,
+      code: body.error?.json.data.appCode,
+      image: body.result?.data.json.imageId,
+    };
+  };
+  const { status, image } = await call(`${origin}/coffee.png?size=1`);
+  expect(status).toBe(200);
+  const { images } = schema;
+  const rows = await fixture.services.db.select().from(images).where(eq(images.id, image));
+  expect(rows).toMatchObject([{ ownerId: owner.caller.userId, role: "upload" }]);
+  expect(await call("http://10.0.0.1/a.png")).toMatchObject({ status: 422, code: "url_refused" });
+  expect(await call(`${origin}/elsewhere`)).toMatchObject({ code: "url_refused" });
+  expect(await call(`${origin}/nowhere`)).toMatchObject({ code: "url_unreachable" });
+  expect(await call(`${origin}/large`)).toMatchObject({ code: "url_too_large" });
+  expect(await call(`${origin}/text`)).toMatchObject({ code: "upload_unsupported" });
 });

@@ -169,6 +169,11 @@ const cases: Readonly<Record<string, Case>> = {
     resource: "imageId",
     input: (id) => ({ imageId: id, what: "garment" }),
   },
+  "wardrobe.importPicture": {
+    access: "member",
+    input: { url: "http://10.0.0.1/a.png", what: "garment" },
+    lacks: 422,
+  },
   "wardrobe.change": { access: "owned", resource: "itemId", input: (id) => ({ id, name: "Stolen" }) },
   "wardrobe.remove": { access: "filtered", resource: "itemId", input: byIds },
   "wardrobe.restore": { access: "filtered", resource: "itemId", input: byIds },

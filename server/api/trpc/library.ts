@@ -34,6 +34,7 @@ import {
   restoreLink,
   revokeLink,
 } from "../../links/index.ts";
+import { takeInPicture } from "../../jobs/index.ts";
 import { AppError, lineOfText } from "../../platform/index.ts";
 import { offeredModels, offeredWorkflows } from "../../scheduling/index.ts";
 import { createLink as createChatLink, readTelegramState, unlink } from "../../telegram/index.ts";
@@ -44,12 +45,14 @@ import {
   changeItem,
   changeItemSchema,
   hasConsent,
+  importPictureSchema,
   listItems,
   removeItems,
   restoreItems,
   stateConsent,
   withdrawConsent,
 } from "../../wardrobe/index.ts";
+import { asOneOfFew } from "../requests.ts";
 import { t } from "./init.ts";
 import { memberProcedure, publicProcedure } from "./procedures.ts";
 
@@ -209,6 +212,17 @@ export const wardrobeRouter = t.router({
   add: memberProcedure
     .input(addItemSchema)
     .mutation(({ ctx, input }) => addItem(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  /** Fetches a picture from a public address, stores it like an upload, and puts nothing into the wardrobe yet. */
+  importPicture: memberProcedure
+    .input(importPictureSchema)
+    .mutation(async ({ ctx, input: { url, what } }) => {
+      const { services, caller, request } = ctx;
+      const picture = { role: what, url };
+      const take = () => takeInPicture(services, picture, { submitter: caller, signal: request.signal });
+      const { id } = await asOneOfFew({ services, caller }, "fetch", take);
+      return { imageId: id };
+    }),
 
   change: memberProcedure
     .input(changeItemSchema)
