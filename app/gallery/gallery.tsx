@@ -77,7 +77,7 @@ function UploadButton() {
   const t = useTranslations("uploads");
   const pick = useFilePicker(useUploadBatch());
   return (
-    <Button onClick={() => pick({ multiple: true })}>
+    <Button className="pointer-coarse:h-11" onClick={() => pick({ multiple: true })}>
       <Upload aria-hidden />
       {t("upload")}
     </Button>

@@ -36,13 +36,13 @@ function Choice({ title, items, chosenIds, limit, refusal, onChange }: ChoicePro
     onChange(chosenIds.includes(id) ? chosenIds.filter((one) => one !== id) : [...chosenIds, id]);
   return (
     <fieldset className="flex min-w-0 flex-col gap-3">
-      <legend className="mb-3 flex w-full items-baseline justify-between text-sm font-medium">
+      <legend className="mb-3 flex w-full items-baseline gap-3 text-sm font-medium">
         {title}
         <span className="tabular text-xs font-normal text-quiet">
           {t("count", { count: chosenIds.length, limit })}
         </span>
       </legend>
-      <ul className="grid grid-cols-[repeat(auto-fill,minmax(96px,1fr))] gap-3">
+      <ul className="grid grid-cols-[repeat(auto-fill,minmax(96px,1fr))] gap-3 md:grid-cols-[repeat(auto-fill,minmax(128px,1fr))] xl:grid-cols-[repeat(auto-fill,minmax(160px,1fr))]">
         {items.map((item) => {
           const isChosen = chosenIds.includes(item.imageId);
           const reason = refusal(item);

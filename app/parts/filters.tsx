@@ -19,13 +19,13 @@ export function useSearchFilter() {
   return { params, set };
 }
 
-/** A row of filters; on a phone it scrolls sideways. */
+/** A row of filters: it wraps on a wide screen, else it scrolls sideways and fades where more follows. */
 export function FilterChips({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   return (
     <div
       role="group"
       aria-label={label}
-      className="no-scrollbar -mx-4 flex gap-1.5 overflow-x-auto px-4 py-1.5 sm:mx-0 sm:px-0.5"
+      className="no-scrollbar -mx-4 flex gap-1.5 overflow-x-auto py-1.5 pr-8 pl-4 max-wide:mask-r-from-[calc(100%-32px)] sm:-mx-0.5 sm:pl-0.5 wide:flex-wrap wide:pr-0.5"
     >
       {children}
     </div>

@@ -267,7 +267,7 @@ export function InputFrame({ slot, state, children }: InputFrameProps) {
         <FrameContent slot={slot} state={state} />
       </PictureGround>
       <div className={cx("flex min-w-0 flex-col gap-3", place.controls)}>{children}</div>
-      <div className={cx("min-w-0", place.recent)}>
+      <div className={cx("flex min-w-0 flex-col gap-2 empty:hidden", place.recent)}>
         <WardrobeStrip slot={slot} chosenId={state.imageId} onChoose={state.choose} />
         <RecentStrip slot={slot} chosenId={state.imageId} onChoose={state.choose} />
       </div>

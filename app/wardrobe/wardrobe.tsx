@@ -146,7 +146,7 @@ function Filters({ items }: { readonly items: readonly WardrobeItem[] }) {
   const colours = garmentColours.filter((one) => items.some(({ colour }) => colour === one));
   const chip = (name: string, value: string, label: string) => (
     <FilterChip key={`${name} ${value}`} name={name} value={value} pressed={params.get(name) === value}>
-      {label}
+      <span className="inline-block first-letter:uppercase">{label}</span>
     </FilterChip>
   );
   return (
