@@ -8,6 +8,7 @@ import { benchDeliveries } from "./deliveries.ts";
 import { benchDriver } from "./driver.ts";
 import { benchEstimateError } from "./estimate-error.ts";
 import { benchFairness } from "./fairness.ts";
+import { benchFindPictures } from "./find-pictures.ts";
 import { benchFanOut } from "./live.ts";
 import { benchDroppedStreams, benchFinishToBrowser } from "./live-streams.ts";
 import { benchChain, benchFaultyProvider, benchWebhooks } from "./providers.ts";
@@ -54,6 +55,7 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   m3: () => benchRecall(),
   o2: () => benchAdminPages(),
   p11: () => benchColdStart(),
+  find: () => benchFindPictures(),
   "adjust-preview": () => benchAdjustPreview(),
   quick: () => benchQuick(),
 };

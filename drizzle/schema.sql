@@ -166,6 +166,40 @@ create table batches (
 );
 CREATE INDEX batches_owner ON batches USING btree (owner_id, id);
 
+create table board_images (
+  board_id uuid not null,
+  image_id uuid not null,
+  added_at timestamp(3) with time zone default now() not null,
+  constraint board_images_board_id_image_id_pk PRIMARY KEY (board_id, image_id),
+  constraint board_images_board_id_boards_id_fk FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE,
+  constraint board_images_image_id_images_id_fk FOREIGN KEY (image_id) REFERENCES images(id) ON DELETE CASCADE
+);
+CREATE INDEX board_images_image ON board_images USING btree (image_id);
+
+create table board_members (
+  board_id uuid not null,
+  user_id text not null,
+  "right" text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint board_members_board_id_user_id_pk PRIMARY KEY (board_id, user_id),
+  constraint board_members_board_id_boards_id_fk FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE,
+  constraint board_members_user_id_users_id_fk FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX board_members_user ON board_members USING btree (user_id);
+
+create table boards (
+  id uuid not null,
+  owner_id text not null,
+  name text not null,
+  key text not null,
+  search text,
+  removed_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint boards_pkey PRIMARY KEY (id),
+  constraint boards_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX boards_owner ON boards USING btree (owner_id, key);
+
 create table client_files (
   owner_id text not null,
   user_name text not null,
@@ -359,6 +393,15 @@ create table idempotency_keys (
   constraint idempotency_keys_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
 );
 
+create table image_tags (
+  tag_id uuid not null,
+  image_id uuid not null,
+  constraint image_tags_tag_id_image_id_pk PRIMARY KEY (tag_id, image_id),
+  constraint image_tags_image_id_images_id_fk FOREIGN KEY (image_id) REFERENCES images(id) ON DELETE CASCADE,
+  constraint image_tags_tag_id_tags_id_fk FOREIGN KEY (tag_id) REFERENCES tags(id) ON DELETE CASCADE
+);
+CREATE INDEX image_tags_image ON image_tags USING btree (image_id);
+
 create table images (
   id uuid not null,
   owner_id text not null,
@@ -379,17 +422,26 @@ create table images (
   search_text text,
   stack_id uuid,
   nothing_generated boolean default false not null,
+  search_key text,
+  rating smallint default 0 not null,
   constraint images_pkey PRIMARY KEY (id),
+  constraint images_rating CHECK (rating >= 0 AND rating <= 5),
   constraint images_title_length CHECK (char_length(title) <= 120),
   constraint images_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE RESTRICT,
   constraint images_storage_key_unique UNIQUE (storage_key)
 );
 CREATE INDEX images_deleted ON images USING btree (deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX images_found ON images USING gin (owner_id, search_key gin_trgm_ops) WHERE deleted_at IS NULL;
 CREATE INDEX images_gallery ON images USING btree (owner_id, id) WHERE deleted_at IS NULL;
 CREATE INDEX images_job ON images USING btree (job_id);
+CREATE INDEX images_made ON images USING btree (owner_id, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX images_rated ON images USING btree (owner_id, rating) WHERE rating > 0 AND deleted_at IS NULL;
 CREATE UNIQUE INDEX images_same_bytes ON images USING btree (owner_id, role, upload_sha256) WHERE deleted_at IS NULL;
 CREATE INDEX images_stack ON images USING btree (owner_id, COALESCE(stack_id, id), id) WHERE deleted_at IS NULL;
+CREATE INDEX images_starred ON images USING btree (owner_id, created_at) WHERE starred AND deleted_at IS NULL;
+CREATE INDEX images_trash ON images USING btree (owner_id, created_at, id) WHERE deleted_at IS NOT NULL;
 CREATE INDEX images_unfilled_search ON images USING btree (owner_id, id) WHERE search_text IS NULL;
+CREATE INDEX images_unkeyed ON images USING btree (owner_id, id) WHERE search_key IS NULL;
 CREATE TRIGGER images_forget_search_text BEFORE UPDATE OF title ON images FOR EACH ROW WHEN (old.title IS DISTINCT FROM new.title) EXECUTE FUNCTION forget_search_text();
 CREATE TRIGGER images_put_on_stack BEFORE INSERT ON images FOR EACH ROW WHEN (new.role = 'result'::text AND new.job_id IS NOT NULL) EXECUTE FUNCTION put_on_stack();
 
@@ -881,6 +933,17 @@ create table studio (
   constraint studio_pkey PRIMARY KEY (id),
   constraint studio_one_row CHECK (id = 1)
 );
+
+create table tags (
+  id uuid not null,
+  owner_id text not null,
+  name text not null,
+  key text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint tags_pkey PRIMARY KEY (id),
+  constraint tags_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX tags_key ON tags USING btree (owner_id, key);
 
 create table telegram_bots (
   bot_id text not null,

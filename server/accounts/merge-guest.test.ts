@@ -188,6 +188,34 @@ test("an account that is being deleted takes no guest along", async () => {
   expect(await db.$count(users, eq(users.id, guestId))).toBe(1);
 });
 
+test("boards and tags move, and a word that both have becomes one", async () => {
+  const { db } = fixture.services;
+  const guestId = await userOf((await openGuest(fixture.services)).headers);
+  const accountId = await userOf((await openAccount(fixture.services, "words@example.com")).headers);
+  const { boards, imageTags, tags } = schema;
+  const [imageId, boardId] = [await addImage(guestId), newId()];
+  const [own, same, other] = [newId(), newId(), newId()];
+  await db.insert(tags).values([
+    { id: own, ownerId: accountId, name: "Sea", key: "sea" },
+    { id: same, ownerId: guestId, name: "SEA", key: "sea" },
+    { id: other, ownerId: guestId, name: "hill", key: "hill" },
+  ]);
+  await db.insert(imageTags).values([
+    { tagId: same, imageId },
+    { tagId: other, imageId },
+  ]);
+  await db.insert(boards).values({ id: boardId, ownerId: guestId, name: "B", key: "b" });
+  await mergeGuest(db, { guestId, accountId });
+  const names = await db
+    .select({ name: tags.name })
+    .from(imageTags)
+    .innerJoin(tags, eq(tags.id, imageTags.tagId));
+  expect(names.map(({ name }) => name).toSorted()).toEqual(["Sea", "hill"]);
+  expect(await db.$count(tags, eq(tags.ownerId, accountId))).toBe(2);
+  expect(await db.$count(boards, eq(boards.ownerId, accountId))).toBe(1);
+  expect(await db.$count(images, eq(images.ownerId, accountId))).toBe(1);
+});
+
 test("every table that belongs to a user is either moved or dies with the session", async () => {
   const rows = await fixture.services.db.execute<{ table: string }>(sql`
     select distinct conrelid::regclass::text as "table" from pg_constraint
@@ -200,6 +228,9 @@ test("every table that belongs to a user is either moved or dies with the sessio
     // The account's own counts.
     "assistant_settings",
     "batches",
+    // Boards are shared with accounts alone.
+    "board_members",
+    "boards",
     // Made with an API key alone, which a guest does not have.
     "client_files",
     "client_users",
@@ -233,6 +264,7 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "sessions",
     // A guest spends nothing.
     "spending_caps",
+    "tags",
     // A guest links no chat.
     "telegram_codes",
     "telegram_links",

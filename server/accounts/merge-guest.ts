@@ -77,6 +77,7 @@ async function moveAll(tx: Tx, input: MergeGuestInput): Promise<void> {
   );
   await moveDeliveries(tx, input);
   await moveOwnRows(tx, input);
+  await moveTags(tx, input);
   await moveKeyedRows(tx, input);
   await tx.execute(sql`delete from users where id = ${input.guestId} and is_anonymous`);
 }
@@ -115,6 +116,7 @@ const ownTables = [
   "batches",
   "edits",
   "wardrobe_items",
+  "boards",
   "links",
   "assistant_conversations",
   "assistant_messages",
@@ -131,6 +133,20 @@ async function moveOwnRows(tx: Tx, { guestId, accountId }: MergeGuestInput): Pro
     await tx.execute(
       sql`update ${sql.identifier(table)} set owner_id = ${accountId} where owner_id = ${guestId}`,
     );
+}
+
+/** A word that both have becomes the account's. */
+async function moveTags(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
+  await tx.execute(sql`
+    insert into image_tags (tag_id, image_id)
+    select own.id, link.image_id from tags guest
+    join tags own on own.owner_id = ${accountId} and own.key = guest.key
+    join image_tags link on link.tag_id = guest.id
+    where guest.owner_id = ${guestId} on conflict do nothing`);
+  await tx.execute(sql`
+    delete from tags using tags own
+    where tags.owner_id = ${guestId} and own.owner_id = ${accountId} and own.key = tags.key`);
+  await tx.execute(sql`update tags set owner_id = ${accountId} where owner_id = ${guestId}`);
 }
 
 /** Rows that the account already has are deleted with the guest. */

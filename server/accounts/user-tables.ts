@@ -34,6 +34,9 @@ export const userTables: Readonly<Record<string, UserTable>> = {
   jobs: { column: "owner_id", onDelete: "removed", inExport: "jobs" },
   batches: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   wardrobe_items: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  tags: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  boards: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  board_members: { column: "user_id", onDelete: "removed", inExport: "rows" },
   edits: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   links: {
     column: "owner_id",

@@ -2,7 +2,7 @@ import { type AddressInfo, createServer } from "node:net";
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { createTestDatabase } from "@atelier/testing/postgres";
-import { checkDatabase, checkIdleLimit } from "./database.ts";
+import { checkDatabase, checkIdleLimit, checkSearchIndex } from "./database.ts";
 
 describe("check the database", () => {
   /** An ErrorResponse: severity, code and message, each with its letter. */
@@ -68,6 +68,22 @@ describe("check the database", () => {
       { name: "Idle transactions", isOk: true, isWarning: true, message: advice },
       { name: "Idle transactions", isOk: true, message: "end after 300 s" },
     ]);
+    await client.end();
+    await database.drop();
+  });
+
+  test("a search without its index says what makes it", async () => {
+    const database = await createTestDatabase();
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const name = "Search of pictures";
+    expect(await checkSearchIndex(database.url)).toEqual({ name, isOk: true, message: "by an index" });
+    await client.query("drop index images_found; drop extension pg_trgm; drop extension btree_gin");
+    const { message, isWarning } = await checkSearchIndex(database.url);
+    expect(isWarning).toBe(true);
+    const [, wanted = ""] = /run (.*)$/.exec(message) ?? [];
+    for (const statement of wanted.split("; ")) await client.query(statement);
+    expect(await checkSearchIndex(database.url)).toEqual({ name, isOk: true, message: "by an index" });
     await client.end();
     await database.drop();
   });

@@ -24,7 +24,7 @@ import {
   within,
 } from "./checks.ts";
 import { checkEverything } from "./checkup.ts";
-import { checkDatabase, checkIdleLimit, checkListen, checkRoleLimit } from "./database.ts";
+import { checkDatabase, checkIdleLimit, checkListen, checkRoleLimit, checkSearchIndex } from "./database.ts";
 import { checkRedis } from "./redis.ts";
 import { checkBucket, checkStoreMark } from "./storage.ts";
 
@@ -89,6 +89,7 @@ export async function runDatabaseChecks(
     ...(env.DATABASE_POOLER === undefined ? [] : [checkRoleLimit(url, env)]),
     checkIdleLimit(directUrl ?? url),
     checkListen(directUrl ?? url),
+    checkSearchIndex(directUrl ?? url),
   ];
   const ofStore = checkStoreMark(env, url).then((one) => [one]);
   const found = await Promise.all([Promise.all(checks), within("Image store", ofStore, bucketMs)]);

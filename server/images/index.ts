@@ -78,7 +78,8 @@ export {
   toImageView,
   uploadNotes,
 } from "./image.ts";
-export { fillSearchTexts, searchImages } from "./search.ts";
+export { searchImages } from "./search.ts";
+export { fillSearchTexts } from "./search-text.ts";
 export { discardStaged, ingest, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";
 export { uploadLimits } from "./limits.ts";
 export {

@@ -1,12 +1,14 @@
-import { and, desc, eq, gte, isNull, lt, ne, sql, type SQL } from "drizzle-orm";
-import { alias, type AnyPgColumn } from "drizzle-orm/pg-core";
+import { and, desc, eq, gte, inArray, isNull, lt, ne, sql, type SQL } from "drizzle-orm";
+import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { type Db, schema } from "../db/index.ts";
 import { type JobKind, jobKinds } from "../engines.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type ImageView, toImageView } from "./image.ts";
-import { fillSearchTexts, matchesAll } from "./search.ts";
+import { asksForTrash, type Conditions, conditionsOf, kindCondition, type Searched } from "./conditions.ts";
+import { findIds, inOrderOf } from "./search.ts";
+import { fillSearchTexts } from "./search-text.ts";
 
 const { images, jobs } = schema;
 
@@ -33,7 +35,7 @@ export const listImagesSchema = z.strictObject({
   starred: z.boolean().optional(),
   from: moment.optional(),
   to: moment.optional(),
-  search: z.string().trim().max(200).optional(),
+  search: z.string().trim().max(500).optional(),
   stacks: z.boolean().optional(),
   stackId: z.uuid().optional(),
 });
@@ -50,7 +52,7 @@ export interface ListImagesInput {
   readonly from?: Date | undefined;
   /** Before this moment. */
   readonly to?: Date | undefined;
-  /** Words that must all be found in what is known of a picture; `searchForm` says how they are compared. */
+  /** Words, phrases and filters that must all hold: `parseSearch` has the language. */
   readonly search?: string | undefined;
   /** Only the newest picture of each stack that the other filters let through. */
   readonly stacks?: boolean | undefined;
@@ -66,74 +68,81 @@ export interface ImagePage {
   readonly nextCursor: string | null;
 }
 
-/** An owner's pictures, newest first, without masks and deleted ones. Throws `bad_request` for a wrong cursor. */
+/**
+ * An owner's pictures, newest first, without masks and, unless a search says `is:trashed`, deleted ones. Throws `bad_request`
+ * for a wrong cursor and a search that cannot be read.
+ */
 export async function listImages(services: Pick<Services, "db">, input: ListImagesInput): Promise<ImagePage> {
-  const limit = input.limit ?? 50;
-  if (input.search) await fillSearchTexts(services.db, input.ownerId);
-  const rows = await services.db
-    .select({ image: images, kind: jobs.kind })
-    .from(images)
-    .leftJoin(jobs, eq(jobs.id, images.jobId))
-    .where(and(...filtersOf(input), ...pagedFiltersOf(services.db, input)))
-    .orderBy(desc(images.id))
-    .limit(limit + 1);
-  const views = rows.slice(0, limit).map(({ image, kind }) => toImageView(image, kind));
-  const sizes = input.stacks === true ? await readStackSizes(services.db, input.ownerId, views) : null;
+  const { db } = services;
+  const { ownerId, search, cursor, limit = 50 } = input;
+  if (search !== undefined || input.kind) await fillSearchTexts(db, ownerId);
+  const conditions = conditionsOfList(input);
+  const ids = await findIds(db, {
+    ownerId,
+    conditions,
+    shown: input.stacks === true ? newestOfStack(db, { ownerId, conditions }) : undefined,
+    afterId: cursor === undefined || cursor === "" ? undefined : decodeCursor(cursor),
+    isTrash: search !== undefined && asksForTrash(search),
+    limit: limit + 1,
+  });
+  const views = await readViews(db, ids.slice(0, limit));
+  const sizes = input.stacks === true ? await readStackSizes(db, ownerId, views) : null;
   const items = views.map((view) => ({ ...view, stackSize: sizes && (sizes.get(view.stackId) ?? 1) }));
-  const last = rows.length > limit ? items.at(-1) : undefined;
-  return { items, nextCursor: last ? encodeCursor(last.id) : null };
+  const last = ids.length > limit ? ids[limit - 1] : undefined;
+  return { items, nextCursor: last === undefined ? null : encodeCursor(last) };
 }
 
-/** `images`, or an alias of it. */
-type Listed = Readonly<
-  Record<
-    "id" | "stackId" | "ownerId" | "deletedAt" | "role" | "starred" | "createdAt" | "searchText",
-    AnyPgColumn
-  >
->;
+async function readViews(db: Db, ids: readonly string[]): Promise<ImageView[]> {
+  const rows = await db
+    .select({ id: images.id, image: images, kind: jobs.kind })
+    .from(images)
+    .leftJoin(jobs, eq(jobs.id, images.jobId))
+    .where(inArray(images.id, [...ids]));
+  return inOrderOf(ids, rows).map(({ image, kind }) => toImageView(image, kind));
+}
 
-/** The conditions on a picture of the list. */
-function filtersOf(
-  input: ListImagesInput,
-  listed: Listed = images,
-  made: Readonly<Record<"kind", AnyPgColumn>> = jobs,
-): SQL[] {
-  const filters = [
-    eq(listed.ownerId, input.ownerId),
-    isNull(listed.deletedAt),
-    input.role ? eq(listed.role, input.role) : ne(listed.role, "mask"),
-    input.kind && eq(made.kind, input.kind),
-    input.starred !== undefined && eq(listed.starred, input.starred),
-    input.from && gte(listed.createdAt, input.from),
-    input.to && lt(listed.createdAt, input.to),
-    input.search && matchesAll(input.search, listed),
-    input.stackId && eq(stackOf(listed), input.stackId),
-  ];
-  return filters.filter((filter) => typeof filter === "object");
+function conditionsOfList(input: ListImagesInput): Conditions {
+  const searched = input.search === undefined ? null : conditionsOf(input.search);
+  return (listed) => {
+    const filters = [
+      input.role ? eq(listed.role, input.role) : ne(listed.role, "mask"),
+      input.kind && kindCondition(listed, input.kind),
+      input.starred !== undefined && eq(listed.starred, input.starred),
+      input.from && gte(listed.createdAt, input.from),
+      input.to && lt(listed.createdAt, input.to),
+      input.stackId && eq(stackOf(listed), input.stackId),
+    ];
+    return [...filters.filter((filter) => typeof filter === "object"), ...(searched?.(listed) ?? [])];
+  };
 }
 
 /** As in the index `images_stack`. */
-function stackOf(listed: Listed): SQL {
+function stackOf(listed: Pick<Searched, "stackId" | "id">): SQL {
   return sql`coalesce(${listed.stackId}, ${listed.id})`;
 }
 
-/** Of each stack only the newest picture, whichever page it is on. */
-function pagedFiltersOf(db: Db, input: ListImagesInput): SQL[] {
-  const { cursor, stacks } = input;
-  const before = cursor === undefined || cursor === "" ? [] : [lt(images.id, decodeCursor(cursor))];
-  if (stacks !== true) return before;
+/** Of each stack only the newest picture for which the conditions hold, whichever page it is on. */
+function newestOfStack(
+  db: Db,
+  { ownerId, conditions }: { readonly ownerId: string; readonly conditions: Conditions },
+): SQL {
   const member = alias(images, "member");
-  const memberJob = alias(jobs, "member_job");
   // As a value and not as `not exists`, which is planned as a join of all pictures with all others: this way each picture of
   // the page costs one look into `images_stack`.
   const newest = db
     .select({ id: member.id })
     .from(member)
-    .leftJoin(memberJob, eq(memberJob.id, member.jobId))
-    .where(and(...filtersOf(input, member, memberJob), sql`${stackOf(member)} = ${stackOf(images)}`))
+    .where(
+      and(
+        eq(member.ownerId, ownerId),
+        isNull(member.deletedAt),
+        ...conditions(member),
+        sql`${stackOf(member)} = ${stackOf(images)}`,
+      ),
+    )
     .orderBy(desc(member.id))
     .limit(1);
-  return [...before, sql`${images.id} = (${newest})`];
+  return sql`${images.id} = (${newest})`;
 }
 
 async function readStackSizes(

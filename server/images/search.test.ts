@@ -6,7 +6,7 @@ import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import { listImages, renameImage, searchImages } from "./index.ts";
 import { cleanTitle } from "./ingest.ts";
-import { searchForm } from "./search.ts";
+import { searchForm } from "./search-text.ts";
 
 let opened: TestServices;
 let ownerId: string;
@@ -128,4 +128,135 @@ test("a text without words searches nothing, and signs mean themselves", async (
   expect(await find('  "" , ')).toEqual([id]);
   expect([await find("0% w"), await find("l_x"), await find("m_x")]).toEqual([[id], [id], []]);
   expect(searchForm("a\0b \uD800")).toBe("a b \uFFFD");
+});
+
+interface Facts {
+  readonly params?: Record<string, unknown>;
+  readonly picture?: Partial<typeof schema.images.$inferInsert>;
+}
+
+/** A picture whose row says something else than those of `addPicture`. */
+async function addWith(title: string, { params, picture = {} }: Facts): Promise<string> {
+  const id = await addPicture(title, params);
+  await opened.services.db
+    .update(schema.images)
+    .set({ title, ...picture })
+    .where(eq(schema.images.id, id));
+  return id;
+}
+
+async function list(search: string): Promise<string[]> {
+  const { items } = await listImages(opened.services, { ownerId, search });
+  return items.map(({ title }) => title).toSorted();
+}
+
+test("filters, words and what must not be there hold together", async () => {
+  const { db } = opened.services;
+  const plain = await addWith("plain", { picture: { createdAt: new Date("2024-02-29T23:59:00Z") } });
+  await addWith("starred", { picture: { starred: true, rating: 5 } });
+  await addWith("rated", {
+    picture: { rating: 3, widthPx: 4_096, createdAt: new Date("2024-03-01T00:00:00Z") },
+  });
+  const made = await addWith("made", { params: { prompt: "a red kite", seed: 77 } });
+  await addWith("seed 77 in its title", { params: { prompt: "a kite", seed: 770 } });
+  await addPicture("upload of seed 77");
+  const [tagId, boardId] = [newId(), newId()];
+  await db.insert(schema.tags).values({ id: tagId, ownerId, name: "Две думи", key: searchForm("Две думи") });
+  await db.insert(schema.imageTags).values({ tagId, imageId: plain });
+  await db.insert(schema.boards).values({ id: boardId, ownerId, name: "Kites", key: "kites" });
+  await db.insert(schema.boardImages).values({ boardId, imageId: made });
+  const all = ["made", "plain", "rated", "seed 77 in its title", "starred", "upload of seed 77"];
+  const others = (...titles: string[]) => all.filter((title) => !titles.includes(title));
+  for (const [search, titles] of [
+    ["is:starred", ["starred"]],
+    ["-is:starred", others("starred")],
+    ["is:result", ["made", "seed 77 in its title"]],
+    ["is:upload", ["plain", "rated", "starred", "upload of seed 77"]],
+    ["rating:>=3", ["rated", "starred"]],
+    ["rating:0", others("starred", "rated")],
+    ["size:>2000", ["rated"]],
+    ["size:4096x768", ["rated"]],
+    ["from:2024-02 to:2024-02", ["plain"]],
+    ["to:2024-03-01", ["plain", "rated"]],
+    ["from:2024-03 to:2025", ["rated"]],
+    ["seed:77", ["made"]],
+    ["-seed:77", others("made")],
+    ["kind:text-to-image", ["made", "seed 77 in its title"]],
+    ["kind:upscale", []],
+    ["-kind:text-to-image", others("made", "seed 77 in its title")],
+    ["model:banana", ["made", "seed 77 in its title"]],
+    ["-model:flux", others("made", "seed 77 in its title")],
+    ["kite -red", ["seed 77 in its title"]],
+    ['"red kite"', ["made"]],
+    ['"kite red"', []],
+    ["tag:“ДВЕ думи”", ["plain"]],
+    ["tag:none", others("plain")],
+    ["-tag:nowhere", all],
+    ["board:KITES kite", ["made"]],
+    ["board:none is:result", ["seed 77 in its title"]],
+    ["is:shared", []],
+    ["is:trashed", []],
+    ["100%_", []],
+  ] as const)
+    expect({ search, titles: await list(search) }).toEqual({ search, titles });
+});
+
+test("an operator with a value that it does not take is refused by name, and finds nothing by chance", async () => {
+  await addPicture("rating:good");
+  await expect(list("rating:good")).rejects.toThrow('The search cannot be read at "rating:good".');
+});
+
+test("the trash has what was removed, and no other list has it", async () => {
+  await addWith("gone", { picture: { deletedAt: new Date() } });
+  await addPicture("here");
+  expect([await list("is:trashed"), await list("gone"), await list("-is:trashed")]).toEqual([
+    ["gone"],
+    [],
+    ["here"],
+  ]);
+});
+
+test("another owner's tags and boards of the same name find nothing of theirs", async () => {
+  const { db } = opened.services;
+  const [mine, other] = [await addPicture("mine"), await addUser(opened.services)];
+  const tagId = newId();
+  await db.insert(schema.tags).values({ id: tagId, ownerId: other, name: "x", key: "x" });
+  await db.insert(schema.imageTags).values({ tagId, imageId: mine });
+  expect(await list("tag:x")).toEqual([]);
+});
+
+test("pages go by the time of the pictures, whether they are found near the newest or far from them", async () => {
+  await opened.services.db.execute(sql`
+    insert into images (id, owner_id, role, storage_key, stored_sha256, mime, width_px, height_px, size_bytes, thumbhash, title, created_at)
+    select gen_random_uuid(), ${ownerId}, 'upload', gen_random_uuid(), '', 'image/png', 1, 1, 1, '',
+      case when n % 1000 = 7 then 'seldom ' else 'often ' end || n, timestamptz '2026-01-01' + n * interval '1 minute'
+    from generate_series(1, 4200) n`);
+  const titles: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await listImages(opened.services, {
+      ownerId,
+      search: "seldom",
+      limit: 2,
+      cursor,
+      stacks: true,
+    });
+    titles.push(...page.items.map(({ title }) => title));
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  expect(titles).toEqual([4_007, 3_007, 2_007, 1_007, 7].map((n) => `seldom ${n}`));
+  const { items } = await listImages(opened.services, { ownerId, search: "often", limit: 2 });
+  expect(items.map(({ title }) => title)).toEqual(["often 4200", "often 4199"]);
+});
+
+test("what an assistant looks for may hold filters, and those hold for every picture", async () => {
+  const red = await addWith("red kite", { picture: { starred: true } });
+  await addWith("red kite too", {});
+  const half = await addWith("a kite", { picture: { starred: true } });
+  const found = await searchImages(opened.services, {
+    ownerId,
+    words: ["red kite", "is:starred", "rating:x"],
+    limit: 9,
+  });
+  expect(found.map(({ id }) => id)).toEqual([red, half]);
 });

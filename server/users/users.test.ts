@@ -347,6 +347,15 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
     fixture.services.db.execute(sql`
       insert into wardrobe_items (id, owner_id, image_id, what, tags)
       select ${newId()}, owner_id, id, 'garment', '{}' from images where owner_id = ${ownerId} limit 1`),
+  tags: (ownerId) =>
+    fixture.services.db.insert(schema.tags).values({ id: newId(), ownerId, name: "x", key: newId() }),
+  boards: (ownerId) =>
+    fixture.services.db.insert(schema.boards).values({ id: newId(), ownerId, name: "x", key: "x" }),
+  board_members: async (ownerId) => {
+    const boardId = newId();
+    await fixture.services.db.insert(schema.boards).values({ id: boardId, ownerId, name: "y", key: "y" });
+    await fixture.services.db.insert(schema.boardMembers).values({ boardId, userId: ownerId, right: "see" });
+  },
   links: (ownerId) =>
     fixture.services.db.insert(schema.links).values({ id: newId(), ownerId, tokenHash: newId() }),
   idempotency_keys: (ownerId, jobId) =>

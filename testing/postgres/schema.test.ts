@@ -37,7 +37,9 @@ const objects = {
   functions: `
     select proname as name, pg_get_functiondef(p.oid) as text,
       format('%s(%s) returns %s', proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid)) as head
-    from pg_proc p where pronamespace = 'public'::regnamespace order by proname collate "C", head`,
+    from pg_proc p where pronamespace = 'public'::regnamespace
+      and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+    order by proname collate "C", head`,
 } as const;
 
 interface Table {

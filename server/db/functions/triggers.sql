@@ -116,6 +116,7 @@ end $$;
 create or replace function forget_search_text() returns trigger language plpgsql as $$
 begin
   new.search_text := null;
+  new.search_key := null;
   return new;
 end
 $$;

@@ -6,6 +6,7 @@ import {
   index,
   integer,
   pgTable,
+  smallint,
   text,
   timestamp,
   uniqueIndex,
@@ -46,8 +47,12 @@ export const images = pgTable(
     /** A result in which no AI had a part: an upload that was adjusted, cropped or restored. */
     nothingGenerated: boolean("nothing_generated").notNull().default(false),
     title: text("title").notNull().default(""),
-    /** What it is searched by, normalised; null until it is filled, and again after a change of the title. */
+    /** What the version before searched by; this one fills \`searchKey\`. */
     searchText: text("search_text"),
+    /** What it is searched by, in the form of \`searchKey\`; null until it is filled, and again after a change of the title. */
+    searchKey: text("search_key"),
+    /** 1 to 5, or 0 for none. */
+    rating: smallint("rating").notNull().default(0),
     starred: boolean("starred").notNull().default(false),
     createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
     deletedAt: timestamp("deleted_at", { withTimezone: true }),
@@ -66,9 +71,26 @@ export const images = pgTable(
       .on(table.deletedAt)
       .where(sql`${table.deletedAt} is not null`),
     index("images_job").on(table.jobId),
+    index("images_made")
+      .on(table.ownerId, table.createdAt, table.id)
+      .where(sql`${table.deletedAt} is null`),
+    index("images_trash")
+      .on(table.ownerId, table.createdAt, table.id)
+      .where(sql`${table.deletedAt} is not null`),
+    index("images_starred")
+      .on(table.ownerId, table.createdAt)
+      .where(sql`${table.starred} and ${table.deletedAt} is null`),
+    index("images_rated")
+      .on(table.ownerId, table.rating)
+      .where(sql`${table.rating} > 0 and ${table.deletedAt} is null`),
+    // The migration that made it also makes `images_found`, for parts of \`search_key\`, where the extensions are.
+    index("images_unkeyed")
+      .on(table.ownerId, table.id)
+      .where(sql`${table.searchKey} is null`),
     index("images_unfilled_search")
       .on(table.ownerId, table.id)
       .where(sql`${table.searchText} is null`),
+    check("images_rating", sql`${table.rating} between 0 and 5`),
     check("images_title_length", sql`char_length(${table.title}) <= 120`),
   ],
 );

@@ -8,6 +8,7 @@ export * from "./figures.ts";
 export * from "./images.ts";
 export * from "./job-logs.ts";
 export * from "./jobs.ts";
+export * from "./library.ts";
 export * from "./links.ts";
 export * from "./memories.ts";
 export * from "./nodes.ts";

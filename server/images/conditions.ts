@@ -1,0 +1,157 @@
+import { and, eq, gte, isNotNull, isNull, lt, not, or, sql, type SQL } from "drizzle-orm";
+import type { AnyPgColumn } from "drizzle-orm/pg-core";
+import { schema } from "../db/index.ts";
+import type { JobKind } from "../engines.ts";
+import { AppError } from "../platform/index.ts";
+import { type Filter, parseSearch, type PictureFlag, type SearchTerm } from "./query.ts";
+import { searchForm, searchKey, spaced } from "./search-text.ts";
+
+const { boardImages, boardMembers, boards, imageTags, jobs, linkImages, links, tags } = schema;
+
+/** `images`, or an alias of it. */
+export type Searched = Readonly<
+  Record<
+    | "createdAt"
+    | "deletedAt"
+    | "heightPx"
+    | "id"
+    | "jobId"
+    | "ownerId"
+    | "rating"
+    | "role"
+    | "searchKey"
+    | "stackId"
+    | "starred"
+    | "widthPx",
+    AnyPgColumn
+  >
+>;
+
+/** Whether the text of a picture has this part, given in the form of `searchForm`. `%` and `_` stand for themselves. */
+export function contains(searched: Searched, form: string): SQL {
+  const pattern = `%${searchKey(form).replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  return sql`${searched.searchKey} like ${pattern}`;
+}
+
+/** What a search asks of each picture, read once and asked of `images` or an alias of it. */
+export type Conditions = (searched: Searched) => SQL[];
+
+/**
+ * The conditions of a search: `parseSearch` has its language. Throws `bad_request` for an operator with a value that it does
+ * not take. Call `fillSearchTexts` before.
+ */
+export function conditionsOf(search: string): Conditions {
+  const terms = parseSearch(search);
+  const wrong = terms.find(({ meaning }) => "wrong" in meaning);
+  if (wrong) throw new AppError("bad_request", `The search cannot be read at "${wrong.source}".`);
+  return (searched) =>
+    terms.map((term) => termCondition(term, searched)).filter((condition) => condition !== undefined);
+}
+
+export function termCondition({ meaning, isNot }: SearchTerm, searched: Searched): SQL | undefined {
+  const condition = conditionOf(meaning, searched);
+  return condition && isNot ? not(condition) : condition;
+}
+
+/** Whether removed pictures are asked for, which all other lists leave out. */
+export function asksForTrash(search: string): boolean {
+  return parseSearch(search).some(
+    ({ meaning, isNot }) =>
+      !isNot && "name" in meaning && meaning.name === "is" && meaning.flag === "trashed",
+  );
+}
+
+function conditionOf(meaning: SearchTerm["meaning"], searched: Searched): SQL | undefined {
+  if ("wrong" in meaning) return undefined;
+  if ("words" in meaning) {
+    const form = searchForm(meaning.words);
+    const parts = meaning.isPhrase ? [form] : form.split(" ");
+    return and(...parts.filter((part) => part !== "").map((part) => contains(searched, part)));
+  }
+  if (meaning.name === "kind") return or(...meaning.kinds.map((kind) => kindCondition(searched, kind)));
+  if (meaning.name === "model") return modelCondition(searched, searchForm(meaning.text));
+  if (meaning.name === "seed") return seedCondition(searched, meaning.text);
+  return pictureCondition(meaning, searched);
+}
+
+function seedCondition(searched: Searched, seed: string): SQL | undefined {
+  return and(contains(searched, `seed ${seed}`), isOfJob(searched, sql`${jobs.params} ->> 'seed' = ${seed}`));
+}
+
+type PictureFilter = Exclude<Filter, { readonly name: "kind" | "model" | "seed" }>;
+
+function pictureCondition(filter: PictureFilter, searched: Searched): SQL | undefined {
+  switch (filter.name) {
+    case "board":
+      return boardCondition(searched, filter.text);
+    case "tag":
+      return tagCondition(searched, filter.text);
+    case "is":
+      return flagConditions[filter.flag](searched);
+    case "rating":
+      return rangeCondition(sql`${searched.rating}`, filter.range);
+    case "size":
+      return rangeCondition(sql`greatest(${searched.widthPx}, ${searched.heightPx})`, filter.range);
+    case "exactSize":
+      return and(eq(searched.widthPx, filter.widthPx), eq(searched.heightPx, filter.heightPx));
+    case "from":
+      return gte(searched.createdAt, filter.at);
+    case "to":
+      return lt(searched.createdAt, filter.at);
+  }
+}
+
+/** The text of a picture names its kind, which an index finds; the job says whether it is meant. */
+export function kindCondition(searched: Searched, kind: JobKind): SQL | undefined {
+  return and(contains(searched, spaced(kind)), isOfJob(searched, eq(jobs.kind, kind)));
+}
+
+/** A value and not a join, so that it is asked last, of the pictures that all else lets through. */
+function isOfJob(searched: Searched, condition: SQL | undefined): SQL {
+  return sql`coalesce((select ${condition} from ${jobs} where ${jobs.id} = ${searched.jobId}), false)`;
+}
+
+/** Of a model or a workflow whose name has this part. */
+function modelCondition(searched: Searched, form: string): SQL | undefined {
+  if (form === "") return undefined;
+  const name = sql`lower(concat_ws(' ', ${jobs.model}, ${jobs.workflow}))`;
+  return and(contains(searched, form), isOfJob(searched, sql`strpos(${name}, ${form}) > 0`));
+}
+
+function tagCondition(searched: Searched, name: string | null): SQL {
+  const ofPicture = sql`select ${imageTags.imageId} from ${imageTags} join ${tags} on ${tags.id} = ${imageTags.tagId}`;
+  if (name === null) return sql`not exists (${ofPicture} where ${imageTags.imageId} = ${searched.id})`;
+  return sql`${searched.id} in (${ofPicture} where ${tags.ownerId} = ${searched.ownerId} and ${tags.key} = ${searchForm(name)})`;
+}
+
+/** On a board of the owner of the picture. */
+function boardCondition(searched: Searched, name: string | null): SQL {
+  const onBoard = sql`select ${boardImages.imageId} from ${boardImages} join ${boards} on ${boards.id} = ${boardImages.boardId}
+    where ${isNull(boards.removedAt)}`;
+  if (name === null) return sql`not exists (${onBoard} and ${boardImages.imageId} = ${searched.id})`;
+  return sql`${searched.id} in (${onBoard} and ${boards.ownerId} = ${searched.ownerId} and ${boards.key} = ${searchForm(name)})`;
+}
+
+const flagConditions: Readonly<Record<PictureFlag, (searched: Searched) => SQL>> = {
+  starred: ({ starred }) => eq(starred, true),
+  result: ({ role }) => eq(role, "result"),
+  upload: ({ role }) => eq(role, "upload"),
+  trashed: ({ deletedAt }) => isNotNull(deletedAt),
+  shared: ({ id }) =>
+    sql`(exists (select from ${linkImages} join ${links} on ${links.id} = ${linkImages.linkId}
+        where ${linkImages.imageId} = ${id} and ${links.revokedAt} is null
+          and (${links.endsAt} is null or ${links.endsAt} > now()))
+      or exists (select from ${boardImages} join ${boards} on ${boards.id} = ${boardImages.boardId}
+        join ${boardMembers} on ${boardMembers.boardId} = ${boards.id}
+        where ${boardImages.imageId} = ${id} and ${boards.removedAt} is null))`,
+};
+
+function rangeCondition(
+  value: SQL,
+  { least, most }: { readonly least: number | null; readonly most: number | null },
+): SQL | undefined {
+  return and(
+    least === null ? undefined : sql`${value} >= ${least}`,
+    most === null ? undefined : sql`${value} <= ${most}`,
+  );
+}

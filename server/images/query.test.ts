@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { parseSearch, termOf } from "./query.ts";
+
+const read = (search: string) =>
+  parseSearch(search).map(({ meaning, isNot }) => ({ ...meaning, ...(isNot && { isNot }) }));
+
+test("a search is words, phrases, parts that must not be there, and operators", () => {
+  expect(read('red "long dress" -hat Tag:summer -board:"Old things"')).toEqual([
+    { words: "red", isPhrase: false },
+    { words: "long dress", isPhrase: true },
+    { words: "hat", isPhrase: false, isNot: true },
+    { name: "tag", text: "summer" },
+    { name: "board", text: "Old things", isNot: true },
+  ]);
+});
+
+test.each([
+  ["kind:text-to-image,upscale", { name: "kind", kinds: ["upscale", "text_to_image"] }],
+  ["KIND:Edit", { name: "kind", kinds: ["edit"] }],
+  ["rating:>=3", { name: "rating", range: { least: 3, most: null } }],
+  ["rating:<3", { name: "rating", range: { least: null, most: 2 } }],
+  ["rating:2..4", { name: "rating", range: { least: 2, most: 4 } }],
+  ["rating:0", { name: "rating", range: { least: 0, most: 0 } }],
+  ["size:>2000", { name: "size", range: { least: 2_001, most: null } }],
+  ["size:1024×768", { name: "exactSize", widthPx: 1_024, heightPx: 768 }],
+  ["from:2024-02", { name: "from", at: new Date("2024-02-01") }],
+  ["to:2024-02", { name: "to", at: new Date("2024-03-01") }],
+  ["to:2024-12-31", { name: "to", at: new Date("2025-01-01") }],
+  ["to:2024", { name: "to", at: new Date("2025-01-01") }],
+  ["seed:18446744073709551615", { name: "seed", text: "18446744073709551615" }],
+  ["tag:none", { name: "tag", text: null }],
+  ["tag:“два слова”", { name: "tag", text: "два слова" }],
+])("%s is understood", (search, meaning) => {
+  expect(read(search)).toEqual([meaning]);
+});
+
+test.each([
+  "kind:painting",
+  "rating:good",
+  "rating:5..2",
+  "from:2024-02-31",
+  "from:yesterday",
+  "to:2024-13",
+  "is:good",
+  "size:big",
+  "seed:x1",
+])("%s is wrong, and says which operator", (search) => {
+  expect(read(search)).toEqual([{ wrong: search.split(":")[0] }]);
+});
+
+test.each(["12:30", "https://a.example/b", "a:b", "::", ":tag", "é:x"])(
+  "%s is a word, since it has no operator",
+  (search) => {
+    expect(read(search)).toEqual([{ words: search, isPhrase: false }]);
+  },
+);
+
+test("halves of a search do no harm: a quote without an end, a lone minus, an operator without a value", () => {
+  expect(read('"red dress')).toEqual([{ words: "red dress", isPhrase: true }]);
+  expect(read(" - ")).toEqual([]);
+  expect(read("tag:").at(0)).toEqual({ words: "tag:", isPhrase: false });
+  expect(read('tag:""')).toEqual([{ wrong: "tag" }]);
+  expect(read("x ".repeat(500))).toHaveLength(30);
+});
+
+test("a term that is written is read as it was meant", () => {
+  expect(read(termOf("board", 'Two "words"', true))).toEqual([
+    { name: "board", text: "Two words", isNot: true },
+  ]);
+  expect(termOf("tag", "one")).toBe("tag:one");
+});

@@ -1,0 +1,165 @@
+import { type JobKind, jobKinds } from "../platform/names.ts";
+
+/** What the operator `is:` can say of a picture. */
+const pictureFlags = ["starred", "result", "upload", "shared", "trashed"] as const;
+export type PictureFlag = (typeof pictureFlags)[number];
+
+/** The operators of a search, in the order in which they are offered. */
+const searchOperators = [
+  "kind",
+  "model",
+  "board",
+  "tag",
+  "is",
+  "rating",
+  "from",
+  "to",
+  "size",
+  "seed",
+] as const;
+export type SearchOperator = (typeof searchOperators)[number];
+
+/** Both ends belong to it; null: open. */
+interface Range {
+  readonly least: number | null;
+  readonly most: number | null;
+}
+
+export type Filter =
+  | { readonly name: "kind"; readonly kinds: readonly JobKind[] }
+  /** Of a board or a tag null means: without any. */
+  | { readonly name: "board" | "tag"; readonly text: string | null }
+  | { readonly name: "model"; readonly text: string }
+  | { readonly name: "seed"; readonly text: string }
+  | { readonly name: "is"; readonly flag: PictureFlag }
+  /** 0 is a picture without a rating. */
+  | { readonly name: "rating"; readonly range: Range }
+  /** The longer side, in pixels. */
+  | { readonly name: "size"; readonly range: Range }
+  | { readonly name: "exactSize"; readonly widthPx: number; readonly heightPx: number }
+  /** `from` is the first moment that belongs to it, `to` the first that does not any more. */
+  | { readonly name: "from" | "to"; readonly at: Date };
+
+/** Looked for anywhere; a phrase as it stands, else each word for itself. */
+interface Words {
+  readonly words: string;
+  readonly isPhrase: boolean;
+}
+
+/** A part of a search. */
+export interface SearchTerm {
+  /** As it was typed, with its operator, quotes and minus. */
+  readonly source: string;
+  readonly isNot: boolean;
+  /** `wrong`: an operator with a value that it does not take. */
+  readonly meaning: Words | Filter | { readonly wrong: SearchOperator };
+}
+
+const termPattern = /(?<not>-?)(?:(?<operator>[a-z]+):)?(?:["“”„](?<quoted>[^"“”]*)["“”]?|(?<plain>\S+))/giu;
+const maxTerms = 30;
+
+/**
+ * Reads a search: words, `"phrases"`, `-without` and `operator:value`. What has an operator that there is not is a word, since
+ * times and addresses have colons too. Days are of UTC.
+ */
+export function parseSearch(search: string): SearchTerm[] {
+  const terms = [...search.matchAll(termPattern)].slice(0, maxTerms).map(({ 0: source, groups = {} }) => {
+    const operator = searchOperators.find((name) => name === groups["operator"]?.toLowerCase());
+    const isNot = groups["not"] === "-";
+    const value = groups["quoted"] ?? groups["plain"] ?? "";
+    if (operator)
+      return { source, isNot, meaning: readers[operator](value, operator) ?? { wrong: operator } };
+    const words = groups["operator"] === undefined ? value : `${groups["operator"]}:${value}`;
+    return { source, isNot, meaning: { words, isPhrase: groups["quoted"] !== undefined } };
+  });
+  return terms.filter(({ source }) => source !== "-");
+}
+
+/** Writes a term; a value with blanks gets quotes. */
+export function termOf(operator: SearchOperator, value: string, isNot = false): string {
+  const plain = value.replaceAll(/["“”„]/gu, "");
+  return `${isNot ? "-" : ""}${operator}:${/\s/u.test(plain) ? `"${plain}"` : plain}`;
+}
+
+type Reader = (value: string, operator: SearchOperator) => Filter | null;
+
+const readers: Readonly<Record<SearchOperator, Reader>> = {
+  kind: readKinds,
+  model: (text) => (text === "" ? null : { name: "model", text }),
+  board: (text) => (text === "" ? null : { name: "board", text: text === "none" ? null : text }),
+  tag: (text) => (text === "" ? null : { name: "tag", text: text === "none" ? null : text }),
+  is: (value) => {
+    const flag = pictureFlags.find((name) => name === value.toLowerCase());
+    return flag ? { name: "is", flag } : null;
+  },
+  rating: (value) => {
+    const range = readRange(value);
+    return range ? { name: "rating", range } : null;
+  },
+  from: (value) => readDay(value, "from"),
+  to: (value) => readDay(value, "to"),
+  size: readSize,
+  seed: (text) => (/^\d{1,20}$/.test(text) ? { name: "seed", text } : null),
+};
+
+/** `upscale`, `text-to-image`, or several with commas. */
+function readKinds(value: string): Filter | null {
+  const names = value.toLowerCase().replaceAll(/[\s-]/g, "_").split(",");
+  const kinds = jobKinds.filter((kind) => names.includes(kind));
+  return kinds.length === new Set(names).size ? { name: "kind", kinds } : null;
+}
+
+/** `3`, `>=3`, `<3`, `3..5`. */
+function readRange(value: string): Range | null {
+  const [, comparison = "=", first, last] = /^(>=?|<=?|=)?(\d{1,7})(?:\.\.(\d{1,7}))?$/.exec(value) ?? [];
+  if (first === undefined) return null;
+  const number = Number(first);
+  if (last !== undefined)
+    return comparison === "=" && Number(last) >= number ? { least: number, most: Number(last) } : null;
+  switch (comparison) {
+    case ">":
+      return { least: number + 1, most: null };
+    case ">=":
+      return { least: number, most: null };
+    case "<":
+      return { least: null, most: number - 1 };
+    case "<=":
+      return { least: null, most: number };
+    default:
+      return { least: number, most: number };
+  }
+}
+
+/** The longer side as a range, or `1024x768`. */
+function readSize(value: string): Filter | null {
+  const [, width, height] = /^(\d{1,6})[x×](\d{1,6})$/iu.exec(value) ?? [];
+  if (width !== undefined) return { name: "exactSize", widthPx: Number(width), heightPx: Number(height) };
+  const range = readRange(value);
+  return range ? { name: "size", range } : null;
+}
+
+const msPerUnit = { d: 86_400_000, w: 7 * 86_400_000 };
+
+/** `2026`, `2026-03`, `2026-03-07`, or how long ago: `10d`, `4w`, `6m`, `1y`. */
+function readDay(value: string, name: "from" | "to"): Filter | null {
+  const [, count, unit] = /^(\d{1,4})([dwmy])$/i.exec(value) ?? [];
+  if (count !== undefined) return { name, at: ago(Number(count), String(unit).toLowerCase()) };
+  const [, year, month, day] = /^(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?$/.exec(value) ?? [];
+  if (year === undefined) return null;
+  const start = [Number(year), Number(month ?? 1) - 1, Number(day ?? 1)] as const;
+  if (new Date(Date.UTC(...start)).getUTCMonth() !== start[1]) return null;
+  if (name === "from") return { name, at: new Date(Date.UTC(...start)) };
+  const isDay = day !== undefined;
+  if (isDay) return { name, at: new Date(Date.UTC(start[0], start[1], start[2] + 1)) };
+  return {
+    name,
+    at: new Date(month === undefined ? Date.UTC(start[0] + 1, 0) : Date.UTC(start[0], start[1] + 1)),
+  };
+}
+
+function ago(count: number, unit: string): Date {
+  const now = new Date();
+  if (unit === "d" || unit === "w") return new Date(now.getTime() - count * msPerUnit[unit]);
+  now.setUTCMonth(now.getUTCMonth() - (unit === "y" ? 12 * count : count));
+  return now;
+}

@@ -1,0 +1,140 @@
+import { and, eq, isNull, sql } from "drizzle-orm";
+import { type Db, schema } from "../db/index.ts";
+import type { JobKind } from "../engines.ts";
+
+const { images, jobs } = schema;
+
+// Combining marks of Latin, Greek and Cyrillic: accents do not count. Marks of other scripts are letters there.
+const accents = /[\u0300-\u036F]/g;
+// Signs that are not seen: how an emoji is drawn, soft hyphens, marks of direction, joiners.
+const unseen = /[\uFE0E\uFE0F\u00AD\u200B-\u200F\u2060\uFEFF]/g;
+const pictureExtension = /\.(?:jpe?g|png|webp|avif|hei[cf]|gif|tiff?)(?=\s|$)/g;
+
+/**
+ * The form in which texts of pictures are stored for search and words are looked up: one spelling for case, composed and
+ * decomposed letters, accents, full and half width, and joined emoji. Names of files lose their extension.
+ */
+export function searchForm(text: string): string {
+  const folded = text.toWellFormed().replaceAll("\0", " ").normalize("NFKC").toLowerCase();
+  const plain = folded.replaceAll("ß", "ss").replaceAll("ς", "σ").normalize("NFKD").replace(accents, "");
+  return plain
+    .normalize("NFC")
+    .replace(unseen, "")
+    .replaceAll(/[,;"“”„«»]/gu, " ")
+    .replace(pictureExtension, "")
+    .replaceAll(/\s+/gu, " ")
+    .trim();
+}
+
+const firstLetters = 13;
+const codeLetters = 5;
+
+/**
+ * A text of `searchForm` in ASCII alone, in which the trigrams of PostgreSQL find every script, whatever the locale of the
+ * database: other characters are five capitals each, the first of A to M and the others of N to Z, so that a part of one
+ * is never taken for another. Capitals mean nothing else, since the form has none.
+ */
+export function searchKey(form: string): string {
+  return form.replaceAll(/[^\0-\x7F]/gu, (character) => {
+    let [rest, code] = [character.codePointAt(0) ?? 0, ""];
+    for (let place = 1; place < codeLetters; place += 1) {
+      code = String.fromCodePoint(78 + (rest % firstLetters)) + code;
+      rest = Math.floor(rest / firstLetters);
+    }
+    return String.fromCodePoint(65 + (rest % firstLetters)) + code;
+  });
+}
+
+type Unfilled = Pick<
+  typeof images.$inferSelect,
+  "id" | "title" | "widthPx" | "heightPx" | "mime" | "createdAt"
+> & {
+  readonly job: Pick<
+    typeof jobs.$inferSelect,
+    "kind" | "params" | "engine" | "workflow" | "model" | "server"
+  > | null;
+};
+
+/** What the pages call a kind, beside its own name. */
+const kindWords: Partial<Record<JobKind, string>> = {
+  outfit_change: "try-on clothes garment",
+  edit: "edit with a prompt",
+  remove_background: "cut out",
+  segment: "select by click",
+  adjust: "light colours",
+  crop: "straighten rotate mirror",
+  restore: "paint the original back",
+  expand: "expand outpaint",
+};
+
+function textOf({ title, widthPx, heightPx, mime, createdAt, job }: Unfilled): string {
+  const day = createdAt.toISOString().slice(0, 10);
+  const months = ["long", "short"] as const;
+  const names = months.map((month) => createdAt.toLocaleString("en", { month, timeZone: "UTC" }));
+  const size = `${widthPx} × ${heightPx} ${widthPx}x${heightPx}`;
+  const own = [title, day, names.join(" "), createdAt.getUTCDate(), createdAt.getUTCFullYear(), size];
+  const made = job === null ? ["upload"] : ["result", ...jobWords(job)];
+  return searchKey(
+    searchForm([...own, mime.replace("image/", ""), ...made].join(" ").slice(0, maxTextCharacters)),
+  );
+}
+
+const maxTextCharacters = 12_000;
+
+function jobWords({ kind, params, engine, workflow, model, server }: NonNullable<Unfilled["job"]>): string[] {
+  const settings = Object.entries(params)
+    .filter(([, value]) => ["string", "number"].includes(typeof value))
+    .map(([name, value]) => (name === "prompt" ? String(value) : `${spaced(name)} ${String(value)}`));
+  const inpaint = typeof params["prompt"] === "string" ? "replace with prompt" : "remove object";
+  const named = kind === "inpaint" ? inpaint : (kindWords[kind] ?? "");
+  return [...settings, spaced(kind), named, engine, workflow ?? "", model ?? "", server ?? ""];
+}
+
+/** `negativePrompt` and `text_to_image` as words. */
+export function spaced(name: string): string {
+  return name.replaceAll("_", " ").replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+const batchSize = 1_000;
+
+/**
+ * Fills the search texts that are missing: of new pictures, after a change of a title, and of pictures of an older version.
+ * Without an owner it does some of any, as a duty between other work.
+ */
+export async function fillSearchTexts(db: Db, ownerId?: string): Promise<void> {
+  for (let batches = 1; (await fillBatch(db, ownerId)) === batchSize; batches += 1)
+    if (ownerId === undefined && batches === batchesOfDuty) return;
+}
+
+const batchesOfDuty = 20;
+
+async function fillBatch(db: Db, ownerId: string | undefined): Promise<number> {
+  const { id, title, widthPx, heightPx, mime, createdAt } = images;
+  const { kind, params, engine, workflow, model, server } = jobs;
+  const rows = await db
+    .select({
+      id,
+      title,
+      widthPx,
+      heightPx,
+      mime,
+      createdAt,
+      job: { kind, params, engine, workflow, model, server },
+    })
+    .from(images)
+    .leftJoin(jobs, eq(jobs.id, images.jobId))
+    .where(and(isNull(images.searchKey), ownerId === undefined ? undefined : eq(images.ownerId, ownerId)))
+    .orderBy(images.ownerId, images.id)
+    .limit(batchSize);
+  if (rows.length === 0) return 0;
+  const texts = rows.map((row) => ({ id: row.id, title: row.title, text: textOf(row) }));
+  // A title that changed meanwhile is filled in the next round. Rows are locked in one order, beside other fillers.
+  await db.execute(sql`
+    with found as (
+      select i.id, f.text from jsonb_to_recordset(${JSON.stringify(texts)}::jsonb) as f(id uuid, title text, text text)
+      join ${images} i on i.id = f.id and i.title = f.title
+      where i.search_key is null order by i.id for update of i
+    )
+    update ${images} set search_key = found.text from found where ${images}.id = found.id`);
+  return rows.length;
+}
