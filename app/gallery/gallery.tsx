@@ -3,71 +3,72 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Star, Upload } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { useMemo } from "react";
+import { type ReactNode, useMemo } from "react";
 import type { JobKind } from "@atelier/server/engines";
 import { api } from "../client/api.ts";
 import { byCursor, keys, retryLoad } from "../client/queries.ts";
-import { FilterChip, FilterChips, FilterDivider, TextFilter, useSearchFilter } from "../parts/filters.tsx";
+import { FilterChips, FilterDivider, useSearchFilter } from "../parts/filters.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
-import { jobKindOrder, readKind } from "../jobs/text.ts";
+import { jobKindOrder } from "../jobs/text.ts";
 import { useRemoving } from "../pictures/actions.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
-import { EmptyState } from "../ui/display.tsx";
+import { Chip, EmptyState } from "../ui/display.tsx";
 import { useFilePicker, useUploadBatch } from "../uploads/drop.tsx";
+import { SearchLine } from "./search-line.tsx";
+import { hasTerm, readableSearch, toggleTerm } from "./search-terms.ts";
 import { SelectionBar, useSelection } from "./selection.tsx";
 import { Sheet, SheetSkeleton } from "./sheet.tsx";
 import { useViewerAddress, Viewer } from "./viewer/viewer.tsx";
 
-const roleFilters = ["upload", "result"] as const;
 /** A selection makes a mask, which is no picture of the gallery. */
 const kindFilters = jobKindOrder.filter((kind) => kind !== "segment");
+const roleTerms = ["is:upload", "is:result"] as const;
+const kindTerms = kindFilters.map((kind) => `kind:${kind}`);
 
-interface GalleryFilters {
-  readonly role?: (typeof roleFilters)[number];
+interface ListFilters {
+  readonly search?: string | undefined;
   readonly kind?: JobKind;
-  readonly starred?: boolean;
-  readonly search?: string;
-}
-
-interface ListFilters extends GalleryFilters {
   /** One picture of each stack. */
   readonly stacks?: boolean;
 }
 
-/** Reads the filters from the URL; unknown values are left out. */
-function readGalleryFilters(params: URLSearchParams): GalleryFilters {
-  const search = params.get("search") ?? "";
-  return {
-    role: roleFilters.find((role) => role === params.get("role")),
-    kind: readKind(params.get("kind")),
-    starred: params.get("starred") === "1" ? true : undefined,
-    search: search === "" ? undefined : search,
-  };
+interface TermChipProps {
+  readonly search: string;
+  readonly term: string;
+  /** Of these only one can be. */
+  readonly among?: readonly string[];
+  readonly children: ReactNode;
 }
 
-function isFiltered(filters: GalleryFilters): boolean {
-  return Object.values(filters).some((value) => value !== undefined);
+/** Puts a term into the search, or takes it out. */
+function TermChip({ search, term, among, children }: TermChipProps) {
+  const { set } = useSearchFilter();
+  return (
+    <Chip pressed={hasTerm(search, term)} onPress={() => set("search", toggleTerm(search, term, among))}>
+      {children}
+    </Chip>
+  );
 }
 
-function FilterBar({ filters }: { readonly filters: GalleryFilters }) {
+function FilterBar({ search }: { readonly search: string }) {
   const t = useTranslations("gallery");
   const jobs = useTranslations("jobs");
   return (
     <FilterChips label={t("filters")}>
-      <FilterChip name="starred" value="1" pressed={filters.starred === true}>
+      <TermChip search={search} term="is:starred">
         <Star aria-hidden />
         {t("starred")}
-      </FilterChip>
-      {roleFilters.map((role) => (
-        <FilterChip key={role} name="role" value={role} pressed={filters.role === role}>
-          {t(`roles.${role}`)}
-        </FilterChip>
+      </TermChip>
+      {roleTerms.map((term) => (
+        <TermChip key={term} search={search} term={term} among={roleTerms}>
+          {t(`roles.${term === "is:upload" ? "upload" : "result"}`)}
+        </TermChip>
       ))}
       <FilterDivider />
       {kindFilters.map((kind) => (
-        <FilterChip key={kind} name="kind" value={kind} pressed={filters.kind === kind}>
+        <TermChip key={kind} search={search} term={`kind:${kind}`} among={kindTerms}>
           {jobs(`kinds.${kind}`)}
-        </FilterChip>
+        </TermChip>
       ))}
     </FilterChips>
   );
@@ -84,9 +85,9 @@ function UploadButton() {
   );
 }
 
-function GalleryEmpty({ filters }: { readonly filters: GalleryFilters }) {
+function GalleryEmpty({ isSearched }: { readonly isSearched: boolean }) {
   const t = useTranslations("gallery");
-  if (isFiltered(filters)) {
+  if (isSearched) {
     return (
       <EmptyState title={t("nothingFoundTitle")} text={t("nothingFoundText")}>
         <Link href="/gallery" className={buttonStyle("plain")}>
@@ -102,19 +103,6 @@ function GalleryEmpty({ filters }: { readonly filters: GalleryFilters }) {
         {t("emptyAction")}
       </Link>
     </EmptyState>
-  );
-}
-
-function GallerySearch() {
-  const t = useTranslations("gallery");
-  return (
-    <TextFilter
-      name="search"
-      label={t("search")}
-      placeholder={t("searchHint")}
-      isSearch
-      className="min-w-40 flex-1 sm:max-w-56"
-    />
   );
 }
 
@@ -143,7 +131,7 @@ function GalleryHeader({ hasPictures }: { readonly hasPictures: boolean }) {
     <PageHeader title={t("pages.gallery")}>
       {hasPictures ? (
         <>
-          <GallerySearch />
+          <SearchLine />
           <UploadButton />
         </>
       ) : null}
@@ -151,24 +139,31 @@ function GalleryHeader({ hasPictures }: { readonly hasPictures: boolean }) {
   );
 }
 
-export function Gallery() {
+/** What the address asks for: the line as it is typed, and what of it can be read. */
+function useSearchOfPage() {
   const { params } = useSearchFilter();
-  const filters = useMemo(() => readGalleryFilters(params), [params]);
-  const listed = useMemo(() => ({ ...filters, stacks: true }), [filters]);
-  const query = useGalleryImages(listed);
+  const text = params.get("search") ?? "";
+  const { search } = readableSearch(text);
+  const filters = useMemo(() => ({ search, stacks: true }), [search]);
+  return { text, filters, isSearched: search !== undefined };
+}
+
+export function Gallery() {
+  const { text, filters, isSearched } = useSearchOfPage();
+  const query = useGalleryImages(filters);
   const { images } = query;
   const viewer = useViewerAddress();
   // Bare walls have nothing to search, and their own way to upload.
-  const hasPictures = images?.length !== 0 || isFiltered(filters);
+  const hasPictures = images?.length !== 0 || text !== "";
   const selection = useSelection(images ?? [], viewer.imageId === null);
 
   return (
     <>
       <GalleryHeader hasPictures={hasPictures} />
       <div className="px-4 sm:px-6 wide:px-8">
-        {hasPictures ? <FilterBar filters={filters} /> : null}
+        {hasPictures ? <FilterBar search={text} /> : null}
         {query.isPending ? <SheetSkeleton /> : null}
-        {images?.length === 0 ? <GalleryEmpty filters={filters} /> : null}
+        {images?.length === 0 ? <GalleryEmpty isSearched={isSearched} /> : null}
         {images === undefined || images.length === 0 ? null : (
           <Sheet
             images={images}

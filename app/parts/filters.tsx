@@ -66,14 +66,14 @@ interface Props {
 
 const quietMs = 250;
 
-/** A text filter in the URL, which changes after a short pause in typing. */
-export function TextFilter({ name, label, placeholder, className, isSearch = false }: Props) {
+/** A text that is typed, and in the URL after a short pause in typing. A URL with the parameter and an empty value focuses its input on load. */
+export function useTextInUrl(name: string) {
   const { params, set } = useSearchFilter();
   const inUrl = params.get(name) ?? "";
   const [text, setText] = useState(inUrl);
   const sent = useRef(inUrl);
   const input = useRef<HTMLInputElement>(null);
-  const focusOnLoad = useRef(isSearch && params.get(name) === "");
+  const focusOnLoad = useRef(params.get(name) === "");
   useEffect(() => {
     if (focusOnLoad.current) input.current?.focus();
   }, []);
@@ -85,12 +85,18 @@ export function TextFilter({ name, label, placeholder, className, isSearch = fal
     }, quietMs);
     return () => clearTimeout(timer);
   }, [name, set, text]);
-  // A link, Back or "Clear" changed the URL.
+  // A link, Back, a chip or "Clear" changed the URL.
   useEffect(() => {
     if (inUrl === sent.current) return;
     sent.current = inUrl;
     setText(inUrl);
   }, [inUrl]);
+  return { text, setText, input };
+}
+
+/** A text filter in the URL. */
+export function TextFilter({ name, label, placeholder, className, isSearch = false }: Props) {
+  const { text, setText, input } = useTextInUrl(name);
   return (
     <div className={cx("relative", className)}>
       {isSearch ? (

@@ -5,7 +5,7 @@ const pictureFlags = ["starred", "result", "upload", "shared", "trashed"] as con
 export type PictureFlag = (typeof pictureFlags)[number];
 
 /** The operators of a search, in the order in which they are offered. */
-const searchOperators = [
+export const searchOperators = [
   "kind",
   "model",
   "board",

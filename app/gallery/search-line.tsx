@@ -1,0 +1,108 @@
+"use client";
+import { Autocomplete } from "@base-ui/react/autocomplete";
+import { Search, X } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useMemo } from "react";
+import { useAllWorkflows } from "../client/queries.ts";
+import { jobKindOrder } from "../jobs/text.ts";
+import { useTextInUrl } from "../parts/filters.tsx";
+import { cx, IconButton } from "../ui/button.tsx";
+import { inputStyle } from "../ui/fields.tsx";
+import { type Completion, completionsOf, type OfferedValues, readableSearch } from "./search-terms.ts";
+
+const flags = ["starred", "result", "upload", "shared", "trashed"] as const;
+const plain = (...values: string[]) => values.map((value) => ({ value }));
+
+/** What may follow an operator. */
+function useOfferedValues(): OfferedValues {
+  const t = useTranslations("gallery.search");
+  const jobs = useTranslations("jobs.kinds");
+  const workflows = useAllWorkflows();
+  return useMemo(
+    () => ({
+      kind: jobKindOrder.map((value) => ({ value, label: jobs(value) })),
+      is: flags.map((value) => ({ value, label: t(`flags.${value}`) })),
+      model:
+        workflows?.map(({ name, title, cloud }) => ({ value: cloud?.model ?? name, label: title })) ?? [],
+      rating: plain("5", ">=4", ">=3", "0"),
+      size: plain(">2000", ">4000", "1024x1024"),
+      from: plain("7d", "30d", "1y"),
+      to: plain("7d", "30d", "1y"),
+    }),
+    [jobs, t, workflows],
+  );
+}
+
+function Suggestion({ completion }: { readonly completion: Completion }) {
+  const t = useTranslations("gallery.search");
+  const { term, label, operator } = completion;
+  return (
+    <Autocomplete.Item
+      value={completion}
+      className="flex min-h-9 cursor-pointer items-baseline justify-between gap-4 rounded-control px-2.5 py-2 text-sm outline-none select-none data-highlighted:bg-hover"
+    >
+      <span className="font-medium">{term}</span>
+      <span className="truncate text-xs text-quiet">{operator ? t(`operators.${operator}`) : label}</span>
+    </Autocomplete.Item>
+  );
+}
+
+/** One line for words and filters, all of it in the URL, with what may come next while it is typed. */
+export function SearchLine() {
+  const t = useTranslations("gallery.search");
+  const { text, setText, input } = useTextInUrl("search");
+  const offered = useOfferedValues();
+  const completions = useMemo(() => completionsOf(text, offered), [offered, text]);
+  const { wrong } = readableSearch(text);
+  return (
+    <div className="relative min-w-0 flex-1 sm:max-w-xl">
+      <Autocomplete.Root
+        items={completions}
+        mode="none"
+        value={text}
+        onValueChange={setText}
+        itemToStringValue={({ text: whole }: Completion) => whole}
+        openOnInputClick
+      >
+        <Autocomplete.InputGroup className="relative">
+          <Search
+            className="pointer-events-none absolute top-1/2 left-2.5 size-4 -translate-y-1/2 text-quiet"
+            aria-hidden
+          />
+          <Autocomplete.Input
+            ref={input}
+            type="search"
+            aria-label={t("label")}
+            aria-keyshortcuts="/"
+            aria-describedby={wrong ? "search-wrong" : undefined}
+            aria-invalid={wrong ? true : undefined}
+            placeholder={t("hint")}
+            maxLength={500}
+            autoCapitalize="none"
+            spellCheck={false}
+            className={cx(inputStyle, "h-9! pr-9! pl-8! [&::-webkit-search-cancel-button]:hidden")}
+          />
+          {text === "" ? null : (
+            <Autocomplete.Clear render={<IconButton label={t("clear")} className="absolute top-0 right-0" />}>
+              <X aria-hidden />
+            </Autocomplete.Clear>
+          )}
+        </Autocomplete.InputGroup>
+        <Autocomplete.Portal>
+          <Autocomplete.Positioner sideOffset={6} align="start" className="z-60">
+            <Autocomplete.Popup className="max-h-[min(420px,var(--available-height))] w-(--anchor-width) max-w-[calc(100vw-24px)] overflow-y-auto rounded-card bg-raised shadow-float outline-none not-data-empty:p-1">
+              <Autocomplete.List>
+                {(completion: Completion) => <Suggestion key={completion.term} completion={completion} />}
+              </Autocomplete.List>
+            </Autocomplete.Popup>
+          </Autocomplete.Positioner>
+        </Autocomplete.Portal>
+      </Autocomplete.Root>
+      {wrong ? (
+        <p id="search-wrong" role="status" className="pt-1 text-xs text-warn">
+          {t("wrong", { term: wrong.source, takes: t(`takes.${wrong.operator}`) })}
+        </p>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+import { parseSearch, searchOperators, type SearchOperator, termOf } from "@atelier/server/search-query";
+
+/** Whether a search has a term, whatever the case of its letters. */
+export function hasTerm(search: string, term: string): boolean {
+  return parseSearch(search).some(({ source }) => source.toLowerCase() === term.toLowerCase());
+}
+
+/** Adds a term or takes it out; what it replaces goes with it, since no picture can be both. */
+export function toggleTerm(search: string, term: string, replaced: readonly string[] = []): string {
+  const gone = new Set([term, ...replaced].map((each) => each.toLowerCase()));
+  const kept = parseSearch(search)
+    .map(({ source }) => source)
+    .filter((source) => !gone.has(source.toLowerCase()));
+  return [...kept, ...(hasTerm(search, term) ? [] : [term])].join(" ");
+}
+
+export interface ReadableSearch {
+  /** Without the terms that cannot be read; undefined when nothing is left. */
+  readonly search: string | undefined;
+  /** The first of those, as it was typed. */
+  readonly wrong: { readonly source: string; readonly operator: SearchOperator } | null;
+}
+
+/** Leaves out what the server would refuse, so that a half-typed filter shows no error instead of pictures. */
+export function readableSearch(text: string): ReadableSearch {
+  const terms = parseSearch(text);
+  const search = terms.flatMap(({ source, meaning }) => ("wrong" in meaning ? [] : [source])).join(" ");
+  const [wrong = null] = terms.flatMap(({ source, meaning }) =>
+    "wrong" in meaning ? [{ source, operator: meaning.wrong }] : [],
+  );
+  return { search: search === "" ? undefined : search, wrong };
+}
+
+/** A value that is offered for an operator, with what people call it. */
+export interface OfferedValue {
+  readonly value: string;
+  readonly label?: string;
+}
+
+export type OfferedValues = Partial<Record<SearchOperator, readonly OfferedValue[]>>;
+
+export interface Completion {
+  /** The whole text of the line once it is chosen. */
+  readonly text: string;
+  /** What is added, with its operator. */
+  readonly term: string;
+  readonly label: string | null;
+  /** Set for an operator that still wants a value. */
+  readonly operator: SearchOperator | null;
+}
+
+const mostCompletions = 8;
+/** The last, unfinished term: a minus, an operator, and the value as far as it is typed. */
+const lastTerm = /(?:^|\s)(?<not>-?)(?:(?<operator>[a-z]+):)?(?<value>"[^"]*|[^\s"]*)$/iu;
+
+interface Unfinished {
+  /** What stands before it. */
+  readonly head: string;
+  readonly minus: string;
+  /** As it was typed; it need not be one of ours. */
+  readonly operator: string | undefined;
+  /** In lower case, without its quote. */
+  readonly sought: string;
+}
+
+function unfinishedTerm(text: string): Unfinished {
+  const { not: minus = "", operator, value = "" } = lastTerm.exec(text)?.groups ?? {};
+  const lengths = value.length + minus.length + (operator === undefined ? 0 : operator.length + 1);
+  return {
+    head: text.slice(0, text.length - lengths),
+    minus,
+    operator: operator?.toLowerCase(),
+    sought: value.replace(/^"/, "").toLowerCase(),
+  };
+}
+
+/** What the end of a text may become: an operator, then a value of it. */
+export function completionsOf(text: string, offered: OfferedValues): Completion[] {
+  const unfinished = unfinishedTerm(text);
+  const { head, minus, operator, sought } = unfinished;
+  const valuesOf = (name: SearchOperator) => valueCompletions(name, unfinished, offered[name] ?? []);
+  if (operator !== undefined) {
+    const known = searchOperators.find((name) => name === operator);
+    return known ? valuesOf(known).slice(0, mostCompletions) : [];
+  }
+  const operators = searchOperators
+    .filter((name) => name.startsWith(sought))
+    .map((name) => ({
+      text: `${head}${minus}${name}:`,
+      term: `${minus}${name}:`,
+      label: null,
+      operator: name,
+    }));
+  // A blank after a word waits for the next one; an empty line shows what there is.
+  if (sought === "") return head === "" || minus !== "" ? operators : [];
+  const named = sought.length < 2 ? [] : [...valuesOf("board"), ...valuesOf("tag")];
+  return [...operators, ...named].slice(0, mostCompletions);
+}
+
+function valueCompletions(
+  name: SearchOperator,
+  { head, minus, sought }: Unfinished,
+  values: readonly OfferedValue[],
+): Completion[] {
+  return values
+    .filter(({ value, label = "" }) => [value, label].some((each) => each.toLowerCase().includes(sought)))
+    .filter(({ value }) => value.toLowerCase() !== sought)
+    .map(({ value, label = null }) => {
+      const term = termOf(name, value, minus === "-");
+      return { text: `${head}${term} `, term, label, operator: null };
+    });
+}
