@@ -32,7 +32,7 @@ export function readableSearch(text: string): ReadableSearch {
 }
 
 /** A value that is offered for an operator, with what people call it. */
-export interface OfferedValue {
+interface OfferedValue {
   readonly value: string;
   readonly label?: string;
 }
