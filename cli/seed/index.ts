@@ -14,11 +14,12 @@ import { AppError, originOf } from "@atelier/server/platform";
 import { withServices } from "../database.ts";
 import { parseFlags } from "../flags.ts";
 import { addBatch, addEveryStatus, addHistory } from "./history.ts";
-import { addLocalJobs, fillWardrobe, makeLocally, uploadSamples } from "./local.ts";
+import { addLocalJobs, makeLocally, uploadSamples } from "./local.ts";
 import { addNodes, type Nodes, playNodes } from "./nodes.ts";
 import { addPeople, hasOthersData, type People, removeSeeded, seedDomain } from "./people.ts";
 import { addTalks } from "./talk.ts";
 import { addDeliveries, addLinks, addLogs } from "./told.ts";
+import { addOutfits, fillWardrobe } from "./wardrobe.ts";
 
 const usage = `Usage: atelier seed [--add] [--stay]
        atelier seed --remove
@@ -33,7 +34,8 @@ async function fill(services: Services, nodes: Nodes): Promise<People> {
   const uploads = await uploadSamples(services, ownerId);
   await fillWardrobe(services, ownerId, uploads);
   const [ended, made] = await Promise.all([addHistory(services, { people, nodes }), makeLocally(services)]);
-  await addLocalJobs(services, { ownerId, nodeId: nodes.plainId, uploads, made });
+  const jobs = await addLocalJobs(services, { ownerId, nodeId: nodes.plainId, uploads, made });
+  await addOutfits(services, { ownerId, jobs });
   const batchId = await addBatch(services, { people, nodes });
   await addLinks(services, { ownerId, batchId, imageId: ended.at(-1)?.imageId });
   const jobIds = ended.map(({ jobId }) => jobId).toReversed();

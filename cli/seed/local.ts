@@ -1,15 +1,15 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import type { InputRole, JobKind } from "@atelier/server/engines";
 import { needOf } from "@atelier/server/engines";
 import { ingest } from "@atelier/server/images";
-import { addItem } from "@atelier/server/wardrobe";
 import type { Services } from "@atelier/server/services";
 import { createLocalEngine, type Engine } from "@atelier/worker/engines";
 import { addJob, type Plan } from "./jobs.ts";
 
-const samplesDir = path.join(import.meta.dirname, "../../public/samples");
+/** Of the pictures that ship with the product. */
+export const samplesDir = path.join(import.meta.dirname, "../../public/samples");
 
 /** Pictures that ship with the product, uploaded by one user. Returns their ids by file name. */
 export async function uploadSamples(
@@ -22,6 +22,8 @@ export async function uploadSamples(
     "chelsea.png",
     "garment_hoodie.jpg",
     "garment_tee.jpg",
+    "garment_long_sleeve.jpg",
+    "garment_dress.jpg",
     "astronaut.png",
   ];
   const ids = new Map<string, string>();
@@ -33,30 +35,22 @@ export async function uploadSamples(
   return ids;
 }
 
-const kept = [
-  { file: "garment_hoodie.jpg", what: "garment", category: "top", name: "Hoodie", tags: ["warm"] },
-  { file: "garment_tee.jpg", what: "garment", category: "top", name: "Tee", tags: ["summer"] },
-  { file: "astronaut.png", what: "person", category: null, name: "", tags: [] },
-] as const;
-
-/** Garments and a person in the wardrobe of one user. */
-export async function fillWardrobe(
-  services: Services,
-  ownerId: string,
-  uploads: ReadonlyMap<string, string>,
-): Promise<void> {
-  for (const { file, tags, ...facts } of kept) {
-    const imageId = uploads.get(file) ?? "";
-    await addItem(services, { ...facts, tags: [...tags], imageId, ownerId, cutOutJobId: null });
-  }
-}
-
 interface Task {
   readonly kind: JobKind;
   readonly params: Readonly<Record<string, unknown>>;
   /** Files of the samples. */
   readonly files: Partial<Record<InputRole, string>>;
+  /** The input that is the result of the task before. */
+  readonly onResult?: InputRole;
+  /** What it belongs to beside the list of jobs. */
+  readonly of?: "lookbook" | "outfit";
 }
+
+const lookOf = (garment: string): Task => ({
+  kind: "outfit_change",
+  params: { category: "top", consent: true },
+  files: { person: "astronaut.png", garment },
+});
 
 const tasks: readonly Task[] = [
   { kind: "upscale", params: { scale: 2 }, files: { image: "chelsea.png" } },
@@ -67,20 +61,28 @@ const tasks: readonly Task[] = [
   },
   { kind: "crop", params: { turns: 0, mirror: false, angle: -3.5 }, files: { image: "rocket.jpg" } },
   { kind: "remove_background", params: {}, files: { image: "astronaut.png" } },
+  { ...lookOf("garment_hoodie.jpg"), of: "lookbook" },
+  { ...lookOf("garment_long_sleeve.jpg"), of: "lookbook" },
+  { ...lookOf("garment_tee.jpg"), of: "outfit" },
   {
-    kind: "outfit_change",
-    params: { category: "auto", consent: true },
-    files: { person: "astronaut.png", garment: "garment_hoodie.jpg" },
+    ...lookOf("garment_hoodie.jpg"),
+    files: { garment: "garment_hoodie.jpg" },
+    onResult: "person",
+    of: "outfit",
   },
 ];
 
-async function runTask(engine: Engine, { kind, params, files }: Task) {
+async function runTask(engine: Engine, { kind, params, files, onResult }: Task, before: Buffer | undefined) {
   const workDir = await mkdtemp(path.join(os.tmpdir(), "atelier-seed-"));
   const startedMs = performance.now();
   try {
     const inputs = Object.fromEntries(
       Object.entries(files).map(([role, name]) => [role, path.join(samplesDir, name)]),
     );
+    if (onResult && before) {
+      inputs[onResult] = path.join(workDir, "before.png");
+      await writeFile(inputs[onResult], before);
+    }
     const need = needOf({ engine: "local", kind, workflow: null });
     const [output] = await engine.run(
       {
@@ -123,7 +125,7 @@ export async function makeLocally({ log }: Pick<Services, "log">): Promise<Made[
   const engine = createLocalEngine({ log });
   const made: Made[] = [];
   try {
-    for (const task of tasks) made.push({ ...task, ...(await runTask(engine, task)) });
+    for (const task of tasks) made.push({ ...task, ...(await runTask(engine, task, made.at(-1)?.result)) });
     return made;
   } finally {
     await engine.close();
@@ -136,15 +138,25 @@ interface Own extends Pick<Plan, "ownerId" | "nodeId"> {
   readonly made: readonly Made[];
 }
 
-/** The jobs that these results are of, ended a moment ago. */
+/** A stored job with what it was made of. */
+export interface LocalJob extends Made {
+  readonly jobId: string;
+  readonly inputs: Readonly<Record<string, string>>;
+}
+
+/** Stores the jobs that these results are of, ended a moment ago; returns them in the same order. */
 export async function addLocalJobs(
   services: Services,
   { ownerId, nodeId, uploads, made }: Own,
-): Promise<void> {
-  for (const { kind, params, files, result, facts, tookMs } of made) {
-    const inputs = Object.fromEntries(
+): Promise<readonly LocalJob[]> {
+  const stored: LocalJob[] = [];
+  let beforeId: string | null = null;
+  for (const one of made) {
+    const { kind, params, files, onResult, result, facts, tookMs } = one;
+    const inputs: Record<string, string> = Object.fromEntries(
       Object.entries(files).map(([role, name]) => [role, uploads.get(name) ?? ""]),
     );
+    if (onResult && beforeId) inputs[onResult] = beforeId;
     const need = needOf({ engine: "local", kind, workflow: null });
     const place = { engine: "local", need, queue: "cpu-light" } as const;
     const runMs = Math.round(tookMs);
@@ -162,6 +174,9 @@ export async function addLocalJobs(
       runMs,
       waitMs: 400,
     };
-    await addJob(services, { ...plan, status: "completed" });
+    const { id, imageId } = await addJob(services, { ...plan, status: "completed" });
+    beforeId = imageId;
+    stored.push({ ...one, jobId: id, inputs });
   }
+  return stored;
 }

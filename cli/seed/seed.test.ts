@@ -176,6 +176,24 @@ test.each(Object.keys(pages))("app/%s has something to show", async (page) => {
   }
 });
 
+test("the wardrobe has garments of all kinds that can be worn, shoes, and persons who agree; a lookbook and an outfit are done", async () => {
+  const kept = await items("wardrobe.list");
+  const categories = new Set(kept.flatMap(({ category }) => category ?? []));
+  expect([...categories].map(String).toSorted()).toEqual(["bottom", "dress", "outerwear", "shoes", "top"]);
+  const persons = kept.filter(({ what }) => what === "person");
+  expect(persons.length).toBeGreaterThan(1);
+  expect(persons.filter(({ hasConsent }) => hasConsent !== true)).toEqual([]);
+  const batches = await items("batches.list");
+  const ofTitle = async (title: string) =>
+    read("batches.get", { id: batches.find((batch) => batch["title"] === title)?.id });
+  expect(await ofTitle("Lookbook")).toMatchObject({
+    jobs: [{ job: { status: "completed" } }, { job: { status: "completed" } }],
+  });
+  expect(await ofTitle("Tee and hoodie")).toMatchObject({
+    jobs: [{ job: { status: "completed" }, steps: { begun: 1, count: 1, stopped: null } }],
+  });
+});
+
 test.each(jobStatuses)("there is a job that is %s", async (status) => {
   expect((await items("jobs.list", { status }))[0]).toMatchObject({ status });
 });
