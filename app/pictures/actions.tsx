@@ -193,6 +193,7 @@ export function useRemoveImages(): (ids: readonly string[]) => void {
   const freshen = async (ids: readonly string[]) => {
     void queries.invalidateQueries({ queryKey: keys.allRecentInputs });
     void queries.invalidateQueries({ queryKey: keys.jobLists });
+    void queries.invalidateQueries({ queryKey: keys.wardrobe });
     for (const id of ids) void queries.invalidateQueries({ queryKey: keys.image(id) });
     await queries.invalidateQueries({ queryKey: keys.imageLists });
   };
@@ -205,13 +206,20 @@ export function useRemoveImages(): (ids: readonly string[]) => void {
     mutationKey: removal,
     // Offline the call fails at once; else it would be sent later, when nobody looks.
     networkMode: "always",
-    mutationFn: (ids: readonly string[]) => callFor(ids, (some) => api.images.remove.mutate({ ids: some })),
+    mutationFn: async (ids: readonly string[]) => {
+      let inWardrobe = 0;
+      const made = await callFor(ids, async (some) => {
+        inWardrobe += (await api.images.remove.mutate({ ids: some })).inWardrobe;
+      });
+      return { ...made, inWardrobe };
+    },
     onSuccess: (made) => {
-      const { done } = made;
+      const { done, inWardrobe } = made;
       queries.setQueriesData({ queryKey: keys.imageLists }, withoutImages(new Set(done)));
       if (done.length > 0)
         toastWithUndo({
           title: t("removed", { count: done.length }),
+          text: inWardrobe > 0 ? t("removedFromWardrobe", { count: inWardrobe }) : undefined,
           undoLabel: t("undo"),
           onUndo: () => void restore(done),
         });

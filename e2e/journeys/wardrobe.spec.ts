@@ -107,3 +107,35 @@ test("C1 a garment that could not be cut out says why", async ({ page }) => {
   await expect(page.getByRole("button", { name: "Try again to cut Tee out" })).toBeVisible();
   expect(await findBarriers(page)).toEqual([]);
 });
+
+test("C1 who deletes a picture of the wardrobe is told so, and undo brings it back there", async ({
+  page,
+}) => {
+  await beGuest(page);
+  const imageId = await uploadSample(page, "garment_tee.jpg");
+  await keep(page, { what: "garment", imageId, name: "Tee" });
+  await page.goto(`/gallery?image=${imageId}`);
+  await page
+    .getByRole("dialog")
+    .getByRole("button", { name: /^Delete/ })
+    .click();
+  await expect(page.getByText("It was used in your wardrobe")).toBeVisible();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.goto("/wardrobe");
+  await expect(page.getByRole("button", { name: "Wear Tee" })).toBeVisible();
+});
+
+test.describe(() => {
+  test.use({ expectedError: /422/ });
+  test("C1 an address of this network is refused in words, and the dialog stays", async ({ page }) => {
+    await beGuest(page);
+    await page.goto("/wardrobe");
+    await page.getByRole("button", { name: "Add" }).click();
+    await page.getByRole("menuitem", { name: "By the address of a picture" }).click();
+    const dialog = page.getByRole("dialog", { name: "By the address of a picture" });
+    await dialog.getByLabel("Address of the picture").fill("https://10.0.0.1/coat.png");
+    expect(await findBarriers(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Add it" }).click();
+    await expect(dialog.getByText(/This address is not allowed/)).toBeVisible();
+  });
+});

@@ -4,7 +4,8 @@ import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { cancel, retry, submit } from "../jobs/index.ts";
-import { addItem, addItemSchema, listItems } from "./index.ts";
+import { removeImages } from "../images/index.ts";
+import { addItem, addItemSchema, countUses, listItems } from "./index.ts";
 
 const scene = openJobScene({ isEmptied: true });
 
@@ -47,4 +48,22 @@ test("C1 a garment whose cut-out failed says why, and one whose cut-out runs aga
   });
   await retry(services, { id: again.id, submitter: owner });
   expect(await read()).toMatchObject({ isBeingCutOut: true });
+});
+
+test("C1 a deleted picture tells what of the wardrobe shows it, as it is or cut out, and of nobody else", async () => {
+  const { services } = scene;
+  const { owner, jobId, imageId, read } = await cuttingOut();
+  const cutOutId = await addImage(services, owner.userId);
+  await services.db.update(schema.images).set({ jobId }).where(eq(schema.images.id, cutOutId));
+  const usesOf = (...imageIds: string[]) => countUses(services, { ownerId: owner.userId, imageIds });
+  expect(await usesOf(imageId)).toBe(1);
+  expect(await usesOf(cutOutId)).toBe(1);
+  expect(await usesOf(imageId, cutOutId)).toBe(1);
+  expect(await usesOf(await addImage(services, owner.userId))).toBe(0);
+  expect(await countUses(services, { ownerId: scene.owner.userId, imageIds: [imageId] })).toBe(0);
+  expect(await read()).toMatchObject({ imageId: cutOutId });
+  await removeImages(services, { ownerId: owner.userId, ids: [cutOutId] });
+  expect(await read()).toMatchObject({ imageId });
+  await removeImages(services, { ownerId: owner.userId, ids: [imageId] });
+  expect(await read()).toBeUndefined();
 });

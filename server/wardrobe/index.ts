@@ -13,6 +13,7 @@ export {
   addItemSchema,
   changeItem,
   changeItemSchema,
+  countUses,
   hasConsent,
   importPictureSchema,
   listItems,

@@ -1,4 +1,4 @@
-import { and, count, desc, eq, inArray, isNull } from "drizzle-orm";
+import { and, count, desc, eq, inArray, isNull, or } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { schema } from "../db/index.ts";
@@ -180,6 +180,18 @@ export async function changeItem(
       .set(changes)
       .where(and(eq(wardrobeItems.ownerId, ownerId), eq(wardrobeItems.id, id)));
   return getItem(services, ownerId, id);
+}
+
+interface OfImages extends Owned {
+  readonly imageIds: readonly string[];
+}
+
+/** How many items show one of these pictures, as it is or as their cut-out. */
+export function countUses({ db }: WithDb, { ownerId, imageIds }: OfImages): Promise<number> {
+  const ids = [...imageIds];
+  const cutOutsBy = db.select({ id: images.jobId }).from(images).where(inArray(images.id, ids));
+  const shows = or(inArray(wardrobeItems.imageId, ids), inArray(wardrobeItems.cutOutJobId, cutOutsBy));
+  return db.$count(wardrobeItems, and(isKept(ownerId), shows));
 }
 
 interface OwnItems extends Owned {

@@ -44,6 +44,7 @@ import {
   addItemSchema,
   changeItem,
   changeItemSchema,
+  countUses,
   hasConsent,
   importPictureSchema,
   listItems,
@@ -135,10 +136,12 @@ export const imagesRouter = t.router({
     .input(one)
     .query(({ ctx, input }) => getImage(ctx.services, { ...input, ownerId: ctx.caller.userId })),
 
-  /** Can be taken back with `restore` for a while. */
-  remove: memberProcedure.input(many).mutation(async ({ ctx, input }) => ({
-    ids: await removeImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
-  })),
+  /** Can be taken back with `restore` for a while; says how many items of the wardrobe showed one of them. */
+  remove: memberProcedure.input(many).mutation(async ({ ctx, input }) => {
+    const ownerId = ctx.caller.userId;
+    const ids = await removeImages(ctx.services, { ...input, ownerId });
+    return { ids, inWardrobe: await countUses(ctx.services, { ownerId, imageIds: ids }) };
+  }),
 
   restore: memberProcedure.input(many).mutation(async ({ ctx, input }) => ({
     ids: await restoreImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
