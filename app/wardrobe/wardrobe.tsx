@@ -71,12 +71,14 @@ function AddressDialog({ onClose }: { readonly onClose: () => void }) {
           error={failure === null ? null : `${failure.title}. ${failure.advice}`}
           onChange={(event) => setUrl(event.target.value)}
         />
-        <Segmented
-          label={t("addressShows")}
-          value={what}
-          onChange={setWhat}
-          options={addressChoices.map((value) => ({ value, label: t(`edit.${value}`) }))}
-        />
+        <div>
+          <Segmented
+            label={t("addressShows")}
+            value={what}
+            onChange={setWhat}
+            options={addressChoices.map((value) => ({ value, label: t(`edit.${value}`) }))}
+          />
+        </div>
         {what === "garment" ? (
           <Checkbox checked={isCut} onChange={setCut}>
             {t("cutOutToo")}
