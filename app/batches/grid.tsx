@@ -13,7 +13,16 @@ type Axis = NonNullable<BatchView["axes"]>[number];
 interface Labelled {
   readonly param: string;
   readonly value: Value;
+  /** Pictures that vary with it, such as the other pieces of a look. */
+  readonly further?: readonly string[];
 }
+
+/** The pictures that stand along a value of an axis; an empty one is none. */
+const furtherOf = ({ along = [] }: Axis, at: number): string[] =>
+  along.flatMap(({ param, values }) => {
+    const value = values[at];
+    return isPicture(param) && typeof value === "string" && value !== "" ? [value] : [];
+  });
 
 const isPicture = (param: string) => /(?:^|\.)inputs\./.test(param);
 
@@ -40,13 +49,18 @@ function AxisValue(label: Labelled) {
   const { value } = useAxisTexts();
   const text = value(label);
   return isPicture(label.param) ? (
-    <Picture
-      imageId={String(label.value)}
-      variant="thumbnail"
-      alt={text}
-      fit="contain"
-      className="size-16 max-sm:size-12"
-    />
+    <span className="flex flex-wrap gap-1">
+      {[String(label.value), ...(label.further ?? [])].map((imageId) => (
+        <Picture
+          key={imageId}
+          imageId={imageId}
+          variant="thumbnail"
+          alt={text}
+          fit="contain"
+          className="size-16 max-sm:size-12"
+        />
+      ))}
+    </span>
   ) : (
     <span title={text} className="line-clamp-3 text-xs break-words">
       {text}
@@ -87,6 +101,7 @@ function AxesTable({ batch, axes, openId, onOpen }: GridProps & { readonly axes:
   const shape = shapeOf(batch);
   const nameOf = ({ values }: BatchPlace) =>
     Object.entries(values)
+      .filter(([param, own]) => own !== "" || !isPicture(param))
       .map(([param, own]) => value({ param, value: own }))
       .join(", ");
   return (
@@ -106,9 +121,10 @@ function AxesTable({ batch, axes, openId, onOpen }: GridProps & { readonly axes:
                   .join(", ")}
               </span>
             </th>
-            {last.values.map((own) => (
-              <th key={String(own)} scope="col" className="pb-1 text-left align-bottom font-medium">
-                <AxisValue param={last.param} value={own} />
+            {last.values.map((own, at) => (
+              // oxlint-disable-next-line react/no-array-index-key -- two looks may begin with the same piece
+              <th key={at} scope="col" className="pb-1 text-left align-bottom font-medium">
+                <AxisValue param={last.param} value={own} further={furtherOf(last, at)} />
               </th>
             ))}
           </tr>

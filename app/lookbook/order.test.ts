@@ -59,6 +59,14 @@ test("C1 a look of several pieces is one run where the engine takes them, else p
       { inputs: { person: "max", garment: "tee", garment2: "skirt" } },
       { inputs: { person: "max", garment: "cloth" } },
     ],
+    axes: [
+      { param: "inputs.person", values: ["ada", "max"] },
+      {
+        param: "inputs.garment",
+        values: ["tee", "cloth"],
+        along: [{ param: "inputs.garment2", values: ["skirt", ""] }],
+      },
+    ],
   });
   const dress = { imageId: "dress", category: "dress" } as const;
   const passes = lookbookRequest({ ...chosen, looks: [[top, dress]], engine: null });

@@ -4,7 +4,7 @@ import type { BatchInput } from "@atelier/server/batches";
 import { useSubmitBatch } from "../batches/submit-batch.ts";
 import type { OfferedWorkflow } from "../client/queries.ts";
 import { choiceOf } from "../client/submit.ts";
-import { type Piece, planOutfit } from "../studio/outfit.ts";
+import { garmentRoles, type Piece, planOutfit } from "../studio/outfit.ts";
 import { categoriesOf, type Category } from "../studio/state.ts";
 import { categoryOfGarment, useStateConsent, type WardrobeItem } from "../wardrobe/items.ts";
 
@@ -43,14 +43,15 @@ function piecesOf(look: readonly Garment[], engine: Engine): readonly Piece[] | 
 
 /**
  * Each person in each look as one batch, persons from top to bottom; null while there is neither or what the engine cannot do.
- * Looks of one piece are columns of a grid; with more pieces a look is one run or passes that follow each other.
+ * Looks are columns of a grid; one of several pieces is one run or passes that follow each other.
  */
 export function lookbookRequest({ title, personIds, looks, engine }: Chosen): BatchInput | null {
   const outfits = looks.flatMap((look) => piecesOf(look, engine) ?? []);
   const [person] = personIds;
   const [piece] = outfits;
   if (person === undefined || piece === undefined || outfits.length < looks.flat().length) return null;
-  if (outfits.length > looks.length) return { title, jobs: jobsOf(personIds, looks, engine) };
+  if (outfits.length > looks.length)
+    return { title, jobs: jobsOf(personIds, looks, engine), axes: axesOf(personIds, looks) };
   return {
     title,
     base: {
@@ -68,6 +69,16 @@ export function lookbookRequest({ title, personIds, looks, engine }: Chosen): Ba
       },
     ],
   };
+}
+
+/** Persons from top to bottom, looks from left to right, each named by its pieces. */
+function axesOf(personIds: readonly string[], looks: Chosen["looks"]) {
+  const [garment, ...further] = garmentRoles.map((role, at) => ({
+    param: `inputs.${role}`,
+    values: looks.map((look) => look[at]?.imageId ?? ""),
+  }));
+  const along = further.filter(({ values }) => values.some((value) => value !== ""));
+  return [{ param: "inputs.person", values: [...personIds] }, ...(garment ? [{ ...garment, along }] : [])];
 }
 
 function jobsOf(personIds: readonly string[], looks: Chosen["looks"], engine: Engine) {

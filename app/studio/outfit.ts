@@ -11,7 +11,9 @@ export interface Piece {
 /** Pieces of one outfit: as many as an engine takes in one run, and as a batch takes passes. */
 export const mostPieces = 4;
 
-const furtherRoles = ["garment2", "garment3", "garment4"] as const;
+/** The inputs of an outfit, in the order of its pieces. */
+export const garmentRoles = ["garment", "garment2", "garment3", "garment4"] as const;
+const furtherRoles = garmentRoles.slice(1);
 
 /** Whether an engine dresses so many pieces in one run; null is the local engine, which dresses one. */
 export function takesAtOnce(workflow: Pick<OfferedWorkflow, "inputs"> | null, count: number): boolean {

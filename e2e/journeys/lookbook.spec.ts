@@ -41,5 +41,8 @@ test("C1 @all a person is shown in a look of one piece and one of two, as one ba
   await page.getByRole("button", { name: /^Make/ }).click();
 
   await expect(page).toHaveURL(/\/batches\//);
+  const table = page.getByRole("table");
+  await expect(table.getByRole("rowheader").getByRole("img", { name: "Person" })).toHaveCount(1);
+  await expect(table.getByRole("columnheader").getByRole("img", { name: "Garment" })).toHaveCount(3);
   await expect(page.getByText("2 of 2 done")).toBeVisible({ timeout: 180_000 });
 });

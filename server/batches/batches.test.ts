@@ -90,6 +90,31 @@ test("members vary along an axis, also those of a step", async () => {
   expect(steps.map(({ request }) => Object(request["params"]).seed)).toEqual([8, 8, 9, 9]);
 });
 
+test("a list names its rows and columns, which change none of its jobs", async () => {
+  const images = [scene.owner.imageId, await addImage(scene.services, scene.owner.userId)];
+  const { id } = await send({
+    jobs: images.flatMap((image) => [upscale(image), upscale(image, { seed: 4 })]),
+    axes: [
+      { param: "inputs.image", values: images },
+      {
+        param: "inputs.garment",
+        values: ["one", "two"],
+        along: [{ param: "inputs.garment2", values: ["", "three"] }],
+      },
+    ],
+  });
+  const { jobs } = await open(id);
+  expect(
+    jobs.map(({ job, values }) => [job?.inputs, values["inputs.image"], values["inputs.garment2"]]),
+  ).toEqual(
+    [0, 0, 1, 1].map((row, at) => [
+      [expect.objectContaining({ imageId: images[row] })],
+      images[row],
+      at % 2 ? "three" : "",
+    ]),
+  );
+});
+
 test("all jobs of a batch are accepted or none, and the error names the first that is not", async () => {
   const jobs = [upscale(scene.owner.imageId), upscale(newId()), upscale(scene.owner.imageId, { scale: 3 })];
   await expect(send({ jobs })).rejects.toMatchObject({
@@ -115,6 +140,11 @@ test.each([
   ["no job", "bad_request", { jobs: [] }],
   ["more jobs than a batch may have", "bad_request", { jobs: Array.from({ length: 201 }, () => ({})) }],
   ["both forms", "bad_request", { jobs: [{}], base: {}, axes: [{ param: "seed", values: [1] }] }],
+  [
+    "names for more places than its list has",
+    "workflow_params",
+    { jobs: [{}], axes: [{ param: "seed", values: [1, 2] }] },
+  ],
   ["a job that is none", "bad_request", { jobs: [{ kind: "upscale" }] }],
   [
     "axes that make too many jobs",

@@ -53,10 +53,19 @@ const common = {
     ),
 };
 
+const tableSchema = z
+  .array(axisSchema)
+  .min(1)
+  .max(maxAxes)
+  .optional()
+  .describe(
+    "How the list stands as a table: the names of its rows and columns, the last axis from left to right. It has a job for each combination of the values, and none of them is changed by this.",
+  );
+
 /** The schema of both forms of a batch; `job` and `base` are the schemas of the requests in them. */
 const batchWith = (job: z.ZodType, base: z.ZodType) =>
   z.union([
-    z.strictObject({ ...common, jobs: z.array(job).min(1).max(maxBatchJobs) }),
+    z.strictObject({ ...common, jobs: z.array(job).min(1).max(maxBatchJobs), axes: tableSchema }),
     z.strictObject({ ...common, base, axes: z.array(axisSchema).min(1).max(maxAxes) }),
   ]);
 
@@ -89,7 +98,10 @@ export type BatchInput = {
   readonly maxPriceUsd?: number;
   readonly webhookUrl?: string;
 } & (
-  | { readonly jobs: readonly (SubmitInput & { readonly steps?: readonly Request[] })[] }
+  | {
+      readonly jobs: readonly (SubmitInput & { readonly steps?: readonly Request[] })[];
+      readonly axes?: readonly BatchAxis[] | undefined;
+    }
   | { readonly base: Request; readonly axes: readonly BatchAxis[] }
 );
 
@@ -112,8 +124,15 @@ export function parseBatch(input: unknown): BatchRequest {
   const { title, maxPriceUsd, webhookUrl } = result.data;
   const told = { title, maxPriceUsd, webhookUrl };
   // Safe casts: the union of schemas that were made by a function has lost which member has which.
-  if ("jobs" in result.data)
-    return { ...told, axes: null, requests: (result.data.jobs as Request[]).map(parted) };
+  if ("jobs" in result.data) {
+    const { jobs, axes: table = null } = result.data as { jobs: Request[]; axes?: BatchAxis[] };
+    if (table !== null && countOf(table) !== jobs.length)
+      throw new AppError(
+        "workflow_params",
+        `The axes name ${countOf(table)} places; the list has ${jobs.length}.`,
+      );
+    return { ...told, axes: table, requests: jobs.map(parted) };
+  }
   const { base, axes } = result.data as { base: Record<string, unknown>; axes: BatchAxis[] };
   return { ...told, axes, requests: expand(base, axes).map(parted) };
 }
@@ -123,8 +142,8 @@ function parted({ steps, ...request }: Request): AskedJob {
   return { request, steps: (steps as Request[] | undefined) ?? [] };
 }
 
-/** One request for each combination of values; the last axis varies fastest. */
-function expand(base: Request, axes: readonly BatchAxis[]) {
+/** The places of the axes together. Throws `workflow_params` for axes that do not fit each other. */
+function countOf(axes: readonly BatchAxis[]): number {
   const members = axes.flatMap(membersOf);
   if (new Set(members.map(({ param }) => param)).size < members.length)
     throw new AppError("workflow_params", "Two axes vary the same param.");
@@ -136,7 +155,12 @@ function expand(base: Request, axes: readonly BatchAxis[]) {
       "workflow_params",
       `What varies along "${uneven.param}" needs as many values as it has.`,
     );
-  const count = axes.reduce((product, { values }) => product * values.length, 1);
+  return axes.reduce((product, { values }) => product * values.length, 1);
+}
+
+/** One request for each combination of values; the last axis varies fastest. */
+function expand(base: Request, axes: readonly BatchAxis[]) {
+  const count = countOf(axes);
   if (count > maxBatchJobs)
     throw new AppError(
       "workflow_params",

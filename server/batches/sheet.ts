@@ -103,21 +103,26 @@ function labelsOf(batch: BatchWithJobs, layout: Layout): readonly Label[] {
       return { left, top: top + cellPx + 2, widthPx: cellPx, heightPx: captionPx, text, imageId: null };
     });
   const axes = batch.axes ?? [];
-  const valueOf = (axis: BatchAxis, position: number) => batch.jobs[position]?.values[axis.param] ?? "";
-  const label = (axis: BatchAxis, position: number) => {
+  const valueOf = (axis: Pick<BatchAxis, "param">, position: number) =>
+    batch.jobs[position]?.values[axis.param] ?? "";
+  const label = (axis: Pick<BatchAxis, "param">, position: number) => {
     const value = valueOf(axis, position);
     return isPicture(axis)
       ? { text: "", imageId: String(value) }
       : { text: textOf(axis.param, value), imageId: null };
   };
   const ofColumns = axes.slice(-1).flatMap((axis) =>
-    Array.from({ length: columns }, (_, at) => ({
-      ...label(axis, at),
-      left: cellAt(layout, at).left,
-      top: gapPx,
-      widthPx: cellPx,
-      heightPx: topPx - gapPx,
-    })),
+    Array.from({ length: columns }, (_, at) => {
+      const shown = [axis, ...(axis.along ?? []).filter((one) => isPicture(one) && valueOf(one, at) !== "")];
+      const widthPx = Math.floor(cellPx / shown.length);
+      return shown.map((one, nth) => ({
+        ...label(one, at),
+        left: cellAt(layout, at).left + nth * widthPx,
+        top: gapPx,
+        widthPx,
+        heightPx: topPx - gapPx,
+      }));
+    }).flat(),
   );
   const before = axes.slice(0, -1);
   const ofRows = Array.from({ length: layout.rows }, (_, row) =>
