@@ -19,6 +19,7 @@ export const keys = {
   jobAttempts: (id: string) => ["cloud", "attempts", id],
   apiKeys: ["api-keys"],
   links: ["links"],
+  tags: ["tags"],
   telegram: ["telegram"],
   images: ["images"],
   imageLists: ["images", "list"],

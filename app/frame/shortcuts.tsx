@@ -43,6 +43,8 @@ const shortcutGroups = [
       { key: "select", keys: "x" },
       { key: "selectAll", keys: "Control+A" },
       { key: "star", keys: "s" },
+      { key: "rate", keys: "1 5" },
+      { key: "unrate", keys: "0" },
       { key: "remove", keys: "Delete" },
     ],
   },

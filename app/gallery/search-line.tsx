@@ -5,6 +5,7 @@ import { useTranslations } from "next-intl";
 import { useMemo } from "react";
 import { useAllWorkflows } from "../client/queries.ts";
 import { jobKindOrder } from "../jobs/text.ts";
+import { useTags } from "../pictures/marks.tsx";
 import { useTextInUrl } from "../parts/filters.tsx";
 import { cx, IconButton } from "../ui/button.tsx";
 import { inputStyle } from "../ui/fields.tsx";
@@ -18,6 +19,7 @@ function useOfferedValues(): OfferedValues {
   const t = useTranslations("gallery.search");
   const jobs = useTranslations("jobs.kinds");
   const workflows = useAllWorkflows();
+  const tags = useTags();
   return useMemo(
     () => ({
       kind: jobKindOrder.map((value) => ({ value, label: jobs(value) })),
@@ -25,11 +27,12 @@ function useOfferedValues(): OfferedValues {
       model:
         workflows?.map(({ name, title, cloud }) => ({ value: cloud?.model ?? name, label: title })) ?? [],
       rating: plain("5", ">=4", ">=3", "0"),
+      tag: tags?.map(({ name, pictures }) => ({ value: name, label: t("ofTag", { count: pictures }) })) ?? [],
       size: plain(">2000", ">4000", "1024x1024"),
       from: plain("7d", "30d", "1y"),
       to: plain("7d", "30d", "1y"),
     }),
-    [jobs, t, workflows],
+    [jobs, t, tags, workflows],
   );
 }
 

@@ -1,5 +1,5 @@
 "use client";
-import { Maximize2, Scissors, Sparkles, Star, Trash2, X } from "lucide-react";
+import { Maximize2, Scissors, Sparkles, Star, Tag, Trash2, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
@@ -9,8 +9,9 @@ import { useCapability } from "../client/queries.ts";
 import { isTyping } from "../frame/run-button.tsx";
 import { ShareButton } from "../links/share.tsx";
 import { useRemoveImages, useStar } from "../pictures/actions.tsx";
+import { ratingOfKey, Stars, TagEditor, useRate } from "../pictures/marks.tsx";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
-import { Menu, MenuItem } from "../ui/overlays.tsx";
+import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
 import { type ListedImage, readStackIds } from "./stack.tsx";
 
 /** The chosen ids without pictures that are not shown; the same set object when nothing changes. */
@@ -78,6 +79,7 @@ export function useSelection(images: readonly ListedImage[], isInFront: boolean)
   if (ids !== chosenIds) setIds(ids);
   const anchor = useRef<string | null>(null);
   const star = useStar();
+  const { mutate: rate } = useRate();
   const removeStacks = useRemoveStacks();
 
   const toggle = useCallback(
@@ -129,8 +131,15 @@ export function useSelection(images: readonly ListedImage[], isInFront: boolean)
       },
       "Control+a": () => setIds(new Set(stacks.map(({ id }) => id))),
     };
+    const rateShown = (rating: number) => {
+      const focused = images.filter(({ stackId }) => stackId === focusedStack());
+      const rated = selection.images.length > 0 ? selection.images : focused;
+      if (rated.length > 0) rate({ images: rated, rating });
+    };
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || isOverPage(event)) return;
+      if (isTyping(event) || event.altKey || isOverPage(event)) return;
+      const rating = ratingOfKey(event.key);
+      if (rating !== null) rateShown(rating);
       const act = keys[`${event.ctrlKey || event.metaKey ? "Control+" : ""}${event.key}`];
       if (act === undefined) return;
       if (event.key === "a") event.preventDefault();
@@ -138,7 +147,7 @@ export function useSelection(images: readonly ListedImage[], isInFront: boolean)
     };
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);
-  }, [images, isInFront, removeStacks, selection, stacks, toggle]);
+  }, [images, isInFront, rate, removeStacks, selection, stacks, toggle]);
   return selection;
 }
 
@@ -180,6 +189,26 @@ function ProcessAll({ selection }: { readonly selection: Selection }) {
   );
 }
 
+/** Rating and tags of every chosen picture. */
+function MarkAll({ selection }: { readonly selection: Selection }) {
+  const t = useTranslations("gallery");
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button look="quiet" size="small" onClick={() => setOpen(true)}>
+        <Tag aria-hidden />
+        <span className="max-sm:sr-only">{t("markSelected")}</span>
+      </Button>
+      <Dialog open={isOpen} onOpenChange={setOpen} title={t("markTitle", { count: selection.images.length })}>
+        <div className="flex flex-col gap-4">
+          <Stars images={selection.images} />
+          <TagEditor images={selection.images} />
+        </div>
+      </Dialog>
+    </>
+  );
+}
+
 export function SelectionBar({ selection }: { readonly selection: Selection }) {
   const t = useTranslations("gallery");
   const count = selection.ids.size;
@@ -205,6 +234,7 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
         <Star aria-hidden />
         <span className="max-sm:sr-only">{t(allStarred ? "unstarSelected" : "starSelected")}</span>
       </Button>
+      <MarkAll selection={selection} />
       <Button look="quiet" size="small" onClick={selection.remove}>
         <Trash2 aria-hidden />
         <span className="max-sm:sr-only">

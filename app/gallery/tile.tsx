@@ -2,6 +2,7 @@
 import { Check, Star } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type KeyboardEvent, memo, type MouseEvent, ViewTransition } from "react";
+import { RatingBadge } from "../pictures/marks.tsx";
 import { AiBadge, Picture, useImageName } from "../pictures/picture.tsx";
 import { cx } from "../ui/button.tsx";
 import { type ListedImage, StackBadge } from "./stack.tsx";
@@ -115,6 +116,7 @@ export const Tile = memo(function Tile(props: Props) {
           <Check className="size-3.5" strokeWidth={3} aria-hidden />
         </span>
       </button>
+      <RatingBadge rating={image.rating} />
       {size > 1 ? <StackBadge size={size} /> : null}
       <span className="pointer-events-none absolute right-1.5 bottom-1.5 flex items-center gap-1.5">
         {image.starred ? (

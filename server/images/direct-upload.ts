@@ -19,7 +19,7 @@ import {
 } from "../storage/index.ts";
 import { takeDecodeTurn } from "./files.ts";
 import { unsupportedAs } from "./formats/simple.ts";
-import { findOwnImage, type ImageView, type IngestedImage, toImageView } from "./image.ts";
+import { findOwnImage, type IngestedImage, toUntagged } from "./image.ts";
 import { findSameBytes, ingest } from "./ingest.ts";
 import { maxBytesOf } from "./inspect.ts";
 import { discardObjects } from "./outputs.ts";
@@ -62,7 +62,7 @@ const maxOpen = 100;
 
 /** Either the picture that these bytes became before, or where to send them; `put` is null for the studio's own address. */
 export type BegunUpload =
-  | { readonly known: ImageView }
+  | { readonly known: Omit<IngestedImage, "created" | "notes"> }
   | { readonly id: string; readonly put: SignedPut | null };
 
 type Row = typeof directUploads.$inferSelect;
@@ -88,7 +88,7 @@ export async function beginUpload(
   if (sizeBytes === 0) throw unsupportedAs("empty");
   if (sizeBytes > maxBytesOf(announced)) throw new AppError("upload_too_large");
   const known = sha256 === null ? null : await findSameBytes(db, { ownerId, role, uploadSha256: sha256 });
-  if (known) return { known: toImageView(known, null) };
+  if (known) return { known: toUntagged(known, null) };
   const id = newId();
   const put = await disk.driver.signPut(incomingKey({ id }), { mime, sizeBytes, sha256 });
   await inTurn(uploadTurnOf(ownerId), () =>
@@ -222,8 +222,8 @@ async function finishedImage(
   ownerId: string,
   id: string,
 ): Promise<IngestedImage> {
-  const { row, kind } = await findOwnImage(db, { ownerId, id });
-  return { ...toImageView(row, kind), created: false, notes: [] };
+  const { image, kind } = await findOwnImage(db, { ownerId, id });
+  return { ...toUntagged(image, kind), created: false, notes: [] };
 }
 
 /** Whether another try with the same file would fail again. */

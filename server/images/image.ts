@@ -1,4 +1,4 @@
-import { and, eq, isNull, type SQL } from "drizzle-orm";
+import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
 import { type Db, type ImageRole, schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 import { AppError, isId } from "../platform/index.ts";
@@ -15,6 +15,10 @@ export interface ImageView {
   readonly thumbhash: string;
   readonly title: string;
   readonly starred: boolean;
+  /** 1 to 5, or 0 for none. */
+  readonly rating: number;
+  /** Names of its tags, by the alphabet. */
+  readonly tags: readonly string[];
   /** Versions of one picture, and the results of one batch, are a stack; any other picture is one of its own. */
   readonly stackId: string;
   /** The job that made it and that job's kind; null for uploads. */
@@ -65,7 +69,7 @@ export const uploadNotes = ["first_picture", "end_missing", "scaled_down"] as co
 export type UploadNote = (typeof uploadNotes)[number];
 
 /** `created` is false when the owner had sent the same bytes in this role before. */
-export type IngestedImage = ImageView & {
+export type IngestedImage = Omit<ImageView, "tags"> & {
   readonly created: boolean;
   readonly notes: readonly UploadNote[];
 };
@@ -140,8 +144,8 @@ export function variantMime(mime: string, variant: Variant): string {
 
 export type ImageRow = typeof schema.images.$inferSelect;
 
-/** A row as people and programs see it; `kind` is that of the job that made it. */
-export function toImageView(row: ImageRow, kind: JobKind | null): ImageView {
+/** A row as people and programs see it, without its tags; `kind` is that of the job that made it. */
+export function toUntagged(row: ImageRow, kind: JobKind | null): Omit<ImageView, "tags"> {
   return {
     id: row.id,
     role: row.role,
@@ -152,6 +156,7 @@ export function toImageView(row: ImageRow, kind: JobKind | null): ImageView {
     thumbhash: row.thumbhash,
     title: row.title,
     starred: row.starred,
+    rating: row.rating,
     stackId: row.stackId ?? row.id,
     jobId: row.jobId,
     kind,
@@ -160,7 +165,25 @@ export function toImageView(row: ImageRow, kind: JobKind | null): ImageView {
   };
 }
 
-const { images, jobs } = schema;
+const { images, imageTags, jobs, tags } = schema;
+
+/** What is read of a picture for its view, from `images` with the job that made it as a left join. */
+export const viewColumns = {
+  image: images,
+  kind: jobs.kind,
+  tags: sql<
+    string[]
+  >`array(select ${tags.name} from ${imageTags} join ${tags} on ${tags.id} = ${imageTags.tagId}
+    where ${imageTags.imageId} = ${images.id} order by ${tags.key})`,
+};
+
+export function toImageView(row: {
+  readonly image: ImageRow;
+  readonly kind: JobKind | null;
+  readonly tags: readonly string[];
+}): ImageView {
+  return { ...toUntagged(row.image, row.kind), tags: row.tags };
+}
 
 export interface OwnImageInput {
   readonly ownerId: string;
@@ -177,9 +200,9 @@ export function isOwn({ ownerId, id }: OwnImageInput): SQL | undefined {
 export async function findOwnImage(
   db: Db,
   input: OwnImageInput,
-): Promise<{ row: ImageRow; kind: JobKind | null }> {
+): Promise<{ image: ImageRow; kind: JobKind | null; tags: string[] }> {
   const [found] = await db
-    .select({ row: images, kind: jobs.kind })
+    .select(viewColumns)
     .from(images)
     .leftJoin(jobs, eq(jobs.id, images.jobId))
     .where(isOwn(input));

@@ -53,14 +53,24 @@ export {
 } from "./purge.ts";
 export { discardObjects, discardOutput, storeOutput } from "./outputs.ts";
 export {
+  changeImage,
+  changeImageSchema,
   getImage,
   type OwnedImage,
+  rateImages,
   readAllImages,
   removeImages,
-  renameImage,
   restoreImages,
-  starImage,
 } from "./library.ts";
+export {
+  listTags,
+  removeTag,
+  renameTag,
+  tagImages,
+  tagNameSchema,
+  type TagView,
+  untagImages,
+} from "./tags.ts";
 export { listImages, type ListImagesInput, listImagesSchema } from "./list.ts";
 export { checkGuestSpace, quotaRule, readUsage, storageLimit, storageQuotaError } from "./quota.ts";
 export { stripPlainPng } from "./formats/png-write.ts";
@@ -76,6 +86,7 @@ export {
   type StoreOutputInput,
   type Variant,
   toImageView,
+  viewColumns,
   uploadNotes,
 } from "./image.ts";
 export { searchImages } from "./search.ts";

@@ -5,7 +5,7 @@ import { AppError, type Config, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { ImageFiles } from "./encode.ts";
 import { type FilesPlan, makeFiles, planUpload, takeDecodeTurn } from "./files.ts";
-import { type ImageRow, type IngestedImage, type IngestInput, toImageView, uploadKey } from "./image.ts";
+import { type ImageRow, type IngestedImage, type IngestInput, toUntagged, uploadKey } from "./image.ts";
 import { maxBytesOf } from "./inspect.ts";
 import { uploadLimits } from "./limits.ts";
 import { discardOutput, putFiles, sha256 } from "./outputs.ts";
@@ -169,7 +169,7 @@ async function discardUnlessCommitted(services: Ingesting, row: UploadRow): Prom
 }
 
 function view(row: ImageRow, how: Pick<IngestedImage, "created" | "notes">): IngestedImage {
-  return { ...toImageView(row, null), ...how };
+  return { ...toUntagged(row, null), ...how };
 }
 
 /** The owner's picture of the same bytes in the same role, unless it was deleted. */

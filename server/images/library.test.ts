@@ -11,9 +11,8 @@ import {
   ingest,
   listImages,
   removeImages,
-  renameImage,
   restoreImages,
-  starImage,
+  changeImage,
   type ListImagesInput,
 } from "./index.ts";
 
@@ -138,7 +137,7 @@ test("filters narrow a list by role, kind, star and time", async () => {
   const upload = await addRow();
   const result = await addRow({ kind: "upscale" });
   await addRow({ role: "mask" });
-  await starImage(opened.services, { ownerId, id: upload, starred: true });
+  await changeImage(opened.services, { ownerId, id: upload, starred: true });
   expect(await idsOf()).toEqual([result, upload, old]);
   expect(await idsOf({ role: "result" })).toEqual([result]);
   expect(await idsOf({ role: "upload" })).toEqual([upload, old]);
@@ -171,7 +170,7 @@ test("a result names its job and that job's kind", async () => {
 
 test("titles are cleaned when a picture is renamed", async () => {
   const id = await addRow();
-  expect(await renameImage(opened.services, { ownerId, id, title: " a\u202Eb\0\n c " })).toMatchObject({
+  expect(await changeImage(opened.services, { ownerId, id, title: " a\u202Eb\0\n c " })).toMatchObject({
     title: "ab c",
   });
 });
@@ -183,10 +182,10 @@ test("S1 another's, a deleted and an unknown picture answer alike to every verb"
   for (const id of [foreign, gone, newId(), "no-id", "' or true --"]) {
     const own = { ownerId, id };
     await expect(getImage(opened.services, own)).rejects.toMatchObject({ code: "not_found" });
-    await expect(starImage(opened.services, { ...own, starred: true })).rejects.toMatchObject({
+    await expect(changeImage(opened.services, { ...own, starred: true })).rejects.toMatchObject({
       code: "not_found",
     });
-    await expect(renameImage(opened.services, { ...own, title: "x" })).rejects.toMatchObject({
+    await expect(changeImage(opened.services, { ...own, title: "x" })).rejects.toMatchObject({
       code: "not_found",
     });
     expect(await removeImages(opened.services, { ownerId, ids: [id] })).toEqual([]);

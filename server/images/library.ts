@@ -1,5 +1,6 @@
 import { and, eq, gt, inArray, isNull, notExists, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
+import { z } from "zod";
 import { inTurn, schema, type Tx } from "../db/index.ts";
 import { AppError, type Config, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -10,16 +11,17 @@ import {
   type OwnImageInput,
   type StoredOriginal,
   toImageView,
+  viewColumns,
 } from "./image.ts";
 import { cleanTitle } from "./ingest.ts";
 import { checkRestored, lockUploadsOf, uploadTurnOf } from "./quota.ts";
+import { setTags, tagLimits, tagNameSchema } from "./tags.ts";
 
 const { images, jobs } = schema;
 
 /** One picture of the owner. Throws `not_found`. */
 export async function getImage(services: Pick<Services, "db">, input: OwnImageInput): Promise<ImageView> {
-  const { row, kind } = await findOwnImage(services.db, input);
-  return toImageView(row, kind);
+  return toImageView(await findOwnImage(services.db, input));
 }
 
 interface OwnImagesInput {
@@ -41,19 +43,53 @@ export async function removeImages(
   return removed.map(({ id }) => id);
 }
 
-/** Gives a picture a title; it is cleaned to one line of printable text. Throws `not_found`. */
-export async function renameImage(
+export const changeImageSchema = z.strictObject({
+  title: z.string().max(1_000).optional(),
+  starred: z.boolean().optional(),
+  rating: z.int().min(0).max(5).optional(),
+  tags: z.array(tagNameSchema).max(tagLimits.perPicture).optional(),
+});
+
+interface ChangeImageInput extends OwnImageInput {
+  /** It is cleaned to one line of printable text. */
+  readonly title?: string | undefined;
+  readonly starred?: boolean | undefined;
+  /** 0 to 5. */
+  readonly rating?: number | undefined;
+  /** All tags that it has then. */
+  readonly tags?: readonly string[] | undefined;
+}
+
+/** Changes what is given of a picture. Throws `not_found`, `bad_request` for a tag that cannot be. */
+export async function changeImage(
   services: Pick<Services, "db">,
-  { title, ...own }: OwnImageInput & { readonly title: string },
+  { title, starred, rating, tags, ...own }: ChangeImageInput,
 ): Promise<ImageView> {
-  const { images } = schema;
-  const changed = await services.db
-    .update(images)
-    .set({ title: cleanTitle(title) })
-    .where(isOwn(own))
-    .returning({ id: images.id });
-  if (changed.length === 0) throw new AppError("not_found");
+  await services.db.transaction(async (tx) => {
+    const changes = { title: title === undefined ? undefined : cleanTitle(title), starred, rating };
+    // The id changes nothing: it keeps the statement whole when there are only tags.
+    const changed = await tx
+      .update(images)
+      .set({ ...changes, id: own.id })
+      .where(isOwn(own))
+      .returning({ id: images.id });
+    if (changed.length === 0) throw new AppError("not_found");
+    if (tags !== undefined) await setTags(tx, { ...own, names: tags });
+  });
   return getImage(services, own);
+}
+
+/** Rates own pictures, 0 takes the rating away; returns the ids that existed and ignores others. */
+export async function rateImages(
+  { db }: Pick<Services, "db">,
+  { ownerId, ids, rating }: OwnImagesInput & { readonly rating: number },
+): Promise<string[]> {
+  const rated = await db
+    .update(images)
+    .set({ rating })
+    .where(and(inArray(images.id, ids.filter(isId)), eq(images.ownerId, ownerId), isNull(images.deletedAt)))
+    .returning({ id: images.id });
+  return rated.map(({ id }) => id);
 }
 
 /**
@@ -117,21 +153,6 @@ function ago(ms: number) {
   return sql`now() - ${ms} * interval '1 millisecond'`;
 }
 
-/** Sets or removes the star of an image. Throws `not_found`. */
-export async function starImage(
-  services: Pick<Services, "db">,
-  { starred, ...own }: OwnImageInput & { readonly starred: boolean },
-): Promise<ImageView> {
-  const { images } = schema;
-  const changed = await services.db
-    .update(images)
-    .set({ starred })
-    .where(isOwn(own))
-    .returning({ id: images.id });
-  if (changed.length === 0) throw new AppError("not_found");
-  return getImage(services, own);
-}
-
 const pageSize = 500;
 
 /** A picture with what locates its file. */
@@ -147,13 +168,13 @@ export async function* readAllImages(
   const own = and(eq(images.ownerId, ownerId), isNull(images.deletedAt));
   for (let after: string | null = null; ;) {
     const rows = await db
-      .select({ image: images, kind: jobs.kind })
+      .select(viewColumns)
       .from(images)
       .leftJoin(jobs, eq(jobs.id, images.jobId))
       .where(after === null ? own : and(own, gt(images.id, after)))
       .orderBy(images.id)
       .limit(pageSize);
-    for (const { image, kind } of rows) yield { ...image, view: toImageView(image, kind) };
+    for (const row of rows) yield { ...row.image, view: toImageView(row) };
     after = rows.at(-1)?.image.id ?? null;
     if (rows.length < pageSize) return;
   }

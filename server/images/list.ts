@@ -5,7 +5,7 @@ import { type Db, schema } from "../db/index.ts";
 import { type JobKind, jobKinds } from "../engines.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { type ImageView, toImageView } from "./image.ts";
+import { type ImageView, toImageView, viewColumns } from "./image.ts";
 import { asksForTrash, type Conditions, conditionsOf, kindCondition, type Searched } from "./conditions.ts";
 import { findIds, inOrderOf } from "./search.ts";
 import { fillSearchTexts } from "./search-text.ts";
@@ -94,11 +94,11 @@ export async function listImages(services: Pick<Services, "db">, input: ListImag
 
 async function readViews(db: Db, ids: readonly string[]): Promise<ImageView[]> {
   const rows = await db
-    .select({ id: images.id, image: images, kind: jobs.kind })
+    .select({ id: images.id, ...viewColumns })
     .from(images)
     .leftJoin(jobs, eq(jobs.id, images.jobId))
     .where(inArray(images.id, [...ids]));
-  return inOrderOf(ids, rows).map(({ image, kind }) => toImageView(image, kind));
+  return inOrderOf(ids, rows).map(toImageView);
 }
 
 function conditionsOfList(input: ListImagesInput): Conditions {

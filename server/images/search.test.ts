@@ -4,7 +4,7 @@ import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
-import { listImages, renameImage, searchImages } from "./index.ts";
+import { listImages, changeImage, searchImages } from "./index.ts";
 import { cleanTitle } from "./ingest.ts";
 import { searchForm } from "./search-text.ts";
 
@@ -102,7 +102,7 @@ test.each([
 test("a new title, also of an older process, is found at once and the old one is not", async () => {
   const id = await addPicture("first");
   expect(await find("first")).toEqual([id]);
-  await renameImage(opened.services, { ownerId, id, title: "second" });
+  await changeImage(opened.services, { ownerId, id, title: "second" });
   expect([await find("first"), await find("second")]).toEqual([[], [id]]);
   await opened.services.db.update(schema.images).set({ title: "third" }).where(eq(schema.images.id, id));
   expect([await find("second"), await find("third")]).toEqual([[], [id]]);

@@ -8,7 +8,7 @@ import { addUser, listObjects, readRow, readSample } from "@atelier/testing/pict
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { newId } from "../platform/index.ts";
 import { putAll } from "../storage/index.ts";
-import { ingest, objectKey, openFile, readOriginalTo, removeImages, renameImage, variants } from "./index.ts";
+import { ingest, objectKey, openFile, readOriginalTo, removeImages, changeImage, variants } from "./index.ts";
 
 let opened: TestServices;
 let ownerId: string;
@@ -88,7 +88,7 @@ test.each([
   ],
   ["..", (name: string) => `attachment; filename="${name}.jpg"; filename*=UTF-8''${name}.jpg`],
 ])("a picture titled %j is saved under a safe name", async (title, expected) => {
-  await renameImage(opened.services, { ownerId, id, title });
+  await changeImage(opened.services, { ownerId, id, title });
   const { headers } = await openFile(opened.services, {
     ownerId,
     id,

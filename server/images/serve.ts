@@ -46,7 +46,7 @@ export async function openFile(
   services: Pick<Services, "db" | "disk" | "log">,
   input: OpenFileInput,
 ): Promise<OpenedFile> {
-  const { row } = await findOwnImage(services.db, input);
+  const { image: row } = await findOwnImage(services.db, input);
   const headers = fileHeaders(row, input);
   if (isKnown(input.ifNoneMatch, headers.etag))
     return { headers: { ...headers }, isCurrent: true, body: null, link: null };

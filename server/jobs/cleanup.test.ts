@@ -19,7 +19,7 @@ import {
 import { addGuest, addUser, listObjects } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { type Retention, schema } from "../db/index.ts";
-import { starImage, storeOutput } from "../images/index.ts";
+import { changeImage, storeOutput } from "../images/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import { cancel } from "./cancel.ts";
 import { ack, expireEphemeral, expireGuests, noteAnswer, noteServed } from "./cleanup.ts";
@@ -385,7 +385,11 @@ describe("cleanup", () => {
     test("A8 a starred picture stays when its ephemeral job goes", async () => {
       const { services } = opened;
       const id = await completed("ephemeral");
-      const starred = await starImage(services, { ownerId: owner.userId, id: owner.imageId, starred: true });
+      const starred = await changeImage(services, {
+        ownerId: owner.userId,
+        id: owner.imageId,
+        starred: true,
+      });
       await ackOwn(id);
       expect(await services.db.select({ id: images.id }).from(images)).toEqual([{ id: starred.id }]);
     });

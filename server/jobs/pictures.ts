@@ -1,7 +1,7 @@
 import { and, desc, eq, inArray, isNull, max, sql, type SQL } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import { type InputRole, isPlainKind, maxOutputPixels } from "../engines.ts";
-import { type ImageView, toImageView } from "../images/index.ts";
+import { type ImageView, toImageView, viewColumns } from "../images/index.ts";
 import { AppError, pictureLimits, keptBy } from "../platform/index.ts";
 import { type Crop, rectOf, straightenedSize } from "../retouch/index.ts";
 import type { Services } from "../services.ts";
@@ -241,12 +241,12 @@ export async function recentInputs(
     .groupBy(jobInputs.imageId)
     .as("used");
   const rows = await db
-    .select({ image: images, kind: jobs.kind })
+    .select(viewColumns)
     .from(used)
     .innerJoin(images, eq(images.id, used.imageId))
     .leftJoin(jobs, eq(jobs.id, images.jobId))
     .where(and(eq(images.ownerId, ownerId), isNull(images.deletedAt)))
     .orderBy(desc(used.at))
     .limit(limit);
-  return rows.map(({ image, kind }) => toImageView(image, kind));
+  return rows.map(toImageView);
 }

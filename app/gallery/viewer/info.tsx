@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { api } from "../../client/api.ts";
 import { useFailureToast } from "../../client/failures.ts";
@@ -10,6 +10,7 @@ import { keys } from "../../client/queries.ts";
 import { DowngradeNote } from "../../jobs/parts.tsx";
 import { JobParams } from "../../jobs/placement.tsx";
 import { shownKind, useEngineName } from "../../jobs/text.ts";
+import { Stars, TagEditor } from "../../pictures/marks.tsx";
 import { type Fact, Facts } from "../../ui/display.tsx";
 import { Field } from "../../ui/fields.tsx";
 
@@ -89,6 +90,7 @@ function useRows(image: ImageView) {
 export function ViewerInfo({ image }: { readonly image: ImageView }) {
   const t = useTranslations("viewer");
   const rows = useRows(image);
+  const images = useMemo(() => [image], [image]);
   const { job } = useSourceImage(image);
   return (
     <aside
@@ -96,6 +98,10 @@ export function ViewerInfo({ image }: { readonly image: ImageView }) {
       className="max-h-[45dvh] w-full shrink-0 overflow-y-auto border-line p-5 max-wide:border-t wide:max-h-none wide:w-[300px] wide:border-l"
     >
       <TitleField image={image} />
+      <div className="mt-3 flex flex-col gap-2">
+        <Stars images={images} />
+        <TagEditor images={images} />
+      </div>
       <div className="mt-5">
         <Facts rows={rows} />
       </div>

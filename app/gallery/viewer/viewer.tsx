@@ -8,6 +8,7 @@ import { useImage, useIsGone } from "../../client/queries.ts";
 import { remixHref } from "../../client/remix.ts";
 import { isTyping } from "../../frame/run-button.tsx";
 import { useRemoveImages, useRemoving, useStar } from "../../pictures/actions.tsx";
+import { ratingOfKey, useRate } from "../../pictures/marks.tsx";
 import { StackStrip, useStack } from "../stack.tsx";
 import { useSourceImage, ViewerInfo } from "./info.tsx";
 import { ViewerPicture } from "./picture.tsx";
@@ -59,6 +60,7 @@ function belongsElsewhere({ key, target }: KeyboardEvent): boolean {
 
 function useViewerKeys({ image, onStep, onStepInStack, onRemoved }: Options): void {
   const star = useStar();
+  const rate = useRate();
   const remove = useRemoveImages();
   useEffect(() => {
     const keys: Record<string, () => void> = {
@@ -74,12 +76,14 @@ function useViewerKeys({ image, onStep, onStepInStack, onRemoved }: Options): vo
     };
     const press = (event: KeyboardEvent) => {
       if (isTyping(event) || event.ctrlKey || event.metaKey || belongsElsewhere(event)) return;
-      keys[event.key]?.();
+      const rating = ratingOfKey(event.key);
+      if (rating === null) keys[event.key]?.();
+      else rate.mutate({ images: [image], rating });
     };
     // In the capture phase: the dialog stops arrow keys in the bubble phase.
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
-  }, [image, onRemoved, onStep, onStepInStack, remove, star]);
+  }, [image, onRemoved, onStep, onStepInStack, rate, remove, star]);
 }
 
 /** Whether a picture is shown beside its source: what the user chose for this one, else what the page does. */

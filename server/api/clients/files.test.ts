@@ -8,7 +8,7 @@ import { and, eq, isNotNull, isNull, sql, sum } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
-import { clientListLimits, ingest, starImage } from "../../images/index.ts";
+import { clientListLimits, ingest, changeImage } from "../../images/index.ts";
 import { removeJob } from "../../jobs/cleanup.ts";
 import { tidy } from "../../jobs/index.ts";
 import { type ClientScene, completeJob, drawPng, endJob, openClientScene } from "./fixtures/scene.ts";
@@ -190,7 +190,7 @@ test("A15 the gallery keeps its own copy of the same bytes, and what got a star"
   await upload("u-9", { "coffee.png": bytes, "star.png": await drawPng("gold") });
   const rows = await services.db.select().from(clientFiles).where(eq(clientFiles.userName, "u-9"));
   const starred = rows.find(({ fileName }) => fileName === "star.png")?.imageId ?? "";
-  await starImage(services, { id: starred, ownerId: owner.id, starred: true });
+  await changeImage(services, { id: starred, ownerId: owner.id, starred: true });
   expect(await list("u-9")).toHaveLength(2);
   await untilEmpty("u-9");
   for (const id of [mine.id, starred]) expect(await services.db.$count(images, eq(images.id, id))).toBe(1);

@@ -30,6 +30,8 @@ const cases: Readonly<Record<string, Case>> = {
   giveUpUpload: {},
   listImages: {},
   getImage: {},
+  changeImage: { body: { rating: 3 } },
+  listTags: {},
   deleteImage: {},
   withdrawConsent: {},
   getImageFile: {},

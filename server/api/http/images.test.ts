@@ -150,3 +150,25 @@ test("A15 a deleted picture is gone from every answer at once", async () => {
   const { items } = await (await send("/images?limit=100")).json();
   expect(items.map((item: { id: string }) => item.id)).not.toContain(id);
 });
+
+test("title, star, rating and tags of a picture are changed, and the tags are listed", async () => {
+  const picture = await addPicture("coffee.png");
+  const change = async (body: unknown) =>
+    app.fetch(
+      new Request(`${testOrigin}/api/v1/images/${picture.id}`, {
+        method: "PATCH",
+        headers: { authorization: `Bearer ${owner.apiKey}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+    );
+  const wanted = { title: "Cup", starred: true, rating: 5, tags: ["Warm", "morning light"] };
+  expect(await (await change(wanted)).json()).toMatchObject({ ...wanted, tags: ["morning light", "Warm"] });
+  expect(await (await send("/tags")).json()).toEqual({
+    items: [
+      { id: expect.any(String), name: "morning light", pictures: 1 },
+      { id: expect.any(String), name: "Warm", pictures: 1 },
+    ],
+  });
+  for (const wrong of [{ rating: 6 }, { tags: ["none"] }, { colour: "red" }])
+    expect((await change(wrong)).status).toBe(400);
+});

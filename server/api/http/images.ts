@@ -1,13 +1,17 @@
 import { z } from "zod";
 import { jobKinds } from "../../engines.ts";
 import {
+  changeImage,
+  changeImageSchema,
   getImage,
   listImages,
   listImagesSchema,
+  listTags,
   openFile,
   removeImages,
   variants,
   type ImageView,
+  type TagView,
 } from "../../images/index.ts";
 import { noteServed, openResult } from "../../jobs/index.ts";
 import { AppError, flagOfText } from "../../platform/index.ts";
@@ -25,6 +29,8 @@ const imageSchema = z.object({
   thumbhash: z.string().describe("Base64"),
   title: z.string(),
   starred: z.boolean(),
+  rating: z.int().min(0).max(5).describe("0: without a rating"),
+  tags: z.array(z.string()).describe("By the alphabet").readonly(),
   stackId: z.uuid().describe("Shared by versions of one picture, and by the results of one batch"),
   jobId: z.uuid().nullable().describe("The job that made it"),
   kind: z.enum(jobKinds).nullable().describe("The kind of that job"),
@@ -77,6 +83,42 @@ const getImageRoute = defineRoute({
   responses: { 200: { description: "The picture", schema: imageSchema } },
   handle: async ({ services, caller, params: { id } }) =>
     Response.json(await getImage(services, { id, ownerId: caller.userId })),
+});
+
+/** PATCH /images/{id} */
+const changeImageRoute = defineRoute({
+  method: "patch",
+  path: "/images/{id}",
+  operationId: "changeImage",
+  summary: "Change title, star, rating and tags of a picture",
+  description:
+    "What is missing in the body stays as it is. `tags` are all that the picture has then, at most 30 of at most 40 characters; those that are new are made.",
+  tag: "images",
+  resource: "image",
+  params,
+  body: changeImageSchema,
+  responses: { 200: { description: "The picture", schema: imageSchema } },
+  handle: async ({ services, caller, params: { id }, body }) =>
+    Response.json(await changeImage(services, { ...body, id, ownerId: caller.userId })),
+});
+
+const tagSchema = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  pictures: z.int().describe("How many pictures have it"),
+}) satisfies z.ZodType<TagView>;
+
+/** GET /tags */
+const listTagsRoute = defineRoute({
+  method: "get",
+  path: "/tags",
+  operationId: "listTags",
+  summary: "List the tags of your pictures",
+  tag: "images",
+  responses: {
+    200: { description: "All of them, by the alphabet", schema: z.object({ items: z.array(tagSchema) }) },
+  },
+  handle: async ({ services, caller }) => Response.json({ items: await listTags(services, caller.userId) }),
 });
 
 /** DELETE /images/{id} */
@@ -162,6 +204,8 @@ const getImageFileRoute = defineRoute({
 export const imageRoutes = [
   listImagesRoute,
   getImageRoute,
+  changeImageRoute,
+  listTagsRoute,
   deleteImageRoute,
   withdrawConsentRoute,
   getImageFileRoute,

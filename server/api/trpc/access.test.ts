@@ -30,7 +30,8 @@ type Resource =
   | "memoryId"
   | "editId"
   | "linkId"
-  | "itemId";
+  | "itemId"
+  | "tagId";
 
 /** What each procedure demands. A procedure that is missing here fails the first test. */
 type Case =
@@ -163,6 +164,12 @@ const cases: Readonly<Record<string, Case>> = {
   "images.restore": { access: "filtered", resource: "imageId", input: byIds },
   "images.star": { access: "owned", resource: "imageId", input: (id) => ({ id, starred: true }) },
   "images.rename": { access: "owned", resource: "imageId", input: (id) => ({ id, title: "Stolen" }) },
+  "images.rate": { access: "filtered", resource: "imageId", input: (id) => ({ ids: [id], rating: 1 }) },
+  "images.tag": { access: "filtered", resource: "imageId", input: (id) => ({ ids: [id], name: "stolen" }) },
+  "images.untag": { access: "filtered", resource: "imageId", input: (id) => ({ ids: [id], name: "mine" }) },
+  "tags.list": { access: "member" },
+  "tags.rename": { access: "owned", resource: "tagId", input: (id) => ({ id, name: "stolen" }) },
+  "tags.remove": { access: "owned", resource: "tagId", input: byId },
   "wardrobe.list": { access: "member" },
   "wardrobe.add": {
     access: "owned",
@@ -237,7 +244,7 @@ const procedures = Object.entries(
 ).map(([path, { _def }]) => ({ path, type: _def.type }));
 
 let fixture: TestServices;
-let owner: TestOwner & { readonly batchId: string; readonly linkId: string; readonly itemId: string };
+let owner: TestOwner & Readonly<Record<"batchId" | "linkId" | "itemId" | "tagId", string>>;
 let stranger: Headers;
 /** Ended, banned and expired credentials. */
 let revoked: Headers[];
@@ -249,13 +256,14 @@ let admins: Headers[];
 beforeAll(async () => {
   fixture = await createTestServices();
   const { services } = fixture;
-  const [batchId, linkId, itemId] = [newId(), newId(), newId()];
-  owner = { ...(await openOwner(services, "owner@example.com", openAdmin)), batchId, linkId, itemId };
+  const [batchId, linkId, itemId, tagId] = [newId(), newId(), newId(), newId()];
+  owner = { ...(await openOwner(services, "owner@example.com", openAdmin)), batchId, linkId, itemId, tagId };
   const { userId: ownerId } = owner.caller;
   await services.db.insert(schema.batches).values({ id: batchId, ownerId, size: 1 });
   await services.db.insert(schema.links).values({ id: linkId, ownerId, tokenHash: "hash" });
   const item = { id: itemId, ownerId, imageId: owner.imageId, what: "garment" as const, tags: [] };
   await services.db.insert(schema.wardrobeItems).values(item);
+  await services.db.insert(schema.tags).values({ id: tagId, ownerId, name: "mine", key: "mine" });
   stranger = (await openAccount(services, "stranger@example.com")).headers;
   const ended = await openAccount(services, "ended@example.com");
   const endedHeaders = new Headers(ended.headers);

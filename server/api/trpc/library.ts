@@ -16,14 +16,20 @@ import {
   saveEditSchema,
 } from "../../edits/index.ts";
 import {
+  changeImage,
   getImage,
   listImages,
   listImagesSchema,
+  listTags,
+  rateImages,
   readUsage,
   removeImages,
-  renameImage,
+  removeTag,
+  renameTag,
   restoreImages,
-  starImage,
+  tagImages,
+  tagNameSchema,
+  untagImages,
 } from "../../images/index.ts";
 import {
   changeLink,
@@ -149,11 +155,44 @@ export const imagesRouter = t.router({
 
   star: memberProcedure
     .input(one.extend({ starred: z.boolean() }))
-    .mutation(({ ctx, input }) => starImage(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+    .mutation(({ ctx, input }) => changeImage(ctx.services, { ...input, ownerId: ctx.caller.userId })),
 
   rename: memberProcedure
     .input(one.extend({ title: z.string().max(1_000) }))
-    .mutation(({ ctx, input }) => renameImage(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+    .mutation(({ ctx, input }) => changeImage(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  /** 0 takes the rating away. */
+  rate: memberProcedure
+    .input(many.extend({ rating: z.int().min(0).max(5) }))
+    .mutation(async ({ ctx, input }) => ({
+      ids: await rateImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+    })),
+
+  /** Says which did not have the tag before. */
+  tag: memberProcedure.input(many.extend({ name: tagNameSchema })).mutation(async ({ ctx, input }) => ({
+    ids: await tagImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
+
+  /** Says which had it. */
+  untag: memberProcedure.input(many.extend({ name: tagNameSchema })).mutation(async ({ ctx, input }) => ({
+    ids: await untagImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
+});
+
+export const tagsRouter = t.router({
+  list: memberProcedure.query(async ({ ctx }) => ({
+    items: await listTags(ctx.services, ctx.caller.userId),
+  })),
+
+  rename: memberProcedure
+    .input(one.extend({ name: tagNameSchema }))
+    .mutation(({ ctx, input }) => renameTag(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  /** From all pictures, for good. */
+  remove: memberProcedure.input(one).mutation(async ({ ctx, input }) => {
+    await removeTag(ctx.services, { ...input, ownerId: ctx.caller.userId });
+    return input;
+  }),
 });
 
 /** What the editor holds of a picture. */

@@ -1,0 +1,148 @@
+import { addUser } from "@atelier/testing/pictures";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { schema } from "../db/index.ts";
+import { newId } from "../platform/index.ts";
+import {
+  changeImage,
+  getImage,
+  listImages,
+  listTags,
+  rateImages,
+  removeImages,
+  removeTag,
+  renameTag,
+  tagImages,
+  untagImages,
+} from "./index.ts";
+
+let opened: TestServices;
+let ownerId: string;
+let other: string;
+
+beforeAll(async () => {
+  opened = await createTestServices();
+});
+beforeEach(async () => {
+  ownerId = await addUser(opened.services);
+  other = await addUser(opened.services);
+});
+afterAll(() => opened.close());
+
+async function addPicture(owner = ownerId): Promise<string> {
+  const id = newId();
+  const facts = { mime: "image/png", widthPx: 1, heightPx: 1, sizeBytes: 1, thumbhash: "", storedSha256: id };
+  await opened.services.db
+    .insert(schema.images)
+    .values({ ...facts, id, ownerId: owner, role: "upload", storageKey: id });
+  return id;
+}
+
+const tag = (name: string, ids: string[]) => tagImages(opened.services, { ownerId, ids, name });
+const tagsOf = async (id: string) => (await getImage(opened.services, { ownerId, id })).tags;
+const named = async () =>
+  (await listTags(opened.services, ownerId)).map(({ name, pictures }) => [name, pictures]);
+const found = async (search: string) =>
+  (await listImages(opened.services, { ownerId, search })).items.map(({ id }) => id);
+
+test("pictures are tagged once, whatever the case and accents, and say which did not have the tag", async () => {
+  const [first, second] = [await addPicture(), await addPicture()];
+  expect(await tag("Café", [first])).toEqual([first]);
+  expect(await tag("cafe", [first, second])).toEqual([second]);
+  expect(await tagsOf(second)).toEqual(["Café"]);
+  expect(await named()).toEqual([["Café", 2]]);
+  expect(await found("tag:café")).toEqual([second, first]);
+});
+
+test("S1 pictures of others are not tagged, rated or untagged, and a tag of nothing is not made", async () => {
+  const foreign = await addPicture(other);
+  expect(await tag("mine", [foreign])).toEqual([]);
+  expect(await rateImages(opened.services, { ownerId, ids: [foreign], rating: 5 })).toEqual([]);
+  expect(await opened.services.db.$count(schema.tags, eq(schema.tags.ownerId, ownerId))).toBe(0);
+  await tagImages(opened.services, { ownerId: other, ids: [foreign], name: "theirs" });
+  expect(await untagImages(opened.services, { ownerId, ids: [foreign], name: "theirs" })).toEqual([]);
+  expect(await getImage(opened.services, { ownerId: other, id: foreign })).toMatchObject({
+    tags: ["theirs"],
+    rating: 0,
+  });
+});
+
+test("a tag that no picture has any more is not listed, and takes the spelling of its next use", async () => {
+  const id = await addPicture();
+  await tag("beach", [id]);
+  expect(await untagImages(opened.services, { ownerId, ids: [id], name: "BEACH" })).toEqual([id]);
+  expect(await named()).toEqual([]);
+  await tag("Beach", [id]);
+  expect(await named()).toEqual([["Beach", 1]]);
+});
+
+test("deleted pictures are not counted, and a tag of deleted ones alone is not listed", async () => {
+  const [kept, gone] = [await addPicture(), await addPicture()];
+  await tag("both", [kept, gone]);
+  await tag("one", [gone]);
+  await removeImages(opened.services, { ownerId, ids: [gone] });
+  expect(await named()).toEqual([["both", 1]]);
+});
+
+test.each([
+  ["", "no letters"],
+  ['" "', "no letters"],
+  ["none", "stands for nothing"],
+  ["x".repeat(41), "more than 40 characters"],
+])("the tag %j is refused: %s", async (name, reason) => {
+  const id = await addPicture();
+  await expect(tag(name, [id])).rejects.toMatchObject({
+    code: "bad_request",
+    message: expect.stringContaining(reason),
+  });
+});
+
+test("a name with quotes is cleaned so that the search finds it", async () => {
+  const id = await addPicture();
+  await tag(' the  "big"\none ', [id]);
+  expect(await tagsOf(id)).toEqual(["the big one"]);
+  expect(await found('tag:"the big one"')).toEqual([id]);
+});
+
+test("a picture takes 30 tags and no more", async () => {
+  const id = await addPicture();
+  const names = Array.from({ length: 30 }, (_, at) => `tag ${at}`);
+  await changeImage(opened.services, { ownerId, id, tags: names });
+  await expect(tag("one more", [id])).rejects.toMatchObject({ code: "bad_request" });
+  expect(await tagsOf(id)).toHaveLength(30);
+});
+
+test("a tag gets the name of another one: the two become one", async () => {
+  const [first, second] = [await addPicture(), await addPicture()];
+  await tag("sea", [first, second]);
+  await tag("ocean", [first]);
+  const sea = (await listTags(opened.services, ownerId)).find(({ name }) => name === "sea");
+  await renameTag(opened.services, { ownerId, id: sea?.id ?? "", name: "Ocean" });
+  expect(await named()).toEqual([["Ocean", 2]]);
+  await removeTag(opened.services, { ownerId, id: sea?.id ?? "" });
+  expect(await tagsOf(first)).toEqual([]);
+});
+
+test("one change sets title, star, rating and all tags, and leaves what it does not name", async () => {
+  const id = await addPicture();
+  await tag("old", [id]);
+  await tag("kept", [id]);
+  expect(
+    await changeImage(opened.services, { ownerId, id, rating: 4, tags: ["Kept", "new"], title: "Sea" }),
+  ).toMatchObject({ rating: 4, tags: ["kept", "new"], title: "Sea", starred: false });
+  expect(await changeImage(opened.services, { ownerId, id, starred: true })).toMatchObject({
+    rating: 4,
+    tags: ["kept", "new"],
+    starred: true,
+  });
+  expect(await changeImage(opened.services, { ownerId, id, tags: [] })).toMatchObject({ tags: [] });
+});
+
+test("many pictures are rated, and the rating is found and taken away", async () => {
+  const ids = [await addPicture(), await addPicture()];
+  expect((await rateImages(opened.services, { ownerId, ids, rating: 3 })).toSorted()).toEqual(ids.toSorted());
+  expect(await found("rating:>=3")).toHaveLength(2);
+  await rateImages(opened.services, { ownerId, ids: ids.slice(1), rating: 0 });
+  expect(await found("rating:0")).toEqual(ids.slice(1));
+});
