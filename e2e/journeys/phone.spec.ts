@@ -2,6 +2,7 @@ import { chooseFiles } from "../steps/choose-files.ts";
 import { chooseMode } from "../steps/choose-mode.ts";
 import { samplePath } from "../steps/samples.ts";
 import { beGuest } from "../steps/be-guest.ts";
+import { tapUntil } from "../steps/tap-until.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
@@ -44,6 +45,7 @@ test("D1 @phone the frame of an expansion is pulled by a finger, at handles of 4
   // At the outer edge of the handle, 20 px from its middle.
   await pull({ x: corner.x + 20, y: corner.y + 20 }, { x: corner.x + 20 + box.width / 10, y: corner.y + 20 });
   await expect(frame).toHaveAccessibleName(/(659|66\d) × 400/);
-  await page.getByRole("button", { name: "Undo", exact: true }).tap();
+  const undo = page.getByRole("button", { name: "Undo", exact: true });
+  await tapUntil(undo, async () => /600 × 400/.test((await frame.getAttribute("aria-label")) ?? ""));
   await expect(frame).toHaveAccessibleName(/600 × 400/);
 });

@@ -2,6 +2,7 @@ import type { Page } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
 import { drag, expectMask, openEditor, pictureWidth, type Point } from "../steps/edit-picture.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { tapUntil } from "../steps/tap-until.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
@@ -243,8 +244,7 @@ test("D1 A5 @phone on a touch screen a finger paints and encloses, and two move 
     [150, 200, false],
   ]);
   const lasso = toolsOf(page).getByRole("button", { name: "Lasso" });
-  await lasso.tap();
-  await expect(lasso).toHaveAttribute("aria-pressed", "true");
+  await tapUntil(lasso, async () => (await lasso.getAttribute("aria-pressed")) === "true");
   await draw([
     { x: 300, y: 150 },
     { x: 400, y: 150 },

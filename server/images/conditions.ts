@@ -40,16 +40,24 @@ export type Conditions = (searched: Searched) => SQL[];
  * The conditions of a search: `parseSearch` has its language. Throws `bad_request` for an operator with a value that it does
  * not take. Call `fillSearchTexts` before.
  */
-export function conditionsOf(search: string): Conditions {
+export function conditionsOf(search: string, ownerId: string): Conditions {
   const terms = parseSearch(search);
   const wrong = terms.find(({ meaning }) => "wrong" in meaning);
   if (wrong) throw new AppError("bad_request", `The search cannot be read at "${wrong.source}".`);
   return (searched) =>
-    terms.map((term) => termCondition(term, searched)).filter((condition) => condition !== undefined);
+    terms
+      .map((term) => termCondition(term, { searched, ownerId }))
+      .filter((condition) => condition !== undefined);
 }
 
-export function termCondition({ meaning, isNot }: SearchTerm, searched: Searched): SQL | undefined {
-  const condition = conditionOf(meaning, searched);
+/** What is asked, and whose pictures, tags and boards are meant. */
+interface Asked {
+  readonly searched: Searched;
+  readonly ownerId: string;
+}
+
+export function termCondition({ meaning, isNot }: SearchTerm, asked: Asked): SQL | undefined {
+  const condition = conditionOf(meaning, asked);
   return condition && isNot ? not(condition) : condition;
 }
 
@@ -61,7 +69,8 @@ export function asksForTrash(search: string): boolean {
   );
 }
 
-function conditionOf(meaning: SearchTerm["meaning"], searched: Searched): SQL | undefined {
+function conditionOf(meaning: SearchTerm["meaning"], asked: Asked): SQL | undefined {
+  const { searched } = asked;
   if ("wrong" in meaning) return undefined;
   if ("words" in meaning) {
     const form = searchForm(meaning.words);
@@ -71,7 +80,7 @@ function conditionOf(meaning: SearchTerm["meaning"], searched: Searched): SQL | 
   if (meaning.name === "kind") return or(...meaning.kinds.map((kind) => kindCondition(searched, kind)));
   if (meaning.name === "model") return modelCondition(searched, searchForm(meaning.text));
   if (meaning.name === "seed") return seedCondition(searched, meaning.text);
-  return pictureCondition(meaning, searched);
+  return pictureCondition(meaning, asked);
 }
 
 function seedCondition(searched: Searched, seed: string): SQL | undefined {
@@ -80,16 +89,20 @@ function seedCondition(searched: Searched, seed: string): SQL | undefined {
 
 type PictureFilter = Exclude<Filter, { readonly name: "kind" | "model" | "seed" }>;
 
-function pictureCondition(filter: PictureFilter, searched: Searched): SQL | undefined {
+function pictureCondition(filter: PictureFilter, asked: Asked): SQL | undefined {
+  const { searched } = asked;
   switch (filter.name) {
     case "board":
-      return boardCondition(searched, filter.text);
+      return boardCondition(asked, filter.text);
     case "tag":
-      return tagCondition(searched, filter.text);
+      return tagCondition(asked, filter.text);
     case "is":
       return flagConditions[filter.flag](searched);
     case "rating":
-      return rangeCondition(sql`${searched.rating}`, filter.range);
+      return and(
+        (filter.range.least ?? 0) > 0 ? sql`${searched.rating} > 0` : undefined,
+        rangeCondition(sql`${searched.rating}`, filter.range),
+      );
     case "size":
       return rangeCondition(sql`greatest(${searched.widthPx}, ${searched.heightPx})`, filter.range);
     case "exactSize":
@@ -118,32 +131,32 @@ function modelCondition(searched: Searched, form: string): SQL | undefined {
   return and(contains(searched, form), isOfJob(searched, sql`strpos(${name}, ${form}) > 0`));
 }
 
-function tagCondition(searched: Searched, name: string | null): SQL {
+function tagCondition({ searched, ownerId }: Asked, name: string | null): SQL {
   const ofPicture = sql`select ${imageTags.imageId} from ${imageTags} join ${tags} on ${tags.id} = ${imageTags.tagId}`;
   if (name === null) return sql`not exists (${ofPicture} where ${imageTags.imageId} = ${searched.id})`;
-  return sql`${searched.id} in (${ofPicture} where ${tags.ownerId} = ${searched.ownerId} and ${tags.key} = ${searchForm(name)})`;
+  return sql`${searched.id} in (${ofPicture} where ${tags.ownerId} = ${ownerId} and ${tags.key} = ${searchForm(name)})`;
 }
 
 /** On a board of the owner of the picture. */
-function boardCondition(searched: Searched, name: string | null): SQL {
+function boardCondition({ searched, ownerId }: Asked, name: string | null): SQL {
   const onBoard = sql`select ${boardImages.imageId} from ${boardImages} join ${boards} on ${boards.id} = ${boardImages.boardId}
     where ${isNull(boards.removedAt)}`;
   if (name === null) return sql`not exists (${onBoard} and ${boardImages.imageId} = ${searched.id})`;
-  return sql`${searched.id} in (${onBoard} and ${boards.ownerId} = ${searched.ownerId} and ${boards.key} = ${searchForm(name)})`;
+  return sql`${searched.id} in (${onBoard} and ${boards.ownerId} = ${ownerId} and ${boards.key} = ${searchForm(name)})`;
 }
 
+// Without a parameter, so that the indexes of a part of the pictures are known to serve.
 const flagConditions: Readonly<Record<PictureFlag, (searched: Searched) => SQL>> = {
-  starred: ({ starred }) => eq(starred, true),
+  starred: ({ starred }) => sql`${starred}`,
   result: ({ role }) => eq(role, "result"),
   upload: ({ role }) => eq(role, "upload"),
   trashed: ({ deletedAt }) => isNotNull(deletedAt),
+  // Read once and not for each picture: few are shared.
   shared: ({ id }) =>
-    sql`(exists (select from ${linkImages} join ${links} on ${links.id} = ${linkImages.linkId}
-        where ${linkImages.imageId} = ${id} and ${links.revokedAt} is null
-          and (${links.endsAt} is null or ${links.endsAt} > now()))
-      or exists (select from ${boardImages} join ${boards} on ${boards.id} = ${boardImages.boardId}
-        join ${boardMembers} on ${boardMembers.boardId} = ${boards.id}
-        where ${boardImages.imageId} = ${id} and ${boards.removedAt} is null))`,
+    sql`${id} in (select ${linkImages.imageId} from ${linkImages} join ${links} on ${links.id} = ${linkImages.linkId}
+        where ${links.revokedAt} is null and (${links.endsAt} is null or ${links.endsAt} > now())
+      union select ${boardImages.imageId} from ${boardImages} join ${boards} on ${boards.id} = ${boardImages.boardId}
+        join ${boardMembers} on ${boardMembers.boardId} = ${boards.id} where ${boards.removedAt} is null)`,
 };
 
 function rangeCondition(

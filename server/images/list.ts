@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, inArray, isNull, lt, ne, sql, type SQL } from "drizzle-orm";
+import { and, eq, gte, inArray, isNull, lt, ne, sql, type SQL } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { type Db, schema } from "../db/index.ts";
@@ -80,7 +80,7 @@ export async function listImages(services: Pick<Services, "db">, input: ListImag
   const ids = await findIds(db, {
     ownerId,
     conditions,
-    shown: input.stacks === true ? newestOfStack(db, { ownerId, conditions }) : undefined,
+    shown: input.stacks === true ? newestOfStack(ownerId, conditions) : undefined,
     afterId: cursor === undefined || cursor === "" ? undefined : decodeCursor(cursor),
     isTrash: search !== undefined && asksForTrash(search),
     limit: limit + 1,
@@ -102,12 +102,12 @@ async function readViews(db: Db, ids: readonly string[]): Promise<ImageView[]> {
 }
 
 function conditionsOfList(input: ListImagesInput): Conditions {
-  const searched = input.search === undefined ? null : conditionsOf(input.search);
+  const searched = input.search === undefined ? null : conditionsOf(input.search, input.ownerId);
   return (listed) => {
     const filters = [
       input.role ? eq(listed.role, input.role) : ne(listed.role, "mask"),
       input.kind && kindCondition(listed, input.kind),
-      input.starred !== undefined && eq(listed.starred, input.starred),
+      input.starred !== undefined && (input.starred ? sql`${listed.starred}` : sql`not ${listed.starred}`),
       input.from && gte(listed.createdAt, input.from),
       input.to && lt(listed.createdAt, input.to),
       input.stackId && eq(stackOf(listed), input.stackId),
@@ -122,27 +122,18 @@ function stackOf(listed: Pick<Searched, "stackId" | "id">): SQL {
 }
 
 /** Of each stack only the newest picture for which the conditions hold, whichever page it is on. */
-function newestOfStack(
-  db: Db,
-  { ownerId, conditions }: { readonly ownerId: string; readonly conditions: Conditions },
-): SQL {
-  const member = alias(images, "member");
-  // As a value and not as `not exists`, which is planned as a join of all pictures with all others: this way each picture of
-  // the page costs one look into `images_stack`.
-  const newest = db
-    .select({ id: member.id })
-    .from(member)
-    .where(
-      and(
-        eq(member.ownerId, ownerId),
-        isNull(member.deletedAt),
-        ...conditions(member),
-        sql`${stackOf(member)} = ${stackOf(images)}`,
-      ),
-    )
-    .orderBy(desc(member.id))
-    .limit(1);
-  return sql`${images.id} = (${newest})`;
+function newestOfStack(ownerId: string, conditions: Conditions): SQL {
+  const [stacked, member] = [alias(images, "stacked"), alias(images, "member")];
+  const ofStack = and(
+    eq(stacked.ownerId, ownerId),
+    isNull(stacked.deletedAt),
+    sql`${stackOf(stacked)} = ${stackOf(images)}`,
+  );
+  // As a value and not as `not exists`, which is planned as a join of all pictures with all others; and the stack is read before
+  // anything is asked of its pictures: this way each picture of the page costs one look into `images_stack`.
+  return sql`${images.id} = (select ${member.id}
+    from (select * from ${images} as stacked where ${ofStack} offset 0) as member
+    where ${and(...conditions(member))} order by ${member.id} desc limit 1)`;
 }
 
 async function readStackSizes(

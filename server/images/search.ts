@@ -89,7 +89,7 @@ export async function searchImages({ db }: Pick<Services, "db">, input: SearchIn
       ne(searched.role, "mask"),
       from && gte(searched.createdAt, from),
       to && lte(searched.createdAt, to),
-      ...parts.filters.map((term) => termCondition(term, searched)),
+      ...parts.filters.map((term) => termCondition(term, { searched, ownerId })),
     ].filter((condition) => typeof condition === "object" && condition !== null);
   const conditions: Conditions = (searched) => [
     ...filters(searched),

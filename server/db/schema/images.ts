@@ -83,6 +83,9 @@ export const images = pgTable(
     index("images_rated")
       .on(table.ownerId, table.rating)
       .where(sql`${table.rating} > 0 and ${table.deletedAt} is null`),
+    index("images_longer_side")
+      .on(table.ownerId, sql`greatest(${table.widthPx}, ${table.heightPx})`)
+      .where(sql`${table.deletedAt} is null`),
     // The migration that made it also makes `images_found`, for parts of \`search_key\`, where the extensions are.
     index("images_unkeyed")
       .on(table.ownerId, table.id)

@@ -1,0 +1,1 @@
+CREATE INDEX "images_longer_side" ON "images" USING btree ("owner_id",greatest("width_px", "height_px")) WHERE "images"."deleted_at" is null;
