@@ -11,7 +11,7 @@ import { RunButton } from "../frame/run-button.tsx";
 import { OfferLine, Warning } from "../jobs/offer-line.tsx";
 import { useTimeText } from "../jobs/waiting-text.ts";
 import { useDollars } from "../ui/hooks.ts";
-import { createForm, useForm } from "./form.ts";
+import { createForm, maxPromptCharacters, useForm } from "./form.ts";
 import { type CreateRequest, buildRequest, buildRequests, useCreateRemix } from "./requests.ts";
 import { Results } from "./results.tsx";
 import { useCreateRun, useCreations } from "./creations.ts";
@@ -46,8 +46,6 @@ export function BatchEstimateLine({
   );
 }
 
-const maxCharacters = 4_000;
-
 interface PromptCardProps {
   readonly chosen: OfferedWorkflow | undefined;
   readonly answer: Estimate | undefined;
@@ -72,7 +70,7 @@ function PromptCard({ chosen, answer, ofBatch, canMake, isBusy, onMake }: Prompt
         aria-label={t("prompt")}
         placeholder={t("promptHint")}
         value={form.prompt}
-        maxLength={maxCharacters}
+        maxLength={maxPromptCharacters}
         rows={3}
         onChange={(event) => createForm.set({ prompt: event.target.value })}
         className="field-sizing-content max-h-[40dvh] min-h-26 w-full resize-none bg-transparent px-4 pt-4 pb-2 text-lg outline-none placeholder:text-quiet sm:px-5"
@@ -83,7 +81,7 @@ function PromptCard({ chosen, answer, ofBatch, canMake, isBusy, onMake }: Prompt
           <textarea
             value={form.negativePrompt}
             placeholder={t("negativePromptHint")}
-            maxLength={maxCharacters}
+            maxLength={maxPromptCharacters}
             rows={1}
             onChange={(event) => createForm.set({ negativePrompt: event.target.value })}
             className="field-sizing-content max-h-24 min-w-0 flex-1 resize-none bg-transparent text-sm outline-none placeholder:text-quiet"

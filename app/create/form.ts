@@ -29,6 +29,8 @@ export interface CreateForm {
 }
 
 export const maxPictures = 8;
+/** Of a prompt, and of a negative one. */
+export const maxPromptCharacters = 4_000;
 
 export const emptyForm: CreateForm = {
   prompt: "",

@@ -2,6 +2,7 @@ import type { Metadata } from "next";
 import { useTranslations } from "next-intl";
 import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
+import { PictureSettings } from "../carried/picture-settings.tsx";
 import { PageHeader } from "../parts/page-parts.tsx";
 import { Create } from "./create.tsx";
 
@@ -14,7 +15,9 @@ export default function CreatePage() {
   const t = useTranslations("frame");
   return (
     <>
-      <PageHeader title={t("pages.create")} />
+      <PageHeader title={t("pages.create")}>
+        <PictureSettings />
+      </PageHeader>
       <Suspense>
         <Create />
       </Suspense>

@@ -109,11 +109,11 @@ export function ratioOf(aspect: Aspect): number {
   return width / height;
 }
 
-/** Remix: fills the form from the job of the picture in the address, with Undo when a prompt was replaced. */
-export function useCreateRemix(offered: readonly OfferedWorkflow[] | undefined): void {
+/** Fills the form from a job, with Undo when a prompt was replaced. */
+export function useFillForm(offered: readonly OfferedWorkflow[] | undefined): (job: SourceJob) => void {
   const t = useTranslations("create");
-  const fillForm = useCallback(
-    (job: SourceJob) => {
+  return useCallback(
+    (job) => {
       if (offered === undefined) return;
       const former = createForm.get();
       createForm.set(formOfJob(job, former, offered));
@@ -122,7 +122,12 @@ export function useCreateRemix(offered: readonly OfferedWorkflow[] | undefined):
     },
     [offered, t],
   );
-  useRemix(offered === undefined ? null : fillForm);
+}
+
+/** Remix: fills the form from the job of the picture in the address. */
+export function useCreateRemix(offered: readonly OfferedWorkflow[] | undefined): void {
+  const fill = useFillForm(offered);
+  useRemix(offered === undefined ? null : fill);
 }
 
 type SourceJob = Pick<JobView, "params" | "workflow" | "model">;

@@ -25,6 +25,7 @@ export async function offeredModels(db: Db, config: Config): Promise<OfferedWork
       ...model.inputs.required.map((role) => ({ role, required: true })),
       ...model.inputs.optional.map((role) => ({ role, required: false })),
     ],
+    models: [],
     cloud: { model: model.id, provider: model.provider, priceUsd: model.priceUsd },
   }));
 }

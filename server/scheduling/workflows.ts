@@ -189,6 +189,8 @@ export interface OfferedWorkflow {
   readonly missing: readonly string[];
   readonly params: Partial<Record<ParamName, OfferedParam>>;
   readonly inputs: readonly { readonly role: string; readonly required: boolean }[];
+  /** Its model files, as its graph names them; empty for a model of a provider. */
+  readonly models: readonly string[];
   /** Set for a model of a provider, whose `name` is its need. The price is in US dollars; null when unknown. */
   readonly cloud: {
     readonly model: string;
@@ -262,6 +264,7 @@ function describe(workflow: Workflow): Omit<OfferedWorkflow, "isLive" | "missing
     vramGib,
     params: Object.fromEntries(params),
     inputs,
+    models: workflow.models.map(({ file }) => file),
     cloud: null,
   };
 }

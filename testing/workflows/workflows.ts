@@ -62,6 +62,7 @@ export function offeredWorkflow(changes: Partial<OfferedWorkflow> = {}): Offered
     rank: 1,
     vramGib: 8,
     isLive: true,
+    models: [],
     cloud: null,
     missing: [],
     params: { prompt: { type: "text", required: true } },

@@ -1,0 +1,303 @@
+import { deflateSync } from "node:zlib";
+import {
+  carriedExamples,
+  exifWith,
+  jpegWithExif,
+  pngWithLongText,
+  pngWithPacked,
+  pngWithTexts,
+  webpWithExif,
+} from "@atelier/testing/carried";
+import { describe, expect, test } from "vitest";
+import { findSettings } from "./settings.ts";
+import { carriedLimits, readCarriedTexts } from "./texts.ts";
+
+const read = (bytes: Buffer) => readCarriedTexts(new Blob([new Uint8Array(bytes)]));
+const settingsOf = async (bytes: Buffer) => findSettings(await read(bytes));
+
+const fox = {
+  prompt: "a red fox in snow",
+  negativePrompt: "blurry, text",
+  seed: 123_456,
+  steps: 28,
+  guidance: 6.5,
+  widthPx: 832,
+  heightPx: 1_216,
+  loras: [{ name: "fur_detail", weight: 0.8 }],
+};
+const ofA1111 = {
+  ...fox,
+  source: "a1111",
+  prompt: "a red fox, in snow,\nsoft light",
+  model: "sd_xl_base_1.0",
+  others: ["Sampler", "Schedule type", "Clip skip"],
+};
+
+describe("settings of the programs of this field", () => {
+  test("A1111, in the texts of a PNG, compressed or not, and in the camera data of JPEG and WebP", async () => {
+    const text = carriedExamples.a1111;
+    const files = [
+      pngWithTexts({ parameters: text }),
+      pngWithLongText("parameters", text, false),
+      pngWithLongText("parameters", text, true),
+      pngWithPacked("parameters", deflateSync(text)),
+      jpegWithExif(exifWith(text)),
+      jpegWithExif(exifWith(text, { order: "little" })),
+      webpWithExif(exifWith(text)),
+    ];
+    for (const file of files) expect(await settingsOf(await file)).toMatchObject(ofA1111);
+  });
+
+  test("A1111 in any script, with a quote that holds commas, without a negative prompt", async () => {
+    const text =
+      '赤い狐\nSteps: 20, Sampler: Euler, CFG scale: 1, Distilled CFG Scale: 3.5, Seed: 7, Size: 64x64, Model: "a, b", ADetailer prompt: "one, \\"two\\": 3", Hires upscale: 2';
+    for (const file of [
+      pngWithTexts({ parameters: text }),
+      jpegWithExif(exifWith(text, { order: "little" })),
+    ])
+      expect(await settingsOf(await file)).toMatchObject({
+        prompt: "赤い狐",
+        negativePrompt: "",
+        guidance: 3.5,
+        model: "a, b",
+        others: ["Sampler", "ADetailer prompt", "Hires upscale"],
+      });
+  });
+
+  test("InvokeAI", async () => {
+    const found = await settingsOf(await pngWithTexts({ invokeai_metadata: carriedExamples.invokeai }));
+    const model = "stable-diffusion-xl-base-1-0";
+    expect(found).toMatchObject({ ...fox, source: "invokeai", model, others: ["scheduler"] });
+  });
+
+  test("SwarmUI, also as a JPEG", async () => {
+    const text = carriedExamples.swarmui;
+    for (const file of [pngWithTexts({ parameters: text }), jpegWithExif(exifWith(text))])
+      expect(await settingsOf(await file)).toMatchObject({
+        ...fox,
+        source: "swarmui",
+        model: "OfficialStableDiffusion/sd_xl_base_1.0",
+        others: ["sampler"],
+      });
+  });
+
+  test("ComfyUI: the graph that ran, through links, also as a WebP", async () => {
+    const text = carriedExamples.comfyui;
+    const workflow = JSON.stringify({ nodes: [], links: [] });
+    const make = 0x01_0f;
+    const files = [
+      pngWithTexts({ prompt: text.replace('"denoise":1', '"denoise":NaN'), workflow }),
+      webpWithExif(
+        exifWith(null, { texts: { [make]: `workflow:${workflow}`, [make + 1]: `prompt:${text}` } }),
+      ),
+    ];
+    for (const file of files)
+      expect(await settingsOf(await file)).toMatchObject({
+        ...fox,
+        source: "comfyui",
+        model: "SDXL\\sd_xl_base_1.0.safetensors",
+        others: ["sampler_name", "scheduler"],
+      });
+  });
+
+  test("ComfyUI: a graph with a guider, whose guidance goes with the text, and an enlarging sampler after it", async () => {
+    const prompt = JSON.stringify({
+      1: { class_type: "RandomNoise", inputs: { noise_seed: 5 } },
+      2: { class_type: "BasicGuider", inputs: { model: ["8", 0], conditioning: ["3", 0] } },
+      3: { class_type: "FluxGuidance", inputs: { guidance: 3.5, conditioning: ["4", 0] } },
+      4: { class_type: "CLIPTextEncode", inputs: { text: "a boat", clip: ["9", 0] } },
+      5: {
+        class_type: "BasicScheduler",
+        inputs: { scheduler: "simple", steps: 20, denoise: 1, model: ["8", 0] },
+      },
+      6: { class_type: "EmptySD3LatentImage", inputs: { width: 768, height: 512, batch_size: 1 } },
+      7: {
+        class_type: "SamplerCustomAdvanced",
+        inputs: {
+          noise: ["1", 0],
+          guider: ["2", 0],
+          sampler: ["10", 0],
+          sigmas: ["5", 0],
+          latent_image: ["6", 0],
+        },
+      },
+      8: { class_type: "UNETLoader", inputs: { unet_name: "flux1-dev.safetensors" } },
+      9: { class_type: "DualCLIPLoader", inputs: { clip_name1: "a", type: "flux" } },
+      10: { class_type: "KSamplerSelect", inputs: { sampler_name: "euler" } },
+      11: { class_type: "LatentUpscaleBy", inputs: { samples: ["7", 0], scale_by: 2 } },
+      12: {
+        class_type: "KSampler",
+        inputs: {
+          seed: 99,
+          steps: 8,
+          cfg: 1,
+          positive: ["4", 0],
+          negative: ["13", 0],
+          latent_image: ["11", 0],
+          model: ["8", 0],
+        },
+      },
+      13: { class_type: "ConditioningZeroOut", inputs: { conditioning: ["4", 0] } },
+      14: { class_type: "SaveImage", inputs: { images: ["12", 0] } },
+    });
+    expect(await settingsOf(await pngWithTexts({ prompt }))).toMatchObject({
+      prompt: "a boat",
+      negativePrompt: "",
+      seed: 5,
+      steps: 20,
+      guidance: 3.5,
+      widthPx: 768,
+      heightPx: 512,
+      model: "flux1-dev.safetensors",
+    });
+  });
+
+  test("ComfyUI: the drawing alone", async () => {
+    const node = (
+      id: number,
+      type: string,
+      widgets_values: unknown[],
+      links: Record<string, number> = {},
+    ) => ({
+      id,
+      type,
+      widgets_values,
+      inputs: Object.entries(links).map(([name, link]) => ({ name, link })),
+    });
+    const workflow = JSON.stringify({
+      nodes: [
+        node(1, "KSampler", [4, "randomize", 12, 5, "euler", "normal", 1], {
+          positive: 1,
+          negative: 2,
+          latent_image: 3,
+          model: 4,
+        }),
+        node(2, "CLIPTextEncode", ["a hill"]),
+        node(3, "CLIPTextEncode", ["people"]),
+        node(4, "EmptyLatentImage", [640, 480, 1]),
+        node(5, "CheckpointLoaderSimple", ["v1-5.ckpt"]),
+        node(6, "SaveImage", ["x"], { images: 5 }),
+      ],
+      links: [
+        [1, 2, 0, 1, 0],
+        [2, 3, 0, 1, 1],
+        [3, 4, 0, 1, 2],
+        [4, 5, 0, 1, 3],
+        [5, 1, 0, 6, 0],
+      ],
+    });
+    expect(await settingsOf(await pngWithTexts({ workflow }))).toMatchObject({
+      prompt: "a hill",
+      negativePrompt: "people",
+      seed: 4,
+      steps: 12,
+      guidance: 5,
+      widthPx: 640,
+      model: "v1-5.ckpt",
+    });
+  });
+
+  test("a picture without settings has none", async () => {
+    expect(await settingsOf(await pngWithTexts({ Software: "GIMP", Comment: "Steps: many" }))).toBeNull();
+    expect(await settingsOf(await jpegWithExif(exifWith("on the beach")))).toBeNull();
+    expect(await settingsOf(Buffer.from("GIF89a"))).toBeNull();
+    expect(await settingsOf(Buffer.alloc(0))).toBeNull();
+  });
+});
+
+describe("files that are made to harm", () => {
+  test("a text that inflates without end is left out, and costs little", async () => {
+    const bomb = deflateSync(Buffer.alloc(100 * 1_024 ** 2));
+    const before = process.memoryUsage().arrayBuffers;
+    expect(await read(await pngWithPacked("parameters", bomb))).toEqual([]);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 * 1_024 ** 2);
+    expect(await read(await pngWithPacked("parameters", Buffer.from("no deflate")))).toEqual([]);
+  });
+
+  test("too large a text, too many texts and too many bytes are left out", async () => {
+    const large = "x".repeat(carriedLimits.textBytes + 1);
+    expect(await read(await pngWithTexts({ large, small: "y" }))).toEqual([{ name: "small", text: "y" }]);
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`n${at}`, "z"]));
+    expect(await read(await pngWithTexts(many))).toHaveLength(carriedLimits.texts);
+    const heavy = Object.fromEntries(
+      Array.from({ length: 9 }, (_, at) => [`n${at}`, "z".repeat(1_024 ** 2)]),
+    );
+    expect(await read(await pngWithTexts(heavy))).toHaveLength(8);
+  });
+
+  test("a file that is cut or changed at any place gives texts or none, and never fails", async () => {
+    const text = carriedExamples.a1111;
+    const files = [
+      await pngWithTexts({ parameters: text }),
+      await jpegWithExif(exifWith(text)),
+      await webpWithExif(exifWith(text, { texts: { 270: "words" } })),
+    ];
+    for (const file of files)
+      for (let at = 0; at < Math.min(file.length - 4, 1_500); at += 7) {
+        const texts = await read(file.subarray(0, at));
+        expect(texts.length).toBeLessThanOrEqual(2);
+        findSettings(texts);
+        const changed = Buffer.from(file);
+        changed.fill(0xff, at, at + 4);
+        findSettings(await read(changed));
+      }
+  });
+
+  test("JSON that is deep, goes round or takes names of the language gives settings or none", async () => {
+    const texts = [
+      `{"a":`.repeat(100_000),
+      `${"[".repeat(200_000)}${"]".repeat(200_000)}`,
+      JSON.stringify({
+        a: { class_type: "KSampler", inputs: { latent_image: ["a", 0], positive: ["a", 0], seed: ["a", 0] } },
+      }),
+      '{"__proto__":{"class_type":"KSampler","inputs":{"latent_image":["constructor",0],"positive":["__proto__",0]}}}',
+      '{"nodes":[{"type":"constructor"},{"type":"__proto__","id":null}],"links":[null,[],[{}]]}',
+      '{"sui_image_params":{"prompt":7,"loras":{"a":1},"seed":-1,"steps":"many"}}',
+      '{"positive_prompt":{},"model":[],"loras":[null,{},"x"],"seed":1e400}',
+    ];
+    for (const text of texts)
+      for (const name of ["prompt", "workflow", "parameters", "invokeai_metadata", "atelier"])
+        expect(findSettings([{ name, text }])?.prompt ?? "").toBe("");
+    expect(Object.prototype).not.toHaveProperty("class_type");
+  });
+
+  test("texts that make patterns slow take less than a second each", () => {
+    const size = 1_024 ** 2;
+    const slow = [
+      `Steps: 1, Seed: ${'a: "'.repeat(size / 4)}`,
+      `Steps: 1, Seed: ${"a: ".repeat(size / 3)}"`,
+      "<lora:".repeat(size / 6),
+      `<lora:${"a".repeat(size)}`,
+      "Negative prompt:\n".repeat(size / 17),
+      JSON.stringify({ sui_image_params: { prompt: `<lora:${"a:1".repeat(size / 3)}` } }),
+      graphOf(5_000),
+    ];
+    for (const text of slow) {
+      const start = performance.now();
+      findSettings([{ name: "prompt", text }]);
+      expect(performance.now() - start).toBeLessThan(1_000);
+    }
+  });
+});
+
+/** Every node is a sampler that takes all from the next ones. */
+function graphOf(count: number): string {
+  const next = (at: number, by: number) => [String((at + by) % count), 0];
+  return JSON.stringify(
+    Object.fromEntries(
+      Array.from({ length: count }, (_, at) => [
+        at,
+        {
+          class_type: at % 2 ? "SaveImage" : "KSampler",
+          inputs: {
+            latent_image: next(at, 1),
+            seed: next(at, 2),
+            width: next(at, 3),
+            height: next(at, 5),
+            positive: next(at, 7),
+          },
+        },
+      ]),
+    ),
+  );
+}

@@ -1,0 +1,123 @@
+import { offeredWorkflow } from "@atelier/testing/workflows";
+import { carriedExamples } from "@atelier/testing/carried";
+import { expect, test } from "vitest";
+import { emptyForm } from "../create/form.ts";
+import { formOfJob } from "../create/requests.ts";
+import { fillingOf } from "./fill.ts";
+import { noSettings } from "./found.ts";
+import { findSettings } from "./settings.ts";
+
+const side = { type: "integer", min: 512, max: 2_048, multipleOf: 8, default: 1_024 } as const;
+const sdxl = offeredWorkflow({
+  name: "t2i_sdxl",
+  title: "Stable Diffusion XL",
+  kind: "text_to_image",
+  models: ["sd_xl_base_1.0.safetensors"],
+  params: {
+    prompt: { type: "text", required: true },
+    negativePrompt: { type: "text" },
+    width: side,
+    height: side,
+    steps: { type: "integer", min: 1, max: 100, default: 25 },
+    guidance: { type: "number", min: 1, max: 20, default: 7 },
+    seed: { type: "seed" },
+  },
+});
+const turbo = offeredWorkflow({
+  name: "turbo",
+  title: "Turbo",
+  kind: "text_to_image",
+  params: {
+    prompt: { type: "text", required: true },
+    width: side,
+    height: side,
+    steps: { type: "integer", min: 1, max: 12, default: 8 },
+  },
+});
+const cloud = offeredWorkflow({
+  name: "cloud/large",
+  title: "Large",
+  kind: "text_to_image",
+  cloud: { model: "large", provider: "fal", priceUsd: 0.1 },
+});
+const offered = [turbo, sdxl, cloud];
+
+const found = (name: string, text: string) => {
+  const settings = findSettings([{ name, text }]);
+  if (settings === null) throw new Error("no settings");
+  return settings;
+};
+
+test("the settings of each program fill the same form, with the workflow that has the model", () => {
+  const files = [
+    found("parameters", carriedExamples.a1111),
+    found("parameters", carriedExamples.swarmui),
+    found("prompt", carriedExamples.comfyui),
+  ];
+  for (const settings of files) {
+    const { job, title, lacks } = fillingOf(settings, offered, null);
+    expect(formOfJob(job, emptyForm, offered)).toEqual({
+      prompt: settings.prompt,
+      negativePrompt: "blurry, text",
+      workflow: "t2i_sdxl",
+      aspect: null,
+      widthPx: 832,
+      heightPx: 1_216,
+      count: 1,
+      seed: 123_456,
+      settings: { t2i_sdxl: { steps: 28, guidance: 6.5 } },
+    });
+    expect(title).toBe("Stable Diffusion XL");
+    expect(lacks).toEqual([
+      { what: "loras", names: ["fur_detail"] },
+      { what: "others", names: settings.others },
+    ]);
+  }
+});
+
+test("what is missing here, not taken or moved to what is taken is said", () => {
+  const { job, title, lacks } = fillingOf(
+    found("invokeai_metadata", carriedExamples.invokeai.replace("832", "500")),
+    offered,
+    null,
+  );
+  expect(title).toBe("Turbo");
+  expect(lacks).toEqual([
+    { what: "model", name: "stable-diffusion-xl-base-1-0" },
+    { what: "negativePrompt" },
+    { what: "moved", setting: "steps", from: 28, to: 12 },
+    { what: "untaken", setting: "guidance" },
+    { what: "moved", setting: "width", from: 500, to: 512 },
+    { what: "untaken", setting: "seed" },
+    { what: "loras", names: ["fur_detail"] },
+    { what: "others", names: ["scheduler"] },
+  ]);
+  expect(formOfJob(job, emptyForm, offered)).toMatchObject({
+    workflow: "turbo",
+    prompt: "a red fox in snow",
+  });
+});
+
+test("a seed that is too large becomes random, and a prompt that is too long is cut", () => {
+  const settings = { ...noSettings, source: "comfyui", seed: 2 ** 60, prompt: "x".repeat(5_000) } as const;
+  const { job, lacks } = fillingOf(settings, [sdxl], null);
+  expect(lacks).toEqual([{ what: "prompt", characters: 4_000 }, { what: "seed" }]);
+  expect(formOfJob(job, emptyForm, [sdxl])).toMatchObject({ seed: null, prompt: "x".repeat(4_000) });
+});
+
+test("own settings choose their workflow or model; another one that is chosen stays where they are not offered", () => {
+  const own = (workflow: string | null, model: string | null) =>
+    found("atelier", JSON.stringify({ workflow, model, params: { prompt: "a hill" } }));
+  expect(fillingOf(own("t2i_sdxl", null), offered, "turbo")).toMatchObject({
+    job: { workflow: "t2i_sdxl", model: null },
+    lacks: [],
+  });
+  expect(fillingOf(own(null, "large"), offered, "turbo")).toMatchObject({
+    job: { workflow: null, model: "large" },
+  });
+  expect(fillingOf(own("gone", null), offered, "t2i_sdxl")).toMatchObject({
+    job: { workflow: "t2i_sdxl" },
+    lacks: [{ what: "workflow", name: "gone" }],
+  });
+  expect(fillingOf(own("gone", null), [], null)).toMatchObject({ job: { workflow: null }, title: null });
+});

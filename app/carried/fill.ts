@@ -1,0 +1,120 @@
+import type { JobView } from "@atelier/server/jobs";
+import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
+import { choiceNameOf, choiceOf } from "../client/submit.ts";
+import { maxPromptCharacters } from "../create/form.ts";
+import { nearestAllowed } from "../create/requests.ts";
+import type { FoundSettings } from "./found.ts";
+
+/** What Create cannot do as the file says. */
+export type Lack =
+  | { readonly what: "model" | "workflow"; readonly name: string }
+  | { readonly what: "loras" | "others"; readonly names: readonly string[] }
+  | { readonly what: "seed" | "negativePrompt" }
+  | { readonly what: "prompt"; readonly characters: number }
+  | { readonly what: "untaken"; readonly setting: Setting }
+  | { readonly what: "moved"; readonly setting: Setting; readonly from: number; readonly to: number };
+
+type Setting = "steps" | "guidance" | "width" | "height" | "seed";
+
+interface Filling {
+  /** What the form is filled from, as from a job of this studio. */
+  readonly job: Pick<JobView, "params" | "workflow" | "model">;
+  /** Title of the workflow or model that Create will use; null where none is offered. */
+  readonly title: string | null;
+  readonly lacks: readonly Lack[];
+}
+
+/** How Create is filled from the settings of a file: with the workflow that has its model, else with the one that is chosen now. */
+export function fillingOf(
+  found: FoundSettings,
+  offered: readonly OfferedWorkflow[],
+  chosenName: string | null,
+): Filling {
+  const wanted = wantedOf(found, offered);
+  const workflow = wanted ?? offered.find(({ name }) => name === chosenName) ?? offered[0];
+  const numbers = numbersOf(found);
+  const params = {
+    prompt: found.prompt.slice(0, maxPromptCharacters),
+    negativePrompt: found.negativePrompt.slice(0, maxPromptCharacters),
+    ...Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== null)),
+  };
+  return {
+    job: { workflow: null, model: null, ...(workflow && choiceOf(workflow)), params },
+    title: workflow?.title ?? null,
+    lacks: [
+      ...choiceLacks(found, wanted),
+      ...(workflow ? [...textLacks(found, workflow), ...numberLacks(numbers, workflow)] : []),
+      ...namesLacks(found),
+      ...(found.seed === numbers.seed ? [] : [{ what: "seed" } as const]),
+    ],
+  };
+}
+
+/** The numbers of the form. A seed that JavaScript cannot count with would be another one. */
+function numbersOf({ seed, steps, guidance, widthPx, heightPx }: FoundSettings) {
+  return {
+    steps,
+    guidance,
+    width: widthPx,
+    height: heightPx,
+    seed: Number.isSafeInteger(seed) ? seed : null,
+  };
+}
+
+function namesLacks({ loras, others }: FoundSettings): readonly Lack[] {
+  const all = [
+    { what: "loras", names: loras.map(({ name }) => name) },
+    { what: "others", names: others },
+  ] as const;
+  return all.filter(({ names }) => names.length > 0);
+}
+
+/** The offered workflow with the model of the file; those that can run now come first. */
+function wantedOf(
+  { choice, model }: FoundSettings,
+  offered: readonly OfferedWorkflow[],
+): OfferedWorkflow | undefined {
+  if (choice) return offered.find(({ name }) => name === choiceNameOf(choice));
+  if (model === null) return undefined;
+  const spelt = spell(model);
+  return offered.find(({ title, models }) => [title, ...models].some((name) => spell(name) === spelt));
+}
+
+/** Programs spell models with or without folder, ending, capitals and marks between words. */
+function spell(model: string): string {
+  const file = model.slice(Math.max(model.lastIndexOf("/"), model.lastIndexOf("\\")) + 1);
+  return file
+    .replace(/\.(?:safetensors|sft|ckpt|gguf)$/i, "")
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]/gu, "");
+}
+
+function choiceLacks({ choice, model }: FoundSettings, wanted: OfferedWorkflow | undefined): readonly Lack[] {
+  const own = choice && choiceNameOf(choice);
+  if (wanted || (own === null && model === null)) return [];
+  return own === null ? [{ what: "model", name: model ?? "" }] : [{ what: "workflow", name: own }];
+}
+
+function textLacks({ prompt, negativePrompt }: FoundSettings, workflow: OfferedWorkflow): readonly Lack[] {
+  const isLong = Math.max(prompt.length, negativePrompt.length) > maxPromptCharacters;
+  const isLost = negativePrompt !== "" && workflow.params.negativePrompt === undefined;
+  return [
+    ...(isLong ? [{ what: "prompt", characters: maxPromptCharacters } as const] : []),
+    ...(isLost ? [{ what: "negativePrompt" } as const] : []),
+  ];
+}
+
+function numberLacks(
+  numbers: Readonly<Record<Setting, number | null>>,
+  { params }: OfferedWorkflow,
+): readonly Lack[] {
+  const settings = ["steps", "guidance", "width", "height", "seed"] as const;
+  return settings.flatMap((setting): readonly Lack[] => {
+    const from = numbers[setting];
+    const param: OfferedParam | undefined = params[setting];
+    if (from === null) return [];
+    if (param === undefined) return [{ what: "untaken", setting }];
+    const to = setting === "seed" ? from : nearestAllowed(from, param);
+    return to === from ? [] : [{ what: "moved", setting, from, to }];
+  });
+}

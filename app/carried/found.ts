@@ -1,0 +1,90 @@
+export interface Lora {
+  readonly name: string;
+  readonly weight: number | null;
+}
+
+/** Where settings come from: this program, or the format of another one. */
+type SettingsSource = "atelier" | "a1111" | "comfyui" | "invokeai" | "swarmui";
+
+/** The settings of a picture, in the words of this studio. What the file does not say is null or empty. */
+export interface FoundSettings {
+  readonly source: SettingsSource;
+  readonly prompt: string;
+  readonly negativePrompt: string;
+  /** As the file has it; other programs take larger ones than this studio. */
+  readonly seed: number | null;
+  readonly steps: number | null;
+  readonly guidance: number | null;
+  readonly widthPx: number | null;
+  readonly heightPx: number | null;
+  /** A file, or the name of a model as its program spells it. */
+  readonly model: string | null;
+  /** A workflow or a model of a studio of this program, by its name. */
+  readonly choice: { readonly workflow: string | null; readonly model: string | null } | null;
+  readonly loras: readonly Lora[];
+  /** Names of settings that Create has no field for. */
+  readonly others: readonly string[];
+}
+
+export const noSettings = {
+  prompt: "",
+  negativePrompt: "",
+  seed: null,
+  steps: null,
+  guidance: null,
+  widthPx: null,
+  heightPx: null,
+  model: null,
+  choice: null,
+  loras: [],
+  others: [],
+} as const satisfies Omit<FoundSettings, "source">;
+
+/** An object of a JSON text that anybody may have written. */
+export type Plain = Readonly<Record<string, unknown>>;
+
+const isRecord = (value: unknown): value is Plain =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Of a JSON text with an object; null for any other text. Some programs write `NaN`, which is no JSON. */
+export function recordOf(text: string): Plain | null {
+  if (!text.trimStart().startsWith("{")) return null;
+  for (const candidate of [text, text.replaceAll(/\bNaN\b/g, "null")])
+    try {
+      const value: unknown = JSON.parse(candidate);
+      return isRecord(value) ? value : null;
+    } catch {
+      // The second text, or none of them.
+    }
+  return null;
+}
+
+const own = (record: Plain, name: string) => (Object.hasOwn(record, name) ? record[name] : undefined);
+
+/** The first of the members that is a text. */
+export function textIn(record: Plain, ...names: readonly string[]): string | null {
+  const value = names.map((name) => own(record, name)).find((one) => typeof one === "string");
+  return typeof value === "string" ? value : null;
+}
+
+/** The first of the members that is a number, or a text with one; not negative. */
+export function numberIn(record: Plain, ...names: readonly string[]): number | null {
+  for (const name of names) {
+    const value = own(record, name);
+    const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+    if (typeof number === "number" && Number.isFinite(number) && number >= 0) return number;
+  }
+  return null;
+}
+
+export function recordIn(record: Plain, name: string): Plain | null {
+  const value = own(record, name);
+  return isRecord(value) ? value : null;
+}
+
+const mostRecords = 5_000;
+
+export function recordsIn(record: Plain, name: string): readonly Plain[] {
+  const value = own(record, name);
+  return Array.isArray(value) ? value.slice(0, mostRecords).filter(isRecord) : [];
+}

@@ -1,0 +1,182 @@
+"use client";
+import { FileImage } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useCallback, useState } from "react";
+import { useWorkflows } from "../client/cloud.ts";
+import { createForm } from "../create/form.ts";
+import { useFillForm } from "../create/requests.ts";
+import { useFilePicker, useFileTarget, useUploadBatch } from "../uploads/drop.tsx";
+import { Button } from "../ui/button.tsx";
+import { type Fact, Facts } from "../ui/display.tsx";
+import { Dialog } from "../ui/overlays.tsx";
+import { toastDone, toastFailure } from "../ui/toasts.tsx";
+import { fillingOf, type Lack } from "./fill.ts";
+import type { FoundSettings } from "./found.ts";
+import { findSettings } from "./settings.ts";
+import { readCarriedTexts } from "./texts.ts";
+
+function useLackText(title: string | null) {
+  const t = useTranslations("carried");
+  const workflow = title ?? t("noWorkflow");
+  return (lack: Lack): string => {
+    switch (lack.what) {
+      case "model":
+      case "workflow":
+        return t(`lacks.${lack.what}`, { name: lack.name, workflow });
+      case "loras":
+      case "others":
+        return t(`lacks.${lack.what}`, { count: lack.names.length, names: lack.names.join(", ") });
+      case "seed":
+        return t("lacks.seed");
+      case "negativePrompt":
+        return t("lacks.negativePrompt", { workflow });
+      case "prompt":
+        return t("lacks.prompt", { characters: lack.characters });
+      case "untaken":
+        return t("lacks.untaken", { setting: t(`names.${lack.setting}`), workflow });
+      case "moved":
+        return t("lacks.moved", { setting: t(`names.${lack.setting}`), from: lack.from, to: lack.to });
+    }
+  };
+}
+
+/** The settings in words; what the file does not say is left out. */
+function useFacts({ source, ...found }: FoundSettings): readonly Fact[] {
+  const t = useTranslations("carried");
+  const { widthPx, heightPx, choice } = found;
+  const facts: readonly (readonly [string, string | number | null])[] = [
+    [t("from"), t(`sources.${source}`)],
+    [t("names.negativePrompt"), found.negativePrompt === "" ? null : found.negativePrompt],
+    [t("names.model"), found.model ?? choice?.workflow ?? choice?.model ?? null],
+    [t("names.size"), widthPx === null || heightPx === null ? null : `${widthPx} × ${heightPx}`],
+    [t("names.steps"), found.steps],
+    [t("names.guidance"), found.guidance],
+    [t("names.seed"), Number.isSafeInteger(found.seed) ? found.seed : null],
+    [
+      t("names.loras"),
+      found.loras.length === 0
+        ? null
+        : found.loras.map(({ name, weight }) => (weight === null ? name : `${name} (${weight})`)).join(", "),
+    ],
+  ];
+  return facts.flatMap(([name, value]): readonly Fact[] => (value === null ? [] : [[name, String(value)]]));
+}
+
+interface PanelProps {
+  readonly found: FoundSettings;
+  readonly onUsed: () => void;
+  /** Null for a file that was chosen for its settings alone. */
+  readonly onKeep: (() => void) | null;
+}
+
+function Panel({ found, onUsed, onKeep }: PanelProps) {
+  const t = useTranslations("carried");
+  const offered = useWorkflows("text_to_image");
+  const fill = useFillForm(offered);
+  const facts = useFacts(found);
+  const { job, title, lacks } = fillingOf(found, offered ?? [], createForm.get().workflow);
+  const lackText = useLackText(title);
+  return (
+    <div className="flex flex-col gap-4">
+      {found.prompt === "" ? null : (
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+        <p tabIndex={0} className="max-h-40 overflow-y-auto text-sm break-words whitespace-pre-wrap">
+          {found.prompt}
+        </p>
+      )}
+      <Facts rows={facts} />
+      {offered === undefined || lacks.length === 0 ? null : (
+        <section aria-label={t("differs")}>
+          <h3 className="mb-1 text-xs font-medium">{t("differs")}</h3>
+          <ul className="flex list-disc flex-col gap-1 pl-4 text-xs break-words text-quiet">
+            {lacks.map((lack) => (
+              <li key={lackText(lack)}>{lackText(lack)}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <div className="flex flex-wrap justify-end gap-2">
+        {onKeep === null ? null : <Button onClick={onKeep}>{t("keep")}</Button>}
+        <Button
+          look="primary"
+          disabled={offered === undefined}
+          onClick={() => {
+            fill(job);
+            onUsed();
+          }}
+        >
+          {t("use")}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+interface Shown {
+  readonly found: FoundSettings;
+  /** To be added to the gallery where the user wants it. */
+  readonly dropped: File | null;
+}
+
+/** "Settings of a picture…" of Create: reads what a picture that is chosen or dropped says of how it was made. */
+export function PictureSettings() {
+  const t = useTranslations("carried");
+  const upload = useUploadBatch();
+  const [shown, setShown] = useState<Shown | null>(null);
+  const [isOpen, setOpen] = useState(false);
+  const look = useCallback(
+    async (file: File, isDropped: boolean) => {
+      const texts = await readCarriedTexts(file).catch(() => null);
+      if (texts === null) {
+        toastFailure(t("unreadable"));
+        return;
+      }
+      const found = findSettings(texts);
+      if (found !== null) {
+        setShown({ found, dropped: isDropped ? file : null });
+        setOpen(true);
+        return;
+      }
+      toastDone(t(isDropped ? "noneKept" : "none"));
+      if (isDropped) upload([file]);
+    },
+    [t, upload],
+  );
+  const take = useCallback(
+    (files: File[]) => {
+      const [file, ...others] = files;
+      if (file !== undefined && others.length === 0) void look(file, true);
+      else upload(files);
+    },
+    [look, upload],
+  );
+  useFileTarget(take);
+  const pick = useFilePicker(([file]) => {
+    if (file !== undefined) void look(file, false);
+  });
+  const close = () => setOpen(false);
+  return (
+    <>
+      <Button size="small" onClick={() => pick()}>
+        <FileImage aria-hidden />
+        {t("choose")}
+      </Button>
+      <Dialog open={isOpen} onOpenChange={setOpen} title={t("title")}>
+        {shown === null ? null : (
+          <Panel
+            found={shown.found}
+            onUsed={close}
+            onKeep={
+              shown.dropped === null
+                ? null
+                : () => {
+                    if (shown.dropped) upload([shown.dropped]);
+                    close();
+                  }
+            }
+          />
+        )}
+      </Dialog>
+    </>
+  );
+}

@@ -1,0 +1,57 @@
+import { writeFile } from "node:fs/promises";
+import { carriedExamples, exifWith, jpegWithExif, pngWithTexts } from "@atelier/testing/carried";
+import { beGuest } from "../steps/be-guest.ts";
+import { chooseFiles } from "../steps/choose-files.ts";
+import { dropFiles } from "../steps/drop-files.ts";
+import { findBarriers } from "../steps/find-barriers.ts";
+import { samplePath } from "../steps/samples.ts";
+import { expect, test } from "../test.ts";
+
+test("a picture of another program fills Create, and what differs here is said first", async ({
+  page,
+}, testInfo) => {
+  await beGuest(page);
+  await page.goto("/create");
+  const file = testInfo.outputPath("fox.png");
+  await writeFile(file, await pngWithTexts({ parameters: carriedExamples.a1111 }));
+  await chooseFiles(page.getByRole("button", { name: "Settings of a picture…" }), file);
+  const dialog = page.getByRole("dialog", { name: "Settings of this picture" });
+  await expect(dialog.getByText("a red fox, in snow,")).toBeVisible();
+  await expect(dialog.getByText("A1111 or a program that writes as it does")).toBeVisible();
+  await expect(dialog.getByText("it goes without this one: fur_detail")).toBeVisible();
+  expect(await findBarriers(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "Use these settings" }).click();
+  await expect(dialog).toBeHidden();
+  await expect(page.getByRole("textbox", { name: "Prompt", exact: true })).toHaveValue(
+    /^a red fox, in snow,/,
+  );
+  await expect(page.getByRole("textbox", { name: "Negative prompt" })).toHaveValue("blurry, text");
+  await expect(page.getByRole("combobox", { name: "Workflow" })).toHaveText(/Stable Diffusion XL/);
+  await expect(page.getByRole("textbox", { name: "Seed, a number" })).toHaveValue("123456");
+  await expect(page.getByRole("textbox", { name: "Steps" })).toHaveValue("28");
+});
+
+test("a picture that is dropped on Create shows its settings, or says that it has none and goes to the gallery", async ({
+  page,
+}, testInfo) => {
+  await beGuest(page);
+  await page.goto("/create");
+  const file = testInfo.outputPath("fox.jpg");
+  await writeFile(file, await jpegWithExif(exifWith(carriedExamples.swarmui)));
+  const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
+  const dialog = page.getByRole("dialog", { name: "Settings of this picture" });
+  await expect(async () => {
+    await dropFiles(prompt, [file]);
+    await expect(dialog).toBeVisible({ timeout: 2_000 });
+  }).toPass();
+  await expect(dialog.getByText("SwarmUI")).toBeVisible();
+  await dialog.getByRole("button", { name: "Use these settings" }).click();
+  await expect(prompt).toHaveValue("a red fox in snow");
+
+  await dropFiles(prompt, [samplePath("astronaut.png")]);
+  await expect(
+    page.getByText("This picture carries no settings that can be read. It goes to the gallery."),
+  ).toBeVisible();
+  await page.getByRole("link", { name: "Gallery", exact: true }).click();
+  await expect(page.locator("[data-tile]")).toHaveCount(1);
+});
