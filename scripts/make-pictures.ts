@@ -10,6 +10,7 @@ import path from "node:path";
 import { type Browser, chromium, type Page } from "@playwright/test";
 import sharp from "sharp";
 import { chooseBrowser } from "../e2e/browser.ts";
+import { filmRetouch, orderLookbook } from "./picture-scenes.ts";
 import { findFreePort, waitUntil } from "./process/tools.ts";
 
 const rootDir = path.resolve(import.meta.dirname, "..");
@@ -52,6 +53,19 @@ interface Room {
   readonly open: (page: Page) => Promise<unknown>;
   /** Of the page; all of it by default. */
   readonly heightPx?: number;
+  /** Makes a picture of several moments instead. */
+  readonly film?: (page: Page) => Promise<Buffer>;
+}
+
+/** Opens an upload of the seed in the editor, and waits until it has its size. */
+async function openEditor(page: Page, title: string): Promise<void> {
+  const answer = await page.request.get("/api/v1/images", {
+    params: { search: `is:upload ${title}`, limit: 1 },
+  });
+  const [id]: string[] = (await answer.json()).items.map((image: { id: string }) => image.id);
+  await page.goto(`/edit/${id}`);
+  await shown(page.getByRole("img", { name: "The picture you edit" }));
+  await settle(page);
 }
 
 /** Waits for what shows that a page is complete. */
@@ -81,6 +95,7 @@ const rooms: readonly Room[] = [
     async open(page) {
       await page.goto("/create");
       await page.getByRole("textbox", { name: "Prompt", exact: true }).fill("Wide hills in the evening sun");
+      await shown(page.locator("main img"));
     },
   },
   {
@@ -93,12 +108,8 @@ const rooms: readonly Room[] = [
   {
     name: "edit",
     async open(page) {
-      await page.goto("/gallery?search=rocket");
-      await page.getByRole("button", { name: "rocket", exact: true }).click();
-      await page.getByRole("dialog").getByRole("link", { name: "Edit", exact: true }).click();
+      await openEditor(page, "rocket");
       const picture = page.getByRole("img", { name: "The picture you edit" });
-      await shown(picture);
-      await settle(page);
       const box = await picture.boundingBox();
       if (!box) throw new Error("the picture is not shown");
       const at = (x: number, y: number) => [box.x + x * box.width, box.y + y * box.height] as const;
@@ -106,6 +117,26 @@ const rooms: readonly Room[] = [
       await page.mouse.down();
       await page.mouse.move(...at(0.1, 0.9), { steps: 12 });
       await page.mouse.up();
+    },
+  },
+  {
+    name: "retouch",
+    open: (page) => openEditor(page, "rocket"),
+    film: (page) => filmRetouch({ page, settle: () => settle(page) }),
+  },
+  {
+    name: "wardrobe",
+    async open(page) {
+      await page.goto("/wardrobe");
+      await shown(page.getByText("hoodie", { exact: false }));
+    },
+  },
+  {
+    name: "lookbook",
+    async open(page) {
+      await page.goto("/lookbook");
+      await page.goto(`/batches/${await orderLookbook(page)}`);
+      await shown(page.getByRole("table").getByRole("img"));
     },
   },
   {
@@ -147,11 +178,15 @@ async function settle(page: Page): Promise<void> {
 
 async function photograph(
   page: Page,
-  { name, open, heightPx: height = viewport.height }: Room,
+  { name, open, film, heightPx: height = viewport.height }: Room,
 ): Promise<void> {
   await open(page);
   await settle(page);
-  const png = await page.screenshot({ animations: "disabled", clip: { ...viewport, height, x: 0, y: 0 } });
+  const clip = { ...viewport, height, x: 0, y: 0 };
+  await store(name, film ? await film(page) : await page.screenshot({ animations: "disabled", clip }));
+}
+
+async function store(name: string, png: Buffer): Promise<void> {
   const webp = await sharp(png).resize({ width: pictureWidthPx }).webp({ quality, effort: 6 }).toBuffer();
   await writeFile(path.join(targetDir, `${name}.webp`), webp);
   console.log(`${name}.webp ${Math.round(webp.length / 1024)} kB`);

@@ -58,7 +58,7 @@ export function SearchLine() {
   const completions = useMemo(() => completionsOf(text, offered), [offered, text]);
   const { wrong } = readableSearch(text);
   return (
-    <div className="relative min-w-0 flex-1 sm:max-w-xl">
+    <div className="relative min-w-0 flex-1 sm:w-96 sm:flex-none">
       <Autocomplete.Root
         items={completions}
         mode="none"
