@@ -20,6 +20,11 @@ export function downloadUrl(id: string): string {
   return `${imageUrl(id, "original")}&download=1`;
 }
 
+/** The original with the settings that it was made from. */
+export function settingsDownloadUrl(id: string): string {
+  return `${downloadUrl(id)}&settings=1`;
+}
+
 /** The page that can start with the settings of a picture of each kind; null for kinds without settings to reuse. */
 const pageByKind: Readonly<Record<JobKind, "create" | "studio" | "edit" | null>> = {
   text_to_image: "create",

@@ -1,4 +1,5 @@
 import { beGuest } from "../steps/be-guest.ts";
+import { chooseFiles } from "../steps/choose-files.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { record } from "../steps/record.ts";
 import { startSimulator } from "../steps/start-simulator.ts";
@@ -90,5 +91,37 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await expect.poll(ofBoth).toEqual([own, other]);
     await expect(line.getByText(/Starts (at once|in)/).first()).toBeVisible();
     expect(await findBarriers(page)).toEqual([]);
+  });
+
+  test("a result that is downloaded with its settings fills Create as it was made", async ({
+    page,
+  }, testInfo) => {
+    await beGuest(page);
+    await page.goto("/create");
+    const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
+    await prompt.fill("A bear, asleep");
+    await page.getByRole("radio", { name: "3:2" }).click();
+    const make = page.getByRole("button", { name: /^Generate/ });
+    await expect(make).toBeEnabled({ timeout: 60_000 });
+    await make.click();
+    await page.getByRole("button", { name: "Open: A bear, asleep" }).click({ timeout: 60_000 });
+    const viewer = page.getByRole("dialog");
+    await viewer.getByRole("button", { name: "Information" }).click();
+    const downloading = page.waitForEvent("download");
+    await viewer.getByRole("link", { name: "Download with settings" }).click();
+    const file = testInfo.outputPath("bear.png");
+    await (await downloading).saveAs(file);
+    await page.keyboard.press("Escape");
+
+    await prompt.fill("");
+    await page.getByRole("radio", { name: "9:16" }).click();
+    await chooseFiles(page.getByRole("button", { name: "Settings of a picture…" }), file);
+    const dialog = page.getByRole("dialog", { name: "Settings of this picture" });
+    await expect(dialog.getByText("Atelier")).toBeVisible();
+    await expect(dialog.getByRole("region", { name: "What will differ here" })).toBeHidden();
+    await dialog.getByRole("button", { name: "Use these settings" }).click();
+    await expect(prompt).toHaveValue("A bear, asleep");
+    await expect(page.getByRole("radio", { name: "3:2" })).toBeChecked();
+    await expect(page.getByRole("textbox", { name: "Seed, a number" })).toHaveValue(/^\d+$/);
   });
 });

@@ -73,7 +73,7 @@ export {
 } from "./tags.ts";
 export { listImages, type ListImagesInput, listImagesSchema } from "./list.ts";
 export { checkGuestSpace, quotaRule, readUsage, storageLimit, storageQuotaError } from "./quota.ts";
-export { stripPlainPng } from "./formats/png-write.ts";
+export { type PngText, stripPlainPng } from "./formats/png-write.ts";
 export {
   mimeOfKey,
   objectKey,

@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { findObject, type ImageDisk, openObject, type OpenObject, storageFailure } from "../storage/index.ts";
+import { type PngText, textChunks, withChunksBehindHeader } from "./formats/png-write.ts";
 import {
   extensionOf,
   findOwnImage,
@@ -18,6 +20,8 @@ import { whitenHiddenIn } from "./transparency.ts";
 
 export interface OpenFileInput extends OwnImageInput {
   readonly variant: Variant;
+  /** What an original that is a PNG carries beside its pixels on its way; other files go as they are. */
+  readonly texts?: readonly PngText[] | undefined;
   /** Asks the browser to save the file instead of showing it. */
   readonly download?: boolean | undefined;
   /** The request's If-None-Match. */
@@ -47,11 +51,15 @@ export async function openFile(
   input: OpenFileInput,
 ): Promise<OpenedFile> {
   const { image: row } = await findOwnImage(services.db, input);
-  const headers = fileHeaders(row, input);
+  const chunks = chunksFor(row, input);
+  const headers = fileHeaders(row, { ...input, chunks });
   if (isKnown(input.ifNoneMatch, headers.etag))
     return { headers: { ...headers }, isCurrent: true, body: null, link: null };
   const key = objectKey(row, input.variant);
-  const link = input.allowsLink && !input.isHead ? await signLink(services.disk, key, headers) : null;
+  const link =
+    input.allowsLink && !input.isHead && chunks.length === 0
+      ? await signLink(services.disk, key, headers)
+      : null;
   if (link !== null) return { headers: linkHeaders, isCurrent: false, body: null, link };
   const found = input.isHead ? await findObject(services.disk, key) : await openObject(services.disk, key);
   if (!found) {
@@ -65,8 +73,17 @@ export async function openFile(
     services.log.error({ imageId: row.id, key, ...sizes }, "the file of a picture is damaged");
     throw new AppError("not_found");
   }
-  const sized = { ...headers, "content-length": String(found.sizeBytes) };
-  return { headers: sized, isCurrent: false, body, link: null };
+  const sized = { ...headers, "content-length": String(found.sizeBytes + chunks.length) };
+  return { headers: sized, isCurrent: false, body: body && withChunks(body, chunks), link: null };
+}
+
+function chunksFor({ mime }: ImageRow, { variant, texts = [] }: OpenFileInput): Buffer {
+  return textChunks(variant === "original" && mime === "image/png" ? texts : []);
+}
+
+function withChunks(body: Readable, chunks: Buffer): Readable {
+  if (chunks.length === 0) return body;
+  return Readable.from(withChunksBehindHeader(body, chunks), { objectMode: false });
 }
 
 /** The link itself is not kept, so that each view asks whether the picture is still the caller's. */
@@ -103,10 +120,12 @@ interface FileHeaders {
 /** Headers that let browsers treat the file as an image only: fixed type, no sniffing, no scripts, private. */
 function fileHeaders(
   image: Named,
-  { variant, download }: { readonly variant: Variant; readonly download?: boolean | undefined },
+  { variant, download, chunks }: Pick<OpenFileInput, "variant" | "download"> & { readonly chunks: Buffer },
 ): FileHeaders {
+  const carried =
+    chunks.length === 0 ? "" : `-${createHash("sha256").update(chunks).digest("hex").slice(0, 16)}`;
   return {
-    etag: `"${image.storedSha256.slice(0, 32)}-${variant}"`,
+    etag: `"${image.storedSha256.slice(0, 32)}-${variant}${carried}"`,
     "content-type": variantMime(image.mime, variant),
     "content-disposition": disposition(image, variant, download ? "attachment" : "inline"),
     // Revalidated each time (304), so that after a sign-out the next user of the browser sees nothing.

@@ -29,6 +29,7 @@
  */
 
 export { ack, noteAnswer, noteServed, removeJobsOf } from "./cleanup.ts";
+export { openWithSettings } from "./carry-settings.ts";
 export { collect } from "./collect.ts";
 export {
   checkIntent,

@@ -7,6 +7,7 @@ import type { ImageView } from "@atelier/server/images";
 import { api } from "../../client/api.ts";
 import { useFailureToast } from "../../client/failures.ts";
 import { keys } from "../../client/queries.ts";
+import { settingsDownloadUrl } from "../../client/remix.ts";
 import { DowngradeNote } from "../../jobs/parts.tsx";
 import { JobParams } from "../../jobs/placement.tsx";
 import { shownKind, useEngineName } from "../../jobs/text.ts";
@@ -112,12 +113,19 @@ export function ViewerInfo({ image }: { readonly image: ImageView }) {
         </div>
       )}
       {image.jobId === null ? null : (
-        <Link
-          href={`/jobs/${image.jobId}`}
-          className="mt-4 inline-block text-xs underline underline-offset-4"
-        >
-          {t("story")}
-        </Link>
+        <p className="mt-4 flex flex-col items-start gap-2 text-xs">
+          <Link href={`/jobs/${image.jobId}`} className="underline underline-offset-4">
+            {t("story")}
+          </Link>
+          <a
+            href={settingsDownloadUrl(image.id)}
+            download
+            title={t("withSettingsHint")}
+            className="underline underline-offset-4"
+          >
+            {t("withSettings")}
+          </a>
+        </p>
       )}
     </aside>
   );

@@ -7,10 +7,12 @@ import {
   type TestOwner,
   type TestServices,
 } from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
 import type { Hono } from "hono";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createApiKey, resolveCaller } from "../../accounts/index.ts";
+import { schema } from "../../db/index.ts";
 import { ingest } from "../../images/index.ts";
 import { createHttpApp } from "../index.ts";
 
@@ -110,6 +112,61 @@ test("A15 a file is served to its owner, asked for again without being sent agai
     `attachment; filename="coffee.webp"; filename*=UTF-8''coffee.webp`,
   );
   await saved.body?.cancel();
+});
+
+test("a result is sent with its settings on wish alone, its pixels and its mark untouched", async () => {
+  const { services } = fixture;
+  const { id } = await addPicture("chelsea.png");
+  const params = {
+    prompt: "ein Bär, schläft",
+    negativePrompt: "fog",
+    steps: 20,
+    seed: 7,
+    width: 512,
+    height: 768,
+  };
+  await services.db
+    .update(schema.jobs)
+    .set({ kind: "text_to_image", workflow: "t2i_sdxl", params })
+    .where(eq(schema.jobs.id, owner.jobId));
+  await services.db.update(schema.images).set({ jobId: owner.jobId }).where(eq(schema.images.id, id));
+  const plain = await send(`/images/${id}/file`);
+  const before = Buffer.from(await plain.arrayBuffer());
+  expect(before.includes("schl")).toBe(false);
+
+  const path = `/images/${id}/file?settings=true&download=1`;
+  const response = await send(path);
+  const bytes = Buffer.from(await response.arrayBuffer());
+  expect(response.headers.get("content-length")).toBe(String(bytes.length));
+  expect(response.headers.get("etag")).not.toBe(plain.headers.get("etag"));
+  const { comments = [] } = await sharp(bytes).metadata();
+  const texts = Object.fromEntries(comments.map(({ keyword, text }) => [keyword, text]));
+  expect(texts["parameters"]).toBe(
+    "ein Bär, schläft\nNegative prompt: fog\nSteps: 20, Seed: 7, Size: 512x768, Model: t2i_sdxl, Version: Atelier",
+  );
+  expect(JSON.parse(texts["atelier"] ?? "")).toEqual({
+    version: 1,
+    kind: "text_to_image",
+    workflow: "t2i_sdxl",
+    model: null,
+    params,
+  });
+  const pixels = (file: Buffer) => sharp(file).raw().toBuffer();
+  expect((await pixels(bytes)).equals(await pixels(before))).toBe(true);
+
+  const head = await send(path, { method: "HEAD" });
+  expect(head.headers.get("content-length")).toBe(String(bytes.length));
+  const again = await send(path, { headers: { "if-none-match": response.headers.get("etag") ?? "" } });
+  expect(again.status).toBe(304);
+  const small = await send(`/images/${id}/file?settings=true&variant=preview`);
+  expect(Buffer.from(await small.arrayBuffer()).includes("parameters")).toBe(false);
+});
+
+test("a picture that nothing was made from is sent as it is, also with its settings", async () => {
+  const plain = await send(`/images/${owner.imageId}/file`);
+  const asked = await send(`/images/${owner.imageId}/file?settings=true`);
+  expect(asked.headers.get("etag")).toBe(plain.headers.get("etag"));
+  expect(await asked.arrayBuffer()).toEqual(await plain.arrayBuffer());
 });
 
 test("HEAD answers with the same headers and no body", async () => {

@@ -13,7 +13,7 @@ import {
   type ImageView,
   type TagView,
 } from "../../images/index.ts";
-import { noteServed, openResult } from "../../jobs/index.ts";
+import { noteServed, openResult, openWithSettings } from "../../jobs/index.ts";
 import { AppError, flagOfText } from "../../platform/index.ts";
 import { withdrawConsent } from "../../wardrobe/index.ts";
 import { defineRoute } from "./route.ts";
@@ -171,6 +171,11 @@ const getImageFileRoute = defineRoute({
   query: z.object({
     variant: z.enum(variants).default("original"),
     download: flagOfText.default(false).describe("As an attachment, to be saved"),
+    settings: flagOfText
+      .default(false)
+      .describe(
+        "The original of a result carries what it was made from: `parameters`, as most programs read it, and `atelier` as JSON. Anybody who gets the file can read them.",
+      ),
   }),
   responses: {
     200: { description: "The file", contentType: "image/*" },
@@ -188,9 +193,10 @@ const getImageFileRoute = defineRoute({
       isHead,
       allowsLink: true,
     };
-    const { variant } = query;
+    const { variant, settings } = query;
+    const openOriginal = settings ? openWithSettings : openResult;
     const { headers, isCurrent, body, link } = await (variant === "original"
-      ? openResult(services, own)
+      ? openOriginal(services, own)
       : openFile(services, { ...own, variant }));
     if (link !== null) return new Response(null, { status: 302, headers: { ...headers, location: link } });
     if (!body) return new Response(null, { status: isCurrent ? 304 : 200, headers });

@@ -111,10 +111,38 @@ export function withPngXmp(bytes: Buffer, xmp: string): Buffer {
   return Buffer.concat(parts);
 }
 
+const xmpChunk = (xmp: string) => textChunk({ keyword: "XML:com.adobe.xmp", text: xmp });
+
+/** A text beside the pixels; the keyword is Latin-1. */
+export interface PngText {
+  readonly keyword: string;
+  readonly text: string;
+}
+
 /** iTXt: keyword NUL, not compressed, method 0, no language NUL, no translated keyword NUL, text. */
-function xmpChunk(xmp: string): Buffer {
-  return pngChunk(
-    "iTXt",
-    Buffer.concat([Buffer.from("XML:com.adobe.xmp\0\0\0\0\0", "latin1"), Buffer.from(xmp)]),
-  );
+function textChunk({ keyword, text }: PngText): Buffer {
+  return pngChunk("iTXt", Buffer.concat([Buffer.from(`${keyword}\0\0\0\0\0`, "latin1"), Buffer.from(text)]));
+}
+
+export const textChunks = (texts: readonly PngText[]): Buffer => Buffer.concat(texts.map(textChunk));
+
+/** Signature, and the header with its length, type and checksum. */
+const headerEnd = 8 + 25;
+
+/** The bytes of a PNG that is read, with further chunks behind its header. */
+export async function* withChunksBehindHeader(
+  png: AsyncIterable<Buffer>,
+  chunks: Buffer,
+): AsyncGenerator<Buffer> {
+  let at = 0;
+  for await (const part of png) {
+    const cut = headerEnd - at;
+    at += part.length;
+    if (cut <= 0 || at < headerEnd) {
+      yield part;
+      continue;
+    }
+    yield Buffer.concat([part.subarray(0, cut), chunks]);
+    if (cut < part.length) yield part.subarray(cut);
+  }
 }

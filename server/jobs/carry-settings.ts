@@ -1,0 +1,61 @@
+import { getImage, type OpenedFile, type OpenFileInput, type PngText } from "../images/index.ts";
+import { isAppError } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { get, type JobView } from "./read.ts";
+import { openResult } from "./result-hold.ts";
+
+type Settings = Pick<JobView, "kind" | "workflow" | "model" | "params">;
+
+/**
+ * As `openResult`, for a download with the settings of its job: a PNG carries them as texts. An upload, which nothing was made
+ * from, and a picture whose job was deleted come as they are. Throws what `openResult` throws.
+ */
+export async function openWithSettings(
+  services: Services,
+  input: Omit<OpenFileInput, "variant" | "texts">,
+): Promise<OpenedFile> {
+  const { jobId } = await getImage(services, input);
+  const job =
+    jobId === null ? null : await get(services, { ownerId: input.ownerId, id: jobId }).catch(unlessGone);
+  return openResult(services, { ...input, texts: job ? textsOf(job) : [] });
+}
+
+function unlessGone(error: unknown): null {
+  if (isAppError(error) && error.code === "not_found") return null;
+  throw error;
+}
+
+/** Our own, from which Create is filled exactly, and the text that most programs of this field read. */
+function textsOf({ kind, workflow, model, params }: Settings): readonly PngText[] {
+  const own = JSON.stringify({ version: 1, kind, workflow, model, params });
+  const common = parametersText({ kind, workflow, model, params });
+  return [
+    ...(common === null ? [] : [{ keyword: "parameters", text: common }]),
+    { keyword: "atelier", text: own },
+  ];
+}
+
+/** As A1111 writes it: the prompt, the negative prompt, and one line of settings. Null without a prompt. */
+function parametersText({ workflow, model, params }: Settings): string | null {
+  const { prompt, negativePrompt, steps, guidance, seed, width, height } = params;
+  if (typeof prompt !== "string" || prompt === "") return null;
+  const settings = [
+    ["Steps", steps],
+    ["CFG scale", guidance],
+    ["Seed", seed],
+    ["Size", typeof width === "number" && typeof height === "number" ? `${width}x${height}` : null],
+    ["Model", model ?? workflow],
+    ["Version", "Atelier"],
+  ] as const;
+  const line = settings.flatMap(([name, value]) =>
+    typeof value === "number" || typeof value === "string" ? [`${name}: ${quoted(value)}`] : [],
+  );
+  const negative = typeof negativePrompt === "string" && negativePrompt !== "" ? negativePrompt : null;
+  return [prompt, ...(negative === null ? [] : [`Negative prompt: ${negative}`]), line.join(", ")].join("\n");
+}
+
+/** What would end a value early stands in quotes. */
+function quoted(value: string | number): string {
+  const text = String(value);
+  return /[,:\n"]/.test(text) ? JSON.stringify(text) : text;
+}
