@@ -1,7 +1,7 @@
 "use client";
 import { FileImage } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useCallback, useState } from "react";
+import { useCallback } from "react";
 import { useWorkflows } from "../client/cloud.ts";
 import { createForm } from "../create/form.ts";
 import { useFillForm } from "../create/requests.ts";
@@ -12,8 +12,7 @@ import { Dialog } from "../ui/overlays.tsx";
 import { toastDone, toastFailure } from "../ui/toasts.tsx";
 import { fillingOf, type Lack } from "./fill.ts";
 import type { FoundSettings } from "./found.ts";
-import { findSettings } from "./settings.ts";
-import { readCarriedTexts } from "./texts.ts";
+import { closeSettings, settingsIn, showSettings, useShownSettings } from "./shown.ts";
 
 function useLackText(title: string | null) {
   const t = useTranslations("carried");
@@ -112,33 +111,20 @@ function Panel({ found, onUsed, onKeep }: PanelProps) {
   );
 }
 
-interface Shown {
-  readonly found: FoundSettings;
-  /** To be added to the gallery where the user wants it. */
-  readonly dropped: File | null;
-}
-
 /** "Settings of a picture…" of Create: reads what a picture that is chosen or dropped says of how it was made. */
 export function PictureSettings() {
   const t = useTranslations("carried");
   const upload = useUploadBatch();
-  const [shown, setShown] = useState<Shown | null>(null);
-  const [isOpen, setOpen] = useState(false);
+  const shown = useShownSettings();
   const look = useCallback(
     async (file: File, isDropped: boolean) => {
-      const texts = await readCarriedTexts(file).catch(() => null);
-      if (texts === null) {
-        toastFailure(t("unreadable"));
-        return;
+      const found = await settingsIn(file).catch(() => "unreadable" as const);
+      if (found === "unreadable") toastFailure(t("unreadable"));
+      else if (found !== null) showSettings(found, isDropped ? file : null);
+      else {
+        toastDone(t(isDropped ? "noneKept" : "none"));
+        if (isDropped) upload([file]);
       }
-      const found = findSettings(texts);
-      if (found !== null) {
-        setShown({ found, dropped: isDropped ? file : null });
-        setOpen(true);
-        return;
-      }
-      toastDone(t(isDropped ? "noneKept" : "none"));
-      if (isDropped) upload([file]);
     },
     [t, upload],
   );
@@ -154,27 +140,20 @@ export function PictureSettings() {
   const pick = useFilePicker(([file]) => {
     if (file !== undefined) void look(file, false);
   });
-  const close = () => setOpen(false);
+  const dropped = shown?.dropped ?? null;
+  const keep = () => {
+    if (dropped !== null) upload([dropped]);
+    closeSettings();
+  };
   return (
     <>
       <Button size="small" onClick={() => pick()}>
         <FileImage aria-hidden />
         {t("choose")}
       </Button>
-      <Dialog open={isOpen} onOpenChange={setOpen} title={t("title")}>
+      <Dialog open={shown?.isOpen ?? false} onOpenChange={closeSettings} title={t("title")}>
         {shown === null ? null : (
-          <Panel
-            found={shown.found}
-            onUsed={close}
-            onKeep={
-              shown.dropped === null
-                ? null
-                : () => {
-                    if (shown.dropped) upload([shown.dropped]);
-                    close();
-                  }
-            }
-          />
+          <Panel found={shown.found} onUsed={closeSettings} onKeep={dropped === null ? null : keep} />
         )}
       </Dialog>
     </>

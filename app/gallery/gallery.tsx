@@ -13,7 +13,7 @@ import { jobKindOrder } from "../jobs/text.ts";
 import { useRemoving } from "../pictures/actions.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Chip, EmptyState } from "../ui/display.tsx";
-import { useFilePicker, useUploadBatch } from "../uploads/drop.tsx";
+import { useFilePicker, useUploadWithOffer } from "../uploads/drop.tsx";
 import { SearchLine } from "./search-line.tsx";
 import { hasTerm, readableSearch, toggleTerm } from "./search-terms.ts";
 import { SelectionBar, useSelection } from "./selection.tsx";
@@ -76,7 +76,7 @@ function FilterBar({ search }: { readonly search: string }) {
 
 function UploadButton() {
   const t = useTranslations("uploads");
-  const pick = useFilePicker(useUploadBatch());
+  const pick = useFilePicker(useUploadWithOffer());
   return (
     <Button className="pointer-coarse:h-11" onClick={() => pick({ multiple: true })}>
       <Upload aria-hidden />

@@ -7,6 +7,15 @@ import { buttonStyle } from "./button.tsx";
 /** The only manager of toasts; also usable outside React. */
 export const toasts = Toast.createToastManager();
 
+interface ActionToast {
+  readonly title: string;
+  readonly text?: string | undefined;
+  readonly label: string;
+  readonly onAction: () => void;
+  /** It has gone, also after the action. */
+  readonly onClose?: (() => void) | undefined;
+}
+
 interface UndoableToast {
   readonly title: string;
   readonly text?: string | undefined;
@@ -16,21 +25,26 @@ interface UndoableToast {
   readonly onClose?: () => void;
 }
 
-/** Reports an action and offers Undo for eight seconds. */
-export function toastWithUndo({ title, text, undoLabel, onUndo, onClose }: UndoableToast): void {
+/** Says something and offers what one can do about it for eight seconds. */
+export function toastWithAction({ title, text, label, onAction, onClose }: ActionToast): void {
   const id = toasts.add({
     title,
     description: text,
     timeout: 8_000,
     onClose,
     actionProps: {
-      children: undoLabel,
+      children: label,
       onClick: () => {
-        onUndo();
+        onAction();
         toasts.close(id);
       },
     },
   });
+}
+
+/** Reports an action and offers Undo. */
+export function toastWithUndo({ undoLabel, onUndo, ...toast }: UndoableToast): void {
+  toastWithAction({ ...toast, label: undoLabel, onAction: onUndo });
 }
 
 export function toastFailure(title: string, description?: string): void {

@@ -1,8 +1,9 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
+import { useRouter } from "next/navigation";
 import { useCallback, useEffect, useRef, useState } from "react";
-import { toastDone } from "../ui/toasts.tsx";
+import { toastDone, toastWithAction } from "../ui/toasts.tsx";
 import { allFilesOf, filesOf, mayBePicture } from "./collect.ts";
 import { acceptedTypes, addUploads } from "./store.ts";
 
@@ -73,6 +74,42 @@ export function useUploadBatch(): (files: readonly File[]) => void {
   );
 }
 
+/** `useUploadBatch`, which also offers the settings that a single picture carries to Create. */
+export function useUploadWithOffer(): (files: readonly File[]) => void {
+  const t = useTranslations("uploads");
+  const router = useRouter();
+  const upload = useUploadBatch();
+  return useCallback(
+    (files) => {
+      upload(files);
+      const [file, ...others] = files;
+      if (file !== undefined && others.length === 0)
+        void offerSettings(file, { t, open: () => router.push("/create") });
+    },
+    [router, t, upload],
+  );
+}
+
+interface Offer {
+  readonly t: (key: "carries" | "useSettings") => string;
+  readonly open: () => void;
+}
+
+/** A file that cannot be read fails as an upload, which says so. */
+async function offerSettings(file: File, { t, open }: Offer): Promise<void> {
+  const { settingsIn, showSettings } = await import("../carried/shown.ts");
+  const found = await settingsIn(file).catch(() => null);
+  if (found === null) return;
+  toastWithAction({
+    title: t("carries"),
+    label: t("useSettings"),
+    onAction: () => {
+      showSettings(found);
+      open();
+    },
+  });
+}
+
 function passOn(files: File[]): void {
   if (files.length > 0) currentTarget()?.(files);
 }
@@ -112,7 +149,7 @@ export function PageDrop() {
   const t = useTranslations("uploads");
   const [isOver, setOver] = useState(false);
   usePageFiles(setOver);
-  useFileTarget(useUploadBatch());
+  useFileTarget(useUploadWithOffer());
   if (!isOver) return null;
   return (
     <div

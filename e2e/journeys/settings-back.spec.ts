@@ -55,3 +55,18 @@ test("a picture that is dropped on Create shows its settings, or says that it ha
   await page.getByRole("link", { name: "Gallery", exact: true }).click();
   await expect(page.locator("[data-tile]")).toHaveCount(1);
 });
+
+test("a picture that goes to the gallery offers its settings to Create", async ({ page }, testInfo) => {
+  await beGuest(page);
+  await page.goto("/gallery");
+  const file = testInfo.outputPath("fox.png");
+  await writeFile(file, await pngWithTexts({ prompt: carriedExamples.comfyui }));
+  await chooseFiles(page.getByRole("button", { name: "Upload" }).first(), file);
+  await expect(page.getByText("This picture says how it was made")).toBeVisible();
+  expect(await findBarriers(page)).toEqual([]);
+  await page.getByRole("button", { name: "Its settings" }).click();
+  const dialog = page.getByRole("dialog", { name: "Settings of this picture" });
+  await expect(dialog.getByText("ComfyUI")).toBeVisible();
+  await dialog.getByRole("button", { name: "Use these settings" }).click();
+  await expect(page.getByRole("textbox", { name: "Prompt", exact: true })).toHaveValue("a red fox in snow");
+});
