@@ -206,6 +206,18 @@ describe("settings of the programs of this field", () => {
 });
 
 describe("files that are made to harm", () => {
+  test("a large file of another format, or one that is too large, is not read into memory", async () => {
+    const png = new Uint8Array(await pngWithTexts({ parameters: carriedExamples.a1111 }));
+    const others = [
+      new Blob([new Uint8Array(80 * 1_024 ** 2)]),
+      new Blob([png, new Uint8Array(carriedLimits.fileBytes)]),
+    ];
+    for (const file of others) {
+      file.arrayBuffer = () => Promise.reject(new Error("the whole file was read"));
+      expect(await readCarriedTexts(file)).toEqual([]);
+    }
+  });
+
   test("a text that inflates without end is left out, and costs little", async () => {
     const bomb = deflateSync(Buffer.alloc(100 * 1_024 ** 2));
     const before = process.memoryUsage().arrayBuffers;

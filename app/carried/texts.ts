@@ -20,18 +20,25 @@ export interface CarriedText {
  * or hostile file gives what stands before its damage, within the limits; another format gives none.
  */
 export async function readCarriedTexts(file: Blob): Promise<readonly CarriedText[]> {
-  if (file.size > carriedLimits.fileBytes) return [];
-  const bytes = new Uint8Array(await file.arrayBuffer());
+  const read = readerFor(new Uint8Array(await file.slice(0, 12).arrayBuffer()));
+  if (read === null || file.size > carriedLimits.fileBytes) return [];
   const found = new Found();
   try {
-    if (startsWith(bytes, 0, "\u0089PNG\r\n\u001a\n")) await readPng(bytes, found);
-    else if (startsWith(bytes, 0, "\u00ff\u00d8\u00ff")) readJpeg(bytes, found);
-    else if (startsWith(bytes, 0, "RIFF") && startsWith(bytes, 8, "WEBP")) readWebp(bytes, found);
+    await read(new Uint8Array(await file.arrayBuffer()), found);
   } catch (error) {
     // A read behind the end of the file: it is damaged.
     if (!(error instanceof RangeError)) throw error;
   }
   return found.texts;
+}
+
+type Read = (bytes: Uint8Array, found: Found) => Promise<void> | void;
+
+/** By the first bytes; null for another format. */
+function readerFor(head: Uint8Array): Read | null {
+  if (startsWith(head, 0, "\u0089PNG\r\n\u001a\n")) return readPng;
+  if (startsWith(head, 0, "\u00ff\u00d8\u00ff")) return readJpeg;
+  return startsWith(head, 0, "RIFF") && startsWith(head, 8, "WEBP") ? readWebp : null;
 }
 
 /** The texts found so far, within the limits. */
