@@ -131,3 +131,17 @@ test("A7 the result of an ephemeral job goes through the studio, which notes tha
   expect((await file.arrayBuffer()).byteLength).toBeGreaterThan(1_000);
   await expect.poll(readAnswered, { timeout: 20_000 }).not.toBeNull();
 });
+
+test("a picture with its settings comes from the studio, since the bucket's file has none", async () => {
+  const { db } = opened.services;
+  const id = await addPicture("chelsea.png");
+  await db
+    .update(jobs)
+    .set({ params: { prompt: "a hill" } })
+    .where(eq(jobs.id, owner.jobId));
+  await db.update(schema.images).set({ jobId: owner.jobId }).where(eq(schema.images.id, id));
+  const file = await ask(`${id}/file?settings=true`);
+  expect(file.status).toBe(200);
+  expect(Buffer.from(await file.arrayBuffer()).includes("a hill")).toBe(true);
+  await linkOf(`${id}/file`);
+});
