@@ -1,6 +1,7 @@
 import { pruneTalks } from "@atelier/server/assistant";
 import { pruneDeliveries } from "@atelier/server/deliveries";
 import { beginSteps, purgeBatches } from "@atelier/server/batches";
+import { purgeBoards } from "@atelier/server/boards";
 import { purgeLinks } from "@atelier/server/links";
 import { orphanDuty } from "@atelier/server/images";
 import { findOrphanedPrompts, readAwaitedNeeds, tidyDuties } from "@atelier/server/jobs";
@@ -25,6 +26,7 @@ const duties: readonly Duty[] = [
   { name: "steps of batches", everyMs: 5_000, run: (services) => beginSteps(services) },
   { name: "old deliveries", everyMs: minuteMs, run: pruneDeliveries },
   { name: "deleted batches", everyMs: minuteMs, run: purgeBatches },
+  { name: "removed boards", everyMs: minuteMs, run: purgeBoards },
   { name: "ended links", everyMs: minuteMs, run: purgeLinks },
   { name: "deleted users", everyMs: minuteMs, run: purgeDeleted },
   { name: "hourly figures", everyMs: minuteMs, run: rollUp },

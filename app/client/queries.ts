@@ -20,6 +20,8 @@ export const keys = {
   apiKeys: ["api-keys"],
   links: ["links"],
   tags: ["tags"],
+  boards: ["boards"],
+  boardsOf: (imageIds: readonly string[]) => ["boards", "of", imageIds],
   telegram: ["telegram"],
   images: ["images"],
   imageLists: ["images", "list"],

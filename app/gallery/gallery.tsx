@@ -14,6 +14,7 @@ import { useRemoving } from "../pictures/actions.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Chip, EmptyState } from "../ui/display.tsx";
 import { useFilePicker, useUploadWithOffer } from "../uploads/drop.tsx";
+import { BoardStrip, isBoardAlone, SaveSearch } from "./board-strip.tsx";
 import { SearchLine } from "./search-line.tsx";
 import { hasTerm, readableSearch, toggleTerm } from "./search-terms.ts";
 import { SelectionBar, useSelection } from "./selection.tsx";
@@ -85,9 +86,11 @@ function UploadButton() {
   );
 }
 
-function GalleryEmpty({ isSearched }: { readonly isSearched: boolean }) {
+function GalleryEmpty({ search }: { readonly search: string | undefined }) {
   const t = useTranslations("gallery");
-  if (isSearched) {
+  if (search !== undefined && isBoardAlone(search))
+    return <EmptyState title={t("emptyBoardTitle")} text={t("emptyBoardText")} />;
+  if (search !== undefined) {
     return (
       <EmptyState title={t("nothingFoundTitle")} text={t("nothingFoundText")}>
         <Link href="/gallery" className={buttonStyle("plain")}>
@@ -125,13 +128,19 @@ export function useGalleryImages(filters: ListFilters) {
   return { ...query, images };
 }
 
-function GalleryHeader({ hasPictures }: { readonly hasPictures: boolean }) {
+interface HeaderProps {
+  readonly hasPictures: boolean;
+  readonly search: string | undefined;
+}
+
+function GalleryHeader({ hasPictures, search }: HeaderProps) {
   const t = useTranslations("frame");
   return (
     <PageHeader title={t("pages.gallery")}>
       {hasPictures ? (
         <>
           <SearchLine />
+          <SaveSearch search={search} />
           <UploadButton />
         </>
       ) : null}
@@ -145,11 +154,11 @@ function useSearchOfPage() {
   const text = params.get("search") ?? "";
   const { search } = readableSearch(text);
   const filters = useMemo(() => ({ search, stacks: true }), [search]);
-  return { text, filters, isSearched: search !== undefined };
+  return { text, filters };
 }
 
 export function Gallery() {
-  const { text, filters, isSearched } = useSearchOfPage();
+  const { text, filters } = useSearchOfPage();
   const query = useGalleryImages(filters);
   const { images } = query;
   const viewer = useViewerAddress();
@@ -159,11 +168,16 @@ export function Gallery() {
 
   return (
     <>
-      <GalleryHeader hasPictures={hasPictures} />
+      <GalleryHeader hasPictures={hasPictures} search={filters.search} />
       <div className="px-4 sm:px-6 wide:px-8">
-        {hasPictures ? <FilterBar search={text} /> : null}
+        {hasPictures ? (
+          <>
+            <BoardStrip search={text} />
+            <FilterBar search={text} />
+          </>
+        ) : null}
         {query.isPending ? <SheetSkeleton /> : null}
-        {images?.length === 0 ? <GalleryEmpty isSearched={isSearched} /> : null}
+        {images?.length === 0 ? <GalleryEmpty search={filters.search} /> : null}
         {images === undefined || images.length === 0 ? null : (
           <Sheet
             images={images}

@@ -5,6 +5,7 @@ import { useTranslations } from "next-intl";
 import { useMemo } from "react";
 import { useAllWorkflows } from "../client/queries.ts";
 import { jobKindOrder } from "../jobs/text.ts";
+import { useBoards } from "../pictures/boards.tsx";
 import { useTags } from "../pictures/marks.tsx";
 import { useTextInUrl } from "../parts/filters.tsx";
 import { cx, IconButton } from "../ui/button.tsx";
@@ -20,6 +21,7 @@ function useOfferedValues(): OfferedValues {
   const jobs = useTranslations("jobs.kinds");
   const workflows = useAllWorkflows();
   const tags = useTags();
+  const boards = useBoards();
   return useMemo(
     () => ({
       kind: jobKindOrder.map((value) => ({ value, label: jobs(value) })),
@@ -27,12 +29,15 @@ function useOfferedValues(): OfferedValues {
       model:
         workflows?.map(({ name, title, cloud }) => ({ value: cloud?.model ?? name, label: title })) ?? [],
       rating: plain("5", ">=4", ">=3", "0"),
+      board: (boards ?? [])
+        .filter(({ search }) => search === null)
+        .map(({ name, pictures }) => ({ value: name, label: t("ofTag", { count: pictures ?? 0 }) })),
       tag: tags?.map(({ name, pictures }) => ({ value: name, label: t("ofTag", { count: pictures }) })) ?? [],
       size: plain(">2000", ">4000", "1024x1024"),
       from: plain("7d", "30d", "1y"),
       to: plain("7d", "30d", "1y"),
     }),
-    [jobs, t, tags, workflows],
+    [boards, jobs, t, tags, workflows],
   );
 }
 

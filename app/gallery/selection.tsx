@@ -9,6 +9,7 @@ import { useCapability } from "../client/queries.ts";
 import { isTyping } from "../frame/run-button.tsx";
 import { ShareButton } from "../links/share.tsx";
 import { useRemoveImages, useStar } from "../pictures/actions.tsx";
+import { BoardButton } from "../pictures/boards.tsx";
 import { ratingOfKey, Stars, TagEditor, useRate } from "../pictures/marks.tsx";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
 import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
@@ -234,6 +235,7 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
         <Star aria-hidden />
         <span className="max-sm:sr-only">{t(allStarred ? "unstarSelected" : "starSelected")}</span>
       </Button>
+      <BoardButton imageIds={selection.images.map(({ id }) => id)} look="quiet" />
       <MarkAll selection={selection} />
       <Button look="quiet" size="small" onClick={selection.remove}>
         <Trash2 aria-hidden />

@@ -194,6 +194,8 @@ export function useRemoveImages(): (ids: readonly string[]) => void {
     void queries.invalidateQueries({ queryKey: keys.allRecentInputs });
     void queries.invalidateQueries({ queryKey: keys.jobLists });
     void queries.invalidateQueries({ queryKey: keys.wardrobe });
+    void queries.invalidateQueries({ queryKey: keys.boards });
+    void queries.invalidateQueries({ queryKey: keys.tags });
     for (const id of ids) void queries.invalidateQueries({ queryKey: keys.image(id) });
     await queries.invalidateQueries({ queryKey: keys.imageLists });
   };

@@ -125,7 +125,7 @@ export function RatingBadge({ rating }: { readonly rating: number }) {
     <span
       role="img"
       aria-label={t("stars", { count: rating })}
-      className="pointer-events-none absolute bottom-1.5 left-1.5 text-xs leading-none tracking-tight text-white drop-shadow-[0_0_2px_rgb(0_0_0/85%)]"
+      className="pointer-events-none absolute bottom-1.5 left-1.5 flex h-[18px] items-center rounded-[4px] bg-black/65 px-1.5 text-[11px] leading-none text-white"
     >
       {"★".repeat(rating)}
     </span>

@@ -41,13 +41,19 @@ export type Conditions = (searched: Searched) => SQL[];
  * not take. Call `fillSearchTexts` before.
  */
 export function conditionsOf(search: string, ownerId: string): Conditions {
-  const terms = parseSearch(search);
-  const wrong = terms.find(({ meaning }) => "wrong" in meaning);
-  if (wrong) throw new AppError("bad_request", `The search cannot be read at "${wrong.source}".`);
+  const terms = checkSearch(search);
   return (searched) =>
     terms
       .map((term) => termCondition(term, { searched, ownerId }))
       .filter((condition) => condition !== undefined);
+}
+
+/** The terms of a search. Throws `bad_request` for an operator with a value that it does not take. */
+export function checkSearch(search: string): SearchTerm[] {
+  const terms = parseSearch(search);
+  const wrong = terms.find(({ meaning }) => "wrong" in meaning);
+  if (wrong) throw new AppError("bad_request", `The search cannot be read at "${wrong.source}".`);
+  return terms;
 }
 
 /** What is asked, and whose pictures, tags and boards are meant. */

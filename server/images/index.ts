@@ -63,6 +63,7 @@ export {
   restoreImages,
 } from "./library.ts";
 export {
+  cleanName,
   listTags,
   removeTag,
   renameTag,
@@ -71,6 +72,7 @@ export {
   type TagView,
   untagImages,
 } from "./tags.ts";
+export { checkSearch } from "./conditions.ts";
 export { listImages, type ListImagesInput, listImagesSchema } from "./list.ts";
 export { checkGuestSpace, quotaRule, readUsage, storageLimit, storageQuotaError } from "./quota.ts";
 export { type PngText, stripPlainPng } from "./formats/png-write.ts";

@@ -21,7 +21,7 @@ interface CleanName {
 }
 
 /** A name that a search can ask for: one line without quotes. Throws `bad_request` for none, and for one that is too long. */
-function cleanName(text: string, maxCharacters: number): CleanName {
+export function cleanName(text: string, maxCharacters: number): CleanName {
   const name = cleanTitle(text.replaceAll(/["“”„«»]/gu, " "));
   const key = searchForm(name);
   if (key === "") throw new AppError("bad_request", "The name has no letters.");

@@ -6,6 +6,7 @@ import type { ImageView } from "@atelier/server/images";
 import { downloadUrl } from "../../client/remix.ts";
 import { ShareButton } from "../../links/share.tsx";
 import { QuickActions, StarButton, useRemoveImages } from "../../pictures/actions.tsx";
+import { BoardButton } from "../../pictures/boards.tsx";
 import { useImageName } from "../../pictures/picture.tsx";
 import { buttonStyle, IconButton } from "../../ui/button.tsx";
 
@@ -73,6 +74,7 @@ export function ViewerToolbar(props: Props) {
           <Columns2 aria-hidden />
         </IconButton>
       ) : null}
+      <BoardButton imageIds={[image.id]} look="icon" />
       <StarButton imageId={image.id} />
       <ShareButton what={{ imageIds: [image.id] }} look="icon" />
       <IconButton label={t("download")} onClick={() => window.location.assign(downloadUrl(image.id))}>

@@ -32,6 +32,12 @@ const cases: Readonly<Record<string, Case>> = {
   getImage: {},
   changeImage: { body: { rating: 3 } },
   listTags: {},
+  listBoards: {},
+  createBoard: { body: { name: "Autumn" } },
+  getBoard: {},
+  changeBoard: { body: { name: "Winter" } },
+  changeBoardImages: { body: { add: [newId()] } },
+  removeBoard: {},
   deleteImage: {},
   withdrawConsent: {},
   getImageFile: {},
@@ -73,6 +79,7 @@ let app: Hono;
 let owner: TestOwner;
 const batchId = newId();
 const linkId = newId();
+const boardId = newId();
 let strangerKey: string;
 /** Ended, banned and expired credentials. */
 let revoked: Headers[];
@@ -85,6 +92,7 @@ beforeAll(async () => {
   const { userId: ownerId } = owner.caller;
   await services.db.insert(schema.batches).values({ id: batchId, ownerId, size: 1 });
   await services.db.insert(schema.links).values({ id: linkId, ownerId, tokenHash: "hash" });
+  await services.db.insert(schema.boards).values({ id: boardId, ownerId, name: "mine", key: "mine" });
   await services.db.insert(schema.batchJobs).values({ batchId, position: 0, jobId: owner.jobId });
   const stranger = await openAccount(services, "stranger@example.com");
   const strangerId = (await resolveCaller(services, stranger.headers))?.userId ?? "";
@@ -159,6 +167,7 @@ const own = ({ resource }: HttpRoute) =>
     job: owner.jobId,
     batch: batchId,
     link: linkId,
+    board: boardId,
     image: owner.imageId,
     upload: owner.uploadId,
     webhook: owner.endpointId,

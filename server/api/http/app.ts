@@ -7,6 +7,7 @@ import { mountClientApi } from "../clients/route.ts";
 import { answerUnrouted } from "../methods.ts";
 import { classifyError, maxJsonBytes, readLimited } from "../requests.ts";
 import { batchRoutes } from "./batches.ts";
+import { boardRoutes } from "./boards.ts";
 import { directUploadRoutes } from "./direct-uploads.ts";
 import { mountDocs } from "./docs.ts";
 import { withoutBody } from "./streams.ts";
@@ -25,6 +26,7 @@ export const httpRoutes: readonly HttpRoute[] = [
   createUpload,
   ...directUploadRoutes,
   ...imageRoutes,
+  ...boardRoutes,
   ...jobRoutes,
   jobEventsRoute,
   jobBundleRoute,

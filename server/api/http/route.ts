@@ -44,7 +44,7 @@ export function problemResponse(error: AppError): Response {
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
 /** What a route's path id names; used by the generated access tests. */
-type Resource = "job" | "batch" | "image" | "link" | "upload" | "webhook" | "delivery";
+type Resource = "job" | "batch" | "image" | "board" | "link" | "upload" | "webhook" | "delivery";
 
 type Parsed<Schema extends z.ZodType | undefined> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 

@@ -31,7 +31,8 @@ type Resource =
   | "editId"
   | "linkId"
   | "itemId"
-  | "tagId";
+  | "tagId"
+  | "boardId";
 
 /** What each procedure demands. A procedure that is missing here fails the first test. */
 type Case =
@@ -167,6 +168,13 @@ const cases: Readonly<Record<string, Case>> = {
   "images.rate": { access: "filtered", resource: "imageId", input: (id) => ({ ids: [id], rating: 1 }) },
   "images.tag": { access: "filtered", resource: "imageId", input: (id) => ({ ids: [id], name: "stolen" }) },
   "images.untag": { access: "filtered", resource: "imageId", input: (id) => ({ ids: [id], name: "mine" }) },
+  "boards.list": { access: "member", input: {} },
+  "boards.create": { access: "member", input: { name: "Autumn" } },
+  "boards.change": { access: "owned", resource: "boardId", input: (id) => ({ id, name: "Stolen" }) },
+  "boards.remove": { access: "owned", resource: "boardId", input: byId },
+  "boards.restore": { access: "owned", resource: "boardId", input: byId },
+  "boards.add": { access: "owned", resource: "boardId", input: (id) => ({ id, imageIds: [newId()] }) },
+  "boards.takeOut": { access: "owned", resource: "boardId", input: (id) => ({ id, imageIds: [newId()] }) },
   "tags.list": { access: "member" },
   "tags.rename": { access: "owned", resource: "tagId", input: (id) => ({ id, name: "stolen" }) },
   "tags.remove": { access: "owned", resource: "tagId", input: byId },
@@ -244,7 +252,7 @@ const procedures = Object.entries(
 ).map(([path, { _def }]) => ({ path, type: _def.type }));
 
 let fixture: TestServices;
-let owner: TestOwner & Readonly<Record<"batchId" | "linkId" | "itemId" | "tagId", string>>;
+let owner: TestOwner & Readonly<Record<"batchId" | "linkId" | "itemId" | "tagId" | "boardId", string>>;
 let stranger: Headers;
 /** Ended, banned and expired credentials. */
 let revoked: Headers[];
@@ -256,13 +264,22 @@ let admins: Headers[];
 beforeAll(async () => {
   fixture = await createTestServices();
   const { services } = fixture;
-  const [batchId, linkId, itemId, tagId] = [newId(), newId(), newId(), newId()];
-  owner = { ...(await openOwner(services, "owner@example.com", openAdmin)), batchId, linkId, itemId, tagId };
+  const [batchId, linkId, itemId] = [newId(), newId(), newId()];
+  const [tagId, boardId] = [newId(), newId()];
+  owner = {
+    ...(await openOwner(services, "owner@example.com", openAdmin)),
+    batchId,
+    linkId,
+    itemId,
+    tagId,
+    boardId,
+  };
   const { userId: ownerId } = owner.caller;
   await services.db.insert(schema.batches).values({ id: batchId, ownerId, size: 1 });
   await services.db.insert(schema.links).values({ id: linkId, ownerId, tokenHash: "hash" });
   const item = { id: itemId, ownerId, imageId: owner.imageId, what: "garment" as const, tags: [] };
   await services.db.insert(schema.wardrobeItems).values(item);
+  await services.db.insert(schema.boards).values({ id: boardId, ownerId, name: "mine", key: "mine" });
   await services.db.insert(schema.tags).values({ id: tagId, ownerId, name: "mine", key: "mine" });
   stranger = (await openAccount(services, "stranger@example.com")).headers;
   const ended = await openAccount(services, "ended@example.com");

@@ -4,6 +4,7 @@ import { maxJsonBytes, readLimited, withRequestId } from "../requests.ts";
 import { adminRouter } from "./admin.ts";
 import { cloudRouter } from "./cloud.ts";
 import { deliveriesRouter, notificationsRouter, webhooksRouter } from "./deliveries.ts";
+import { boardsRouter, imagesRouter, tagsRouter } from "./gallery.ts";
 import { createContext, statusOfAll, t } from "./init.ts";
 import { assistantRouter, memoriesRouter } from "./assistant.ts";
 import { batchesRouter, jobsRouter } from "./jobs.ts";
@@ -12,9 +13,7 @@ import {
   accountRouter,
   apiKeysRouter,
   editsRouter,
-  imagesRouter,
   linksRouter,
-  tagsRouter,
   telegramRouter,
   wardrobeRouter,
   workflowsRouter,
@@ -26,6 +25,7 @@ export const appRouter = t.router({
   apiKeys: apiKeysRouter,
   assistant: assistantRouter,
   batches: batchesRouter,
+  boards: boardsRouter,
   cloud: cloudRouter,
   deliveries: deliveriesRouter,
   edits: editsRouter,

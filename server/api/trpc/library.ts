@@ -15,22 +15,7 @@ import {
   saveEdit,
   saveEditSchema,
 } from "../../edits/index.ts";
-import {
-  changeImage,
-  getImage,
-  listImages,
-  listImagesSchema,
-  listTags,
-  rateImages,
-  readUsage,
-  removeImages,
-  removeTag,
-  renameTag,
-  restoreImages,
-  tagImages,
-  tagNameSchema,
-  untagImages,
-} from "../../images/index.ts";
+import { readUsage } from "../../images/index.ts";
 import {
   changeLink,
   changeLinkSchema,
@@ -50,7 +35,6 @@ import {
   addItemSchema,
   changeItem,
   changeItemSchema,
-  countUses,
   hasConsent,
   importPictureSchema,
   listItems,
@@ -132,68 +116,6 @@ export const workflowsRouter = t.router({
 
 const one = z.strictObject({ id: z.uuid() });
 const many = z.strictObject({ ids: z.array(z.uuid()).min(1).max(500) });
-
-export const imagesRouter = t.router({
-  list: memberProcedure
-    .input(listImagesSchema.prefault({}))
-    .query(({ ctx, input }) => listImages(ctx.services, { ...input, ownerId: ctx.caller.userId })),
-
-  get: memberProcedure
-    .input(one)
-    .query(({ ctx, input }) => getImage(ctx.services, { ...input, ownerId: ctx.caller.userId })),
-
-  /** Can be taken back with `restore` for a while; says how many items of the wardrobe showed one of them. */
-  remove: memberProcedure.input(many).mutation(async ({ ctx, input }) => {
-    const ownerId = ctx.caller.userId;
-    const ids = await removeImages(ctx.services, { ...input, ownerId });
-    return { ids, inWardrobe: await countUses(ctx.services, { ownerId, imageIds: ids }) };
-  }),
-
-  restore: memberProcedure.input(many).mutation(async ({ ctx, input }) => ({
-    ids: await restoreImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
-  })),
-
-  star: memberProcedure
-    .input(one.extend({ starred: z.boolean() }))
-    .mutation(({ ctx, input }) => changeImage(ctx.services, { ...input, ownerId: ctx.caller.userId })),
-
-  rename: memberProcedure
-    .input(one.extend({ title: z.string().max(1_000) }))
-    .mutation(({ ctx, input }) => changeImage(ctx.services, { ...input, ownerId: ctx.caller.userId })),
-
-  /** 0 takes the rating away. */
-  rate: memberProcedure
-    .input(many.extend({ rating: z.int().min(0).max(5) }))
-    .mutation(async ({ ctx, input }) => ({
-      ids: await rateImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
-    })),
-
-  /** Says which did not have the tag before. */
-  tag: memberProcedure.input(many.extend({ name: tagNameSchema })).mutation(async ({ ctx, input }) => ({
-    ids: await tagImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
-  })),
-
-  /** Says which had it. */
-  untag: memberProcedure.input(many.extend({ name: tagNameSchema })).mutation(async ({ ctx, input }) => ({
-    ids: await untagImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
-  })),
-});
-
-export const tagsRouter = t.router({
-  list: memberProcedure.query(async ({ ctx }) => ({
-    items: await listTags(ctx.services, ctx.caller.userId),
-  })),
-
-  rename: memberProcedure
-    .input(one.extend({ name: tagNameSchema }))
-    .mutation(({ ctx, input }) => renameTag(ctx.services, { ...input, ownerId: ctx.caller.userId })),
-
-  /** From all pictures, for good. */
-  remove: memberProcedure.input(one).mutation(async ({ ctx, input }) => {
-    await removeTag(ctx.services, { ...input, ownerId: ctx.caller.userId });
-    return input;
-  }),
-});
 
 /** What the editor holds of a picture. */
 export const editsRouter = t.router({

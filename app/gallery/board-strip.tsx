@@ -1,0 +1,177 @@
+"use client";
+import { useMutation } from "@tanstack/react-query";
+import { Bookmark, BookmarkPlus, Ellipsis, Images, Plus } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { type FormEvent, useState } from "react";
+import { termOf } from "@atelier/server/search-query";
+import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { FilterChips, useSearchFilter } from "../parts/filters.tsx";
+import { type Board, BoardCover, BoardForm, useBoards, useRefreshBoards } from "../pictures/boards.tsx";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Chip } from "../ui/display.tsx";
+import { Field } from "../ui/fields.tsx";
+import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
+import { toastWithUndo } from "../ui/toasts.tsx";
+
+/** The search that shows a board. */
+const searchOf = ({ name, search }: Pick<Board, "name" | "search">) => search ?? termOf("board", name);
+
+/** Whether a search asks for one board and nothing else. */
+export function isBoardAlone(search: string): boolean {
+  return /^board:("[^"]*"|\S+)$/iu.test(search.trim()) && search.trim().toLowerCase() !== "board:none";
+}
+
+interface RenameProps {
+  readonly board: Board;
+  readonly onClose: () => void;
+}
+
+function RenameDialog({ board, onClose }: RenameProps) {
+  const t = useTranslations("boards");
+  const { set } = useSearchFilter();
+  const [name, setName] = useState(board.name);
+  const refresh = useRefreshBoards();
+  const onError = useFailureToast();
+  const rename = useMutation({
+    mutationFn: () => api.boards.change.mutate({ id: board.id, name }),
+    onSuccess: (renamed) => {
+      set("search", searchOf(renamed));
+      onClose();
+    },
+    onError,
+    onSettled: refresh,
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    rename.mutate();
+  };
+  return (
+    <Dialog open onOpenChange={(open) => open || onClose()} title={t("renameTitle", { name: board.name })}>
+      <form onSubmit={submit} className="flex items-end gap-2">
+        <div className="min-w-0 flex-1">
+          <Field name="name" label={t("name")} maxLength={60} value={name} onValueChange={setName} />
+        </div>
+        <Button type="submit" look="primary" disabled={rename.isPending}>
+          {t("rename")}
+        </Button>
+      </form>
+    </Dialog>
+  );
+}
+
+/** What can be done with the board that is shown. */
+function BoardMenu({ board }: { readonly board: Board }) {
+  const t = useTranslations("boards");
+  const { set } = useSearchFilter();
+  const [isRenaming, setRenaming] = useState(false);
+  const refresh = useRefreshBoards();
+  const showFailure = useFailureToast();
+  const restore = () =>
+    api.boards.restore
+      .mutate({ id: board.id })
+      .then(() => set("search", searchOf(board)))
+      .catch(showFailure)
+      .finally(() => void refresh());
+  const remove = useMutation({
+    mutationFn: () => api.boards.remove.mutate({ id: board.id }),
+    onSuccess: () => {
+      set("search", null);
+      toastWithUndo({
+        title: t(board.search === null ? "removed" : "searchRemoved", { name: board.name }),
+        text: board.search === null ? t("picturesStay") : undefined,
+        undoLabel: t("undo"),
+        onUndo: () => void restore(),
+      });
+    },
+    onError: showFailure,
+    onSettled: refresh,
+  });
+  return (
+    <>
+      <Menu
+        trigger={
+          <IconButton label={t("more", { name: board.name })} className="size-8!">
+            <Ellipsis aria-hidden />
+          </IconButton>
+        }
+      >
+        <MenuItem onSelect={() => setRenaming(true)}>{t("rename")}</MenuItem>
+        <MenuItem onSelect={() => remove.mutate()}>{t("remove")}</MenuItem>
+      </Menu>
+      {isRenaming ? <RenameDialog board={board} onClose={() => setRenaming(false)} /> : null}
+    </>
+  );
+}
+
+function BoardChip({ board, search }: { readonly board: Board; readonly search: string }) {
+  const { set } = useSearchFilter();
+  const isShown = search.toLowerCase() === searchOf(board).toLowerCase();
+  return (
+    <span className="flex shrink-0 items-center">
+      <Chip pressed={isShown} onPress={() => set("search", isShown ? null : searchOf(board))}>
+        {board.search === null ? (
+          <BoardCover board={board} className="-ml-1.5 size-5" />
+        ) : (
+          <Bookmark aria-hidden />
+        )}
+        <span className="max-w-48 truncate">{board.name}</span>
+        {board.pictures === null ? null : <span className="tabular opacity-70">{board.pictures}</span>}
+      </Chip>
+      {isShown ? <BoardMenu board={board} /> : null}
+    </span>
+  );
+}
+
+/** The boards and the saved searches: a press on one puts its search into the line. */
+export function BoardStrip({ search }: { readonly search: string }) {
+  const t = useTranslations("boards");
+  const { set } = useSearchFilter();
+  const boards = useBoards();
+  const [isMaking, setMaking] = useState(false);
+  const ordered = boards?.toSorted((a, b) => Number(a.search !== null) - Number(b.search !== null));
+  return (
+    <FilterChips label={t("title")}>
+      <Chip pressed={search === ""} onPress={() => set("search", null)}>
+        <Images aria-hidden />
+        {t("all")}
+      </Chip>
+      {ordered?.map((board) => (
+        <BoardChip key={board.id} board={board} search={search} />
+      ))}
+      <Button look="quiet" size="small" onClick={() => setMaking(true)}>
+        <Plus aria-hidden />
+        {t("new")}
+      </Button>
+      <Dialog open={isMaking} onOpenChange={setMaking} title={t("newTitle")}>
+        <p className="mb-4 text-sm text-quiet">{t("newText")}</p>
+        <BoardForm
+          onMade={(board) => {
+            setMaking(false);
+            set("search", searchOf(board));
+          }}
+        />
+      </Dialog>
+    </FilterChips>
+  );
+}
+
+/** Keeps a search under a name; nothing is shown for one that is kept already, or that shows a board alone. */
+export function SaveSearch({ search }: { readonly search: string | undefined }) {
+  const t = useTranslations("boards");
+  const boards = useBoards();
+  const [isOpen, setOpen] = useState(false);
+  const isKept = boards?.some((board) => board.search === search) === true;
+  if (search === undefined || isKept || isBoardAlone(search)) return null;
+  return (
+    <>
+      <IconButton label={t("saveSearch")} onClick={() => setOpen(true)}>
+        <BookmarkPlus aria-hidden />
+      </IconButton>
+      <Dialog open={isOpen} onOpenChange={setOpen} title={t("saveSearch")}>
+        <p className="mb-4 text-sm text-quiet">{t("saveText", { search })}</p>
+        <BoardForm search={search} onMade={() => setOpen(false)} />
+      </Dialog>
+    </>
+  );
+}

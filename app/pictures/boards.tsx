@@ -1,0 +1,228 @@
+"use client";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Check, LayoutGrid, Minus } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { type FormEvent, useState } from "react";
+import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { keys } from "../client/queries.ts";
+import { imageUrl } from "../client/remix.ts";
+import { Button, buttonStyle, cx, IconButton } from "../ui/button.tsx";
+import { Field } from "../ui/fields.tsx";
+import { Dialog } from "../ui/overlays.tsx";
+import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
+import { callFor, idsPerCall } from "./actions.tsx";
+
+export type Board = Awaited<ReturnType<typeof api.boards.list.query>>["items"][number];
+
+/** The server cuts nothing: longer names are refused. */
+const nameCharacters = 60;
+
+/** The boards and saved searches of the user; undefined until loaded. */
+export function useBoards() {
+  return useQuery({ queryKey: keys.boards, queryFn: () => api.boards.list.query({}) }).data?.items;
+}
+
+/** The boards that take pictures, each with how many of these it holds. */
+function useBoardsFor(imageIds: readonly string[]) {
+  const asked = imageIds.slice(0, idsPerCall);
+  const { data } = useQuery({
+    queryKey: keys.boardsOf(asked),
+    queryFn: () => api.boards.list.query({ imageIds: asked }),
+  });
+  return data?.items.filter(({ search }) => search === null);
+}
+
+/** Reads again what shows boards and what is on them. */
+export function useRefreshBoards() {
+  const queries = useQueryClient();
+  return () => {
+    void queries.invalidateQueries({ queryKey: keys.boards });
+    return queries.invalidateQueries({ queryKey: keys.imageLists });
+  };
+}
+
+interface Put {
+  readonly board: Pick<Board, "id" | "name">;
+  readonly imageIds: readonly string[];
+  readonly act: "add" | "takeOut";
+}
+
+async function put({ board, imageIds, act }: Put): Promise<string[]> {
+  const changed: string[] = [];
+  const { failure } = await callFor(imageIds, async (some) => {
+    changed.push(...(await api.boards[act].mutate({ id: board.id, imageIds: some })).ids);
+  });
+  if (failure) throw failure.error;
+  return changed;
+}
+
+/** Puts pictures on a board or takes them off, with undo. */
+function usePut() {
+  const t = useTranslations("boards");
+  const refresh = useRefreshBoards();
+  const showFailure = useFailureToast();
+  return useMutation({
+    mutationFn: put,
+    onSuccess: (imageIds, { board, act }) => {
+      if (imageIds.length === 0) return;
+      const back = { board, imageIds, act: act === "add" ? ("takeOut" as const) : ("add" as const) };
+      toastWithUndo({
+        title: t(act === "add" ? "added" : "takenOut", { name: board.name, count: imageIds.length }),
+        undoLabel: t("undo"),
+        onUndo: () =>
+          void put(back)
+            .catch(showFailure)
+            .finally(() => void refresh()),
+      });
+    },
+    onError: showFailure,
+    onSettled: refresh,
+  });
+}
+
+interface BoardFormProps {
+  /** Makes a saved search. */
+  readonly search?: string;
+  readonly imageIds?: readonly string[];
+  readonly onMade: (board: Board) => void;
+}
+
+/** A name, and a button that makes a board of it. */
+export function BoardForm({ search, imageIds = [], onMade }: BoardFormProps) {
+  const t = useTranslations("boards");
+  const [name, setName] = useState("");
+  const refresh = useRefreshBoards();
+  const showFailure = useFailureToast();
+  const make = useMutation({
+    mutationFn: async () => {
+      const board = await api.boards.create.mutate({ name, search });
+      await put({ board, imageIds, act: "add" });
+      return board;
+    },
+    onSuccess: (board) => {
+      setName("");
+      toastDone(t(search === undefined ? "made" : "saved", { name: board.name }));
+      onMade(board);
+    },
+    onError: showFailure,
+    onSettled: refresh,
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (name.trim() !== "") make.mutate();
+  };
+  return (
+    <form onSubmit={submit} className="flex items-end gap-2">
+      <div className="min-w-0 flex-1">
+        <Field
+          name="name"
+          label={t(search === undefined ? "newName" : "searchName")}
+          maxLength={nameCharacters}
+          value={name}
+          onValueChange={setName}
+        />
+      </div>
+      <Button type="submit" look="primary" disabled={make.isPending}>
+        {t(search === undefined ? "make" : "save")}
+      </Button>
+    </form>
+  );
+}
+
+/** Up to four pictures of a board in one square. */
+export function BoardCover({ board, className }: { readonly board: Board; readonly className: string }) {
+  const { coverIds } = board;
+  const shown = coverIds.length === 4 ? coverIds : coverIds.slice(0, 1);
+  return (
+    <span
+      aria-hidden
+      className={cx(
+        "grid shrink-0 overflow-hidden rounded-[4px] bg-well",
+        shown.length === 4 && "grid-cols-2",
+        className,
+      )}
+    >
+      {shown.map((id) => (
+        <img
+          key={id}
+          src={imageUrl(id, "thumbnail")}
+          alt=""
+          loading="lazy"
+          className="size-full object-cover"
+        />
+      ))}
+    </span>
+  );
+}
+
+function BoardChoice({ board, imageIds }: { readonly board: Board; readonly imageIds: readonly string[] }) {
+  const t = useTranslations("boards");
+  const { mutate, isPending } = usePut();
+  const holdsAll = board.held === Math.min(imageIds.length, idsPerCall);
+  const state = holdsAll ? true : board.held > 0 ? "mixed" : false;
+  return (
+    <button
+      type="button"
+      role="checkbox"
+      aria-checked={state}
+      disabled={isPending}
+      onClick={() => mutate({ board, imageIds, act: holdsAll ? "takeOut" : "add" })}
+      className="flex min-h-11 w-full items-center gap-3 rounded-control px-2 text-left text-sm hover:bg-hover"
+    >
+      <BoardCover board={board} className="size-8" />
+      <span className="min-w-0 flex-1 truncate">{board.name}</span>
+      <span className="tabular text-xs text-quiet">{t("pictures", { count: board.pictures ?? 0 })}</span>
+      <span className="flex size-4 items-center justify-center">
+        {state === true ? <Check className="size-4" aria-hidden /> : null}
+        {state === "mixed" ? <Minus className="size-4 text-quiet" aria-hidden /> : null}
+      </span>
+    </button>
+  );
+}
+
+function BoardChoices({ imageIds }: { readonly imageIds: readonly string[] }) {
+  const t = useTranslations("boards");
+  const boards = useBoardsFor(imageIds);
+  return (
+    <div className="flex flex-col gap-4">
+      {boards?.length === 0 ? <p className="text-sm text-quiet">{t("noneYet")}</p> : null}
+      <ul className="-mx-2 max-h-[40dvh] overflow-y-auto empty:hidden">
+        {boards?.map((board) => (
+          <li key={board.id}>
+            <BoardChoice board={board} imageIds={imageIds} />
+          </li>
+        ))}
+      </ul>
+      <BoardForm imageIds={imageIds} onMade={() => undefined} />
+    </div>
+  );
+}
+
+interface BoardButtonProps {
+  readonly imageIds: readonly string[];
+  readonly look: "icon" | "quiet";
+}
+
+/** Opens the boards on which pictures are put, or taken from. */
+export function BoardButton({ imageIds, look }: BoardButtonProps) {
+  const t = useTranslations("boards");
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      {look === "icon" ? (
+        <IconButton label={t("addTo")} onClick={() => setOpen(true)}>
+          <LayoutGrid aria-hidden />
+        </IconButton>
+      ) : (
+        <button type="button" onClick={() => setOpen(true)} className={buttonStyle("quiet", "small")}>
+          <LayoutGrid aria-hidden />
+          <span className="max-sm:sr-only">{t("board")}</span>
+        </button>
+      )}
+      <Dialog open={isOpen} onOpenChange={setOpen} title={t("choose", { count: imageIds.length })}>
+        <BoardChoices imageIds={imageIds} />
+      </Dialog>
+    </>
+  );
+}

@@ -1,0 +1,62 @@
+import { beGuest } from "../steps/be-guest.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { expect, test } from "../test.ts";
+
+test("a selection goes on a new board, which is chosen, renamed, emptied and removed with undo, and a search is kept", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await uploadSample(page, "rocket.jpg");
+  await uploadSample(page, "coffee.png");
+  await page.goto("/gallery");
+  const tile = (name: string) => page.locator(`[data-tile][aria-label=${name}]`);
+  const strip = page.getByRole("group", { name: "Boards" });
+
+  await page.getByRole("checkbox", { name: "Select rocket" }).click();
+  await page.getByRole("toolbar", { name: "Selection" }).getByRole("button", { name: "Board" }).click();
+  const dialog = page.getByRole("dialog", { name: "Boards of the picture" });
+  await dialog.getByRole("textbox", { name: "Name of a new board" }).fill("Night sky");
+  await dialog.getByRole("button", { name: "Make board" }).click();
+  await expect(dialog.getByRole("checkbox", { name: /Night sky/ })).toBeChecked();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Clear the selection" }).click();
+
+  await strip.getByRole("button", { name: /^Night sky/ }).click();
+  await expect(page).toHaveURL(/board%3A%22Night/);
+  await expect(tile("coffee")).toHaveCount(0);
+  await expect(tile("rocket")).toBeVisible();
+  await strip.getByRole("button", { name: "More for Night sky" }).click();
+  await page.getByRole("menuitem", { name: "Rename" }).click();
+  await page.getByRole("dialog").getByRole("textbox", { name: "Name" }).fill("Stars");
+  await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click();
+  await expect(page).toHaveURL(/board%3AStars/);
+
+  await tile("rocket").click();
+  const viewer = page.getByRole("dialog", { name: "Picture" });
+  await viewer.getByRole("button", { name: "Boards" }).click();
+  await page.getByRole("checkbox", { name: /Stars/ }).click();
+  await expect(page.getByText("Taken off the board “Stars”")).toBeVisible();
+  await expect(page.getByRole("checkbox", { name: /Stars/ })).not.toBeChecked();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("checkbox", { name: /Stars/ })).toHaveCount(0);
+  await viewer.getByRole("button", { name: "Close" }).click();
+  await expect(page.getByRole("heading", { name: "An empty board" })).toBeVisible();
+
+  // Without the messages of before, which offer Undo, too.
+  await page.reload();
+  await strip.getByRole("button", { name: "More for Stars" }).click();
+  await page.getByRole("menuitem", { name: "Remove" }).click();
+  await expect(strip.getByRole("button", { name: /^Stars/ })).toHaveCount(0);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(strip.getByRole("button", { name: /^Stars/ })).toBeVisible();
+
+  await page.goto("/gallery?search=cof");
+  await page.getByRole("button", { name: "Save this search" }).click();
+  await page.getByRole("textbox", { name: "Name of the search" }).fill("Cups");
+  await page.getByRole("button", { name: "Save search" }).click();
+  await strip.getByRole("button", { name: "All pictures" }).click();
+  await expect(tile("rocket")).toBeVisible();
+  await strip.getByRole("button", { name: "Cups" }).click();
+  await expect(tile("rocket")).toHaveCount(0);
+  await expect(page.getByRole("combobox", { name: "Search the pictures" })).toHaveValue("cof");
+});

@@ -1,0 +1,130 @@
+import { z } from "zod";
+import {
+  addToBoard,
+  boardPicturesSchema,
+  changeBoard,
+  changeBoardSchema,
+  createBoard,
+  createBoardSchema,
+  listBoards,
+  removeBoard,
+  restoreBoard,
+  takeFromBoard,
+} from "../../boards/index.ts";
+import {
+  changeImage,
+  getImage,
+  listImages,
+  listImagesSchema,
+  listTags,
+  rateImages,
+  removeImages,
+  removeTag,
+  renameTag,
+  restoreImages,
+  tagImages,
+  tagNameSchema,
+  untagImages,
+} from "../../images/index.ts";
+import { countUses } from "../../wardrobe/index.ts";
+import { t } from "./init.ts";
+import { memberProcedure } from "./procedures.ts";
+
+const one = z.strictObject({ id: z.uuid() });
+const many = z.strictObject({ ids: z.array(z.uuid()).min(1).max(500) });
+
+export const imagesRouter = t.router({
+  list: memberProcedure
+    .input(listImagesSchema.prefault({}))
+    .query(({ ctx, input }) => listImages(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  get: memberProcedure
+    .input(one)
+    .query(({ ctx, input }) => getImage(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  /** Can be taken back with `restore` for a while; says how many items of the wardrobe showed one of them. */
+  remove: memberProcedure.input(many).mutation(async ({ ctx, input }) => {
+    const ownerId = ctx.caller.userId;
+    const ids = await removeImages(ctx.services, { ...input, ownerId });
+    return { ids, inWardrobe: await countUses(ctx.services, { ownerId, imageIds: ids }) };
+  }),
+
+  restore: memberProcedure.input(many).mutation(async ({ ctx, input }) => ({
+    ids: await restoreImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
+
+  star: memberProcedure
+    .input(one.extend({ starred: z.boolean() }))
+    .mutation(({ ctx, input }) => changeImage(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  rename: memberProcedure
+    .input(one.extend({ title: z.string().max(1_000) }))
+    .mutation(({ ctx, input }) => changeImage(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  /** 0 takes the rating away. */
+  rate: memberProcedure
+    .input(many.extend({ rating: z.int().min(0).max(5) }))
+    .mutation(async ({ ctx, input }) => ({
+      ids: await rateImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+    })),
+
+  /** Says which did not have the tag before. */
+  tag: memberProcedure.input(many.extend({ name: tagNameSchema })).mutation(async ({ ctx, input }) => ({
+    ids: await tagImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
+
+  /** Says which had it. */
+  untag: memberProcedure.input(many.extend({ name: tagNameSchema })).mutation(async ({ ctx, input }) => ({
+    ids: await untagImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
+});
+
+export const boardsRouter = t.router({
+  list: memberProcedure.input(boardPicturesSchema.partial().prefault({})).query(async ({ ctx, input }) => ({
+    items: await listBoards(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
+
+  create: memberProcedure
+    .input(createBoardSchema)
+    .mutation(({ ctx, input }) => createBoard(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  change: memberProcedure
+    .input(changeBoardSchema.extend(one.shape))
+    .mutation(({ ctx, input }) => changeBoard(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  /** Can be taken back with `restore` for a while. */
+  remove: memberProcedure.input(one).mutation(async ({ ctx, input }) => {
+    await removeBoard(ctx.services, { ...input, ownerId: ctx.caller.userId });
+    return input;
+  }),
+
+  restore: memberProcedure
+    .input(one)
+    .mutation(({ ctx, input }) => restoreBoard(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  /** Says which were not there before. */
+  add: memberProcedure.input(boardPicturesSchema.extend(one.shape)).mutation(async ({ ctx, input }) => ({
+    ids: await addToBoard(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
+
+  /** Says which were there. */
+  takeOut: memberProcedure.input(boardPicturesSchema.extend(one.shape)).mutation(async ({ ctx, input }) => ({
+    ids: await takeFromBoard(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
+});
+
+export const tagsRouter = t.router({
+  list: memberProcedure.query(async ({ ctx }) => ({
+    items: await listTags(ctx.services, ctx.caller.userId),
+  })),
+
+  rename: memberProcedure
+    .input(one.extend({ name: tagNameSchema }))
+    .mutation(({ ctx, input }) => renameTag(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  /** From all pictures, for good. */
+  remove: memberProcedure.input(one).mutation(async ({ ctx, input }) => {
+    await removeTag(ctx.services, { ...input, ownerId: ctx.caller.userId });
+    return input;
+  }),
+});

@@ -1,0 +1,146 @@
+import { addUser } from "@atelier/testing/pictures";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { schema } from "../db/index.ts";
+import { listImages, removeImages, restoreImages } from "../images/index.ts";
+import { newId } from "../platform/index.ts";
+import {
+  addToBoard,
+  changeBoard,
+  createBoard,
+  getBoard,
+  listBoards,
+  purgeBoards,
+  removeBoard,
+  restoreBoard,
+  takeFromBoard,
+} from "./index.ts";
+
+let opened: TestServices;
+let ownerId: string;
+let other: string;
+
+beforeAll(async () => {
+  opened = await createTestServices({ config: { retention: { undoDeleteMs: 60_000 } } });
+});
+beforeEach(async () => {
+  ownerId = await addUser(opened.services);
+  other = await addUser(opened.services);
+});
+afterAll(() => opened.close());
+
+async function addPicture(owner = ownerId): Promise<string> {
+  const id = newId();
+  const facts = { mime: "image/png", widthPx: 1, heightPx: 1, sizeBytes: 1, thumbhash: "", storedSha256: id };
+  await opened.services.db
+    .insert(schema.images)
+    .values({ ...facts, id, ownerId: owner, role: "upload", storageKey: id });
+  return id;
+}
+
+const make = (name: string, more: { imageIds?: string[]; search?: string } = {}) =>
+  createBoard(opened.services, { ownerId, name, ...more });
+const found = async (search: string) =>
+  (await listImages(opened.services, { ownerId, search })).items.map(({ id }) => id);
+
+test("a board has the pictures that are put on it once, with at most four covers, and says which came and went", async () => {
+  const ids = [];
+  for (let at = 0; at < 5; at += 1) ids.push(await addPicture());
+  const [first = "", ...rest] = ids;
+  const { id } = await make("Summer 2026", { imageIds: [first, await addPicture(other)] });
+  const own = { ownerId, id };
+  expect(await addToBoard(opened.services, { ...own, imageIds: ids })).toHaveLength(4);
+  expect(await getBoard(opened.services, own)).toMatchObject({
+    name: "Summer 2026",
+    pictures: 5,
+    search: null,
+  });
+  expect((await getBoard(opened.services, own)).coverIds).toHaveLength(4);
+  expect(await found('board:"summer 2026"')).toHaveLength(5);
+  expect(await takeFromBoard(opened.services, { ...own, imageIds: [...rest, newId()] })).toHaveLength(4);
+  expect(await found('board:"summer 2026"')).toEqual([first]);
+  const [listed] = await listBoards(opened.services, { ownerId, imageIds: ids });
+  expect(listed).toMatchObject({ pictures: 1, held: 1, coverIds: [first] });
+});
+
+test("a deleted picture is not on its boards until it is restored", async () => {
+  const picture = await addPicture();
+  const { id } = await make("Autumn", { imageIds: [picture] });
+  await removeImages(opened.services, { ownerId, ids: [picture] });
+  expect(await getBoard(opened.services, { ownerId, id })).toMatchObject({ pictures: 0, coverIds: [] });
+  await restoreImages(opened.services, { ownerId, ids: [picture] });
+  expect(await getBoard(opened.services, { ownerId, id })).toMatchObject({ pictures: 1 });
+});
+
+test("a removed board comes back with its pictures for a while, and then is gone", async () => {
+  const picture = await addPicture();
+  const { id } = await make("Autumn", { imageIds: [picture] });
+  await removeBoard(opened.services, { ownerId, id });
+  expect(await listBoards(opened.services, { ownerId })).toEqual([]);
+  expect(await found("board:autumn")).toEqual([]);
+  await expect(addToBoard(opened.services, { ownerId, id, imageIds: [picture] })).rejects.toMatchObject({
+    code: "not_found",
+  });
+  expect(await restoreBoard(opened.services, { ownerId, id })).toMatchObject({ pictures: 1 });
+  await removeBoard(opened.services, { ownerId, id });
+  await opened.services.db
+    .update(schema.boards)
+    .set({ removedAt: sql`now() - interval '2 minutes'` })
+    .where(eq(schema.boards.id, id));
+  await expect(restoreBoard(opened.services, { ownerId, id })).rejects.toMatchObject({ code: "not_found" });
+  expect(await purgeBoards(opened.services)).toBeGreaterThan(0);
+  expect(await found("board:none")).toEqual([picture]);
+});
+
+test("a saved search keeps its search, takes no pictures, and gets another one", async () => {
+  const picture = await addPicture();
+  const { id } = await make("Best", { search: "rating:>=4 dress" });
+  expect(await getBoard(opened.services, { ownerId, id })).toMatchObject({
+    search: "rating:>=4 dress",
+    pictures: null,
+  });
+  await expect(addToBoard(opened.services, { ownerId, id, imageIds: [picture] })).rejects.toMatchObject({
+    code: "bad_request",
+  });
+  expect(await changeBoard(opened.services, { ownerId, id, search: "is:starred" })).toMatchObject({
+    name: "Best",
+    search: "is:starred",
+  });
+});
+
+test("what a board cannot be is refused with the reason", async () => {
+  await make("Autumn");
+  const board = await make("Winter");
+  for (const refused of [
+    () => make("AUTUMN"),
+    () => make("none"),
+    () => make(" "),
+    () => make("x".repeat(61)),
+    () => make("Best", { search: "rating:lots" }),
+    () => make("Best", { search: "dress", imageIds: [newId()] }),
+    () => changeBoard(opened.services, { ownerId, id: board.id, name: "autumn" }),
+    () => changeBoard(opened.services, { ownerId, id: board.id, search: "dress" }),
+  ])
+    await expect(refused()).rejects.toMatchObject({ code: "bad_request" });
+  expect(await make("Autumn", { search: "dress" })).toMatchObject({ name: "Autumn" });
+  expect(await changeBoard(opened.services, { ownerId, id: board.id, name: "winter" })).toMatchObject({
+    name: "winter",
+  });
+});
+
+test("S1 the boards of others are unknown", async () => {
+  const { id } = await make("Autumn");
+  const theirs = { ownerId: other, id };
+  const imageIds = [await addPicture(other)];
+  for (const refused of [
+    () => getBoard(opened.services, theirs),
+    () => changeBoard(opened.services, { ...theirs, name: "Stolen" }),
+    () => removeBoard(opened.services, theirs),
+    () => restoreBoard(opened.services, theirs),
+    () => addToBoard(opened.services, { ...theirs, imageIds }),
+    () => takeFromBoard(opened.services, { ...theirs, imageIds }),
+  ])
+    await expect(refused()).rejects.toMatchObject({ code: "not_found" });
+  expect(await listBoards(opened.services, { ownerId: other })).toEqual([]);
+});

@@ -1,0 +1,248 @@
+import { and, asc, eq, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
+import { z } from "zod";
+import { type Db, schema, type Tx } from "../db/index.ts";
+import { checkSearch, cleanName } from "../images/index.ts";
+import { AppError, isId, newId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+
+const { boardImages, boards, images } = schema;
+
+const limits = { ofOwner: 200, characters: 60, idsPerCall: 500, covers: 4 } as const;
+
+const name = z.string().max(200);
+const search = z.string().trim().min(1).max(500);
+const imageIds = z.array(z.uuid()).max(limits.idsPerCall);
+
+export const createBoardSchema = z.strictObject({
+  name,
+  /** Makes it a saved search. */
+  search: search.optional(),
+  imageIds: imageIds.optional(),
+});
+
+export const changeBoardSchema = z.strictObject({ name: name.optional(), search: search.optional() });
+
+export const boardPicturesSchema = z.strictObject({ imageIds: imageIds.min(1) });
+
+export interface BoardView {
+  readonly id: string;
+  readonly name: string;
+  /** Null for a board with pictures of its own. */
+  readonly search: string | null;
+  /** How many pictures are on it; null for a saved search. */
+  readonly pictures: number | null;
+  /** Those that came last, at most four. */
+  readonly coverIds: readonly string[];
+  /** How many of the pictures that were asked about are on it. */
+  readonly held: number;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+}
+
+interface OwnBoard {
+  readonly ownerId: string;
+  readonly id: string;
+}
+
+interface ListBoardsInput {
+  readonly ownerId: string;
+  /** Own pictures of which each board says how many it holds. */
+  readonly imageIds?: readonly string[] | undefined;
+}
+
+/** The boards and saved searches of an owner, by the alphabet. */
+export async function listBoards(
+  { db }: Pick<Services, "db">,
+  { ownerId, imageIds: asked = [] }: ListBoardsInput,
+): Promise<BoardView[]> {
+  return readBoards(db, eq(boards.ownerId, ownerId), asked);
+}
+
+/** Throws `not_found`. */
+export async function getBoard({ db }: Pick<Services, "db">, address: OwnBoard): Promise<BoardView> {
+  const [board] = await readBoards(db, own(address), []);
+  if (!board) throw new AppError("not_found");
+  return board;
+}
+
+async function readBoards(db: Db, which: SQL | undefined, asked: readonly string[]): Promise<BoardView[]> {
+  const live = sql`from ${boardImages} join ${images} on ${images.id} = ${boardImages.imageId}
+    where ${boardImages.boardId} = ${boards.id} and ${images.deletedAt} is null`;
+  const rows = await db
+    .select({
+      board: boards,
+      pictures: sql<number>`(select count(*)::int ${live})`,
+      coverIds: sql<string[]>`array(select ${images.id} ${live}
+        order by ${boardImages.addedAt} desc, ${images.id} desc limit ${limits.covers})`,
+      held:
+        asked.length === 0
+          ? sql<number>`0`
+          : sql<number>`(select count(*)::int ${live} and ${inArray(images.id, asked.filter(isId))})`,
+    })
+    .from(boards)
+    .where(and(which, isNull(boards.removedAt)))
+    .orderBy(asc(boards.key), asc(boards.id));
+  return rows.map(({ board, pictures, coverIds, held }) => ({
+    id: board.id,
+    name: board.name,
+    search: board.search,
+    pictures: board.search === null ? pictures : null,
+    coverIds,
+    held,
+    createdAt: board.createdAt.toISOString(),
+  }));
+}
+
+/** This board of this owner, not removed. Throws `not_found` for a malformed id. */
+function own({ ownerId, id }: OwnBoard): SQL | undefined {
+  if (!isId(id)) throw new AppError("not_found");
+  return and(eq(boards.id, id), eq(boards.ownerId, ownerId), isNull(boards.removedAt));
+}
+
+interface CreateBoardInput extends z.output<typeof createBoardSchema> {
+  readonly ownerId: string;
+}
+
+/**
+ * Makes a board with pictures, or a saved search. Throws `bad_request` for a name that cannot be or that a board has already, a
+ * search that cannot be read, and when there are too many.
+ */
+export async function createBoard(
+  services: Pick<Services, "db">,
+  { ownerId, ...wanted }: CreateBoardInput,
+): Promise<BoardView> {
+  const { name, key } = cleanName(wanted.name, limits.characters);
+  const { search = null, imageIds: first = [] } = wanted;
+  if (search !== null) checkSearch(search);
+  if (search !== null && first.length > 0) throw notOnSearch();
+  const id = newId();
+  await services.db.transaction(async (tx) => {
+    // A few more can come of calls at the same time: the count is not locked.
+    const held = await tx.$count(boards, and(eq(boards.ownerId, ownerId), isNull(boards.removedAt)));
+    if (held >= limits.ofOwner)
+      throw new AppError("bad_request", `You can have ${limits.ofOwner} boards and saved searches.`);
+    await checkFree(tx, { ownerId, id, key, isSearch: search !== null });
+    await tx.insert(boards).values({ id, ownerId, name, key, search });
+    await putOn(tx, { ownerId, id, imageIds: first });
+  });
+  return getBoard(services, { ownerId, id });
+}
+
+interface Named extends OwnBoard {
+  readonly key: string;
+  readonly isSearch: boolean;
+}
+
+/** A name stands for one board, so that `board:` means one. A merge of a guest can still bring a second. */
+async function checkFree(tx: Tx, { ownerId, id, key, isSearch }: Named): Promise<void> {
+  const isSame = isSearch ? sql`${boards.search} is not null` : isNull(boards.search);
+  const same = and(
+    eq(boards.ownerId, ownerId),
+    eq(boards.key, key),
+    ne(boards.id, id),
+    isNull(boards.removedAt),
+  );
+  if ((await tx.$count(boards, and(same, isSame))) === 0) return;
+  throw new AppError("bad_request", isSearch ? "A saved search has this name." : "A board has this name.");
+}
+
+interface ChangeBoardInput extends z.output<typeof changeBoardSchema>, OwnBoard {}
+
+/** Gives a board another name, or a saved search another search. Throws `not_found`, `bad_request`. */
+export async function changeBoard(
+  services: Pick<Services, "db">,
+  { name: text, search, ...address }: ChangeBoardInput,
+): Promise<BoardView> {
+  if (search !== undefined) checkSearch(search);
+  await services.db.transaction(async (tx) => {
+    const board = await lockBoard(tx, address);
+    if (search !== undefined && board.search === null)
+      throw new AppError("bad_request", "A board with pictures takes no search.");
+    const named = text === undefined ? undefined : cleanName(text, limits.characters);
+    if (named) await checkFree(tx, { ...address, key: named.key, isSearch: board.search !== null });
+    // The id changes nothing: it keeps the statement whole when there is nothing else.
+    await tx
+      .update(boards)
+      .set({ id: address.id, ...named, search })
+      .where(own(address));
+  });
+  return getBoard(services, address);
+}
+
+async function lockBoard(tx: Tx, address: OwnBoard): Promise<typeof boards.$inferSelect> {
+  const [board] = await tx.select().from(boards).where(own(address)).for("update");
+  if (!board) throw new AppError("not_found");
+  return board;
+}
+
+/** Removes a board; its pictures stay. `restoreBoard` takes it back for a while. Throws `not_found`. */
+export async function removeBoard({ db }: Pick<Services, "db">, address: OwnBoard): Promise<void> {
+  const removed = await db
+    .update(boards)
+    .set({ removedAt: sql`now()` })
+    .where(own(address))
+    .returning({ id: boards.id });
+  if (removed.length === 0) throw new AppError("not_found");
+}
+
+/** Takes a removal back within `config.retention.undoDeleteMs`. Throws `not_found`. */
+export async function restoreBoard(
+  services: Pick<Services, "db" | "config">,
+  { ownerId, id }: OwnBoard,
+): Promise<BoardView> {
+  const { undoDeleteMs } = services.config.retention;
+  const isRecent = sql`${boards.removedAt} > now() - ${undoDeleteMs} * interval '1 millisecond'`;
+  if (isId(id))
+    await services.db
+      .update(boards)
+      .set({ removedAt: null })
+      .where(and(eq(boards.id, id), eq(boards.ownerId, ownerId), isRecent));
+  return getBoard(services, { ownerId, id });
+}
+
+interface PicturesInput extends OwnBoard {
+  readonly imageIds: readonly string[];
+}
+
+function notOnSearch(): AppError {
+  return new AppError("bad_request", "A saved search shows what it finds; no pictures are put on it.");
+}
+
+/** Puts own pictures on a board; returns the ids that were not there, and ignores foreign ones. Throws `not_found`, `bad_request`. */
+export async function addToBoard({ db }: Pick<Services, "db">, input: PicturesInput): Promise<string[]> {
+  return db.transaction(async (tx) => {
+    // Locked, so that no removal comes between the look and the pictures.
+    if ((await lockBoard(tx, input)).search !== null) throw notOnSearch();
+    return putOn(tx, input);
+  });
+}
+
+async function putOn(tx: Tx, { ownerId, id, imageIds: wanted }: PicturesInput): Promise<string[]> {
+  if (wanted.length === 0) return [];
+  const added = await tx.execute<{ id: string }>(sql`
+    insert into ${boardImages} (board_id, image_id)
+    select ${id}::uuid, ${images.id} from ${images}
+    where ${inArray(images.id, wanted.filter(isId))} and ${images.ownerId} = ${ownerId}
+      and ${images.deletedAt} is null and ${images.role} <> 'mask'
+    on conflict do nothing returning image_id as id`);
+  return added.map(({ id: added }) => added);
+}
+
+/** Takes pictures off a board; returns the ids that were there. Throws `not_found`. */
+export async function takeFromBoard(services: Pick<Services, "db">, input: PicturesInput): Promise<string[]> {
+  const { id } = await getBoard(services, input);
+  const taken = await services.db
+    .delete(boardImages)
+    .where(and(eq(boardImages.boardId, id), inArray(boardImages.imageId, input.imageIds.filter(isId))))
+    .returning({ id: boardImages.imageId });
+  return taken.map(({ id: taken }) => taken);
+}
+
+/** A duty: removes boards whose time for undo is over. Returns how many are gone. */
+export async function purgeBoards({ db, config }: Pick<Services, "db" | "config">): Promise<number> {
+  const gone = await db
+    .delete(boards)
+    .where(sql`${boards.removedAt} < now() - ${config.retention.undoDeleteMs} * interval '1 millisecond'`)
+    .returning({ id: boards.id });
+  return gone.length;
+}

@@ -1,0 +1,27 @@
+/**
+ * Boards: pictures of a user under a name.
+ *
+ * Terms. Board: pictures that were put there one by one. Saved search: a board with a search in place of pictures; it shows
+ * what the search finds at that moment, and nothing is put on it.
+ *
+ *     live ──removeBoard──▶ removed ──undoDeleteMs──▶ gone
+ *       ◀───restoreBoard──────┘
+ *
+ * Rules. A board only names its pictures: taking one out, or removing the board, deletes no picture. A deleted picture is not
+ * counted, and is back on its boards when it is restored.
+ */
+export {
+  addToBoard,
+  boardPicturesSchema,
+  type BoardView,
+  changeBoard,
+  changeBoardSchema,
+  createBoard,
+  createBoardSchema,
+  getBoard,
+  listBoards,
+  purgeBoards,
+  removeBoard,
+  restoreBoard,
+  takeFromBoard,
+} from "./boards.ts";
