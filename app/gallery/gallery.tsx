@@ -1,6 +1,6 @@
 "use client";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { Star, Upload } from "lucide-react";
+import { Star, Trash2, Upload } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { type ReactNode, useMemo } from "react";
@@ -19,11 +19,14 @@ import { SearchLine } from "./search-line.tsx";
 import { hasTerm, readableSearch, toggleTerm } from "./search-terms.ts";
 import { SelectionBar, useSelection } from "./selection.tsx";
 import { Sheet, SheetSkeleton } from "./sheet.tsx";
+import type { ListedImage } from "./stack.tsx";
+import { TrashBar, TrashNote } from "./trash.tsx";
 import { useViewerAddress, Viewer } from "./viewer/viewer.tsx";
 
 /** A selection makes a mask, which is no picture of the gallery. */
 const kindFilters = jobKindOrder.filter((kind) => kind !== "segment");
 const roleTerms = ["is:upload", "is:result"] as const;
+const trashTerm = "is:trashed";
 const kindTerms = kindFilters.map((kind) => `kind:${kind}`);
 
 interface ListFilters {
@@ -65,6 +68,10 @@ function FilterBar({ search }: { readonly search: string }) {
           {t(`roles.${term === "is:upload" ? "upload" : "result"}`)}
         </TermChip>
       ))}
+      <TermChip search={search} term={trashTerm}>
+        <Trash2 aria-hidden />
+        {t("trash")}
+      </TermChip>
       <FilterDivider />
       {kindFilters.map((kind) => (
         <TermChip key={kind} search={search} term={`kind:${kind}`} among={kindTerms}>
@@ -88,6 +95,8 @@ function UploadButton() {
 
 function GalleryEmpty({ search }: { readonly search: string | undefined }) {
   const t = useTranslations("gallery");
+  if (search?.toLowerCase() === trashTerm)
+    return <EmptyState title={t("emptyTrashTitle")} text={t("emptyTrashText")} />;
   if (search !== undefined && isBoardAlone(search))
     return <EmptyState title={t("emptyBoardTitle")} text={t("emptyBoardText")} />;
   if (search !== undefined) {
@@ -104,6 +113,9 @@ function GalleryEmpty({ search }: { readonly search: string | undefined }) {
       <UploadButton />
       <Link href="/" className={buttonStyle("quiet")}>
         {t("emptyAction")}
+      </Link>
+      <Link href={`/gallery?search=${trashTerm}`} className={buttonStyle("quiet")}>
+        {t("trash")}
       </Link>
     </EmptyState>
   );
@@ -148,6 +160,19 @@ function GalleryHeader({ hasPictures, search }: HeaderProps) {
   );
 }
 
+/** What can be chosen among: boards, filters, and what the trash says of itself. */
+function Choices({ search, isEmpty }: { readonly search: string; readonly isEmpty: boolean }) {
+  return (
+    <>
+      <BoardStrip search={search} />
+      <FilterBar search={search} />
+      {hasTerm(search, trashTerm) ? <TrashNote isEmpty={isEmpty} /> : null}
+    </>
+  );
+}
+
+const none: readonly ListedImage[] = [];
+
 /** What the address asks for: the line as it is typed, and what of it can be read. */
 function useSearchOfPage() {
   const { params } = useSearchFilter();
@@ -160,37 +185,39 @@ function useSearchOfPage() {
 export function Gallery() {
   const { text, filters } = useSearchOfPage();
   const query = useGalleryImages(filters);
-  const { images } = query;
+  const { images = none } = query;
+  const isEmpty = query.images?.length === 0;
   const viewer = useViewerAddress();
   // Bare walls have nothing to search, and their own way to upload.
-  const hasPictures = images?.length !== 0 || text !== "";
-  const selection = useSelection(images ?? [], viewer.imageId === null);
+  const hasPictures = !isEmpty || text !== "";
+  const isTrash = hasTerm(text, trashTerm);
+  const selection = useSelection(images, viewer.imageId === null && !isTrash);
+  // A deleted picture is chosen by a click: there is nothing else to do with it than to restore it, or not.
+  const choose = (id: string) => {
+    const chosen = images.find((image) => image.id === id);
+    if (chosen !== undefined) selection.toggle(chosen.stackId, false);
+  };
 
   return (
     <>
       <GalleryHeader hasPictures={hasPictures} search={filters.search} />
       <div className="px-4 sm:px-6 wide:px-8">
-        {hasPictures ? (
-          <>
-            <BoardStrip search={text} />
-            <FilterBar search={text} />
-          </>
-        ) : null}
+        {hasPictures ? <Choices search={text} isEmpty={isEmpty} /> : null}
         {query.isPending ? <SheetSkeleton /> : null}
-        {images?.length === 0 ? <GalleryEmpty search={filters.search} /> : null}
-        {images === undefined || images.length === 0 ? null : (
+        {isEmpty ? <GalleryEmpty search={filters.search} /> : null}
+        {images.length === 0 ? null : (
           <Sheet
             images={images}
             selection={selection}
             openId={viewer.imageId}
-            onOpen={viewer.open}
+            onOpen={isTrash ? choose : viewer.open}
             query={query}
           />
         )}
         {query.isError ? <LoadFailed error={query.error} onRetry={() => retryLoad(query)} /> : null}
       </div>
-      <SelectionBar selection={selection} />
-      <Viewer images={images ?? []} address={viewer} stacks />
+      {isTrash ? <TrashBar selection={selection} /> : <SelectionBar selection={selection} />}
+      <Viewer images={images} address={viewer} stacks />
     </>
   );
 }

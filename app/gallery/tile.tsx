@@ -6,6 +6,7 @@ import { RatingBadge } from "../pictures/marks.tsx";
 import { AiBadge, Picture, useImageName } from "../pictures/picture.tsx";
 import { cx } from "../ui/button.tsx";
 import { type ListedImage, StackBadge } from "./stack.tsx";
+import { TrashBadge } from "./trash.tsx";
 
 const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 };
 
@@ -116,6 +117,7 @@ export const Tile = memo(function Tile(props: Props) {
           <Check className="size-3.5" strokeWidth={3} aria-hidden />
         </span>
       </button>
+      <TrashBadge until={image.trashedUntil} />
       <RatingBadge rating={image.rating} />
       {size > 1 ? <StackBadge size={size} /> : null}
       <span className="pointer-events-none absolute right-1.5 bottom-1.5 flex items-center gap-1.5">

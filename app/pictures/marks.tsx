@@ -127,7 +127,11 @@ export function RatingBadge({ rating }: { readonly rating: number }) {
       aria-label={t("stars", { count: rating })}
       className="pointer-events-none absolute bottom-1.5 left-1.5 flex h-[18px] items-center rounded-[4px] bg-black/65 px-1.5 text-[11px] leading-none text-white"
     >
-      {"★".repeat(rating)}
+      {ratings
+        .filter((value) => value <= rating)
+        .map((value) => (
+          <Star key={value} className="size-2.5 fill-current" aria-hidden />
+        ))}
     </span>
   );
 }

@@ -196,16 +196,24 @@ export function isOwn({ ownerId, id }: OwnImageInput): SQL | undefined {
   return and(eq(images.id, id), eq(images.ownerId, ownerId), isNull(images.deletedAt));
 }
 
+/** Also a deleted one, while it can still be restored. Throws `not_found` for a malformed id. */
+export function isOwnOrTrashed({ ownerId, id }: OwnImageInput): SQL | undefined {
+  if (!isId(id)) throw new AppError("not_found");
+  const isKept = sql`(${images.deletedAt} is null or ${images.deletedAt} > to_timestamp(0))`;
+  return and(eq(images.id, id), eq(images.ownerId, ownerId), isKept);
+}
+
 /** Throws `not_found` for a foreign, a deleted and an unknown image alike. */
 export async function findOwnImage(
   db: Db,
   input: OwnImageInput,
+  which = isOwn(input),
 ): Promise<{ image: ImageRow; kind: JobKind | null; tags: string[] }> {
   const [found] = await db
     .select(viewColumns)
     .from(images)
     .leftJoin(jobs, eq(jobs.id, images.jobId))
-    .where(isOwn(input));
+    .where(which);
   if (!found) throw new AppError("not_found");
   return found;
 }

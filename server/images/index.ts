@@ -55,6 +55,8 @@ export { discardObjects, discardOutput, storeOutput } from "./outputs.ts";
 export {
   changeImage,
   changeImageSchema,
+  deleteForGood,
+  emptyTrash,
   getImage,
   type OwnedImage,
   rateImages,
@@ -74,7 +76,14 @@ export {
 } from "./tags.ts";
 export { checkSearch } from "./conditions.ts";
 export { listImages, type ListImagesInput, listImagesSchema } from "./list.ts";
-export { checkGuestSpace, quotaRule, readUsage, storageLimit, storageQuotaError } from "./quota.ts";
+export {
+  checkGuestSpace,
+  trashMsOf,
+  quotaRule,
+  readUsage,
+  storageLimit,
+  storageQuotaError,
+} from "./quota.ts";
 export { type PngText, stripPlainPng } from "./formats/png-write.ts";
 export {
   mimeOfKey,

@@ -21,7 +21,7 @@ let ownerId: string;
 let other: string;
 
 beforeAll(async () => {
-  opened = await createTestServices({ config: { retention: { undoDeleteMs: 60_000 } } });
+  opened = await createTestServices({ config: { retention: { trashMs: 60_000, undoDeleteMs: 60_000 } } });
 });
 beforeEach(async () => {
   ownerId = await addUser(opened.services);

@@ -1,4 +1,4 @@
-import { and, eq, gt, inArray, isNull, notExists, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, ne, notExists, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { inTurn, schema, type Tx } from "../db/index.ts";
@@ -14,7 +14,7 @@ import {
   viewColumns,
 } from "./image.ts";
 import { cleanTitle } from "./ingest.ts";
-import { checkRestored, lockUploadsOf, uploadTurnOf } from "./quota.ts";
+import { checkRestored, lockUploadsOf, restorableSince, uploadTurnOf } from "./quota.ts";
 import { setTags, tagLimits, tagNameSchema } from "./tags.ts";
 
 const { images, jobs } = schema;
@@ -93,7 +93,7 @@ export async function rateImages(
 }
 
 /**
- * Takes back the deletion of own pictures within `config.retention.undoDeleteMs`; returns the ids that are back. One
+ * Takes back the deletion of own pictures within the time of the trash; returns the ids that are back. One
  * whose bytes were uploaded again in the meantime stays deleted: its twin is there. Throws `quota_exceeded` when a guest
  * would have too many; all stay deleted then.
  */
@@ -118,7 +118,7 @@ export async function restoreImages(
 /** In one statement, which sees no row that it restores itself: of two deleted twins only the newer one may come back. */
 async function restoreAll(
   tx: Tx,
-  { retention }: Config,
+  config: Config,
   { ownerId, ids }: OwnImagesInput,
 ): Promise<ReadonlySet<string>> {
   const twin = alias(images, "twin");
@@ -130,7 +130,7 @@ async function restoreAll(
         sql`${twin.ownerId} = ${images.ownerId} and ${twin.role} = ${images.role}
           and ${twin.uploadSha256} = ${images.uploadSha256}`,
         sql`(${twin.deletedAt} is null or (${twin.id} > ${images.id} and ${inArray(twin.id, [...ids])}
-          and ${twin.deletedAt} > ${ago(retention.undoDeleteMs)}))`,
+          and ${twin.deletedAt} > ${restorableSince(config)}))`,
       ),
     );
   const restored = await tx
@@ -140,7 +140,7 @@ async function restoreAll(
       and(
         inArray(images.id, [...ids]),
         eq(images.ownerId, ownerId),
-        gt(images.deletedAt, ago(retention.undoDeleteMs)),
+        gt(images.deletedAt, restorableSince(config)),
         notExists(otherTwin),
       ),
     )
@@ -148,9 +148,33 @@ async function restoreAll(
   return new Set(restored.map(({ id }) => id));
 }
 
-/** By the clock of the database, which also wrote the times compared with it. */
-function ago(ms: number) {
-  return sql`now() - ${ms} * interval '1 millisecond'`;
+const inTrash = (ownerId: string) =>
+  and(eq(images.ownerId, ownerId), gt(images.deletedAt, goneAt), ne(images.role, "mask"));
+
+/** A time of deletion that lies before all others: nothing restores such a picture, and `purgeDeleted` removes it. */
+const goneAt = sql`to_timestamp(0)`;
+
+/** Deletes own pictures of the trash for good; returns the ids that were there. */
+export async function deleteForGood(
+  { db }: Pick<Services, "db">,
+  { ownerId, ids }: OwnImagesInput,
+): Promise<string[]> {
+  const gone = await db
+    .update(images)
+    .set({ deletedAt: goneAt })
+    .where(and(inTrash(ownerId), inArray(images.id, ids.filter(isId))))
+    .returning({ id: images.id });
+  return gone.map(({ id }) => id);
+}
+
+/** Deletes everything in the trash of an owner for good; returns how many pictures that are. */
+export async function emptyTrash({ db }: Pick<Services, "db">, ownerId: string): Promise<number> {
+  const gone = await db
+    .update(images)
+    .set({ deletedAt: goneAt })
+    .where(inTrash(ownerId))
+    .returning({ id: images.id });
+  return gone.length;
 }
 
 const pageSize = 500;

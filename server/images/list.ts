@@ -7,6 +7,7 @@ import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type ImageView, toImageView, viewColumns } from "./image.ts";
 import { asksForTrash, type Conditions, conditionsOf, kindCondition, type Searched } from "./conditions.ts";
+import { readTrashMs } from "./quota.ts";
 import { findIds, inOrderOf } from "./search.ts";
 import { fillSearchTexts } from "./search-text.ts";
 
@@ -60,8 +61,8 @@ export interface ListImagesInput {
   readonly stackId?: string | undefined;
 }
 
-/** `stackSize`: how many pictures its stack has, whatever the filters; null in lists without `stacks`. */
-type ListedImage = ImageView & { readonly stackSize: number | null };
+/** `trashedUntil`: when a picture of the trash goes, ISO 8601, UTC; null for others. `stackSize`: how many pictures its stack has, whatever the filters; null in lists without `stacks`. */
+type ListedImage = ImageView & { readonly stackSize: number | null; readonly trashedUntil: string | null };
 
 export interface ImagePage {
   readonly items: ListedImage[];
@@ -72,33 +73,53 @@ export interface ImagePage {
  * An owner's pictures, newest first, without masks and, unless a search says `is:trashed`, deleted ones. Throws `bad_request`
  * for a wrong cursor and a search that cannot be read.
  */
-export async function listImages(services: Pick<Services, "db">, input: ListImagesInput): Promise<ImagePage> {
-  const { db } = services;
+export async function listImages(
+  services: Pick<Services, "db" | "config">,
+  input: ListImagesInput,
+): Promise<ImagePage> {
+  const { db, config } = services;
   const { ownerId, search, cursor, limit = 50 } = input;
   if (search !== undefined || input.kind) await fillSearchTexts(db, ownerId);
   const conditions = conditionsOfList(input);
+  const isTrash = asksForTrash(search ?? "");
+  // In the trash each picture stands for itself.
+  const stacks = input.stacks === true && !isTrash;
   const ids = await findIds(db, {
     ownerId,
     conditions,
-    shown: input.stacks === true ? newestOfStack(ownerId, conditions) : undefined,
-    afterId: cursor === undefined || cursor === "" ? undefined : decodeCursor(cursor),
-    isTrash: search !== undefined && asksForTrash(search),
+    shown: stacks ? newestOfStack(ownerId, conditions) : undefined,
+    afterId: cursor ? decodeCursor(cursor) : undefined,
+    isTrash,
     limit: limit + 1,
   });
-  const views = await readViews(db, ids.slice(0, limit));
-  const sizes = input.stacks === true ? await readStackSizes(db, ownerId, views) : null;
-  const items = views.map((view) => ({ ...view, stackSize: sizes && (sizes.get(view.stackId) ?? 1) }));
+  const rows = await readRows(db, ids.slice(0, limit));
+  const views = rows.map(toImageView);
+  const sizes = stacks ? await readStackSizes(db, ownerId, views) : null;
+  const trashMs = isTrash ? await readTrashMs(db, config, ownerId) : 0;
+  const items = views.map((view, index) => ({
+    ...view,
+    stackSize: sizes && (sizes.get(view.stackId) ?? 1),
+    trashedUntil: endOf(rows[index], trashMs),
+  }));
   const last = ids.length > limit ? ids[limit - 1] : undefined;
   return { items, nextCursor: last === undefined ? null : encodeCursor(last) };
 }
 
-async function readViews(db: Db, ids: readonly string[]): Promise<ImageView[]> {
+function endOf(
+  row: { readonly image: { readonly deletedAt: Date | null } } | undefined,
+  trashMs: number,
+): string | null {
+  const deletedAt = row?.image.deletedAt ?? null;
+  return deletedAt && new Date(deletedAt.getTime() + trashMs).toISOString();
+}
+
+async function readRows(db: Db, ids: readonly string[]) {
   const rows = await db
     .select({ id: images.id, ...viewColumns })
     .from(images)
     .leftJoin(jobs, eq(jobs.id, images.jobId))
     .where(inArray(images.id, [...ids]));
-  return inOrderOf(ids, rows).map(toImageView);
+  return inOrderOf(ids, rows);
 }
 
 function conditionsOfList(input: ListImagesInput): Conditions {

@@ -63,7 +63,7 @@ async function removeLongAgo(...ids: string[]): Promise<void> {
   for (const id of ids)
     await opened.services.db
       .update(images)
-      .set({ deletedAt: sql`now() - interval '31 minutes'` })
+      .set({ deletedAt: sql`now() - interval '31 days'` })
       .where(eq(images.id, id));
 }
 

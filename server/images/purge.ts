@@ -6,6 +6,7 @@ import type { Services } from "../services.ts";
 import { type ListedObject, listObjects, removePrefix } from "../storage/index.ts";
 import { directUploadMs } from "./limits.ts";
 import { discardObjects } from "./outputs.ts";
+import { restorableSince } from "./quota.ts";
 import { checkStore } from "./store-mark.ts";
 
 const { clientFiles, editMasks, images, jobInputs, jobOutputs, jobs } = schema;
@@ -69,12 +70,13 @@ export async function purgeDeleted(
 
 async function purgeBatch(services: Pick<Services, "config">, tx: Tx): Promise<string[]> {
   const { undoDeleteMs, orphanObjectMs } = services.config.retention;
+  const isOver = sql`${images.deletedAt} < ${restorableSince(services.config)}`;
   const due = await tx
     .select({ id: images.id })
     .from(images)
     .where(
       or(
-        and(isNotNull(images.deletedAt), lt(images.deletedAt, ago(undoDeleteMs)), notExists(openUses(tx))),
+        and(lt(images.deletedAt, ago(undoDeleteMs)), isOver, notExists(openUses(tx))),
         and(
           eq(images.role, "mask"),
           lt(images.createdAt, ago(orphanObjectMs)),

@@ -121,8 +121,23 @@ async function readOwner(db: Db | Tx, { limits }: Config, ownerId: string): Prom
   return { isGuest, limitBytes: owner?.quotaBytes ?? storageLimit(limits, isGuest) };
 }
 
-async function readKept(db: Db | Tx, { retention }: Config, ownerId: string): Promise<Kept> {
-  const restorableSince = sql`now() - ${retention.undoDeleteMs} * interval '1 millisecond'`;
+/** For how long a deleted picture of this user can be restored. */
+export const trashMsOf = ({ retention }: Config, isGuest: boolean): number =>
+  isGuest ? retention.undoDeleteMs : retention.trashMs;
+
+/** The same of an owner by id. */
+export async function readTrashMs(db: Db, config: Config, ownerId: string): Promise<number> {
+  return trashMsOf(config, (await readOwner(db, config, ownerId)).isGuest);
+}
+
+/** SQL expression: since when a row of `images` must have been deleted to be restorable; masks go as early as a guest's pictures. */
+export function restorableSince(config: Config): SQL {
+  const isShort = sql`${images.role} = 'mask' or (select is_anonymous from ${users} where id = ${images.ownerId})`;
+  return sql`(now() - case when ${isShort} then ${trashMsOf(config, true)}::float8 else ${trashMsOf(config, false)}::float8 end
+    * interval '1 millisecond')`;
+}
+
+async function readKept(db: Db | Tx, config: Config, ownerId: string): Promise<Kept> {
   const [kept] = await db
     .select({
       pictures: count(notMask),
@@ -134,7 +149,7 @@ async function readKept(db: Db | Tx, { retention }: Config, ownerId: string): Pr
       // Each side names the owner: so each finds its own index.
       or(
         and(eq(images.ownerId, ownerId), isNull(images.deletedAt)),
-        and(eq(images.ownerId, ownerId), gt(images.deletedAt, restorableSince)),
+        and(eq(images.ownerId, ownerId), gt(images.deletedAt, restorableSince(config))),
       ),
     );
   return kept ?? { pictures: 0, masks: 0, sizeBytes: 0 };
@@ -164,7 +179,7 @@ export function storageQuotaError({ usedBytes, limitBytes }: Usage): AppError {
   const inMb = (bytes: number) => Math.round(bytes / 1024 ** 2);
   return new AppError(
     "storage_quota",
-    `Your pictures take up ${inMb(usedBytes)} of ${inMb(limitBytes)} MB. Delete some to add more.`,
+    `Your pictures take up ${inMb(usedBytes)} of ${inMb(limitBytes)} MB. Delete some for good, or empty the trash, to add more.`,
     { details: { usedBytes, limitBytes } },
   );
 }

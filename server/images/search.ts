@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, inArray, isNotNull, isNull, lte, ne, or, sql, type SQL } from "drizzle-orm";
+import { and, desc, eq, gt, gte, inArray, isNull, lte, ne, or, sql, type SQL } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 import type { Services } from "../services.ts";
@@ -34,7 +34,7 @@ const newestFirst = sql`order by ${images.createdAt} desc, ${images.id} desc`;
 export async function findIds(db: Db, query: PageQuery): Promise<string[]> {
   const { ownerId, conditions, shown = sql`true`, afterId, isTrash = false, limit } = query;
   const after = afterId && sql`(${images.createdAt}, ${images.id}) < ${placeOf(afterId)}`;
-  const isThere = isTrash ? isNotNull(images.deletedAt) : isNull(images.deletedAt);
+  const isThere = isTrash ? gt(images.deletedAt, sql`to_timestamp(0)`) : isNull(images.deletedAt);
   const own = and(eq(images.ownerId, ownerId), isThere, after || undefined);
   const wanted = conditions(images);
   const near = await db.execute<{ id: string }>(sql`

@@ -11,6 +11,8 @@ import {
   findOwnImage,
   type ImageRow,
   objectKey,
+  isOwn,
+  isOwnOrTrashed,
   type OwnImageInput,
   type StoredOriginal,
   type Variant,
@@ -30,6 +32,8 @@ export interface OpenFileInput extends OwnImageInput {
   readonly isHead?: boolean;
   /** The caller may be sent to the store; the studio does not learn then whether the file was read. */
   readonly allowsLink?: boolean;
+  /** A picture of the trash is opened, too. */
+  readonly allowsTrash?: boolean;
 }
 
 export interface OpenedFile {
@@ -42,6 +46,10 @@ export interface OpenedFile {
   readonly link: string | null;
 }
 
+function whichOf(input: OpenFileInput) {
+  return input.allowsTrash === true ? isOwnOrTrashed(input) : isOwn(input);
+}
+
 /**
  * A file of an own picture with the headers to serve it, by one request to the store, or a link to it by none. Throws `not_found`, `file_missing`,
  * `storage_unavailable`.
@@ -50,7 +58,7 @@ export async function openFile(
   services: Pick<Services, "db" | "disk" | "log">,
   input: OpenFileInput,
 ): Promise<OpenedFile> {
-  const { image: row } = await findOwnImage(services.db, input);
+  const { image: row } = await findOwnImage(services.db, input, whichOf(input));
   const chunks = chunksFor(row, input);
   const headers = fileHeaders(row, { ...input, chunks });
   if (isKnown(input.ifNoneMatch, headers.etag))

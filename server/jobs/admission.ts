@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { and, eq, sql } from "drizzle-orm";
 import { type Db, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
-import { storageLimit, storageQuotaError } from "../images/index.ts";
+import { storageLimit, storageQuotaError, trashMsOf } from "../images/index.ts";
 import { AppError, type Config, errorRules } from "../platform/index.ts";
 import { type Job, transitionAll } from "./job.ts";
 import type { SubmitRequest } from "./request.ts";
@@ -17,6 +17,7 @@ export interface AcceptRules {
   readonly maxGuests?: number;
   /** Left out where a job of the same order was checked. */
   readonly maxBytes?: number;
+  /** Pictures that were deleted later than this ago use space. */
   readonly undoDeleteMs: number;
 }
 
@@ -24,7 +25,8 @@ export interface AcceptRules {
 const crowdedRows = 100;
 
 /** The limits of an owner and a queue. */
-export function rulesFor({ limits, retention }: Config, isGuest: boolean): AcceptRules {
+export function rulesFor(config: Config, isGuest: boolean): AcceptRules {
+  const { limits } = config;
   const { maxWaiting } = limits;
   // A new guest account costs nothing, so all guests together may fill only a part of a line.
   const maxGuests = Math.floor(maxWaiting * limits.guestShareOfLine);
@@ -35,7 +37,7 @@ export function rulesFor({ limits, retention }: Config, isGuest: boolean): Accep
     crowdedFrom: Math.max(0, Math.min(places - crowdedRows, Math.floor(places * 0.9))),
     ...(isGuest ? { maxGuests } : {}),
     maxBytes: storageLimit(limits, isGuest),
-    undoDeleteMs: retention.undoDeleteMs,
+    undoDeleteMs: trashMsOf(config, isGuest),
   };
 }
 

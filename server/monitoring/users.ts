@@ -83,7 +83,9 @@ export async function readUser(services: Reading, { id }: { id: string }): Promi
 async function readFigures({ db, config }: Reading, where: SQL, limit: number): Promise<UserFigures[]> {
   const { users, sessions, apiKeys, jobs, images } = schema;
   const { bytesPerUser, bytesPerGuest } = config.limits;
-  const restorableSince = sql`now() - ${config.retention.undoDeleteMs} * interval '1 millisecond'`;
+  const { trashMs, undoDeleteMs } = config.retention;
+  const restorableSince = sql`now() - case when u.is_anonymous then ${undoDeleteMs}::float8 else ${trashMs}::float8 end
+    * interval '1 millisecond'`;
   return db.execute<Record<string, unknown> & UserFigures>(sql`
     with page as (select * from ${users} u where ${where} order by u.id desc limit ${limit})
     select u.id, u.name, case when u.is_anonymous or u.deleted_at is not null then null else u.email end as email,

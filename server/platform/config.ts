@@ -128,7 +128,9 @@ const retentionSchema = z.strictObject({
   ephemeralAfterAnswerMs: ms.default(600_000),
   /** Ephemeral jobs go at the latest after this time. */
   ephemeralMaxMs: ms.default(7 * 86_400_000),
-  /** Deleted pictures can be restored for this long. */
+  /** Deleted pictures of accounts wait in the trash for this long, and use space until then. */
+  trashMs: ms.default(30 * 86_400_000),
+  /** Those of guests, masks and all else that is removed can be restored for this long: a guest costs nothing. */
   undoDeleteMs: ms.default(30 * 60_000),
   /** Objects without a row are removed when older than this. */
   orphanObjectMs: ms.default(3_600_000),

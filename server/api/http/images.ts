@@ -44,6 +44,10 @@ const imageSchema = z.object({
 
 const listedImageSchema = imageSchema.extend({
   stackSize: z.int().nullable().describe("Pictures of its stack; null without `stacks`"),
+  trashedUntil: z.iso
+    .datetime()
+    .nullable()
+    .describe("When a picture of the trash goes for good; null for others"),
 });
 
 const params = z.object({ id: z.uuid() });
@@ -197,7 +201,7 @@ const getImageFileRoute = defineRoute({
     const openOriginal = settings ? openWithSettings : openResult;
     const { headers, isCurrent, body, link } = await (variant === "original"
       ? openOriginal(services, own)
-      : openFile(services, { ...own, variant }));
+      : openFile(services, { ...own, variant, allowsTrash: true }));
     if (link !== null) return new Response(null, { status: 302, headers: { ...headers, location: link } });
     if (!body) return new Response(null, { status: isCurrent ? 304 : 200, headers });
     const onServed = async () => {

@@ -163,6 +163,8 @@ const cases: Readonly<Record<string, Case>> = {
   "images.get": { access: "owned", resource: "imageId", input: byId },
   "images.remove": { access: "filtered", resource: "imageId", input: byIds },
   "images.restore": { access: "filtered", resource: "imageId", input: byIds },
+  "images.deleteForGood": { access: "filtered", resource: "imageId", input: byIds },
+  "images.emptyTrash": { access: "member" },
   "images.star": { access: "owned", resource: "imageId", input: (id) => ({ id, starred: true }) },
   "images.rename": { access: "owned", resource: "imageId", input: (id) => ({ id, title: "Stolen" }) },
   "images.rate": { access: "filtered", resource: "imageId", input: (id) => ({ ids: [id], rating: 1 }) },

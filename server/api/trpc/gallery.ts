@@ -13,6 +13,8 @@ import {
 } from "../../boards/index.ts";
 import {
   changeImage,
+  deleteForGood,
+  emptyTrash,
   getImage,
   listImages,
   listImagesSchema,
@@ -51,6 +53,15 @@ export const imagesRouter = t.router({
 
   restore: memberProcedure.input(many).mutation(async ({ ctx, input }) => ({
     ids: await restoreImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
+
+  /** Of the trash; nothing takes it back. */
+  deleteForGood: memberProcedure.input(many).mutation(async ({ ctx, input }) => ({
+    ids: await deleteForGood(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
+
+  emptyTrash: memberProcedure.mutation(async ({ ctx }) => ({
+    pictures: await emptyTrash(ctx.services, ctx.caller.userId),
   })),
 
   star: memberProcedure
