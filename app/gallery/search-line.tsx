@@ -2,7 +2,7 @@
 import { Autocomplete } from "@base-ui/react/autocomplete";
 import { Search, X } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { useAllWorkflows } from "../client/queries.ts";
 import { jobKindOrder } from "../jobs/text.ts";
 import { useBoards } from "../pictures/boards.tsx";
@@ -62,13 +62,21 @@ export function SearchLine() {
   const offered = useOfferedValues();
   const completions = useMemo(() => completionsOf(text, offered), [offered, text]);
   const { wrong } = readableSearch(text);
+  const [isOpen, setIsOpen] = useState(false);
+  const change = (next: string) => {
+    setText(next);
+    // The list closes with a choice, but after an operator its values are wanted.
+    if (next.endsWith(":")) queueMicrotask(() => setIsOpen(true));
+  };
   return (
     <div className="relative min-w-0 flex-1 sm:w-96 sm:flex-none">
       <Autocomplete.Root
         items={completions}
         mode="none"
         value={text}
-        onValueChange={setText}
+        onValueChange={change}
+        open={isOpen && completions.length > 0}
+        onOpenChange={setIsOpen}
         itemToStringValue={({ text: whole }: Completion) => whole}
         openOnInputClick
       >
@@ -98,7 +106,7 @@ export function SearchLine() {
         </Autocomplete.InputGroup>
         <Autocomplete.Portal>
           <Autocomplete.Positioner sideOffset={6} align="start" className="z-60">
-            <Autocomplete.Popup className="max-h-[min(420px,var(--available-height))] w-(--anchor-width) max-w-[calc(100vw-24px)] overflow-y-auto rounded-card bg-raised shadow-float outline-none not-data-empty:p-1">
+            <Autocomplete.Popup className="max-h-[min(420px,var(--available-height))] w-(--anchor-width) max-w-[calc(100vw-24px)] overflow-y-auto rounded-card bg-raised p-1 shadow-float outline-none">
               <Autocomplete.List>
                 {(completion: Completion) => <Suggestion key={completion.term} completion={completion} />}
               </Autocomplete.List>
