@@ -96,7 +96,7 @@ export function BoardForm({ search, imageIds = [], onMade }: BoardFormProps) {
   const showFailure = useFailureToast();
   const make = useMutation({
     mutationFn: async () => {
-      const board = await api.boards.create.mutate({ name, search });
+      const board = await api.boards.create.mutate(search === undefined ? { name } : { name, search });
       await put({ board, imageIds, act: "add" });
       return board;
     },

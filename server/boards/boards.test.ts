@@ -113,16 +113,19 @@ test("what a board cannot be is refused with the reason", async () => {
   await make("Autumn");
   const board = await make("Winter");
   for (const refused of [
-    () => make("AUTUMN"),
     () => make("none"),
     () => make(" "),
     () => make("x".repeat(61)),
     () => make("Best", { search: "rating:lots" }),
     () => make("Best", { search: "dress", imageIds: [newId()] }),
-    () => changeBoard(opened.services, { ownerId, id: board.id, name: "autumn" }),
     () => changeBoard(opened.services, { ownerId, id: board.id, search: "dress" }),
   ])
     await expect(refused()).rejects.toMatchObject({ code: "bad_request" });
+  for (const taken of [
+    () => make("AUTUMN"),
+    () => changeBoard(opened.services, { ownerId, id: board.id, name: "autumn" }),
+  ])
+    await expect(taken()).rejects.toMatchObject({ code: "conflict" });
   expect(await make("Autumn", { search: "dress" })).toMatchObject({ name: "Autumn" });
   expect(await changeBoard(opened.services, { ownerId, id: board.id, name: "winter" })).toMatchObject({
     name: "winter",

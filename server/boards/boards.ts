@@ -9,16 +9,15 @@ const { boardImages, boards, images } = schema;
 
 const limits = { ofOwner: 200, characters: 60, idsPerCall: 500, covers: 4 } as const;
 
-const name = z.string().max(200);
+const name = z.string().min(1).max(limits.characters);
 const search = z.string().trim().min(1).max(500);
 const imageIds = z.array(z.uuid()).max(limits.idsPerCall);
 
-export const createBoardSchema = z.strictObject({
-  name,
-  /** Makes it a saved search. */
-  search: search.optional(),
-  imageIds: imageIds.optional(),
-});
+/** A board with its first pictures, or a saved search. */
+export const createBoardSchema = z.union([
+  z.strictObject({ name, imageIds: imageIds.optional() }),
+  z.strictObject({ name, search }),
+]);
 
 export const changeBoardSchema = z.strictObject({ name: name.optional(), search: search.optional() });
 
@@ -99,12 +98,16 @@ function own({ ownerId, id }: OwnBoard): SQL | undefined {
   return and(eq(boards.id, id), eq(boards.ownerId, ownerId), isNull(boards.removedAt));
 }
 
-interface CreateBoardInput extends z.output<typeof createBoardSchema> {
+interface CreateBoardInput {
   readonly ownerId: string;
+  readonly name: string;
+  /** Makes it a saved search, which takes no pictures. */
+  readonly search?: string | undefined;
+  readonly imageIds?: readonly string[] | undefined;
 }
 
 /**
- * Makes a board with pictures, or a saved search. Throws `bad_request` for a name that cannot be or that a board has already, a
+ * Makes a board with pictures, or a saved search. Throws `bad_request` for a name that cannot be, a
  * search that cannot be read, and when there are too many.
  */
 export async function createBoard(
@@ -143,7 +146,7 @@ async function checkFree(tx: Tx, { ownerId, id, key, isSearch }: Named): Promise
     isNull(boards.removedAt),
   );
   if ((await tx.$count(boards, and(same, isSame))) === 0) return;
-  throw new AppError("bad_request", isSearch ? "A saved search has this name." : "A board has this name.");
+  throw new AppError("conflict", isSearch ? "A saved search has this name." : "A board has this name.");
 }
 
 interface ChangeBoardInput extends z.output<typeof changeBoardSchema>, OwnBoard {}

@@ -11,7 +11,7 @@ const { images, imageTags, tags } = schema;
 /** A few more can come of calls at the same time: no count is locked. */
 export const tagLimits = { ofOwner: 1_000, perPicture: 30, characters: 40 } as const;
 
-export const tagNameSchema = z.string().max(200);
+export const tagNameSchema = z.string().min(1).max(tagLimits.characters);
 
 interface CleanName {
   /** As it is shown. */
