@@ -120,6 +120,7 @@ function chooseProjects() {
       {
         name: "in turn",
         grep: ofAll,
+        grepInvert: ofPhone,
         testMatch: inTurn,
         testIgnore: overBucket,
         workers: 1,
@@ -134,7 +135,7 @@ function chooseProjects() {
       testIgnore: [withServers, withProviders, ofPlatform, inTurn],
       use: calm,
     },
-    { name: "in turn", testMatch: inTurn, grepInvert: ofAll, workers: 1, use: { viewport } },
+    { name: "in turn", testMatch: inTurn, grepInvert: [ofPhone, ofAll], workers: 1, use: { viewport } },
     { name: "phone", grep: ofPhone, grepInvert: ofAll, use: phone },
     // Last: what a server could once do stays on offer for a day, and the others start from a studio without any.
     {

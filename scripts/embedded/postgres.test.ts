@@ -191,11 +191,15 @@ test("the product's role owns its database and has no rights on the server", inA
   await database.close();
 });
 
+const noMember = (catalog: string) =>
+  `NOT EXISTS (SELECT FROM pg_depend WHERE objid = ${catalog}.oid AND classid = '${catalog}'::regclass AND deptype = 'e')`;
+
+// Members of an extension stay with it: it belongs to the superuser whoever creates it.
 const objectsOfSuperuser = `
   SELECT relname AS name FROM pg_class WHERE relowner = 'atelier'::regrole AND oid >= 16384
   UNION ALL SELECT nspname FROM pg_namespace WHERE nspowner = 'atelier'::regrole AND oid >= 16384
-  UNION ALL SELECT proname FROM pg_proc WHERE proowner = 'atelier'::regrole AND oid >= 16384
-  UNION ALL SELECT typname FROM pg_type WHERE typowner = 'atelier'::regrole AND oid >= 16384
+  UNION ALL SELECT proname FROM pg_proc WHERE proowner = 'atelier'::regrole AND oid >= 16384 AND ${noMember("pg_proc")}
+  UNION ALL SELECT typname FROM pg_type WHERE typowner = 'atelier'::regrole AND oid >= 16384 AND ${noMember("pg_type")}
   UNION ALL SELECT datname FROM pg_database WHERE datdba = 'atelier'::regrole AND datname = 'atelier'`;
 
 /** Turns the data folder into one of the version in which the product worked as the superuser. */
