@@ -18,6 +18,7 @@ import { watch } from "../../live/index.ts";
 import {
   answerRaw,
   AppError,
+  type ErrorCode,
   pathOfTarget,
   pushPath,
   ruleOf,
@@ -168,6 +169,9 @@ interface Serving {
   readonly stopped: AbortSignal;
 }
 
+/** The key or the session is over, or the user whom it named is suspended or gone: to come again would change nothing. */
+const overCodes: ReadonlySet<ErrorCode> = new Set(["unauthorized", "forbidden", "not_found"]);
+
 /** Sends what ends until the connection does. Never rejects. */
 async function serve(services: Services, client: WebSocket, serving: Serving): Promise<void> {
   const gone = new AbortController();
@@ -186,7 +190,7 @@ async function serve(services: Services, client: WebSocket, serving: Serving): P
       stopped: AbortSignal.any([serving.stopped, gone.signal]),
     });
   } catch (error) {
-    const isOver = toAppError(error).code === "unauthorized";
+    const isOver = overCodes.has(toAppError(error).code);
     if (!isOver) services.log.warn({ err: error }, "a socket was closed");
     client.close(isOver ? 1008 : 1013);
   }

@@ -221,6 +221,25 @@ test("B7 S5 a guest gets no connection, and a user who is suspended or deleted k
   expect((await connect(bearer(gone))).status).toBe(401);
 });
 
+test("B7 S5 a named user who is suspended keeps no connection, whichever look at the user comes first", async () => {
+  const { services } = fixture;
+  // Its streams end, and their owner is asked for again, before the look that comes once a second.
+  const env = { ...services.env, FUNCTION_SECONDS: 1 };
+  const short = openPush({ ...services, env }, { credentials: "key_or_session" });
+  const own = createServer().listen(0, "127.0.0.1");
+  own.on("upgrade", (request, socket, head) => short.upgrade(request, socket, head));
+  await once(own, "listening");
+  const { userId } = await actAs(services, "dora");
+  const { port } = own.address() as AddressInfo;
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/api/ws?user_id=dora`, { headers: bearer(admin) });
+  await once(socket, "open");
+  const closed = once(socket, "close");
+  await services.db.update(schema.users).set({ banned: true }).where(eq(schema.users.id, userId));
+  expect((await closed)[0]).toBe(1008);
+  await short.close();
+  own.close();
+});
+
 test("B7 only the path of the sockets is theirs", () => {
   const urls = ["/api/ws", "/api/ws?user_id=a", "/api/wss", "/_next/webpack-hmr", "/"];
   expect(urls.map((url) => isPushRequest({ url }))).toEqual([true, true, false, false, false]);
