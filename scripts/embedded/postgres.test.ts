@@ -194,7 +194,7 @@ test("the product's role owns its database and has no rights on the server", inA
 const noMember = (catalog: string) =>
   `NOT EXISTS (SELECT FROM pg_depend WHERE objid = ${catalog}.oid AND classid = '${catalog}'::regclass AND deptype = 'e')`;
 
-// Members of an extension stay with it: it belongs to the superuser whoever creates it.
+// What an extension made belongs to the superuser, whichever role created the extension.
 const objectsOfSuperuser = `
   SELECT relname AS name FROM pg_class WHERE relowner = 'atelier'::regrole AND oid >= 16384
   UNION ALL SELECT nspname FROM pg_namespace WHERE nspowner = 'atelier'::regrole AND oid >= 16384

@@ -14,7 +14,7 @@ import {
   viewColumns,
 } from "./image.ts";
 import { cleanTitle } from "./ingest.ts";
-import { checkRestored, lockUploadsOf, restorableSince, uploadTurnOf } from "./quota.ts";
+import { checkRestored, goneAt, lockUploadsOf, restorableSince, uploadTurnOf } from "./quota.ts";
 import { setTags, tagLimits, tagNameSchema } from "./tags.ts";
 
 const { images, jobs } = schema;
@@ -150,9 +150,6 @@ async function restoreAll(
 
 const inTrash = (ownerId: string) =>
   and(eq(images.ownerId, ownerId), gt(images.deletedAt, goneAt), ne(images.role, "mask"));
-
-/** A time of deletion that lies before all others: nothing restores such a picture, and `purgeDeleted` removes it. */
-const goneAt = sql`to_timestamp(0)`;
 
 /** Deletes own pictures of the trash for good; returns the ids that were there. */
 export async function deleteForGood(

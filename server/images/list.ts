@@ -82,7 +82,7 @@ export async function listImages(
   if (search !== undefined || input.kind) await fillSearchTexts(db, ownerId);
   const conditions = conditionsOfList(input);
   const isTrash = asksForTrash(search ?? "");
-  // In the trash each picture stands for itself.
+  // The trash shows pictures one by one, not their stacks.
   const stacks = input.stacks === true && !isTrash;
   const ids = await findIds(db, {
     ownerId,

@@ -121,6 +121,9 @@ async function readOwner(db: Db | Tx, { limits }: Config, ownerId: string): Prom
   return { isGuest, limitBytes: owner?.quotaBytes ?? storageLimit(limits, isGuest) };
 }
 
+/** A time of deletion that lies before all others: nothing restores or lists such a picture, and `purgeDeleted` removes it. */
+export const goneAt: SQL = sql`to_timestamp(0)`;
+
 /** For how long a deleted picture of this user can be restored. */
 export const trashMsOf = ({ retention }: Config, isGuest: boolean): number =>
   isGuest ? retention.undoDeleteMs : retention.trashMs;

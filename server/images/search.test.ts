@@ -259,4 +259,6 @@ test("what an assistant looks for may hold filters, and those hold for every pic
     limit: 9,
   });
   expect(found.map(({ id }) => id)).toEqual([red, half]);
+  const words = ["kite", "-red"];
+  expect(await searchImages(opened.services, { ownerId, words, limit: 9 })).toMatchObject([{ id: half }]);
 });

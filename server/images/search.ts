@@ -3,6 +3,7 @@ import { type Db, schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 import type { Services } from "../services.ts";
 import { type Conditions, contains, termCondition } from "./conditions.ts";
+import { goneAt } from "./quota.ts";
 import { parseSearch, type SearchTerm } from "./query.ts";
 import { fillSearchTexts, searchForm } from "./search-text.ts";
 
@@ -34,7 +35,7 @@ const newestFirst = sql`order by ${images.createdAt} desc, ${images.id} desc`;
 export async function findIds(db: Db, query: PageQuery): Promise<string[]> {
   const { ownerId, conditions, shown = sql`true`, afterId, isTrash = false, limit } = query;
   const after = afterId && sql`(${images.createdAt}, ${images.id}) < ${placeOf(afterId)}`;
-  const isThere = isTrash ? gt(images.deletedAt, sql`to_timestamp(0)`) : isNull(images.deletedAt);
+  const isThere = isTrash ? gt(images.deletedAt, goneAt) : isNull(images.deletedAt);
   const own = and(eq(images.ownerId, ownerId), isThere, after || undefined);
   const wanted = conditions(images);
   const near = await db.execute<{ id: string }>(sql`
@@ -106,9 +107,10 @@ export async function searchImages({ db }: Pick<Services, "db">, input: SearchIn
 /** The words and the filters of what an assistant looks for. */
 function partsOf(texts: readonly string[]) {
   const terms = texts.flatMap(parseSearch);
-  const isFilter = ({ meaning }: SearchTerm) => "name" in meaning;
+  // What must not be there is a filter, too.
+  const isFilter = ({ meaning, isNot }: SearchTerm) => "name" in meaning || (isNot && "words" in meaning);
   const words = terms
-    .filter((term) => !isFilter(term) && !term.isNot)
+    .filter((term) => !isFilter(term))
     .flatMap(({ source }) => searchForm(source).split(" "));
   const distinct = [...new Set(words)].filter((word) => word !== "").slice(0, maxWords);
   return { words: distinct, filters: terms.filter(isFilter) };
