@@ -2,6 +2,7 @@ import type { Metadata, Viewport } from "next";
 import { getLocale, getMessages, getTranslations } from "next-intl/server";
 import { cookies } from "next/headers";
 import type { ReactNode } from "react";
+import { directionOf } from "@atelier/server/locales";
 import { createCookie, readTheme, themeCookie } from "./frame/cookies.ts";
 import { AppFrame } from "./frame/frame.tsx";
 import { Providers } from "./frame/providers.tsx";
@@ -27,7 +28,7 @@ export default async function RootLayout({ children }: { readonly children: Reac
   const [jar, locale, messages] = await Promise.all([cookies(), getLocale(), getMessages()]);
   const hasSession = jar.getAll().some((cookie) => sessionCookie.test(cookie.name));
   return (
-    <html lang={locale} data-theme={readTheme(jar.get(themeCookie)?.value)}>
+    <html lang={locale} dir={directionOf(locale)} data-theme={readTheme(jar.get(themeCookie)?.value)}>
       <body>
         <Providers locale={locale} messages={messages} hasSession={hasSession}>
           {hasSession || letsGuestsIn() ? (

@@ -1,8 +1,9 @@
+import type { Locale } from "@atelier/server/locales";
 import type messages from "../messages/en.json";
 
 declare module "next-intl" {
   interface AppConfig {
-    Locale: "en";
+    Locale: Locale;
     Messages: typeof messages;
   }
 }

@@ -1,3 +1,5 @@
+import { rememberLocale } from "../frame/cookies.ts";
+
 /** The channel of the tabs of one browser (`app/live/tabs.ts`). */
 export const channelName = "atelier-live";
 
@@ -52,6 +54,8 @@ export function announceSignOut(): void {
   try {
     forgetDrafts(localStorage);
     indexedDB.deleteDatabase(editDrafts.database);
+    // The next user of this browser may have another language.
+    rememberLocale(null);
   } catch {
     // A blocked storage holds no drafts, and the sign-out goes on.
   }

@@ -1,5 +1,7 @@
 // Read by the root layout on the server too, so this file must not become a client module.
 
+import { type Locale, localeCookie } from "@atelier/server/locales";
+
 /** Cookie that tells the server to render the link to Create: an engine for text to image was available. */
 export const createCookie = "atelier-create";
 
@@ -14,6 +16,12 @@ export const hintsCookie = "atelier-hints";
 export function noteHintsSeen(): void {
   // oxlint-disable-next-line unicorn/no-document-cookie -- the Cookie Store API is missing in Firefox
   document.cookie = `${hintsCookie}=1; path=/; max-age=31536000; samesite=lax`;
+}
+
+/** Remembers the language of this browser, by which the server renders later pages; null: the one that the browser asks for. */
+export function rememberLocale(locale: Locale | null): void {
+  // oxlint-disable-next-line unicorn/no-document-cookie -- the Cookie Store API is missing in Firefox
+  document.cookie = `${localeCookie}=${locale ?? ""}; path=/; max-age=${locale === null ? 0 : 31_536_000}; samesite=lax`;
 }
 
 export const themeCookie = "atelier-theme";

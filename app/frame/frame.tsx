@@ -11,6 +11,7 @@ import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { Toaster } from "../ui/toasts.tsx";
 import { PageDrop } from "../uploads/drop.tsx";
 import { AgreementDialog } from "./agreement-dialog.tsx";
+import { FollowAccountLanguage } from "./language.tsx";
 import { type CurrentNavItem, useNavItems } from "./nav-items.ts";
 import { Announcer, ConnectionNotice } from "./providers.tsx";
 import { Shortcuts, ShortcutsButton } from "./shortcuts.tsx";
@@ -206,6 +207,7 @@ export function AppFrame({ hadCreate, children }: AppFrameProps) {
       >
         {t("skip")}
       </a>
+      <FollowAccountLanguage />
       <LiveConnection />
       <div className="wide:pl-[200px]">
         <SideNav hadCreate={hadCreate} tray={tray} />

@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import { useSyncExternalStore } from "react";
 import { type useCapabilities, useCapabilitiesQuery, useMe, useMeFailure } from "../client/queries.ts";
 import { applyTheme, readTheme, type Theme, themes } from "../frame/cookies.ts";
+import { AccountLanguage } from "../frame/language.tsx";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { ShortcutTable } from "../frame/shortcuts.tsx";
 import { useEngineName } from "../jobs/text.ts";
@@ -130,6 +131,9 @@ export function Settings() {
           {me ? <SpaceSection /> : null}
           <SettingsSection id="appearance" title={t("appearance")} text={t("appearanceText")}>
             <ThemeChoice />
+          </SettingsSection>
+          <SettingsSection id="language" title={t("language")} text={t("languageText")}>
+            <AccountLanguage />
           </SettingsSection>
           <NoticesSection />
           {account ? (

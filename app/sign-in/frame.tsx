@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { BrowserLanguage } from "../frame/language.tsx";
 
 interface Props {
   readonly title: string;
@@ -24,6 +25,9 @@ export function SignInFrame({ title, text, children }: Props) {
         </h1>
         <p className="mt-1.5 mb-6 text-sm text-quiet">{text}</p>
         {children}
+        <div className="mt-6">
+          <BrowserLanguage />
+        </div>
       </section>
     </div>
   );

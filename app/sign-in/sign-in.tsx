@@ -6,8 +6,10 @@ import Link from "next/link";
 import { useSearchParams } from "next/navigation";
 import { type FormEvent, type ReactNode, useCallback, useState, useSyncExternalStore } from "react";
 import type { Entry } from "@atelier/server/accounts";
+import { api } from "../client/api.ts";
 import { authClient, noteAccount } from "../client/session.ts";
 import { announceAccountChange } from "../client/leaving.ts";
+import { rememberLocale } from "../frame/cookies.ts";
 import { Button } from "../ui/button.tsx";
 import { Field, Segmented } from "../ui/fields.tsx";
 import { SignInFrame } from "./frame.tsx";
@@ -222,8 +224,11 @@ function useEnter(mode: SignInMode, token: EntryToken | null) {
           : await authClient.signIn.email({ email, password, fetchOptions });
       if (answer.error !== null) throw answer.error;
     },
-    onSuccess: () => {
+    onSuccess: async () => {
       noteAccount(true);
+      // Without it the next page would be in the language of the browser first.
+      const me = await api.account.me.query().catch(() => null);
+      if (me?.locale) rememberLocale(me.locale);
       announceAccountChange("/");
     },
   });

@@ -3,6 +3,7 @@ import { and, eq, sql } from "drizzle-orm";
 import { z } from "zod";
 import { schema, type Tx } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
+import { asLocale, type Locale } from "../locales.ts";
 import type { Services } from "../services.ts";
 import {
   authOf,
@@ -44,13 +45,15 @@ export interface AccountView {
   readonly email: string | null;
   readonly isGuest: boolean;
   readonly isAdmin: boolean;
+  /** The language that the user chose; null for that of the browser. */
+  readonly locale: Locale | null;
 }
 
 /** The caller's own account; null when it was removed in the meantime. */
 export async function getAccount({ db }: Services, caller: Caller): Promise<AccountView | null> {
   const { users } = schema;
   const [user] = await db
-    .select({ name: users.name, email: users.email })
+    .select({ name: users.name, email: users.email, locale: users.locale })
     .from(users)
     .where(eq(users.id, caller.userId));
   if (!user) return null;
@@ -60,6 +63,7 @@ export async function getAccount({ db }: Services, caller: Caller): Promise<Acco
     email: caller.isGuest ? null : user.email,
     isGuest: caller.isGuest,
     isAdmin: caller.isAdmin,
+    locale: asLocale(user.locale),
   };
 }
 

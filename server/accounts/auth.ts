@@ -18,6 +18,7 @@ import {
 import type { Services } from "../services.ts";
 import { isClientUser } from "./client-users.ts";
 import { admitEntry, claimFirstAdmin, spendInvitation } from "./entry.ts";
+import { noteBrowserLocale } from "./language.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
 import { limitNewcomers, limitSignIn, settleSignIn } from "./sign-in-limit.ts";
 
@@ -95,6 +96,9 @@ function createAuth(services: Services) {
               bytesPerUser: services.config.limits.bytesPerUser,
             });
             if (text !== null) refuse("FORBIDDEN", text);
+          },
+          after: async ({ userId }, context) => {
+            if (context?.headers) await noteBrowserLocale(services, { userId, headers: context.headers });
           },
         },
       },

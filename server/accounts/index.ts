@@ -23,6 +23,7 @@ export {
   workerAccount,
   mailAddress,
 } from "./accounts.ts";
+export { setLocale, wordsFor } from "./language.ts";
 export { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
 export { createResetLink, resetLinkHours, spendResetLink } from "./password-reset.ts";
 export { userTables } from "./user-tables.ts";

@@ -79,6 +79,9 @@ async function moveAll(tx: Tx, input: MergeGuestInput): Promise<void> {
   await moveOwnRows(tx, input);
   await moveTags(tx, input);
   await moveKeyedRows(tx, input);
+  await tx.execute(sql`
+    update users set locale = guest.locale from users guest
+    where users.id = ${input.accountId} and guest.id = ${input.guestId} and users.locale is null`);
   await tx.execute(sql`delete from users where id = ${input.guestId} and is_anonymous`);
 }
 

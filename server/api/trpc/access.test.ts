@@ -52,6 +52,7 @@ const byIds = (id: string) => ({ ids: [id] });
 const cases: Readonly<Record<string, Case>> = {
   "account.me": { access: "public" },
   "account.usage": { access: "member" },
+  "account.setLocale": { access: "member", input: { locale: "de" } },
   "admin.overview": { access: "admin", input: {} },
   "admin.checkup.read": { access: "admin" },
   "admin.checkup.run": { access: "admin" },

@@ -5,6 +5,7 @@ import {
   listApiKeys,
   maxKeyNameLength,
   revokeApiKey,
+  setLocale,
   spendResetLink,
 } from "../../accounts/index.ts";
 import {
@@ -26,6 +27,7 @@ import {
   revokeLink,
 } from "../../links/index.ts";
 import { takeInPicture } from "../../jobs/index.ts";
+import { locales } from "../../locales.ts";
 import { AppError, lineOfText } from "../../platform/index.ts";
 import { offeredModels, offeredWorkflows } from "../../scheduling/index.ts";
 import { createLink as createChatLink, readTelegramState, unlink } from "../../telegram/index.ts";
@@ -52,6 +54,12 @@ export const accountRouter = t.router({
   me: publicProcedure.query(({ ctx }) => (ctx.caller ? getAccount(ctx.services, ctx.caller) : null)),
   /** The space that the caller's pictures take up, and how much they may. */
   usage: memberProcedure.query(({ ctx }) => readUsage(ctx.services, ctx.caller.userId)),
+  /** The language of the pages, mails and messages; null for that of the browser. */
+  setLocale: memberProcedure
+    .input(z.strictObject({ locale: z.enum(locales).nullable() }))
+    .mutation(({ ctx, input }) =>
+      setLocale(ctx.services, { userId: ctx.caller.userId, locale: input.locale }),
+    ),
   /** By the one-time link of an admin. */
   resetPassword: publicProcedure
     .input(z.strictObject({ token: z.string().max(100), password: z.string().max(1_000) }))

@@ -10,6 +10,7 @@ import {
   timestamp,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
+import type { Locale } from "../../locales.ts";
 
 /**
  * When a job goes to a provider. `own_first`: when no own server can run it, or the wait there is too long; `fastest`:
@@ -40,6 +41,10 @@ export const users = pgTable(
     quotaBytes: bigint("quota_bytes", { mode: "number" }),
     /** When providers may be used for the user's jobs; null for the studio's default. */
     cloudPolicy: text("cloud_policy").$type<CloudPolicy>(),
+    /** The language that the user chose; null for that of the browser. */
+    locale: text("locale").$type<Locale>(),
+    /** The language of the browser in which the last session began; null when it asked for none of the studio's. */
+    browserLocale: text("browser_locale").$type<Locale>(),
     /** Time of the deletion. The account cannot be used, and a sweep removes its rows and files. */
     deletedAt: at("deleted_at"),
     /** An export of the user's data is running and says so again before this time. */
@@ -61,6 +66,8 @@ export const users = pgTable(
     check("users_image_none", sql`${table.image} is null`),
     check("users_quota_bytes", sql`${table.quotaBytes} >= 0`),
     check("users_ban_reason_length", sql`char_length(${table.banReason}) <= 1000`),
+    check("users_locale_length", sql`char_length(${table.locale}) <= 35`),
+    check("users_browser_locale_length", sql`char_length(${table.browserLocale}) <= 35`),
   ],
 );
 
