@@ -573,6 +573,7 @@ create table jobs (
   own_only boolean default false not null,
   provider_attempt_id uuid,
   agreed jsonb,
+  template jsonb,
   constraint jobs_pkey PRIMARY KEY (id),
   constraint jobs_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE RESTRICT
 );
@@ -756,6 +757,21 @@ create table password_resets (
   constraint password_resets_token_hash_unique UNIQUE (token_hash)
 );
 CREATE INDEX password_resets_user ON password_resets USING btree (user_id);
+
+create table presets (
+  id uuid not null,
+  owner_id text,
+  type text not null,
+  name text not null,
+  key text not null,
+  content jsonb not null,
+  removed_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint presets_pkey PRIMARY KEY (id),
+  constraint presets_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX presets_name ON presets USING btree (COALESCE(owner_id, ''::text), type, key) WHERE removed_at IS NULL;
+CREATE INDEX presets_owner ON presets USING btree (owner_id);
 
 create table prompts (
   role text not null,

@@ -2,6 +2,7 @@ import { pruneTalks } from "@atelier/server/assistant";
 import { pruneDeliveries } from "@atelier/server/deliveries";
 import { beginSteps, purgeBatches } from "@atelier/server/batches";
 import { purgeBoards } from "@atelier/server/boards";
+import { purgePresets } from "@atelier/server/presets";
 import { purgeLinks } from "@atelier/server/links";
 import { orphanDuty } from "@atelier/server/images";
 import { findOrphanedPrompts, readAwaitedNeeds, tidyDuties } from "@atelier/server/jobs";
@@ -27,6 +28,7 @@ const duties: readonly Duty[] = [
   { name: "old deliveries", everyMs: minuteMs, run: pruneDeliveries },
   { name: "deleted batches", everyMs: minuteMs, run: purgeBatches },
   { name: "removed boards", everyMs: minuteMs, run: purgeBoards },
+  { name: "removed presets", everyMs: minuteMs, run: purgePresets },
   { name: "ended links", everyMs: minuteMs, run: purgeLinks },
   { name: "deleted users", everyMs: minuteMs, run: purgeDeleted },
   { name: "hourly figures", everyMs: minuteMs, run: rollUp },

@@ -38,6 +38,7 @@ const saysWhatIsWrong: ReadonlySet<string> = new Set([
   "node_failed",
   "no_picture",
   "graph_invalid",
+  "template_invalid",
 ]);
 
 /** Whether the server's message is more precise than the text of the code: it says what is wrong with this picture. */

@@ -61,6 +61,7 @@ const finalCodes: ReadonlySet<string> = new Set([
   "workflow_params",
   "workflow_unknown",
   "graph_invalid",
+  "template_invalid",
   "engine_blocked",
   "model_params",
   "provider_input",

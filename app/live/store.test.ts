@@ -29,6 +29,7 @@ function jobAt(revision: number, changes: Partial<JobView> = {}): JobView {
     node: null,
     retention: "keep",
     params: {},
+    template: null,
     error: null,
     cancelRequested: false,
     retryOf: null,

@@ -251,6 +251,7 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "notification_settings",
     // A guest has no password.
     "password_resets",
+    "presets",
     // Written by admins alone, and a guest is never one.
     "prompts",
     "proposals",

@@ -78,6 +78,7 @@ async function moveAll(tx: Tx, input: MergeGuestInput): Promise<void> {
   await moveDeliveries(tx, input);
   await moveOwnRows(tx, input);
   await moveTags(tx, input);
+  await movePresets(tx, input);
   await moveKeyedRows(tx, input);
   await tx.execute(sql`
     update users set locale = guest.locale from users guest
@@ -150,6 +151,15 @@ async function moveTags(tx: Tx, { guestId, accountId }: MergeGuestInput): Promis
     delete from tags using tags own
     where tags.owner_id = ${guestId} and own.owner_id = ${accountId} and own.key = tags.key`);
   await tx.execute(sql`update tags set owner_id = ${accountId} where owner_id = ${guestId}`);
+}
+
+/** Of a name that both have the account's stays. */
+async function movePresets(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
+  await tx.execute(sql`
+    update presets set owner_id = ${accountId}
+    where owner_id = ${guestId} and not exists (
+      select 1 from presets own where own.owner_id = ${accountId} and own.type = presets.type
+        and own.key = presets.key and own.removed_at is null)`);
 }
 
 /** Rows that the account already has are deleted with the guest. */

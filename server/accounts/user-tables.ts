@@ -37,6 +37,7 @@ export const userTables: Readonly<Record<string, UserTable>> = {
   tags: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   boards: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   board_members: { column: "user_id", onDelete: "removed", inExport: "rows" },
+  presets: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   edits: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   links: {
     column: "owner_id",

@@ -101,7 +101,7 @@ export {
   uploadNotes,
 } from "./image.ts";
 export { searchImages } from "./search.ts";
-export { fillSearchTexts } from "./search-text.ts";
+export { fillSearchTexts, searchForm } from "./search-text.ts";
 export { discardStaged, ingest, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";
 export { uploadLimits } from "./limits.ts";
 export {

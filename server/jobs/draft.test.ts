@@ -35,6 +35,7 @@ test("accept_job stores each column that a draft has, as it is", async () => {
     maxRetries: 1,
     sessionId: "a session",
     metadata: { of: "metadata" },
+    template: { of: "template" },
   };
   expect(Object.keys(full).toSorted()).toEqual(Object.keys(row).toSorted());
   const text = await readFile(acceptJob, "utf8");

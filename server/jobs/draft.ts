@@ -1,8 +1,10 @@
-import { type Asked, tiers, type Tx } from "../db/index.ts";
+import { type Asked, type PromptTemplate, tiers, type Tx } from "../db/index.ts";
 import { AppError, currentRequestId, isAppError } from "../platform/index.ts";
+import { composePrompts } from "../presets/index.ts";
 import { isConsentStored } from "../safety.ts";
 import { type Quote, readQuote, toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
+import type { Workflow } from "../workflows/index.ts";
 import { requireAgreed } from "./agreement.ts";
 import {
   resolveParams,
@@ -28,6 +30,8 @@ export interface SubmitOptions {
   readonly retry?: { readonly of: string; readonly number: number };
   /** The first failed attempt ends the job; false by default. */
   readonly once?: boolean;
+  /** What the prompts of the request were made from before: they are plain by now. */
+  readonly template?: PromptTemplate | undefined;
   /** The request as the client sent it, where that is what a repeated one is compared with. */
   readonly asked?: SubmitRequest;
   /** What the run does not take, or not with that value, goes into `metadata`: for clients that know no workflows. */
@@ -60,20 +64,63 @@ export interface NewJob extends Draft {
 }
 
 /** Chooses the place and makes the row of the job; reads only. Throws what `submit` throws for the request itself. */
-export async function prepare(services: Services, draft: Draft): Promise<NewJob> {
-  const { request, options } = draft;
+export async function prepare(services: Services, asked: Draft): Promise<NewJob> {
+  const draft = await compose(services, asked);
+  const { options } = draft;
   if (options.newInputs) rememberInputs(services.db, options.newInputs.images);
-  const inputs = await recallInputs(services.db, options.submitter.userId, request);
+  const inputs = await recallInputs(services.db, options.submitter.userId, draft.request);
   await requireConsent(services, draft, inputs);
   const quote = await readOwnQuote(services, draft, inputs);
   const { maxCharged } = services.config.limits;
   const { candidate } = quote.placed;
+  const request = withoutStyleNegative(asked, draft, candidate.workflow);
   const { params, metadata } = options.keepsUnused
     ? resolveTolerantly(request, candidate)
     : { params: resolveParams(request, candidate), metadata: request.metadata };
   await requireAgreed(services.db, request.agreed, quote.placed, params);
   const mark = markOf({ ...request, metadata }, maxCharged);
-  return { ...draft, quote, inputs, row: { ...rowOf(draft, quote, { inputs, params }), ...mark } };
+  return {
+    ...draft,
+    request,
+    quote,
+    inputs,
+    row: { ...rowOf({ ...draft, request }, quote, { inputs, params }), ...mark },
+  };
+}
+
+/** The request with its drawn prompts. A repeated one is compared as it was sent: it may draw others. */
+async function compose(services: Services, draft: Draft): Promise<Draft> {
+  const { id, request, options } = draft;
+  const { template, ...plain } = request;
+  if (template === undefined) return draft;
+  // Safe cast: where a kind has these params, they are of these types.
+  const { prompt, negativePrompt, seed } = request.params as Drawn;
+  const { userId } = options.submitter;
+  const made = await composePrompts(services, { userId, template, prompt, negativePrompt, seed });
+  const given = { prompt: made.prompt, negativePrompt: made.negativePrompt };
+  const drawn = Object.entries(given).filter(([, text]) => text !== undefined);
+  const others = Object.entries(request.params).filter(([name]) => !(name in given));
+  return {
+    id,
+    // Safe cast: only texts became other texts.
+    request: { ...plain, params: Object.fromEntries([...others, ...drawn]) } as SubmitRequest,
+    options: { ...options, asked: options.asked ?? request, template: made.template },
+  };
+}
+
+interface Drawn {
+  readonly prompt?: string | undefined;
+  readonly negativePrompt?: string | undefined;
+  readonly seed?: number | undefined;
+}
+
+/** A named workflow refuses a negative prompt that it does not take; one that a style brought along is left out instead. */
+function withoutStyleNegative(asked: Draft, { request }: Draft, workflow: Workflow | null): SubmitRequest {
+  if (workflow === null || workflow.params.negativePrompt !== undefined) return request;
+  if ("negativePrompt" in asked.request.params) return request;
+  const kept = Object.entries(request.params).filter(([name]) => name !== "negativePrompt");
+  // Safe cast: a negative prompt is optional in every kind.
+  return { ...request, params: Object.fromEntries(kept) } as SubmitRequest;
 }
 
 /** Throws `consent_required` unless the request or an earlier one of its owner states the consent for the photo. */
@@ -121,6 +168,7 @@ function rowOf({ id, request, options }: Draft, quote: Quote, { inputs, params }
     kind,
     tier: tiers[request.tier],
     params,
+    template: options.template,
     queue,
     engine,
     workflow: workflow?.name ?? null,

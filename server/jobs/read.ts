@@ -4,6 +4,7 @@ import {
   type Estimate,
   type JobStatus,
   type Placement,
+  type PromptTemplate,
   type Retention,
   schema,
   type Tier,
@@ -51,6 +52,8 @@ export interface JobView {
   readonly notBefore: string | null;
   readonly retention: Retention;
   readonly params: Readonly<Record<string, unknown>>;
+  /** What the prompts of `params` were made from; null where they are as they were written. */
+  readonly template: PromptTemplate | null;
   readonly error: { readonly code: ErrorCode; readonly message: string } | null;
   readonly cancelRequested: boolean;
   readonly retryOf: string | null;
@@ -179,6 +182,7 @@ function toView(job: Job, extras: Extras): JobView {
     notBefore: time(job.notBefore),
     retention: job.retention,
     params: job.params,
+    template: job.template,
     error: job.errorCode ? { code: job.errorCode, message: job.errorMessage ?? "" } : null,
     cancelRequested: job.cancelRequestedAt !== null,
     retryOf: job.retryOf,

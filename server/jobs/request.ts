@@ -12,6 +12,7 @@ import {
 import { AppError, isStorable, issuesOf, jsonObject, lineOfText, pictureLimits } from "../platform/index.ts";
 import { adjustmentLimit, mostAngle } from "../retouch/index.ts";
 import { refuseDenied } from "../safety.ts";
+import { templateSchema } from "../presets/index.ts";
 import { agreedSchema } from "./agreement.ts";
 
 const imageId = z.uuid();
@@ -212,6 +213,11 @@ const common = {
     .optional()
     .describe(
       "What you agreed to, as `agreed` of an estimate. What would cost more or leave the studio's own machines against it is refused with `not_agreed` (409), now and as long as the job lives. Without it the settings and the caps alone decide. It does not count for an `Idempotency-Key`: a repeated request may name other bounds.",
+    ),
+  template: templateSchema
+    .optional()
+    .describe(
+      "Given, even as `{}`: `prompt` and `negativePrompt` are templates. One of `{a|b}` (`{2::a|b}`: the first twice as often) and one line of a list `__name__` is drawn for the job, and styles are put around. The job has the drawn prompts in its params and says in `template` what they were made from. A backslash before one of `{ } | _` writes it as it is. Faults are `template_invalid` (422).",
     ),
   maxRetries: z
     .number()

@@ -58,6 +58,7 @@ export async function retry(
     submitter,
     idempotencyKey: `${keyPrefix(id)}${number}`,
     retry: { of: id, number },
+    template: job.template ?? undefined,
     ...((await isWaitedFor(services, id))
       ? { alongside: (tx: Tx, newId: string) => takePlace(tx, id, newId) }
       : {}),

@@ -86,6 +86,7 @@ export const errorRules = {
   model_unknown: validation(422, "There is no model of that name for this."),
   model_params: validation(422, "The model does not take these settings."),
   workflow_params: validation(422, "The workflow does not take these settings."),
+  template_invalid: validation(422, "The prompt has a fault in its choices or lists."),
   graph_invalid: validation(422, "The server refused the workflow."),
   provider_failed: validation(502, "The provider could not make the picture."),
   providers_failed: validation(502, "None of the providers could make the picture."),

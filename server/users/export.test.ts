@@ -106,7 +106,7 @@ test("columns with secrets are named by their tables, so that a new one is not e
     found.push(...suspicious.filter((name) => !secrets.includes(name)).map((name) => `${table}.${name}`));
   }
   // Names as searches compare them, and the client's own word for a request.
-  expect(found).toEqual(["tags.key", "boards.key", "idempotency_keys.key"]);
+  expect(found).toEqual(["tags.key", "boards.key", "presets.key", "idempotency_keys.key"]);
 });
 
 test("a picture whose file is gone is named, and does not keep the others from their owner", async () => {

@@ -356,6 +356,10 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
     await fixture.services.db.insert(schema.boards).values({ id: boardId, ownerId, name: "y", key: "y" });
     await fixture.services.db.insert(schema.boardMembers).values({ boardId, userId: ownerId, right: "see" });
   },
+  presets: (ownerId) =>
+    fixture.services.db
+      .insert(schema.presets)
+      .values({ id: newId(), ownerId, type: "list", name: "x", key: newId(), content: { lines: ["y"] } }),
   links: (ownerId) =>
     fixture.services.db.insert(schema.links).values({ id: newId(), ownerId, tokenHash: newId() }),
   idempotency_keys: (ownerId, jobId) =>

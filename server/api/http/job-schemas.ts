@@ -14,6 +14,18 @@ export const jobSchema = z.object({
   engine: z.enum(engineNames),
   workflow: z.string().nullable(),
   params: z.record(z.string(), z.unknown()),
+  template: z
+    .object({
+      prompt: z.string().nullable(),
+      negativePrompt: z.string().nullable(),
+      drawn: z.object({ prompt: z.string().nullable(), negativePrompt: z.string().nullable() }),
+      seed: z.number().nullable(),
+      styles: z.array(z.object({ name: z.string(), prompt: z.string(), negativePrompt: z.string() })),
+    })
+    .nullable()
+    .describe(
+      "What the prompts in `params` were made from: as written, as drawn before the styles, and the styles as they were. Null without `template` in the request",
+    ),
   /** Queue in which the job waits, or waited for its last attempt. */
   queue: z.string(),
   /** Number of the last attempt; 0 before the first. */
@@ -110,7 +122,7 @@ export const jobPageSchema = z.object({ items: z.array(jobSchema), nextCursor: z
 
 /** The public form of a job, without the data on how its place was chosen. */
 export function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
-  const { id, kind, status, engine, workflow, params, queue, attempt, progress, stage } = job;
+  const { id, kind, status, engine, workflow, params, template, queue, attempt, progress, stage } = job;
   const { node, server, executedBy, createdAt, startedAt, endedAt, processingMs } = job;
   const { retention, retryOf, maxRetries, sessionId, metadata, requestId } = job;
   const downgrade = job.placement?.downgrade;
@@ -121,6 +133,7 @@ export function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
     engine,
     workflow,
     params,
+    template: template && { ...template, styles: [...template.styles] },
     queue,
     attempt,
     node,

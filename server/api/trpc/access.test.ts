@@ -32,7 +32,8 @@ type Resource =
   | "linkId"
   | "itemId"
   | "tagId"
-  | "boardId";
+  | "boardId"
+  | "presetId";
 
 /** What each procedure demands. A procedure that is missing here fails the first test. */
 type Case =
@@ -178,6 +179,14 @@ const cases: Readonly<Record<string, Case>> = {
   "boards.restore": { access: "owned", resource: "boardId", input: byId },
   "boards.add": { access: "owned", resource: "boardId", input: (id) => ({ id, imageIds: [newId()] }) },
   "boards.takeOut": { access: "owned", resource: "boardId", input: (id) => ({ id, imageIds: [newId()] }) },
+  "presets.list": { access: "member" },
+  "presets.save": {
+    access: "member",
+    input: { type: "list", name: "hats", content: { lines: ["cap", "beret"] } },
+  },
+  "presets.remove": { access: "owned", resource: "presetId", input: byId },
+  "presets.restore": { access: "owned", resource: "presetId", input: byId },
+  "presets.preview": { access: "member", input: { prompt: "{a|b}" } },
   "tags.list": { access: "member" },
   "tags.rename": { access: "owned", resource: "tagId", input: (id) => ({ id, name: "stolen" }) },
   "tags.remove": { access: "owned", resource: "tagId", input: byId },
@@ -255,7 +264,8 @@ const procedures = Object.entries(
 ).map(([path, { _def }]) => ({ path, type: _def.type }));
 
 let fixture: TestServices;
-let owner: TestOwner & Readonly<Record<"batchId" | "linkId" | "itemId" | "tagId" | "boardId", string>>;
+let owner: TestOwner &
+  Readonly<Record<"batchId" | "linkId" | "itemId" | "tagId" | "boardId" | "presetId", string>>;
 let stranger: Headers;
 /** Ended, banned and expired credentials. */
 let revoked: Headers[];
@@ -268,7 +278,7 @@ beforeAll(async () => {
   fixture = await createTestServices();
   const { services } = fixture;
   const [batchId, linkId, itemId] = [newId(), newId(), newId()];
-  const [tagId, boardId] = [newId(), newId()];
+  const [tagId, boardId, presetId] = [newId(), newId(), newId()];
   owner = {
     ...(await openOwner(services, "owner@example.com", openAdmin)),
     batchId,
@@ -276,6 +286,7 @@ beforeAll(async () => {
     itemId,
     tagId,
     boardId,
+    presetId,
   };
   const { userId: ownerId } = owner.caller;
   await services.db.insert(schema.batches).values({ id: batchId, ownerId, size: 1 });
@@ -283,6 +294,9 @@ beforeAll(async () => {
   const item = { id: itemId, ownerId, imageId: owner.imageId, what: "garment" as const, tags: [] };
   await services.db.insert(schema.wardrobeItems).values(item);
   await services.db.insert(schema.boards).values({ id: boardId, ownerId, name: "mine", key: "mine" });
+  await services.db
+    .insert(schema.presets)
+    .values({ id: presetId, ownerId, type: "list", name: "mine", key: "mine", content: { lines: ["a"] } });
   await services.db.insert(schema.tags).values({ id: tagId, ownerId, name: "mine", key: "mine" });
   stranger = (await openAccount(services, "stranger@example.com")).headers;
   const ended = await openAccount(services, "ended@example.com");

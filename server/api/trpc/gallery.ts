@@ -28,6 +28,15 @@ import {
   tagNameSchema,
   untagImages,
 } from "../../images/index.ts";
+import {
+  listPresets,
+  previewPrompts,
+  previewSchema,
+  removePreset,
+  restorePreset,
+  savePreset,
+  savePresetSchema,
+} from "../../presets/index.ts";
 import { countUses } from "../../wardrobe/index.ts";
 import { t } from "./init.ts";
 import { memberProcedure } from "./procedures.ts";
@@ -138,4 +147,32 @@ export const tagsRouter = t.router({
     await removeTag(ctx.services, { ...input, ownerId: ctx.caller.userId });
     return input;
   }),
+});
+
+/** Lists, styles and favourites: the caller's, the studio's and those that every studio has. */
+export const presetsRouter = t.router({
+  list: memberProcedure.query(async ({ ctx }) => ({
+    items: await listPresets(ctx.services, ctx.caller),
+  })),
+
+  /** The studio's are saved by admins alone. */
+  save: memberProcedure
+    .input(savePresetSchema)
+    .mutation(({ ctx, input }) => savePreset(ctx.services, { ...input, reader: ctx.caller })),
+
+  /** Can be taken back with `restore` for a while. */
+  remove: memberProcedure.input(one).mutation(async ({ ctx, input }) => {
+    await removePreset(ctx.services, { ...input, reader: ctx.caller });
+    return input;
+  }),
+
+  restore: memberProcedure.input(one).mutation(async ({ ctx, input }) => {
+    await restorePreset(ctx.services, { ...input, reader: ctx.caller });
+    return input;
+  }),
+
+  /** What becomes of a prompt with choices, lists and styles. By POST, since addresses are logged. */
+  preview: memberProcedure
+    .input(previewSchema)
+    .mutation(({ ctx, input }) => previewPrompts(ctx.services, { ...input, userId: ctx.caller.userId })),
 });

@@ -4,7 +4,7 @@ import { maxJsonBytes, readLimited, withRequestId } from "../requests.ts";
 import { adminRouter } from "./admin.ts";
 import { cloudRouter } from "./cloud.ts";
 import { deliveriesRouter, notificationsRouter, webhooksRouter } from "./deliveries.ts";
-import { boardsRouter, imagesRouter, tagsRouter } from "./gallery.ts";
+import { boardsRouter, imagesRouter, presetsRouter, tagsRouter } from "./gallery.ts";
 import { createContext, statusOfAll, t } from "./init.ts";
 import { assistantRouter, memoriesRouter } from "./assistant.ts";
 import { batchesRouter, jobsRouter } from "./jobs.ts";
@@ -26,6 +26,7 @@ export const appRouter = t.router({
   assistant: assistantRouter,
   batches: batchesRouter,
   boards: boardsRouter,
+  presets: presetsRouter,
   cloud: cloudRouter,
   deliveries: deliveriesRouter,
   edits: editsRouter,

@@ -13,6 +13,7 @@ export * from "./links.ts";
 export * from "./memories.ts";
 export * from "./nodes.ts";
 export * from "./placement.ts";
+export * from "./presets.ts";
 export * from "./providers.ts";
 export * from "./safety.ts";
 export * from "./studio.ts";

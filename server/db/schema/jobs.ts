@@ -20,6 +20,7 @@ import type { ErrorCode } from "../../platform/index.ts";
 import { users } from "./accounts.ts";
 import { images } from "./images.ts";
 import type { Agreed, Estimate, Placement } from "./placement.ts";
+import type { PromptTemplate } from "./presets.ts";
 
 const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
@@ -51,6 +52,8 @@ export const jobs = pgTable(
     status: text("status").$type<JobStatus>().notNull(),
     tier: integer("tier").notNull(),
     params: jsonb("params").$type<Record<string, unknown>>().notNull(),
+    /** What the prompts in `params` were made from; null where they are as they were written. */
+    template: jsonb("template").$type<PromptTemplate>(),
     queue: text("queue").notNull(),
     engine: text("engine").$type<EngineName>().notNull(),
     workflow: text("workflow"),

@@ -1,0 +1,94 @@
+import { addNode, readJob } from "@atelier/testing/jobs";
+import { openJobScene } from "@atelier/testing/scenes";
+import { expect, test, beforeEach } from "vitest";
+import { estimateBatch, submitBatch } from "../batches/index.ts";
+import { schema } from "../db/index.ts";
+import { cancel } from "./cancel.ts";
+import { retry } from "./retry.ts";
+import { submit } from "./submit.ts";
+
+const scene = openJobScene({ isEmptied: true });
+
+beforeEach(async () => {
+  await addNode(scene.services, {
+    queue: "gpu-high",
+    needs: ["comfyui/t2i_sdxl", "comfyui/t2i_z_image_turbo"],
+  });
+});
+
+const asked = (params: object, template: object | null = {}, workflow = "t2i_sdxl") => ({
+  kind: "text_to_image",
+  workflow,
+  params,
+  ...(template ? { template } : {}),
+});
+const send = (request: object, idempotencyKey?: string) =>
+  submit(scene.services, request, {
+    submitter: scene.owner,
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  });
+const made = async (request: object, key?: string) => readJob(scene.services, (await send(request, key)).id);
+
+test("a job has the drawn prompt in its params and keeps the template; without one braces stay as they are", async () => {
+  const prompt = "a {red|green} fox __season__";
+  const job = await made(asked({ prompt, seed: 7 }));
+  expect(job.params["prompt"]).toMatch(/^a (red|green) fox in \w+$/);
+  expect(job.template).toEqual({
+    prompt,
+    negativePrompt: null,
+    drawn: { prompt: job.params["prompt"], negativePrompt: null },
+    seed: 7,
+    styles: [],
+  });
+  expect((await made(asked({ prompt, seed: 7 }))).params["prompt"]).toBe(job.params["prompt"]);
+  const plain = await made(asked({ prompt }, null));
+  expect([plain.params["prompt"], plain.template]).toEqual([prompt, null]);
+});
+
+test("a repeated request gets its first answer, although it would draw another prompt", async () => {
+  const request = asked({ prompt: "{a|b|c|d|e|f|g|h}" });
+  const { id } = await send(request, "once");
+  expect((await send(request, "once")).id).toBe(id);
+  await expect(send(asked({ prompt: "{a|b}" }), "once")).rejects.toMatchObject({
+    code: "idempotency_mismatch",
+  });
+});
+
+test("a retry makes the drawn prompt again and keeps what it was made from", async () => {
+  const job = await made(asked({ prompt: "{a|b|c|d} fox" }, { styles: ["Cinematic"] }));
+  await cancel(scene.services, { ownerId: scene.owner.userId, id: job.id });
+  const { id } = await retry(scene.services, { submitter: scene.owner, id: job.id });
+  const again = await readJob(scene.services, id);
+  expect(again.params).toEqual(job.params);
+  expect(again.template).toEqual(job.template);
+});
+
+test("what a style wants away is left out where the workflow takes no negative prompt", async () => {
+  const styles = { styles: ["Cinematic"] };
+  const turbo = await made(asked({ prompt: "a fox" }, styles, "t2i_z_image_turbo"));
+  expect(turbo.params["prompt"]).toMatch(/^cinematic still of a fox/);
+  expect(turbo.params).not.toHaveProperty("negativePrompt");
+  const both = await made(asked({ prompt: "a fox", negativePrompt: "dog" }, styles));
+  expect(both.params["negativePrompt"]).toBe("dog, flat light, snapshot");
+  await expect(
+    send(asked({ prompt: "a fox", negativePrompt: "dog" }, styles, "t2i_z_image_turbo")),
+  ).rejects.toMatchObject({ code: "workflow_params" });
+});
+
+test("each job of a batch draws by its own seed, and one fault stores nothing", async () => {
+  const options = { submitter: scene.owner, signal: new AbortController().signal };
+  const jobs = Array.from({ length: 12 }, (_, seed) => asked({ prompt: "{a|b|c|d} __colour__", seed }));
+  const { jobIds } = await submitBatch(scene.services, { jobs }, options);
+  const drawn = await Promise.all(jobIds.map((id) => readJob(scene.services, id)));
+  expect(new Set(drawn.map(({ params }) => params["prompt"])).size).toBeGreaterThan(6);
+  const before = await scene.services.db.$count(schema.jobs);
+  const faulty = { jobs: [...jobs, asked({ prompt: "__unknown__" })] };
+  expect((await estimateBatch(scene.services, faulty, options)).refused).toMatchObject([
+    { position: 12, code: "template_invalid" },
+  ]);
+  await expect(submitBatch(scene.services, faulty, options)).rejects.toMatchObject({
+    code: "template_invalid",
+    message: expect.stringContaining("Job 13: There is no list __unknown__"),
+  });
+  expect(await scene.services.db.$count(schema.jobs)).toBe(before);
+});

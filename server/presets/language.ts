@@ -1,0 +1,227 @@
+import { AppError } from "../platform/index.ts";
+
+/** A text with choices: what is drawn from it is one plain text. */
+type Template = readonly Part[];
+type Part = string | { readonly choices: readonly Choice[] } | { readonly list: string };
+
+interface Choice {
+  /** How often it is drawn beside the others. */
+  readonly weight: number;
+  readonly parts: Template;
+}
+
+const deepest = 20;
+const special = /[\\{}|]|__/u;
+/** Letters, digits, and between them single marks: `hair-colour`, `animals/cats`, `two_words`. */
+const namePattern = String.raw`[\p{L}\p{N}]+(?:[\-/_. ][\p{L}\p{N}]+)*`;
+export const listName: RegExp = new RegExp(`^${namePattern}$`, "u");
+const listAt = new RegExp(`__(${namePattern})__`, "uy");
+const weightAt = /(\d{1,6}(?:\.\d{1,4})?)::/y;
+const severalAt = /\d+(?:-\d+)?\$\$/y;
+const escaped = /[{}|_]/;
+
+function wrong(message: string, at: number): AppError {
+  return new AppError("template_invalid", message, { details: { at } });
+}
+
+/**
+ * Reads `{a|b}`, `{2::a|b}` and `__list__`, nested as one likes; a backslash before one of `{ } | _` writes it as it is.
+ * Throws `template_invalid` with the place of the fault as `details.at`.
+ */
+export function parseTemplate(text: string): Template {
+  const reader = { text, at: 0 };
+  const parts = readParts(reader, 0);
+  if (reader.at < text.length) throw wrong(closesNothing, reader.at);
+  return parts;
+}
+
+const closesNothing = String.raw`A "}" closes nothing. Write \} where it is meant as it is.`;
+
+interface Reader {
+  readonly text: string;
+  at: number;
+}
+
+/** Up to the end of the text, or inside braces up to `|` or `}`. */
+function readParts(reader: Reader, depth: number): Template {
+  const parts: Part[] = [];
+  let plain = "";
+  for (;;) {
+    const next = readPart(reader, depth);
+    if (next === null) break;
+    if (typeof next === "string") plain += next;
+    else {
+      if (plain !== "") parts.push(plain);
+      plain = "";
+      parts.push(next);
+    }
+  }
+  if (plain !== "") parts.push(plain);
+  return parts;
+}
+
+function readPart(reader: Reader, depth: number): Part | null {
+  const { text, at } = reader;
+  const rest = text.slice(at);
+  if (rest === "") return null;
+  const found = rest.search(special);
+  if (found !== 0) {
+    const plain = found < 0 ? rest : rest.slice(0, found);
+    reader.at += plain.length;
+    return plain;
+  }
+  const [sign] = rest;
+  if (sign === "{") return readChoices(reader, depth);
+  if (sign === "_") return readList(reader);
+  if (sign === "\\") return readEscape(reader);
+  if (depth > 0) return null;
+  if (sign === "}") throw wrong(closesNothing, at);
+  reader.at += 1;
+  return "|";
+}
+
+/** Other programs of the field write `\(`, which stays as it is. */
+function readEscape(reader: Reader): string {
+  const next = reader.text[reader.at + 1] ?? "";
+  const isEscape = escaped.test(next);
+  reader.at += isEscape ? 2 : 1;
+  return isEscape ? next : "\\";
+}
+
+function readList(reader: Reader): Part {
+  listAt.lastIndex = reader.at;
+  const [whole, list] = listAt.exec(reader.text) ?? [];
+  if (whole === undefined || list === undefined) {
+    // A row of underscores, or two of them in a word, name nothing.
+    const [line = "__"] = /^_+/.exec(reader.text.slice(reader.at)) ?? [];
+    reader.at += line.length;
+    return line;
+  }
+  reader.at += whole.length;
+  return { list };
+}
+
+function readChoices(reader: Reader, depth: number): Part {
+  const start = reader.at;
+  if (depth === deepest) throw wrong(`Braces stand in each other more than ${deepest} times.`, start);
+  const choices: Choice[] = [];
+  do {
+    reader.at += 1;
+    const weight = readWeight(reader);
+    choices.push({ weight, parts: readParts(reader, depth + 1) });
+  } while (reader.text[reader.at] === "|");
+  if (reader.text[reader.at] !== "}")
+    throw wrong(String.raw`A "{" is not closed. Write \{ where it is meant as it is.`, start);
+  reader.at += 1;
+  if (choices.every(({ weight }) => weight === 0)) throw wrong("All choices have the weight 0.", start);
+  return { choices };
+}
+
+function readWeight(reader: Reader): number {
+  severalAt.lastIndex = reader.at;
+  if (severalAt.test(reader.text))
+    throw wrong(`Several of one choice ("2$$") cannot be drawn. Write the choice twice.`, reader.at);
+  weightAt.lastIndex = reader.at;
+  const [whole, weight] = weightAt.exec(reader.text) ?? [];
+  if (whole === undefined) return 1;
+  reader.at += whole.length;
+  return Number(weight);
+}
+
+/** The lists that a text names, as they are written. Throws what `parseTemplate` throws. */
+export function listsIn(template: Template): readonly string[] {
+  return template.flatMap((part) => {
+    if (typeof part === "string") return [];
+    return "list" in part ? [part.list] : part.choices.flatMap(({ parts }) => listsIn(parts));
+  });
+}
+
+/** The lines of a list by its name as it is written; undefined for one that is not there. */
+export type Lists = (name: string) => readonly Choice[] | undefined;
+
+/** The lines of a list as choices: empty ones and those after `#` are none, `2::a line` has a weight. */
+export function choicesOf(lines: readonly string[]): readonly Choice[] {
+  return lines
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) => {
+      const reader = { text: line, at: 0 };
+      const weight = readWeight(reader);
+      return { weight, parts: parseTemplate(line.slice(reader.at)) };
+    });
+}
+
+interface Drawing {
+  readonly lists: Lists;
+  /** 0 up to 1, without 1. */
+  readonly random: () => number;
+}
+
+/** More than any prompt may have. */
+const longest = 20_000;
+
+/** One plain text of a template. Throws `template_invalid` for a list that is not there, is empty or holds itself. */
+export function draw(template: Template, drawing: Drawing, within: readonly string[] = []): string {
+  let text = "";
+  for (const part of template) {
+    text += typeof part === "string" ? part : drawPart(part, drawing, within);
+    if (text.length > longest)
+      throw new AppError("template_invalid", "What the lists and choices make is too long for a prompt.");
+  }
+  return text;
+}
+
+function drawPart(part: Exclude<Part, string>, drawing: Drawing, within: readonly string[]): string {
+  if ("choices" in part) return draw(pick(part.choices, drawing), drawing, within);
+  const choices = lookUp(part.list, drawing.lists, within);
+  return draw(pick(choices, drawing), drawing, [...within, part.list]);
+}
+
+function lookUp(list: string, lists: Lists, within: readonly string[]): readonly Choice[] {
+  const name = `__${list}__`;
+  if (within.includes(list)) throw new AppError("template_invalid", `The list ${name} holds itself.`);
+  const choices = lists(list);
+  if (choices === undefined)
+    throw new AppError("template_invalid", `There is no list ${name}. Choose one of yours, or make it.`, {
+      details: { list },
+    });
+  if (choices.length === 0) throw new AppError("template_invalid", `The list ${name} is empty.`);
+  return choices;
+}
+
+function pick(choices: readonly Choice[], { random }: Drawing): Template {
+  const total = choices.reduce((sum, { weight }) => sum + weight, 0);
+  let rest = random() * total;
+  for (const { weight, parts } of choices) {
+    rest -= weight;
+    if (rest < 0) return parts;
+  }
+  return choices.at(-1)?.parts ?? [];
+}
+
+/** How many texts can be drawn at most; equal ones are counted each. Throws as `draw` for lists. */
+export function countTexts(template: Template, lists: Lists, within: readonly string[] = []): number {
+  return template.reduce((product, part) => product * countPart(part, lists, within), 1);
+}
+
+function countPart(part: Part, lists: Lists, within: readonly string[]): number {
+  if (typeof part === "string") return 1;
+  const isList = "list" in part;
+  const choices = isList ? lookUp(part.list, lists, within) : part.choices;
+  const inside = isList ? [...within, part.list] : within;
+  return choices.reduce(
+    (sum, { weight, parts }) => sum + (weight === 0 ? 0 : countTexts(parts, lists, inside)),
+    0,
+  );
+}
+
+/** The same numbers for the same seed (mulberry32). */
+export function randomOf(seed: number): () => number {
+  let state = (seed ^ Math.floor(seed / 2 ** 32)) >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
