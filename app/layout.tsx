@@ -6,6 +6,7 @@ import { directionOf } from "@atelier/server/locales";
 import { createCookie, readTheme, themeCookie } from "./frame/cookies.ts";
 import { AppFrame } from "./frame/frame.tsx";
 import { Providers } from "./frame/providers.tsx";
+import { Words, wordsOf } from "./frame/words.tsx";
 import { letsGuestsIn, sessionCookie } from "./server/proxy-env.ts";
 import "./styles.css";
 
@@ -30,9 +31,11 @@ export default async function RootLayout({ children }: { readonly children: Reac
   return (
     <html lang={locale} dir={directionOf(locale)} data-theme={readTheme(jar.get(themeCookie)?.value)}>
       <body>
-        <Providers locale={locale} messages={messages} hasSession={hasSession}>
+        <Providers locale={locale} words={wordsOf("app/layout.tsx", messages)} hasSession={hasSession}>
           {hasSession || letsGuestsIn() ? (
-            <AppFrame hadCreate={jar.has(createCookie)}>{children}</AppFrame>
+            <Words of="app/frame/frame.tsx">
+              <AppFrame hadCreate={jar.has(createCookie)}>{children}</AppFrame>
+            </Words>
           ) : (
             <main>{children}</main>
           )}

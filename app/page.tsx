@@ -6,11 +6,12 @@ import { Hints } from "./frame/hints.tsx";
 import { AssistantSheet } from "./assistant/sheet.tsx";
 import { PageHeader } from "./parts/page-parts.tsx";
 import { Studio } from "./studio/studio.tsx";
+import { Words } from "./frame/words.tsx";
 
 export default async function StudioPage() {
   const [t, jar] = await Promise.all([getTranslations("frame"), cookies()]);
   return (
-    <>
+    <Words of="app/page.tsx">
       <PageHeader title={t("pages.studio")}>
         <AssistantSheet />
       </PageHeader>
@@ -18,6 +19,6 @@ export default async function StudioPage() {
         <Hints isNew={!jar.has(hintsCookie)} />
         <Studio />
       </Suspense>
-    </>
+    </Words>
   );
 }

@@ -1,5 +1,6 @@
 import path from "node:path";
 import { findMisfiled } from "./check/find-misfiled.ts";
+import { checkPageWords } from "./check/find-page-words.ts";
 import { findMissingPaths } from "./check/find-missing-paths.ts";
 import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
 
@@ -34,6 +35,13 @@ function checkDocs(): ToolRun {
   return { name: "docs", isOk: missing.length === 0, tookSeconds: (performance.now() - startedMs) / 1000 };
 }
 
+function checkWords(): ToolRun {
+  const startedMs = performance.now();
+  const problems = checkPageWords(rootDir);
+  for (const problem of problems) console.log(problem);
+  return { name: "words", isOk: problems.length === 0, tookSeconds: (performance.now() - startedMs) / 1000 };
+}
+
 const runs: ToolRun[] = [];
 for (const [name, ...args] of tools) {
   console.log(`\n> ${[name, ...args].join(" ")}`);
@@ -43,6 +51,8 @@ console.log("\n> one topic per file");
 runs.push(checkFiles());
 console.log("\n> paths named in documents");
 runs.push(checkDocs());
+console.log("\n> texts that pages carry");
+runs.push(checkWords());
 
 console.log(`\n${runs.map(describeRun).join("\n")}`);
 process.exitCode = runs.every(({ isOk }) => isOk) ? 0 : 1;

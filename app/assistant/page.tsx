@@ -4,6 +4,7 @@ import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
 import { PageHeader } from "../parts/page-parts.tsx";
 import { Assistant, AssistantActions } from "./assistant.tsx";
+import { Words } from "../frame/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("frame");
@@ -13,16 +14,18 @@ export async function generateMetadata(): Promise<Metadata> {
 export default function AssistantPage() {
   const t = useTranslations("frame");
   return (
-    // Instead of the room that the frame leaves below a page: as much as the tabs of a phone take.
-    <div className="mb-[calc(var(--tabs)-144px)] flex min-h-[calc(100dvh-var(--tabs))] flex-col wide:-mb-16">
-      <div className="z-10 bg-paper [@media(height>=600px)]:sticky [@media(height>=600px)]:top-0">
-        <PageHeader title={t("pages.assistant")}>
-          <AssistantActions />
-        </PageHeader>
+    <Words of="app/assistant/page.tsx">
+      // Instead of the room that the frame leaves below a page: as much as the tabs of a phone take.
+      <div className="mb-[calc(var(--tabs)-144px)] flex min-h-[calc(100dvh-var(--tabs))] flex-col wide:-mb-16">
+        <div className="z-10 bg-paper [@media(height>=600px)]:sticky [@media(height>=600px)]:top-0">
+          <PageHeader title={t("pages.assistant")}>
+            <AssistantActions />
+          </PageHeader>
+        </div>
+        <Suspense>
+          <Assistant />
+        </Suspense>
       </div>
-      <Suspense>
-        <Assistant />
-      </Suspense>
-    </div>
+    </Words>
   );
 }

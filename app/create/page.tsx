@@ -5,6 +5,7 @@ import { Suspense } from "react";
 import { PictureSettings } from "../carried/picture-settings.tsx";
 import { PageHeader } from "../parts/page-parts.tsx";
 import { Create } from "./create.tsx";
+import { Words } from "../frame/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("frame");
@@ -14,13 +15,13 @@ export async function generateMetadata(): Promise<Metadata> {
 export default function CreatePage() {
   const t = useTranslations("frame");
   return (
-    <>
+    <Words of="app/create/page.tsx">
       <PageHeader title={t("pages.create")}>
         <PictureSettings />
       </PageHeader>
       <Suspense>
         <Create />
       </Suspense>
-    </>
+    </Words>
   );
 }

@@ -10,6 +10,7 @@ import { trustSession } from "../client/session.ts";
 import { shownKind } from "../jobs/text.ts";
 import { useConnection } from "../live/hooks.tsx";
 import { live } from "../live/store.ts";
+import type { Part } from "./more-words.tsx";
 import { toasts } from "../ui/toasts.tsx";
 
 /** Appended to a repeated text, because screen readers announce changes only. */
@@ -53,7 +54,7 @@ export function ConnectionNotice() {
 
 interface ProvidersProps {
   readonly locale: Locale;
-  readonly messages: Messages;
+  readonly words: Part;
   readonly hasSession: boolean;
   readonly children: ReactNode;
 }
@@ -63,12 +64,13 @@ function prepare(hasSession: boolean) {
   return createQueryClient();
 }
 
-export function Providers({ locale, messages, hasSession, children }: ProvidersProps) {
+export function Providers({ locale, words, hasSession, children }: ProvidersProps) {
   const [queryClient] = useState(() => prepare(hasSession));
   return (
     <NextIntlClientProvider
       locale={locale}
-      messages={messages}
+      // Safe cast: of the messages those that are used below, which `check` makes sure of.
+      messages={words as Messages}
       timeZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
     >
       <QueryClientProvider client={queryClient}>

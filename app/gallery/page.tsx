@@ -2,6 +2,7 @@ import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
 import { Gallery } from "./gallery.tsx";
+import { Words } from "../frame/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("frame");
@@ -10,8 +11,10 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default function GalleryPage() {
   return (
-    <Suspense>
-      <Gallery />
-    </Suspense>
+    <Words of="app/gallery/page.tsx">
+      <Suspense>
+        <Gallery />
+      </Suspense>
+    </Words>
   );
 }

@@ -4,6 +4,7 @@ import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
 import { PageHeader } from "../parts/page-parts.tsx";
 import { JobsList } from "./jobs-list.tsx";
+import { Words } from "../frame/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("frame");
@@ -13,11 +14,11 @@ export async function generateMetadata(): Promise<Metadata> {
 export default function JobsPage() {
   const t = useTranslations("frame");
   return (
-    <>
+    <Words of="app/jobs/page.tsx">
       <PageHeader title={t("pages.jobs")} />
       <Suspense>
         <JobsList />
       </Suspense>
-    </>
+    </Words>
   );
 }

@@ -1,6 +1,7 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { Lookbook } from "./lookbook.tsx";
+import { Words } from "../frame/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("lookbook");
@@ -8,5 +9,9 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default function LookbookPage() {
-  return <Lookbook />;
+  return (
+    <Words of="app/lookbook/page.tsx">
+      <Lookbook />
+    </Words>
+  );
 }

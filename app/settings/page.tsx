@@ -3,6 +3,7 @@ import { useTranslations } from "next-intl";
 import { getTranslations } from "next-intl/server";
 import { PageHeader } from "../parts/page-parts.tsx";
 import { Settings } from "./settings.tsx";
+import { Words } from "../frame/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("frame");
@@ -12,9 +13,9 @@ export async function generateMetadata(): Promise<Metadata> {
 export default function SettingsPage() {
   const t = useTranslations("frame");
   return (
-    <>
+    <Words of="app/settings/page.tsx">
       <PageHeader title={t("pages.settings")} />
       <Settings />
-    </>
+    </Words>
   );
 }

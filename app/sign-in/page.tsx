@@ -5,6 +5,7 @@ import { Suspense } from "react";
 import { letsGuestsIn } from "../server/proxy-env.ts";
 import { getServices } from "../server/services.ts";
 import { SignInCard } from "./sign-in.tsx";
+import { Words } from "../frame/words.tsx";
 
 export const dynamic = "force-dynamic";
 
@@ -19,8 +20,10 @@ const unknown = (): Entry => ({ signUp: letsGuestsIn() ? "open" : "closed", need
 export default async function SignInPage() {
   const entry = await getServices().then(readEntry, unknown);
   return (
-    <Suspense>
-      <SignInCard entry={entry} />
-    </Suspense>
+    <Words of="app/sign-in/page.tsx">
+      <Suspense>
+        <SignInCard entry={entry} />
+      </Suspense>
+    </Words>
   );
 }

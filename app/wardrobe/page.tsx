@@ -2,6 +2,7 @@ import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
 import { Wardrobe } from "./wardrobe.tsx";
+import { Words } from "../frame/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("frame");
@@ -10,8 +11,10 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default function WardrobePage() {
   return (
-    <Suspense>
-      <Wardrobe />
-    </Suspense>
+    <Words of="app/wardrobe/page.tsx">
+      <Suspense>
+        <Wardrobe />
+      </Suspense>
+    </Words>
   );
 }

@@ -4,6 +4,7 @@ import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
 import { PageHeader } from "../../parts/page-parts.tsx";
 import { Deliveries } from "./deliveries.tsx";
+import { Words } from "../../frame/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("admin");
@@ -13,13 +14,13 @@ export async function generateMetadata(): Promise<Metadata> {
 export default function AdminDeliveriesPage() {
   const t = useTranslations("admin");
   return (
-    <>
+    <Words of="app/admin/deliveries/page.tsx">
       <PageHeader title={t("pages.deliveries")} />
       <div className="px-4 pb-10 sm:px-6 wide:px-8">
         <Suspense>
           <Deliveries />
         </Suspense>
       </div>
-    </>
+    </Words>
   );
 }

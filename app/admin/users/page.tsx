@@ -4,6 +4,7 @@ import { getTranslations } from "next-intl/server";
 import { PageHeader } from "../../parts/page-parts.tsx";
 import { Invitations } from "./invitations.tsx";
 import { UserList } from "./users.tsx";
+import { Words } from "../../frame/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("admin");
@@ -13,12 +14,12 @@ export async function generateMetadata(): Promise<Metadata> {
 export default function AdminUsersPage() {
   const t = useTranslations("admin");
   return (
-    <>
+    <Words of="app/admin/users/page.tsx">
       <PageHeader title={t("pages.users")} />
       <div className="flex flex-col gap-8 px-4 pb-10 sm:px-6 wide:px-8">
         <Invitations />
         <UserList />
       </div>
-    </>
+    </Words>
   );
 }

@@ -3,6 +3,7 @@ import { useTranslations } from "next-intl";
 import { getTranslations } from "next-intl/server";
 import { PageHeader } from "../../parts/page-parts.tsx";
 import { Memory } from "./memory.tsx";
+import { Words } from "../../frame/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("memory");
@@ -12,9 +13,9 @@ export async function generateMetadata(): Promise<Metadata> {
 export default function MemoryPage() {
   const t = useTranslations("memory");
   return (
-    <>
+    <Words of="app/assistant/memory/page.tsx">
       <PageHeader title={t("title")} />
       <Memory />
-    </>
+    </Words>
   );
 }

@@ -2,6 +2,7 @@ import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
 import { BatchPage } from "../batch-page.tsx";
+import { Words } from "../../frame/words.tsx";
 
 interface Props {
   readonly params: Promise<{ readonly id: string }>;
@@ -15,8 +16,10 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function Page({ params }: Props) {
   const { id } = await params;
   return (
-    <Suspense>
-      <BatchPage id={id} />
-    </Suspense>
+    <Words of="app/batches/[id]/page.tsx">
+      <Suspense>
+        <BatchPage id={id} />
+      </Suspense>
+    </Words>
   );
 }

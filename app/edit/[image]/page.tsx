@@ -2,6 +2,7 @@ import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
 import { Editor } from "../editor.tsx";
+import { Words } from "../../frame/words.tsx";
 
 interface Props {
   readonly params: Promise<{ readonly image: string }>;
@@ -15,8 +16,10 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function EditPage({ params }: Props) {
   const { image } = await params;
   return (
-    <Suspense>
-      <Editor key={image} imageId={image} />
-    </Suspense>
+    <Words of="app/edit/[image]/page.tsx">
+      <Suspense>
+        <Editor key={image} imageId={image} />
+      </Suspense>
+    </Words>
   );
 }

@@ -1,6 +1,7 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { JobStory } from "../story.tsx";
+import { Words } from "../../frame/words.tsx";
 
 interface Props {
   readonly params: Promise<{ readonly id: string }>;
@@ -13,5 +14,9 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function JobPage({ params }: Props) {
   const { id } = await params;
-  return <JobStory id={id} />;
+  return (
+    <Words of="app/jobs/[id]/page.tsx">
+      <JobStory id={id} />
+    </Words>
+  );
 }

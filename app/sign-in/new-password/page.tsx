@@ -1,6 +1,7 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { NewPassword } from "./new-password.tsx";
+import { Words } from "../../frame/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("signIn.newPassword");
@@ -9,5 +10,9 @@ export async function generateMetadata(): Promise<Metadata> {
 
 /** Where the link leads that an admin hands to a user who forgot the password. */
 export default function NewPasswordPage() {
-  return <NewPassword />;
+  return (
+    <Words of="app/sign-in/new-password/page.tsx">
+      <NewPassword />
+    </Words>
+  );
 }

@@ -1,6 +1,7 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { AnyJobStory } from "../story.tsx";
+import { Words } from "../../../frame/words.tsx";
 
 interface Props {
   readonly params: Promise<{ readonly id: string }>;
@@ -13,5 +14,9 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function AdminJobPage({ params }: Props) {
   const { id } = await params;
-  return <AnyJobStory id={id} />;
+  return (
+    <Words of="app/admin/jobs/[id]/page.tsx">
+      <AnyJobStory id={id} />
+    </Words>
+  );
 }

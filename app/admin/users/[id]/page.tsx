@@ -1,6 +1,7 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { UserPage } from "../user.tsx";
+import { Words } from "../../../frame/words.tsx";
 
 interface Props {
   readonly params: Promise<{ readonly id: string }>;
@@ -13,5 +14,9 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function AdminUserPage({ params }: Props) {
   const { id } = await params;
-  return <UserPage id={id} />;
+  return (
+    <Words of="app/admin/users/[id]/page.tsx">
+      <UserPage id={id} />
+    </Words>
+  );
 }
