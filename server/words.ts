@@ -44,14 +44,32 @@ function fill(source: Part, own: Part): Part {
   );
 }
 
-/** Texts of the server itself, as of a mail, in the language of the person who gets them. */
-export async function wordsIn(locale: Locale) {
+async function makeWords(locale: Locale) {
   const messages = await loadMessages(locale);
   return {
     locale,
     t: createTranslator<Messages>({ locale, messages, timeZone: "UTC" }),
     format: createFormatter({ locale, timeZone: "UTC" }),
   };
+}
+
+const made = new Map<Locale, ReturnType<typeof makeWords>>();
+
+/** Texts of the server itself, as of a mail, in the language of the person who gets them. */
+export function wordsIn(locale: Locale): ReturnType<typeof makeWords> {
+  const known = made.get(locale) ?? makeWords(locale);
+  made.set(locale, known);
+  return known;
+}
+
+/** What a failure says to a person: the thrower's sentence in English, which is more precise, else the text of the code. */
+export function sentenceOf(
+  { locale, t }: Words,
+  { code, message }: { readonly code: string; readonly message: string },
+): string {
+  const key = code as "internal";
+  if (locale === sourceLocale || !t.has(`errors.${key}.title`)) return message;
+  return t("bot.failure", { title: t(`errors.${key}.title`), advice: t(`errors.${key}.advice`) });
 }
 
 export type Words = Awaited<ReturnType<typeof wordsIn>>;

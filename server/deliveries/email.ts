@@ -2,9 +2,11 @@ import { buffer } from "node:stream/consumers";
 import { eq } from "drizzle-orm";
 import type { SendMailOptions } from "nodemailer";
 import { schema } from "../db/index.ts";
+import { wordsFor } from "../accounts/index.ts";
 import { openFile } from "../images/index.ts";
 import { AppError, type Env } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import type { Words } from "../words.ts";
 import { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";
 import { type MessageJob, readMessageJob } from "./message.ts";
 
@@ -23,11 +25,12 @@ export const emailChannel: Channel = {
   async send(services, delivery, signal) {
     await requireOwnAddress(services, delivery);
     const job = await readMessageJob(services, delivery);
+    const words = await wordsFor(services, delivery.ownerId);
     const picture = await readThumbnail(services, delivery, job);
     const mail: SendMailOptions = {
       to: delivery.target,
-      subject: `${job.title}: your picture is ready`,
-      text: textOf(job),
+      subject: words.t("mails.done.subject", { kind: words.t(`jobs.kinds.${job.kind}`) }),
+      text: textOf(words, job),
       // The same in each attempt: mail programs show a repetition once.
       messageId: `<${delivery.id}@atelier>`,
       attachments: picture ? [{ filename: "result.webp", content: picture, contentType: "image/webp" }] : [],
@@ -36,9 +39,10 @@ export const emailChannel: Channel = {
   },
 };
 
-function textOf({ title, url, outputs }: MessageJob): string {
-  const pictures = outputs.length === 1 ? "The picture is" : `The ${outputs.length} pictures are`;
-  return `${title} is done. ${outputs.length === 0 ? "" : `${pictures} in your gallery.`}\n\n${url}\n\nYou get this because e-mail notifications are on in the settings of the studio.\n`;
+function textOf({ t }: Words, { kind, url, outputs }: MessageJob): string {
+  const pictures = outputs.length === 0 ? "" : ` ${t("mails.done.pictures", { count: outputs.length })}`;
+  const done = t("mails.done.text", { kind: t(`jobs.kinds.${kind}`) });
+  return `${done}${pictures}\n\n${url}\n\n${t("mails.done.why")}\n`;
 }
 
 /** The address may have been changed since it was confirmed. */
@@ -123,12 +127,17 @@ function readNumber(error: unknown, name: string): number | null {
 
 const codeMs = 20_000;
 
+interface Code {
+  readonly to: string;
+  readonly code: string;
+}
+
 /** Sends the code that confirms an address. Throws `internal` when the mail server cannot be used. */
-export async function sendCode({ env, log }: Services, to: string, code: string): Promise<void> {
+export async function sendCode({ env, log }: Services, { t }: Words, { to, code }: Code): Promise<void> {
   const mail: SendMailOptions = {
     to,
-    subject: `${code} is your code`,
-    text: `Enter the code ${code} in the settings of the studio to get notifications at this address. It is valid for 15 minutes.\n\nIf you did not ask for it, ignore this message.\n`,
+    subject: t("mails.code.subject", { code }),
+    text: `${t("mails.code.text", { code })}\n`,
   };
   try {
     await sendMail(env, mail, AbortSignal.timeout(codeMs));

@@ -41,7 +41,7 @@ export {
   searchDeliveries,
   searchDeliveriesSchema,
 } from "./log.ts";
-export { linkTo, type MessageJob, readMessageJob, titleOfKind } from "./message.ts";
+export { linkTo, type MessageJob, readMessageJob } from "./message.ts";
 export { confirmEmail, readNotifications, requestEmailCode, setNotification } from "./notifications.ts";
 export { sealSecrets } from "./sealed-secret.ts";
 export { webhookChannel } from "./webhook.ts";

@@ -37,11 +37,6 @@ const titles: Readonly<Record<JobKind, string>> = {
   expand: "Expand",
 };
 
-/** Name of a kind of jobs in messages. */
-export function titleOfKind(kind: JobKind): string {
-  return titles[kind];
-}
-
 /** The job of a delivery. Throws a `DeliveryError` when it was removed. */
 export async function readMessageJob(services: Services, { jobId }: OwedDelivery): Promise<MessageJob> {
   const { jobs, jobOutputs } = schema;

@@ -1,5 +1,6 @@
 import { createHash, randomInt } from "node:crypto";
 import { and, eq, sql } from "drizzle-orm";
+import { wordsFor } from "../accounts/index.ts";
 import { type ChannelName, schema } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -80,7 +81,7 @@ export async function requestEmailCode(services: Services, ownerId: string): Pro
     })
     .returning({ ownerId: notificationSettings.ownerId });
   if (stored.length === 0) throw new AppError("rate_limited", "A code was sent a moment ago.");
-  await sendCode(services, user.email, code);
+  await sendCode(services, await wordsFor(services, ownerId), { to: user.email, code });
   return { address: user.email };
 }
 

@@ -1,5 +1,7 @@
 import { buffer } from "node:stream/consumers";
 import sharp from "sharp";
+import { wordsFor } from "../accounts/index.ts";
+import type { Words } from "../words.ts";
 import {
   type Channel,
   DeliveryError,
@@ -101,7 +103,8 @@ async function readMessage(services: Services, delivery: OwedDelivery): Promise<
   );
   const images = found.filter((image) => image !== null);
   const [first] = images;
-  const caption = (sent: number) => captionOf(services, job, { image: first ?? null, sent });
+  const words = await wordsFor(services, delivery.ownerId);
+  const caption = (sent: number) => captionOf(services, { words, job }, { image: first ?? null, sent });
   if (!first) return { caption, forms: [] };
   const single = (await formsOf(services, delivery, first)).map(alone);
   return { caption, forms: [...(await albumsOf(services, delivery, images)), ...single] };
@@ -148,15 +151,16 @@ async function findImage(
 
 function captionOf(
   { env }: Services,
-  { title, url, outputs }: MessageJob,
+  { words: { t }, job }: { readonly words: Words; readonly job: MessageJob },
   { image, sent }: { readonly image: ImageView | null; readonly sent: number },
 ): string {
+  const { kind, url, outputs } = job;
   const others = outputs.length - Math.max(1, sent);
   const lines = [
-    `${title} is done.`,
+    t("bot.result.done", { kind: t(`jobs.kinds.${kind}`) }),
     ...(image && image.title !== "" ? [image.title] : []),
-    ...(image === null && outputs.length > 0 ? ["The picture was deleted."] : []),
-    ...(others > 0 ? [`${others} more in the gallery.`] : []),
+    ...(image === null && outputs.length > 0 ? [t("bot.result.deleted")] : []),
+    ...(others > 0 ? [t("bot.result.more", { count: others })] : []),
     // Without an address of the studio the path alone would be no link.
     ...(env.APP_URL ? [linkTo({ env }, new URL(url).pathname)] : []),
   ];

@@ -1,3 +1,5 @@
+import { wordsFor } from "../accounts/index.ts";
+import type { Words } from "../words.ts";
 import { createHash, randomBytes } from "node:crypto";
 import { and, eq, isNull, ne, or, sql } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
@@ -80,13 +82,16 @@ export interface LinkQuestion {
    * first: the owner writes the name, which may look like another address.
    */
   readonly account: string;
+  /** In the language of the account. */
+  readonly words: Words;
 }
 
 /** The question for a code; null when it is wrong, too old, or another chat has used it. Asking again changes nothing. */
 export async function openCode(
-  { db }: Services,
+  services: Services,
   { code, chatId }: { readonly code: string; readonly chatId: string },
 ): Promise<LinkQuestion | null> {
+  const { db } = services;
   const [row] = await db
     .update(telegramCodes)
     .set({ chatId })
@@ -102,10 +107,10 @@ export async function openCode(
   const [user] = await db.select().from(users).where(eq(users.id, row.userId));
   if (!user) return null;
   const name = user.name.trim();
-  return {
-    codeId: row.codeId,
-    account: name && name !== user.email ? `${user.email} (name: “${name}”)` : user.email,
-  };
+  const { email } = user;
+  const words = await wordsFor(services, user.id);
+  const account = name && name !== email ? words.t("bot.namedAccount", { email, name }) : email;
+  return { codeId: row.codeId, account, words };
 }
 
 export interface ConfirmInput {
@@ -151,10 +156,10 @@ export async function confirmLink(
         target: [notificationSettings.ownerId, notificationSettings.channel],
         set: { target: chatId, isOn: true, updatedAt: sql`now()` },
       });
-    return others.filter((other) => other.chatId !== chatId).map((other) => other.chatId);
+    return others.filter((other) => other.chatId !== chatId);
   });
-  for (const old of replaced ?? [])
-    notify(services, old, "This chat is no longer linked: another one took its place.");
+  for (const { chatId: old, userId } of replaced ?? [])
+    await notify(services, { chatId: old, userId }, "replaced");
   return replaced !== null;
 }
 
@@ -170,12 +175,7 @@ export async function refuseLink(
 export async function unlink(services: Services, userId: string): Promise<boolean> {
   const gone = await unlinkWhere(services, eq(telegramLinks.userId, userId));
   await services.db.delete(telegramCodes).where(eq(telegramCodes.userId, userId));
-  if (gone)
-    notify(
-      services,
-      gone.chatId,
-      "This chat is no longer linked: it was ended in the settings of the studio.",
-    );
+  if (gone) await notify(services, gone, "unlinkedInSettings");
   return gone !== null;
 }
 
@@ -215,13 +215,21 @@ async function removeLink(
 }
 
 /** A message that nothing depends on. */
-function notify({ env, log, later }: Services, chatId: string, text: string): void {
+async function notify(
+  services: Services,
+  { chatId, userId }: { readonly chatId: string; readonly userId: string },
+  text: "replaced" | "unlinkedInSettings",
+): Promise<void> {
+  const { env, log, later } = services;
   const telegram = telegramOf(env);
   if (!telegram) return;
-  const sent = telegram.sendText({ chatId, text }, AbortSignal.timeout(noticeMs)).catch((error: unknown) => {
-    const kind = error instanceof TelegramError ? error.kind : "unknown";
-    log.info({ kind }, "a notice was not delivered by Telegram");
-  });
+  const { t } = await wordsFor(services, userId);
+  const sent = telegram
+    .sendText({ chatId, text: t(`bot.${text}`) }, AbortSignal.timeout(noticeMs))
+    .catch((error: unknown) => {
+      const kind = error instanceof TelegramError ? error.kind : "unknown";
+      log.info({ kind }, "a notice was not delivered by Telegram");
+    });
   later(sent.then(() => undefined));
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { type Locale, matchLocale } from "../locales.ts";
 import { isStorable } from "../platform/index.ts";
 
 /** The kinds of updates that the bot asks Telegram for. */
@@ -7,6 +8,8 @@ export const allowedUpdates = ["message", "callback_query", "my_chat_member"] as
 interface Base {
   readonly id: number;
   readonly chatId: string;
+  /** Of the person's Telegram; null when the studio does not speak it. */
+  readonly locale: Locale | null;
 }
 
 export interface SentFile {
@@ -43,7 +46,11 @@ export type BotUpdate =
   | { readonly type: "foreign"; readonly id: number; readonly chatId: null };
 
 const chat = z.object({ id: z.number().int(), type: z.string() });
-const person = z.object({ first_name: z.string().optional(), username: z.string().optional() });
+const person = z.object({
+  first_name: z.string().optional(),
+  username: z.string().optional(),
+  language_code: z.string().optional().catch(undefined),
+});
 const file = z.object({ file_id: z.string().max(500), file_size: z.number().optional() });
 const pictured = z.object({
   photo: z.array(file).optional(),
@@ -71,7 +78,9 @@ const updateSchema = z.object({
       message: z.object({ chat, message_id: z.number().int() }).optional(),
     })
     .optional(),
-  my_chat_member: z.object({ chat, new_chat_member: z.object({ status: z.string() }) }).optional(),
+  my_chat_member: z
+    .object({ chat, from: person.optional(), new_chat_member: z.object({ status: z.string() }) })
+    .optional(),
 });
 
 type Update = z.output<typeof updateSchema>;
@@ -87,20 +96,27 @@ export function parseUpdate(input: unknown): BotUpdate | null {
 
 type Press = NonNullable<Update["callback_query"]>;
 
-function read({
-  update_id: id,
-  message: sent,
-  callback_query: press,
-  my_chat_member: member,
-}: Update): BotUpdate {
+function read(update: Update): BotUpdate {
+  const { update_id: id, message: sent, callback_query: press, my_chat_member: member } = update;
   const foreign = { type: "foreign", id, chatId: null } as const;
-  // Groups have many members and only one of them could be linked.
-  const from = (sent ?? press?.message ?? member)?.chat;
-  if (from?.type !== "private") return foreign;
-  const base = { id, chatId: String(from.id) };
+  const base = readBase(update);
+  if (base === null) return foreign;
   if (sent) return readMessage(base, sent);
   if (press) return readPress(base, press) ?? foreign;
   return member?.new_chat_member.status === "kicked" ? { ...base, type: "blocked" } : foreign;
+}
+
+/** Null for a group: it has many members and only one of them could be linked. */
+function readBase({
+  update_id: id,
+  message: sent,
+  callback_query: press,
+  my_chat_member,
+}: Update): Base | null {
+  const { chat: of } = sent ?? press?.message ?? my_chat_member ?? {};
+  const { from } = sent ?? press ?? my_chat_member ?? {};
+  if (of?.type !== "private") return null;
+  return { id, chatId: String(of.id), locale: matchLocale(from?.language_code) };
 }
 
 function readPress(base: Base, { id, data, from, message: under }: Press): BotUpdate | null {

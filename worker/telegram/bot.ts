@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { wordsFor } from "@atelier/server/accounts";
 import type { Services } from "@atelier/server/services";
 import {
   type Button,
@@ -7,6 +8,7 @@ import {
   TelegramError,
   unlinkChat,
 } from "@atelier/server/telegram";
+import type { Words } from "@atelier/server/words";
 
 export type Buttons = readonly (readonly Button[])[];
 
@@ -22,6 +24,16 @@ export interface Bot {
   note(press: Pressed, text: string): Promise<void>;
   /** Ends the waiting mark of a pressed button, and puts `text` in the place of the message with the buttons. */
   settle(press: Pressed, text: string, buttons?: Buttons): Promise<void>;
+}
+
+/** The bot as it speaks to one person. */
+export interface Speaker extends Bot {
+  readonly words: Words;
+}
+
+/** Speaks the language of an account. */
+export async function speakTo(bot: Bot, userId: string): Promise<Speaker> {
+  return { ...bot, words: await wordsFor(bot.services, userId) };
 }
 
 interface Pressed {

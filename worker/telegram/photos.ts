@@ -1,5 +1,4 @@
 import type { JobKind } from "@atelier/server/engines";
-import { titleOfKind } from "@atelier/server/deliveries";
 import { readCapabilities } from "@atelier/server/jobs";
 import {
   type BotUpdate,
@@ -13,7 +12,8 @@ import {
   type PictureRequest,
   swapPictures,
 } from "@atelier/server/telegram";
-import type { Bot, Buttons } from "./bot.ts";
+import type { Words } from "@atelier/server/words";
+import { type Bot, type Buttons, type Speaker, speakTo } from "./bot.ts";
 import { agreementOf, priceButtons, start, type Started, type Task, type Wish } from "./start.ts";
 
 type Press = Extract<BotUpdate, { readonly type: "press" }>;
@@ -21,47 +21,39 @@ type Press = Extract<BotUpdate, { readonly type: "press" }>;
 /** What can be done with one picture and nothing else. */
 const choices = ["remove_background", "upscale", "restore_faces"] as const satisfies readonly JobKind[];
 
-const texts = {
-  many: "Send one photo, or two to change an outfit: the person first, then the garment.",
-  consent:
-    "Change the outfit: the first photo shows the person, the second the garment. By starting you confirm that the photo shows an adult who agrees to this.",
-  started: "Started.",
-  dropped: "Dropped.",
-  failed: "Something went wrong on our side. Send the picture again later.",
-  expired: "This price was asked about too long ago. Send it again to get a new one.",
-};
-
 /** Asks what to do with pictures that have arrived, or does what their caption says; true when more are expected soon. */
 export async function askDue(bot: Bot): Promise<boolean> {
   const { due, awaitsMore } = await findDueRequests(bot.services);
   for (const request of due) {
-    await ask(bot, request).catch(async (error: unknown) => {
+    await ask(await speakTo(bot, request.userId), request).catch(async (error: unknown) => {
       if (bot.signal.aborted) throw error;
       bot.services.log.error({ err: error, requestId: request.id }, "a question of the bot was not asked");
-      await bot.say(request.chatId, texts.failed);
+      const { words } = await speakTo(bot, request.userId);
+      await bot.say(request.chatId, words.t("bot.sendLater"));
     });
     await noteAsked(bot.services, request.id);
   }
   return awaitsMore;
 }
 
-async function ask(bot: Bot, request: PictureRequest): Promise<void> {
+async function ask(bot: Speaker, request: PictureRequest): Promise<void> {
+  const { words } = bot;
   const { photos, caption, chatId } = request;
   const user = await findLinkedUser(bot.services, chatId);
   // Unlinked, or linked to another account in the meantime.
   if (user?.userId !== request.userId) return;
   if (photos.length > 2) {
     await endRequest(bot.services, request.id);
-    return bot.say(chatId, texts.many);
+    return bot.say(chatId, words.t("bot.many"));
   }
-  if (photos.length === 2) return bot.say(chatId, texts.consent, outfitButtons(request));
+  if (photos.length === 2) return bot.say(chatId, words.t("bot.consent"), outfitButtons(words, request));
   const offered = await readOffered(bot);
   if (caption !== null && offered.has("edit")) {
     const task: Task = { kind: "edit", params: { prompt: caption } };
     const started = await start(bot, user, wishFor(request, task));
     return started.kind === "started" ? undefined : bot.say(chatId, started.text, started.buttons);
   }
-  return bot.say(chatId, questionOf(caption, offered), choiceButtons(request, offered));
+  return bot.say(chatId, questionOf(words, caption, offered), choiceButtons(words, request, offered));
 }
 
 /** Kinds that a request can be made for now. */
@@ -70,46 +62,49 @@ async function readOffered({ services }: Bot): Promise<ReadonlyMap<JobKind, stri
   return new Map(items.filter(({ available }) => available).map(({ kind, reason }) => [kind, reason]));
 }
 
-function questionOf(caption: string | null, offered: ReadonlyMap<JobKind, string | null>): string {
-  const sorry = caption === null ? "" : "Edit with a prompt is not available in this studio at the moment. ";
-  const outfit = offered.has("outfit_change")
-    ? " To change an outfit, send the photo of the garment now: this one is then the person."
-    : "";
-  return `${sorry}What is to be done with the picture?${outfit}`;
+type Offered = ReadonlyMap<JobKind, string | null>;
+
+function questionOf({ t }: Words, caption: string | null, offered: Offered): string {
+  const sentences = [
+    ...(caption === null ? [] : [t("bot.noEdit")]),
+    t("bot.whatToDo"),
+    ...(offered.has("outfit_change") ? [t("bot.orGarment")] : []),
+  ];
+  return sentences.join(" ");
 }
 
-function choiceButtons({ id }: PictureRequest, offered: ReadonlyMap<JobKind, string | null>): Buttons {
+function choiceButtons({ t }: Words, { id }: PictureRequest, offered: Offered): Buttons {
   const kinds = choices.filter((kind) => offered.has(kind));
   return [
-    ...kinds.map((kind) => [{ text: titleOfKind(kind), data: `do:${id}:${kind}` }]),
-    [{ text: "Cancel", data: `drop:${id}` }],
+    ...kinds.map((kind) => [{ text: t(`jobs.kinds.${kind}`), data: `do:${id}:${kind}` }]),
+    [{ text: t("bot.cancel"), data: `drop:${id}` }],
   ];
 }
 
-function outfitButtons({ id }: PictureRequest): Buttons {
+function outfitButtons({ t }: Words, { id }: PictureRequest): Buttons {
   return [
-    [{ text: "Confirm and start", data: `go:${id}` }],
+    [{ text: t("bot.confirmAndStart"), data: `go:${id}` }],
     [
-      { text: "Swap the photos", data: `swap:${id}` },
-      { text: "Cancel", data: `drop:${id}` },
+      { text: t("bot.swap"), data: `swap:${id}` },
+      { text: t("bot.cancel"), data: `drop:${id}` },
     ],
   ];
 }
 
 /** Answers a press on one of the buttons above; false when its request is over or unknown. */
-export async function answerRequestPress(bot: Bot, user: LinkedUser, press: Press): Promise<boolean> {
-  const { services } = bot;
+export async function answerRequestPress(bot: Speaker, user: LinkedUser, press: Press): Promise<boolean> {
+  const { services, words } = bot;
   const [verb = "", id = "", named = ""] = press.data.split(":");
   const request = await findRequest(services, { id, chatId: press.chatId, userId: user.userId });
   if (!request) return false;
   if (verb === "drop") {
     await endRequest(services, id);
-    await bot.settle(press, texts.dropped);
+    await bot.settle(press, words.t("bot.dropped"));
     return true;
   }
   if (verb === "swap") {
     await swapPictures(services, request);
-    await bot.settle(press, swappedText(request), outfitButtons(request));
+    await bot.settle(press, swappedText(words, request), outfitButtons(words, request));
     return true;
   }
   if (verb === "pay" || verb === "own") return answerPay(bot, user, { press, request });
@@ -118,7 +113,8 @@ export async function answerRequestPress(bot: Bot, user: LinkedUser, press: Pres
   const started = await start(bot, user, wishFor(request, task));
   if (started.kind === "refused") {
     // The buttons stay after a refusal: the same press may succeed later.
-    const buttons = verb === "go" ? outfitButtons(request) : choiceButtons(request, await readOffered(bot));
+    const buttons =
+      verb === "go" ? outfitButtons(words, request) : choiceButtons(words, request, await readOffered(bot));
     await bot.settle(press, started.text, buttons);
   } else await settleStart(bot, press, started);
   return true;
@@ -126,14 +122,14 @@ export async function answerRequestPress(bot: Bot, user: LinkedUser, press: Pres
 
 /** Starts what the person agreed to pay for, or wants on the own machines. */
 async function answerPay(
-  bot: Bot,
+  bot: Speaker,
   user: LinkedUser,
   { press, request }: { readonly press: Press; readonly request: PictureRequest },
 ): Promise<true> {
   const offer = await findOffer(bot.services, request);
   if (!offer) {
     await endRequest(bot.services, request.id);
-    await bot.settle(press, texts.expired);
+    await bot.settle(press, bot.words.t("bot.expired"));
     return true;
   }
   const [verb = "", , named = ""] = press.data.split(":");
@@ -144,13 +140,13 @@ async function answerPay(
   await settleStart(
     bot,
     press,
-    started.kind === "refused" ? { ...started, buttons: priceButtons(request, offer) } : started,
+    started.kind === "refused" ? { ...started, buttons: priceButtons(bot.words, request, offer) } : started,
   );
   return true;
 }
 
-async function settleStart(bot: Bot, press: Press, started: Started): Promise<void> {
-  if (started.kind === "started") return bot.settle(press, texts.started);
+async function settleStart(bot: Speaker, press: Press, started: Started): Promise<void> {
+  if (started.kind === "started") return bot.settle(press, bot.words.t("bot.started"));
   await bot.settle(press, started.text, started.buttons);
 }
 
@@ -159,15 +155,10 @@ function wishFor(request: PictureRequest, task: Task): Wish {
 }
 
 /** Telegram refuses an edit that changes nothing, and the order is what changed. */
-function swappedText({ photos }: PictureRequest): string {
+function swappedText({ t }: Words, { photos }: PictureRequest): string {
   const [first, second] = photos;
   const isReversed = first !== undefined && second !== undefined && first.updateId < second.updateId;
-  return isReversed
-    ? texts.consent.replace(
-        "first photo shows the person, the second",
-        "second photo shows the person, the first",
-      )
-    : texts.consent;
+  return t(isReversed ? "bot.consentSwapped" : "bot.consent");
 }
 
 function taskOf(verb: string, named: string, { photos }: PictureRequest): Task | null {

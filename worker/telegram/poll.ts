@@ -1,4 +1,5 @@
 import { botProblem, noteProblem } from "@atelier/server/nodes";
+import { sourceLocale } from "@atelier/server/locales";
 import type { Services } from "@atelier/server/services";
 import {
   beginUpdate,
@@ -12,6 +13,7 @@ import {
   type TelegramErrorKind,
 } from "@atelier/server/telegram";
 import { type Loop, startLoop } from "../base/loop.ts";
+import { wordsIn } from "@atelier/server/words";
 import { answer } from "./answer.ts";
 import type { Bot } from "./bot.ts";
 import { askDue } from "./photos.ts";
@@ -186,7 +188,8 @@ async function handle(bot: Bot, { botId }: Poller, update: BotUpdate): Promise<b
   } catch (error) {
     if (signal.aborted || tries < maxTries) throw error;
     services.log.error({ err: error, updateId: update.id }, "an update of the bot was given up");
-    await bot.say(update.chatId, "Something went wrong on our side. Try again later.");
+    const { t } = await wordsIn(update.locale ?? sourceLocale);
+    await bot.say(update.chatId, t("bot.tryLater"));
   }
   await endUpdate(services, key);
   return true;

@@ -1,4 +1,4 @@
-import { titleOfKind } from "@atelier/server/deliveries";
+import { wordsFor } from "@atelier/server/accounts";
 import { get, type JobView, readWaiting } from "@atelier/server/jobs";
 import { toAppError } from "@atelier/server/platform";
 import {
@@ -10,6 +10,7 @@ import {
   TelegramError,
   unlinkChat,
 } from "@atelier/server/telegram";
+import { sentenceOf, type Words } from "@atelier/server/words";
 import { type Loop, startLoop } from "../base/loop.ts";
 import type { Bot } from "./bot.ts";
 
@@ -30,12 +31,18 @@ export function startProgress(bot: Bot, { isActive, editMs }: ProgressInput): Lo
     for (const [ownerId, own] of owners) {
       const { items } = await readWaiting(bot.services, ownerId);
       const byId = new Map(items.map((job) => [job.id, job]));
+      const words = await wordsFor(bot.services, ownerId);
       for (const message of own) {
         if (bot.signal.aborted) return pollMs;
-        await update(bot, message, { waiting: byId.get(message.jobId), editMs }).catch((error: unknown) => {
-          bot.services.log.warn({ err: error, jobId: message.jobId }, "the progress of a job was not shown");
-          return postponeMessages(bot.services, [message.jobId], laterMs);
-        });
+        await update(bot, message, { words, waiting: byId.get(message.jobId), editMs }).catch(
+          (error: unknown) => {
+            bot.services.log.warn(
+              { err: error, jobId: message.jobId },
+              "the progress of a job was not shown",
+            );
+            return postponeMessages(bot.services, [message.jobId], laterMs);
+          },
+        );
       }
     }
     return Math.min(pollMs, editMs);
@@ -45,17 +52,18 @@ export function startProgress(bot: Bot, { isActive, editMs }: ProgressInput): Lo
 type Waiting = Awaited<ReturnType<typeof readWaiting>>["items"][number];
 
 interface Shown {
+  readonly words: Words;
   readonly waiting: Waiting | undefined;
   readonly editMs: number;
 }
 
-async function update(bot: Bot, message: JobMessage, { waiting, editMs }: Shown): Promise<void> {
+async function update(bot: Bot, message: JobMessage, { words, waiting, editMs }: Shown): Promise<void> {
   const { services, telegram, signal } = bot;
   const { jobId, ownerId, chatId, messageId } = message;
   const job = await get(services, { ownerId, id: jobId });
   const isOver = job.endedAt !== null;
-  const text = describeJob(job, waiting);
-  const buttons = isOver ? {} : { buttons: [[{ text: "Cancel", data: `stop:${jobId}` }]] };
+  const text = describeJob(words, job, waiting);
+  const buttons = isOver ? {} : { buttons: [[{ text: words.t("bot.cancel"), data: `stop:${jobId}` }]] };
   try {
     if (messageId === null) {
       const sent = await telegram.sendText({ chatId, text, ...buttons }, signal);
@@ -96,30 +104,39 @@ async function isPassable(bot: Bot, { jobId, chatId }: JobMessage, error: unknow
 }
 
 /** One line about a job, in the words of the website. */
-export function describeJob(job: JobView, waiting?: Waiting): string {
-  const title = titleOfKind(job.kind);
+export function describeJob(words: Words, job: JobView, waiting?: Waiting): string {
+  const { t } = words;
+  const kind = t(`jobs.kinds.${job.kind}`);
   switch (job.status) {
     case "pending":
     case "queued":
-      return `${title}: waiting${waiting ? placeOf(waiting) : ""}`;
+      return describeWaiting(words, kind, waiting);
     case "waiting_for_engine":
-      return `${title}: starting`;
+      return t("bot.job.starting", { kind });
     case "processing":
-      return `${title}: ${Math.round(job.progress * 100)} %`;
+      return t("bot.job.running", { kind, percent: Math.round(job.progress * 100) });
     case "completed":
-      return `${title}: done`;
     case "cancelled":
-      return `${title}: cancelled`;
+      return t(`bot.job.${job.status}`, { kind });
     case "failed":
-      return `${title}: failed. ${job.error?.message ?? toAppError(null).message}`;
+      return t("bot.job.failed", { kind, reason: sentenceOf(words, job.error ?? toAppError(null)) });
   }
 }
 
 const minuteMs = 60_000;
 
-function placeOf({ position, waitMs: [, high], isLive, reason }: Waiting): string {
-  if (!isLive) return reason === null ? "" : `. ${reason}`;
+function describeWaiting({ t }: Words, kind: string, waiting: Waiting | undefined): string {
+  if (waiting === undefined) return t("bot.job.waiting", { kind });
+  const {
+    position,
+    waitMs: [, high],
+    isLive,
+    reason,
+  } = waiting;
+  if (!isLive)
+    return reason === null ? t("bot.job.waiting", { kind }) : t("bot.job.waitingReason", { kind, reason });
   const minutes = Math.ceil(high / minuteMs);
-  const time = minutes <= 1 ? "less than a minute" : `up to ${minutes} minutes`;
-  return `, position ${position}, ${time}`;
+  return minutes <= 1
+    ? t("bot.job.waitingSoon", { kind, position })
+    : t("bot.job.waitingPlace", { kind, position, minutes });
 }

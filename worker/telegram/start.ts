@@ -1,4 +1,3 @@
-import { titleOfKind } from "@atelier/server/deliveries";
 import type { JobKind } from "@atelier/server/engines";
 import { ingest } from "@atelier/server/images";
 import { estimate, parseSubmit, submit, type SubmitInput, type SubmitRequest } from "@atelier/server/jobs";
@@ -15,7 +14,8 @@ import {
   showJob,
   TelegramError,
 } from "@atelier/server/telegram";
-import type { Bot, Buttons } from "./bot.ts";
+import { sentenceOf, type Words } from "@atelier/server/words";
+import type { Buttons, Speaker } from "./bot.ts";
 
 /** What a job is to do with the pictures of its request. */
 export interface Task {
@@ -44,16 +44,11 @@ export type Started =
   | { readonly kind: "started" }
   | { readonly kind: "asks" | "refused"; readonly text: string; readonly buttons?: Buttons };
 
-const texts = {
-  tooLarge: "The picture is larger than 20 MB, which is the most that bots can read. Use the website for it.",
-  unread: "Telegram did not give the picture. Send it again.",
-};
-
 /**
  * Takes in the pictures and submits the job, or asks for its price. The key makes it one job however often this runs: the
  * same bytes are the same picture of the account, so the request is the same as well.
  */
-export async function start(bot: Bot, user: LinkedUser, wish: Wish): Promise<Started> {
+export async function start(bot: Speaker, user: LinkedUser, wish: Wish): Promise<Started> {
   try {
     const inputs = await takeInAll(bot, user, wish);
     const asked = parseSubmit({ ...wish.task, inputs });
@@ -64,7 +59,7 @@ export async function start(bot: Bot, user: LinkedUser, wish: Wish): Promise<Sta
       return askPrice(bot, wish, { user, asked, cloud: cloud as Cloud });
     });
   } catch (error) {
-    return { kind: "refused", text: sentenceOf(error) };
+    return { kind: "refused", text: refusalOf(bot.words, error) };
   }
 }
 
@@ -73,7 +68,7 @@ interface Asking {
   readonly asked: SubmitRequest;
 }
 
-async function submitAgreed(bot: Bot, wish: Wish, { user, asked }: Asking): Promise<Started> {
+async function submitAgreed(bot: Speaker, wish: Wish, { user, asked }: Asking): Promise<Started> {
   const { services } = bot;
   const { chatId, request, key: idempotencyKey, ownOnly = false } = wish;
   const wanted = { ...asked, ownOnly };
@@ -102,7 +97,7 @@ interface Question extends Asking {
 }
 
 async function askPrice(
-  { services }: Bot,
+  { services, words }: Speaker,
   { chatId, request, task, key }: Wish,
   { user, cloud, asked, note }: Question,
 ): Promise<Started> {
@@ -113,24 +108,26 @@ async function askPrice(
   const home = await estimate(services, { ...asked, ownOnly: true }, user);
   const offer = { ...task, key, priceUsd, maxPriceUsd, hasHome: home.isPossible };
   await offerPrice(services, row, offer);
-  const why = note ? ` ${note}` : "";
-  const text = `${titleOfKind(task.kind)} would be made by ${title} at ${titleOfProvider(provider)}, not on the studio's own machines.${why} ${priceText(cloud)} The question holds for ${offerMinutes} minutes.`;
-  return { kind: "asks", text, buttons: priceButtons(row, offer) };
+  const { t } = words;
+  const where = t("bot.price.where", {
+    kind: t(`jobs.kinds.${task.kind}`),
+    model: title,
+    provider: titleOfProvider(provider),
+  });
+  const holds = t("bot.price.holds", { minutes: offerMinutes });
+  const text = [where, ...(note ? [note] : []), priceText(words, cloud), holds].join(" ");
+  return { kind: "asks", text, buttons: priceButtons(words, row, offer) };
 }
 
-function priceText({ priceUsd, maxPriceUsd }: Cloud): string {
-  if (priceUsd === null) return "Its price is not known: choose the most that you would pay.";
-  const about = `It costs about ${dollars.format(priceUsd)}`;
+function priceText({ t, format }: Words, { priceUsd, maxPriceUsd }: Cloud): string {
+  if (priceUsd === null) return t("bot.price.unknown");
+  const price = format.number(priceUsd, dollars);
   return maxPriceUsd === null || maxPriceUsd <= priceUsd
-    ? `${about}.`
-    : `${about}, and at most ${dollars.format(maxPriceUsd)} if another provider has to make it.`;
+    ? t("bot.price.about", { price })
+    : t("bot.price.aboutAtMost", { price, max: format.number(maxPriceUsd, dollars) });
 }
 
-const dollars = new Intl.NumberFormat("en-US", {
-  style: "currency",
-  currency: "USD",
-  maximumFractionDigits: 3,
-});
+const dollars = { style: "currency", currency: "USD", maximumFractionDigits: 3 } as const;
 
 /** What a person may choose from where no source states the price, US dollars. */
 const maxima = [0.05, 0.2, 1] as const;
@@ -139,15 +136,24 @@ type Offer = Pick<PriceOffer, "priceUsd" | "maxPriceUsd" | "hasHome">;
 
 /** The buttons below the question for a price. */
 export function priceButtons(
+  { t, format }: Words,
   { id }: Pick<PictureRequest, "id">,
   { priceUsd, maxPriceUsd, hasHome = false }: Offer,
 ): Buttons {
   const pays =
     priceUsd === null
-      ? maxima.map((usd) => ({ text: `At most ${dollars.format(usd)}`, data: `pay:${id}:${usd}` }))
-      : [{ text: `Make it for ${dollars.format(maxPriceUsd ?? priceUsd)}`, data: `pay:${id}` }];
-  const home = hasHome ? [[{ text: "On our own machines", data: `own:${id}` }]] : [];
-  return [pays, ...home, [{ text: "Cancel", data: `drop:${id}` }]];
+      ? maxima.map((usd) => ({
+          text: t("bot.price.atMost", { price: format.number(usd, dollars) }),
+          data: `pay:${id}:${usd}`,
+        }))
+      : [
+          {
+            text: t("bot.price.makeFor", { price: format.number(maxPriceUsd ?? priceUsd, dollars) }),
+            data: `pay:${id}`,
+          },
+        ];
+  const home = hasHome ? [[{ text: t("bot.price.ownMachines"), data: `own:${id}` }]] : [];
+  return [pays, ...home, [{ text: t("bot.cancel"), data: `drop:${id}` }]];
 }
 
 /** What a press on one of the buttons agrees to; null for a press that names no maximum. */
@@ -158,7 +164,7 @@ export function agreementOf({ priceUsd, maxPriceUsd }: Offer, named: string): Ag
 }
 
 async function takeInAll(
-  bot: Bot,
+  bot: Speaker,
   user: LinkedUser,
   { request, task }: Wish,
 ): Promise<Record<string, string>> {
@@ -170,7 +176,7 @@ async function takeInAll(
 }
 
 async function takeIn(
-  { services, telegram, signal }: Bot,
+  { services, telegram, signal }: Speaker,
   { userId: ownerId }: LinkedUser,
   photo: PictureRequest["photos"][number] | undefined,
 ): Promise<string> {
@@ -182,9 +188,9 @@ async function takeIn(
 }
 
 /** The product's own sentence for a refusal; throws what is none, so that the update is tried again. */
-function sentenceOf(error: unknown): string {
-  if (error instanceof TelegramError) return error.kind === "size" ? texts.tooLarge : texts.unread;
+function refusalOf(words: Words, error: unknown): string {
+  if (error instanceof TelegramError) return words.t(error.kind === "size" ? "bot.tooLarge" : "bot.unread");
   const { code, message } = toAppError(error);
   if (code === "internal" || code === "database_unavailable") throw error;
-  return message;
+  return sentenceOf(words, { code, message });
 }
