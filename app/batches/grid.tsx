@@ -36,7 +36,7 @@ function useAxisTexts() {
   };
   const value = ({ param, value: own }: Labelled): string => {
     if (isPicture(param)) return axis(param);
-    if (param === "prompt" || param === "negativePrompt") return String(own);
+    if (["prompt", "negativePrompt", "size", "style"].includes(param)) return String(own);
     if (param === "workflow") return titleOf(String(own));
     if (param === "model") return titleOf(`cloud/${String(own)}`);
     return `${axis(param)} ${String(own)}`;

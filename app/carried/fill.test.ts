@@ -57,6 +57,8 @@ test("the settings of each program fill the same form, with the workflow that ha
   for (const settings of files) {
     const { job, title, lacks } = fillingOf(settings, offered, null);
     expect(formOfJob(job, emptyForm, offered)).toEqual({
+      mode: "one",
+      styles: [],
       prompt: settings.prompt,
       negativePrompt: "blurry, text",
       workflow: "t2i_sdxl",

@@ -19,6 +19,8 @@ export const keys = {
   jobAttempts: (id: string) => ["cloud", "attempts", id],
   apiKeys: ["api-keys"],
   links: ["links"],
+  presets: ["presets"],
+  promptPreview: (asked: readonly unknown[]) => ["prompt-preview", asked],
   tags: ["tags"],
   boards: ["boards"],
   boardsOf: (imageIds: readonly string[]) => ["boards", "of", imageIds],

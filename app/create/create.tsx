@@ -1,105 +1,24 @@
 "use client";
 import { useTranslations } from "next-intl";
-import type { BatchEstimate } from "@atelier/server/batches";
+import { useMemo } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { useBatchEstimate } from "../batches/submit-batch.ts";
 import { useOwnOnly, useWorkflows } from "../client/cloud.ts";
 import { type OfferedWorkflow, useCapability, useWorkflowsQuery } from "../client/queries.ts";
-import { agreedTo, type Estimate, useEstimate } from "../client/submit.ts";
+import { agreedTo, useEstimate } from "../client/submit.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
-import { RunButton } from "../frame/run-button.tsx";
-import { OfferLine, Warning } from "../jobs/offer-line.tsx";
-import { useTimeText } from "../jobs/waiting-text.ts";
-import { useDollars } from "../ui/hooks.ts";
-import { createForm, maxPromptCharacters, useForm } from "./form.ts";
-import { type CreateRequest, buildRequest, buildRequests, useCreateRemix } from "./requests.ts";
+import { createForm, useForm } from "./form.ts";
+import { planOf } from "./plan.ts";
+import { PromptCard } from "./prompt-card.tsx";
+import { type CreateRequest, buildRequest, randomSeed, useCreateRemix } from "./requests.ts";
 import { Results } from "./results.tsx";
 import { useCreateRun, useCreations } from "./creations.ts";
 import { SettingsPanel } from "./settings.tsx";
 
-/** The request without prompt and seed: they do not affect the estimate, so typing must not fetch a new one. */
-function forEstimate(request: CreateRequest): CreateRequest {
+/** A request without its words and seed: they do not affect the estimate, so typing must not fetch a new one. */
+function forEstimate({ template: _template, ...request }: CreateRequest): CreateRequest {
   const { seed: _seed, negativePrompt: _negative, ...params } = request.params;
   return { ...request, params: { ...params, prompt: "-" } };
-}
-
-/** When all pictures of a batch would be done, and for how much, or why one of them cannot be made. */
-export function BatchEstimateLine({
-  answer,
-  count,
-}: {
-  readonly answer: BatchEstimate;
-  readonly count: number;
-}) {
-  const t = useTranslations("create");
-  const { lasts } = useTimeText();
-  const usd = useDollars();
-  const [refused] = answer.refused;
-  if (refused) return <Warning>{refused.message}</Warning>;
-  if (answer.doneMs === null) return <Warning>{t("batchAway")}</Warning>;
-  const price = answer.maxPriceUsd === null ? null : usd(answer.maxPriceUsd);
-  return (
-    <p className="tabular text-xs text-quiet">
-      {t("batchDone", { count, time: lasts(answer.doneMs) })}
-      {answer.cloud === null ? null : `. ${price === null ? t("batchUnpriced") : t("batchPrice", { price })}`}
-    </p>
-  );
-}
-
-interface PromptCardProps {
-  readonly chosen: OfferedWorkflow | undefined;
-  readonly answer: Estimate | undefined;
-  /** Of several pictures; undefined until it is known. */
-  readonly ofBatch: BatchEstimate | undefined;
-  readonly canMake: boolean;
-  readonly isBusy: boolean;
-  readonly onMake: () => void;
-}
-
-/** The prompt with the Generate button. */
-function PromptCard({ chosen, answer, ofBatch, canMake, isBusy, onMake }: PromptCardProps) {
-  const t = useTranslations("create");
-  const form = useForm();
-  const takesNegative = chosen?.params.negativePrompt !== undefined;
-  return (
-    <section
-      aria-label={t("prompt")}
-      className="flex flex-col rounded-card border border-edge/70 bg-surface transition-colors duration-120 focus-within:border-ink"
-    >
-      <textarea
-        aria-label={t("prompt")}
-        placeholder={t("promptHint")}
-        value={form.prompt}
-        maxLength={maxPromptCharacters}
-        rows={3}
-        onChange={(event) => createForm.set({ prompt: event.target.value })}
-        className="field-sizing-content max-h-[40dvh] min-h-26 w-full resize-none bg-transparent px-4 pt-4 pb-2 text-lg outline-none placeholder:text-quiet sm:px-5"
-      />
-      {takesNegative ? (
-        <label className="mx-4 flex items-baseline gap-3 border-t border-line py-2.5 sm:mx-5">
-          <span className="shrink-0 text-xs text-quiet">{t("negativePrompt")}</span>
-          <textarea
-            value={form.negativePrompt}
-            placeholder={t("negativePromptHint")}
-            maxLength={maxPromptCharacters}
-            rows={1}
-            onChange={(event) => createForm.set({ negativePrompt: event.target.value })}
-            className="field-sizing-content max-h-24 min-w-0 flex-1 resize-none bg-transparent text-sm outline-none placeholder:text-quiet"
-          />
-        </label>
-      ) : null}
-      <div className="flex items-center justify-between gap-x-4 gap-y-2 border-t border-line px-4 py-3 max-sm:flex-col max-sm:items-stretch sm:px-5">
-        {form.count > 1 && ofBatch !== undefined ? (
-          <BatchEstimateLine answer={ofBatch} count={form.count} />
-        ) : (
-          <OfferLine answer={answer} count={form.count} />
-        )}
-        <RunButton canRun={canMake} isBusy={isBusy} onRun={onMake}>
-          {t("make", { count: form.count })}
-        </RunButton>
-      </div>
-    </section>
-  );
 }
 
 interface Choice {
@@ -145,31 +64,50 @@ function lastSeedOf(jobs: readonly JobView[] | undefined): number | null {
   return seeds?.[0] ?? null;
 }
 
+interface MakingInput extends Pick<Choice, "chosen" | "offered"> {
+  readonly run: ReturnType<typeof useCreateRun>["run"];
+}
+
+/** What the form makes, what that costs, and the click. */
+function usePlan({ chosen, offered, run }: MakingInput) {
+  const form = useForm();
+  const plan = useMemo(
+    () => (chosen === undefined || offered === undefined ? null : planOf(form, chosen, offered)),
+    [chosen, form, offered],
+  );
+  const jobs = plan?.requests.map(forEstimate) ?? [];
+  const first = chosen === undefined ? null : forEstimate(buildRequest(form, chosen));
+  const answer = useEstimate(jobs[0] ?? first);
+  const ofBatch = useBatchEstimate(jobs.length > 1 ? { jobs } : null);
+  const isShown = ofBatch?.jobs === jobs.length;
+  const make = () => {
+    if (chosen === undefined || offered === undefined) return;
+    const now = createForm.get();
+    // Cells of a grid are made from one seed, or they would differ in all.
+    const seeded = now.mode === "grid" && now.seed === null ? { ...now, seed: randomSeed() } : now;
+    const { requests, axes } = planOf(seeded, chosen, offered);
+    run({ requests, axes, shown: agreedTo(answer), shownUsd: isShown ? ofBatch.maxPriceUsd : null });
+  };
+  return { plan, answer, ofBatch: isShown ? ofBatch : undefined, make, isReady: jobs.length > 0 };
+}
+
 /** The text-to-image page. */
 export function Create() {
-  const form = useForm();
   const { offered, chosen, canMake, reason } = useChosen();
   const workflows = useWorkflowsQuery();
   const creations = useCreations();
   const { run, batchId, isPending } = useCreateRun();
   useCreateRemix(offered);
-  const asked = chosen === undefined ? null : forEstimate(buildRequest({ ...form, count: 1 }, chosen));
-  const answer = useEstimate(asked);
-  const ofBatch = useBatchEstimate(
-    asked === null || form.count === 1 ? null : { jobs: Array.from({ length: form.count }, () => asked) },
-  );
-  const make = () => {
-    if (chosen === undefined) return;
-    const shownUsd = ofBatch?.jobs === form.count ? ofBatch.maxPriceUsd : null;
-    run({ requests: buildRequests(createForm.get(), chosen), shown: agreedTo(answer), shownUsd });
-  };
+  const { plan, answer, ofBatch, make, isReady } = usePlan({ chosen, offered, run });
   return (
     <div className="grid gap-x-10 gap-y-5 px-4 pt-1 sm:px-6 wide:grid-cols-[minmax(0,1fr)_288px] wide:grid-rows-[auto_1fr] wide:gap-y-8 wide:px-8 xl:gap-x-14">
       <PromptCard
         chosen={chosen}
+        offered={offered}
+        plan={plan}
         answer={answer}
-        ofBatch={ofBatch?.jobs === form.count ? ofBatch : undefined}
-        canMake={canMake}
+        ofBatch={ofBatch}
+        canMake={canMake && isReady}
         isBusy={isPending}
         onMake={make}
       />

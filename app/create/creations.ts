@@ -1,7 +1,7 @@
 "use client";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
-import type { BatchInput } from "@atelier/server/batches";
+import type { BatchInput, BatchView } from "@atelier/server/batches";
 import type { JobView } from "@atelier/server/jobs";
 import { useSubmitBatch } from "../batches/submit-batch.ts";
 import { api } from "../client/api.ts";
@@ -41,6 +41,8 @@ export function useCreations() {
 
 interface Wanted {
   readonly requests: readonly CreateRequest[];
+  /** How they stand as a table; null without any. */
+  readonly axes: BatchView["axes"];
   /** The place and price that were shown for one picture; null without any. */
   readonly shown: Agreed | null;
   /** The price that was shown for all of them. */
@@ -51,9 +53,13 @@ interface Wanted {
 const maxTitle = 80;
 
 /** Several pictures as one batch, which is named after their prompt. */
-export function batchOf(requests: readonly CreateRequest[]): BatchInput {
+export function batchOf(requests: readonly CreateRequest[], axes: BatchView["axes"] = null): BatchInput {
   const prompt = (requests[0]?.params.prompt ?? "").replaceAll(/\s+/gu, " ").trim();
-  return { ...(prompt === "" ? {} : { title: prompt.slice(0, maxTitle) }), jobs: requests };
+  return {
+    ...(prompt === "" ? {} : { title: prompt.slice(0, maxTitle) }),
+    jobs: requests,
+    ...(axes === null ? {} : { axes }),
+  };
 }
 
 /** Starts one job, or a batch of several: for one price, and all of them or none. */
@@ -62,10 +68,10 @@ export function useCreateRun() {
   const [batchId, setBatchId] = useState<string | null>(null);
   const one = useSubmit(() => setBatchId(null));
   const many = useSubmitBatch(({ id }) => setBatchId(id));
-  const run = ({ requests, shown, shownUsd }: Wanted) => {
+  const run = ({ requests, axes, shown, shownUsd }: Wanted) => {
     const [request, ...others] = requests;
     if (request === undefined) return;
-    if (others.length > 0) return many.mutate({ input: batchOf(requests), shownUsd });
+    if (others.length > 0) return many.mutate({ input: batchOf(requests, axes), shownUsd });
     const onSettled = () => void queries.invalidateQueries({ queryKey: keys.estimates });
     one.mutate({ request, shown }, { onSettled });
   };

@@ -11,8 +11,19 @@ export interface SettingOverrides {
   readonly guidance?: number;
 }
 
+/** One prompt, a list of them, or a table of pictures that differ in one or two settings. */
+const modes = ["one", "list", "grid"] as const;
+const axisParams = ["part", "seed", "steps", "guidance", "size", "workflow", "style"] as const;
+
+/** What the rows or columns of a grid are: a setting, and its values as they are typed. */
+export interface Axis {
+  readonly param: (typeof axisParams)[number];
+  readonly text: string;
+}
+
 /** The values of the form; they survive a reload. */
 export interface CreateForm {
+  readonly mode: (typeof modes)[number];
   readonly prompt: string;
   readonly negativePrompt: string;
   /** null: the first workflow that can run now. */
@@ -24,6 +35,11 @@ export interface CreateForm {
   readonly count: number;
   /** null: random for each picture. */
   readonly seed: number | null;
+  /** Names of the styles that are put around the prompt. */
+  readonly styles: readonly string[];
+  /** The columns of a grid, and its rows; without a value there is none. */
+  readonly xAxis: Axis;
+  readonly yAxis: Axis;
   /** By workflow name. */
   readonly settings: Readonly<Record<string, SettingOverrides>>;
 }
@@ -32,7 +48,12 @@ export const maxPictures = 8;
 /** Of a prompt, and of a negative one. */
 export const maxPromptCharacters = 4_000;
 
+/** Of a list of prompts. */
+export const maxListCharacters = 200_000;
+const mostStyles = 8;
+
 export const emptyForm: CreateForm = {
+  mode: "one",
   prompt: "",
   negativePrompt: "",
   workflow: null,
@@ -41,6 +62,9 @@ export const emptyForm: CreateForm = {
   heightPx: 1_024,
   count: 1,
   seed: null,
+  styles: [],
+  xAxis: { param: "part", text: "" },
+  yAxis: { param: "steps", text: "" },
   settings: {},
 };
 
@@ -74,11 +98,26 @@ function readSettings(value: unknown): Record<string, SettingOverrides> {
   );
 }
 
+function readAxis(value: unknown, otherwise: Axis): Axis {
+  if (typeof value !== "object" || value === null) return otherwise;
+  const { param, text } = value as Unknown;
+  const known = axisParams.find((one) => one === param);
+  return known !== undefined && isText(text) ? { param: known, text } : otherwise;
+}
+
+function readStyles(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter(isText).slice(0, mostStyles) : [];
+}
+
 /** Reads each stored field by itself, so that one invalid field does not discard the others. */
 export function readForm(text: string | null): CreateForm {
   const stored = parse(text);
   const side = (value: unknown, otherwise: number) => (isCount(value) && value > 0 ? value : otherwise);
   return {
+    mode: modes.find((known) => known === stored.mode) ?? "one",
+    styles: readStyles(stored.styles),
+    xAxis: readAxis(stored.xAxis, emptyForm.xAxis),
+    yAxis: readAxis(stored.yAxis, emptyForm.yAxis),
     prompt: isText(stored.prompt) ? stored.prompt : "",
     negativePrompt: isText(stored.negativePrompt) ? stored.negativePrompt : "",
     workflow: isText(stored.workflow) ? stored.workflow : null,

@@ -33,6 +33,9 @@ export function buildRequest(form: CreateForm, workflow: OfferedWorkflow): Creat
     kind: "text_to_image",
     ...choiceOf(workflow),
     inputs: {},
+    ...(form.styles.length > 0 || isTemplate(form.prompt) || isTemplate(form.negativePrompt)
+      ? { template: { styles: [...form.styles] } }
+      : {}),
     params: {
       prompt: form.prompt.trim(),
       ...(params.negativePrompt !== undefined && negativePrompt !== "" ? { negativePrompt } : {}),
@@ -42,6 +45,14 @@ export function buildRequest(form: CreateForm, workflow: OfferedWorkflow): Creat
     },
   };
 }
+
+/** Whether something is drawn from a prompt, or has to be written with a backslash. */
+export const isTemplate = (text: string): boolean => /[{}]|__|\\[{}|_]/.test(text);
+
+/** Random seeds have at most nine digits, so that a user can copy one by hand; workflows accept larger seeds. */
+const maxDrawnSeed = 1_000_000_000;
+
+export const randomSeed = (): number => Math.floor(Math.random() * maxDrawnSeed);
 
 /** `seed + by`; the number after the largest seed is 0. */
 export function addToSeed(seed: number, by: number): number {
@@ -130,11 +141,11 @@ export function useCreateRemix(offered: readonly OfferedWorkflow[] | undefined):
   useRemix(offered === undefined ? null : fill);
 }
 
-type SourceJob = Pick<JobView, "params" | "workflow" | "model">;
+type SourceJob = Pick<JobView, "params" | "workflow" | "model"> & Partial<Pick<JobView, "template">>;
 
 /** The form values that repeat a job. */
 export function formOfJob(
-  { params, ...source }: SourceJob,
+  { params, template = null, ...source }: SourceJob,
   { settings }: Pick<CreateForm, "settings">,
   offered: readonly OfferedWorkflow[],
 ): Partial<CreateForm> {
@@ -149,8 +160,13 @@ export function formOfJob(
   const height = numberOrUndefined(params.height);
   const known = offered.find(({ name }) => name === workflow);
   return {
-    prompt: textOrEmpty(params.prompt),
-    negativePrompt: textOrEmpty(params.negativePrompt),
+    mode: "one",
+    // What was drawn gives the same picture again; the styles go around it once more.
+    prompt: escapeTemplate(textOrEmpty(template === null ? params.prompt : template.drawn.prompt)),
+    negativePrompt: escapeTemplate(
+      textOrEmpty(template === null ? params.negativePrompt : template.drawn.negativePrompt),
+    ),
+    styles: template === null ? [] : template.styles.map(({ name }) => name),
     workflow,
     ...(width === undefined || height === undefined
       ? {}
@@ -160,6 +176,10 @@ export function formOfJob(
     settings: workflow === null ? settings : { ...settings, [workflow]: overrides },
   };
 }
+
+/** A plain text as the form has it, in which signs of choices stand for themselves. */
+export const escapeTemplate = (text: string): string =>
+  text.replaceAll(/[{}]|_(?=_)/g, (sign) => `\\${sign}`);
 
 const numberOrUndefined = (value: unknown) => (typeof value === "number" ? value : undefined);
 const textOrEmpty = (value: unknown) => (typeof value === "string" ? value : "");

@@ -9,7 +9,7 @@ import { cx, IconButton } from "../ui/button.tsx";
 import { NumberInput, Segmented, Slider } from "../ui/fields.tsx";
 import { Select } from "../ui/select.tsx";
 import { createForm, maxPictures, useForm } from "./form.ts";
-import { resolveSetting, chosenSize, nearestAllowed } from "./requests.ts";
+import { resolveSetting, chosenSize, nearestAllowed, randomSeed } from "./requests.ts";
 import { SizeChoice } from "./size-choice.tsx";
 
 interface NumberSettingProps {
@@ -48,10 +48,6 @@ function NumberSetting({ label, param, value, onChange }: NumberSettingProps) {
   );
 }
 
-/** Random seeds have at most nine digits, so that a user can copy one by hand; workflows accept larger seeds. */
-const maxDrawnSeed = 1_000_000_000;
-
-const randomSeed = () => Math.floor(Math.random() * maxDrawnSeed);
 const toSeed = (seed: number) => Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(seed)));
 
 interface SeedChoiceProps {
@@ -185,12 +181,14 @@ export function SettingsPanel({ chosen, offered, lastSeed }: SettingsPanelProps)
         <WorkflowChoice chosen={chosen} offered={offered} />
         <OwnOnlyChoice />
         <SizeChoice workflow={chosen} />
-        <NumberSetting
-          label={t("pictures")}
-          param={countParam}
-          value={form.count}
-          onChange={(count) => createForm.set({ count })}
-        />
+        {form.mode === "grid" ? null : (
+          <NumberSetting
+            label={t(form.mode === "list" ? "picturesEach" : "pictures")}
+            param={countParam}
+            value={form.count}
+            onChange={(count) => createForm.set({ count })}
+          />
+        )}
         <StepsAndGuidance chosen={chosen} />
         {chosen.params.seed === undefined ? null : <SeedChoice lastSeed={lastSeed} />}
       </div>

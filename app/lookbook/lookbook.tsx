@@ -5,7 +5,7 @@ import Link from "next/link";
 import { useState } from "react";
 import { useBatchEstimate } from "../batches/submit-batch.ts";
 import { useCapability } from "../client/queries.ts";
-import { BatchEstimateLine } from "../create/create.tsx";
+import { BatchEstimateLine } from "../batches/estimate-line.tsx";
 import { RunButton } from "../frame/run-button.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { Picture } from "../pictures/picture.tsx";

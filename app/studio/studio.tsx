@@ -5,7 +5,7 @@ import type { JobView } from "@atelier/server/jobs";
 import { useCapability, useImage, useIsGone } from "../client/queries.ts";
 import { useBatchEstimate } from "../batches/submit-batch.ts";
 import { useEstimate } from "../client/submit.ts";
-import { BatchEstimateLine } from "../create/create.tsx";
+import { BatchEstimateLine } from "../batches/estimate-line.tsx";
 import { RunButton } from "../frame/run-button.tsx";
 import { OfferLine } from "../jobs/offer-line.tsx";
 import { DowngradeNote } from "../jobs/parts.tsx";

@@ -14,6 +14,7 @@
 export { composePrompts, previewPrompts, previewSchema, templateSchema } from "./compose.ts";
 export {
   listPresets,
+  type PresetView,
   purgePresets,
   removePreset,
   restorePreset,

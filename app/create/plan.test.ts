@@ -1,0 +1,154 @@
+import { offeredWorkflow } from "@atelier/testing/workflows";
+import { expect, test } from "vitest";
+import { type CreateForm, emptyForm, readForm } from "./form.ts";
+import { maxJobs, numbersIn, planOf, promptsIn, wordsIn } from "./plan.ts";
+import { readPrompts } from "./prompt-field.ts";
+import { escapeTemplate, formOfJob, isTemplate } from "./requests.ts";
+
+const side = { type: "integer", min: 256, max: 1_536, multipleOf: 16, default: 1_024 } as const;
+const params = {
+  prompt: { type: "text", required: true },
+  negativePrompt: { type: "text" },
+  width: side,
+  height: side,
+  steps: { type: "integer", min: 1, max: 50, default: 20 },
+  guidance: { type: "number", min: 1, max: 10, default: 3.5 },
+  seed: { type: "seed" },
+} as const;
+const large = offeredWorkflow({ name: "large", kind: "text_to_image", inputs: [], params });
+const { guidance: _none, ...plain } = params;
+const quick = offeredWorkflow({ name: "quick", kind: "text_to_image", inputs: [], params: plain });
+
+const form = (changes: Partial<CreateForm>): CreateForm => ({
+  ...emptyForm,
+  prompt: "a red fox",
+  ...changes,
+});
+const plan = (changes: Partial<CreateForm>) => planOf(form(changes), large, [large, quick]);
+const x = (param: CreateForm["xAxis"]["param"], text: string) =>
+  ({ mode: "grid", xAxis: { param, text } }) as const;
+
+test("a list has a request for each of its prompts, as often as there shall be pictures", () => {
+  const { requests } = plan({ mode: "list", prompt: "a fox\n\n  a {red|blue} hen \r\n", count: 2, seed: 5 });
+  expect(requests.map(({ params: { prompt, seed } }) => [prompt, seed])).toEqual([
+    ["a fox", 5],
+    ["a fox", 6],
+    ["a {red|blue} hen", 5],
+    ["a {red|blue} hen", 6],
+  ]);
+  expect(requests.map(({ template }) => template !== undefined)).toEqual([false, false, true, true]);
+  expect(promptsIn("\n \n")).toEqual([]);
+});
+
+test("more than a batch has is refused before anything is built", () => {
+  const prompt = Array.from({ length: maxJobs + 1 }, (_, at) => `fox ${at}`).join("\n");
+  expect(plan({ mode: "list", prompt })).toEqual({
+    requests: [],
+    axes: null,
+    problem: { what: "tooMany", count: 201 },
+  });
+  expect(plan({ ...x("seed", "1-9999999"), yAxis: { param: "steps", text: "1-50" } }).problem).toMatchObject({
+    what: "tooMany",
+  });
+});
+
+test("a grid has rows and columns, the columns varying fastest, and one seed for its words", () => {
+  const { requests, axes } = plan({
+    ...x("part", 'red, "blue, dark", green'),
+    yAxis: { param: "steps", text: "4, 8" },
+    prompt: "a red {fox|hen}",
+    negativePrompt: "red eyes",
+    seed: 9,
+    count: 4,
+  });
+  expect(axes).toEqual([
+    { param: "steps", values: [4, 8] },
+    { param: "prompt", values: ["red", "blue, dark", "green"] },
+  ]);
+  expect(requests.map(({ params: own }) => [own.steps, own.prompt, own.negativePrompt])).toEqual(
+    [4, 8].flatMap((steps) =>
+      ["red", "blue, dark", "green"].map((word) => [steps, `a ${word} {fox|hen}`, `${word} eyes`]),
+    ),
+  );
+  for (const { params: own, template } of requests) expect([own.seed, template?.seed]).toEqual([9, 9]);
+});
+
+test("an axis varies seed, size, workflow or style, and a number is for the workflow of its cell", () => {
+  const seeds = plan({ ...x("seed", "7-9"), prompt: "{a|b}", seed: 1 }).requests;
+  expect(seeds.map(({ params: own, template }) => [own.seed, template?.seed])).toEqual([
+    [7, 1],
+    [8, 1],
+    [9, 1],
+  ]);
+  const sizes = plan(x("size", "1:1, 640x512")).requests;
+  expect(sizes.map(({ params: own }) => [own.width, own.height])).toEqual([
+    [1_024, 1_024],
+    [640, 512],
+  ]);
+  const both = plan({ ...x("workflow", "large, quick"), yAxis: { param: "steps", text: "30" } }).requests;
+  expect(both.map(({ workflow, params: own }) => [workflow, own.steps, own.guidance])).toEqual([
+    ["large", 30, 3.5],
+    ["quick", 30, undefined],
+  ]);
+  const styles = plan({ ...x("style", "Ink, Film"), styles: ["Night"] }).requests;
+  expect(styles.map(({ template }) => template?.styles)).toEqual([
+    ["Night", "Ink"],
+    ["Night", "Film"],
+  ]);
+});
+
+test.each([
+  [x("part", "purple, red"), { what: "notInPrompt", value: "purple" }],
+  [x("steps", "4, many"), { what: "unreadable", value: "many" }],
+  [x("steps", "90"), { what: "outOfRange", value: 90 }],
+  [x("seed", "1.5"), { what: "outOfRange", value: 1.5 }],
+  [x("size", "7:1"), { what: "unreadable", value: "7:1" }],
+  [x("workflow", "gone"), { what: "unreadable", value: "gone" }],
+])("the fault of %j is named", (changes, problem) => {
+  expect(plan(changes)).toMatchObject({ requests: [], problem });
+});
+
+test("numbers and words are read as people write them", () => {
+  expect(numbersIn("1, 2.5, 4-6, 9-7, 10-20 (+5), 0-1 [3]")).toEqual([
+    1, 2.5, 4, 5, 6, 9, 8, 7, 10, 15, 20, 0, 0.5, 1,
+  ]);
+  expect(wordsIn('red, "a, \\"b\\"", , blue')).toEqual(["red", 'a, "b"', "", "blue"]);
+  expect([wordsIn(""), wordsIn("red,")]).toEqual([[], ["red"]]);
+});
+
+test("prompts are read from text and from tables, by a column of that name", async () => {
+  const read = (name: string, text: string) => readPrompts(new File([text], name));
+  expect(await read("a.txt", "\uFEFFa fox\r\n\r\na hen\n")).toEqual(["a fox", "a hen"]);
+  expect(await read("a.csv", 'name,prompt\n1,"a fox, ""red"""\n2,"two\nlines"\n')).toEqual([
+    'a fox, "red"',
+    "two lines",
+  ]);
+  expect(await read("a.csv", "a fox;1\na hen;2")).toEqual(["a fox", "a hen"]);
+  expect(await read("a.csv", "")).toEqual([]);
+});
+
+test("a picture whose prompt was drawn is made again as it is, with its styles as styles", () => {
+  const template = {
+    prompt: "a {red|blue} fox",
+    negativePrompt: null,
+    drawn: { prompt: "a red fox {sic}", negativePrompt: null },
+    seed: 3,
+    styles: [{ name: "Ink", prompt: "ink", negativePrompt: "colour" }],
+  };
+  const job = { params: { prompt: "a red fox {sic}, ink", negativePrompt: "colour" }, template };
+  const filled = formOfJob({ ...job, workflow: "large", model: null }, emptyForm, [large]);
+  expect(filled).toMatchObject({
+    mode: "one",
+    prompt: String.raw`a red fox \{sic\}`,
+    negativePrompt: "",
+    styles: ["Ink"],
+  });
+  expect([isTemplate("a_b (x:1)"), escapeTemplate("___ __a__")]).toEqual([false, String.raw`\_\__ \__a\__`]);
+});
+
+test("a grid and its styles are kept with the form", () => {
+  const kept = form({ ...x("seed", "1-3"), styles: ["Ink"] });
+  expect(readForm(JSON.stringify(kept))).toEqual(kept);
+  const odd = { mode: "many", styles: [1, "Ink"], xAxis: { param: "vae", text: "x" }, yAxis: 7 };
+  expect(readForm(JSON.stringify(odd))).toEqual({ ...emptyForm, styles: ["Ink"] });
+});

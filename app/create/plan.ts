@@ -1,0 +1,244 @@
+import type { BatchView } from "@atelier/server/batches";
+import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
+import { aspects, type Axis, type CreateForm, type SettingOverrides } from "./form.ts";
+import { buildRequests, type CreateRequest, sizeForAspect } from "./requests.ts";
+
+/** As many as a batch has at most. */
+export const maxJobs = 200;
+
+/** Why an axis or a list cannot be used. */
+export type PlanProblem =
+  | { readonly what: "unreadable" | "notInPrompt" | "untaken"; readonly value: string }
+  | { readonly what: "tooMany"; readonly count: number }
+  | { readonly what: "outOfRange"; readonly value: number; readonly param: OfferedParam };
+
+/** All that one click makes: its requests in their order, and how they stand as a table. */
+export interface Plan {
+  readonly requests: readonly CreateRequest[];
+  readonly axes: BatchView["axes"];
+  readonly problem: PlanProblem | null;
+}
+
+type Workflows = readonly OfferedWorkflow[];
+type BatchAxis = NonNullable<BatchView["axes"]>[number];
+
+/** The prompts of a list: one a line, without empty ones. */
+export function promptsIn(text: string): readonly string[] {
+  return text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
+
+/** What the form makes with the workflow that is chosen. */
+export function planOf(form: CreateForm, chosen: OfferedWorkflow, offered: Workflows): Plan {
+  const plan = makers[form.mode](form, chosen, offered);
+  const count = plan.requests.length;
+  return count > maxJobs ? { ...plan, requests: [], problem: { what: "tooMany", count } } : plan;
+}
+
+const makers: Readonly<
+  Record<CreateForm["mode"], (form: CreateForm, chosen: OfferedWorkflow, offered: Workflows) => Plan>
+> = {
+  one: (form, chosen) => ({ requests: buildRequests(form, chosen), axes: null, problem: null }),
+  list: listPlan,
+  grid: gridPlan,
+};
+
+function listPlan(form: CreateForm, chosen: OfferedWorkflow): Plan {
+  const prompts = promptsIn(form.prompt);
+  const count = prompts.length * form.count;
+  if (count > maxJobs) return { requests: [], axes: null, problem: { what: "tooMany", count } };
+  const requests = prompts.flatMap((prompt) => buildRequests({ ...form, prompt }, chosen));
+  return { requests, axes: null, problem: null };
+}
+
+/** A form with the value of one place, and the workflow that makes it. */
+interface Cell {
+  readonly form: CreateForm;
+  readonly workflow: OfferedWorkflow;
+  /** Kept apart, since another axis may still change the workflow that they are for. */
+  readonly numbers: SettingOverrides;
+}
+
+interface ReadAxis {
+  readonly axis: BatchAxis;
+  /** One for each value. */
+  readonly apply: readonly ((cell: Cell) => Cell)[];
+}
+
+type AxisReading = ReadAxis | { readonly problem: PlanProblem };
+
+function gridPlan(form: CreateForm, chosen: OfferedWorkflow, offered: Workflows): Plan {
+  const readings = [form.yAxis, form.xAxis].flatMap((axis) =>
+    axis.text.trim() === "" ? [] : [readAxis(axis, { form, workflow: chosen, numbers: {} }, offered)],
+  );
+  const problem = readings.find((reading) => "problem" in reading)?.problem ?? null;
+  const axes = readings.flatMap((reading) => ("axis" in reading ? [reading] : []));
+  const count = axes.reduce((product, { apply }) => product * apply.length, 1);
+  if (problem !== null) return { requests: [], axes: null, problem };
+  if (count > maxJobs) return { requests: [], axes: null, problem: { what: "tooMany", count } };
+  const cells = axes.reduce<readonly Cell[]>(
+    (made, { apply }) => made.flatMap((cell) => apply.map((change) => change(cell))),
+    [{ form: { ...form, count: 1 }, workflow: chosen, numbers: {} }],
+  );
+  const fixed = fixedSeed(form);
+  return {
+    requests: cells.flatMap((cell) => buildRequests(withNumbers(cell), cell.workflow)).map(fixed),
+    axes: axes.length === 0 ? null : axes.map(({ axis }) => axis),
+    problem: null,
+  };
+}
+
+/** Cells differ in what the axes say and in nothing else: the same is drawn from choices and lists in all of them. */
+function fixedSeed({ seed }: CreateForm): (request: CreateRequest) => CreateRequest {
+  return (request) =>
+    request.template === undefined || seed === null
+      ? request
+      : { ...request, template: { ...request.template, seed } };
+}
+
+function readAxis({ param, text }: Axis, cell: Cell, offered: Workflows): AxisReading {
+  switch (param) {
+    case "part":
+      return readParts(text, cell);
+    case "size":
+      return readSizes(text);
+    case "workflow":
+      return readNamed(text, param, (name) => {
+        const workflow = offered.find((one) => one.name === name);
+        return workflow && ((at) => ({ ...at, workflow }));
+      });
+    case "style":
+      return readNamed(text, param, (name) => (at) => ({
+        ...at,
+        form: { ...at.form, styles: [...at.form.styles.filter((one) => one !== name), name] },
+      }));
+    case "seed":
+    case "steps":
+    case "guidance":
+      return readNumbers(text, param, cell.workflow);
+  }
+}
+
+/** Words with commas between them; quotes keep a comma in its word. */
+export function wordsIn(text: string): readonly string[] {
+  const words = [...text.matchAll(/\s*(?:"((?:[^"\\]|\\.)*)"|([^,\n]*))\s*(?:[,\n]|$)/g)].map(
+    ([, quoted, plain = ""]) => quoted?.replaceAll(/\\(.)/g, "$1") ?? plain.trim(),
+  );
+  // The end of the text is no further word.
+  return words.filter((word, at) => word !== "" || (at > 0 && at < words.length - 1));
+}
+
+/** The first word is in the prompt, and the others take its place. */
+function readParts(text: string, { form }: Cell): AxisReading {
+  const words = wordsIn(text);
+  const [first = ""] = words;
+  if (first === "" || !`${form.prompt}\n${form.negativePrompt}`.includes(first))
+    return { problem: { what: "notInPrompt", value: first } };
+  return {
+    axis: { param: "prompt", values: words },
+    apply: words.map((word) => (cell) => ({
+      ...cell,
+      form: {
+        ...cell.form,
+        prompt: cell.form.prompt.replaceAll(first, () => word),
+        negativePrompt: cell.form.negativePrompt.replaceAll(first, () => word),
+      },
+    })),
+  };
+}
+
+function readSizes(text: string): AxisReading {
+  const words = wordsIn(text);
+  const apply: ((cell: Cell) => Cell)[] = [];
+  for (const word of words) {
+    const aspect = aspects.find((known) => known === word);
+    const [, width, height] = /^(\d{2,4})\s*[x×]\s*(\d{2,4})$/i.exec(word) ?? [];
+    if (aspect === undefined && height === undefined) return { problem: { what: "unreadable", value: word } };
+    const size = aspect ? { aspect } : { aspect: null, widthPx: Number(width), heightPx: Number(height) };
+    apply.push((cell) => ({ ...cell, form: { ...cell.form, ...size } }));
+  }
+  return { axis: { param: "size", values: words }, apply };
+}
+
+function readNamed(
+  text: string,
+  param: "workflow" | "style",
+  changeFor: (name: string) => ((cell: Cell) => Cell) | undefined,
+): AxisReading {
+  const names = wordsIn(text);
+  const changes = names.map(changeFor);
+  const missing = names.find((_name, at) => changes[at] === undefined);
+  if (missing !== undefined) return { problem: { what: "unreadable", value: missing } };
+  return { axis: { param, values: names }, apply: changes.filter((change) => change !== undefined) };
+}
+
+const number = String.raw`\d+(?:\.\d+)?`;
+/** `1-9`, `1-9 (+2)` in steps of 2, `1-9 [3]` three numbers from end to end. */
+const range = new RegExp(
+  String.raw`^(${number})\s*-\s*(${number})(?:\s*\(\+(${number})\)|\s*\[(\d{1,3})\])?$`,
+);
+
+/** The numbers of a text; a word that is none as itself. */
+export function numbersIn(text: string): readonly (number | string)[] {
+  return wordsIn(text).flatMap((word) => {
+    const [whole, from, to, step, count] = range.exec(word) ?? [];
+    if (whole !== undefined) return between([Number(from), Number(to)], { step, count });
+    return [new RegExp(`^${number}$`).test(word) ? Number(word) : word];
+  });
+}
+
+function between(
+  [from, to]: readonly [number, number],
+  { step, count }: { readonly step: string | undefined; readonly count: string | undefined },
+): number[] {
+  const by = count === undefined ? Number(step ?? 1) : Math.abs(to - from) / Math.max(1, Number(count) - 1);
+  if (by === 0) return [from];
+  const length = Math.min(maxJobs + 1, Math.floor(Math.abs(to - from) / by + 1e-9) + 1);
+  // Tenths of numbers are not exact.
+  return Array.from({ length }, (_, at) => Number((from + Math.sign(to - from) * by * at).toFixed(6)));
+}
+
+function readNumbers(
+  text: string,
+  param: "seed" | "steps" | "guidance",
+  workflow: OfferedWorkflow,
+): AxisReading {
+  const spec = workflow.params[param];
+  if (spec === undefined) return { problem: { what: "untaken", value: param } };
+  const values: number[] = [];
+  for (const value of numbersIn(text)) {
+    if (typeof value === "string") return { problem: { what: "unreadable", value } };
+    const isWhole = param === "guidance" || Number.isSafeInteger(value);
+    if (!isWhole || value < (spec.min ?? 0) || value > (spec.max ?? Number.MAX_SAFE_INTEGER))
+      return { problem: { what: "outOfRange", value, param: spec } };
+    values.push(value);
+  }
+  return {
+    axis: { param, values },
+    apply: values.map(
+      (value) => (cell) =>
+        param === "seed"
+          ? { ...cell, form: { ...cell.form, seed: value } }
+          : { ...cell, numbers: { ...cell.numbers, [param]: value } },
+    ),
+  };
+}
+
+function withNumbers({ form, workflow, numbers }: Cell): CreateForm {
+  const own = { ...form.settings[workflow.name], ...numbers };
+  return { ...form, settings: { ...form.settings, [workflow.name]: own } };
+}
+
+/** What the params of an axis may be with this workflow. */
+export function axisParamsFor(workflow: OfferedWorkflow): readonly Axis["param"][] {
+  const { params } = workflow;
+  return [
+    "part",
+    ...(["seed", "steps", "guidance"] as const).filter((name) => params[name] !== undefined),
+    ...(sizeForAspect(workflow, "1:1") === null ? [] : ["size" as const]),
+    "workflow",
+    "style",
+  ];
+}

@@ -1,0 +1,134 @@
+"use client";
+import { Bookmark, FileUp, ListPlus, Palette } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useState } from "react";
+import type { BatchEstimate } from "@atelier/server/batches";
+import { BatchEstimateLine } from "../batches/estimate-line.tsx";
+import type { OfferedWorkflow } from "../client/queries.ts";
+import type { Estimate } from "../client/submit.ts";
+import { RunButton } from "../frame/run-button.tsx";
+import { OfferLine, Warning } from "../jobs/offer-line.tsx";
+import { IconButton } from "../ui/button.tsx";
+import { Segmented } from "../ui/fields.tsx";
+import { createForm, maxListCharacters, maxPromptCharacters, useForm } from "./form.ts";
+import { GridAxes } from "./grid-axes.tsx";
+import { Library, type LibraryShelf } from "./library.tsx";
+import type { Plan } from "./plan.ts";
+import { PromptPreview, StyleChips } from "./prompt-preview.tsx";
+import { useInsert, usePromptFiles } from "./prompt-field.ts";
+
+const shelves = [
+  ["style", Palette],
+  ["list", ListPlus],
+  ["favourite", Bookmark],
+] as const;
+
+interface ToolsProps {
+  readonly onChooseFile: () => void;
+  readonly onOpen: (shelf: LibraryShelf) => void;
+}
+
+/** How much is made at once, and what is kept to be used again. */
+function PromptTools({ onChooseFile, onOpen }: ToolsProps) {
+  const t = useTranslations("create");
+  const { mode } = useForm();
+  return (
+    <div className="flex items-center justify-between gap-2 border-b border-line px-2 py-1.5 sm:px-3">
+      <Segmented
+        label={t("mode")}
+        value={mode}
+        onChange={(next) => createForm.set({ mode: next })}
+        options={(["one", "list", "grid"] as const).map((value) => ({ value, label: t(`modes.${value}`) }))}
+      />
+      <div className="flex items-center">
+        {mode === "list" ? (
+          <IconButton label={t("promptFile")} onClick={onChooseFile}>
+            <FileUp aria-hidden />
+          </IconButton>
+        ) : null}
+        {shelves.map(([shelf, Icon]) => (
+          <IconButton key={shelf} label={t(`library.${shelf}.title`)} onClick={() => onOpen(shelf)}>
+            <Icon aria-hidden />
+          </IconButton>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+interface PromptCardProps {
+  readonly chosen: OfferedWorkflow | undefined;
+  readonly offered: readonly OfferedWorkflow[] | undefined;
+  readonly plan: Plan | null;
+  readonly answer: Estimate | undefined;
+  /** Of several pictures; undefined until it is known. */
+  readonly ofBatch: BatchEstimate | undefined;
+  readonly canMake: boolean;
+  readonly isBusy: boolean;
+  readonly onMake: () => void;
+}
+
+/** The line beside the button: what is in the way, else when and for how much. */
+function BeforeMaking({ plan, answer, ofBatch }: Pick<PromptCardProps, "plan" | "answer" | "ofBatch">) {
+  const t = useTranslations("create");
+  const count = plan?.requests.length ?? 0;
+  if (plan?.problem?.what === "tooMany")
+    return <Warning>{t("problems.tooMany", { count: plan.problem.count })}</Warning>;
+  if (count > 1 && ofBatch !== undefined) return <BatchEstimateLine answer={ofBatch} count={count} />;
+  return <OfferLine answer={answer} count={count} />;
+}
+
+/** The prompt with all that belongs to its words, and the Generate button. */
+export function PromptCard({ chosen, offered, plan, canMake, isBusy, onMake, ...shown }: PromptCardProps) {
+  const t = useTranslations("create");
+  const form = useForm();
+  const { drop, choose } = usePromptFiles();
+  const { field, insert } = useInsert();
+  const [shelf, setShelf] = useState<LibraryShelf | null>(null);
+  const isList = form.mode === "list";
+  const takesNegative = chosen?.params.negativePrompt !== undefined;
+  return (
+    <section
+      aria-label={t("prompt")}
+      className="flex flex-col rounded-card border border-edge/70 bg-surface transition-colors duration-120 focus-within:border-ink"
+    >
+      <PromptTools onChooseFile={choose} onOpen={setShelf} />
+      <textarea
+        ref={field}
+        onDrop={drop}
+        aria-label={t("prompt")}
+        placeholder={t(isList ? "listHint" : "promptHint")}
+        value={form.prompt}
+        maxLength={isList ? maxListCharacters : maxPromptCharacters}
+        rows={3}
+        onChange={(event) => createForm.set({ prompt: event.target.value })}
+        className="field-sizing-content max-h-[40dvh] min-h-26 w-full resize-none bg-transparent px-4 pt-4 pb-2 text-lg outline-none placeholder:text-quiet sm:px-5"
+      />
+      <PromptPreview />
+      <StyleChips />
+      {takesNegative ? (
+        <label className="mx-4 flex items-baseline gap-3 border-t border-line py-2.5 sm:mx-5">
+          <span className="shrink-0 text-xs text-quiet">{t("negativePrompt")}</span>
+          <textarea
+            value={form.negativePrompt}
+            placeholder={t("negativePromptHint")}
+            maxLength={maxPromptCharacters}
+            rows={1}
+            onChange={(event) => createForm.set({ negativePrompt: event.target.value })}
+            className="field-sizing-content max-h-24 min-w-0 flex-1 resize-none bg-transparent text-sm outline-none placeholder:text-quiet"
+          />
+        </label>
+      ) : null}
+      {form.mode === "grid" && chosen !== undefined && offered !== undefined ? (
+        <GridAxes chosen={chosen} offered={offered} problem={plan?.problem ?? null} />
+      ) : null}
+      <div className="flex items-center justify-between gap-x-4 gap-y-2 border-t border-line px-4 py-3 max-sm:flex-col max-sm:items-stretch sm:px-5">
+        <BeforeMaking plan={plan} {...shown} />
+        <RunButton canRun={canMake} isBusy={isBusy} onRun={onMake}>
+          {t("make", { count: Math.max(1, plan?.requests.length ?? 1) })}
+        </RunButton>
+      </div>
+      <Library shelf={shelf} onClose={() => setShelf(null)} onInsert={insert} />
+    </section>
+  );
+}

@@ -1,0 +1,86 @@
+"use client";
+import { useTranslations } from "next-intl";
+import { type DragEvent, useRef } from "react";
+import { toastFailure } from "../ui/toasts.tsx";
+import { createForm, maxListCharacters } from "./form.ts";
+
+/** Whether a file may hold prompts as text. */
+function isPromptFile({ name, type }: Pick<File, "name" | "type">): boolean {
+  return /\.(?:txt|csv)$/i.test(name) || type === "text/plain" || type === "text/csv";
+}
+
+const maxBytes = 2_000_000;
+
+/** The prompts of a text file, one a line, or of a CSV file: its column `prompt`, else its first. */
+export async function readPrompts(file: File): Promise<readonly string[]> {
+  const text = (await file.slice(0, maxBytes).text()).replace(/^\uFEFF/, "");
+  const isCsv = /\.csv$/i.test(file.name) || file.type === "text/csv";
+  const prompts = isCsv ? csvPrompts(text) : text.split(/\r?\n/);
+  return prompts.map((line) => line.replaceAll(/\s+/gu, " ").trim()).filter((line) => line !== "");
+}
+
+/** The cells of a CSV text (RFC 4180), with commas, semicolons or tabs between them. */
+function rowsOf(text: string): string[][] {
+  const [head = ""] = text.split(/\r?\n/, 1);
+  const sign = ["\t", ";", ","].find((one) => head.includes(one)) ?? ",";
+  const rows: string[][] = [[]];
+  const cell = new RegExp(
+    String.raw`(?:"((?:[^"]|"")*)"|([^"\r\n${sign}][^\r\n${sign}]*|))(${sign}|\r?\n|$)`,
+    "gy",
+  );
+  while (cell.lastIndex < text.length) {
+    const [whole, quoted, plain = "", end = ""] = cell.exec(text) ?? [];
+    if (whole === undefined) break;
+    rows.at(-1)?.push(quoted?.replaceAll('""', '"') ?? plain);
+    if (end !== sign) rows.push([]);
+  }
+  return rows.filter((row) => row.some((one) => one.trim() !== ""));
+}
+
+function csvPrompts(text: string): readonly string[] {
+  const [head = [], ...rows] = rowsOf(text);
+  const column = head.findIndex((name) => /^(?:positive[ _]?)?prompt$/i.test(name.trim()));
+  return (column < 0 ? [head, ...rows] : rows).map((row) => row[Math.max(0, column)] ?? "");
+}
+
+/** Takes text files that are dropped on the prompt; pictures go on to the page. */
+export function usePromptFiles() {
+  const t = useTranslations("create");
+  const take = async (files: readonly File[]) => {
+    const read = await Promise.all(files.map(readPrompts)).catch(() => null);
+    const prompts = read?.flat() ?? [];
+    if (prompts.length === 0) return toastFailure(t("noPrompts"));
+    const { mode, prompt } = createForm.get();
+    const before = mode === "list" && prompt.trim() !== "" ? [prompt.trimEnd()] : [];
+    createForm.set({ mode: "list", prompt: [...before, ...prompts].join("\n").slice(0, maxListCharacters) });
+  };
+  const drop = (event: DragEvent) => {
+    const files = [...event.dataTransfer.files];
+    if (files.length === 0 || !files.every(isPromptFile)) return;
+    event.preventDefault();
+    void take(files);
+  };
+  const choose = () => {
+    const input = document.createElement("input");
+    input.type = "file";
+    input.accept = ".txt,.csv,text/plain,text/csv";
+    input.multiple = true;
+    input.addEventListener("change", () => void take([...(input.files ?? [])]), { once: true });
+    input.click();
+  };
+  return { drop, choose };
+}
+
+/** Text is put where the cursor was last. */
+export function useInsert() {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const insert = (text: string) => {
+    const { prompt } = createForm.get();
+    const [from, to] = [field.current?.selectionStart, field.current?.selectionEnd];
+    const [start, end] = [from ?? prompt.length, to ?? prompt.length];
+    createForm.set({ prompt: `${prompt.slice(0, start)}${text}${prompt.slice(end)}` });
+    // React writes the value first, and the browser moves the cursor to its end.
+    requestAnimationFrame(() => field.current?.setSelectionRange(start + text.length, start + text.length));
+  };
+  return { field, insert };
+}

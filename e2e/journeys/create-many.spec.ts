@@ -1,0 +1,95 @@
+import { beGuest } from "../steps/be-guest.ts";
+import { findBarriers } from "../steps/find-barriers.ts";
+import { startSimulator } from "../steps/start-simulator.ts";
+import { expect, test } from "../test.ts";
+
+/** The server is looked for every ten seconds, and the page asks every fifteen. */
+const serverFoundMs = 60_000;
+const madeMs = 90_000;
+
+test.describe("with a ComfyUI server (SIMULATOR)", () => {
+  let stop: () => Promise<void>;
+  test.beforeAll(async ({ comfyPort }) => {
+    stop = await startSimulator(comfyPort);
+  });
+  test.afterAll(() => stop());
+
+  test("a prompt with choices, a list of one's own and a style shows what becomes of it, and a grid stands as a table", async ({
+    page,
+  }) => {
+    await beGuest(page);
+    await page.goto("/create");
+    const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
+    const make = page.getByRole("button", { name: /^Generate/ });
+
+    await prompt.fill("a {red|red fox");
+    await expect(page.getByText(/A "\{" is not closed\..* Here: \{red\|red fox/)).toBeVisible();
+    await prompt.fill("a red hat, ");
+    await page.getByRole("button", { name: "Lists of words" }).click();
+    const lists = page.getByRole("dialog", { name: "Lists of words" });
+    await lists.getByRole("button", { name: "New list" }).click();
+    await lists.getByRole("textbox", { name: "Name" }).fill("wearers");
+    await lists.getByRole("textbox", { name: "Lines" }).fill("on a {fox|fox}\non a fox");
+    await lists.getByRole("button", { name: "Save" }).click();
+    expect(await findBarriers(page)).toEqual([]);
+    await lists.getByRole("button", { name: /^__wearers__/ }).click();
+    await expect(prompt).toHaveValue("a red hat, __wearers__");
+    await expect(page.getByText("a red hat, on a fox").first()).toBeVisible();
+
+    await page.getByRole("button", { name: "Styles", exact: true }).click();
+    const styles = page.getByRole("dialog", { name: "Styles" });
+    await styles.getByRole("button", { name: /^Ink drawing/ }).click();
+    await styles.getByRole("button", { name: "Done" }).click();
+    const chip = page.getByRole("list", { name: "Styles" }).getByRole("button");
+    await expect(chip).toHaveText("Ink drawing");
+    await expect(page.getByText(/^ink drawing of a red hat, on a fox, fine hatching/).first()).toBeVisible();
+
+    await page.getByRole("radio", { name: "X/Y grid" }).click();
+    await page.getByRole("textbox", { name: "Values of: Columns" }).fill("blue, green");
+    await expect(page.getByText("“blue” is not in the prompt, so nothing would be replaced.")).toBeVisible();
+    await expect(make).toBeDisabled();
+    await page.getByRole("textbox", { name: "Values of: Columns" }).fill("red, green");
+    await page.getByRole("textbox", { name: "Values of: Rows" }).fill("4-5");
+    await expect(page.getByRole("button", { name: /^Generate 4 pictures/ })).toBeEnabled({
+      timeout: serverFoundMs,
+    });
+    await expect(page.getByText(/^All 4 done in /)).toBeVisible();
+    expect(await findBarriers(page)).toEqual([]);
+    await make.click();
+    await page.getByRole("link", { name: "Open the batch" }).click();
+    await expect(page.getByRole("main").getByRole("status")).toContainText("4 of 4 done", {
+      timeout: madeMs,
+    });
+    await expect(page.getByRole("columnheader", { name: "green" })).toBeVisible();
+    await expect(page.getByRole("rowheader", { name: "Steps 5" })).toBeVisible();
+
+    await page.getByRole("button", { name: /^Open the picture: Steps 4, red/ }).click();
+    const viewer = page.getByRole("dialog");
+    await viewer.getByRole("button", { name: "Information" }).click();
+    await expect(viewer.getByText(/^ink drawing of a red hat, on a fox/)).toBeVisible();
+  });
+
+  test("a table of prompts that is dropped becomes a list, and the list one batch @all", async ({ page }) => {
+    await beGuest(page);
+    await page.goto("/create");
+    const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
+    const dropped = await page.evaluateHandle(() => {
+      const files = new DataTransfer();
+      files.items.add(
+        new File(['id,prompt\n1,"a fox, red"\n2,a hen\n'], "prompts.csv", { type: "text/csv" }),
+      );
+      return files;
+    });
+    await prompt.dispatchEvent("drop", { dataTransfer: dropped });
+    await expect(prompt).toHaveValue("a fox, red\na hen");
+    await expect(page.getByRole("radio", { name: "List" })).toBeChecked();
+    await page.getByRole("textbox", { name: "Pictures of each prompt" }).fill("2");
+    await page.getByRole("textbox", { name: "Pictures of each prompt" }).press("Enter");
+    const make = page.getByRole("button", { name: /^Generate 4 pictures/ });
+    await expect(make).toBeEnabled({ timeout: serverFoundMs });
+    await make.click();
+    await expect(page.getByRole("button", { name: "Open: a hen" }).first()).toBeVisible({ timeout: madeMs });
+    await page.reload();
+    await expect(prompt).toHaveValue("a fox, red\na hen");
+  });
+});
