@@ -1,6 +1,7 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createFormatter, createTranslator } from "use-intl/core";
-import type en from "../messages/en.json";
-import { type Locale, sourceLocale } from "./locales.ts";
+import en from "../messages/en.json" with { type: "json" };
+import { type Locale, readLocale, sourceLocale } from "./locales.ts";
 
 /** The texts of the studio, by namespace; English is the source of the keys. */
 export type Messages = typeof en;
@@ -44,8 +45,7 @@ function fill(source: Part, own: Part): Part {
   );
 }
 
-async function makeWords(locale: Locale) {
-  const messages = await loadMessages(locale);
+function wordsOf(locale: Locale, messages: Messages) {
   return {
     locale,
     t: createTranslator<Messages>({ locale, messages, timeZone: "UTC" }),
@@ -53,11 +53,13 @@ async function makeWords(locale: Locale) {
   };
 }
 
-const made = new Map<Locale, ReturnType<typeof makeWords>>();
+export type Words = ReturnType<typeof wordsOf>;
+
+const made = new Map<Locale, Promise<Words>>();
 
 /** Texts of the server itself, as of a mail, in the language of the person who gets them. */
-export function wordsIn(locale: Locale): ReturnType<typeof makeWords> {
-  const known = made.get(locale) ?? makeWords(locale);
+export function wordsIn(locale: Locale): Promise<Words> {
+  const known = made.get(locale) ?? loadMessages(locale).then((messages) => wordsOf(locale, messages));
   made.set(locale, known);
   return known;
 }
@@ -72,4 +74,20 @@ export function sentenceOf(
   return t("bot.failure", { title: t(`errors.${key}.title`), advice: t(`errors.${key}.advice`) });
 }
 
-export type Words = Awaited<ReturnType<typeof wordsIn>>;
+const spoken = new AsyncLocalStorage<Words>();
+const english = wordsOf(sourceLocale, en);
+
+/** The words of the person who reads what is being computed; English for programs, and where nobody reads it yet. */
+export function currentWords(): Words {
+  return spoken.getStore() ?? english;
+}
+
+/** Runs something whose sentences a person reads in these words. */
+export function speakIn<Answer>(words: Words, run: () => Answer): Answer {
+  return spoken.run(words, run);
+}
+
+/** Answers the request of a page in its language. */
+export async function speakTo<Answer>(headers: Headers, answer: () => Promise<Answer>): Promise<Answer> {
+  return speakIn(await wordsIn(readLocale(headers) ?? sourceLocale), answer);
+}

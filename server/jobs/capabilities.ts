@@ -15,6 +15,7 @@ import { modelsOf } from "../providers/index.ts";
 import { missingEngineReason, knownWorkflows, livePlaces, seenNeeds } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import type { Workflow } from "../workflows/index.ts";
+import { currentWords } from "../words.ts";
 
 interface Capability {
   readonly kind: JobKind;
@@ -94,10 +95,7 @@ export async function readCapabilities(
     const known = immediateKinds.has(kind) ? [] : enginesAmong(seen, kind);
     const isEverLocal = localEngine.kinds.includes(kind) && !immediateKinds.has(kind);
     const engine = isEverLocal ? localEngine.name : (known[0] ?? null);
-    const reason =
-      engine === null
-        ? missingEngineReason(kind, [])
-        : "No worker that can do this is running at the moment; the job will start when one is back.";
+    const reason = engine === null ? missingEngineReason(kind, []) : currentWords().t("reasons.noWorkerNow");
     return { kind, available: engine !== null, engine, engines, reason, means };
   });
   const { batchPictures: maxBatchJobs, expandSidePx: maxExpandPx } = pictureLimits;

@@ -4,6 +4,7 @@ import type { EngineName } from "../engines.ts";
 import { toAppError } from "../platform/index.ts";
 import { noteOf, type Quote, readQuote, readWaits, toEstimate, type Wait } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
+import { currentWords } from "../words.ts";
 import { agreementTo, type CloudQuote, readCloudQuote } from "./agreement.ts";
 import { readInputs } from "./pictures.ts";
 import { type Job, jobFromRow } from "./job.ts";
@@ -130,9 +131,5 @@ function targetOf(job: Job) {
   return { queue, need, sizeClass, ownerId, tier, ownerOrder, isQueued: job.status === "queued" };
 }
 
-const awayReasons = {
-  worker: "The job waits for a worker that is away; it starts when one is back.",
-  server: "The server that can do this is away at the moment; the job starts when it is back.",
-} as const;
-
-const awayReason = ({ awaits }: Wait): string | null => (awaits === null ? null : awayReasons[awaits]);
+const awayReason = ({ awaits }: Wait): string | null =>
+  awaits === null ? null : currentWords().t(`reasons.awaits.${awaits}`);

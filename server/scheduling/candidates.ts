@@ -22,6 +22,7 @@ import {
 } from "../providers/index.ts";
 import type { ServerLack } from "./workflows.ts";
 import { takesInputs, type Workflow, workflowParams } from "../workflows/index.ts";
+import { currentWords } from "../words.ts";
 
 /** The parts of a request that decide where it may run. */
 export interface PlaceRequest {
@@ -196,28 +197,24 @@ export function lackReason(kind: JobKind, lacks: readonly ServerLack[]): string 
   return `No connected server has all that a workflow for ${kind} needs. ${ofServers.join(" ")}${others}`;
 }
 
-const ownWorkerOnly = "A worker of the studio computes this itself; none that may do it is connected.";
-
 /** What to connect for the kinds that not every worker can do. */
-const missingByKind: Partial<Record<JobKind, string>> = {
-  text_to_image:
-    "Text to image needs a ComfyUI server; none is connected, and no image provider has a key. The local engine only edits pictures.",
-  edit: "Editing with a prompt needs a ComfyUI server with an edit model; none is connected, and no image provider has a key.",
-  restore_faces:
-    "Restoring faces needs an IOPaint server with GFPGAN or RestoreFormer, or a ComfyUI server with a workflow of your own for it; none is connected.",
-  segment:
-    "Selecting by click needs a ComfyUI server with SAM 3 or an IOPaint server with InteractiveSeg, by a box or by words a ComfyUI server with SAM 3; none is connected.",
-  adjust: ownWorkerOnly,
-  crop: ownWorkerOnly,
-  restore: ownWorkerOnly,
-  expand: "Expanding a picture needs a ComfyUI server with Flux Fill or Flux 2 Klein; none is connected.",
-};
+const missingByKind = {
+  text_to_image: "text_to_image",
+  edit: "edit",
+  restore_faces: "restore_faces",
+  segment: "segment",
+  adjust: "ownWorker",
+  crop: "ownWorker",
+  restore: "ownWorker",
+  expand: "expand",
+} as const satisfies Partial<Record<JobKind, string>>;
 
 /** Message for a kind that no node of the last 24 hours could run, with what to connect. */
 export function missingEngineReason(kind: JobKind, candidates: readonly Candidate[]): string {
+  const { t } = currentWords();
   const [first] = candidates;
   if (candidates.length === 1 && first?.workflow) {
-    return `No server that was seen in the last 24 hours has what the workflow "${first.workflow.title}" needs.`;
+    return t("reasons.missing.ofWorkflow", { workflow: first.workflow.title });
   }
-  return missingByKind[kind] ?? "No engine that can do this is connected.";
+  return t(`reasons.missing.${kind in missingByKind ? missingByKind[kind as "edit"] : "other"}`);
 }

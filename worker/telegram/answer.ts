@@ -13,7 +13,7 @@ import {
   refuseLink,
   unlinkChat,
 } from "@atelier/server/telegram";
-import { sentenceOf, wordsIn } from "@atelier/server/words";
+import { sentenceOf, speakIn, wordsIn } from "@atelier/server/words";
 import { type Bot, type Speaker, speakTo } from "./bot.ts";
 import { answerRequestPress } from "./photos.ts";
 import { describeJob } from "./progress.ts";
@@ -41,7 +41,8 @@ export async function answer(bot: Bot, update: Answered): Promise<void> {
     if (update.type === "press") return bot.settle(update, t("bot.unlinked"));
     return bot.say(update.chatId, t("bot.unlinked"));
   }
-  return answerUser(await speakTo(bot, user.userId), user, update);
+  const speaker = await speakTo(bot, user.userId);
+  return speakIn(speaker.words, () => answerUser(speaker, user, update));
 }
 
 async function answerUser(

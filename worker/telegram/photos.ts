@@ -12,7 +12,7 @@ import {
   type PictureRequest,
   swapPictures,
 } from "@atelier/server/telegram";
-import type { Words } from "@atelier/server/words";
+import { speakIn, type Words } from "@atelier/server/words";
 import { type Bot, type Buttons, type Speaker, speakTo } from "./bot.ts";
 import { agreementOf, priceButtons, start, type Started, type Task, type Wish } from "./start.ts";
 
@@ -25,11 +25,11 @@ const choices = ["remove_background", "upscale", "restore_faces"] as const satis
 export async function askDue(bot: Bot): Promise<boolean> {
   const { due, awaitsMore } = await findDueRequests(bot.services);
   for (const request of due) {
-    await ask(await speakTo(bot, request.userId), request).catch(async (error: unknown) => {
+    const speaker = await speakTo(bot, request.userId);
+    await speakIn(speaker.words, () => ask(speaker, request)).catch(async (error: unknown) => {
       if (bot.signal.aborted) throw error;
       bot.services.log.error({ err: error, requestId: request.id }, "a question of the bot was not asked");
-      const { words } = await speakTo(bot, request.userId);
-      await bot.say(request.chatId, words.t("bot.sendLater"));
+      await bot.say(request.chatId, speaker.words.t("bot.sendLater"));
     });
     await noteAsked(bot.services, request.id);
   }

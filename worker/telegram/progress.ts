@@ -10,7 +10,7 @@ import {
   TelegramError,
   unlinkChat,
 } from "@atelier/server/telegram";
-import { sentenceOf, type Words } from "@atelier/server/words";
+import { sentenceOf, speakIn, type Words } from "@atelier/server/words";
 import { type Loop, startLoop } from "../base/loop.ts";
 import type { Bot } from "./bot.ts";
 
@@ -29,9 +29,9 @@ export function startProgress(bot: Bot, { isActive, editMs }: ProgressInput): Lo
     const messages = await findDueMessages(bot.services);
     const owners = Map.groupBy(messages, ({ ownerId }) => ownerId);
     for (const [ownerId, own] of owners) {
-      const { items } = await readWaiting(bot.services, ownerId);
-      const byId = new Map(items.map((job) => [job.id, job]));
       const words = await wordsFor(bot.services, ownerId);
+      const { items } = await speakIn(words, () => readWaiting(bot.services, ownerId));
+      const byId = new Map(items.map((job) => [job.id, job]));
       for (const message of own) {
         if (bot.signal.aborted) return pollMs;
         await update(bot, message, { words, waiting: byId.get(message.jobId), editMs }).catch(

@@ -1,6 +1,7 @@
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { Services } from "../../services.ts";
 import { maxJsonBytes, readLimited, withRequestId } from "../requests.ts";
+import { speakTo } from "../../words.ts";
 import { adminRouter } from "./admin.ts";
 import { cloudRouter } from "./cloud.ts";
 import { deliveriesRouter, notificationsRouter, webhooksRouter } from "./deliveries.ts";
@@ -56,7 +57,7 @@ function refuse(status: number, message: string): Response {
 
 /** Answers a tRPC request: queries by GET, mutations by POST with JSON, subscriptions as server-sent events. */
 export function handleTrpc(services: Services, request: Request): Promise<Response> {
-  return withRequestId(request, () => answer(services, request));
+  return withRequestId(request, () => speakTo(request.headers, () => answer(services, request)));
 }
 
 async function answer(services: Services, request: Request): Promise<Response> {
