@@ -58,6 +58,10 @@ const verbs: Readonly<Record<string, Verb>> = {
       "FILE: measures how well the assistant's memory finds what questions are about (docs/assistant.md)",
     load: async () => (await import("./recall-eval.ts")).recallEval,
   },
+  models: {
+    summary: "list, add text-model FILE: models that an operator adds to this computer (docs/assistant.md)",
+    load: async () => (await import("./models.ts")).models,
+  },
   archive: {
     summary: "makes memories of the talks with the assistant that have ended, now",
     load: async () => (await import("./archive.ts")).archive,

@@ -1,10 +1,11 @@
+import { hasTextModel, textModel } from "../meaning/index.ts";
 import { type Config, type Env, isOwnNetwork } from "../platform/index.ts";
 
 /** The stages that call a model. */
 export type ModelStage = "analyzer" | "responder" | "archivist";
 
 /** Where a model is called: the part of its id before the first slash. */
-const hosts = ["anthropic", "google", "openai", "local"] as const;
+const hosts = ["anthropic", "google", "openai", "local", "onboard"] as const;
 export type Host = (typeof hosts)[number];
 
 /** A model of a stage with all that a call of it needs to know. */
@@ -59,7 +60,8 @@ export function findStageModel({ env, config }: Settings, stage: ModelStage): St
   const id = named === null || named === undefined ? usualModelOf({ env, config }, stage) : idOf(named);
   if (id === null) return { problem: "No key of a language model is set." };
   const host = hostOf(id);
-  if (!hasAccess(env, host)) return { problem: `${id} needs ${keyNames[host]}.` };
+  const problem = problemOf(env, id);
+  if (problem !== null) return { problem };
   const { maxOutputTokens, timeoutS, silenceS, temperature } = config.assistant[stage];
   const usual = usualLimitsS[host === "local" ? "local" : "vendor"];
   const timeoutMs = (timeoutS ?? usual[stage]) * 1_000;
@@ -75,24 +77,45 @@ export function findStageModel({ env, config }: Settings, stage: ModelStage): St
   };
 }
 
+/** Why a model cannot answer; null when it can. */
+function problemOf(env: Env, id: string): string | null {
+  const host = hostOf(id);
+  if (host === "onboard") return `${id} is no model that answers.`;
+  return hasAccess(env, host) ? null : `${id} needs ${keyNames[host]}.`;
+}
+
 /** The model of embeddings. */
 export interface VectorModel extends StageModel {
   /** Names the vectors: the model with all that changes them. */
   readonly key: string;
+  /** What the model wants before a question and before what is searched. */
+  readonly queryPrefix: string;
+  readonly documentPrefix: string;
+  /** Whether its vectors of messages know who spoke: questions often name speakers. */
+  readonly knowsSpeakers: boolean;
 }
 
-/** The model of embeddings, null when none is set up, or why it cannot be used. */
+/** The added text model: it needs no key and costs nothing. */
+const onboardId = `onboard/${textModel.name}`;
+
+/** The model of embeddings, or why it cannot be used; without a named one the added text model, null without that, too. */
 export function findVectorModel({ env, config }: Settings): VectorModel | NoModel | null {
-  const { model, dimensions, documentPrefix, timeoutS } = config.assistant.embedding;
-  const named = env.LLM_EMBEDDING_MODEL ?? model;
+  const { model, dimensions, timeoutS } = config.assistant.embedding;
+  const named = env.LLM_EMBEDDING_MODEL ?? model ?? (hasTextModel(env) ? onboardId : null);
   if (named === null) return null;
   const id = idOf(named);
   const host = hostOf(id);
+  if (host === "onboard" && (id !== onboardId || !hasTextModel(env)))
+    return { problem: `${id} is not on this computer: atelier models add text-model FILE.` };
+  const { queryPrefix, documentPrefix } = host === "onboard" ? onboardPrefixes : config.assistant.embedding;
   if (host === "anthropic") return { problem: "Anthropic has no models of embeddings." };
   if (!hasAccess(env, host)) return { problem: `${id} needs ${keyNames[host]}.` };
   return {
     id,
     key: JSON.stringify([id, dimensions, documentPrefix]),
+    queryPrefix,
+    documentPrefix,
+    knowsSpeakers: host === "onboard",
     temperature: undefined,
     maxOutputTokens: 0,
     timeoutMs: timeoutS * 1_000,
@@ -101,6 +124,8 @@ export function findVectorModel({ env, config }: Settings): VectorModel | NoMode
     price: priceOf({ env, config }, id),
   };
 }
+
+const onboardPrefixes = { queryPrefix: "query: ", documentPrefix: "passage: " };
 
 /** The model of embeddings; null without one. */
 export function vectorModel(settings: Settings): VectorModel | null {
@@ -120,6 +145,7 @@ export const keyNames = {
   google: "GOOGLE_GENERATIVE_AI_API_KEY",
   openai: "OPENAI_API_KEY",
   local: "LLM_BASE_URL",
+  onboard: "ATELIER_DATA_DIR",
 } as const satisfies Record<Host, keyof Env>;
 
 function hasAccess(env: Env, host: Host): boolean {
@@ -149,6 +175,7 @@ const free = { inputUsd: 0, outputUsd: 0, isKnown: true };
 /** A server on the own network costs nothing; one elsewhere may, whatever its address is called here. */
 function priceOf({ env, config: { assistant } }: Settings, id: string): StageModel["price"] {
   const url = env.LLM_BASE_URL;
+  if (hostOf(id) === "onboard") return free;
   if (hostOf(id) === "local" && (url === undefined || isOwnNetwork(url, env.ALLOWED_PRIVATE_HOSTS)))
     return free;
   const start = Object.keys(assistant.prices)

@@ -44,11 +44,12 @@ export async function findUnembedded(
     and not exists (select from ${recallVectors} v where v.id = m.id and v.model = ${model.key})
     and not exists (select from ${assistantSettings} s where s.user_id = m.owner_id and s.is_memory_paused)
     and (${isFree} or exists (select from ${users} u where u.id = m.owner_id and u.is_anonymous is not true))`;
+  const said = model.knowsSpeakers ? sql`coalesce(m.speaker || ': ', '') || m.text` : sql`m.text`;
   const rows = await db.execute<Unembedded & Record<string, unknown>>(sql`
     (select 'memory' as kind, m.id, m.owner_id as "ownerId", m.summary as text, md5(m.summary) as md5
       from ${memories} m where ${mayBe} and ${recent(sql`m.updated_at`)} ${page})
     union all
-    (select 'message', m.id, m.owner_id, m.text, md5(m.text)
+    (select 'message', m.id, m.owner_id, ${said}, md5(m.text)
       from ${assistantMessages} m where m.is_recalled and m.text ~ '\\S' and ${mayBe} and ${recent(sql`m.at`)} ${page})
     order by id limit ${pageRows}`);
   return [...rows];

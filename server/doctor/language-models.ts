@@ -1,4 +1,5 @@
 import { findStageModel, findVectorModel, hostOf, keyNames } from "../assistant/index.ts";
+import { sha256Of, textModel, textModelPath } from "../meaning/index.ts";
 import type { Env } from "../platform/index.ts";
 import { type CheckResult, failed, passed, untried } from "./checks.ts";
 import { checkLocal, keyOf, nameOf, type Round, type Served, vectors } from "./home-models.ts";
@@ -35,6 +36,7 @@ function vectorStage(round: Round) {
 
 async function checkModel(round: Round, model: Served): Promise<CheckResult[]> {
   const name = `Language model ${model.id} (${model.stages.join(", ")})`;
+  if (hostOf(model.id) === "onboard") return checkOnboard(round.env, name);
   try {
     return await (hostOf(model.id) === "local"
       ? checkLocal(round, name, model)
@@ -66,6 +68,7 @@ function listOf(env: Env, id: string) {
         headers: { authorization: `Bearer ${env.OPENAI_API_KEY}` },
       };
     case "local":
+    case "onboard":
       return { url: `${env.LLM_BASE_URL}/models`, headers: keyOf(env) };
   }
 }
@@ -76,6 +79,15 @@ export function vendorAddresses({ env, config }: Pick<Round, "env" | "config">):
     const model = findStageModel({ env, config }, stage);
     return "problem" in model || hostOf(model.id) === "local" ? [] : [listOf(env, model.id).url];
   });
+}
+
+async function checkOnboard(env: Env, name: string): Promise<CheckResult[]> {
+  const isWhole = (await sha256Of(textModelPath(env))) === textModel.sha256;
+  return [
+    isWhole
+      ? passed(name, `is on this computer, needs no key and costs nothing (${textModel.licence})`)
+      : failed(name, "is damaged; add it again: atelier models add text-model FILE"),
+  ];
 }
 
 async function checkVendor({ env, clocks }: Round, name: string, { id }: Served): Promise<CheckResult[]> {

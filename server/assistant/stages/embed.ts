@@ -72,12 +72,12 @@ export async function embedQuery(
   services: CallServices,
   { text, ...input }: Omit<EmbedInput, "texts"> & { readonly text: string },
 ): Promise<readonly number[]> {
-  const { queryPrefix, queryTimeoutS } = services.config.assistant.embedding;
+  const { queryTimeoutS } = services.config.assistant.embedding;
   const model = { ...input.model, timeoutMs: queryTimeoutS * 1_000, longestMs: queryTimeoutS * 1_000 };
   const [vector = []] = await embedTexts(services, {
     ...input,
     model,
-    texts: [`${queryPrefix}${text}`],
+    texts: [`${input.model.queryPrefix}${text}`],
     tries: 1,
   });
   return vector;
@@ -173,8 +173,7 @@ interface Part {
 /** One call, stored. A text that is too long for the model is found by halving, and left out for good. */
 async function embedPart(services: CallServices, round: Round, { ownerId, texts }: Part): Promise<void> {
   const { model, signal } = round;
-  const { documentPrefix } = services.config.assistant.embedding;
-  const values = texts.map(({ text }) => `${documentPrefix}${text}`);
+  const values = texts.map(({ text }) => `${model.documentPrefix}${text}`);
   try {
     const vectors = await embedTexts(services, { ownerId, model, texts: values, signal });
     await store(services, round, { ownerId, texts, vectors });

@@ -1,5 +1,6 @@
 import type { EmbeddingModel, LanguageModel } from "ai";
 import { type Env, outsideFetch } from "../../platform/index.ts";
+import { embedOnboard } from "../../meaning/index.ts";
 import type { Services } from "../../services.ts";
 import { learnRefused, readModelNote } from "../model-notes.ts";
 import { type Host, hostOf, keyNames } from "../models.ts";
@@ -54,10 +55,26 @@ export async function openVectorModel(services: Opening, id: string): Promise<Em
   const host = hostOf(id);
   const name = nameOf(id);
   const options = optionsOf(env, host);
+  if (host === "onboard") return openOnboard(services, id);
   if (host === "google")
     return (await import("@ai-sdk/google")).createGoogleGenerativeAI(options).embeddingModel(name);
   if (host === "openai") return (await import("@ai-sdk/openai")).createOpenAI(options).embeddingModel(name);
   return (await openLocal(services, id)).embeddingModel(name);
+}
+
+/** The added text model as the calls of other models know it. */
+function openOnboard(services: Opening, id: string): EmbeddingModel {
+  return {
+    specificationVersion: "v4",
+    provider: "onboard",
+    modelId: id,
+    maxEmbeddingsPerCall: 100,
+    supportsParallelCalls: false,
+    doEmbed: async ({ values, abortSignal = new AbortController().signal }) => ({
+      embeddings: await embedOnboard(services, values, abortSignal),
+      warnings: [],
+    }),
+  };
 }
 
 async function openLocal(services: Opening, id: string) {
