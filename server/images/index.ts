@@ -75,7 +75,8 @@ export {
   untagImages,
 } from "./tags.ts";
 export { checkSearch } from "./conditions.ts";
-export { listImages, type ListImagesInput, listImagesSchema } from "./list.ts";
+export { listGallerySchema, listImages, type ListImagesInput, listImagesSchema } from "./list.ts";
+export { countMonths, type MonthCount } from "./timeline.ts";
 export {
   checkGuestSpace,
   trashMsOf,

@@ -8,7 +8,7 @@ import type { Services } from "../services.ts";
 import { type ImageView, toImageView, viewColumns } from "./image.ts";
 import { asksForTrash, type Conditions, conditionsOf, kindCondition, type Searched } from "./conditions.ts";
 import { readTrashMs } from "./quota.ts";
-import { findIds, inOrderOf } from "./search.ts";
+import { findIds, inOrderOf, newestFirst, type Place } from "./search.ts";
 import { fillSearchTexts } from "./search-text.ts";
 
 const { images, jobs } = schema;
@@ -41,9 +41,21 @@ export const listImagesSchema = z.strictObject({
   stackId: z.uuid().optional(),
 });
 
+/** Of the pages' list alone: it is read from any moment on, in both directions. */
+export const listGallerySchema = listImagesSchema.extend({
+  newer: z.boolean().optional(),
+  jump: z
+    .strictObject({ from: moment, before: moment, skip: z.int().min(0).max(10_000_000).default(0) })
+    .optional(),
+});
+
 export interface ListImagesInput {
   readonly ownerId: string;
   readonly cursor?: string | undefined;
+  /** The page of the pictures that are newer than the cursor, and not the older ones. */
+  readonly newer?: boolean | undefined;
+  /** Begins at the newest picture before a moment, or `skip` pictures further, but not before `from`. */
+  readonly jump?: Jump | undefined;
   /** 1..100, 50 by default. */
   readonly limit?: number | undefined;
   readonly role?: "upload" | "result" | undefined;
@@ -64,9 +76,17 @@ export interface ListImagesInput {
 /** `trashedUntil`: when a picture of the trash goes, ISO 8601, UTC; null for others. `stackSize`: how many pictures its stack has, whatever the filters; null in lists without `stacks`. */
 type ListedImage = ImageView & { readonly stackSize: number | null; readonly trashedUntil: string | null };
 
+interface Jump {
+  readonly from: Date;
+  readonly before: Date;
+  readonly skip: number;
+}
+
 export interface ImagePage {
   readonly items: ListedImage[];
   readonly nextCursor: string | null;
+  /** For the newer pictures; null when the page is known to begin with the newest. */
+  readonly previousCursor: string | null;
 }
 
 /**
@@ -84,15 +104,13 @@ export async function listImages(
   const isTrash = asksForTrash(search ?? "");
   // The trash shows pictures one by one, not their stacks.
   const stacks = input.stacks === true && !isTrash;
-  const ids = await findIds(db, {
-    ownerId,
-    conditions,
-    shown: stacks ? newestOfStack(ownerId, conditions) : undefined,
-    afterId: cursor ? decodeCursor(cursor) : undefined,
-    isTrash,
-    limit: limit + 1,
-  });
-  const rows = await readRows(db, ids.slice(0, limit));
+  const shown = stacks ? newestOfStack(ownerId, conditions) : undefined;
+  const place = await placeOfList(db, input, and(...conditions(images), shown));
+  const found = await findIds(db, { ownerId, conditions, shown, place, isTrash, limit: limit + 1 });
+  const isNewer = place?.side === "newer";
+  const ids = found.slice(0, limit);
+  if (isNewer) ids.reverse();
+  const rows = await readRows(db, ids);
   const views = rows.map(toImageView);
   const sizes = stacks ? await readStackSizes(db, ownerId, views) : null;
   const trashMs = isTrash ? await readTrashMs(db, config, ownerId) : 0;
@@ -101,8 +119,37 @@ export async function listImages(
     stackSize: sizes && (sizes.get(view.stackId) ?? 1),
     trashedUntil: endOf(rows[index], trashMs),
   }));
-  const last = ids.length > limit ? ids[limit - 1] : undefined;
-  return { items, nextCursor: last === undefined ? null : encodeCursor(last) };
+  const hasMore = found.length > limit;
+  return {
+    items,
+    nextCursor: cursorOf(ids.at(-1), isNewer || hasMore),
+    previousCursor: cursorOf(ids[0], isNewer ? hasMore : place !== undefined),
+  };
+}
+
+function cursorOf(id: string | undefined, isOffered: boolean): string | null {
+  return id === undefined || !isOffered ? null : encodeCursor(id);
+}
+
+async function placeOfList(
+  db: Db,
+  { ownerId, cursor, newer = false, jump }: ListImagesInput,
+  isListed: SQL | undefined,
+): Promise<Place | undefined> {
+  if (cursor) return { at: decodeCursor(cursor), side: newer ? "newer" : "older" };
+  if (!jump) return undefined;
+  const { from, before, skip } = jump;
+  if (skip === 0) return { at: before, side: "older" };
+  const own = and(
+    eq(images.ownerId, ownerId),
+    isNull(images.deletedAt),
+    gte(images.createdAt, from),
+    lt(images.createdAt, before),
+  );
+  const [last] = await db.execute<{ id: string }>(sql`
+    select id from (select * from ${images} where ${own} ${newestFirst} offset 0) as images
+    where ${isListed} ${newestFirst} limit 1 offset ${skip - 1}`);
+  return { at: last?.id ?? from, side: "older" };
 }
 
 function endOf(
@@ -122,7 +169,7 @@ async function readRows(db: Db, ids: readonly string[]) {
   return inOrderOf(ids, rows);
 }
 
-function conditionsOfList(input: ListImagesInput): Conditions {
+export function conditionsOfList(input: ListImagesInput): Conditions {
   const searched = input.search === undefined ? null : conditionsOf(input.search, input.ownerId);
   return (listed) => {
     const filters = [
@@ -138,7 +185,7 @@ function conditionsOfList(input: ListImagesInput): Conditions {
 }
 
 /** As in the index `images_stack`. */
-function stackOf(listed: Pick<Searched, "stackId" | "id">): SQL {
+export function stackOf(listed: Pick<Searched, "stackId" | "id">): SQL {
   return sql`coalesce(${listed.stackId}, ${listed.id})`;
 }
 

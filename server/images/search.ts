@@ -12,43 +12,58 @@ const { images, jobs } = schema;
 /** How many of the newest pictures are looked at one by one before an index is asked. */
 const walked = 2_000;
 
+/** A place in a list, next to a picture or a moment, and which side of it is asked for. */
+export interface Place {
+  readonly at: string | Date;
+  readonly side: "older" | "newer";
+}
+
 interface PageQuery {
   readonly ownerId: string;
   /** What is asked of each picture beside its owner. */
   readonly conditions: Conditions;
   /** Asked last, of few pictures; may name owner, stack, time and id. */
   readonly shown?: SQL | undefined;
-  /** Only what comes after this picture. */
-  readonly afterId?: string | undefined;
+  /** Only what lies beyond it. */
+  readonly place?: Place | undefined;
   readonly isTrash?: boolean;
   readonly limit: number;
 }
 
-const newestFirst = sql`order by ${images.createdAt} desc, ${images.id} desc`;
+export const newestFirst = sql`order by ${images.createdAt} desc, ${images.id} desc`;
+const oldestFirst = sql`order by ${images.createdAt}, ${images.id}`;
 
 /**
- * Ids of pictures for which all conditions hold, newest first.
+ * Ids of pictures for which all conditions hold, the nearest to the place first: newest first, without a place.
  *
  * What many pictures have is found soonest among the newest, one by one; what few have is found soonest by an index, and then
  * sorted. PostgreSQL knows too little of parts of texts to choose, so the first is tried, and then the second.
  */
 export async function findIds(db: Db, query: PageQuery): Promise<string[]> {
-  const { ownerId, conditions, shown = sql`true`, afterId, isTrash = false, limit } = query;
-  const after = afterId && sql`(${images.createdAt}, ${images.id}) < ${placeOf(afterId)}`;
+  const { ownerId, conditions, shown = sql`true`, place, isTrash = false, limit } = query;
+  const order = place?.side === "newer" ? oldestFirst : newestFirst;
+  const beyond = place && beyondPlace(place);
   const isThere = isTrash ? gt(images.deletedAt, goneAt) : isNull(images.deletedAt);
-  const own = and(eq(images.ownerId, ownerId), isThere, after || undefined);
+  const own = and(eq(images.ownerId, ownerId), isThere, beyond);
   const wanted = conditions(images);
   const near = await db.execute<{ id: string }>(sql`
-    select id from (select * from ${images} where ${own} ${newestFirst} limit ${walked}) as images
-    where ${and(...wanted, shown)} ${newestFirst} limit ${limit}`);
+    select id from (select * from ${images} where ${own} ${order} limit ${walked}) as images
+    where ${and(...wanted, shown)} ${order} limit ${limit}`);
   if (near.length === limit) return near.map(({ id }) => id);
   // Sorted before \`shown\` is asked, which so is asked only until the page is full.
   const far = await db.execute<{ id: string }>(sql`
     with hits as materialized (
       select ${images.id}, ${images.ownerId}, ${images.stackId}, ${images.createdAt} from ${images} where ${and(own, ...wanted)})
-    select id from (select * from hits as images ${newestFirst} offset 0) as images where ${shown} ${newestFirst} limit ${limit}`);
+    select id from (select * from hits as images ${order} offset 0) as images where ${shown} ${order} limit ${limit}`);
   return far.map(({ id }) => id);
 }
+
+function beyondPlace({ at, side }: Place): SQL {
+  const bound = at instanceof Date ? sql`(${at.toISOString()}::timestamptz, ${firstId}::uuid)` : placeOf(at);
+  return sql`(${images.createdAt}, ${images.id}) ${side === "newer" ? sql`>` : sql`<`} ${bound}`;
+}
+
+const firstId = "00000000-0000-0000-0000-000000000000";
 
 /** Where a picture stands in a list; one that is gone stands where its id was made. */
 function placeOf(id: string): SQL {

@@ -71,8 +71,10 @@ const listImagesRoute = defineRoute({
       schema: z.object({ items: z.array(listedImageSchema), nextCursor: z.string().nullable() }),
     },
   },
-  handle: async ({ services, caller, query }) =>
-    Response.json(await listImages(services, { ...query, ownerId: caller.userId })),
+  handle: async ({ services, caller, query }) => {
+    const { items, nextCursor } = await listImages(services, { ...query, ownerId: caller.userId });
+    return Response.json({ items, nextCursor });
+  },
 });
 
 /** GET /images/{id} */

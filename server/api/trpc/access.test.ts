@@ -162,6 +162,7 @@ const cases: Readonly<Record<string, Case>> = {
   "telegram.createLink": { access: "member", lacks: 409 },
   "telegram.unlink": { access: "member" },
   "images.list": { access: "member" },
+  "images.months": { access: "member" },
   "images.get": { access: "owned", resource: "imageId", input: byId },
   "images.remove": { access: "filtered", resource: "imageId", input: byIds },
   "images.restore": { access: "filtered", resource: "imageId", input: byIds },

@@ -13,9 +13,11 @@ import {
 } from "../../boards/index.ts";
 import {
   changeImage,
+  countMonths,
   deleteForGood,
   emptyTrash,
   getImage,
+  listGallerySchema,
   listImages,
   listImagesSchema,
   listTags,
@@ -46,8 +48,15 @@ const many = z.strictObject({ ids: z.array(z.uuid()).min(1).max(500) });
 
 export const imagesRouter = t.router({
   list: memberProcedure
-    .input(listImagesSchema.prefault({}))
+    .input(listGallerySchema.prefault({}))
     .query(({ ctx, input }) => listImages(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  /** Of the list of stacks with this search; null where counting would take too long. */
+  months: memberProcedure
+    .input(listImagesSchema.pick({ search: true }).prefault({}))
+    .query(async ({ ctx, input }) => ({
+      months: await countMonths(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+    })),
 
   get: memberProcedure
     .input(one)
