@@ -28,6 +28,7 @@ export const keys = {
   images: ["images"],
   imageLists: ["images", "list"],
   imageList: (filters: object) => ["images", "list", filters],
+  imageMonths: (filters: object) => ["images", "list", "months", filters],
   image: (id: string) => ["images", "one", id],
   allRecentInputs: ["recent-inputs"],
   recentInputs: (role: string) => ["recent-inputs", role],

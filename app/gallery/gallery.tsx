@@ -18,10 +18,12 @@ import { BoardStrip, isBoardAlone, SaveSearch } from "./board-strip.tsx";
 import { SearchLine } from "./search-line.tsx";
 import { hasTerm, readableSearch, toggleTerm } from "./search-terms.ts";
 import { SelectionBar, useSelection } from "./selection.tsx";
+import { hasScrubber } from "./scrubber.tsx";
 import { Sheet, SheetSkeleton } from "./sheet.tsx";
 import type { ListedImage } from "./stack.tsx";
 import { TrashBar, TrashNote } from "./trash.tsx";
 import { useViewerAddress, Viewer } from "./viewer/viewer.tsx";
+import { useGalleryWindow } from "./window.ts";
 
 /** A selection makes a mask, which is no picture of the gallery. */
 const kindFilters = jobKindOrder.filter((kind) => kind !== "segment");
@@ -30,10 +32,7 @@ const trashTerm = "is:trashed";
 const kindTerms = kindFilters.map((kind) => `kind:${kind}`);
 
 interface ListFilters {
-  readonly search?: string | undefined;
   readonly kind?: JobKind;
-  /** One picture of each stack. */
-  readonly stacks?: boolean;
 }
 
 interface TermChipProps {
@@ -177,21 +176,31 @@ const none: readonly ListedImage[] = [];
 function useSearchOfPage() {
   const { params } = useSearchFilter();
   const text = params.get("search") ?? "";
-  const { search } = readableSearch(text);
-  const filters = useMemo(() => ({ search, stacks: true }), [search]);
-  return { text, filters };
+  return { text, search: readableSearch(text).search };
+}
+
+interface WaitingProps {
+  readonly isPending: boolean;
+  readonly isEmpty: boolean;
+  readonly search: string | undefined;
+}
+
+/** In place of pictures that are not read yet, or are not there. */
+function Waiting({ isPending, isEmpty, search }: WaitingProps) {
+  if (isPending) return <SheetSkeleton />;
+  return isEmpty ? <GalleryEmpty search={search} /> : null;
 }
 
 export function Gallery() {
-  const { text, filters } = useSearchOfPage();
-  const query = useGalleryImages(filters);
-  const { images = none } = query;
-  const isEmpty = query.images?.length === 0;
+  const { text, search } = useSearchOfPage();
+  const part = useGalleryWindow(search);
+  const { query, images = none } = part;
+  const isEmpty = part.images !== undefined && images.length === 0;
   const viewer = useViewerAddress();
   // Bare walls have nothing to search, and their own way to upload.
   const hasPictures = !isEmpty || text !== "";
   const isTrash = hasTerm(text, trashTerm);
-  const selection = useSelection(images, viewer.imageId === null && !isTrash);
+  const selection = useSelection({ ...part, images }, viewer.imageId === null && !isTrash);
   // A deleted picture is chosen by a click: there is nothing else to do with it than to restore it, or not.
   const choose = (id: string) => {
     const chosen = images.find((image) => image.id === id);
@@ -199,25 +208,24 @@ export function Gallery() {
   };
 
   return (
-    <>
-      <GalleryHeader hasPictures={hasPictures} search={filters.search} />
+    <div className={hasScrubber(part.months) ? "wide:pr-14" : undefined}>
+      <GalleryHeader hasPictures={hasPictures} search={search} />
       <div className="px-4 sm:px-6 wide:px-8">
         {hasPictures ? <Choices search={text} isEmpty={isEmpty} /> : null}
-        {query.isPending ? <SheetSkeleton /> : null}
-        {isEmpty ? <GalleryEmpty search={filters.search} /> : null}
+        <Waiting isPending={query.isPending} isEmpty={isEmpty} search={search} />
         {images.length === 0 ? null : (
           <Sheet
+            part={part}
             images={images}
             selection={selection}
             openId={viewer.imageId}
             onOpen={isTrash ? choose : viewer.open}
-            query={query}
           />
         )}
         {query.isError ? <LoadFailed error={query.error} onRetry={() => retryLoad(query)} /> : null}
       </div>
       {isTrash ? <TrashBar selection={selection} /> : <SelectionBar selection={selection} />}
       <Viewer images={images} address={viewer} stacks />
-    </>
+    </div>
   );
 }

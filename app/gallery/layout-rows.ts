@@ -26,6 +26,11 @@ function proportion({ widthPx, heightPx }: Sized): number {
   return Math.min(maxProportion, Math.max(minProportion, widthPx / heightPx));
 }
 
+/** Of the pictures together, as tiles; 1 without any. */
+export function usualProportion(items: readonly Sized[]): number {
+  return items.length === 0 ? 1 : items.reduce((sum, item) => sum + proportion(item), 0) / items.length;
+}
+
 function toRow<Item extends Sized>(items: readonly Item[], heightPx: number): Row<Item> {
   return { items, heightPx, widthsPx: items.map((item) => proportion(item) * heightPx) };
 }
@@ -54,12 +59,18 @@ export function justify<Item extends Sized>(
   return rows;
 }
 
-/** One line of the virtual list: the heading of a day, or a row of pictures of that day. */
+/** One line of the virtual list: the heading of a day, a row of pictures of that day, or the room of pictures that are not read. */
 export type SheetLine =
   | { readonly type: "day"; readonly day: string; readonly heightPx: number }
-  | ({ readonly type: "row"; readonly key: string } & Row<ListedImage>);
+  | { readonly type: "gap"; readonly key: "newer" | "older"; readonly heightPx: number }
+  | ({
+      readonly type: "row";
+      readonly key: string;
+      /** Of its first picture, in the list. */
+      readonly at: number;
+    } & Row<ListedImage>);
 
-const dayHeightPx = 52;
+export const dayHeightPx = 52;
 
 /** Local calendar day, `2026-11-21`. */
 export function dayOf(iso: string): string {
@@ -79,13 +90,39 @@ function groupByDay(images: readonly ListedImage[]): Map<string, ListedImage[]> 
   return days;
 }
 
-export function sheetLines(images: readonly ListedImage[], options: JustifyOptions): SheetLine[] {
-  return [...groupByDay(images)].flatMap(([day, group]) => [
+interface Gaps {
+  /** Estimated heights of what is not read, with the space below it. */
+  readonly newerPx: number;
+  readonly olderPx: number;
+}
+
+function gapLine(key: "newer" | "older", heightPx: number, gapPx: number): SheetLine[] {
+  return heightPx > gapPx ? [{ type: "gap", key, heightPx: heightPx - gapPx }] : [];
+}
+
+export function sheetLines(
+  images: readonly ListedImage[],
+  options: JustifyOptions,
+  { newerPx, olderPx }: Gaps,
+): SheetLine[] {
+  let at = 0;
+  const read = [...groupByDay(images)].flatMap(([day, group]) => [
     { type: "day", day, heightPx: dayHeightPx } satisfies SheetLine,
-    ...justify(group, options).map((row): SheetLine => ({
-      type: "row",
-      key: row.items[0]?.id ?? day,
-      ...row,
-    })),
+    ...justify(group, options).map((row): SheetLine => {
+      const line = { type: "row", key: row.items[0]?.id ?? day, at, ...row } as const;
+      at += row.items.length;
+      return line;
+    }),
   ]);
+  return [...gapLine("newer", newerPx, options.gapPx), ...read, ...gapLine("older", olderPx, options.gapPx)];
+}
+
+/** Where each line begins in the list. */
+export function topsOf(lines: readonly SheetLine[], gapPx: number): number[] {
+  let topPx = 0;
+  return lines.map(({ heightPx }) => {
+    const own = topPx;
+    topPx += heightPx + gapPx;
+    return own;
+  });
 }

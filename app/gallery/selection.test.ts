@@ -1,17 +1,31 @@
 import { describe, expect, test } from "vitest";
-import { keepShown, rangeBetween } from "./selection.tsx";
+import { keepListed, rangeBetween } from "./selection.tsx";
 
-describe("keep shown", () => {
-  const shown = [{ id: "a" }, { id: "b" }];
+describe("keep listed", () => {
+  const picture = (stackId: string, day: number) => ({ stackId, createdAt: `2026-11-0${day}T00:00:00.000Z` });
+  const [newer, first, last, older] = [picture("n", 9), picture("a", 7), picture("b", 3), picture("o", 1)];
+  const part = { images: [first, last], isFromNewest: false, isToOldest: false, search: "" };
+  const choose = (...images: readonly ReturnType<typeof picture>[]) => ({
+    search: "",
+    images: new Map(images.map((image) => [image.stackId, image])),
+  });
+  const kept = (chosen: ReturnType<typeof choose>, now = part) => [...keepListed(chosen, now).images.keys()];
 
-  test("a selection loses what is no longer shown", () => {
-    expect([...keepShown(new Set(["a", "hidden"]), shown)]).toEqual(["a"]);
-    expect(keepShown(new Set(["hidden"]), shown).size).toBe(0);
+  test("a selection loses what is no longer listed, and keeps what is not read any more", () => {
+    const gone = picture("gone", 5);
+    expect(kept(choose(newer, first, gone, older))).toEqual(["n", "a", "o"]);
+    expect(kept(choose(newer, older), { ...part, isFromNewest: true, isToOldest: true })).toEqual([]);
   });
 
-  test("a selection that is shown stays the same set", () => {
-    const chosen = new Set(["b", "a"]);
-    expect(keepShown(chosen, shown)).toBe(chosen);
+  test("a selection of another search keeps only what this one finds", () => {
+    expect(kept(choose(newer, first, older), { ...part, search: "is:starred" })).toEqual(["a"]);
+  });
+
+  test("a selection has the pictures as they are now, and is the same object when none changed", () => {
+    const chosen = choose(last, first);
+    expect(keepListed(chosen, part)).toBe(chosen);
+    const changed = { ...first };
+    expect(keepListed(chosen, { ...part, images: [changed, last] }).images.get("a")).toBe(changed);
   });
 });
 

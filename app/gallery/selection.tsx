@@ -15,14 +15,46 @@ import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
 import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
 import { type ListedImage, readStackIds } from "./stack.tsx";
 
-/** The chosen ids without pictures that are not shown; the same set object when nothing changes. */
-export function keepShown(
-  chosen: ReadonlySet<string>,
-  images: readonly { readonly id: string }[],
-): ReadonlySet<string> {
-  if (chosen.size === 0) return chosen;
-  const kept = new Set(images.map((image) => image.id).filter((id) => chosen.has(id)));
-  return kept.size === chosen.size ? chosen : kept;
+/** What of a list is read: pictures beyond its ends are there, too, unless it ends there. */
+export interface ReadPart<Image> {
+  readonly images: readonly Image[];
+  readonly isFromNewest: boolean;
+  readonly isToOldest: boolean;
+  /** What the pictures were found by. */
+  readonly search: string | null;
+}
+
+interface Listed {
+  readonly stackId: string;
+  readonly createdAt: string;
+}
+
+export interface Chosen<Image> {
+  readonly search: string | null;
+  /** By the id of the stack, since another picture may come on top of one. */
+  readonly images: ReadonlyMap<string, Image>;
+}
+
+/** The chosen pictures as they are now, without those that the list has no more; the same object when nothing changes. */
+export function keepListed<Image extends Listed>(
+  chosen: Chosen<Image>,
+  { images, isFromNewest, isToOldest, search }: ReadPart<Image>,
+): Chosen<Image> {
+  if (chosen.images.size === 0) return chosen;
+  const [newest, oldest] = [images[0]?.createdAt, images.at(-1)?.createdAt];
+  const isBeyond = ({ createdAt }: Image) =>
+    chosen.search === search &&
+    ((!isFromNewest && newest !== undefined && createdAt > newest) ||
+      (!isToOldest && oldest !== undefined && createdAt < oldest));
+  const listed = new Map(images.map((image) => [image.stackId, image]));
+  const kept = new Map<string, Image>();
+  for (const [stackId, image] of chosen.images) {
+    const now = listed.get(stackId) ?? (isBeyond(image) ? image : undefined);
+    if (now !== undefined) kept.set(stackId, now);
+  }
+  const isSame =
+    kept.size === chosen.images.size && [...kept].every(([id, image]) => chosen.images.get(id) === image);
+  return isSame && chosen.search === search ? chosen : { search, images: kept };
 }
 
 /** Ids between two items, both included, in list order; only the second id when the list no longer has the first. */
@@ -44,7 +76,7 @@ export interface Selection {
   readonly remove: () => void;
 }
 
-const none: ReadonlySet<string> = new Set();
+const nothing: Chosen<ListedImage> = { search: null, images: new Map() };
 
 function focusedStack(): string | undefined {
   return document.activeElement instanceof HTMLElement ? document.activeElement.dataset.stack : undefined;
@@ -71,52 +103,64 @@ function useRemoveStacks(): (tops: readonly ListedImage[]) => void {
   );
 }
 
+const byNewest = (a: ListedImage, b: ListedImage) => (a.createdAt < b.createdAt ? 1 : -1);
+
 /** The chosen pictures, and the actions on them. The shortcuts work only while the viewer is closed. */
-export function useSelection(images: readonly ListedImage[], isInFront: boolean): Selection {
-  const stacks = useMemo(() => images.map(({ stackId }) => ({ id: stackId })), [images]);
-  const [chosenIds, setIds] = useState(none);
-  const ids = useMemo(() => keepShown(chosenIds, stacks), [chosenIds, stacks]);
+export function useSelection(part: ReadPart<ListedImage>, isInFront: boolean): Selection {
+  const { images } = part;
+  const stacks = useMemo(() => images.map((image) => ({ id: image.stackId, image })), [images]);
+  const [chosen, setChosen] = useState(nothing);
+  const kept = keepListed(chosen, part);
   // A picture that a filter hid is not chosen again when the filter is removed.
-  if (ids !== chosenIds) setIds(ids);
+  if (kept !== chosen) setChosen(kept);
   const anchor = useRef<string | null>(null);
   const star = useStar();
   const { mutate: rate } = useRate();
   const removeStacks = useRemoveStacks();
+  const { search } = part;
 
+  const choose = useCallback(
+    (change: (before: ReadonlyMap<string, ListedImage>) => Iterable<readonly [string, ListedImage]>) =>
+      setChosen((before) => ({ search, images: new Map(change(before.images)) })),
+    [search],
+  );
+  const clear = useCallback(() => setChosen(nothing), []);
   const toggle = useCallback(
     (id: string, isRange: boolean) => {
       const range = isRange && anchor.current !== null ? rangeBetween(stacks, anchor.current, id) : [id];
       anchor.current = id;
-      setIds((before) => {
-        const after = new Set(before);
+      const inRange = new Set(range);
+      const changed = stacks.filter((stack) => inRange.has(stack.id));
+      choose((before) => {
+        const after = new Map(before);
         const adds = isRange || !before.has(id);
-        for (const one of range) {
-          if (adds) after.add(one);
+        for (const { id: one, image } of changed) {
+          if (adds) after.set(one, image);
           else after.delete(one);
         }
         return after;
       });
     },
-    [stacks],
+    [choose, stacks],
   );
   const selection = useMemo<Selection>(() => {
-    const chosen = images.filter((image) => ids.has(image.stackId));
+    const chosenImages = [...kept.images.values()].toSorted(byNewest);
     return {
-      ids,
-      images: chosen,
+      ids: new Set(kept.images.keys()),
+      images: chosenImages,
       toggle,
-      clear: () => setIds(none),
+      clear,
       star: () =>
         star.mutate({
-          ids: chosen.map((image) => image.id),
-          starred: chosen.some((image) => !image.starred),
+          ids: chosenImages.map((image) => image.id),
+          starred: chosenImages.some((image) => !image.starred),
         }),
       remove: () => {
-        removeStacks(chosen);
-        setIds(none);
+        removeStacks(chosenImages);
+        clear();
       },
     };
-  }, [ids, images, removeStacks, star, toggle]);
+  }, [clear, kept, removeStacks, star, toggle]);
 
   useEffect(() => {
     if (!isInFront) return undefined;
@@ -130,7 +174,7 @@ export function useSelection(images: readonly ListedImage[], isInFront: boolean)
         const stackId = focusedStack();
         if (stackId !== undefined) toggle(stackId, false);
       },
-      "Control+a": () => setIds(new Set(stacks.map(({ id }) => id))),
+      "Control+a": () => choose(() => stacks.map(({ id, image }) => [id, image] as const)),
     };
     const rateShown = (rating: number) => {
       const focused = images.filter(({ stackId }) => stackId === focusedStack());
@@ -148,7 +192,7 @@ export function useSelection(images: readonly ListedImage[], isInFront: boolean)
     };
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);
-  }, [images, isInFront, rate, removeStacks, selection, stacks, toggle]);
+  }, [choose, images, isInFront, rate, removeStacks, selection, stacks, toggle]);
   return selection;
 }
 

@@ -1,13 +1,15 @@
 "use client";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useFormatter, useTranslations } from "next-intl";
-import { useEffect, useMemo, useState } from "react";
-import { canLoadMore, type PagedQuery } from "../client/queries.ts";
+import { useLayoutEffect, useState } from "react";
 import { useBoxSize } from "../ui/hooks.ts";
-import { dayOf, type Row, sheetLines } from "./layout-rows.ts";
+import { dayOf, type Row, type SheetLine } from "./layout-rows.ts";
+import { hasScrubber, Scrubber } from "./scrubber.tsx";
 import type { Selection } from "./selection.tsx";
+import { useSheetLayout, useSheetScroll } from "./sheet-scroll.ts";
 import type { ListedImage } from "./stack.tsx";
 import { Tile } from "./tile.tsx";
+import type { GalleryWindow } from "./window.ts";
 
 const dayMs = 86_400_000;
 
@@ -74,76 +76,81 @@ export function SheetSkeleton() {
 }
 
 interface SheetProps {
+  readonly part: GalleryWindow;
   readonly images: readonly ListedImage[];
   readonly selection: Selection;
   readonly openId: string | null;
   readonly onOpen: (id: string) => void;
-  readonly query: PagedQuery;
 }
 
 const gapPx = 4;
 const linesAhead = 6;
 
+/** The room of pictures that are not read yet, as empty tiles; only what is near the visible area is drawn by the browser. */
+function Gap() {
+  const rows = "repeating-linear-gradient(to bottom, transparent 0 204px, var(--paper) 204px 208px)";
+  const tiles = "repeating-linear-gradient(to right, var(--well) 0 204px, var(--paper) 204px 208px)";
+  return <div aria-hidden className="h-full" style={{ backgroundImage: `${rows}, ${tiles}` }} />;
+}
+
+interface LineProps extends Omit<SheetRowProps, "row"> {
+  readonly line: SheetLine;
+}
+
+function Line({ line, ...row }: LineProps) {
+  if (line.type === "day") return <DayHeader day={line.day} />;
+  return line.type === "gap" ? <Gap /> : <SheetRow row={line} {...row} />;
+}
+
 /** The grid of pictures, virtualised: only rows near the visible area are in the document. */
-export function Sheet({ images, selection, openId, onOpen, query }: SheetProps) {
+export function Sheet({ part, images, selection, openId, onOpen }: SheetProps) {
   const t = useTranslations("gallery");
   const [element, setElement] = useState<HTMLDivElement | null>(null);
   const { width } = useBoxSize(element);
-  const lines = useMemo(
-    () =>
-      width === 0
-        ? []
-        : sheetLines(images, { widthPx: width, targetHeightPx: width < 640 ? 148 : 236, gapPx }),
-    [images, width],
-  );
+  const layout = useSheetLayout({ part, images, widthPx: width, gapPx });
+  const { lines, timeline } = layout;
+  const marginPx = element?.offsetTop ?? 0;
   // oxlint-disable-next-line react/incompatible-library -- the React compiler, which this warns about, is not in use
   const virtual = useWindowVirtualizer({
     count: lines.length,
     estimateSize: (index) => (lines[index]?.heightPx ?? 0) + gapPx,
     overscan: linesAhead,
-    scrollMargin: element?.offsetTop ?? 0,
+    scrollMargin: marginPx,
     getItemKey: (index) => {
       const line = lines[index];
-      return line?.type === "row" ? line.key : (line?.day ?? index);
+      return line?.type === "day" ? line.day : (line?.key ?? index);
     },
   });
-  useEffect(() => virtual.measure(), [lines, virtual]);
-
-  const shown = virtual.getVirtualItems();
-  const isNearEnd = (shown.at(-1)?.index ?? 0) >= lines.length - linesAhead;
-  const needsMore = isNearEnd && lines.length > 0 && canLoadMore(query);
-  useEffect(() => {
-    if (needsMore) void query.fetchNextPage();
-  }, [needsMore, query]);
+  useLayoutEffect(() => virtual.measure(), [lines, virtual]);
+  const { go, placeNow } = useSheetScroll({ part, layout, openId, marginPx });
 
   return (
-    <div
-      ref={setElement}
-      role="group"
-      aria-label={t("pictures")}
-      className="relative"
-      style={{ height: virtual.getTotalSize() }}
-    >
-      {shown.map((item) => {
-        const line = lines[item.index];
-        if (line === undefined) return null;
-        return (
-          <div
-            key={item.key}
-            className="absolute inset-x-0 top-0"
-            style={{
-              height: line.heightPx,
-              transform: `translateY(${item.start - virtual.options.scrollMargin}px)`,
-            }}
-          >
-            {line.type === "day" ? (
-              <DayHeader day={line.day} />
-            ) : (
-              <SheetRow row={line} gapPx={gapPx} selection={selection} openId={openId} onOpen={onOpen} />
-            )}
-          </div>
-        );
-      })}
-    </div>
+    <>
+      <div
+        ref={setElement}
+        role="group"
+        aria-label={t("pictures")}
+        className="relative"
+        style={{ height: virtual.getTotalSize() }}
+      >
+        {virtual.getVirtualItems().map((item) => {
+          const line = lines[item.index];
+          if (line === undefined) return null;
+          const topPx = item.start - virtual.options.scrollMargin;
+          return (
+            <div
+              key={item.key}
+              className="absolute inset-x-0 top-0"
+              style={{ height: line.heightPx, transform: `translateY(${topPx}px)` }}
+            >
+              <Line line={line} gapPx={gapPx} selection={selection} openId={openId} onOpen={onOpen} />
+            </div>
+          );
+        })}
+      </div>
+      {timeline !== null && hasScrubber(timeline.months) ? (
+        <Scrubber timeline={timeline} placeNow={placeNow} onGo={go} />
+      ) : null}
+    </>
   );
 }

@@ -165,11 +165,17 @@ type Pages = InfiniteData<{ readonly items: readonly ImageView[]; readonly nextC
 
 /** Removes pictures from the loaded pages of a list. */
 function withoutImages(ids: ReadonlySet<string>) {
-  return (data: Pages | undefined): Pages | undefined =>
-    data && {
-      ...data,
-      pages: data.pages.map((page) => ({ ...page, items: page.items.filter((image) => !ids.has(image.id)) })),
-    };
+  // Not all that is kept under the key of lists has pages.
+  return (data: Pages | object | undefined) =>
+    data && "pages" in data
+      ? {
+          ...data,
+          pages: data.pages.map((page) => ({
+            ...page,
+            items: page.items.filter((image) => !ids.has(image.id)),
+          })),
+        }
+      : data;
 }
 
 const removal = ["pictures", "removal"];

@@ -24,13 +24,11 @@ function useChangeCached() {
     (ids: readonly string[], change: (image: ImageView) => ImageView) => {
       const changing = new Set(ids);
       const changed = (image: ImageView) => (changing.has(image.id) ? change(image) : image);
-      queries.setQueriesData<Pages>(
-        { queryKey: keys.imageLists },
-        (data) =>
-          data && {
-            ...data,
-            pages: data.pages.map((page) => ({ ...page, items: page.items.map(changed) })),
-          },
+      // Not all that is kept under the key of lists has pages.
+      queries.setQueriesData<Pages | object>({ queryKey: keys.imageLists }, (data) =>
+        data && "pages" in data
+          ? { ...data, pages: data.pages.map((page) => ({ ...page, items: page.items.map(changed) })) }
+          : data,
       );
       for (const id of ids)
         queries.setQueryData<ImageView>(keys.image(id), (image) => image && change(image));

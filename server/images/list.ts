@@ -98,7 +98,7 @@ export async function listImages(
   input: ListImagesInput,
 ): Promise<ImagePage> {
   const { db, config } = services;
-  const { ownerId, search, cursor, limit = 50 } = input;
+  const { ownerId, search, limit = 50 } = input;
   if (search !== undefined || input.kind) await fillSearchTexts(db, ownerId);
   const conditions = conditionsOfList(input);
   const isTrash = asksForTrash(search ?? "");
@@ -119,11 +119,15 @@ export async function listImages(
     stackSize: sizes && (sizes.get(view.stackId) ?? 1),
     trashedUntil: endOf(rows[index], trashMs),
   }));
-  const hasMore = found.length > limit;
+  return { items, ...cursorsOf(ids, place, found.length > limit) };
+}
+
+/** A page has pictures beyond it on the side from which it was reached, and on the other one when more were found. */
+function cursorsOf(ids: readonly string[], place: Place | undefined, hasMore: boolean) {
+  const [isNewer, isPlaced] = [place?.side === "newer", place !== undefined];
   return {
-    items,
     nextCursor: cursorOf(ids.at(-1), isNewer || hasMore),
-    previousCursor: cursorOf(ids[0], isNewer ? hasMore : place !== undefined),
+    previousCursor: cursorOf(ids[0], isNewer ? hasMore : isPlaced),
   };
 }
 

@@ -1,0 +1,116 @@
+"use client";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useCallback, useMemo, useState } from "react";
+import { api } from "../client/api.ts";
+import { canLoadMore, keys } from "../client/queries.ts";
+import { useRemoving } from "../pictures/actions.tsx";
+import type { ListedImage } from "./stack.tsx";
+import type { Jump } from "./timeline.ts";
+
+/** Which page of the list: of a jump, or beside another one. */
+interface PageParam {
+  readonly jump?: Jump | undefined;
+  readonly cursor?: string;
+  readonly newer?: boolean;
+  /** How many pictures are newer than its first; of a page of newer pictures, than the first of those that follow it. */
+  readonly index: number;
+}
+
+const pageSize = 100;
+/** Pages that are kept; those far from what is shown are read again when they come near. */
+const mostPages = 8;
+
+async function readPage(search: string | undefined, { index, jump, ...place }: PageParam) {
+  const at = jump && { from: jump.from, before: jump.before, skip: jump.skip };
+  const page = await api.images.list.query({ search, stacks: true, jump: at, ...place, limit: pageSize });
+  return {
+    ...page,
+    search: search ?? "",
+    jump,
+    index: place.newer === true ? Math.max(0, index - page.items.length) : index,
+  };
+}
+
+interface Wanted {
+  readonly search: string | undefined;
+  /** Null begins at the newest. */
+  readonly jump: Jump | null;
+  /** How many jumps there were: what an earlier one to the same place led to may have moved on since. */
+  readonly jumps: number;
+}
+
+function usePages({ search, jump, jumps }: Wanted, canForget: boolean) {
+  const initialPageParam: PageParam = jump === null ? { index: 0 } : { jump, index: jump.index };
+  return useInfiniteQuery({
+    queryKey: keys.imageList({ search, stacks: true, ...(jumps > 0 ? { jump, jumps } : {}) }),
+    queryFn: ({ pageParam }) => readPage(search, pageParam),
+    initialPageParam,
+    getNextPageParam: ({ nextCursor, index, items }): PageParam | null =>
+      nextCursor === null ? null : { cursor: nextCursor, index: index + items.length },
+    getPreviousPageParam: ({ previousCursor, index }): PageParam | null =>
+      previousCursor === null ? null : { cursor: previousCursor, newer: true, index },
+    ...(canForget ? { maxPages: mostPages } : {}),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/**
+ * The part of the gallery's list that is read: pages that follow one another, from the newest on or from where a jump leads. With
+ * the months of the whole list only a few pages are kept, since their room is known without them.
+ */
+export function useGalleryWindow(search: string | undefined) {
+  const [wanted, setWanted] = useState<Wanted>({ search, jump: null, jumps: 0 });
+  // Another search begins at its newest.
+  if (wanted.search !== search) setWanted({ search, jump: null, jumps: 0 });
+  const counted = useQuery({
+    queryKey: keys.imageMonths({ search }),
+    queryFn: () => api.images.months.query({ search }),
+    placeholderData: keepPreviousData,
+  });
+  const months = counted.data?.months ?? null;
+  const query = usePages(wanted, months !== null);
+  const jump = useCallback(
+    (to: Jump | null) =>
+      setWanted(({ search: same, jumps }) => ({ search: same, jump: to, jumps: jumps + 1 })),
+    [],
+  );
+  // All that a jump should show was removed meanwhile.
+  if (wanted.jump !== null && isBare(query)) setWanted({ search, jump: null, jumps: 0 });
+  return { query, months, jump, ...useReadPart(query) };
+}
+
+type Pages = ReturnType<typeof usePages>;
+
+function isBare({ data, isPlaceholderData }: Pages): boolean {
+  return !isPlaceholderData && data?.pages.every(({ items }) => items.length === 0) === true;
+}
+
+/** What the pages say of themselves: of pages that stand in for those of a jump, the query knows no neighbours. */
+function useReadPart(query: Pages) {
+  const { data, isFetching } = query;
+  const removing = useRemoving();
+  const images = useMemo(
+    () => data?.pages.flatMap(({ items }): ListedImage[] => items.filter(({ id }) => !removing.has(id))),
+    [data, removing],
+  );
+  const ends = endsOf(data?.pages ?? []);
+  return {
+    images,
+    ...ends,
+    canReadNewer: !ends.isFromNewest && !isFetching && !query.isFetchPreviousPageError,
+    canReadOlder: canLoadMore(query),
+  };
+}
+
+function endsOf(pages: readonly Awaited<ReturnType<typeof readPage>>[]) {
+  const [first, last] = [pages[0], pages.at(-1)];
+  return {
+    /** What the pictures were found by, while those of another search are on their way. */
+    search: first?.search ?? null,
+    firstIndex: first?.index ?? 0,
+    isFromNewest: (first?.previousCursor ?? null) === null,
+    isToOldest: (last?.nextCursor ?? null) === null,
+  };
+}
+
+export type GalleryWindow = ReturnType<typeof useGalleryWindow>;

@@ -1,0 +1,126 @@
+import type { Page } from "@playwright/test";
+import { beGuest } from "../steps/be-guest.ts";
+import { fillMonths } from "../steps/fill-months.ts";
+import { expect, test } from "../test.ts";
+
+const timeline = (page: Page) => page.getByRole("slider", { name: "Timeline" });
+const tiles = (page: Page) => page.locator("[data-tile]");
+
+/** The heading of the first day in view. */
+async function dayInView(page: Page): Promise<string> {
+  const headings = page.getByRole("group", { name: "Pictures", exact: true }).getByRole("heading");
+  for (const heading of await headings.all()) {
+    const box = await heading.boundingBox();
+    if (box !== null && box.y > -60 && box.y < 400) return (await heading.textContent()) ?? "";
+  }
+  return "";
+}
+
+test("P9 a click and keys on the timeline lead to any month, and what is chosen stays chosen", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await fillMonths(page, { months: 30, picturesEach: 120 });
+  await page.goto("/gallery");
+  const months = page.locator("[data-month]");
+  await expect(months.first()).toBeVisible();
+  await expect(tiles(page).first()).toBeVisible();
+  await page.getByRole("checkbox", { name: "Select picture 3", exact: true }).click();
+
+  const far = months.nth(20);
+  const month = (await far.getAttribute("data-month")) ?? "";
+  const name = new Date(`${month}-15T00:00:00Z`).toLocaleDateString("en", { month: "long" });
+  const box = await far.boundingBox();
+  if (box === null) throw new Error("the month is not shown");
+  const answered = page.waitForResponse(/images\.list/);
+  await page.mouse.click(box.x + box.width / 2, box.y + 1);
+  expect((await (await answered).body()).byteLength).toBeLessThan(200_000);
+  const ofMonth = new RegExp(`${name} \\d+, ${month.slice(0, 4)}`);
+  await expect.poll(() => dayInView(page)).toMatch(ofMonth);
+  await expect(timeline(page)).toHaveAttribute(
+    "aria-valuetext",
+    new RegExp(`^${name} ${month.slice(0, 4)}, \\d+`),
+  );
+  expect(await tiles(page).count()).toBeLessThan(300);
+
+  const tile = tiles(page).nth(12);
+  const id = (await tile.getAttribute("data-tile")) ?? "";
+  await page.locator(`[data-tile="${id}"] + [role=checkbox]`).click();
+  await expect(page.getByRole("toolbar", { name: "Selection" }).getByRole("status")).toHaveText("2 selected");
+
+  await tile.click();
+  const viewer = page.getByRole("dialog", { name: "Picture" });
+  await expect(viewer.getByRole("img").first()).toBeVisible();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("Escape");
+  await expect(viewer).toHaveCount(0);
+  await expect(page.locator(`[data-tile="${id}"]`)).toBeFocused();
+
+  await timeline(page).focus();
+  await page.keyboard.press("End");
+  await expect(
+    tiles(page).and(page.getByRole("button", { name: "picture 3599", exact: true })),
+  ).toBeAttached();
+  await page.keyboard.press("PageUp");
+  await page.keyboard.press("Home");
+  await expect(page.getByRole("button", { name: "picture 0", exact: true })).toBeVisible();
+  await expect(page.getByRole("toolbar", { name: "Selection" }).getByRole("status")).toHaveText("2 selected");
+  await expect(page.getByRole("checkbox", { name: "Select picture 3", exact: true })).toBeChecked();
+});
+
+test("P9 scrolling far and back shows every picture once, in its order", async ({ page }) => {
+  await beGuest(page);
+  await fillMonths(page, { months: 3, picturesEach: 100 });
+  await page.goto("/gallery");
+  await expect(tiles(page).first()).toBeVisible();
+  const numbers = async () => {
+    const names = await tiles(page).evaluateAll((shown) =>
+      shown.map((tile) => tile.getAttribute("aria-label") ?? ""),
+    );
+    return names.flatMap((name) => (name.startsWith("picture ") ? [Number(name.slice(8))] : []));
+  };
+  const seen = new Set<number>();
+  const scrollOn = async () => {
+    const now = await numbers();
+    expect(now).toEqual(now.toSorted((a, b) => a - b));
+    for (const number of now) seen.add(number);
+    await page.mouse.wheel(0, 400);
+    return seen.has(299);
+  };
+  await page.mouse.move(600, 600);
+  await expect.poll(scrollOn, { intervals: [60] }).toBe(true);
+  expect(seen.size).toBe(300);
+});
+
+test("P9 @phone the handle of the timeline is pulled by a finger to a month of long ago", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await fillMonths(page, { months: 30, picturesEach: 60 });
+  await page.goto("/gallery");
+  const handle = page.locator("[data-handle]");
+  await expect(handle).toBeVisible();
+  const box = await handle.boundingBox();
+  if (box === null) throw new Error("there is no handle");
+  expect(Math.min(box.width, box.height)).toBeGreaterThanOrEqual(44);
+  const input = await page.context().newCDPSession(page);
+  const touch = (type: "touchStart" | "touchMove" | "touchEnd", y = 0) =>
+    input.send("Input.dispatchTouchEvent", {
+      type,
+      touchPoints: type === "touchEnd" ? [] : [{ x: box.x + box.width / 2, y }],
+    });
+  const from = box.y + box.height / 2;
+  await touch("touchStart", from);
+  for (const step of [60, 140, 220, 300]) await touch("touchMove", from + step);
+  await expect(timeline(page).getByText(/^[A-Z][a-z]+ 20\d\d$/)).toBeVisible();
+  await touch("touchEnd");
+  await expect(timeline(page)).not.toHaveAttribute("aria-valuenow", /^\d$/);
+  const isThere = async () => {
+    const month = (await timeline(page).getAttribute("aria-valuetext"))?.split(" ")[0];
+    return month !== undefined && (await dayInView(page)).includes(month);
+  };
+  await expect.poll(isThere).toBe(true);
+  const ends = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+  expect(ends[0]).toBe(ends[1]);
+});
