@@ -55,7 +55,11 @@ test("the settings of each program fill the same form, with the workflow that ha
     found("prompt", carriedExamples.comfyui),
   ];
   for (const settings of files) {
-    const { job, title, lacks } = fillingOf(settings, offered, null);
+    const { job, title, lacks } = fillingOf(settings, {
+      workflows: offered,
+      chosenName: null,
+      styles: ["Ink"],
+    });
     expect(formOfJob(job, emptyForm, offered)).toEqual({
       mode: "one",
       styles: [],
@@ -80,8 +84,7 @@ test("the settings of each program fill the same form, with the workflow that ha
 test("what is missing here, not taken or moved to what is taken is said", () => {
   const { job, title, lacks } = fillingOf(
     found("invokeai_metadata", carriedExamples.invokeai.replace("832", "500")),
-    offered,
-    null,
+    { workflows: offered, chosenName: null, styles: [] },
   );
   expect(title).toBe("Turbo");
   expect(lacks).toEqual([
@@ -102,7 +105,7 @@ test("what is missing here, not taken or moved to what is taken is said", () => 
 
 test("a seed that is too large becomes random, and a prompt that is too long is cut", () => {
   const settings = { ...noSettings, source: "comfyui", seed: 2 ** 60, prompt: "x".repeat(5_000) } as const;
-  const { job, lacks } = fillingOf(settings, [sdxl], null);
+  const { job, lacks } = fillingOf(settings, { workflows: [sdxl], chosenName: null, styles: [] });
   expect(lacks).toEqual([{ what: "prompt", characters: 4_000 }, { what: "seed" }]);
   expect(formOfJob(job, emptyForm, [sdxl])).toMatchObject({ seed: null, prompt: "x".repeat(4_000) });
 });
@@ -110,16 +113,41 @@ test("a seed that is too large becomes random, and a prompt that is too long is 
 test("own settings choose their workflow or model; another one that is chosen stays where they are not offered", () => {
   const own = (workflow: string | null, model: string | null) =>
     found("atelier", JSON.stringify({ workflow, model, params: { prompt: "a hill" } }));
-  expect(fillingOf(own("t2i_sdxl", null), offered, "turbo")).toMatchObject({
+  expect(
+    fillingOf(own("t2i_sdxl", null), { workflows: offered, chosenName: "turbo", styles: ["Ink"] }),
+  ).toMatchObject({
     job: { workflow: "t2i_sdxl", model: null },
     lacks: [],
   });
-  expect(fillingOf(own(null, "large"), offered, "turbo")).toMatchObject({
+  expect(
+    fillingOf(own(null, "large"), { workflows: offered, chosenName: "turbo", styles: ["Ink"] }),
+  ).toMatchObject({
     job: { workflow: null, model: "large" },
   });
-  expect(fillingOf(own("gone", null), offered, "t2i_sdxl")).toMatchObject({
+  expect(
+    fillingOf(own("gone", null), { workflows: offered, chosenName: "t2i_sdxl", styles: ["Ink"] }),
+  ).toMatchObject({
     job: { workflow: "t2i_sdxl" },
     lacks: [{ what: "workflow", name: "gone" }],
   });
-  expect(fillingOf(own("gone", null), [], null)).toMatchObject({ job: { workflow: null }, title: null });
+  expect(fillingOf(own("gone", null), { workflows: [], chosenName: null, styles: [] })).toMatchObject({
+    job: { workflow: null },
+    title: null,
+  });
+});
+
+test("styles come back as styles, and those that this studio lacks are named", () => {
+  const template = {
+    drawn: { prompt: "a {fox}", negativePrompt: null },
+    styles: [{ name: "Ink" }, { name: "Gone" }, { of: "nobody" }],
+  };
+  const params = { prompt: "ink drawing of a {fox}", negativePrompt: "colour" };
+  const settings = found("atelier", JSON.stringify({ workflow: "t2i_sdxl", params, template }));
+  const { job, lacks } = fillingOf(settings, { workflows: offered, chosenName: null, styles: ["Ink"] });
+  expect(lacks).toEqual([{ what: "styles", names: ["Gone"] }]);
+  expect(formOfJob(job, emptyForm, offered)).toMatchObject({
+    prompt: String.raw`a \{fox\}`,
+    negativePrompt: "",
+    styles: ["Ink"],
+  });
 });

@@ -1,14 +1,13 @@
-import type { JobView } from "@atelier/server/jobs";
 import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
 import { choiceNameOf, choiceOf } from "../client/submit.ts";
 import { maxPromptCharacters } from "../create/form.ts";
-import { nearestAllowed } from "../create/requests.ts";
+import { type formOfJob, nearestAllowed } from "../create/requests.ts";
 import type { FoundSettings } from "./found.ts";
 
 /** What Create cannot do as the file says. */
 export type Lack =
   | { readonly what: "model" | "workflow"; readonly name: string }
-  | { readonly what: "loras" | "others"; readonly names: readonly string[] }
+  | { readonly what: "loras" | "styles" | "others"; readonly names: readonly string[] }
   | { readonly what: "seed" | "negativePrompt" }
   | { readonly what: "prompt"; readonly characters: number }
   | { readonly what: "untaken"; readonly setting: Setting }
@@ -18,17 +17,25 @@ type Setting = "steps" | "guidance" | "width" | "height" | "seed";
 
 interface Filling {
   /** What the form is filled from, as from a job of this studio. */
-  readonly job: Pick<JobView, "params" | "workflow" | "model">;
+  readonly job: Parameters<typeof formOfJob>[0];
   /** Title of the workflow or model that Create will use; null where none is offered. */
   readonly title: string | null;
   readonly lacks: readonly Lack[];
 }
 
+/** What Create offers here. */
+interface Offered {
+  readonly workflows: readonly OfferedWorkflow[];
+  /** The workflow that is chosen now. */
+  readonly chosenName: string | null;
+  /** Names of styles. */
+  readonly styles: readonly string[];
+}
+
 /** How Create is filled from the settings of a file: with the workflow that has its model, else with the one that is chosen now. */
 export function fillingOf(
   found: FoundSettings,
-  offered: readonly OfferedWorkflow[],
-  chosenName: string | null,
+  { workflows: offered, chosenName, styles: known }: Offered,
 ): Filling {
   const wanted = wantedOf(found, offered);
   const workflow = wanted ?? offered.find(({ name }) => name === chosenName) ?? offered[0];
@@ -38,13 +45,16 @@ export function fillingOf(
     negativePrompt: found.negativePrompt.slice(0, maxPromptCharacters),
     ...Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== null)),
   };
+  const styles = found.styles.filter((name) => known.includes(name));
+  const { prompt, negativePrompt } = params;
+  const template = { drawn: { prompt, negativePrompt }, styles: styles.map((name) => ({ name })) };
   return {
-    job: { workflow: null, model: null, ...(workflow && choiceOf(workflow)), params },
+    job: { workflow: null, model: null, ...(workflow && choiceOf(workflow)), params, template },
     title: workflow?.title ?? null,
     lacks: [
       ...choiceLacks(found, wanted),
       ...(workflow ? [...textLacks(found, workflow), ...numberLacks(numbers, workflow)] : []),
-      ...namesLacks(found),
+      ...namesLacks({ ...found, styles: found.styles.filter((name) => !known.includes(name)) }),
       ...(found.seed === numbers.seed ? [] : [{ what: "seed" } as const]),
     ],
   };
@@ -61,8 +71,9 @@ function numbersOf({ seed, steps, guidance, widthPx, heightPx }: FoundSettings) 
   };
 }
 
-function namesLacks({ loras, others }: FoundSettings): readonly Lack[] {
+function namesLacks({ loras, styles, others }: FoundSettings): readonly Lack[] {
   const all = [
+    { what: "styles", names: styles },
     { what: "loras", names: loras.map(({ name }) => name) },
     { what: "others", names: others },
   ] as const;

@@ -22,6 +22,8 @@ export interface FoundSettings {
   /** A workflow or a model of a studio of this program, by its name. */
   readonly choice: { readonly workflow: string | null; readonly model: string | null } | null;
   readonly loras: readonly Lora[];
+  /** Names of the styles of this program, which are not in the prompts. */
+  readonly styles: readonly string[];
   /** Names of settings that Create has no field for. */
   readonly others: readonly string[];
 }
@@ -37,6 +39,7 @@ export const noSettings = {
   model: null,
   choice: null,
   loras: [],
+  styles: [],
   others: [],
 } as const satisfies Omit<FoundSettings, "source">;
 

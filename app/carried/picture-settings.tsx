@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import { useWorkflows } from "../client/cloud.ts";
 import { createForm } from "../create/form.ts";
+import { usePresets } from "../create/library.tsx";
 import { useFillForm } from "../create/requests.ts";
 import { useFilePicker, useFileTarget, useUploadBatch } from "../uploads/drop.tsx";
 import { Button } from "../ui/button.tsx";
@@ -23,6 +24,7 @@ function useLackText(title: string | null) {
       case "workflow":
         return t(`lacks.${lack.what}`, { name: lack.name, workflow });
       case "loras":
+      case "styles":
       case "others":
         return t(`lacks.${lack.what}`, { count: lack.names.length, names: lack.names.join(", ") });
       case "seed":
@@ -50,6 +52,7 @@ function useFacts({ source, ...found }: FoundSettings): readonly Fact[] {
     [t("names.size"), widthPx === null || heightPx === null ? null : `${widthPx} × ${heightPx}`],
     [t("names.steps"), found.steps],
     [t("names.guidance"), found.guidance],
+    [t("names.styles"), found.styles.length === 0 ? null : found.styles.join(", ")],
     [t("names.seed"), Number.isSafeInteger(found.seed) ? found.seed : null],
     [
       t("names.loras"),
@@ -73,7 +76,12 @@ function Panel({ found, onUsed, onKeep }: PanelProps) {
   const offered = useWorkflows("text_to_image");
   const fill = useFillForm(offered);
   const facts = useFacts(found);
-  const { job, title, lacks } = fillingOf(found, offered ?? [], createForm.get().workflow);
+  const styles = usePresets("style").map(({ name }) => name);
+  const { job, title, lacks } = fillingOf(found, {
+    workflows: offered ?? [],
+    chosenName: createForm.get().workflow,
+    styles,
+  });
   const lackText = useLackText(title);
   return (
     <div className="flex flex-col gap-4">

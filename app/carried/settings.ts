@@ -52,7 +52,19 @@ function fromAtelier({ name, json }: Part): FoundSettings | null {
     ...noSettings,
     source: "atelier",
     ...commonOf(params),
+    ...beforeStyles(recordIn(json, "template")),
     choice: { workflow: textIn(json, "workflow"), model: textIn(json, "model") },
+  };
+}
+
+/** The prompts as they were drawn, before the styles went around them. */
+function beforeStyles(template: Plain | null) {
+  const drawn = template && recordIn(template, "drawn");
+  if (!template || !drawn) return {};
+  return {
+    prompt: textIn(drawn, "prompt") ?? "",
+    negativePrompt: textIn(drawn, "negativePrompt") ?? "",
+    styles: recordsIn(template, "styles").flatMap((style) => textIn(style, "name") ?? []),
   };
 }
 

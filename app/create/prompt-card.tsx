@@ -1,5 +1,5 @@
 "use client";
-import { Bookmark, FileUp, ListPlus, Palette } from "lucide-react";
+import { Bookmark, FileUp, History, ListPlus, Palette } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import type { BatchEstimate } from "@atelier/server/batches";
@@ -15,7 +15,7 @@ import { GridAxes } from "./grid-axes.tsx";
 import { Library, type LibraryShelf } from "./library.tsx";
 import type { Plan } from "./plan.ts";
 import { PromptPreview, StyleChips } from "./prompt-preview.tsx";
-import { useInsert, usePromptFiles } from "./prompt-field.ts";
+import { useInsert, usePromptFiles, usePromptHistory } from "./prompt-field.ts";
 
 const shelves = [
   ["style", Palette],
@@ -25,11 +25,12 @@ const shelves = [
 
 interface ToolsProps {
   readonly onChooseFile: () => void;
+  readonly onEarlier: () => void;
   readonly onOpen: (shelf: LibraryShelf) => void;
 }
 
 /** How much is made at once, and what is kept to be used again. */
-function PromptTools({ onChooseFile, onOpen }: ToolsProps) {
+function PromptTools({ onChooseFile, onEarlier, onOpen }: ToolsProps) {
   const t = useTranslations("create");
   const { mode } = useForm();
   return (
@@ -45,7 +46,11 @@ function PromptTools({ onChooseFile, onOpen }: ToolsProps) {
           <IconButton label={t("promptFile")} onClick={onChooseFile}>
             <FileUp aria-hidden />
           </IconButton>
-        ) : null}
+        ) : (
+          <IconButton label={t("earlier")} keys="Alt+ArrowUp" onClick={onEarlier}>
+            <History aria-hidden />
+          </IconButton>
+        )}
         {shelves.map(([shelf, Icon]) => (
           <IconButton key={shelf} label={t(`library.${shelf}.title`)} onClick={() => onOpen(shelf)}>
             <Icon aria-hidden />
@@ -84,6 +89,7 @@ export function PromptCard({ chosen, offered, plan, canMake, isBusy, onMake, ...
   const form = useForm();
   const { drop, choose } = usePromptFiles();
   const { field, insert } = useInsert();
+  const history = usePromptHistory();
   const [shelf, setShelf] = useState<LibraryShelf | null>(null);
   const isList = form.mode === "list";
   const takesNegative = chosen?.params.negativePrompt !== undefined;
@@ -92,7 +98,7 @@ export function PromptCard({ chosen, offered, plan, canMake, isBusy, onMake, ...
       aria-label={t("prompt")}
       className="flex flex-col rounded-card border border-edge/70 bg-surface transition-colors duration-120 focus-within:border-ink"
     >
-      <PromptTools onChooseFile={choose} onOpen={setShelf} />
+      <PromptTools onChooseFile={choose} onEarlier={history.back} onOpen={setShelf} />
       <textarea
         ref={field}
         onDrop={drop}
@@ -101,6 +107,7 @@ export function PromptCard({ chosen, offered, plan, canMake, isBusy, onMake, ...
         value={form.prompt}
         maxLength={isList ? maxListCharacters : maxPromptCharacters}
         rows={3}
+        onKeyDown={isList ? undefined : history.press}
         onChange={(event) => createForm.set({ prompt: event.target.value })}
         className="field-sizing-content max-h-[40dvh] min-h-26 w-full resize-none bg-transparent px-4 pt-4 pb-2 text-lg outline-none placeholder:text-quiet sm:px-5"
       />

@@ -1,8 +1,14 @@
 "use client";
+import { useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
-import { type DragEvent, useRef } from "react";
+import { type DragEvent, type KeyboardEvent, useRef } from "react";
+import type { WrittenPrompt } from "@atelier/server/jobs";
+import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { keys } from "../client/queries.ts";
 import { toastFailure } from "../ui/toasts.tsx";
-import { createForm, maxListCharacters } from "./form.ts";
+import { createForm, type CreateForm, maxListCharacters } from "./form.ts";
+import { escapeTemplate } from "./requests.ts";
 
 /** Whether a file may hold prompts as text. */
 function isPromptFile({ name, type }: Pick<File, "name" | "type">): boolean {
@@ -84,3 +90,48 @@ export function useInsert() {
   };
   return { field, insert };
 }
+
+const historyKey = {
+  queryKey: keys.promptHistory,
+  queryFn: () => api.jobs.prompts.query(),
+  staleTime: 10_000,
+};
+
+/** Steps through what one made pictures from, back to what was being written. */
+export function usePromptHistory() {
+  const queries = useQueryClient();
+  const showFailure = useFailureToast();
+  const place = useRef<{ readonly at: number; readonly own: Pick<CreateForm, "prompt" | "negativePrompt"> }>(
+    null,
+  );
+  const shown = useRef<string>(null);
+  const step = async (by: 1 | -1) => {
+    const { prompt, negativePrompt } = createForm.get();
+    // Who wrote on begins anew.
+    if (place.current === null || shown.current !== prompt)
+      place.current = { at: -1, own: { prompt, negativePrompt } };
+    const { own, at: before } = place.current;
+    const { items } = await queries.fetchQuery(historyKey);
+    const written = items.map((one) => (one.isTemplate ? one : escaped(one)));
+    let at = before + by;
+    // What stands in the field is no step.
+    while (written[at]?.prompt === prompt && at + by < written.length && at + by >= -1) at += by;
+    at = Math.max(-1, Math.min(written.length - 1, at));
+    const next = written[at] ?? own;
+    place.current = { at, own };
+    shown.current = next.prompt;
+    createForm.set({ prompt: next.prompt, negativePrompt: next.negativePrompt });
+  };
+  const press = (event: KeyboardEvent) => {
+    const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+    if (!event.altKey || (by !== 1 && by !== -1)) return;
+    event.preventDefault();
+    void step(by).catch(showFailure);
+  };
+  return { press, back: () => void step(1).catch(showFailure) };
+}
+
+const escaped = ({ prompt, negativePrompt }: WrittenPrompt) => ({
+  prompt: escapeTemplate(prompt),
+  negativePrompt: escapeTemplate(negativePrompt),
+});

@@ -141,7 +141,12 @@ export function useCreateRemix(offered: readonly OfferedWorkflow[] | undefined):
   useRemix(offered === undefined ? null : fill);
 }
 
-type SourceJob = Pick<JobView, "params" | "workflow" | "model"> & Partial<Pick<JobView, "template">>;
+interface SourceJob extends Pick<JobView, "params" | "workflow" | "model"> {
+  readonly template?: {
+    readonly drawn: NonNullable<JobView["template"]>["drawn"];
+    readonly styles: readonly { readonly name: string }[];
+  } | null;
+}
 
 /** The form values that repeat a job. */
 export function formOfJob(

@@ -32,6 +32,7 @@ const shortcutGroups = [
     key: "studio",
     items: [
       { key: "run", keys: "Control+Enter" },
+      { key: "earlierPrompt", keys: "Alt+ArrowUp Alt+ArrowDown" },
       { key: "original", keys: "Space" },
     ],
   },

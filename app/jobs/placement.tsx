@@ -24,7 +24,16 @@ export function useParamFacts(job: JobView | undefined): readonly (readonly [str
     const text = name === "category" && categories.has(key) ? categories(key) : value;
     return [t(name), text] as const;
   });
-  return job.workflow === null ? rows : [[t("workflow"), titleOf(job.workflow)], ...rows];
+  const { template } = job;
+  const workflow = job.workflow === null ? [] : [[t("workflow"), titleOf(job.workflow)] as const];
+  const styles = template?.styles.map(({ name }) => name).join(", ") ?? "";
+  return [
+    ...workflow,
+    ...rows,
+    ...(styles === "" ? [] : [[t("styles"), styles] as const]),
+    // Where nothing was drawn, the prompt says it all.
+    ...(template === null || template.seed === null ? [] : [[t("template"), template.prompt ?? ""] as const]),
+  ];
 }
 
 /** The prompt and settings of a picture, to read and to copy. */

@@ -4,7 +4,7 @@ import type { Services } from "../services.ts";
 import { get, type JobView } from "./read.ts";
 import { openResult } from "./result-hold.ts";
 
-type Settings = Pick<JobView, "kind" | "workflow" | "model" | "params">;
+type Settings = Pick<JobView, "kind" | "workflow" | "model" | "params" | "template">;
 
 /**
  * As `openResult`, for a download with the settings of its job: a PNG carries them as texts. An upload, which nothing was made
@@ -26,9 +26,11 @@ function unlessGone(error: unknown): null {
 }
 
 /** Our own, from which Create is filled exactly, and the text that most programs of this field read. */
-function textsOf({ kind, workflow, model, params }: Settings): readonly PngText[] {
-  const own = JSON.stringify({ version: 1, kind, workflow, model, params });
-  const common = parametersText({ kind, workflow, model, params });
+function textsOf({ template, ...settings }: Settings): readonly PngText[] {
+  const { kind, workflow, model, params } = settings;
+  const from = template === null ? {} : { template };
+  const own = JSON.stringify({ version: 1, kind, workflow, model, params, ...from });
+  const common = parametersText(settings);
   return [
     ...(common === null ? [] : [{ keyword: "parameters", text: common }]),
     { keyword: "atelier", text: own },
@@ -36,7 +38,7 @@ function textsOf({ kind, workflow, model, params }: Settings): readonly PngText[
 }
 
 /** As A1111 writes it: the prompt, the negative prompt, and one line of settings. Null without a prompt. */
-function parametersText({ workflow, model, params }: Settings): string | null {
+function parametersText({ workflow, model, params }: Omit<Settings, "template">): string | null {
   const { prompt, negativePrompt, steps, guidance, seed, width, height } = params;
   if (typeof prompt !== "string" || prompt === "") return null;
   const settings = [

@@ -43,3 +43,26 @@ export async function list(services: Services, input: ListJobsInput & { ownerId:
   const page = items.slice(0, limit);
   return { items: page, nextCursor: items.length > limit ? (page.at(-1)?.id ?? null) : null };
 }
+
+/** A prompt as it was written, before anything was drawn from it. */
+export interface WrittenPrompt {
+  readonly prompt: string;
+  readonly negativePrompt: string;
+  /** It has choices or lists; else its signs stand for themselves. */
+  readonly isTemplate: boolean;
+}
+
+const prompts = { looked: 1_000, shown: 100 } as const;
+
+/** What an owner made pictures from last, each prompt once, newest first. */
+export async function listPrompts({ db }: Services, ownerId: string): Promise<WrittenPrompt[]> {
+  return db.execute<WrittenPrompt & Record<string, unknown>>(sql`
+    select prompt, "negativePrompt", "isTemplate" from (
+      select distinct on (prompt, "negativePrompt") * from (
+        select id, coalesce(template ->> 'prompt', params ->> 'prompt') as prompt,
+          coalesce(case when template is null then params ->> 'negativePrompt' else template ->> 'negativePrompt' end, '')
+            as "negativePrompt", template is not null as "isTemplate"
+        from jobs where owner_id = ${ownerId} and kind = 'text_to_image' order by id desc limit ${prompts.looked}) recent
+      where prompt <> '' order by prompt, "negativePrompt", id desc) written
+    order by id desc limit ${prompts.shown}`);
+}

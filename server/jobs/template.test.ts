@@ -4,6 +4,7 @@ import { expect, test, beforeEach } from "vitest";
 import { estimateBatch, submitBatch } from "../batches/index.ts";
 import { schema } from "../db/index.ts";
 import { cancel } from "./cancel.ts";
+import { listPrompts } from "./list.ts";
 import { retry } from "./retry.ts";
 import { submit } from "./submit.ts";
 
@@ -91,4 +92,16 @@ test("each job of a batch draws by its own seed, and one fault stores nothing", 
     message: expect.stringContaining("Job 13: There is no list __unknown__"),
   });
   expect(await scene.services.db.$count(schema.jobs)).toBe(before);
+});
+
+test("what was written is listed once each, newest first, by its owner alone", async () => {
+  await send(asked({ prompt: "a fox" }, null));
+  await send(asked({ prompt: "a {red|blue} hen", negativePrompt: "dog" }));
+  await send(asked({ prompt: "a fox" }, null));
+  await send(asked({ prompt: "a {red|blue} hen", negativePrompt: "dog" }, { styles: ["Cinematic"] }));
+  expect(await listPrompts(scene.services, scene.owner.userId)).toEqual([
+    { prompt: "a {red|blue} hen", negativePrompt: "dog", isTemplate: true },
+    { prompt: "a fox", negativePrompt: "", isTemplate: false },
+  ]);
+  expect(await listPrompts(scene.services, "somebody")).toEqual([]);
 });

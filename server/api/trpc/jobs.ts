@@ -23,6 +23,7 @@ import {
   moveInLine,
   readWaiting,
   listJobsSchema,
+  listPrompts,
   readCapabilities,
   recentInputs,
   retry,
@@ -59,6 +60,10 @@ export const jobsRouter = t.router({
   list: memberProcedure
     .input(listJobsSchema)
     .query(({ ctx, input }) => list(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+  /** What the caller made pictures from last, as it was written. */
+  prompts: memberProcedure.query(async ({ ctx }) => ({
+    items: await listPrompts(ctx.services, ctx.caller.userId),
+  })),
   get: memberProcedure
     .input(jobId)
     .query(({ ctx, input }) => getStory(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
