@@ -105,6 +105,7 @@ export function toSeen(state: ServerState): SeenServer {
   const { jobId, queueLength, needs, sources, ...rest } = state;
   const {
     models,
+    loras,
     tightNeeds,
     choices: _choices,
     ranges: _ranges,
@@ -117,6 +118,7 @@ export function toSeen(state: ServerState): SeenServer {
     needs: [...needs],
     tightNeeds: [...tightNeeds],
     models: models.slice(0, maxModels),
+    loras: loras.slice(0, maxModels),
     sources: [...sources],
     queueLength: queueLength ?? 0,
     runningJobId: jobId,

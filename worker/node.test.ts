@@ -41,6 +41,7 @@ describe("node", () => {
       version: null,
       needs: [need],
       models: [],
+      loras: [],
       missing: {},
       tightNeeds: [],
       choices: new Map(),

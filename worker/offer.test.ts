@@ -42,6 +42,7 @@ describe("offer", () => {
       version: "0.8.0",
       needs: ["comfyui/t2i_sd15"],
       models: [],
+      loras: [],
       missing: {},
       tightNeeds: [],
       choices: new Map(),

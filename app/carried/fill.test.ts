@@ -63,6 +63,7 @@ test("the settings of each program fill the same form, with the workflow that ha
     expect(formOfJob(job, emptyForm, offered)).toEqual({
       mode: "one",
       styles: [],
+      loras: [],
       prompt: settings.prompt,
       negativePrompt: "blurry, text",
       workflow: "t2i_sdxl",
@@ -150,4 +151,17 @@ test("styles come back as styles, and those that this studio lacks are named", (
     negativePrompt: "",
     styles: ["Ink"],
   });
+});
+
+test("LoRAs come back with their weights where a server has them under any folder", () => {
+  const taking = { ...sdxl, params: { ...sdxl.params, loras: { type: "loras" as const } } };
+  const settings = found("parameters", carriedExamples.a1111);
+  const served = { chosenName: null, styles: [], loras: ["style/Fur_Detail.safetensors"] };
+  const { job, lacks } = fillingOf(settings, { ...served, workflows: [taking] });
+  expect(lacks.map(({ what }) => what)).not.toContain("loras");
+  expect(formOfJob(job, emptyForm, [taking]).loras).toEqual([
+    { name: "style/Fur_Detail.safetensors", weight: settings.loras[0]?.weight ?? 1 },
+  ]);
+  const without = fillingOf(settings, { ...served, workflows: [sdxl] });
+  expect(without.lacks.map(({ what }) => what)).toContain("loras");
 });

@@ -1,6 +1,6 @@
 import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
 import { choiceNameOf, choiceOf } from "../client/submit.ts";
-import { maxPromptCharacters } from "../create/form.ts";
+import { maxPromptCharacters, readLoras } from "../create/form.ts";
 import { type formOfJob, nearestAllowed } from "../create/requests.ts";
 import type { FoundSettings } from "./found.ts";
 
@@ -30,12 +30,14 @@ interface Offered {
   readonly chosenName: string | null;
   /** Names of styles. */
   readonly styles: readonly string[];
+  /** LoRAs that servers have for the workflow that will be used; undefined until they are known. */
+  readonly loras?: readonly string[] | undefined;
 }
 
 /** How Create is filled from the settings of a file: with the workflow that has its model, else with the one that is chosen now. */
 export function fillingOf(
   found: FoundSettings,
-  { workflows: offered, chosenName, styles: known }: Offered,
+  { workflows: offered, chosenName, styles: known, loras: served = [] }: Offered,
 ): Filling {
   const wanted = wantedOf(found, offered);
   const workflow = wanted ?? offered.find(({ name }) => name === chosenName) ?? offered[0];
@@ -46,15 +48,26 @@ export function fillingOf(
     ...Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== null)),
   };
   const styles = found.styles.filter((name) => known.includes(name));
+  const loras = lorasOf(found, workflow, served);
   const { prompt, negativePrompt } = params;
   const template = { drawn: { prompt, negativePrompt }, styles: styles.map((name) => ({ name })) };
   return {
-    job: { workflow: null, model: null, ...(workflow && choiceOf(workflow)), params, template },
+    job: {
+      workflow: null,
+      model: null,
+      ...(workflow && choiceOf(workflow)),
+      params: { ...params, loras: loras.taken },
+      template,
+    },
     title: workflow?.title ?? null,
     lacks: [
       ...choiceLacks(found, wanted),
       ...(workflow ? [...textLacks(found, workflow), ...numberLacks(numbers, workflow)] : []),
-      ...namesLacks({ ...found, styles: found.styles.filter((name) => !known.includes(name)) }),
+      ...namesLacks({
+        ...found,
+        loras: loras.lacking,
+        styles: found.styles.filter((name) => !known.includes(name)),
+      }),
       ...(found.seed === numbers.seed ? [] : [{ what: "seed" } as const]),
     ],
   };
@@ -78,6 +91,18 @@ function namesLacks({ loras, styles, others }: FoundSettings): readonly Lack[] {
     { what: "others", names: others },
   ] as const;
   return all.filter(({ names }) => names.length > 0);
+}
+
+/** Those that the workflow takes and a server has, whatever folder and ending it gives them. */
+function lorasOf({ loras }: FoundSettings, workflow: OfferedWorkflow | undefined, served: readonly string[]) {
+  const known = workflow?.params.loras === undefined ? [] : served;
+  const all = loras.map((lora) => ({ lora, name: known.find((one) => spell(one) === spell(lora.name)) }));
+  return {
+    taken: readLoras(
+      all.flatMap(({ lora, name }) => (name === undefined ? [] : [{ name, weight: lora.weight ?? 1 }])),
+    ),
+    lacking: all.flatMap(({ lora, name }) => (name === undefined ? [lora] : [])),
+  };
 }
 
 /** The offered workflow with the model of the file; those that can run now come first. */

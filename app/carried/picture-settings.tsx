@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import { useWorkflows } from "../client/cloud.ts";
 import { createForm } from "../create/form.ts";
+import { useLoras } from "../create/loras.tsx";
 import { usePresets } from "../create/library.tsx";
 import { useFillForm } from "../create/requests.ts";
 import { useFilePicker, useFileTarget, useUploadBatch } from "../uploads/drop.tsx";
@@ -26,7 +27,11 @@ function useLackText(title: string | null) {
       case "loras":
       case "styles":
       case "others":
-        return t(`lacks.${lack.what}`, { count: lack.names.length, names: lack.names.join(", ") });
+        return t(`lacks.${lack.what}`, {
+          count: lack.names.length,
+          names: lack.names.join(", "),
+          workflow,
+        });
       case "seed":
         return t("lacks.seed");
       case "negativePrompt":
@@ -77,11 +82,10 @@ function Panel({ found, onUsed, onKeep }: PanelProps) {
   const fill = useFillForm(offered);
   const facts = useFacts(found);
   const styles = usePresets("style").map(({ name }) => name);
-  const { job, title, lacks } = fillingOf(found, {
-    workflows: offered ?? [],
-    chosenName: createForm.get().workflow,
-    styles,
-  });
+  const here = { workflows: offered ?? [], chosenName: createForm.get().workflow, styles };
+  // Which servers' LoRAs count follows from the workflow.
+  const loras = useLoras(found.loras.length === 0 ? null : fillingOf(found, here).job.workflow);
+  const { job, title, lacks } = fillingOf(found, { ...here, loras });
   const lackText = useLackText(title);
   return (
     <div className="flex flex-col gap-4">

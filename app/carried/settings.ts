@@ -53,6 +53,11 @@ function fromAtelier({ name, json }: Part): FoundSettings | null {
     source: "atelier",
     ...commonOf(params),
     ...beforeStyles(recordIn(json, "template")),
+    loras: recordsIn(params, "loras").flatMap((lora) => {
+      const name = textIn(lora, "name");
+      const { weight } = lora;
+      return name === null ? [] : [{ name, weight: typeof weight === "number" ? weight : null }];
+    }),
     choice: { workflow: textIn(json, "workflow"), model: textIn(json, "model") },
   };
 }

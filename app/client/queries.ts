@@ -20,6 +20,7 @@ export const keys = {
   apiKeys: ["api-keys"],
   links: ["links"],
   presets: ["presets"],
+  loras: (workflow: string) => ["loras", workflow],
   promptHistory: ["prompt-history"],
   promptPreview: (asked: readonly unknown[]) => ["prompt-preview", asked],
   tags: ["tags"],

@@ -13,13 +13,21 @@ export interface SettingOverrides {
 
 /** One prompt, a list of them, or a table of pictures that differ in one or two settings. */
 const modes = ["one", "list", "grid"] as const;
-const axisParams = ["part", "seed", "steps", "guidance", "size", "workflow", "style"] as const;
+const axisParams = ["part", "seed", "steps", "guidance", "size", "workflow", "style", "lora"] as const;
 
 /** What the rows or columns of a grid are: a setting, and its values as they are typed. */
 export interface Axis {
   readonly param: (typeof axisParams)[number];
   readonly text: string;
 }
+
+export interface Lora {
+  readonly name: string;
+  readonly weight: number;
+}
+
+export const mostLoras = 5;
+export const loraWeight = { min: -5, max: 5 } as const;
 
 /** The values of the form; they survive a reload. */
 export interface CreateForm {
@@ -37,6 +45,8 @@ export interface CreateForm {
   readonly seed: number | null;
   /** Names of the styles that are put around the prompt. */
   readonly styles: readonly string[];
+  /** For workflows that take some. */
+  readonly loras: readonly Lora[];
   /** The columns of a grid, and its rows; without a value there is none. */
   readonly xAxis: Axis;
   readonly yAxis: Axis;
@@ -63,6 +73,7 @@ export const emptyForm: CreateForm = {
   count: 1,
   seed: null,
   styles: [],
+  loras: [],
   xAxis: { param: "part", text: "" },
   yAxis: { param: "steps", text: "" },
   settings: {},
@@ -109,6 +120,18 @@ function readStyles(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter(isText).slice(0, mostStyles) : [];
 }
 
+/** What is no LoRA is left out. */
+export function readLoras(value: unknown): readonly Lora[] {
+  const all: readonly unknown[] = Array.isArray(value) ? value : [];
+  return all
+    .flatMap((one): Lora[] => {
+      const { name, weight = 1 } = (typeof one === "object" && one !== null ? one : {}) as Unknown;
+      const isWeight = typeof weight === "number" && weight >= loraWeight.min && weight <= loraWeight.max;
+      return isText(name) && name !== "" && isWeight ? [{ name, weight }] : [];
+    })
+    .slice(0, mostLoras);
+}
+
 /** Reads each stored field by itself, so that one invalid field does not discard the others. */
 export function readForm(text: string | null): CreateForm {
   const stored = parse(text);
@@ -116,6 +139,7 @@ export function readForm(text: string | null): CreateForm {
   return {
     mode: modes.find((known) => known === stored.mode) ?? "one",
     styles: readStyles(stored.styles),
+    loras: readLoras(stored.loras),
     xAxis: readAxis(stored.xAxis, emptyForm.xAxis),
     yAxis: readAxis(stored.yAxis, emptyForm.yAxis),
     prompt: isText(stored.prompt) ? stored.prompt : "",

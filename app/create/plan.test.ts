@@ -14,9 +14,10 @@ const params = {
   steps: { type: "integer", min: 1, max: 50, default: 20 },
   guidance: { type: "number", min: 1, max: 10, default: 3.5 },
   seed: { type: "seed" },
+  loras: { type: "loras" },
 } as const;
 const large = offeredWorkflow({ name: "large", kind: "text_to_image", inputs: [], params });
-const { guidance: _none, ...plain } = params;
+const { guidance: _none, loras: _neither, ...plain } = params;
 const quick = offeredWorkflow({ name: "quick", kind: "text_to_image", inputs: [], params: plain });
 
 const form = (changes: Partial<CreateForm>): CreateForm => ({
@@ -151,4 +152,25 @@ test("a grid and its styles are kept with the form", () => {
   expect(readForm(JSON.stringify(kept))).toEqual(kept);
   const odd = { mode: "many", styles: [1, "Ink"], xAxis: { param: "vae", text: "x" }, yAxis: 7 };
   expect(readForm(JSON.stringify(odd))).toEqual({ ...emptyForm, styles: ["Ink"] });
+});
+
+test("LoRAs go to workflows that take them, and a grid varies the weight of the first", () => {
+  const loras = [
+    { name: "fur", weight: 1 },
+    { name: "ink", weight: 0.5 },
+  ];
+  const { requests, axes } = plan({ ...x("lora", "0-1 [3]"), loras });
+  expect(axes).toEqual([{ param: "lora", values: [0, 0.5, 1] }]);
+  expect(requests.map(({ params: own }) => own.loras)).toEqual(
+    [0, 0.5, 1].map((weight) => [{ name: "fur", weight }, loras[1]]),
+  );
+  expect(plan(x("lora", "1")).problem).toEqual({ what: "untaken", value: "LoRA" });
+  const [bare] = planOf(form({ loras }), quick, [quick]).requests;
+  expect(bare?.params).not.toHaveProperty("loras");
+  const filled = formOfJob({ params: { prompt: "x", loras }, workflow: "large", model: null }, emptyForm, [
+    large,
+  ]);
+  expect(filled.loras).toEqual(loras);
+  const odd = { loras: [{ name: "fur", weight: 9 }, { name: 1 }, { name: "ink" }] };
+  expect(readForm(JSON.stringify(odd)).loras).toEqual([{ name: "ink", weight: 1 }]);
 });

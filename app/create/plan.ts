@@ -1,6 +1,6 @@
 import type { BatchView } from "@atelier/server/batches";
 import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
-import { aspects, type Axis, type CreateForm, type SettingOverrides } from "./form.ts";
+import { aspects, type Axis, type CreateForm, loraWeight, type SettingOverrides } from "./form.ts";
 import { buildRequests, type CreateRequest, sizeForAspect } from "./requests.ts";
 
 /** As many as a batch has at most. */
@@ -10,7 +10,11 @@ export const maxJobs = 200;
 export type PlanProblem =
   | { readonly what: "unreadable" | "notInPrompt" | "untaken"; readonly value: string }
   | { readonly what: "tooMany"; readonly count: number }
-  | { readonly what: "outOfRange"; readonly value: number; readonly param: OfferedParam };
+  | {
+      readonly what: "outOfRange";
+      readonly value: number;
+      readonly param: Pick<OfferedParam, "min" | "max">;
+    };
 
 /** All that one click makes: its requests in their order, and how they stand as a table. */
 export interface Plan {
@@ -114,6 +118,8 @@ function readAxis({ param, text }: Axis, cell: Cell, offered: Workflows): AxisRe
         ...at,
         form: { ...at.form, styles: [...at.form.styles.filter((one) => one !== name), name] },
       }));
+    case "lora":
+      return readWeights(text, cell);
     case "seed":
     case "steps":
     case "guidance":
@@ -226,6 +232,25 @@ function readNumbers(
   };
 }
 
+/** Of the first LoRA. */
+function readWeights(text: string, { form }: Cell): AxisReading {
+  const [first] = form.loras;
+  if (first === undefined) return { problem: { what: "untaken", value: "LoRA" } };
+  const weights: number[] = [];
+  for (const value of numbersIn(text)) {
+    if (typeof value === "string") return { problem: { what: "unreadable", value } };
+    if (value > loraWeight.max) return { problem: { what: "outOfRange", value, param: loraWeight } };
+    weights.push(value);
+  }
+  return {
+    axis: { param: "lora", values: weights },
+    apply: weights.map((weight) => (cell) => {
+      const loras = cell.form.loras.map((one) => (one.name === first.name ? { ...one, weight } : one));
+      return { ...cell, form: { ...cell.form, loras } };
+    }),
+  };
+}
+
 function withNumbers({ form, workflow, numbers }: Cell): CreateForm {
   const own = { ...form.settings[workflow.name], ...numbers };
   return { ...form, settings: { ...form.settings, [workflow.name]: own } };
@@ -240,5 +265,6 @@ export function axisParamsFor(workflow: OfferedWorkflow): readonly Axis["param"]
     ...(sizeForAspect(workflow, "1:1") === null ? [] : ["size" as const]),
     "workflow",
     "style",
+    ...(params.loras === undefined ? [] : ["lora" as const]),
   ];
 }

@@ -6,7 +6,14 @@ import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
 import { useRemix } from "../client/remix.ts";
 import { choiceNameOf, choiceOf } from "../client/submit.ts";
 import { toastWithUndo } from "../ui/toasts.tsx";
-import { type Aspect, aspects, createForm, type CreateForm, type SettingOverrides } from "./form.ts";
+import {
+  type Aspect,
+  aspects,
+  createForm,
+  type CreateForm,
+  readLoras,
+  type SettingOverrides,
+} from "./form.ts";
 
 export type CreateRequest = Extract<SubmitInput, { kind: "text_to_image" }>;
 
@@ -42,6 +49,7 @@ export function buildRequest(form: CreateForm, workflow: OfferedWorkflow): Creat
       ...chosenSize(form, { params }),
       ...(steps === undefined ? {} : { steps }),
       ...(guidance === undefined ? {} : { guidance }),
+      ...(params.loras === undefined || form.loras.length === 0 ? {} : { loras: [...form.loras] }),
     },
   };
 }
@@ -65,7 +73,7 @@ export function resolveSetting(
   param: OfferedParam | undefined,
   override: number | undefined,
 ): number | undefined {
-  if (param === undefined || param.type === "text" || param.type === "seed") return undefined;
+  if (param === undefined || ["text", "seed", "loras"].includes(param.type)) return undefined;
   if (override !== undefined) return nearestAllowed(override, param);
   return typeof param.default === "number" ? param.default : undefined;
 }
@@ -173,6 +181,7 @@ export function formOfJob(
     ),
     styles: template === null ? [] : template.styles.map(({ name }) => name),
     workflow,
+    loras: readLoras(params.loras),
     ...(width === undefined || height === undefined
       ? {}
       : { widthPx: width, heightPx: height, aspect: aspectOf({ width, height }, known) }),

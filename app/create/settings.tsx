@@ -10,6 +10,7 @@ import { NumberInput, Segmented, Slider } from "../ui/fields.tsx";
 import { Select } from "../ui/select.tsx";
 import { createForm, maxPictures, useForm } from "./form.ts";
 import { resolveSetting, chosenSize, nearestAllowed, randomSeed } from "./requests.ts";
+import { LoraChoice } from "./loras.tsx";
 import { SizeChoice } from "./size-choice.tsx";
 
 interface NumberSettingProps {
@@ -190,6 +191,7 @@ export function SettingsPanel({ chosen, offered, lastSeed }: SettingsPanelProps)
           />
         )}
         <StepsAndGuidance chosen={chosen} />
+        <LoraChoice workflow={chosen} />
         {chosen.params.seed === undefined ? null : <SeedChoice lastSeed={lastSeed} />}
       </div>
     </aside>

@@ -5,6 +5,7 @@ import { useTranslations } from "next-intl";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
 import { useCloudNames } from "../client/cloud.ts";
+import { readLoras } from "../create/form.ts";
 import { useDollars } from "../ui/hooks.ts";
 import { useCopy } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
@@ -26,10 +27,12 @@ export function useParamFacts(job: JobView | undefined): readonly (readonly [str
   });
   const { template } = job;
   const workflow = job.workflow === null ? [] : [[t("workflow"), titleOf(job.workflow)] as const];
+  const loras = readLoras(job.params.loras).map(({ name, weight }) => `${name} (${weight})`);
   const styles = template?.styles.map(({ name }) => name).join(", ") ?? "";
   return [
     ...workflow,
     ...rows,
+    ...(loras.length === 0 ? [] : [[t("loras"), loras.join(", ")] as const]),
     ...(styles === "" ? [] : [[t("styles"), styles] as const]),
     // Where nothing was drawn, the prompt says it all.
     ...(template === null || template.seed === null ? [] : [[t("template"), template.prompt ?? ""] as const]),

@@ -1,4 +1,5 @@
 import { beGuest } from "../steps/be-guest.ts";
+import { chooseFiles } from "../steps/choose-files.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { startSimulator } from "../steps/start-simulator.ts";
 import { expect, test } from "../test.ts";
@@ -67,6 +68,67 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     const viewer = page.getByRole("dialog");
     await viewer.getByRole("button", { name: "Information" }).click();
     await expect(viewer.getByText(/^ink drawing of a red hat, on a fox/)).toBeVisible();
+  });
+
+  test("a LoRA, an earlier prompt and a favourite come back, also from the file of the picture", async ({
+    page,
+  }, testInfo) => {
+    await beGuest(page);
+    await page.goto("/create");
+    const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
+    const make = page.getByRole("button", { name: /^Generate/ });
+    await prompt.fill("An owl, {awake|awake}");
+    await expect(make).toBeEnabled({ timeout: serverFoundMs });
+    const loras = page.getByRole("region", { name: "LoRAs" });
+    await loras.getByRole("button", { name: "Add" }).click();
+    const picker = page.getByRole("dialog", { name: "Add a LoRA" });
+    await picker.getByRole("listitem").first().getByRole("button").click();
+    const weight = loras.getByRole("textbox", { name: /^Weight of / });
+    await weight.fill("0.7");
+    await weight.press("Enter");
+    expect(await findBarriers(page)).toEqual([]);
+
+    await page.getByRole("button", { name: "Favourites" }).click();
+    const favourites = page.getByRole("dialog", { name: "Favourites" });
+    await favourites.getByRole("button", { name: "Keep these settings" }).click();
+    await favourites.getByRole("textbox", { name: "Name" }).fill("Owl");
+    await favourites.getByRole("button", { name: "Save" }).click();
+    await favourites.getByRole("button", { name: "Done" }).click();
+
+    await make.click();
+    await page.getByRole("button", { name: "Open: An owl, awake" }).click({ timeout: madeMs });
+    const viewer = page.getByRole("dialog");
+    await viewer.getByRole("button", { name: "Information" }).click();
+    await expect(viewer.getByText("An owl, {awake|awake}")).toBeVisible();
+    const downloading = page.waitForEvent("download");
+    await viewer.getByRole("link", { name: "Download with settings" }).click();
+    const file = testInfo.outputPath("owl.png");
+    await (await downloading).saveAs(file);
+    await page.keyboard.press("Escape");
+
+    await prompt.fill("something else");
+    await prompt.press("Alt+ArrowUp");
+    await expect(prompt).toHaveValue("An owl, {awake|awake}");
+    await prompt.press("Alt+ArrowDown");
+    await expect(prompt).toHaveValue("something else");
+
+    await loras.getByRole("button", { name: /^Take / }).click();
+    await expect(weight).toBeHidden();
+    await chooseFiles(page.getByRole("button", { name: "Settings of a picture…" }), file);
+    const dialog = page.getByRole("dialog", { name: "Settings of this picture" });
+    await expect(dialog.getByRole("region", { name: "What will differ here" })).toBeHidden();
+    await dialog.getByRole("button", { name: "Use these settings" }).click();
+    await expect(prompt).toHaveValue("An owl, awake");
+    await expect(weight).toHaveValue("0.7");
+
+    await page.getByRole("button", { name: "Favourites" }).click();
+    await favourites.getByRole("button", { name: /^Owl/ }).click();
+    await expect(prompt).toHaveValue("An owl, {awake|awake}");
+    await page.getByRole("button", { name: "Favourites" }).click();
+    await favourites.getByRole("button", { name: "Remove Owl" }).click();
+    await expect(favourites.getByRole("button", { name: /^Owl/ })).toBeHidden();
+    await page.getByRole("button", { name: "Undo" }).last().click();
+    await expect(favourites.getByRole("button", { name: /^Owl/ })).toBeVisible();
   });
 
   test("a table of prompts that is dropped becomes a list, and the list one batch @all", async ({ page }) => {

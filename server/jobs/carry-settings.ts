@@ -1,6 +1,7 @@
 import { getImage, type OpenedFile, type OpenFileInput, type PngText } from "../images/index.ts";
 import { isAppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { lorasSchema } from "../workflows/index.ts";
 import { get, type JobView } from "./read.ts";
 import { openResult } from "./result-hold.ts";
 
@@ -53,8 +54,18 @@ function parametersText({ workflow, model, params }: Omit<Settings, "template">)
     typeof value === "number" || typeof value === "string" ? [`${name}: ${quoted(value)}`] : [],
   );
   const negative = typeof negativePrompt === "string" && negativePrompt !== "" ? negativePrompt : null;
-  return [prompt, ...(negative === null ? [] : [`Negative prompt: ${negative}`]), line.join(", ")].join("\n");
+  const loras = lorasSchema.safeParse(params["loras"] ?? []).data ?? [];
+  const named = loras.map(({ name, weight }) => ` <lora:${stemOf(name)}:${weight}>`).join("");
+  return [
+    `${prompt}${named}`,
+    ...(negative === null ? [] : [`Negative prompt: ${negative}`]),
+    line.join(", "),
+  ].join("\n");
 }
+
+/** A1111 names a LoRA without its folder and ending, and cannot write some signs. */
+const stemOf = (name: string) =>
+  (name.split(/[\\/]/).at(-1) ?? "").replace(/\.\w+$/, "").replaceAll(/[<>:]/g, " ");
 
 /** What would end a value early stands in quotes. */
 function quoted(value: string | number): string {

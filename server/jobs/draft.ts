@@ -1,10 +1,10 @@
-import { type Asked, type PromptTemplate, tiers, type Tx } from "../db/index.ts";
+import { type Asked, type Db, type PromptTemplate, tiers, type Tx } from "../db/index.ts";
 import { AppError, currentRequestId, isAppError } from "../platform/index.ts";
 import { composePrompts } from "../presets/index.ts";
 import { isConsentStored } from "../safety.ts";
-import { type Quote, readQuote, toEstimate } from "../scheduling/index.ts";
+import { type Quote, readLoras, readQuote, toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
-import type { Workflow } from "../workflows/index.ts";
+import { findModel, lorasSchema, type Workflow } from "../workflows/index.ts";
 import { requireAgreed } from "./agreement.ts";
 import {
   resolveParams,
@@ -77,6 +77,7 @@ export async function prepare(services: Services, asked: Draft): Promise<NewJob>
   const { params, metadata } = options.keepsUnused
     ? resolveTolerantly(request, candidate)
     : { params: resolveParams(request, candidate), metadata: request.metadata };
+  await requireLoras(services.db, candidate.workflow, params);
   await requireAgreed(services.db, request.agreed, quote.placed, params);
   const mark = markOf({ ...request, metadata }, maxCharged);
   return {
@@ -121,6 +122,25 @@ function withoutStyleNegative(asked: Draft, { request }: Draft, workflow: Workfl
   const kept = Object.entries(request.params).filter(([name]) => name !== "negativePrompt");
   // Safe cast: a negative prompt is optional in every kind.
   return { ...request, params: Object.fromEntries(kept) } as SubmitRequest;
+}
+
+/** Throws `workflow_params` where servers that can run the workflow are there and none has all LoRAs. */
+async function requireLoras(
+  db: Db,
+  workflow: Workflow | null,
+  params: Record<string, unknown>,
+): Promise<void> {
+  if (workflow === null || params["loras"] === undefined) return;
+  const names = lorasSchema.parse(params["loras"]).map(({ name }) => name);
+  if (names.length === 0) return;
+  const servers = await readLoras(db, workflow.name);
+  const lacking = servers.map((known) => names.filter((name) => findModel(name, known) === null));
+  const [least] = lacking.toSorted((a, b) => a.length - b.length);
+  if (least === undefined || least.length === 0) return;
+  const which = names.length > 1 ? "all of these LoRAs together" : "this LoRA";
+  throw new AppError("workflow_params", `No connected server has ${which}: ${least.join(", ")} is missing.`, {
+    details: { loras: least },
+  });
 }
 
 /** Throws `consent_required` unless the request or an earlier one of its owner states the consent for the photo. */

@@ -12,6 +12,7 @@ import {
 import { AppError, isStorable, issuesOf, jsonObject, lineOfText, pictureLimits } from "../platform/index.ts";
 import { adjustmentLimit, mostAngle } from "../retouch/index.ts";
 import { refuseDenied } from "../safety.ts";
+import { lorasSchema } from "../workflows/index.ts";
 import { templateSchema } from "../presets/index.ts";
 import { agreedSchema } from "./agreement.ts";
 
@@ -94,7 +95,17 @@ export const kindParams = {
         "Which part of the picture `background` is seen, since it covers all of the result: 0 is its left or upper end, 1 its right or lower one. Default: its middle.",
       ),
   }),
-  text_to_image: z.strictObject({ prompt, width: side, height: side, ...drawing }),
+  text_to_image: z.strictObject({
+    prompt,
+    width: side,
+    height: side,
+    ...drawing,
+    loras: lorasSchema
+      .optional()
+      .describe(
+        "LoRAs by the names that the servers report, one after another, for a workflow that takes them. Weight 1 by default.",
+      ),
+  }),
   edit: z.strictObject({ prompt: prompt.optional(), width: side, height: side, ...drawing, strength }),
   restore_faces: z.strictObject({}),
   segment: z

@@ -1,4 +1,4 @@
-import { addNode, readJob } from "@atelier/testing/jobs";
+import { addNode, addServer, readJob } from "@atelier/testing/jobs";
 import { openJobScene } from "@atelier/testing/scenes";
 import { expect, test, beforeEach } from "vitest";
 import { estimateBatch, submitBatch } from "../batches/index.ts";
@@ -104,4 +104,24 @@ test("what was written is listed once each, newest first, by its owner alone", a
     { prompt: "a fox", negativePrompt: "", isTemplate: false },
   ]);
   expect(await listPrompts(scene.services, "somebody")).toEqual([]);
+});
+
+test("LoRAs that no connected server has are refused, and wait where none is connected", async () => {
+  const { services, owner } = scene;
+  const fur = asked({ prompt: "a fox", loras: [{ name: "fur.safetensors" }] }, null);
+  expect((await made(fur)).params["loras"]).toEqual([{ name: "fur.safetensors", weight: 1 }]);
+  const [node] = await services.db.select().from(schema.nodes);
+  const nodeId = node?.id ?? "";
+  await addServer(services, { nodeId, url: "http://a:1", needs: ["comfyui/t2i_sdxl"] });
+  await expect(send(fur)).rejects.toMatchObject({
+    code: "workflow_params",
+    message: "No connected server has this LoRA: fur.safetensors is missing.",
+  });
+  await services.db.update(schema.engineServers).set({ loras: ["style/fur.safetensors"] });
+  const { id } = await send(fur);
+  await cancel(services, { ownerId: owner.userId, id });
+  const again = await retry(services, { submitter: owner, id });
+  expect((await readJob(services, again.id)).params["loras"]).toEqual([
+    { name: "fur.safetensors", weight: 1 },
+  ]);
 });

@@ -20,6 +20,7 @@ export {
   knownWorkflows,
   workflowFacts,
   offeredWorkflows,
+  readLoras,
   type OfferedParam,
   type OfferedWorkflow,
 } from "./workflows.ts";

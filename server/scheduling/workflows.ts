@@ -165,7 +165,7 @@ export interface ServerLack {
 
 /** The allowed values of a param; a number has a range or choices. */
 export interface OfferedParam {
-  readonly type: "text" | "integer" | "number" | "seed" | "points" | "box";
+  readonly type: "text" | "integer" | "number" | "seed" | "points" | "box" | "loras";
   readonly min?: number | undefined;
   readonly max?: number | undefined;
   readonly multipleOf?: number | undefined;
@@ -214,6 +214,15 @@ export async function offeredWorkflows(db: Db): Promise<OfferedWorkflow[]> {
       return { ...describe(workflow), isLive, missing: isLive ? [] : missing };
     })
     .toSorted((a, b) => Number(b.isLive) - Number(a.isLive) || a.rank - b.rank);
+}
+
+/** The LoRAs that live servers report which can run a workflow, by the alphabet; those of each server in a list of its own. */
+export async function readLoras(db: Db, workflow: string): Promise<readonly (readonly string[])[]> {
+  const { engineServers, nodes } = schema;
+  const rows = await db.execute<{ loras: string[] }>(sql`
+    select distinct s.loras from ${engineServers} s join ${nodes} n on n.id = s.node_id
+    where ${isActive()} and s.state in ('healthy', 'degraded') and ${`comfyui/${workflow}`} = any (s.needs)`);
+  return rows.map(({ loras }) => loras.toSorted());
 }
 
 /** What admins see of each workflow. */

@@ -131,3 +131,63 @@ test("texts of one place are joined in one order, whatever order the manifest ca
   expect(joined[1]).toBe(joined[0]);
   expect(joined[0]).toMatch(/\S in red wool"/);
 });
+
+test("LoRAs follow each other between the loaders and all that used them", () => {
+  const workflow = named("t2i_sdxl");
+  const loras = [
+    { name: "fur.safetensors", weight: 0.8 },
+    { name: "ink.safetensors", weight: -1 },
+  ];
+  const request = { params: { prompt: "a fox", seed: 1 }, images: {}, prefix: "x" };
+  const plain = buildGraph(workflow, request);
+  const graph = buildGraph(workflow, { ...request, params: { ...request.params, loras } });
+  expect(graph["10"]).toEqual({
+    class_type: "LoraLoader",
+    inputs: {
+      model: ["4", 0],
+      clip: ["4", 1],
+      lora_name: "fur.safetensors",
+      strength_model: 0.8,
+      strength_clip: 0.8,
+    },
+  });
+  expect(graph["11"]?.inputs).toMatchObject({ model: ["10", 0], clip: ["10", 1], strength_model: -1 });
+  expect([graph["3"]?.inputs["model"], graph["6"]?.inputs["clip"], graph["7"]?.inputs["clip"]]).toEqual([
+    ["11", 0],
+    ["11", 1],
+    ["11", 1],
+  ]);
+  expect(graph["8"]?.inputs["vae"]).toEqual(["4", 2]);
+  expect(buildGraph(workflow, { ...request, params: { ...request.params, loras: [] } })).toEqual(plain);
+});
+
+test("LoRAs change the model alone where the workflow says so", () => {
+  const loras = [{ name: "fur.safetensors", weight: 1 }];
+  const params = { prompt: "a fox", seed: 1, loras };
+  const graph = buildGraph(named("t2i_z_image_turbo"), { params, images: {}, prefix: "x" });
+  const [id, lora] = Object.entries(graph).find(([, node]) => node.class_type.startsWith("Lora")) ?? [];
+  expect(lora).toEqual({
+    class_type: "LoraLoaderModelOnly",
+    inputs: { model: ["1", 0], lora_name: "fur.safetensors", strength_model: 1 },
+  });
+  const users = Object.values(graph).filter(({ inputs }) =>
+    Object.values(inputs).some((value) => Array.isArray(value) && value[0] === "1"),
+  );
+  expect([users, id !== undefined]).toEqual([[lora], true]);
+});
+
+test.each([
+  ["one twice", [{ name: "a" }, { name: "a" }]],
+  ["too heavy", [{ name: "a", weight: 6 }]],
+  ["too many", Array.from({ length: 6 }, (_, at) => ({ name: `${at}` }))],
+])("LoRAs are refused: %s", (_name, loras) => {
+  expect(workflowParams(named("t2i_sdxl")).safeParse({ prompt: "x", loras }).success).toBe(false);
+});
+
+test("a place for LoRAs that nothing uses is a fault of the workflow", () => {
+  const { manifest, graph, name } = named("t2i_sdxl");
+  const params = { ...manifest.params, loras: { type: "loras", model: ["4", 0], clip: ["9", 0] } };
+  expect(() => parseWorkflow({ name, manifest: { ...manifest, params }, graph, isBuiltIn: false })).toThrow(
+    'params.loras: nothing in the graph uses ["9",0]',
+  );
+});

@@ -1,10 +1,14 @@
 import { z } from "zod";
 import { type InputRole, inputRoles } from "../engines.ts";
 import { AppError } from "../platform/index.ts";
-import { type ParamValue, valueSchema } from "./params.ts";
+import { loraNodes } from "./models.ts";
+import { type Loras, lorasSchema, type ParamValue, valueSchema } from "./params.ts";
 import {
   type Graph,
   type InputSpec,
+  isLink,
+  type Link,
+  type LorasParam,
   paramNames,
   type ParamSpec,
   removeGraphInput,
@@ -35,6 +39,7 @@ function defaultOf(spec: ParamSpec): {
   readonly value?: string | number | undefined;
   readonly isRequired: boolean;
 } {
+  if (spec.type === "loras") return { isRequired: false };
   if (spec.type === "seed" || spec.type === "points" || spec.type === "box") return { isRequired: true };
   return { value: spec.default, isRequired: spec.required };
 }
@@ -63,8 +68,13 @@ function writeParams(graph: Graph, workflow: Workflow, params: GraphRequest["par
     const { type, to } = spec;
     const value = readValue([name, spec], params[name]);
     if (value === undefined) continue;
+    if (spec.type === "loras") {
+      chainLoras(graph, spec, lorasSchema.parse(value));
+      continue;
+    }
     if (typeof value === "object") {
-      writePlaces(graph, to, value);
+      // Safe cast: LoRAs went their own way above.
+      writePlaces(graph, to, value as Exclude<typeof value, Loras>);
       continue;
     }
     for (const address of to) {
@@ -76,8 +86,39 @@ function writeParams(graph: Graph, workflow: Workflow, params: GraphRequest["par
   }
 }
 
+/** Puts a node for each LoRA between the loaders and all that used them; the last one stands where the loaders stood. */
+function chainLoras(graph: Graph, { model, clip }: LorasParam, loras: Loras): void {
+  const users = (from: Link | undefined) =>
+    Object.values(graph).flatMap(({ inputs }) =>
+      Object.keys(inputs)
+        .filter((name) => isSameLink(inputs[name], from))
+        .map((name) => ({ inputs, name })),
+    );
+  const [ofModel, ofClip] = [users(model), users(clip)];
+  // ComfyUI wants no order of ids, but some programs that read its files want numbers.
+  const firstId = Math.max(0, ...Object.keys(graph).map(Number).filter(Number.isInteger)) + 1;
+  let last: { readonly model: Link; readonly clip: Link | undefined } = { model, clip };
+  for (const [at, { name, weight }] of loras.entries()) {
+    const id = String(firstId + at);
+    const common = { model: [...last.model], lora_name: name, strength_model: weight };
+    graph[id] = last.clip
+      ? { class_type: loraNodes.both, inputs: { ...common, clip: [...last.clip], strength_clip: weight } }
+      : { class_type: loraNodes.model, inputs: common };
+    last = { model: [id, 0], clip: last.clip && [id, 1] };
+  }
+  for (const { inputs, name } of ofModel) inputs[name] = [...last.model];
+  for (const { inputs, name } of ofClip) if (last.clip) inputs[name] = [...last.clip];
+}
+
+const isSameLink = (value: unknown, link: Link | undefined) =>
+  link !== undefined && isLink(value) && value[0] === link[0] && value[1] === link[1];
+
 /** Writes points or a rectangle, each part to its own graph input. */
-function writePlaces(graph: Graph, to: readonly string[], value: Exclude<ParamValue, string | number>): void {
+function writePlaces(
+  graph: Graph,
+  to: readonly string[],
+  value: Exclude<ParamValue, string | number | Loras>,
+): void {
   const listOf = (wanted: string, points: Extract<typeof value, readonly unknown[]>) =>
     JSON.stringify(points.filter(({ mode }) => mode === wanted).map(({ x, y }) => ({ x, y })));
   const parts = Array.isArray(value)

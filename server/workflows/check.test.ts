@@ -156,7 +156,7 @@ describe("check", () => {
       "1": { class_type: "UpscaleModelLoader", inputs: { model_name: "4x-ESRGAN.pth" } },
       "2": { class_type: "Other", inputs: { model_name: "4x-ESRGAN.pth", text: "4x-ESRGAN.pth" } },
     };
-    const choices = readModelChoices([{ graph }], server([["ESRGAN\\4x-ESRGAN.pth"]]));
+    const choices = readModelChoices([{ graph, params: {} }], server([["ESRGAN\\4x-ESRGAN.pth"]]));
     const spelled = spellModels(graph, choices);
     expect(spelled["1"]?.inputs).toEqual({ model_name: "ESRGAN\\4x-ESRGAN.pth" });
     expect(spelled["2"]).toEqual(graph["2"]);

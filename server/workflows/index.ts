@@ -13,6 +13,7 @@ export {
   describeMissing,
   findMissing,
   isComplete,
+  loraClasses,
   isTight,
   knowsMemory,
   noteWorkflow,
@@ -21,8 +22,8 @@ export {
   seedRange,
   type SeedRanges,
 } from "./needs.ts";
-export { findModel, type ModelChoices, spellModels } from "./models.ts";
+export { findModel, loraInput, type ModelChoices, spellModels } from "./models.ts";
 export type { ParamName, Workflow } from "./workflow.ts";
 export { parseWorkflow } from "./parse.ts";
 export { readWorkflowFolder } from "./read-folder.ts";
-export { drawSeed, seedWithin, takesInputs, workflowParams } from "./params.ts";
+export { drawSeed, type Loras, lorasSchema, seedWithin, takesInputs, workflowParams } from "./params.ts";

@@ -6,6 +6,10 @@ const modelFile = /\.(safetensors|sft|ckpt|pt|pth|bin|gguf|onnx)$/i;
 export const isModelFile = (value: unknown): value is string =>
   typeof value === "string" && modelFile.test(value);
 
+/** The nodes that put a LoRA on a model, with or without its text encoder; both name it in `lora_name`. */
+export const loraNodes = { both: "LoraLoader", model: "LoraLoaderModelOnly" } as const;
+export const loraInput = "lora_name";
+
 /** What a server calls a model; several choices when they fit equally well; null when none fits. */
 export type FoundModel = { readonly choice: string } | { readonly several: readonly string[] } | null;
 

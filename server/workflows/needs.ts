@@ -1,5 +1,5 @@
 import { findInput, type ObjectInfo, type ObjectInfoByClass, readInputFacts } from "./check.ts";
-import { findModel, isModelFile, type ModelChoices } from "./models.ts";
+import { findModel, isModelFile, loraInput, loraNodes, type ModelChoices } from "./models.ts";
 import { mostDrawn, type SeedRange } from "./params.ts";
 import { type ModelInput, parseInputAddress, type Workflow } from "./workflow.ts";
 
@@ -109,12 +109,23 @@ export function describeMissing({ classes, models }: Missing): string[] {
   ];
 }
 
+/** The classes that a job may bring along, if one of the workflows takes LoRAs. */
+export function loraClasses(workflows: readonly Pick<Workflow, "params">[]): readonly string[] {
+  const takes = workflows.flatMap(({ params: { loras } }) => (loras?.type === "loras" ? [loras] : []));
+  return [...new Set(takes.map(({ clip }) => (clip ? loraNodes.both : loraNodes.model)))];
+}
+
 /** The choices of a server for every input of the graphs that holds a model file. */
 export function readModelChoices(
-  workflows: readonly Pick<Workflow, "graph">[],
+  workflows: readonly Pick<Workflow, "graph" | "params">[],
   objectInfo: ObjectInfoByClass,
 ): ModelChoices {
   const choices = new Map<string, readonly string[]>();
+  for (const name of loraClasses(workflows)) {
+    const info = objectInfo.get(name);
+    const found = info && findInput(info, loraInput)?.choices;
+    if (found) choices.set(`${name}.${loraInput}`, found);
+  }
   for (const { class_type: name, inputs } of workflows.flatMap(({ graph }) => Object.values(graph))) {
     const info = objectInfo.get(name);
     for (const input of info ? Object.keys(inputs).filter((key) => isModelFile(inputs[key])) : []) {

@@ -18,8 +18,24 @@ const pixel = z.int().nonnegative();
 const pointsSchema = z.array(z.object({ x: pixel, y: pixel, mode: z.enum(["include", "exclude"]) })).min(1);
 const boxSchema = z.object({ left: pixel, top: pixel, width: pixel.min(1), height: pixel.min(1) });
 
+const mostLoras = 5;
+const mostWeight = 5;
+
+/** LoRAs of a job in the order in which they follow each other; each at most once. */
+export const lorasSchema = z
+  .array(
+    z.strictObject({
+      name: z.string().trim().min(1).max(300).refine(isStorable, "must be plain text"),
+      weight: z.number().min(-mostWeight).max(mostWeight).default(1),
+    }),
+  )
+  .max(mostLoras)
+  .refine((loras) => new Set(loras.map(({ name }) => name)).size === loras.length, "has one of them twice");
+
+export type Loras = z.output<typeof lorasSchema>;
+
 /** A value of a param as jobs have it. */
-export type ParamValue = string | number | z.output<typeof pointsSchema> | z.output<typeof boxSchema>;
+export type ParamValue = Loras | string | number | z.output<typeof pointsSchema> | z.output<typeof boxSchema>;
 
 type ParamType = z.ZodType<ParamValue | undefined>;
 
@@ -78,6 +94,8 @@ export function valueSchema(spec: ParamSpec): z.ZodType<ParamValue> {
       return pointsSchema;
     case "box":
       return boxSchema;
+    case "loras":
+      return lorasSchema;
     case "integer":
     case "number":
       return numberSchema(spec);
@@ -87,7 +105,7 @@ export function valueSchema(spec: ParamSpec): z.ZodType<ParamValue> {
 /** The schema of a param in a request: the default applies when it is missing. */
 function paramSchema(spec: ParamSpec): ParamType {
   const schema = valueSchema(spec);
-  if (spec.type === "seed") return schema.optional();
+  if (spec.type === "seed" || spec.type === "loras") return schema.optional();
   if (spec.type === "points" || spec.type === "box") return schema;
   if (spec.default !== undefined) return schema.default(spec.default);
   return spec.required ? schema : schema.optional();

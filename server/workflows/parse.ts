@@ -70,6 +70,7 @@ function checkValues(spec: ParamSpec): string[] {
       return checkSeed(spec);
     case "points":
     case "box":
+    case "loras":
       return [];
     case "text":
     case "integer":
@@ -92,10 +93,20 @@ function checkUsual(spec: Extract<ParamSpec, { type: "text" | "integer" | "numbe
   return problems;
 }
 
+function checkLoras(graph: Graph, spec: ParamSpec): string[] {
+  if (spec.type !== "loras") return [];
+  const values = Object.values(graph).flatMap(({ inputs }) => Object.values(inputs));
+  const isUsed = ([node, output]: readonly [string, number]) =>
+    values.some((value) => isLink(value) && value[0] === node && value[1] === output);
+  return [spec.model, ...(spec.clip ? [spec.clip] : [])]
+    .filter((link) => !isUsed(link))
+    .map((link) => `nothing in the graph uses ${JSON.stringify(link)}`);
+}
+
 /** Faults of one param of a manifest. */
 function checkParam(graph: Graph, name: string, spec: ParamSpec): string[] {
   const wanted = paramTypes[name as ParamName];
-  const problems = [...checkTo(graph, spec), ...checkValues(spec)];
+  const problems = [...checkTo(graph, spec), ...checkValues(spec), ...checkLoras(graph, spec)];
   if (spec.type !== wanted) problems.push(`must be of type ${wanted}`);
   return problems.map((problem) => `params.${name}: ${problem}`);
 }
@@ -136,6 +147,7 @@ const sides = ["left", "top", "right", "bottom"] as const satisfies readonly Par
 const ofOneKind: Partial<Record<ParamName, JobKind>> = {
   category: "outfit_change",
   scale: "upscale",
+  loras: "text_to_image",
   clicks: "segment",
   box: "segment",
   left: "expand",

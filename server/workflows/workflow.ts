@@ -70,6 +70,7 @@ export const paramTypes = {
   category: "text",
   clicks: "points",
   box: "box",
+  loras: "loras",
   prompt: "text",
   negativePrompt: "text",
   width: "integer",
@@ -133,9 +134,29 @@ const boxParam = z.strictObject({
   to: z.tuple([address, address, address, address]),
 });
 
-const paramSchema = z.discriminatedUnion("type", [textParam, numberParam, seedParam, pointsParam, boxParam]);
-
 const link = z.tuple([z.string(), z.int().nonnegative()]);
+
+/** LoRAs are put between the outputs of loaders and all that uses these: a chain of nodes, which the graph does not have. */
+const lorasParam = z.strictObject({
+  type: z.literal("loras"),
+  model: link,
+  /** Without it the LoRAs change the model alone. */
+  clip: link.optional(),
+  /** They are written to no input that is there. */
+  to: z.tuple([]).default([]),
+});
+
+export type LorasParam = z.output<typeof lorasParam>;
+
+const paramSchema = z.discriminatedUnion("type", [
+  textParam,
+  numberParam,
+  seedParam,
+  pointsParam,
+  boxParam,
+  lorasParam,
+]);
+
 const withoutSchema = z.strictObject({
   remove: z.array(z.string()).default([]),
   set: z.record(address, z.union([link, z.string(), z.number(), z.boolean()])).default({}),

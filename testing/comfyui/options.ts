@@ -54,6 +54,8 @@ export interface ComfyOptions {
   readonly device?: ComfyDevice;
   /** Folder name to file names; every model of the fixture graphs by default. */
   readonly models?: Readonly<Record<string, readonly string[]>>;
+  /** Files of the folder `loras`, in place of those of `models`. */
+  readonly loras?: readonly string[];
   /** Node classes that this server lacks. */
   readonly missingClasses?: readonly string[];
   /** Latent previews for every job; a job may ask for them by `extra_data.preview_method` too. */
@@ -68,7 +70,9 @@ export interface ComfyOptions {
   readonly directory?: string;
 }
 
-export type SettledOptions = Required<Omit<ComfyOptions, "auth" | "guard" | "directory" | "models">> & {
+export type SettledOptions = Required<
+  Omit<ComfyOptions, "auth" | "guard" | "directory" | "models" | "loras">
+> & {
   readonly auth: string | null;
   readonly guard: Guard | null;
   readonly models: Readonly<Record<string, readonly string[]>>;

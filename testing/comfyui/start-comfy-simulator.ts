@@ -72,7 +72,8 @@ export async function startComfySimulator(options: ComfyOptions = {}): Promise<C
 }
 
 function createComfy(options: ComfyOptions, root: string): Comfy {
-  const settled = settleOptions(options, options.models ?? allGraphModels(options.mode));
+  const models = options.models ?? allGraphModels(options.mode);
+  const settled = settleOptions(options, options.loras ? { ...models, loras: options.loras } : models);
   return {
     options: settled,
     files: openFiles(root),

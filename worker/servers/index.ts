@@ -50,6 +50,8 @@ export interface ServerFacts {
   readonly needs: readonly Need[];
   /** Model files of the kinds that the workflows use, as far as they are known. */
   readonly models: readonly string[];
+  /** LoRAs that it lists, where a workflow takes some. */
+  readonly loras: readonly string[];
   readonly missing: MissingByWorkflow;
   /** Of its needs those for which its card may be too small. */
   readonly tightNeeds: readonly Need[];
@@ -107,6 +109,8 @@ export interface AcquireInput {
   readonly jobId: string;
   /** Addresses that must not be chosen. */
   readonly avoid: readonly string[];
+  /** LoRAs of the job: a server that has all of them is chosen where one can run the need at all. */
+  readonly loras?: readonly string[];
   /** The address to choose when it is free and can run the need. */
   readonly prefer: string | null;
   readonly signal: AbortSignal;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { builtInWorkflows } from "@atelier/server/workflows";
+import { builtInWorkflows, loraClasses } from "@atelier/server/workflows";
 import {
   acquire,
   ask,
@@ -284,7 +284,10 @@ describe("pool", () => {
   test("A10 nodes and models are asked for once per version; the light probe goes on", async () => {
     const server = await startServer();
     const { pool } = await openPool([listed(server.url)]);
-    const classes = new Set(builtInWorkflows.flatMap((workflow) => workflow.classes));
+    const classes = new Set([
+      ...builtInWorkflows.flatMap((workflow) => workflow.classes),
+      ...loraClasses(builtInWorkflows),
+    ]);
     expect(routes(server, "/object_info")).toHaveLength(classes.size);
     expect(routes(server, "/object_info").map(({ route }) => route)).not.toContain("/object_info");
     const before = routes(server, "/system_stats").length;

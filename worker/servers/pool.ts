@@ -1,3 +1,4 @@
+import { findModel } from "@atelier/server/workflows";
 import type { Need } from "@atelier/server/engines";
 import type { AppError, Config } from "@atelier/server/platform";
 import {
@@ -101,12 +102,16 @@ type Choice = ServerEntry | "busy" | "none";
 /** The preferred server, else one whose card is large enough, with the fewest jobs in its own queue, then the lowest turn. */
 function chooseServer(
   entries: Iterable<ServerEntry>,
-  { need, avoid, prefer }: Pick<AcquireInput, "need" | "avoid" | "prefer">,
+  { need, avoid, prefer, loras = [] }: Pick<AcquireInput, "need" | "avoid" | "prefer" | "loras">,
 ): Choice {
-  const able = [...entries].filter(
+  const all = [...entries].filter(
     (entry) =>
       conditionOf(entry) === "healthy" && needsOf(entry).includes(need) && !avoid.includes(entry.found.url),
   );
+  const hasAll = ({ facts }: ServerEntry) => loras.every((name) => findModel(name, facts.loras) !== null);
+  const having = all.filter(hasAll);
+  // Where none has them, a server says so best itself.
+  const able = having.length > 0 ? having : all;
   if (able.length === 0) return "none";
   const free = able.filter(isFree);
   const preferred = free.find((entry) => entry.found.url === prefer);

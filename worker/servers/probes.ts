@@ -8,6 +8,8 @@ import {
   isTight,
   type ObjectInfo,
   type ObjectInfoByClass,
+  loraClasses,
+  loraInput,
   readModelChoices,
   readSeedRanges,
   type Workflow,
@@ -113,7 +115,8 @@ export function createComfyuiProbe(input: ComfyuiProbeInput): ServerProbe {
         readQueueLength(server, optionsOf(signal)),
       ]);
       const wanted = workflows();
-      const classes = [...new Set(wanted.flatMap((workflow) => workflow.classes))];
+      const own = wanted.flatMap((workflow) => workflow.classes);
+      const classes = [...new Set([...own, ...loraClasses(wanted)])];
       const objectInfo = await cache.get(classes, stats.version, signal);
       return toFacts({ stats, queueLength, wanted, objectInfo, vramGib: input.vramGib });
     },
@@ -165,6 +168,7 @@ function toFacts({ stats, queueLength, wanted, objectInfo, vramGib }: Answers): 
     missing: findMissing(workflow, objectInfo),
     isTight: isTight(workflow, card),
   }));
+  const choices = readModelChoices(wanted, objectInfo);
   const lacking = found.filter(({ missing }) => !isComplete(missing));
   const able = found.filter(({ missing }) => isComplete(missing));
   return {
@@ -175,7 +179,8 @@ function toFacts({ stats, queueLength, wanted, objectInfo, vramGib }: Answers): 
     version: stats.version,
     needs: able.map(({ need }) => need),
     tightNeeds: able.filter((one) => one.isTight).map(({ need }) => need),
-    choices: readModelChoices(wanted, objectInfo),
+    choices,
+    loras: [...new Set(loraClasses(wanted).flatMap((name) => choices.get(`${name}.${loraInput}`) ?? []))],
     ranges: readSeedRanges(wanted, objectInfo),
     models: listModels(wanted, objectInfo),
     missing: Object.fromEntries(lacking.map(({ name, missing }) => [name, describeMissing(missing)])),
@@ -242,6 +247,7 @@ export const unknownFacts: ServerFacts = {
   version: null,
   needs: [],
   models: [],
+  loras: [],
   missing: {},
   tightNeeds: [],
   choices: new Map(),

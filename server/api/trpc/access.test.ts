@@ -180,6 +180,7 @@ const cases: Readonly<Record<string, Case>> = {
   "boards.restore": { access: "owned", resource: "boardId", input: byId },
   "boards.add": { access: "owned", resource: "boardId", input: (id) => ({ id, imageIds: [newId()] }) },
   "boards.takeOut": { access: "owned", resource: "boardId", input: (id) => ({ id, imageIds: [newId()] }) },
+  "workflows.loras": { access: "member", input: { workflow: "t2i_sdxl" } },
   "jobs.prompts": { access: "member" },
   "presets.list": { access: "member" },
   "presets.save": {

@@ -29,7 +29,7 @@ import {
 import { takeInPicture } from "../../jobs/index.ts";
 import { locales } from "../../locales.ts";
 import { AppError, lineOfText } from "../../platform/index.ts";
-import { offeredModels, offeredWorkflows } from "../../scheduling/index.ts";
+import { offeredModels, offeredWorkflows, readLoras } from "../../scheduling/index.ts";
 import { createLink as createChatLink, readTelegramState, unlink } from "../../telegram/index.ts";
 import { deleteOwnAccount, deletionWord } from "../../users/index.ts";
 import {
@@ -108,6 +108,12 @@ export const telegramRouter = t.router({
 });
 
 export const workflowsRouter = t.router({
+  /** The LoRAs that some connected server has which can run the workflow. */
+  loras: memberProcedure
+    .input(z.strictObject({ workflow: lineOfText.max(100) }))
+    .query(async ({ ctx, input }) => ({
+      items: [...new Set((await readLoras(ctx.services.db, input.workflow)).flat())].toSorted(),
+    })),
   /**
    * Workflows and models of providers to choose from, runnable ones first. Only callers with a session see what the
    * servers lack, and only those with an account the models: guests spend nothing.

@@ -153,6 +153,8 @@ export const engineServers = pgTable(
     tightNeeds: text("tight_needs").array().$type<Need[]>().notNull().default([]),
     /** Model files that it lists for the workflows. */
     models: text("models").array().notNull().default([]),
+    /** LoRAs that it lists, where a workflow takes some. */
+    loras: text("loras").array().notNull().default([]),
     /** Prompts in the server's own queue, including those of other clients. */
     queueLength: integer("queue_length").notNull().default(0),
     runningJobId: uuid("running_job_id"),

@@ -233,3 +233,31 @@ test("A12 without a server that can run the workflow the job waits", async () =>
   const run = engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context);
   await expect(run).rejects.toMatchObject({ code: "server_busy" });
 });
+
+test("LoRAs are put into the graph as the server spells them, on a server that has them", async () => {
+  const loras = ["style/Fur_Detail.safetensors"];
+  const [without, having] = [await scene.startServer({ loras: [] }), await scene.startServer({ loras })];
+  const { engine, pool } = await scene.openEngine(without, having);
+  expect(pool.list().map((server) => server.loras)).toEqual([[], loras]);
+  const wanted = [{ name: "fur_detail.safetensors", weight: 0.5 }];
+  const task = scene.newTask({ workflow: "t2i_sd15" });
+  for (let run = 0; run < 2; run += 1)
+    await engine.run({ ...task, params: { ...task.params, loras: wanted } }, newContext().context);
+  expect([without.prompts().length, having.prompts().length]).toEqual([0, 2]);
+  expect(Object.values(having.prompts()[0]?.graph ?? {})).toContainEqual(
+    expect.objectContaining({
+      class_type: "LoraLoader",
+      inputs: expect.objectContaining({ lora_name: loras[0], strength_model: 0.5, strength_clip: 0.5 }),
+    }),
+  );
+});
+
+test("a LoRA that no server has is refused by name", async () => {
+  const server = await scene.startServer();
+  const { engine } = await scene.openEngine(server);
+  const task = scene.newTask({ workflow: "t2i_sd15" });
+  const params = { ...task.params, loras: [{ name: "gone.safetensors", weight: 1 }] };
+  await expect(engine.run({ ...task, params }, newContext().context)).rejects.toMatchObject({
+    code: "model_missing",
+  });
+});

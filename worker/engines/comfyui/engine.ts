@@ -1,5 +1,6 @@
 import { comfyuiEngine as facts, type Need } from "@atelier/server/engines";
 import { AppError, isAppError, type ErrorCode } from "@atelier/server/platform";
+import { lorasSchema } from "@atelier/server/workflows";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
 import type { Engine, EngineContext, EngineOutput, EngineTask } from "../port.ts";
 import { preparePictures } from "./canvas.ts";
@@ -47,9 +48,15 @@ async function runFromStart(pool: ServerPool, serverRun: ServerRun): Promise<Eng
   const { task, context } = serverRun;
   const { need, jobId, avoid, submission } = task;
   const prefer = submission?.server ?? null;
-  const held = await pool.acquire({ need, jobId, avoid, prefer, signal: context.signal });
+  const loras = lorasOf(task.params);
+  const held = await pool.acquire({ need, jobId, avoid, prefer, loras, signal: context.signal });
   if (!held) throw new AppError("server_busy", "No server can take the picture at the moment.");
   return use(pool, held, { work: () => runOnServer(held, serverRun), need, signal: context.signal });
+}
+
+function lorasOf(params: EngineTask["params"]): readonly string[] {
+  const { success, data } = lorasSchema.safeParse(params["loras"] ?? []);
+  return success ? data.map(({ name }) => name) : [];
 }
 
 interface Use<T> {

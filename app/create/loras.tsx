@@ -1,0 +1,144 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { Plus, X } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useState } from "react";
+import { api } from "../client/api.ts";
+import { keys, type OfferedWorkflow } from "../client/queries.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { inputStyle, NumberInput, Slider } from "../ui/fields.tsx";
+import { Dialog } from "../ui/overlays.tsx";
+import { createForm, type Lora, loraWeight, mostLoras, useForm } from "./form.ts";
+
+/** The LoRAs that connected servers have for a workflow; undefined until loaded. Null asks for none. */
+export function useLoras(workflow: string | null): readonly string[] | undefined {
+  const { data } = useQuery({
+    queryKey: keys.loras(workflow ?? ""),
+    queryFn: () => api.workflows.loras.query({ workflow: workflow ?? "" }),
+    enabled: workflow !== null,
+    staleTime: 60_000,
+  });
+  return data?.items;
+}
+
+/** Without folder and ending, which are the same for most. */
+export function shownName(name: string): string {
+  return name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1).replace(/\.\w+$/, "");
+}
+
+function setWeight(name: string, weight: number): void {
+  const { loras } = createForm.get();
+  const allowed = Math.max(loraWeight.min, Math.min(loraWeight.max, Number(weight.toFixed(2))));
+  createForm.set({ loras: loras.map((one) => (one.name === name ? { name, weight: allowed } : one)) });
+}
+
+function Chosen({ lora: { name, weight } }: { readonly lora: Lora }) {
+  const t = useTranslations("create.loras");
+  const label = t("weight", { name: shownName(name) });
+  const remove = () => createForm.set({ loras: createForm.get().loras.filter((one) => one.name !== name) });
+  return (
+    <li className="flex flex-col">
+      <div className="flex items-center gap-1">
+        <span title={name} className="min-w-0 flex-1 truncate text-xs">
+          {shownName(name)}
+        </span>
+        <NumberInput
+          label={label}
+          value={weight}
+          onChange={(next) => setWeight(name, next)}
+          className="h-7! w-14! px-2! text-right text-xs!"
+        />
+        <IconButton label={t("remove", { name: shownName(name) })} onClick={remove} className="-mr-2">
+          <X aria-hidden />
+        </IconButton>
+      </div>
+      <Slider
+        label={label}
+        value={weight}
+        min={-2}
+        max={2}
+        step={0.05}
+        origin={0}
+        onChange={(next) => setWeight(name, next)}
+      />
+    </li>
+  );
+}
+
+interface PickerProps {
+  readonly known: readonly string[];
+  readonly onClose: () => void;
+}
+
+function Picker({ known, onClose }: PickerProps) {
+  const t = useTranslations("create.loras");
+  const { loras } = useForm();
+  const [words, setWords] = useState("");
+  const wanted = words.toLowerCase().split(/\s+/u);
+  const found = known.filter(
+    (name) =>
+      loras.every((one) => one.name !== name) && wanted.every((word) => name.toLowerCase().includes(word)),
+  );
+  const add = (name: string) => {
+    createForm.set({ loras: [...loras, { name, weight: 1 }] });
+    onClose();
+  };
+  return (
+    <div className="flex flex-col gap-3">
+      <input
+        type="search"
+        aria-label={t("search")}
+        placeholder={t("search")}
+        value={words}
+        onChange={(event) => setWords(event.target.value)}
+        className={inputStyle}
+      />
+      <ul className="-mx-2.5 flex max-h-[48dvh] flex-col overflow-y-auto">
+        {found.map((name) => (
+          <li key={name}>
+            <button
+              type="button"
+              onClick={() => add(name)}
+              className="flex min-h-11 w-full flex-col justify-center rounded-control px-2.5 py-1.5 text-left hover:bg-hover"
+            >
+              <span className="text-sm font-medium break-all">{shownName(name)}</span>
+              <span className="text-xs break-all text-quiet">{name}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {found.length === 0 ? <p className="text-sm text-quiet">{t("none")}</p> : null}
+    </div>
+  );
+}
+
+/** The LoRAs of the next pictures with their weights; empty where the workflow takes none. */
+export function LoraChoice({ workflow }: { readonly workflow: OfferedWorkflow }) {
+  const t = useTranslations("create.loras");
+  const { loras } = useForm();
+  const [isOpen, setOpen] = useState(false);
+  const takes = workflow.params.loras !== undefined;
+  const known = useLoras(takes ? workflow.name : null);
+  if (!takes || known === undefined || (known.length === 0 && loras.length === 0)) return null;
+  return (
+    <section aria-label={t("title")} className="flex flex-col gap-1.5">
+      <div className="flex h-9 items-center justify-between gap-2">
+        <span className="text-xs font-medium">{t("title")}</span>
+        <Button size="small" disabled={loras.length >= mostLoras} onClick={() => setOpen(true)}>
+          <Plus aria-hidden />
+          {t("add")}
+        </Button>
+      </div>
+      {loras.length === 0 ? null : (
+        <ul className="flex flex-col gap-1">
+          {loras.map((lora) => (
+            <Chosen key={lora.name} lora={lora} />
+          ))}
+        </ul>
+      )}
+      <Dialog open={isOpen} onOpenChange={setOpen} title={t("choose")}>
+        <Picker known={known} onClose={() => setOpen(false)} />
+      </Dialog>
+    </section>
+  );
+}

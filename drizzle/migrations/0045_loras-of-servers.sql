@@ -1,0 +1,1 @@
+ALTER TABLE "engine_servers" ADD COLUMN "loras" text[] DEFAULT '{}' NOT NULL;
