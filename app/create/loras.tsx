@@ -22,7 +22,7 @@ export function useLoras(workflow: string | null): readonly string[] | undefined
 }
 
 /** Without folder and ending, which are the same for most. */
-export function shownName(name: string): string {
+function shownName(name: string): string {
   return name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1).replace(/\.\w+$/, "");
 }
 

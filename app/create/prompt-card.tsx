@@ -12,6 +12,7 @@ import { IconButton } from "../ui/button.tsx";
 import { Segmented } from "../ui/fields.tsx";
 import { createForm, maxListCharacters, maxPromptCharacters, useForm } from "./form.ts";
 import { GridAxes } from "./grid-axes.tsx";
+import { ImproveButton, Improvement, useImprovement } from "./improve.tsx";
 import { Library, type LibraryShelf } from "./library.tsx";
 import type { Plan } from "./plan.ts";
 import { PromptPreview, StyleChips } from "./prompt-preview.tsx";
@@ -26,11 +27,12 @@ const shelves = [
 interface ToolsProps {
   readonly onChooseFile: () => void;
   readonly onEarlier: () => void;
+  readonly improving: ReturnType<typeof useImprovement>;
   readonly onOpen: (shelf: LibraryShelf) => void;
 }
 
 /** How much is made at once, and what is kept to be used again. */
-function PromptTools({ onChooseFile, onEarlier, onOpen }: ToolsProps) {
+function PromptTools({ onChooseFile, onEarlier, improving, onOpen }: ToolsProps) {
   const t = useTranslations("create");
   const { mode } = useForm();
   return (
@@ -51,6 +53,7 @@ function PromptTools({ onChooseFile, onEarlier, onOpen }: ToolsProps) {
             <History aria-hidden />
           </IconButton>
         )}
+        <ImproveButton improving={improving} />
         {shelves.map(([shelf, Icon]) => (
           <IconButton key={shelf} label={t(`library.${shelf}.title`)} onClick={() => onOpen(shelf)}>
             <Icon aria-hidden />
@@ -83,6 +86,30 @@ function BeforeMaking({ plan, answer, ofBatch }: Pick<PromptCardProps, "plan" | 
   return <OfferLine answer={answer} count={count} />;
 }
 
+function NegativePrompt() {
+  const t = useTranslations("create");
+  const { negativePrompt } = useForm();
+  return (
+    <label className="mx-4 flex items-baseline gap-3 border-t border-line py-2.5 sm:mx-5">
+      <span className="shrink-0 text-xs text-quiet">{t("negativePrompt")}</span>
+      <textarea
+        value={negativePrompt}
+        placeholder={t("negativePromptHint")}
+        maxLength={maxPromptCharacters}
+        rows={1}
+        onChange={(event) => createForm.set({ negativePrompt: event.target.value })}
+        className="field-sizing-content max-h-24 min-w-0 flex-1 resize-none bg-transparent text-sm outline-none placeholder:text-quiet"
+      />
+    </label>
+  );
+}
+
+function Grid({ chosen, offered, plan }: Pick<PromptCardProps, "chosen" | "offered" | "plan">) {
+  const { mode } = useForm();
+  if (mode !== "grid" || chosen === undefined || offered === undefined) return null;
+  return <GridAxes chosen={chosen} offered={offered} problem={plan?.problem ?? null} />;
+}
+
 /** The prompt with all that belongs to its words, and the Generate button. */
 export function PromptCard({ chosen, offered, plan, canMake, isBusy, onMake, ...shown }: PromptCardProps) {
   const t = useTranslations("create");
@@ -90,15 +117,15 @@ export function PromptCard({ chosen, offered, plan, canMake, isBusy, onMake, ...
   const { drop, choose } = usePromptFiles();
   const { field, insert } = useInsert();
   const history = usePromptHistory();
+  const improving = useImprovement();
   const [shelf, setShelf] = useState<LibraryShelf | null>(null);
   const isList = form.mode === "list";
-  const takesNegative = chosen?.params.negativePrompt !== undefined;
   return (
     <section
       aria-label={t("prompt")}
       className="flex flex-col rounded-card border border-edge/70 bg-surface transition-colors duration-120 focus-within:border-ink"
     >
-      <PromptTools onChooseFile={choose} onEarlier={history.back} onOpen={setShelf} />
+      <PromptTools onChooseFile={choose} onEarlier={history.back} improving={improving} onOpen={setShelf} />
       <textarea
         ref={field}
         onDrop={drop}
@@ -111,24 +138,11 @@ export function PromptCard({ chosen, offered, plan, canMake, isBusy, onMake, ...
         onChange={(event) => createForm.set({ prompt: event.target.value })}
         className="field-sizing-content max-h-[40dvh] min-h-26 w-full resize-none bg-transparent px-4 pt-4 pb-2 text-lg outline-none placeholder:text-quiet sm:px-5"
       />
+      <Improvement improving={improving} />
       <PromptPreview />
       <StyleChips />
-      {takesNegative ? (
-        <label className="mx-4 flex items-baseline gap-3 border-t border-line py-2.5 sm:mx-5">
-          <span className="shrink-0 text-xs text-quiet">{t("negativePrompt")}</span>
-          <textarea
-            value={form.negativePrompt}
-            placeholder={t("negativePromptHint")}
-            maxLength={maxPromptCharacters}
-            rows={1}
-            onChange={(event) => createForm.set({ negativePrompt: event.target.value })}
-            className="field-sizing-content max-h-24 min-w-0 flex-1 resize-none bg-transparent text-sm outline-none placeholder:text-quiet"
-          />
-        </label>
-      ) : null}
-      {form.mode === "grid" && chosen !== undefined && offered !== undefined ? (
-        <GridAxes chosen={chosen} offered={offered} problem={plan?.problem ?? null} />
-      ) : null}
+      {chosen?.params.negativePrompt === undefined ? null : <NegativePrompt />}
+      <Grid chosen={chosen} offered={offered} plan={plan} />
       <div className="flex items-center justify-between gap-x-4 gap-y-2 border-t border-line px-4 py-3 max-sm:flex-col max-sm:items-stretch sm:px-5">
         <BeforeMaking plan={plan} {...shown} />
         <RunButton canRun={canMake} isBusy={isBusy} onRun={onMake}>

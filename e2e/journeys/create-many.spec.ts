@@ -127,7 +127,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await page.getByRole("button", { name: "Favourites" }).click();
     await favourites.getByRole("button", { name: "Remove Owl" }).click();
     await expect(favourites.getByRole("button", { name: /^Owl/ })).toBeHidden();
-    await page.getByRole("button", { name: "Undo" }).last().click();
+    await page.getByRole("dialog", { name: "Owl removed" }).getByRole("button", { name: "Undo" }).click();
     await expect(favourites.getByRole("button", { name: /^Owl/ })).toBeVisible();
   });
 

@@ -28,6 +28,7 @@ export { metricsOf } from "./metrics.ts";
 export { type AssistantFigures, readFigures, type StageFigures } from "./figures.ts";
 export { addSpeaker, type ForeignMessage, importTalks } from "./import-talks.ts";
 export { findStageModel, findVectorModel, hostOf, keyNames, type ModelStage, vectorModel } from "./models.ts";
+export { improvePrompt, improveSchema } from "./improve.ts";
 export { listModelNotes } from "./model-notes.ts";
 export {
   addMemory,

@@ -181,6 +181,7 @@ const cases: Readonly<Record<string, Case>> = {
   "boards.add": { access: "owned", resource: "boardId", input: (id) => ({ id, imageIds: [newId()] }) },
   "boards.takeOut": { access: "owned", resource: "boardId", input: (id) => ({ id, imageIds: [newId()] }) },
   "workflows.loras": { access: "member", input: { workflow: "t2i_sdxl" } },
+  "assistant.improvePrompt": { access: "member", input: { prompt: "a fox" } },
   "jobs.prompts": { access: "member" },
   "presets.list": { access: "member" },
   "presets.save": {

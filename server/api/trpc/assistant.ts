@@ -17,6 +17,8 @@ import {
   forgetEverything,
   isMemoryPaused,
   listConversations,
+  improvePrompt,
+  improveSchema,
   listMemories,
   listMemoriesSchema,
   listModelNotes,
@@ -62,6 +64,13 @@ export const assistantRouter = t.router({
     if (!readStatus(ctx.services, ctx.caller).mayAsk)
       throw new AppError("forbidden", "Guests cannot ask a model that costs money. Create an account.");
     return ask(ctx.services, { ...input, ownerId: ctx.caller.userId });
+  }),
+  /** A better prompt for a picture, to be shown before it is used. */
+  improvePrompt: memberProcedure.input(improveSchema).mutation(async ({ ctx, input, signal }) => {
+    if (!readStatus(ctx.services, ctx.caller).mayAsk)
+      throw new AppError("forbidden", "Guests cannot ask a model that costs money. Create an account.");
+    const asked = { ...input, ownerId: ctx.caller.userId, signal: signal ?? ctx.request.signal };
+    return asOneOfFew(ctx, "trial", () => improvePrompt(ctx.services, asked));
   }),
   stop: memberProcedure
     .input(byId)

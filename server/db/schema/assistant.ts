@@ -151,7 +151,9 @@ export const modelCalls = pgTable(
     id: uuid("id").primaryKey(),
     runId: uuid("run_id").references(() => assistantRuns.id, { onDelete: "set null" }),
     ownerId: text("owner_id").references(() => users.id, { onDelete: "set null" }),
-    stage: text("stage").$type<"analyzer" | "responder" | "archivist" | "trial" | "embedding">().notNull(),
+    stage: text("stage")
+      .$type<"analyzer" | "responder" | "archivist" | "trial" | "embedding" | "improvement">()
+      .notNull(),
     /** From 1 within the stage. */
     try: integer("try").notNull(),
     model: text("model").notNull(),

@@ -1,0 +1,120 @@
+"use client";
+import { useMutation } from "@tanstack/react-query";
+import { Sparkles } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useRef } from "react";
+import { useAssistantStatus } from "../assistant/queries.ts";
+import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { Button, IconButton, Spinner } from "../ui/button.tsx";
+import { diffLines } from "../ui/diff.ts";
+import { toastFailure } from "../ui/toasts.tsx";
+import { createForm, useForm } from "./form.ts";
+
+/** Whether a language model is set up that this user may ask. */
+function useMayImprove(): boolean {
+  const { data } = useAssistantStatus();
+  return data !== undefined && data.model !== null && data.mayAsk;
+}
+
+/** A better prompt by the model of the assistant, asked for by a click and shown before it is used. */
+export function useImprovement() {
+  const t = useTranslations("create.improve");
+  const onError = useFailureToast();
+  const asking = useRef<AbortController>(null);
+  const mayImprove = useMayImprove();
+  const mutation = useMutation({
+    mutationFn: async (prompt: string) => {
+      asking.current = new AbortController();
+      const { signal } = asking.current;
+      const answer = await api.assistant.improvePrompt
+        .mutate({ prompt }, { signal })
+        .catch((error: unknown) => {
+          // Who stopped it wants to hear nothing of it.
+          if (signal.aborted) return null;
+          throw error;
+        });
+      if (answer?.problem) toastFailure(t("failed"), answer.problem);
+      return { before: prompt, after: answer?.prompt ?? null };
+    },
+    onError,
+  });
+  const { data, isPending, reset, mutate } = mutation;
+  return {
+    mayImprove,
+    isPending,
+    before: data?.before ?? "",
+    after: data?.after ?? null,
+    ask: () => mutate(createForm.get().prompt),
+    stop: () => asking.current?.abort(),
+    close: reset,
+  };
+}
+
+type Improving = ReturnType<typeof useImprovement>;
+
+export function ImproveButton({ improving }: { readonly improving: Improving }) {
+  const t = useTranslations("create.improve");
+  const { mode, prompt } = useForm();
+  const { mayImprove, isPending, ask, stop } = improving;
+  if (!mayImprove || mode === "list") return null;
+  return isPending ? (
+    <IconButton label={t("stop")} onClick={stop}>
+      <Spinner />
+    </IconButton>
+  ) : (
+    <IconButton label={t("ask")} disabled={prompt.trim() === ""} onClick={ask}>
+      <Sparkles aria-hidden />
+    </IconButton>
+  );
+}
+
+const words = (text: string) => text.trim().split(/\s+/u).join("\n");
+
+/** What would change, word by word, to be taken or not. */
+export function Improvement({ improving }: { readonly improving: Improving }) {
+  const t = useTranslations("create.improve");
+  const { prompt } = useForm();
+  const { after, before, close } = improving;
+  // Who wrote on meanwhile would lose it.
+  if (after === null || prompt !== before) return null;
+  const use = () => {
+    createForm.set({ prompt: after });
+    close();
+  };
+  return (
+    <section
+      aria-label={t("title")}
+      className="mx-4 mb-3 flex flex-col gap-2 rounded-control bg-well p-3 sm:mx-5"
+    >
+      <p className="text-sm break-words">
+        {diffLines(words(before), words(after)).map(({ text, kind }, at) => {
+          const shown = `${text} `;
+          // oxlint-disable-next-line react/no-array-index-key -- words repeat
+          if (kind === "added")
+            return (
+              <ins key={at} className="bg-ok/15 no-underline">
+                {shown}
+              </ins>
+            );
+          // oxlint-disable-next-line react/no-array-index-key -- words repeat
+          if (kind === "removed")
+            return (
+              <del key={at} className="text-quiet">
+                {shown}
+              </del>
+            );
+          return shown;
+        })}
+      </p>
+      <div className="flex justify-end gap-2">
+        <Button size="small" look="quiet" onClick={close}>
+          {t("discard")}
+        </Button>
+        <Button size="small" onClick={use}>
+          {t("use")}
+        </Button>
+      </div>
+    </section>
+  );
+}
