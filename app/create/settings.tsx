@@ -174,7 +174,7 @@ export function SettingsPanel({ chosen, offered, lastSeed }: SettingsPanelProps)
           {chosen.title}
           <span className="text-quiet">
             {size === null ? null : ` · ${size.width} × ${size.height}`}
-            {` · ${t("count", { count: form.count })}`}
+            {form.mode === "one" ? ` · ${t("count", { count: form.count })}` : null}
           </span>
         </span>
       </button>
