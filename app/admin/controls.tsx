@@ -7,6 +7,7 @@ import { useSearchFilter } from "../parts/filters.tsx";
 import { Button, cx, Spinner } from "../ui/button.tsx";
 import { inputStyle } from "../ui/fields.tsx";
 import { toastFailure } from "../ui/toasts.tsx";
+import { useInPhrase } from "./parts.tsx";
 
 interface SelectFilterProps {
   /** Name of the query parameter in the URL. */
@@ -18,6 +19,7 @@ interface SelectFilterProps {
 /** A filter with few values, stored in the URL. */
 export function SelectFilter({ name, label, options }: SelectFilterProps) {
   const t = useTranslations("admin.jobs");
+  const inPhrase = useInPhrase();
   const { params, set } = useSearchFilter();
   const value = params.get(name) ?? "";
   const isKnown = value === "" || options.some((option) => option.value === value);
@@ -28,7 +30,7 @@ export function SelectFilter({ name, label, options }: SelectFilterProps) {
       onChange={(event) => set(name, event.target.value)}
       className={cx(inputStyle, "h-9! w-full px-2!", value === "" ? "text-quiet!" : "border-ink!")}
     >
-      <option value="">{`${label}: ${t("any").toLowerCase()}`}</option>
+      <option value="">{`${label}: ${inPhrase(t("any"))}`}</option>
       {isKnown ? null : <option value={value}>{value}</option>}
       {options.map((option) => (
         <option key={option.value} value={option.value}>

@@ -1,6 +1,6 @@
 "use client";
 import { Ban, CircleAlert, CircleCheck, Clock, LoaderCircle, type LucideIcon } from "lucide-react";
-import { useFormatter, useTranslations } from "next-intl";
+import { useFormatter, useLocale, useTranslations } from "next-intl";
 import { type ReactNode, useCallback, useId } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import type { Times as Figures } from "@atelier/server/monitoring";
@@ -227,4 +227,10 @@ export function Sparkline({ completed, failed, label, className }: SparklineProp
       })}
     </svg>
   );
+}
+
+/** A name inside of a phrase: small, but for German, which writes its nouns with a capital letter everywhere. */
+export function useInPhrase(): (name: string) => string {
+  const locale = useLocale();
+  return (name) => (locale === "de" ? name : name.toLocaleLowerCase(locale));
 }

@@ -2,18 +2,19 @@
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import type { Overview, QueueFigures } from "@atelier/server/monitoring";
-import { formatSpan, Sparkline, Times } from "./parts.tsx";
+import { formatSpan, Sparkline, Times, useInPhrase } from "./parts.tsx";
 import { Cell, wideOnlyCell, Row, Table } from "./table.tsx";
 
 type Translate = ReturnType<typeof useTranslations<"admin.queues">>;
 
 /** Head of the column with the jobs that ended in the last hour. */
-function endedHead(t: Translate): string {
-  return `${t("completed")} / ${t("failed").toLowerCase()}, ${t("lastHour").toLowerCase()}`;
+function endedHead(t: Translate, inPhrase: ReturnType<typeof useInPhrase>): string {
+  return `${t("completed")} / ${inPhrase(t("failed"))}, ${inPhrase(t("lastHour"))}`;
 }
 
 function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly window: Overview["window"] }) {
   const t = useTranslations("admin.queues");
+  const inPhrase = useInPhrase();
   const figures = useTranslations("admin.figures");
   const admin = useTranslations("admin");
   const { oldestWaitingMs, waiting, running, slots, lastHour, window: inWindow, series } = queue;
@@ -49,7 +50,7 @@ function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly wi
       <Cell label={t("run")} isNumeric>
         <Times times={inWindow.runMs} />
       </Cell>
-      <Cell label={endedHead(t)} isNumeric>
+      <Cell label={endedHead(t, inPhrase)} isNumeric>
         {lastHour.completed}
         <span className="text-quiet"> / </span>
         <span className={lastHour.failed > 0 ? "text-fail" : undefined}>{lastHour.failed}</span>
@@ -69,6 +70,7 @@ function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly wi
 /** One row per queue: its state now, the last hour, and the time window. The queue with the longest wait comes first. */
 export function QueueTable({ overview }: { readonly overview: Overview }) {
   const t = useTranslations("admin.queues");
+  const inPhrase = useInPhrase();
   return (
     <Table
       caption={t("caption")}
@@ -76,10 +78,10 @@ export function QueueTable({ overview }: { readonly overview: Overview }) {
         t("oldest"),
         t("queue"),
         t("waiting"),
-        `${t("running")} / ${t("slots").toLowerCase()}`,
+        `${t("running")} / ${inPhrase(t("slots"))}`,
         t("wait"),
         t("run"),
-        endedHead(t),
+        endedHead(t, inPhrase),
         t("throughput"),
       ]}
       numeric={[2, 3, 4, 5, 6]}

@@ -30,7 +30,7 @@ export function Table({ caption, columns, numeric = [], wideOnly = [], unnamed, 
               key={column}
               role="columnheader"
               className={cx(
-                "border-b border-line pr-5 pb-2 align-bottom font-medium text-quiet xl:whitespace-nowrap last:pr-0 md:table-cell",
+                "border-b border-line pr-5 pb-2 align-bottom font-medium text-quiet xl:in-[:lang(en)]:whitespace-nowrap last:pr-0 md:table-cell",
                 numeric.includes(at) && "text-right",
                 wideOnly.includes(at) && wideOnlyCell,
               )}

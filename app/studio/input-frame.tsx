@@ -37,7 +37,7 @@ function EmptyFrame({ slot, onFile }: EmptyFrameProps) {
         <p className="max-w-[30ch] text-xs text-quiet">{t(`empty.${slot}.text`)}</p>
       </div>
       <div className="flex flex-wrap justify-center gap-2">
-        <Button size="small" onClick={() => pick()}>
+        <Button size="small" className="h-auto! min-h-8 max-w-full whitespace-normal!" onClick={() => pick()}>
           <ImagePlus aria-hidden />
           {t(`empty.${slot}.choose`)}
         </Button>

@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { setLocale } from "../accounts/index.ts";
 import { schema } from "@atelier/server/db";
 import { oweCompleted, readDelivery, startMailServer } from "@atelier/testing/deliveries";
 import { addOwner, type TestOwner } from "@atelier/testing/jobs";
@@ -107,6 +108,14 @@ test("C2 a completed job is told by e-mail with its own id, and a repetition has
   expect(message).toContain(`Message-ID: <${id}@atelier>`);
   expect(message).toContain(`https://studio.example.test/jobs/${jobId}`);
   expect((await readDelivery(services, jobId)).externalId).toBe(`<${id}@atelier>`);
+});
+
+test("a mail speaks the language of its reader", async () => {
+  const owner = await openConfirmed();
+  await setLocale(services, { userId: owner.userId, locale: "de" });
+  await complete(owner);
+  const message = mailTo(owner).at(-1)?.raw ?? "";
+  expect(message).toContain("Ihr Bild ist fertig");
 });
 
 test("C2 450 is tried again, 552 is not, and an unknown mailbox turns the channel off", async () => {

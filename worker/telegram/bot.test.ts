@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { setLocale } from "@atelier/server/accounts";
 import { telegramChannel } from "@atelier/server/telegram";
+import { wordsIn } from "@atelier/server/words";
 import type { Services } from "@atelier/server/services";
 import { addNode, addOwner, until as untilStatus } from "@atelier/testing/jobs";
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
@@ -69,6 +71,19 @@ test("C1 the bot links a chat: the deep link, the account's name, the confirmati
   person.say("/stop");
   await shows(person, /no longer linked, and nothing more/);
   expect((await readTelegramState(services, owner.userId)).link).toBeNull();
+});
+
+test("the bot speaks the language of the account", async () => {
+  const owner = await addOwner(services);
+  await setLocale(services, { userId: owner.userId, locale: "de" });
+  const { t } = await wordsIn("de");
+  const person = api.person();
+  person.say(`/start ${codeOf(await createLink(services, owner.userId))}`);
+  await until("the question", () => person.messages.find(({ text }) => text.includes("Konto")));
+  person.press(t("bot.confirm"));
+  await until("the link", () => person.messages.find(({ text }) => text === t("bot.linked")));
+  person.say("/status");
+  await until("the answer", () => person.messages.find(({ text }) => text === t("bot.noJobs")));
 });
 
 test("C1 Cancel links nothing, and blocking the bot ends a link", async () => {

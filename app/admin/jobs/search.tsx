@@ -12,7 +12,7 @@ import { jobKindOrder, readKind } from "../../jobs/text.ts";
 import { Button, cx } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/display.tsx";
 import { SelectFilter } from "../controls.tsx";
-import { Loading } from "../parts.tsx";
+import { Loading, useInPhrase } from "../parts.tsx";
 import { JobTable, timeOfId } from "./job-table.tsx";
 
 const statuses = [
@@ -90,6 +90,7 @@ function useQueueAndNodeNames() {
 function JobSearchBar() {
   const t = useTranslations("admin.jobs");
   const jobs = useTranslations("jobs");
+  const inPhrase = useInPhrase();
   const { params, set } = useSearchFilter();
   const { nodes, queues } = useQueueAndNodeNames();
   const isFiltered = filterNames.some((name) => params.has(name));
@@ -121,7 +122,7 @@ function JobSearchBar() {
         <TextFilter
           name="owner"
           label={t("owner")}
-          placeholder={`${t("owner")}: ${t("ownerHint").toLowerCase()}`}
+          placeholder={`${t("owner")}: ${inPhrase(t("ownerHint"))}`}
           className="max-md:col-span-2"
         />
         <TextFilter name="session" label={t("session")} placeholder={t("session")} />
@@ -148,7 +149,7 @@ function JobSearchBar() {
         <TextFilter
           name="server"
           label={t("server")}
-          placeholder={`${t("server")}: ${t("serverHint").toLowerCase()}`}
+          placeholder={`${t("server")}: ${inPhrase(t("serverHint"))}`}
         />
         <Button
           look="quiet"

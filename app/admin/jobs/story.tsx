@@ -8,7 +8,7 @@ import { shownKind } from "../../jobs/text.ts";
 import { buttonStyle } from "../../ui/button.tsx";
 import { Facts } from "../../ui/display.tsx";
 import { LiveData, useLiveQuery } from "../live.tsx";
-import { formatSpan, JobStatusChip, Json, Panel } from "../parts.tsx";
+import { formatSpan, JobStatusChip, Json, Panel, useInPhrase } from "../parts.tsx";
 import { PlacementPanel, StoryActions, StoryFactList } from "./story-parts.tsx";
 
 type Event = AnyStory["events"][number];
@@ -20,6 +20,7 @@ function useEventText(): (event: Event) => { text: string; aside: string | null 
   const t = useTranslations("admin.story");
   const tiers = useTranslations("admin.jobs.tiers");
   const stages = useTranslations("stages");
+  const inPhrase = useInPhrase();
 
   function sentence({ type, data, node }: Event): string {
     if (type === "progress") {
@@ -32,7 +33,7 @@ function useEventText(): (event: Event) => { text: string; aside: string | null 
       return t("events.movedTo", { from: text(data.from), to: text(data.to) });
     if (type === "tier_changed") {
       const tier = text(data.tier) as "high";
-      return t("events.tier_changed", { tier: tiers.has(tier) ? tiers(tier).toLowerCase() : tier });
+      return t("events.tier_changed", { tier: tiers.has(tier) ? inPhrase(tiers(tier)) : tier });
     }
     if (type === "posted") return t("events.posted", { server: text(data.server) });
     // Safe cast: an event type without a text does not compile.

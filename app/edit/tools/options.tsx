@@ -222,7 +222,7 @@ function MaskActions({ session, selection }: SessionProps & { readonly selection
           {t("clearMask")}
         </Button>
       </div>
-      <div className="flex items-center gap-1 text-xs">
+      <div className="flex flex-wrap items-center gap-1 text-xs">
         <span className="w-14 shrink-0">
           <NumberInput
             label={t("edgePx")}
