@@ -76,7 +76,7 @@ export function AnswerText({ text }: { readonly text: string }) {
         return (
           <List
             key={index}
-            className={block.isOrdered ? "list-decimal space-y-1 pl-5" : "list-disc space-y-1 pl-5"}
+            className={block.isOrdered ? "list-decimal space-y-1 ps-5" : "list-disc space-y-1 ps-5"}
           >
             {block.items.map((item, at) => (
               <li key={at} className="break-words">

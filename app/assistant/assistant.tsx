@@ -60,7 +60,7 @@ function Row({ conversation: { id, title, lastAt }, isCurrent, onDelete }: RowPr
         prefetch={false}
         onNavigate={openInPage(addressOf(id))}
         aria-current={isCurrent ? "page" : undefined}
-        className="flex flex-col rounded-control px-3 py-2 pr-10 transition-colors duration-120 hover:bg-hover aria-[current=page]:bg-hover"
+        className="flex flex-col rounded-control px-3 py-2 pe-10 transition-colors duration-120 hover:bg-hover aria-[current=page]:bg-hover"
       >
         <span className="truncate text-sm">{title === "" ? t("untitled") : title}</span>
         <span className="tabular text-xs text-quiet">{format.relativeTime(at, now)}</span>
@@ -68,7 +68,7 @@ function Row({ conversation: { id, title, lastAt }, isCurrent, onDelete }: RowPr
       <IconButton
         label={t("delete.label", { title })}
         onClick={onDelete}
-        className="absolute! top-2 right-1 group-focus-within:opacity-100 group-hover:opacity-100 pointer-fine:opacity-0"
+        className="absolute! top-2 inset-e-1 group-focus-within:opacity-100 group-hover:opacity-100 pointer-fine:opacity-0"
       >
         <Trash2 aria-hidden />
       </IconButton>

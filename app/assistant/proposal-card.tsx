@@ -44,7 +44,7 @@ function JobResult({ job }: { readonly job: JobView }) {
         alt={t("result")}
         className="size-full"
       />
-      <span className="pointer-events-none absolute right-1.5 bottom-1.5">
+      <span className="pointer-events-none absolute inset-e-1.5 bottom-1.5">
         <AiBadge />
       </span>
     </Link>

@@ -29,8 +29,8 @@ export function AssistantSheet() {
       />
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-50 bg-scrim transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0" />
-        <Dialog.Popup className="fixed inset-y-0 right-0 z-50 flex w-full max-w-[480px] flex-col bg-paper shadow-float outline-none transition duration-150 data-ending-style:translate-x-4 data-ending-style:opacity-0 data-starting-style:translate-x-4 data-starting-style:opacity-0">
-          <div className="flex items-center justify-between gap-2 border-b border-line py-3 pr-3 pl-5">
+        <Dialog.Popup className="fixed inset-y-0 inset-e-0 z-50 flex w-full max-w-[480px] flex-col bg-paper shadow-float outline-none transition duration-150 data-ending-style:translate-x-4 data-ending-style:opacity-0 data-starting-style:translate-x-4 data-starting-style:opacity-0">
+          <div className="flex items-center justify-between gap-2 border-b border-line py-3 pe-3 ps-5">
             <Dialog.Title className="font-serif text-lg">{t("sheetTitle")}</Dialog.Title>
             <div className="flex items-center gap-1">
               <Link href={address} aria-label={t("wholePage")} className={cx(iconLink)}>

@@ -79,7 +79,7 @@ function UsedMemories({ run }: { readonly run: QuestionView }) {
       <summary className="w-fit cursor-pointer rounded-control py-1 hover:text-ink">
         {t("summary", { count: run.usedCount })}
       </summary>
-      <ul className="mt-2 flex flex-col gap-2 border-l border-line pl-3">
+      <ul className="mt-2 flex flex-col gap-2 border-s border-line ps-3">
         {isFetching ? <li>{t("loading")}</li> : null}
         {data?.items.map(({ id, text, to }) => (
           <li key={id}>
@@ -103,7 +103,7 @@ function Thinking({ run }: { readonly run: QuestionView | null }) {
   return (
     <details className="text-xs text-quiet">
       <summary className="w-fit cursor-pointer rounded-control py-1 hover:text-ink">{t("thinking")}</summary>
-      <p className="mt-2 max-h-96 overflow-y-auto border-l border-line pl-3 break-words whitespace-pre-wrap">
+      <p className="mt-2 max-h-96 overflow-y-auto border-s border-line ps-3 break-words whitespace-pre-wrap">
         {text}
       </p>
     </details>

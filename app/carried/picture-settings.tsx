@@ -99,7 +99,7 @@ function Panel({ found, onUsed, onKeep }: PanelProps) {
       {offered === undefined || lacks.length === 0 ? null : (
         <section aria-label={t("differs")}>
           <h3 className="mb-1 text-xs font-medium">{t("differs")}</h3>
-          <ul className="flex list-disc flex-col gap-1 pl-4 text-xs break-words text-quiet">
+          <ul className="flex list-disc flex-col gap-1 ps-4 text-xs break-words text-quiet">
             {lacks.map((lack) => (
               <li key={lackText(lack)}>{lackText(lack)}</li>
             ))}

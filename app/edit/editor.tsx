@@ -45,7 +45,7 @@ function EditHeader({ image, keeping }: EditHeaderProps) {
       </Link>
       <p className="min-w-0 flex-1 truncate text-center text-xs text-quiet max-sm:hidden">
         {name}
-        <span className="tabular ml-3">
+        <span className="tabular ms-3">
           {pictures("size", { width: image.widthPx, height: image.heightPx })}
         </span>
       </p>

@@ -67,7 +67,7 @@ export function EditPanel({ image, session, selection, modes, run }: EditPanelPr
   return (
     <aside
       aria-label={t("actions")}
-      className="flex shrink-0 flex-col gap-5 overflow-y-auto border-line p-4 wide:pb-20 max-wide:h-[38dvh] max-wide:scroll-pb-28 max-wide:border-t wide:w-[304px] xl:w-[320px] wide:border-l"
+      className="flex shrink-0 flex-col gap-5 overflow-y-auto border-line p-4 wide:pb-20 max-wide:h-[38dvh] max-wide:scroll-pb-28 max-wide:border-t wide:w-[304px] xl:w-[320px] wide:border-s"
     >
       <Modes
         image={image}

@@ -40,7 +40,7 @@ function OpenJobsBadge() {
   const count = useOpenJobCount();
   if (count === 0) return null;
   return (
-    <span className="absolute -top-1.5 left-3 flex h-4 min-w-4 items-center justify-center rounded-full bg-ink px-1 text-[11px] leading-none font-semibold text-paper tabular">
+    <span className="absolute -top-1.5 inset-s-3 flex h-4 min-w-4 items-center justify-center rounded-full bg-ink px-1 text-[11px] leading-none font-semibold text-paper tabular">
       <span aria-hidden>{count > maxCounted ? `${maxCounted}+` : count}</span>
       <span className="sr-only">{t("pill.running", { count })}</span>
     </span>
@@ -158,7 +158,7 @@ function SideNav({ hadCreate, tray }: FrameNavProps) {
   return (
     <nav
       aria-label={t("navigation")}
-      className="fixed inset-y-0 left-0 z-20 hidden w-[200px] flex-col border-r border-line bg-paper px-3 py-5 wide:flex"
+      className="fixed inset-y-0 inset-s-0 z-20 hidden w-[200px] flex-col border-e border-line bg-paper px-3 py-5 wide:flex"
     >
       <Link href="/" className="mb-7 self-start rounded-control px-2" aria-label={t("home")}>
         <Logo />
@@ -203,13 +203,13 @@ export function AppFrame({ hadCreate, children }: AppFrameProps) {
     <>
       <a
         href="#main"
-        className="fixed top-2 left-2 z-70 -translate-y-20 rounded-control bg-ink px-3 py-2 text-sm text-paper focus:translate-y-0"
+        className="fixed top-2 inset-s-2 z-70 -translate-y-20 rounded-control bg-ink px-3 py-2 text-sm text-paper focus:translate-y-0"
       >
         {t("skip")}
       </a>
       <FollowAccountLanguage />
       <LiveConnection />
-      <div className="wide:pl-[200px]">
+      <div className="wide:ps-[200px]">
         <SideNav hadCreate={hadCreate} tray={tray} />
         <main id="main" tabIndex={-1} className="min-h-dvh pb-36 outline-none wide:pb-16">
           {children}

@@ -65,7 +65,7 @@ export function Hints({ isNew: wasNew }: { readonly isNew: boolean }) {
       <IconButton
         label={t("dismiss")}
         onClick={dismiss}
-        className={cx("-my-1 -mr-1", !isLast && "max-sm:hidden")}
+        className={cx("-my-1 -me-1", !isLast && "max-sm:hidden")}
       >
         <X aria-hidden />
       </IconButton>

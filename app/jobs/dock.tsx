@@ -83,7 +83,7 @@ const TrayRow = memo(function TrayRow({ job }: { readonly job: JobView }) {
         <span className="flex min-w-0 flex-1 flex-col gap-0.5">
           <span className="truncate text-xs font-medium">
             {t(`kinds.${shownKind(job)}`)}
-            {prompt === "" ? null : <span className="ml-1.5 font-normal text-quiet">{prompt}</span>}
+            {prompt === "" ? null : <span className="ms-1.5 font-normal text-quiet">{prompt}</span>}
           </span>
           <JobStateLine job={job} />
         </span>
@@ -127,9 +127,9 @@ function Tray({ onClose }: { readonly onClose: () => void }) {
     <section
       aria-label={t("tray")}
       ref={tray}
-      className="fixed right-3 bottom-[calc(var(--tabs)+12px)] left-3 z-40 flex max-h-[60dvh] flex-col overflow-hidden rounded-card bg-raised shadow-float sm:left-auto sm:w-[360px] wide:right-auto wide:left-[208px]"
+      className="fixed inset-e-3 bottom-[calc(var(--tabs)+12px)] inset-s-3 z-40 flex max-h-[60dvh] flex-col overflow-hidden rounded-card bg-raised shadow-float sm:inset-s-auto sm:w-[360px] wide:inset-e-auto wide:inset-s-[208px]"
     >
-      <div className="flex h-12 shrink-0 items-center justify-between border-b border-line pr-1.5 pl-4">
+      <div className="flex h-12 shrink-0 items-center justify-between border-b border-line pe-1.5 ps-4">
         <h2 className="text-sm font-medium">{t("tray")}</h2>
         <IconButton label={t("collapse")} onClick={onClose} ref={focusAtOnce}>
           <ChevronDown aria-hidden />

@@ -186,7 +186,7 @@ export function JobStateLine({ job }: { readonly job: JobView }) {
       <p className="flex min-w-0 items-center gap-1.5 text-xs text-quiet">
         <StatusIcon status={job.status} />
         <span className="truncate">{text}</span>
-        <span className="tabular ml-auto shrink-0 pl-2">
+        <span className="tabular ms-auto shrink-0 ps-2">
           {isOpen && progress !== null ? `${Math.round(progress * 100)} % · ` : null}
           {/* Of a job that waits it counts when it starts. */}
           {waiting === null ? formatSeconds(seconds) : null}
@@ -259,7 +259,7 @@ export const JobListRow = memo(function JobListRow({ job, className, handle }: J
         </span>
         <span className="truncate text-sm font-medium max-xl:col-start-2 max-xl:row-start-1">
           {t(`kinds.${shownKind(job)}`)}
-          {prompt === "" ? null : <span className="ml-2 font-normal text-quiet">{prompt}</span>}
+          {prompt === "" ? null : <span className="ms-2 font-normal text-quiet">{prompt}</span>}
         </span>
         <span className="min-w-0 max-xl:col-start-2 max-xl:row-start-2 sm:max-xl:col-span-2">
           <JobStateLine job={job} />
@@ -267,7 +267,7 @@ export const JobListRow = memo(function JobListRow({ job, className, handle }: J
         <span className="truncate text-xs text-quiet max-xl:hidden">{engineName(job.engine)}</span>
         <time
           dateTime={job.createdAt}
-          className="tabular text-right text-xs text-quiet max-sm:hidden sm:max-xl:col-start-3 sm:max-xl:row-start-1"
+          className="tabular text-end text-xs text-quiet max-sm:hidden sm:max-xl:col-start-3 sm:max-xl:row-start-1"
         >
           {format.dateTime(made, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" })}
         </time>

@@ -56,7 +56,7 @@ export function JobParams({ job }: { readonly job: JobView }) {
         <h2 id="job-params" className="text-xs font-medium">
           {t("title")}
         </h2>
-        <Button look="quiet" size="small" className="-mr-2.5" onClick={() => copy(text.join("\n"))}>
+        <Button look="quiet" size="small" className="-me-2.5" onClick={() => copy(text.join("\n"))}>
           <Copy aria-hidden />
           {t("copy")}
         </Button>
@@ -110,7 +110,7 @@ export function StoryPlacement({ job }: { readonly job: JobView }) {
                   {nameOf(one.need)}
                   {one.queue === null ? null : <span className="text-quiet">{` · ${one.queue}`}</span>}
                 </span>
-                <span className="tabular text-quiet sm:text-right">{why(one)}</span>
+                <span className="tabular text-quiet sm:text-end">{why(one)}</span>
               </li>
             ))}
           </ul>
@@ -153,9 +153,9 @@ export function StoryAttempts({ job }: { readonly job: JobView }) {
               {errorClass === null ? null : (
                 <span className="text-quiet">{` · ${nameOf("reasons", errorClass)}`}</span>
               )}
-              {words === null ? null : <q className="ml-1 text-quiet">{words}</q>}
+              {words === null ? null : <q className="ms-1 text-quiet">{words}</q>}
             </span>
-            <span className="tabular text-quiet sm:text-right">
+            <span className="tabular text-quiet sm:text-end">
               {costOf({ state, costUsd, priceUsd }, { t, usd })}
             </span>
           </li>

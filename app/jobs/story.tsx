@@ -202,7 +202,7 @@ function StoryTimeline({ events, job }: StoryTimelineProps) {
         {events.map((event) => (
           <li
             key={event.revision}
-            className="relative flex gap-4 pb-5 pl-6 last:pb-0 before:absolute before:top-[7px] before:left-0 before:size-[7px] before:rounded-full before:bg-edge after:absolute after:top-[18px] after:bottom-[-3px] after:left-[3px] after:w-px after:bg-line last:before:bg-ink last:after:hidden"
+            className="relative flex gap-4 pb-5 ps-6 last:pb-0 before:absolute before:top-[7px] before:inset-s-0 before:size-[7px] before:rounded-full before:bg-edge after:absolute after:top-[18px] after:bottom-[-3px] after:inset-s-[3px] after:w-px after:bg-line last:before:bg-ink last:after:hidden"
           >
             <span className="min-w-0 flex-1">
               <EventText event={event} />

@@ -68,7 +68,7 @@ function Choice({ title, items, chosenIds, limit, refusal, onChange }: ChoicePro
                 <span
                   aria-hidden
                   className={cx(
-                    "absolute top-1.5 right-1.5 flex size-5 items-center justify-center rounded-full bg-accent text-on-accent",
+                    "absolute top-1.5 inset-e-1.5 flex size-5 items-center justify-center rounded-full bg-accent text-on-accent",
                     !isChosen && "hidden",
                   )}
                 >

@@ -48,7 +48,7 @@ function LookRow({ items, number, engine, onAdd, onRemove }: LookRowProps) {
               label={t("removePiece", { name: nameOf(item), number })}
               side="top"
               onClick={() => onRemove(item.imageId)}
-              className="absolute top-0 right-0 size-6! bg-raised/85"
+              className="absolute top-0 inset-e-0 size-6! bg-raised/85"
             >
               <X aria-hidden />
             </IconButton>

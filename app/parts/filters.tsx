@@ -25,7 +25,7 @@ export function FilterChips({ label, children }: { readonly label: string; reado
     <div
       role="group"
       aria-label={label}
-      className="no-scrollbar -mx-4 flex gap-1.5 overflow-x-auto py-1.5 pr-8 pl-4 max-wide:mask-r-from-[calc(100%-32px)] sm:-mx-0.5 sm:pl-0.5 wide:flex-wrap wide:pr-0.5"
+      className="no-scrollbar -mx-4 flex gap-1.5 overflow-x-auto py-1.5 pe-8 ps-4 max-wide:mask-r-from-[calc(100%-32px)] sm:-mx-0.5 sm:ps-0.5 wide:flex-wrap wide:pe-0.5"
     >
       {children}
     </div>
@@ -101,7 +101,7 @@ export function TextFilter({ name, label, placeholder, className, isSearch = fal
     <div className={cx("relative", className)}>
       {isSearch ? (
         <Search
-          className="pointer-events-none absolute top-1/2 left-2.5 size-4 -translate-y-1/2 text-quiet"
+          className="pointer-events-none absolute top-1/2 inset-s-2.5 size-4 -translate-y-1/2 text-quiet"
           aria-hidden
         />
       ) : null}
@@ -115,7 +115,7 @@ export function TextFilter({ name, label, placeholder, className, isSearch = fal
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
-        className={cx(inputStyle, "h-9!", isSearch && "pl-8!")}
+        className={cx(inputStyle, "h-9!", isSearch && "ps-8!")}
       />
     </div>
   );

@@ -168,7 +168,7 @@ function BoardChoice({ board, imageIds }: { readonly board: Board; readonly imag
       aria-checked={state}
       disabled={isPending}
       onClick={() => mutate({ board, imageIds, act: holdsAll ? "takeOut" : "add" })}
-      className="flex min-h-11 w-full items-center gap-3 rounded-control px-2 text-left text-sm hover:bg-hover"
+      className="flex min-h-11 w-full items-center gap-3 rounded-control px-2 text-start text-sm hover:bg-hover"
     >
       <BoardCover board={board} className="size-8" />
       <span className="min-w-0 flex-1 truncate">{board.name}</span>

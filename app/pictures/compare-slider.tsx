@@ -80,13 +80,13 @@ export function CompareSlider({ beforeUrl, afterUrl, afterAlt, className = "" }:
         style={{ clipPath: `inset(0 ${100 - shown}% 0 0)` }}
       />
       <span
-        className="pointer-events-none absolute top-2 left-2 rounded-[4px] bg-black/60 px-1.5 py-0.5 text-[11px] font-medium text-white"
+        className="pointer-events-none absolute top-2 inset-s-2 rounded-[4px] bg-black/60 px-1.5 py-0.5 text-[11px] font-medium text-white"
         style={{ opacity: shown > 15 ? 1 : 0 }}
       >
         {t("before")}
       </span>
       <span
-        className="pointer-events-none absolute top-2 right-2 rounded-[4px] bg-black/60 px-1.5 py-0.5 text-[11px] font-medium text-white"
+        className="pointer-events-none absolute top-2 inset-e-2 rounded-[4px] bg-black/60 px-1.5 py-0.5 text-[11px] font-medium text-white"
         style={{ opacity: shown < 85 ? 1 : 0 }}
       >
         {t("after")}
@@ -100,7 +100,7 @@ export function CompareSlider({ beforeUrl, afterUrl, afterAlt, className = "" }:
         aria-valuenow={Math.round(shown)}
         aria-valuetext={t("compareValue", { percent: Math.round(shown) })}
         onKeyDown={step}
-        className="absolute inset-y-0 -ml-5 flex w-10 cursor-ew-resize items-center justify-center outline-none [&:focus-visible>span]:outline-2 [&:focus-visible>span]:outline-offset-2 [&:focus-visible>span]:outline-white"
+        className="absolute inset-y-0 -ms-5 flex w-10 cursor-ew-resize items-center justify-center outline-none [&:focus-visible>span]:outline-2 [&:focus-visible>span]:outline-offset-2 [&:focus-visible>span]:outline-white"
         style={{ left: `${shown}%` }}
       >
         <i aria-hidden className="absolute inset-y-0 w-px bg-white shadow-[0_0_3px_rgb(0_0_0/50%)]" />

@@ -97,7 +97,7 @@ export function Stars({ images }: { readonly images: readonly Rated[] }) {
   const [first] = images;
   const rating = images.every((image) => image.rating === first?.rating) ? (first?.rating ?? 0) : 0;
   return (
-    <div role="group" aria-label={t("rating")} className="-ml-1.5 flex">
+    <div role="group" aria-label={t("rating")} className="-ms-1.5 flex">
       {ratings.map((value) => (
         <button
           key={value}
@@ -123,7 +123,7 @@ export function RatingBadge({ rating }: { readonly rating: number }) {
     <span
       role="img"
       aria-label={t("stars", { count: rating })}
-      className="pointer-events-none absolute bottom-1.5 left-1.5 flex h-[18px] items-center rounded-[4px] bg-black/65 px-1.5 text-[11px] leading-none text-white"
+      className="pointer-events-none absolute bottom-1.5 inset-s-1.5 flex h-[18px] items-center rounded-[4px] bg-black/65 px-1.5 text-[11px] leading-none text-white"
     >
       {ratings
         .filter((value) => value <= rating)
@@ -224,7 +224,7 @@ export function TagEditor({ images }: { readonly images: readonly Tagged[] }) {
           <li
             key={name}
             className={cx(
-              "flex h-7 items-center rounded-full border border-line pl-2.5 text-xs",
+              "flex h-7 items-center rounded-full border border-line ps-2.5 text-xs",
               !isOnAll && "border-dashed text-quiet",
             )}
           >

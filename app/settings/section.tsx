@@ -80,7 +80,7 @@ function SectionNav({ sections }: { readonly sections: readonly Section[] }) {
     >
       <ul
         ref={list}
-        className="no-scrollbar flex overflow-x-auto max-wide:px-2 sm:max-wide:px-4 wide:-ml-2 wide:flex-col wide:gap-0.5"
+        className="no-scrollbar flex overflow-x-auto max-wide:px-2 sm:max-wide:px-4 wide:-ms-2 wide:flex-col wide:gap-0.5"
       >
         {sections.map(({ id, title, className }) => (
           <li key={id} className={cx("shrink-0", className)}>

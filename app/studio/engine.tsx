@@ -109,7 +109,7 @@ export function ConsentCheck({ personId, isMissed }: Props) {
         {t("consent")}
       </Checkbox>
       {isMissed && !isGiven ? (
-        <p role="alert" className="pl-7 text-xs text-fail">
+        <p role="alert" className="ps-7 text-xs text-fail">
           {t("consentMissing")}
         </p>
       ) : null}

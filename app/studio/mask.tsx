@@ -54,7 +54,7 @@ function Painter({ person, marks, onClose, leaveRef }: PainterProps) {
         <Dialog.Description className="min-w-0 flex-1 text-xs text-quiet max-sm:order-last max-sm:basis-full">
           {t("hint")}
         </Dialog.Description>
-        <Button size="small" look="quiet" className="ml-auto" onClick={onClose}>
+        <Button size="small" look="quiet" className="ms-auto" onClick={onClose}>
           {t("cancel")}
         </Button>
         <Button size="small" look="primary" onClick={done}>
@@ -64,7 +64,7 @@ function Painter({ person, marks, onClose, leaveRef }: PainterProps) {
       <div className="flex min-h-0 flex-1 max-wide:flex-col-reverse">
         <ToolColumn session={session} />
         <EditStage image={person} session={session} />
-        <div className="shrink-0 border-line p-4 max-wide:border-b wide:w-[288px] wide:border-l">
+        <div className="shrink-0 border-line p-4 max-wide:border-b wide:w-[288px] wide:border-s">
           <ToolPanel session={session} />
         </div>
       </div>

@@ -115,7 +115,7 @@ export function Pieces() {
         </p>
       ) : null}
       {count >= mostPieces ? null : (
-        <Button look="quiet" size="small" className="-ml-2.5 self-start" onClick={() => setOpen(true)}>
+        <Button look="quiet" size="small" className="-ms-2.5 self-start" onClick={() => setOpen(true)}>
           <Plus aria-hidden />
           {t("pieces.add")}
         </Button>

@@ -117,7 +117,7 @@ export function ResultActions({ job, isCurrent }: Props) {
           <Pencil aria-hidden />
           {t("edit")}
         </Link>
-        <span className="ml-auto flex">
+        <span className="ms-auto flex">
           <StarButton imageId={imageId} />
         </span>
       </div>

@@ -85,7 +85,7 @@ function ResultDone({ job, pass }: ShownProps) {
           afterAlt={t("resultAlt")}
           className="size-full"
         />
-        <span className="pointer-events-none absolute right-2 bottom-2">
+        <span className="pointer-events-none absolute inset-e-2 bottom-2">
           <AiBadge />
         </span>
       </div>

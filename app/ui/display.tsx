@@ -31,7 +31,7 @@ export function Facts({ rows }: { readonly rows: readonly Fact[] }) {
       {rows.map(([name, value]) => (
         <div key={name} className="flex justify-between gap-4 py-2 text-xs">
           <dt className="shrink-0 text-quiet">{name}</dt>
-          <dd className="tabular min-w-0 text-right break-words">{value}</dd>
+          <dd className="tabular min-w-0 text-end break-words">{value}</dd>
         </div>
       ))}
     </dl>

@@ -72,7 +72,7 @@ export function Dialog({ open, onOpenChange, title, children }: Props) {
         >
           <div className="mb-4 flex items-start justify-between gap-4">
             <BaseDialog.Title className="font-serif text-lg">{title}</BaseDialog.Title>
-            <BaseDialog.Close render={<IconButton label={t("close")} className="-mt-1 -mr-2" />}>
+            <BaseDialog.Close render={<IconButton label={t("close")} className="-mt-1 -me-2" />}>
               <X aria-hidden />
             </BaseDialog.Close>
           </div>

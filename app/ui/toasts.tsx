@@ -62,7 +62,7 @@ function ToastList() {
     <Toast.Root
       key={toast.id}
       toast={toast}
-      className="stage flex min-h-12 w-full items-center gap-3 rounded-card bg-raised! py-2 pr-2 pl-4 shadow-float transition duration-180 data-ending-style:translate-y-2 data-ending-style:opacity-0 data-limited:hidden data-starting-style:translate-y-2 data-starting-style:opacity-0"
+      className="stage flex min-h-12 w-full items-center gap-3 rounded-card bg-raised! py-2 pe-2 ps-4 shadow-float transition duration-180 data-ending-style:translate-y-2 data-ending-style:opacity-0 data-limited:hidden data-starting-style:translate-y-2 data-starting-style:opacity-0"
     >
       {toast.type === "fail" ? <CircleAlert className="size-4 shrink-0 text-fail" aria-hidden /> : null}
       <Toast.Content className="min-w-0 flex-1 py-1">

@@ -29,7 +29,7 @@ function UploadRow({ upload }: { readonly upload: Upload }) {
           <Button
             size="small"
             look="quiet"
-            className="-ml-2.5 self-start"
+            className="-ms-2.5 self-start"
             aria-label={t("scaleDownNamed", { name })}
             onClick={() => retryUploads([upload.id], { scalesDown: true })}
           >
@@ -96,7 +96,7 @@ function FailedGroup({ uploads }: { readonly uploads: readonly Upload[] }) {
         <p className="text-xs font-medium">{t("failedMany", { count: uploads.length })}</p>
         <p className="text-xs text-fail">{`${title}. ${advice}`}</p>
         <p className="truncate text-xs text-quiet">{`${names.join(", ")}, …`}</p>
-        <div className="-ml-2.5 flex flex-wrap gap-1">
+        <div className="-ms-2.5 flex flex-wrap gap-1">
           {scalable.length > 0 ? (
             <Button
               size="small"

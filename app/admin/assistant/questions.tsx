@@ -70,7 +70,7 @@ function Story({ id }: { readonly id: string }) {
             <ol aria-label={t("events")} className="flex flex-col gap-1.5 text-sm">
               {story.events.map((event) => (
                 <li key={`${event.status} ${event.ms}`} className="flex items-baseline gap-4">
-                  <span className="tabular w-14 shrink-0 text-right text-xs text-quiet">{ms(event.ms)}</span>
+                  <span className="tabular w-14 shrink-0 text-end text-xs text-quiet">{ms(event.ms)}</span>
                   <span className={cx("min-w-0 break-words", event.status === "failed" && "text-fail")}>
                     {t(`statuses.${event.status as "new"}`)}
                     {event.node === null ? null : <span className="text-quiet"> · {event.node}</span>}
@@ -136,7 +136,7 @@ function QuestionItem({ run }: { readonly run: QuestionSummary }) {
         <Button
           size="small"
           look="quiet"
-          className="max-sm:ml-auto"
+          className="max-sm:ms-auto"
           aria-expanded={isOpen}
           onClick={() => setOpen(!isOpen)}
         >

@@ -29,7 +29,7 @@ function JobRow({ job }: { readonly job: FoundJob }) {
         >
           {jobs(`kinds.${job.kind}`)}
         </Link>
-        <span className="whitespace-nowrap text-quiet max-md:ml-2 md:block">{`…${job.id.slice(-8)}`}</span>
+        <span className="whitespace-nowrap text-quiet max-md:ms-2 md:block">{`…${job.id.slice(-8)}`}</span>
       </Cell>
       <Cell label={t("status")} className="max-md:col-start-3 max-md:row-start-1 max-md:justify-self-end">
         <JobStatusChip status={job.status} isCancelling={job.cancelRequested} />
@@ -62,7 +62,7 @@ function JobRow({ job }: { readonly job: FoundJob }) {
       <Cell label={t("took")} isNumeric className="max-md:hidden">
         {job.ranMs === null ? "–" : formatSpan(job.ranMs)}
       </Cell>
-      <Cell label={t("asked")} isNumeric className="max-md:row-start-2 max-md:text-right max-md:text-quiet">
+      <Cell label={t("asked")} isNumeric className="max-md:row-start-2 max-md:text-end max-md:text-quiet">
         <time dateTime={job.createdAt} className="whitespace-nowrap">
           <span className="md:hidden">{format.dateTime(made, minute)}</span>
           <span className="max-md:hidden">{format.dateTime(made, { ...minute, second: "2-digit" })}</span>

@@ -72,7 +72,7 @@ function AnyTimeline({ job: { events } }: { readonly job: AnyStory }) {
           return (
             <li
               key={event.revision}
-              className="relative flex gap-4 pb-4 pl-6 last:pb-0 before:absolute before:top-[7px] before:left-0 before:size-[7px] before:rounded-full before:bg-edge after:absolute after:top-[18px] after:bottom-[-3px] after:left-[3px] after:w-px after:bg-line last:before:bg-ink last:after:hidden"
+              className="relative flex gap-4 pb-4 ps-6 last:pb-0 before:absolute before:top-[7px] before:inset-s-0 before:size-[7px] before:rounded-full before:bg-edge after:absolute after:top-[18px] after:bottom-[-3px] after:inset-s-[3px] after:w-px after:bg-line last:before:bg-ink last:after:hidden"
             >
               <span className="min-w-0 flex-1 text-sm">
                 {text}
@@ -80,7 +80,7 @@ function AnyTimeline({ job: { events } }: { readonly job: AnyStory }) {
                   <span className="block text-xs break-words text-quiet">{aside}</span>
                 )}
               </span>
-              <span className="tabular shrink-0 text-right text-xs text-quiet">
+              <span className="tabular shrink-0 text-end text-xs text-quiet">
                 <time dateTime={event.at}>
                   {format.dateTime(new Date(event.at), {
                     hour: "2-digit",
@@ -143,7 +143,7 @@ function FailurePanel({ job: { error, errorDetails } }: { readonly job: AnyStory
   const hasDetails = errorDetails !== null && Object.keys(errorDetails).length > 0;
   return (
     <Panel title={t("failure")}>
-      <div className="border-l-2 border-fail pl-4">
+      <div className="border-s-2 border-fail ps-4">
         <p className="text-sm font-medium text-fail">{error.code.replaceAll("_", " ")}</p>
         <p className="measure mt-1 text-sm break-words">{error.message}</p>
         {hasDetails ? <Json value={errorDetails} /> : null}

@@ -147,7 +147,7 @@ export function NodeActions({ node }: { readonly node: NodeFigures }) {
   if (node.retireRequested) return <p className="text-xs text-quiet">{t("retiring")}</p>;
   const canResume = node.state === "active" || node.drainRequested;
   return (
-    <div className="flex max-w-full flex-col gap-3 max-sm:w-full sm:ml-auto sm:items-end">
+    <div className="flex max-w-full flex-col gap-3 max-sm:w-full sm:ms-auto sm:items-end">
       <div className="flex flex-wrap items-center gap-2">
         {canResume ? <DrainOrResume node={node} /> : null}
         <Button

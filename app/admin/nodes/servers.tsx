@@ -165,7 +165,7 @@ function ServerRow({ server }: { readonly server: ServerFigures }) {
         )}
       </Cell>
       <Cell label={t("probed")}>{ago(server.probedMs)}</Cell>
-      <Cell label="" className="md:text-right">
+      <Cell label="" className="md:text-end">
         <ServerAction server={server} />
       </Cell>
     </Row>

@@ -97,7 +97,7 @@ function WorkflowRow({ workflow }: { readonly workflow: WorkflowFacts }) {
       <Cell label={t("vram")} isNumeric className={wideOnlyCell}>
         {vramGib === 0 ? "–" : t("vramValue", { size: format.number(vramGib) })}
       </Cell>
-      <Cell label="" className="md:text-right">
+      <Cell label="" className="md:text-end">
         {licence === null ? null : <LicenceAction licence={licence} />}
       </Cell>
     </Row>

@@ -134,12 +134,14 @@ function PictureCell({ imageId, number, isLooked, isTaken, isSeen, onLook }: Pic
       {isTaken ? (
         <span
           aria-hidden
-          className="absolute top-1 right-1 flex size-4 items-center justify-center rounded-full bg-accent text-on-accent"
+          className="absolute top-1 inset-e-1 flex size-4 items-center justify-center rounded-full bg-accent text-on-accent"
         >
           <Check className="size-3" strokeWidth={3} />
         </span>
       ) : null}
-      {isSeen ? null : <span aria-hidden className="absolute bottom-1 left-1 size-2 rounded-full bg-info" />}
+      {isSeen ? null : (
+        <span aria-hidden className="absolute bottom-1 inset-s-1 size-2 rounded-full bg-info" />
+      )}
     </button>
   );
 }

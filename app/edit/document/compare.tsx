@@ -71,9 +71,9 @@ function Differences({ left, right, names }: PairProps) {
   const t = useTranslations("edit");
   const rows = differencesOf(useSettings(left), useSettings(right));
   if (rows.length === 0) return <p className="text-xs text-quiet">{t("sameSettings")}</p>;
-  const cell = "py-1.5 pr-4 align-top";
+  const cell = "py-1.5 pe-4 align-top";
   return (
-    <table aria-label={t("differences")} className="w-full max-w-[840px] table-fixed text-left text-xs">
+    <table aria-label={t("differences")} className="w-full max-w-[840px] table-fixed text-start text-xs">
       <thead className="text-quiet">
         <tr>
           <th scope="col" className={`${cell} w-28 font-normal`}>

@@ -136,7 +136,7 @@ export function Pane({ image, linked, alt, label, differenceTo }: PaneProps) {
 
 function PaneLabel({ children }: { readonly children: ReactNode }) {
   return (
-    <span className="pointer-events-none absolute top-2 left-2 rounded-[4px] bg-black/60 px-1.5 py-0.5 text-[11px] font-medium text-white">
+    <span className="pointer-events-none absolute top-2 inset-s-2 rounded-[4px] bg-black/60 px-1.5 py-0.5 text-[11px] font-medium text-white">
       {children}
     </span>
   );

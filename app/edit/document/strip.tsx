@@ -24,7 +24,7 @@ function VersionButton({ version, versions }: VersionButtonProps) {
   return (
     <>
       {branchOf === null ? null : (
-        <span aria-hidden className="tabular flex items-center gap-0.5 pr-1 pl-2 text-[11px] text-quiet">
+        <span aria-hidden className="tabular flex items-center gap-0.5 pe-1 ps-2 text-[11px] text-quiet">
           {branchOf}
           <CornerDownRight className="size-3.5" />
         </span>
@@ -53,7 +53,7 @@ function VersionButton({ version, versions }: VersionButtonProps) {
         )}
         <span
           aria-hidden
-          className="tabular absolute right-0.5 bottom-0.5 rounded-[3px] bg-black/65 px-1 text-[11px] leading-4 text-white"
+          className="tabular absolute inset-e-0.5 bottom-0.5 rounded-[3px] bg-black/65 px-1 text-[11px] leading-4 text-white"
         >
           {number}
         </span>

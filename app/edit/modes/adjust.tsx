@@ -64,7 +64,7 @@ export function AdjustMode({ image, session, modes, isBusy, onJob }: ModeProps) 
           </SettingSlider>
         ))}
       </div>
-      <div className="-ml-2.5 self-start">
+      <div className="-ms-2.5 self-start">
         <BeforeButton />
       </div>
       <StepButtons

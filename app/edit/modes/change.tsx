@@ -55,7 +55,7 @@ function References({ ids, most, isUploading, upload, onRemove }: ReferencesProp
                 type="button"
                 aria-label={t("referenceRemove", { number: at + 1 })}
                 onClick={() => onRemove(id)}
-                className="absolute top-0.5 right-0.5 flex size-7 items-center justify-center rounded-full bg-black/70 text-white hover:bg-black [&_svg]:size-4"
+                className="absolute top-0.5 inset-e-0.5 flex size-7 items-center justify-center rounded-full bg-black/70 text-white hover:bg-black [&_svg]:size-4"
               >
                 <X aria-hidden />
               </button>

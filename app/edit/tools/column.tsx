@@ -31,7 +31,7 @@ export function ToolColumn({ session, selection = null }: ToolColumnProps) {
       role="toolbar"
       aria-label={t("tools")}
       aria-orientation="vertical"
-      className="flex shrink-0 items-center gap-1 border-line p-2 max-wide:justify-center max-wide:border-t max-sm:gap-0 wide:w-[53px] wide:flex-col wide:border-r wide:pt-3"
+      className="flex shrink-0 items-center gap-1 border-line p-2 max-wide:justify-center max-wide:border-t max-sm:gap-0 wide:w-[53px] wide:flex-col wide:border-e wide:pt-3"
     >
       {offered.map(({ id, command, icon: Icon }) => (
         <IconButton

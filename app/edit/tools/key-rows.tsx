@@ -60,7 +60,7 @@ export function EditKeyRows() {
       {commandIds.map((id) => (
         <div key={id} className="flex min-h-8 break-inside-avoid items-center justify-between gap-4 text-xs">
           <dt>{t(`edit.${id}`)}</dt>
-          <dd className="-mr-1.5">
+          <dd className="-me-1.5">
             <KeyButton
               id={id}
               isAwaited={awaited === id}
@@ -70,7 +70,7 @@ export function EditKeyRows() {
         </div>
       ))}
       {Object.keys(own).length === 0 ? null : (
-        <Button look="quiet" size="small" className="-ml-2.5" onClick={() => ownKeys.set({})}>
+        <Button look="quiet" size="small" className="-ms-2.5" onClick={() => ownKeys.set({})}>
           {t("resetKeys")}
         </Button>
       )}

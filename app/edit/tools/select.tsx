@@ -151,7 +151,7 @@ export function ClickDots({ marks, pending, view }: ClickDotsProps) {
       key={`${at} ${click.x} ${click.y}`}
       aria-hidden
       className={cx(
-        "pointer-events-none absolute top-0 left-0 -mt-2 -ml-2 flex size-4 items-center justify-center rounded-full text-xs leading-none font-medium shadow-[0_0_0_1px_rgb(0_0_0/70%)]",
+        "pointer-events-none absolute top-0 left-0 -mt-2 -ms-2 flex size-4 items-center justify-center rounded-full text-xs leading-none font-medium shadow-[0_0_0_1px_rgb(0_0_0/70%)]",
         click.mode === "include" ? "bg-white text-black" : "bg-black text-white",
         click === pending && "animate-breathe",
       )}
@@ -170,7 +170,7 @@ export function SelectionState({ selection }: { readonly selection: Selections |
   return (
     <div role="status" className="pointer-events-none absolute inset-x-0 top-3 flex justify-center">
       {selection === null || !selection.isPending ? null : (
-        <p className="pointer-events-auto flex items-center gap-2 rounded-full bg-raised py-1 pr-1 pl-4 text-xs font-medium shadow-float">
+        <p className="pointer-events-auto flex items-center gap-2 rounded-full bg-raised py-1 pe-1 ps-4 text-xs font-medium shadow-float">
           <Spinner />
           {t("selecting")}
           <Button look="quiet" size="small" className="rounded-full" onClick={selection.cancel}>

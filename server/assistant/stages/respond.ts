@@ -1,3 +1,4 @@
+import { wordsFor } from "../../accounts/index.ts";
 import { eq } from "drizzle-orm";
 import { type AnswerPart, type QuestionContext, schema } from "../../db/index.ts";
 import { searchImages } from "../../images/index.ts";
@@ -239,17 +240,16 @@ async function respondByRule(services: Services, run: QuestionRow): Promise<Answ
     words.length > 0 ? await searchImages(services, { ownerId: run.ownerId, words, limit: maxShown }) : [];
   const used = await readUsed(services, { ownerId: run.ownerId, id: run.id });
   const remembered = used.map(({ to, text: line }) => `- ${to.slice(0, 10)}: ${line}`);
-  const intro =
-    "No language model is set up, so I cannot talk. I can search: this is what your studio has about your question.";
+  const { t } = await wordsFor(services, run.ownerId);
   const found = [
     remembered.length > 0
-      ? `From earlier talks:\n${remembered.join("\n")}`
-      : "Earlier talks have nothing about it.",
+      ? `${t("assistant.byRule.talks")}\n${remembered.join("\n")}`
+      : t("assistant.byRule.noTalks"),
     pictures.length > 0
-      ? `From your gallery (${pictures.length}):`
-      : "No picture of your gallery has these words in its title or prompt.",
+      ? t("assistant.byRule.gallery", { count: pictures.length })
+      : t("assistant.byRule.noPictures"),
   ];
-  const text = [intro, ...found].join("\n\n");
+  const text = [t("assistant.byRule.intro"), ...found].join("\n\n");
   const parts: AnswerPart[] =
     pictures.length > 0 ? [{ type: "images", at: text.length, imageIds: pictures.map(({ id }) => id) }] : [];
   return { text, parts, thinking: "", isRecalled: false };
