@@ -84,6 +84,7 @@ test("the bot speaks the language of the account", async () => {
   await until("the link", () => person.messages.find(({ text }) => text === t("bot.linked")));
   person.say("/status");
   await until("the answer", () => person.messages.find(({ text }) => text === t("bot.noJobs")));
+  expect(t("bot.noJobs")).toMatch(/Jobs/);
 });
 
 test("C1 Cancel links nothing, and blocking the bot ends a link", async () => {
