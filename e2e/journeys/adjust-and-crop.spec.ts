@@ -160,7 +160,7 @@ function readColumn(page: Page, id: string, x: number, height: number): Promise<
   );
 }
 
-test("D1 a soft brush restores with a soft edge", async ({ page }) => {
+test("D1 @all a soft brush restores with a soft edge", async ({ page }) => {
   await beGuest(page);
   const id = await uploadSample(page, "coffee.png");
   await page.goto(`/edit/${id}`);

@@ -141,7 +141,7 @@ async function startCandidates(page: Page, id: string, count: number): Promise<v
   expect(saved.status(), await saved.text()).toBe(200);
 }
 
-test("candidates fill a strip; one is kept, one accepted, and opened again the edit shows which was taken", async ({
+test("@all candidates fill a strip; one is kept, one accepted, and opened again the edit shows which was taken", async ({
   page,
 }) => {
   await beGuest(page);

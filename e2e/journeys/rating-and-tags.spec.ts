@@ -2,7 +2,7 @@ import { beGuest } from "../steps/be-guest.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
-test("pictures are rated by key and tagged in the viewer and as a selection, with undo, and found by both", async ({
+test("@all pictures are rated by key and tagged in the viewer and as a selection, with undo, and found by both", async ({
   page,
 }) => {
   await beGuest(page);

@@ -17,7 +17,7 @@ test("A15 a picture that a filter hides is no longer selected, so Delete spares 
   await expect(page.getByRole("button", { name: "rocket", exact: true })).toBeVisible();
 });
 
-test("D1 what is selected is shared by one link and processed as one batch; Delete in the dialog deletes nothing", async ({
+test("D1 @all what is selected is shared by one link and processed as one batch; Delete in the dialog deletes nothing", async ({
   page,
 }) => {
   await beUser(page);

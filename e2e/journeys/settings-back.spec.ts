@@ -31,7 +31,7 @@ test("a picture of another program fills Create, and what differs here is said f
   await expect(page.getByRole("textbox", { name: "Steps" })).toHaveValue("28");
 });
 
-test("a picture that is dropped on Create shows its settings, or says that it has none and goes to the gallery", async ({
+test("@all a picture that is dropped on Create shows its settings, or says that it has none and goes to the gallery", async ({
   page,
 }, testInfo) => {
   await beGuest(page);
@@ -56,7 +56,7 @@ test("a picture that is dropped on Create shows its settings, or says that it ha
   await expect(page.locator("[data-tile]")).toHaveCount(1);
 });
 
-test("a picture that goes to the gallery offers its settings to Create", async ({ page }, testInfo) => {
+test("@all a picture that goes to the gallery offers its settings to Create", async ({ page }, testInfo) => {
   await beGuest(page);
   await page.goto("/gallery");
   const file = testInfo.outputPath("fox.png");

@@ -2,7 +2,7 @@ import { beGuest } from "../steps/be-guest.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
-test("deleted pictures are seen in the trash, restored, deleted for good after a question, and all at once", async ({
+test("@all deleted pictures are seen in the trash, restored, deleted for good after a question, and all at once", async ({
   page,
 }) => {
   await beGuest(page);

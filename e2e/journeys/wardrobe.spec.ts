@@ -46,7 +46,9 @@ test("C1 a garment of the gallery is kept, named, found, worn in the studio, and
   await expect(page.getByRole("button", { name: "Use Striped tee" })).toHaveAttribute("aria-pressed", "true");
 });
 
-test("C1 shoes are kept and say why they are not worn; the studio offers only what is", async ({ page }) => {
+test("C1 @all shoes are kept and say why they are not worn; the studio offers only what is", async ({
+  page,
+}) => {
   await beGuest(page);
   const tee = await uploadSample(page, "garment_tee.jpg");
   const shoes = await uploadSample(page, "garment_hoodie.jpg");
@@ -108,7 +110,7 @@ test("C1 a garment that could not be cut out says why", async ({ page }) => {
   expect(await findBarriers(page)).toEqual([]);
 });
 
-test("C1 who deletes a picture of the wardrobe is told so, and undo brings it back there", async ({
+test("C1 @all who deletes a picture of the wardrobe is told so, and undo brings it back there", async ({
   page,
 }) => {
   await beGuest(page);
