@@ -49,7 +49,7 @@ test("a board has the pictures that are put on it once, with at most four covers
   for (let at = 0; at < 5; at += 1) ids.push(await addPicture());
   const [first = "", ...rest] = ids;
   const { id } = await make("Summer 2026", { imageIds: [first, await addPicture(other)] });
-  const own = { ownerId, id };
+  const own = { ownerId, userId: ownerId, id };
   expect(await addToBoard(opened.services, { ...own, imageIds: ids })).toHaveLength(4);
   expect(await getBoard(opened.services, own)).toMatchObject({
     name: "Summer 2026",
@@ -79,7 +79,9 @@ test("a removed board comes back with its pictures for a while, and then is gone
   await removeBoard(opened.services, { ownerId, id });
   expect(await listBoards(opened.services, { ownerId })).toEqual([]);
   expect(await found("board:autumn")).toEqual([]);
-  await expect(addToBoard(opened.services, { ownerId, id, imageIds: [picture] })).rejects.toMatchObject({
+  await expect(
+    addToBoard(opened.services, { userId: ownerId, id, imageIds: [picture] }),
+  ).rejects.toMatchObject({
     code: "not_found",
   });
   expect(await restoreBoard(opened.services, { ownerId, id })).toMatchObject({ pictures: 1 });
@@ -100,7 +102,9 @@ test("a saved search keeps its search, takes no pictures, and gets another one",
     search: "rating:>=4 dress",
     pictures: null,
   });
-  await expect(addToBoard(opened.services, { ownerId, id, imageIds: [picture] })).rejects.toMatchObject({
+  await expect(
+    addToBoard(opened.services, { userId: ownerId, id, imageIds: [picture] }),
+  ).rejects.toMatchObject({
     code: "bad_request",
   });
   expect(await changeBoard(opened.services, { ownerId, id, search: "is:starred" })).toMatchObject({
@@ -134,7 +138,7 @@ test("what a board cannot be is refused with the reason", async () => {
 
 test("S1 the boards of others are unknown", async () => {
   const { id } = await make("Autumn");
-  const theirs = { ownerId: other, id };
+  const theirs = { ownerId: other, userId: other, id };
   const imageIds = [await addPicture(other)];
   for (const refused of [
     () => getBoard(opened.services, theirs),

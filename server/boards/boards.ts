@@ -4,8 +4,9 @@ import { type Db, schema, type Tx } from "../db/index.ts";
 import { checkSearch, cleanName } from "../images/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { isBoardOf } from "./access.ts";
 
-const { boardImages, boards, images } = schema;
+const { boardImages, boardMembers, boards, images } = schema;
 
 const limits = { ofOwner: 200, characters: 60, idsPerCall: 500, covers: 4 } as const;
 
@@ -28,9 +29,11 @@ export interface BoardView {
   readonly name: string;
   /** Null for a board with pictures of its own. */
   readonly search: string | null;
-  /** How many pictures are on it; null for a saved search. */
+  /** How many of the owner's pictures are on it; null for a saved search. */
   readonly pictures: number | null;
-  /** Those that came last, at most four. */
+  /** With how many users it is shared. */
+  readonly members: number;
+  /** Those of the owner's pictures that came last, at most four. */
   readonly coverIds: readonly string[];
   /** How many of the pictures that were asked about are on it. */
   readonly held: number;
@@ -66,11 +69,13 @@ export async function getBoard({ db }: Pick<Services, "db">, address: OwnBoard):
 
 async function readBoards(db: Db, which: SQL | undefined, asked: readonly string[]): Promise<BoardView[]> {
   const live = sql`from ${boardImages} join ${images} on ${images.id} = ${boardImages.imageId}
-    where ${boardImages.boardId} = ${boards.id} and ${images.deletedAt} is null`;
+    where ${boardImages.boardId} = ${boards.id} and ${images.ownerId} = ${boards.ownerId}
+      and ${images.deletedAt} is null`;
   const rows = await db
     .select({
       board: boards,
       pictures: sql<number>`(select count(*)::int ${live})`,
+      members: sql<number>`(select count(*)::int from ${boardMembers} where ${boardMembers.boardId} = ${boards.id})`,
       coverIds: sql<string[]>`array(select ${images.id} ${live}
         order by ${boardImages.addedAt} desc, ${images.id} desc limit ${limits.covers})`,
       held:
@@ -81,11 +86,12 @@ async function readBoards(db: Db, which: SQL | undefined, asked: readonly string
     .from(boards)
     .where(and(which, isNull(boards.removedAt)))
     .orderBy(asc(boards.key), asc(boards.id));
-  return rows.map(({ board, pictures, coverIds, held }) => ({
+  return rows.map(({ board, pictures, members, coverIds, held }) => ({
     id: board.id,
     name: board.name,
     search: board.search,
     pictures: board.search === null ? pictures : null,
+    members,
     coverIds,
     held,
     createdAt: board.createdAt.toISOString(),
@@ -173,7 +179,11 @@ export async function changeBoard(
 }
 
 async function lockBoard(tx: Tx, address: OwnBoard): Promise<typeof boards.$inferSelect> {
-  const [board] = await tx.select().from(boards).where(own(address)).for("update");
+  return lock(tx, own(address));
+}
+
+async function lock(tx: Tx, which: SQL | undefined): Promise<typeof boards.$inferSelect> {
+  const [board] = await tx.select().from(boards).where(which).for("update");
   if (!board) throw new AppError("not_found");
   return board;
 }
@@ -203,7 +213,9 @@ export async function restoreBoard(
   return getBoard(services, { ownerId, id });
 }
 
-interface PicturesInput extends OwnBoard {
+interface PicturesInput {
+  readonly userId: string;
+  readonly id: string;
   readonly imageIds: readonly string[];
 }
 
@@ -211,16 +223,26 @@ function notOnSearch(): AppError {
   return new AppError("bad_request", "A saved search shows what it finds; no pictures are put on it.");
 }
 
-/** Puts own pictures on a board; returns the ids that were not there, and ignores foreign ones. Throws `not_found`, `bad_request`. */
-export async function addToBoard({ db }: Pick<Services, "db">, input: PicturesInput): Promise<string[]> {
+/**
+ * Puts the user's pictures on an own board, or on one shared with the right to add; returns the ids that were not there, and
+ * ignores foreign ones. Throws `not_found`, `bad_request`.
+ */
+export async function addToBoard(
+  { db }: Pick<Services, "db">,
+  { userId, id, imageIds: wanted }: PicturesInput,
+): Promise<string[]> {
   return db.transaction(async (tx) => {
-    // Locked, so that no removal comes between the look and the pictures.
-    if ((await lockBoard(tx, input)).search !== null) throw notOnSearch();
-    return putOn(tx, input);
+    // Locked, so that no removal of the board comes between the look and the pictures.
+    const board = await lock(tx, isBoardOf({ userId, id, right: "add" }));
+    if (board.search !== null) throw notOnSearch();
+    return putOn(tx, { ownerId: userId, id, imageIds: wanted });
   });
 }
 
-async function putOn(tx: Tx, { ownerId, id, imageIds: wanted }: PicturesInput): Promise<string[]> {
+async function putOn(
+  tx: Tx,
+  { ownerId, id, imageIds: wanted }: OwnBoard & Pick<PicturesInput, "imageIds">,
+): Promise<string[]> {
   if (wanted.length === 0) return [];
   const added = await tx.execute<{ id: string }>(sql`
     insert into ${boardImages} (board_id, image_id)
@@ -231,12 +253,23 @@ async function putOn(tx: Tx, { ownerId, id, imageIds: wanted }: PicturesInput): 
   return added.map(({ id: added }) => added);
 }
 
-/** Takes pictures off a board; returns the ids that were there. Throws `not_found`. */
-export async function takeFromBoard(services: Pick<Services, "db">, input: PicturesInput): Promise<string[]> {
-  const { id } = await getBoard(services, input);
-  const taken = await services.db
+/** Takes pictures off: any of an own board, one's own of a shared one; returns the ids that were there. Throws `not_found`. */
+export async function takeFromBoard(
+  { db }: Pick<Services, "db">,
+  { userId, id, imageIds: wanted }: PicturesInput,
+): Promise<string[]> {
+  const [board] = await db.select({ ownerId: boards.ownerId }).from(boards).where(isBoardOf({ userId, id }));
+  if (!board) throw new AppError("not_found");
+  const ofUser = sql`${boardImages.imageId} in (select ${images.id} from ${images} where ${images.ownerId} = ${userId})`;
+  const taken = await db
     .delete(boardImages)
-    .where(and(eq(boardImages.boardId, id), inArray(boardImages.imageId, input.imageIds.filter(isId))))
+    .where(
+      and(
+        eq(boardImages.boardId, id),
+        inArray(boardImages.imageId, wanted.filter(isId)),
+        board.ownerId === userId ? undefined : ofUser,
+      ),
+    )
     .returning({ id: boardImages.imageId });
   return taken.map(({ id: taken }) => taken);
 }

@@ -7,9 +7,13 @@
  *     live ──removeBoard──▶ removed ──undoDeleteMs──▶ gone
  *       ◀───restoreBoard──────┘
  *
+ * A board is shared with users of the studio, its members: they see the pictures of all who put some there, and with the right
+ * to add they put own ones beside them. A user who is suspended shares nothing meanwhile.
+ *
  * Rules. A board only names its pictures: taking one out, or removing the board, deletes no picture. A deleted picture is not
  * counted, and is back on its boards when it is restored.
  */
+export { boardRights } from "./access.ts";
 export {
   addToBoard,
   boardPicturesSchema,
@@ -25,3 +29,21 @@ export {
   restoreBoard,
   takeFromBoard,
 } from "./boards.ts";
+export {
+  type BoardMember,
+  boardMemberSchema,
+  leaveBoard,
+  listBoardMembers,
+  shareBoard,
+  unshareBoard,
+} from "./members.ts";
+export {
+  getSharedBoard,
+  listSharedBoards,
+  listSharedPictures,
+  openSharedPicture,
+  type SharedBoard,
+  type SharedPage,
+  type SharedPicture,
+  sharedPicturesSchema,
+} from "./shared.ts";

@@ -38,6 +38,13 @@ const cases: Readonly<Record<string, Case>> = {
   changeBoard: { body: { name: "Winter" } },
   changeBoardImages: { body: { add: [newId()] } },
   removeBoard: {},
+  listSharedBoards: {},
+  listBoardMembers: {},
+  shareBoard: { body: { email: "stranger@example.com" } },
+  unshareBoard: {},
+  listBoardImages: {},
+  getBoardImageFile: {},
+  restoreImage: {},
   deleteImage: {},
   withdrawConsent: {},
   getImageFile: {},
@@ -93,6 +100,7 @@ beforeAll(async () => {
   await services.db.insert(schema.batches).values({ id: batchId, ownerId, size: 1 });
   await services.db.insert(schema.links).values({ id: linkId, ownerId, tokenHash: "hash" });
   await services.db.insert(schema.boards).values({ id: boardId, ownerId, name: "mine", key: "mine" });
+  await services.db.insert(schema.boardImages).values({ boardId, imageId: owner.imageId });
   await services.db.insert(schema.batchJobs).values({ batchId, position: 0, jobId: owner.jobId });
   const stranger = await openAccount(services, "stranger@example.com");
   const strangerId = (await resolveCaller(services, stranger.headers))?.userId ?? "";
@@ -123,7 +131,11 @@ async function call(
   headers: Headers,
 ) {
   const { body } = cases[route.operationId] ?? {};
-  const url = `${testOrigin}/api/v1${route.path.replace("{id}", id)}`;
+  const path = route.path
+    .replace("{id}", id)
+    .replace("{imageId}", owner.imageId)
+    .replace("{userId}", "nobody");
+  const url = `${testOrigin}/api/v1${path}`;
   const all = new Headers(headers);
   // Answers name their request, and are compared.
   all.set("x-request-id", "same");

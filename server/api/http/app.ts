@@ -10,6 +10,7 @@ import { batchRoutes } from "./batches.ts";
 import { boardRoutes } from "./boards.ts";
 import { directUploadRoutes } from "./direct-uploads.ts";
 import { mountDocs } from "./docs.ts";
+import { sharedBoardRoutes } from "./shared-boards.ts";
 import { withoutBody } from "./streams.ts";
 import { imageRoutes } from "./images.ts";
 import { exportRoute, jobBundleRoute, jobEventsRoute, listWorkflows } from "./job-files.ts";
@@ -27,6 +28,7 @@ export const httpRoutes: readonly HttpRoute[] = [
   ...directUploadRoutes,
   ...imageRoutes,
   ...boardRoutes,
+  ...sharedBoardRoutes,
   ...jobRoutes,
   jobEventsRoute,
   jobBundleRoute,
@@ -70,9 +72,11 @@ function mountRoute(app: Hono, services: Services, route: HttpRoute): void {
   app.on(route.method.toUpperCase(), patternOf(route), handlerFor(services, route));
 }
 
-/** Ids have the characters of a UUID, so that `/jobs/estimate` is not a job of that id. */
+/** `id` has the characters of a UUID, so that `/jobs/estimate` is not a job of that id; ids of users have others, too. */
 export function patternOf({ path }: Pick<HttpRoute, "path">): string {
-  return path.replaceAll(/\{(\w+)\}/g, ":$1{[0-9a-fA-F-]+}");
+  return path
+    .replaceAll("{id}", ":id{[0-9a-fA-F-]+}")
+    .replaceAll(/(?<=\/)\{(\w+)\}/g, String.raw`:$1{[\w-]+}`);
 }
 
 function handlerFor(services: Services, route: HttpRoute) {

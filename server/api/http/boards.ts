@@ -21,7 +21,8 @@ const boardSchema = z.object({
   id: z.uuid(),
   name: z.string(),
   search: z.string().nullable().describe("Of a saved search; null for a board with pictures of its own"),
-  pictures: z.int().nullable().describe("How many are on it; null for a saved search"),
+  pictures: z.int().nullable().describe("How many of yours are on it; null for a saved search"),
+  members: z.int().describe("With how many users it is shared"),
   coverIds: z.array(z.uuid()).describe("The pictures that came last, at most four"),
   createdAt: z.iso.datetime(),
 }) satisfies z.ZodType<Omit<BoardView, "held" | "coverIds">>;
@@ -111,7 +112,8 @@ const picturesRoute = defineRoute({
   path: "/boards/{id}/images",
   operationId: "changeBoardImages",
   summary: "Put pictures on a board, or take them off",
-  description: "What is there already, or is not yours, is left out of the answer. Nothing is deleted.",
+  description:
+    "Also on a board that is shared with you with the right to add; there you take off your own. What is there already, or is not yours, is left out of the answer. Nothing is deleted.",
   tag,
   resource: "board",
   params,
@@ -123,7 +125,7 @@ const picturesRoute = defineRoute({
     },
   },
   async handle({ services, caller, params: { id }, body: { add = [], remove = [] } }) {
-    const address = { id, ownerId: caller.userId };
+    const address = { id, userId: caller.userId };
     const added = await addToBoard(services, { ...address, imageIds: add });
     const removed = await takeFromBoard(services, { ...address, imageIds: remove });
     return Response.json({ added, removed });

@@ -3,12 +3,14 @@ import { jobKinds } from "../../engines.ts";
 import {
   changeImage,
   changeImageSchema,
+  deleteForGood,
   getImage,
   listImages,
   listImagesSchema,
   listTags,
   openFile,
   removeImages,
+  restoreImages,
   variants,
   type ImageView,
   type TagView,
@@ -133,13 +135,16 @@ const deleteImageRoute = defineRoute({
   path: "/images/{id}",
   operationId: "deleteImage",
   summary: "Delete a picture",
-  description: "Its files go a while later, once no open job needs them.",
+  description:
+    "It goes into the trash, and after its time there for good. With `forGood` a picture of the trash goes at once. Its files go a while later, once no open job needs them.",
   tag: "images",
   resource: "image",
   params,
+  query: z.object({ forGood: flagOfText.default(false).describe("Of the trash, for good") }),
   responses: { 204: { description: "Deleted" } },
-  async handle({ services, caller, params: { id } }) {
-    const removed = await removeImages(services, { ids: [id], ownerId: caller.userId });
+  async handle({ services, caller, params: { id }, query }) {
+    const remove = query.forGood ? deleteForGood : removeImages;
+    const removed = await remove(services, { ids: [id], ownerId: caller.userId });
     if (removed.length === 0) throw new AppError("not_found");
     return new Response(null, { status: 204 });
   },
@@ -160,6 +165,25 @@ const withdrawConsentRoute = defineRoute({
   async handle({ services, caller, params: { id } }) {
     await withdrawConsent(services, { imageId: id, ownerId: caller.userId });
     return new Response(null, { status: 204 });
+  },
+});
+
+/** POST /images/{id}/restore */
+const restoreImageRoute = defineRoute({
+  method: "post",
+  path: "/images/{id}/restore",
+  operationId: "restoreImage",
+  summary: "Take a picture back from the trash",
+  description:
+    "`GET /api/v1/images?search=is:trashed` lists the trash. 404 also when the same bytes were uploaded again since.",
+  tag: "images",
+  resource: "image",
+  params,
+  responses: { 200: { description: "The picture", schema: imageSchema } },
+  async handle({ services, caller, params: { id } }) {
+    const own = { id, ownerId: caller.userId };
+    await restoreImages(services, { ...own, ids: [id] });
+    return Response.json(await getImage(services, own));
   },
 });
 
@@ -219,6 +243,7 @@ export const imageRoutes = [
   changeImageRoute,
   listTagsRoute,
   deleteImageRoute,
+  restoreImageRoute,
   withdrawConsentRoute,
   getImageFileRoute,
 ];

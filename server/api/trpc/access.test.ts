@@ -179,6 +179,17 @@ const cases: Readonly<Record<string, Case>> = {
   "boards.remove": { access: "owned", resource: "boardId", input: byId },
   "boards.restore": { access: "owned", resource: "boardId", input: byId },
   "boards.add": { access: "owned", resource: "boardId", input: (id) => ({ id, imageIds: [newId()] }) },
+  "boards.shared": { access: "member", input: {} },
+  "boards.open": { access: "owned", resource: "boardId", input: byId },
+  "boards.pictures": { access: "owned", resource: "boardId", input: byId },
+  "boards.members": { access: "owned", resource: "boardId", input: byId },
+  "boards.share": {
+    access: "owned",
+    resource: "boardId",
+    input: (id) => ({ id, email: "stranger@example.com" }),
+  },
+  "boards.unshare": { access: "owned", resource: "boardId", input: (id) => ({ id, userId: "nobody" }) },
+  "boards.leave": { access: "owned", resource: "boardId", input: byId },
   "boards.takeOut": { access: "owned", resource: "boardId", input: (id) => ({ id, imageIds: [newId()] }) },
   "workflows.loras": { access: "member", input: { workflow: "t2i_sdxl" } },
   "assistant.improvePrompt": { access: "member", input: { prompt: "a fox" } },
@@ -430,6 +441,7 @@ test.each(open)("S1 $path answers an account", async ({ path, how }) => {
 
 /** Owned, but what they answer depends on the state of the thing; their own tests cover it. */
 const dependsOnState = new Set([
+  "boards.leave",
   "jobs.retry",
   "batches.retry",
   "jobs.moveInLine",

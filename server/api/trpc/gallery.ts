@@ -1,15 +1,25 @@
 import { z } from "zod";
+import type { Caller } from "../../accounts/index.ts";
 import {
   addToBoard,
+  boardMemberSchema,
   boardPicturesSchema,
   changeBoard,
   changeBoardSchema,
   createBoard,
   createBoardSchema,
+  getSharedBoard,
+  leaveBoard,
+  listBoardMembers,
   listBoards,
+  listSharedBoards,
+  listSharedPictures,
   removeBoard,
   restoreBoard,
+  shareBoard,
+  sharedPicturesSchema,
   takeFromBoard,
+  unshareBoard,
 } from "../../boards/index.ts";
 import {
   changeImage,
@@ -30,6 +40,7 @@ import {
   tagNameSchema,
   untagImages,
 } from "../../images/index.ts";
+import { AppError } from "../../platform/index.ts";
 import {
   listPresets,
   previewPrompts,
@@ -108,6 +119,12 @@ export const imagesRouter = t.router({
   })),
 });
 
+/** A guest could not end the sharing any more once the browser forgets them. */
+function sharerOf({ isGuest, userId }: Caller): string {
+  if (isGuest) throw new AppError("forbidden", "Make an account first; guests share no boards.");
+  return userId;
+}
+
 export const boardsRouter = t.router({
   list: memberProcedure.input(boardPicturesSchema.partial().prefault({})).query(async ({ ctx, input }) => ({
     items: await listBoards(ctx.services, { ...input, ownerId: ctx.caller.userId }),
@@ -133,13 +150,46 @@ export const boardsRouter = t.router({
 
   /** Says which were not there before. */
   add: memberProcedure.input(boardPicturesSchema.extend(one.shape)).mutation(async ({ ctx, input }) => ({
-    ids: await addToBoard(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+    ids: await addToBoard(ctx.services, { ...input, userId: ctx.caller.userId }),
   })),
 
   /** Says which were there. */
   takeOut: memberProcedure.input(boardPicturesSchema.extend(one.shape)).mutation(async ({ ctx, input }) => ({
-    ids: await takeFromBoard(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+    ids: await takeFromBoard(ctx.services, { ...input, userId: ctx.caller.userId }),
   })),
+
+  /** What others share with the user. */
+  shared: memberProcedure.input(boardPicturesSchema.partial().prefault({})).query(async ({ ctx, input }) => ({
+    items: await listSharedBoards(ctx.services, { ...input, userId: ctx.caller.userId }),
+  })),
+
+  /** An own board or a shared one, with the pictures of all. */
+  open: memberProcedure
+    .input(one)
+    .query(({ ctx, input }) => getSharedBoard(ctx.services, { ...input, userId: ctx.caller.userId })),
+
+  pictures: memberProcedure
+    .input(sharedPicturesSchema)
+    .query(({ ctx, input }) => listSharedPictures(ctx.services, { ...input, userId: ctx.caller.userId })),
+
+  members: memberProcedure.input(one).query(async ({ ctx, input }) => ({
+    items: await listBoardMembers(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
+
+  share: memberProcedure.input(boardMemberSchema.extend(one.shape)).mutation(async ({ ctx, input }) => ({
+    items: await shareBoard(ctx.services, { ...input, ownerId: sharerOf(ctx.caller) }),
+  })),
+
+  unshare: memberProcedure
+    .input(one.extend({ userId: z.string().max(100) }))
+    .mutation(async ({ ctx, input }) => ({
+      items: await unshareBoard(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+    })),
+
+  leave: memberProcedure.input(one).mutation(async ({ ctx, input }) => {
+    await leaveBoard(ctx.services, { ...input, userId: ctx.caller.userId });
+    return input;
+  }),
 });
 
 export const tagsRouter = t.router({

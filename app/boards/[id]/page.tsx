@@ -1,0 +1,22 @@
+import type { Metadata } from "next";
+import { getTranslations } from "next-intl/server";
+import { Suspense } from "react";
+import { SharedBoard } from "../shared-board.tsx";
+
+interface Props {
+  readonly params: Promise<{ readonly id: string }>;
+}
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("boards");
+  return { title: t("board") };
+}
+
+export default async function Page({ params }: Props) {
+  const { id } = await params;
+  return (
+    <Suspense>
+      <SharedBoard id={id} />
+    </Suspense>
+  );
+}

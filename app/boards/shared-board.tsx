@@ -1,0 +1,214 @@
+"use client";
+import { useMutation } from "@tanstack/react-query";
+import { Users } from "lucide-react";
+import { useTranslations } from "next-intl";
+import Link from "next/link";
+import { useRouter } from "next/navigation";
+import { useState } from "react";
+import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { boardFileUrl } from "../client/remix.ts";
+import { canLoadMore, retryLoad } from "../client/queries.ts";
+import { justify } from "../gallery/layout-rows.ts";
+import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
+import { useRefreshBoards } from "../pictures/boards.tsx";
+import { AiBadge, Picture } from "../pictures/picture.tsx";
+import { Button, buttonStyle } from "../ui/button.tsx";
+import { EmptyState } from "../ui/display.tsx";
+import { useBoxSize, useNearEnd } from "../ui/hooks.ts";
+import { Confirmation } from "../ui/overlays.tsx";
+import { toastDone } from "../ui/toasts.tsx";
+import { Lightbox } from "./lightbox.tsx";
+import { MembersDialog } from "./members.tsx";
+import { type BoardPicture, useBoardPictures, useOpenBoard } from "./queries.ts";
+
+type Board = NonNullable<ReturnType<typeof useOpenBoard>["data"]>;
+
+/** A member leaves, after a question when pictures of theirs would go, too. */
+function Leave({ board }: { readonly board: Board }) {
+  const t = useTranslations("boards");
+  const router = useRouter();
+  const refresh = useRefreshBoards();
+  const onError = useFailureToast();
+  const [isAsked, setAsked] = useState(false);
+  const leave = useMutation({
+    mutationFn: () => api.boards.leave.mutate({ id: board.id }),
+    onSuccess: () => {
+      toastDone(t("left", { name: board.name }));
+      router.push("/gallery");
+      return refresh();
+    },
+    onError,
+  });
+  return (
+    <>
+      <Button onClick={() => setAsked(true)}>{t("leave")}</Button>
+      <Confirmation
+        open={isAsked}
+        onOpenChange={setAsked}
+        title={t("leaveTitle", { name: board.name })}
+        keep={t("stay")}
+        confirm={t("leave")}
+        isBusy={leave.isPending}
+        onConfirm={() => leave.mutate()}
+      >
+        {t("leaveText")}
+      </Confirmation>
+    </>
+  );
+}
+
+function Actions({ board }: { readonly board: Board }) {
+  const t = useTranslations("boards");
+  const [isSharing, setSharing] = useState(false);
+  if (board.right !== "own") return <Leave board={board} />;
+  return (
+    <>
+      <Button onClick={() => setSharing(true)}>
+        <Users aria-hidden />
+        {t("share")}
+      </Button>
+      {isSharing ? <MembersDialog board={board} onClose={() => setSharing(false)} /> : null}
+    </>
+  );
+}
+
+interface TileProps {
+  readonly boardId: string;
+  readonly picture: BoardPicture;
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly onOpen: () => void;
+}
+
+function Tile({ boardId, picture, widthPx, heightPx, onOpen }: TileProps) {
+  const t = useTranslations("boards");
+  const title = picture.title || t("picture");
+  return (
+    <li className="relative overflow-hidden bg-well" style={{ width: widthPx, height: heightPx }}>
+      <button
+        type="button"
+        data-tile={picture.id}
+        aria-label={t("tile", { title, name: picture.ownerName })}
+        onClick={onOpen}
+        className="block size-full focus-visible:-outline-offset-2"
+      >
+        <Picture
+          imageId={picture.id}
+          src={boardFileUrl(boardId, picture.id, "thumbnail")}
+          variant="thumbnail"
+          thumbhash={picture.thumbhash}
+          alt=""
+          className="size-full"
+        />
+      </button>
+      <span className="pointer-events-none absolute end-1.5 bottom-1.5 flex max-w-[calc(100%-0.75rem)] items-center gap-1.5">
+        {picture.isOwn ? null : (
+          <span className="truncate rounded-[4px] bg-black/65 px-1.5 text-[11px] leading-[18px] text-white">
+            {picture.ownerName}
+          </span>
+        )}
+        {picture.isAi ? <AiBadge /> : null}
+      </span>
+    </li>
+  );
+}
+
+function useTakeOff(board: Board) {
+  const t = useTranslations("boards");
+  const refresh = useRefreshBoards();
+  const onError = useFailureToast();
+  return useMutation({
+    mutationFn: ({ id }: BoardPicture) => api.boards.takeOut.mutate({ id: board.id, imageIds: [id] }),
+    onSuccess: () => toastDone(t("takenOut", { name: board.name, count: 1 })),
+    onError,
+    onSettled: refresh,
+  });
+}
+
+const gapPx = 4;
+
+function Pictures({ board }: { readonly board: Board }) {
+  const t = useTranslations("boards");
+  const query = useBoardPictures(board.id);
+  const [shownId, setShownId] = useState<string | null>(null);
+  const endRef = useNearEnd(() => void query.fetchNextPage(), canLoadMore(query));
+  const takeOff = useTakeOff(board);
+  const pictures = query.data?.pages.flatMap(({ items }) => items) ?? [];
+  const [list, setList] = useState<HTMLUListElement | null>(null);
+  // A pixel less, so that no rounding breaks a row.
+  const widthPx = Math.floor(useBoxSize(list).width) - 1;
+  const rows =
+    widthPx > 0 ? justify(pictures, { widthPx, targetHeightPx: widthPx < 640 ? 148 : 236, gapPx }) : [];
+  const shown = pictures.find(({ id }) => id === shownId);
+  const mayTakeOff = board.right === "own" || shown?.isOwn === true;
+  if (query.data && pictures.length === 0)
+    return (
+      <EmptyState
+        title={t("emptyTitle")}
+        text={t(board.right === "see" ? "emptySeeText" : "emptyAddText", { name: board.name })}
+      >
+        {board.right === "see" ? null : (
+          <Link href="/gallery" className={buttonStyle("plain")}>
+            {t("toGallery")}
+          </Link>
+        )}
+      </EmptyState>
+    );
+  return (
+    <>
+      <ul
+        ref={setList}
+        aria-label={board.name}
+        aria-busy={query.isPending}
+        className="flex flex-wrap"
+        style={{ gap: gapPx }}
+      >
+        {rows.flatMap(({ items, heightPx, widthsPx }) =>
+          items.map((picture, at) => (
+            <Tile
+              key={picture.id}
+              boardId={board.id}
+              picture={picture}
+              widthPx={widthsPx[at] ?? 0}
+              heightPx={heightPx}
+              onOpen={() => setShownId(picture.id)}
+            />
+          )),
+        )}
+      </ul>
+      {query.isError ? <LoadFailed error={query.error} onRetry={() => retryLoad(query)} /> : null}
+      <div ref={endRef} className="h-8" />
+      <Lightbox
+        boardId={board.id}
+        pictures={pictures}
+        shownId={shownId}
+        onShow={setShownId}
+        onTakeOff={mayTakeOff ? (picture) => takeOff.mutate(picture) : null}
+      />
+    </>
+  );
+}
+
+/** A board with the pictures of all who put some there. */
+export function SharedBoard({ id }: { readonly id: string }) {
+  const t = useTranslations("boards");
+  const query = useOpenBoard(id);
+  const board = query.data;
+  if (query.isError) return <LoadFailed error={query.error} onRetry={() => void query.refetch()} />;
+  if (board === undefined) return <PageHeader title={t("board")} />;
+  const count = t("pictures", { count: board.pictures });
+  return (
+    <>
+      <PageHeader title={board.name}>
+        <Actions board={board} />
+      </PageHeader>
+      <div className="px-4 sm:px-6 wide:px-8">
+        <p className="mb-4 text-sm text-quiet">
+          {board.right === "own" ? t("ofYou", { count }) : t("of", { name: board.ownerName, count })}
+        </p>
+        <Pictures board={board} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,154 @@
+import { beGuest } from "../steps/be-guest.ts";
+import { createAccount } from "../steps/create-account.ts";
+import { findBarriers } from "../steps/find-barriers.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { expect, test } from "../test.ts";
+
+const shots = async (page: import("@playwright/test").Page, name: string) => {
+  for (const [w, dark] of [
+    [390, false],
+    [1440, false],
+    [820, true],
+  ] as const) {
+    await page.setViewportSize({ width: w, height: w === 390 ? 844 : 900 });
+    await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
+    await page.waitForTimeout(600);
+    await page.screenshot({ path: `/tmp/shots/board/${name}-${w}.png` });
+  }
+  await page.setViewportSize({ width: 1680, height: 1050 });
+};
+test("a selection goes on a new board, which is chosen, renamed, emptied and removed with undo, and a search is kept", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await uploadSample(page, "rocket.jpg");
+  await uploadSample(page, "coffee.png");
+  await page.goto("/gallery");
+  const tile = (name: string) => page.locator(`[data-tile][aria-label=${name}]`);
+  const strip = page.getByRole("group", { name: "Boards" });
+
+  await page.getByRole("checkbox", { name: "Select rocket" }).click();
+  await page.getByRole("toolbar", { name: "Selection" }).getByRole("button", { name: "Board" }).click();
+  const dialog = page.getByRole("dialog", { name: "Boards of the picture" });
+  await dialog.getByRole("textbox", { name: "Name of a new board" }).fill("Night sky");
+  await dialog.getByRole("button", { name: "Make board" }).click();
+  await expect(dialog.getByRole("checkbox", { name: /Night sky/ })).toBeChecked();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Clear the selection" }).click();
+
+  await strip.getByRole("button", { name: /^Night sky/ }).click();
+  await expect(page).toHaveURL(/board%3A%22Night/);
+  await expect(tile("coffee")).toHaveCount(0);
+  await expect(tile("rocket")).toBeVisible();
+  await strip.getByRole("button", { name: "More for Night sky" }).click();
+  await page.getByRole("menuitem", { name: "Rename" }).click();
+  await page.getByRole("dialog").getByRole("textbox", { name: "Name" }).fill("Stars");
+  await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click();
+  await expect(page).toHaveURL(/board%3AStars/);
+
+  await tile("rocket").click();
+  const viewer = page.getByRole("dialog", { name: "Picture" });
+  await viewer.getByRole("button", { name: "Boards" }).click();
+  await page.getByRole("checkbox", { name: /Stars/ }).click();
+  await expect(page.getByText("Taken off the board “Stars”")).toBeVisible();
+  await expect(page.getByRole("checkbox", { name: /Stars/ })).not.toBeChecked();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("checkbox", { name: /Stars/ })).toHaveCount(0);
+  await viewer.getByRole("button", { name: "Close" }).click();
+  await expect(page.getByRole("heading", { name: "An empty board" })).toBeVisible();
+
+  // Without the messages of before, which offer Undo, too.
+  await page.reload();
+  await strip.getByRole("button", { name: "More for Stars" }).click();
+  await page.getByRole("menuitem", { name: "Remove" }).click();
+  // While a menu closes, the page behind it has no roles: only the address says that the board is gone.
+  await expect(page).toHaveURL(/\/gallery$/);
+  await expect(page.getByRole("menu")).toHaveCount(0);
+  await expect(strip.getByRole("button", { name: "All pictures" })).toHaveAttribute("aria-pressed", "true");
+  await expect(strip.getByRole("button", { name: /^Stars/ })).toHaveCount(0);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(strip.getByRole("button", { name: /^Stars/ })).toBeVisible();
+
+  await page.goto("/gallery?search=cof");
+  await page.getByRole("button", { name: "Save this search" }).click();
+  await page.getByRole("textbox", { name: "Name of the search" }).fill("Cups");
+  await page.getByRole("button", { name: "Save search" }).click();
+  await strip.getByRole("button", { name: "All pictures" }).click();
+  await expect(tile("rocket")).toBeVisible();
+  await strip.getByRole("button", { name: "Cups" }).click();
+  await expect(tile("rocket")).toHaveCount(0);
+  await expect(page.getByRole("combobox", { name: "Search the pictures" })).toHaveValue("cof");
+});
+
+test.describe("shared", () => {
+  test.use({ expectedError: /status of (422|404).*boards\./ });
+  test("S1 a board is shared with another account, which adds a picture and is shut out when the sharing ends", async ({
+    page,
+    browser,
+  }) => {
+    const context = await browser.newContext();
+    const other = await context.newPage();
+    await beGuest(other);
+    const guest = await createAccount(other);
+    await uploadSample(other, "coffee.png");
+
+    await beGuest(page);
+    await createAccount(page);
+    await uploadSample(page, "rocket.jpg");
+    await page.goto("/gallery");
+    await page.getByRole("checkbox", { name: "Select rocket" }).click();
+    await page.getByRole("toolbar", { name: "Selection" }).getByRole("button", { name: "Board" }).click();
+    await page.getByRole("textbox", { name: "Name of a new board" }).fill("Together");
+    await page.getByRole("button", { name: "Make board" }).click();
+    await expect(page.getByRole("checkbox", { name: /Together/ })).toBeChecked();
+    await page.goto("/gallery?search=board:Together");
+    await page.getByRole("button", { name: "More for Together" }).click();
+    await page.getByRole("menuitem", { name: "Share" }).click();
+    const dialog = page.getByRole("dialog", { name: "Share Together" });
+    await dialog.getByRole("textbox", { name: "E-mail of an account here" }).fill("nobody@example.org");
+    await dialog.getByRole("button", { name: "Share", exact: true }).click();
+    await expect(page.getByText("Nobody here has an account with this address")).toBeVisible();
+    await dialog.getByRole("textbox", { name: "E-mail of an account here" }).fill(guest.email);
+    await dialog.getByRole("combobox", { name: "They may" }).click();
+    await page.getByRole("option", { name: "See and add" }).click();
+    await dialog.getByRole("button", { name: "Share", exact: true }).click();
+    await expect(dialog.getByRole("list", { name: "Shared with" })).toContainText(guest.email);
+    await shots(page, "dialog");
+    await dialog.getByRole("link", { name: "Open with the pictures of all" }).click();
+    const pictures = page.getByRole("list", { name: "Together" });
+    await expect(pictures.getByRole("listitem")).toHaveCount(1);
+
+    await other.goto("/gallery");
+    await other.getByRole("checkbox", { name: "Select coffee" }).click();
+    await other.getByRole("toolbar", { name: "Selection" }).getByRole("button", { name: "Board" }).click();
+    await other.getByRole("checkbox", { name: /^Together by / }).click();
+    await expect(other.getByRole("checkbox", { name: /^Together by / })).toBeChecked();
+    await other.keyboard.press("Escape");
+    await other.getByRole("link", { name: /^Together/ }).click();
+    await expect(other.getByRole("heading", { name: "Together" })).toBeVisible();
+    await shots(other, "member");
+    await expect(other.getByRole("list", { name: "Together" }).getByRole("listitem")).toHaveCount(2);
+    await other.getByRole("button", { name: /^rocket, by / }).click();
+    const shown = other.getByRole("img", { name: "rocket" });
+    await expect.poll(() => shown.evaluate((img: HTMLImageElement) => img.naturalWidth)).toBeGreaterThan(100);
+    await expect(other.getByRole("button", { name: "Take off the board" })).toHaveCount(0);
+    await other.keyboard.press("ArrowLeft");
+    await expect(other.getByRole("img", { name: "coffee" })).toBeVisible();
+    await shots(other, "lightbox");
+    await expect(other.getByRole("button", { name: "Take off the board" })).toBeVisible();
+    expect(await findBarriers(other)).toEqual([]);
+    await other.keyboard.press("Escape");
+
+    await page.reload();
+    await expect(pictures.getByRole("listitem")).toHaveCount(2);
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    await dialog.getByRole("button", { name: /^Stop sharing with / }).click();
+    await expect(dialog.getByText("Nobody sees this board but you.")).toBeVisible();
+    await page.keyboard.press("Escape");
+    await expect(pictures.getByRole("listitem")).toHaveCount(1);
+    await other.reload();
+    await expect(other.getByText("It does not exist, or it was deleted.")).toBeVisible();
+    await context.close();
+  });
+});

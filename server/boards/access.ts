@@ -1,0 +1,37 @@
+import { and, eq, isNull, or, type SQL, sql } from "drizzle-orm";
+import { suspendedUsers } from "../accounts/index.ts";
+import { schema } from "../db/index.ts";
+import { AppError, isId } from "../platform/index.ts";
+
+const { boardMembers, boards } = schema;
+
+/** What a member may do: look at the pictures, or put own ones beside them as well. */
+export const boardRights = ["see", "add"] as const;
+export type BoardRight = (typeof boardRights)[number];
+
+export interface BoardAddress {
+  readonly userId: string;
+  readonly id: string;
+}
+
+/** Condition on `boards`: not removed, and shared with this user by an owner who is not suspended. */
+export function isSharedWith(userId: string, right: BoardRight = "see"): SQL | undefined {
+  const isEnough = right === "add" ? sql`and ${boardMembers.right} = 'add'` : sql``;
+  const members = sql`select ${boardMembers.boardId} from ${boardMembers} where ${boardMembers.userId} = ${userId} ${isEnough}`;
+  return and(
+    sql`${boards.id} in (${members})`,
+    isNull(boards.removedAt),
+    sql`${boards.ownerId} not in (${suspendedUsers})`,
+  );
+}
+
+/** Condition on `boards`: this one, not removed, the user's own or shared with the user. Throws `not_found` for a malformed id. */
+export function isBoardOf({
+  userId,
+  id,
+  right = "see",
+}: BoardAddress & { readonly right?: BoardRight }): SQL | undefined {
+  if (!isId(id)) throw new AppError("not_found");
+  const isOwn = and(eq(boards.ownerId, userId), isNull(boards.removedAt));
+  return and(eq(boards.id, id), or(isOwn, isSharedWith(userId, right)));
+}

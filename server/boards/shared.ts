@@ -1,0 +1,183 @@
+import { and, eq, sql, type SQL } from "drizzle-orm";
+import { z } from "zod";
+import { suspendedUsers } from "../accounts/index.ts";
+import { type Db, schema } from "../db/index.ts";
+import { type OpenedFile, openFile, type Variant } from "../images/index.ts";
+import { AppError, isId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { type BoardAddress, type BoardRight, isBoardOf, isSharedWith } from "./access.ts";
+
+const { boardImages, boardMembers, boards, images, users } = schema;
+
+const coversOfBoard = 4;
+
+/** A board as everybody sees it who may open it: with the pictures of all. */
+export interface SharedBoard {
+  readonly id: string;
+  readonly name: string;
+  /** The name of its owner. */
+  readonly ownerName: string;
+  readonly right: "own" | BoardRight;
+  readonly pictures: number;
+  /** Those that came last, at most four. */
+  readonly coverIds: readonly string[];
+  /** How many of the pictures that were asked about are on it. */
+  readonly held: number;
+}
+
+/** Pictures on a board that are seen: neither deleted nor of a suspended user. */
+const seen = sql`from ${boardImages} join ${images} on ${images.id} = ${boardImages.imageId}
+  where ${boardImages.boardId} = ${boards.id} and ${images.deletedAt} is null
+    and ${images.ownerId} not in (${suspendedUsers})`;
+
+interface ReadInput {
+  readonly userId: string;
+  readonly which: SQL | undefined;
+  readonly asked?: readonly string[] | undefined;
+}
+
+async function read(db: Db, { userId, which, asked = [] }: ReadInput): Promise<SharedBoard[]> {
+  const held = sql`(select count(*)::int ${seen} and ${images.id} in ${[...asked, null]})`;
+  const rows = await db
+    .select({
+      id: boards.id,
+      name: boards.name,
+      ownerName: users.name,
+      isOwn: sql<boolean>`${boards.ownerId} = ${userId}`,
+      right: boardMembers.right,
+      pictures: sql<number>`(select count(*)::int ${seen})`,
+      coverIds: sql<string[]>`array(select ${images.id} ${seen}
+        order by ${boardImages.addedAt} desc, ${images.id} desc limit ${coversOfBoard})`,
+      held: asked.length === 0 ? sql<number>`0` : sql<number>`${held}`,
+    })
+    .from(boards)
+    .innerJoin(users, eq(users.id, boards.ownerId))
+    .leftJoin(boardMembers, and(eq(boardMembers.boardId, boards.id), eq(boardMembers.userId, userId)))
+    .where(and(which, sql`${boards.search} is null`))
+    .orderBy(boards.key, boards.id);
+  return rows.map(({ isOwn, right, ...board }) => ({ ...board, right: isOwn ? "own" : (right ?? "see") }));
+}
+
+interface ListInput {
+  readonly userId: string;
+  /** Pictures of the user of which each board says how many it holds. */
+  readonly imageIds?: readonly string[] | undefined;
+}
+
+/** The boards that others share with the user, by the alphabet. */
+export function listSharedBoards(
+  { db }: Pick<Services, "db">,
+  { userId, imageIds }: ListInput,
+): Promise<SharedBoard[]> {
+  return read(db, { userId, which: isSharedWith(userId), asked: imageIds?.filter(isId) });
+}
+
+/** An own board, or one that is shared with the user. Throws `not_found`. */
+export async function getSharedBoard(
+  { db }: Pick<Services, "db">,
+  address: BoardAddress,
+): Promise<SharedBoard> {
+  const [board] = await read(db, { userId: address.userId, which: isBoardOf(address) });
+  if (!board) throw new AppError("not_found");
+  return board;
+}
+
+export interface SharedPicture {
+  readonly id: string;
+  readonly widthPx: number;
+  readonly heightPx: number;
+  /** Base64. */
+  readonly thumbhash: string;
+  readonly title: string;
+  readonly isAi: boolean;
+  /** Who put it there. */
+  readonly ownerName: string;
+  readonly isOwn: boolean;
+}
+
+export interface SharedPage {
+  readonly items: readonly SharedPicture[];
+  readonly nextCursor: string | null;
+}
+
+export const sharedPicturesSchema = z.strictObject({
+  id: z.uuid(),
+  cursor: z.string().max(100).meta({ format: "cursor" }).optional(),
+  limit: z.int().min(1).max(100).default(60),
+});
+
+interface PicturesInput extends z.output<typeof sharedPicturesSchema> {
+  readonly userId: string;
+}
+
+interface Place {
+  readonly micros: string;
+  readonly id: string;
+}
+
+const encodePlace = ({ micros, id }: Place) => Buffer.from(`${micros} ${id}`).toString("base64url");
+
+/** Throws `bad_request`. */
+function decodePlace(cursor: string): Place {
+  const [micros = "", id = ""] = Buffer.from(cursor, "base64url").toString().split(" ");
+  if (!/^\d{1,17}$/.test(micros) || !isId(id))
+    throw new AppError("bad_request", "The cursor is not one of ours.");
+  return { micros, id };
+}
+
+const microsOf = sql`(extract(epoch from ${boardImages.addedAt}) * 1000000)::bigint`;
+
+interface PictureRow extends Record<string, unknown>, Omit<SharedPicture, "isOwn"> {
+  readonly ownerId: string;
+  readonly micros: string;
+}
+
+/** The pictures of a board that the user may see, those that came last first. Throws `not_found`, `bad_request`. */
+export async function listSharedPictures(
+  { db }: Pick<Services, "db">,
+  { userId, id, cursor, limit }: PicturesInput,
+): Promise<SharedPage> {
+  const place = cursor === undefined ? null : decodePlace(cursor);
+  const after = place
+    ? sql`and (${microsOf}, ${images.id}) < (${place.micros}::bigint, ${place.id}::uuid)`
+    : sql``;
+  await getSharedBoard({ db }, { userId, id });
+  const rows = await db.execute<PictureRow>(sql`
+    select ${images.id}, ${images.widthPx} as "widthPx", ${images.heightPx} as "heightPx", ${images.thumbhash},
+      ${images.title}, ${images.role} <> 'upload' and ${images.jobId} is not null
+        and not ${images.nothingGenerated} as "isAi",
+      ${images.ownerId} as "ownerId", ${users.name} as "ownerName", ${microsOf}::text as micros
+    from ${boards} join ${boardImages} on ${boardImages.boardId} = ${boards.id}
+      join ${images} on ${images.id} = ${boardImages.imageId} join ${users} on ${users.id} = ${images.ownerId}
+    where ${boards.id} = ${id} and ${images.deletedAt} is null and ${images.ownerId} not in (${suspendedUsers}) ${after}
+    order by ${microsOf} desc, ${images.id} desc limit ${limit + 1}`);
+  const shown = rows.slice(0, limit);
+  const last = rows.length > limit ? shown.at(-1) : undefined;
+  const items = shown.map(({ ownerId, micros: _, ...picture }) => ({
+    ...picture,
+    isOwn: ownerId === userId,
+  }));
+  return { items, nextCursor: last ? encodePlace(last) : null };
+}
+
+interface FileInput extends BoardAddress {
+  readonly imageId: string;
+  readonly variant: Variant;
+  readonly download?: boolean;
+  readonly ifNoneMatch?: string | null;
+  readonly isHead?: boolean;
+}
+
+/** A file of a picture on a board, never by a link to the store, which would work on after the sharing ends. Throws `not_found`. */
+export async function openSharedPicture(
+  services: Pick<Services, "db" | "disk" | "log">,
+  { userId, id, imageId, ...input }: FileInput,
+): Promise<OpenedFile> {
+  if (!isId(imageId)) throw new AppError("not_found");
+  const [found] = await services.db
+    .select({ ownerId: sql<string | null>`(select ${images.ownerId} ${seen} and ${images.id} = ${imageId})` })
+    .from(boards)
+    .where(isBoardOf({ userId, id }));
+  if (!found?.ownerId) throw new AppError("not_found");
+  return openFile(services, { ...input, ownerId: found.ownerId, id: imageId });
+}
