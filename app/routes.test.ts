@@ -45,6 +45,7 @@ const pages = [
   "assistant/memory/page.tsx",
   "assistant/page.tsx",
   "batches/[id]/page.tsx",
+  "boards/[id]/page.tsx",
   "create/page.tsx",
   "edit/[image]/page.tsx",
   "gallery/page.tsx",

@@ -16,6 +16,11 @@ export function imageUrl(id: string, variant: Variant): string {
   return `/api/v1/images/${id}/file?variant=${variant}`;
 }
 
+/** URL of one file of a picture on a board, also of one that somebody else put there. */
+export function boardFileUrl(boardId: string, imageId: string, variant: Variant): string {
+  return `/api/v1/boards/${boardId}/images/${imageId}/file?variant=${variant}`;
+}
+
 export function downloadUrl(id: string): string {
   return `${imageUrl(id, "original")}&download=1`;
 }

@@ -1,15 +1,25 @@
 "use client";
 import { useMutation } from "@tanstack/react-query";
-import { Bookmark, BookmarkPlus, Ellipsis, Images, Plus } from "lucide-react";
+import { Bookmark, BookmarkPlus, Ellipsis, Images, Plus, Users } from "lucide-react";
 import { useTranslations } from "next-intl";
+import Link from "next/link";
 import { type FormEvent, useState } from "react";
 import { termOf } from "@atelier/server/search-query";
+import { MembersDialog } from "../boards/members.tsx";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { FilterChips, useSearchFilter } from "../parts/filters.tsx";
-import { type Board, BoardCover, BoardForm, useBoards, useRefreshBoards } from "../pictures/boards.tsx";
+import {
+  type Board,
+  BoardCover,
+  BoardForm,
+  type SharedBoard,
+  useBoards,
+  useRefreshBoards,
+  useSharedBoards,
+} from "../pictures/boards.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
-import { Chip } from "../ui/display.tsx";
+import { Chip, chipStyle } from "../ui/display.tsx";
 import { Field } from "../ui/fields.tsx";
 import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
 import { toastWithUndo } from "../ui/toasts.tsx";
@@ -65,6 +75,7 @@ function BoardMenu({ board }: { readonly board: Board }) {
   const t = useTranslations("boards");
   const { set } = useSearchFilter();
   const [isRenaming, setRenaming] = useState(false);
+  const [isSharing, setSharing] = useState(false);
   const refresh = useRefreshBoards();
   const showFailure = useFailureToast();
   const restore = () =>
@@ -96,15 +107,20 @@ function BoardMenu({ board }: { readonly board: Board }) {
           </IconButton>
         }
       >
+        {board.search === null ? (
+          <MenuItem onSelect={() => setSharing(true)}>{t("shareMore")}</MenuItem>
+        ) : null}
         <MenuItem onSelect={() => setRenaming(true)}>{t("rename")}</MenuItem>
         <MenuItem onSelect={() => remove.mutate()}>{t("remove")}</MenuItem>
       </Menu>
       {isRenaming ? <RenameDialog board={board} onClose={() => setRenaming(false)} /> : null}
+      {isSharing ? <MembersDialog board={board} onClose={() => setSharing(false)} /> : null}
     </>
   );
 }
 
 function BoardChip({ board, search }: { readonly board: Board; readonly search: string }) {
+  const t = useTranslations("boards");
   const { set } = useSearchFilter();
   const isShown = search.toLowerCase() === searchOf(board).toLowerCase();
   return (
@@ -117,9 +133,23 @@ function BoardChip({ board, search }: { readonly board: Board; readonly search: 
         )}
         <span className="max-w-48 truncate">{board.name}</span>
         {board.pictures === null ? null : <span className="tabular opacity-70">{board.pictures}</span>}
+        {board.members === 0 ? null : <Users role="img" aria-label={t("isShared")} className="opacity-70" />}
       </Chip>
       {isShown ? <BoardMenu board={board} /> : null}
     </span>
+  );
+}
+
+/** A board of somebody else, on a page of its own: the search finds own pictures. */
+function SharedChip({ board }: { readonly board: SharedBoard }) {
+  const t = useTranslations("boards");
+  return (
+    <Link href={`/boards/${board.id}`} title={t("by", { name: board.ownerName })} className={chipStyle}>
+      <BoardCover board={board} className="-ms-1.5 size-5" />
+      <span className="max-w-48 truncate">{board.name}</span>
+      <span className="tabular opacity-70">{board.pictures}</span>
+      <Users role="img" aria-label={t("by", { name: board.ownerName })} className="opacity-70" />
+    </Link>
   );
 }
 
@@ -128,6 +158,7 @@ export function BoardStrip({ search }: { readonly search: string }) {
   const t = useTranslations("boards");
   const { set } = useSearchFilter();
   const boards = useBoards();
+  const shared = useSharedBoards();
   const [isMaking, setMaking] = useState(false);
   const ordered = boards?.toSorted((a, b) => Number(a.search !== null) - Number(b.search !== null));
   return (
@@ -138,6 +169,9 @@ export function BoardStrip({ search }: { readonly search: string }) {
       </Chip>
       {ordered?.map((board) => (
         <BoardChip key={board.id} board={board} search={search} />
+      ))}
+      {shared?.map((board) => (
+        <SharedChip key={board.id} board={board} />
       ))}
       <Button look="quiet" size="small" onClick={() => setMaking(true)}>
         <Plus aria-hidden />

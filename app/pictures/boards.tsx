@@ -6,7 +6,7 @@ import { type FormEvent, useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
-import { imageUrl } from "../client/remix.ts";
+import { boardFileUrl, imageUrl } from "../client/remix.ts";
 import { Button, buttonStyle, cx, IconButton } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
@@ -14,6 +14,14 @@ import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
 import { callFor, idsPerCall } from "./actions.tsx";
 
 export type Board = Awaited<ReturnType<typeof api.boards.list.query>>["items"][number];
+
+/** A board of somebody else. */
+export type SharedBoard = Awaited<ReturnType<typeof api.boards.shared.query>>["items"][number];
+
+/** A board in a list to choose from; `ownerName` of those that others share. */
+type ChosenBoard = Pick<Board, "id" | "name" | "held" | "coverIds" | "pictures"> & {
+  readonly ownerName?: string;
+};
 
 /** The server cuts nothing: longer names are refused. */
 const nameCharacters = 60;
@@ -23,14 +31,28 @@ export function useBoards() {
   return useQuery({ queryKey: keys.boards, queryFn: () => api.boards.list.query({}) }).data?.items;
 }
 
-/** The boards that take pictures, each with how many of these it holds. */
-function useBoardsFor(imageIds: readonly string[]) {
+const noImages: readonly string[] = [];
+
+/** The boards that others share with the user, each with how many of these pictures it holds; undefined until loaded. */
+export function useSharedBoards(imageIds = noImages) {
+  const { data } = useQuery({
+    queryKey: keys.sharedBoards(imageIds),
+    queryFn: () => api.boards.shared.query(imageIds.length === 0 ? {} : { imageIds: [...imageIds] }),
+  });
+  return data?.items;
+}
+
+/** The boards that take pictures, each with how many of these it holds: the own ones, and those shared with the right to add. */
+function useBoardsFor(imageIds: readonly string[]): readonly ChosenBoard[] | undefined {
   const asked = imageIds.slice(0, idsPerCall);
+  const shared = useSharedBoards(asked);
   const { data } = useQuery({
     queryKey: keys.boardsOf(asked),
     queryFn: () => api.boards.list.query({ imageIds: asked }),
   });
-  return data?.items.filter(({ search }) => search === null);
+  const own = data?.items.filter(({ search }) => search === null);
+  if (own === undefined || shared === undefined) return undefined;
+  return [...own, ...shared.filter(({ right }) => right === "add")];
 }
 
 /** Reads again what shows boards and what is on them. */
@@ -130,8 +152,13 @@ export function BoardForm({ search, imageIds = [], onMade }: BoardFormProps) {
   );
 }
 
+interface CoverProps {
+  readonly board: Pick<ChosenBoard, "id" | "coverIds" | "ownerName">;
+  readonly className: string;
+}
+
 /** Up to four pictures of a board in one square. */
-export function BoardCover({ board, className }: { readonly board: Board; readonly className: string }) {
+export function BoardCover({ board, className }: CoverProps) {
   const { coverIds } = board;
   const shown = coverIds.length === 4 ? coverIds : coverIds.slice(0, 1);
   return (
@@ -146,7 +173,11 @@ export function BoardCover({ board, className }: { readonly board: Board; readon
       {shown.map((id) => (
         <img
           key={id}
-          src={imageUrl(id, "thumbnail")}
+          src={
+            board.ownerName === undefined
+              ? imageUrl(id, "thumbnail")
+              : boardFileUrl(board.id, id, "thumbnail")
+          }
           alt=""
           loading="lazy"
           className="size-full object-cover"
@@ -156,7 +187,13 @@ export function BoardCover({ board, className }: { readonly board: Board; readon
   );
 }
 
-function BoardChoice({ board, imageIds }: { readonly board: Board; readonly imageIds: readonly string[] }) {
+function BoardChoice({
+  board,
+  imageIds,
+}: {
+  readonly board: ChosenBoard;
+  readonly imageIds: readonly string[];
+}) {
   const t = useTranslations("boards");
   const { mutate, isPending } = usePut();
   const holdsAll = board.held === Math.min(imageIds.length, idsPerCall);
@@ -171,7 +208,12 @@ function BoardChoice({ board, imageIds }: { readonly board: Board; readonly imag
       className="flex min-h-11 w-full items-center gap-3 rounded-control px-2 text-start text-sm hover:bg-hover"
     >
       <BoardCover board={board} className="size-8" />
-      <span className="min-w-0 flex-1 truncate">{board.name}</span>
+      <span className="min-w-0 flex-1 truncate">
+        {board.name}
+        {board.ownerName === undefined ? null : (
+          <span className="text-quiet"> {t("by", { name: board.ownerName })}</span>
+        )}
+      </span>
       <span className="tabular text-xs text-quiet">{t("pictures", { count: board.pictures ?? 0 })}</span>
       <span className="flex size-4 items-center justify-center">
         {state === true ? <Check className="size-4" aria-hidden /> : null}

@@ -52,6 +52,8 @@ export function useImageName(): (image: ImageView) => string {
 interface Props {
   readonly imageId: string;
   readonly variant: Variant;
+  /** Where the file is, if it is not one of the user's own pictures. */
+  readonly src?: string;
   readonly alt: string;
   readonly thumbhash?: string;
   readonly className?: string;
@@ -60,7 +62,7 @@ interface Props {
 }
 
 /** A stored picture; its thumbhash is shown until the file is loaded. */
-export function Picture({ imageId, variant, alt, thumbhash, className, fit = "cover", eager }: Props) {
+export function Picture({ imageId, variant, src, alt, thumbhash, className, fit = "cover", eager }: Props) {
   const [isLoaded, setLoaded] = useState(false);
   const hashStyle =
     thumbhash === undefined || isLoaded
@@ -68,7 +70,7 @@ export function Picture({ imageId, variant, alt, thumbhash, className, fit = "co
       : { backgroundImage: `url(${thumbhashUrl(thumbhash)})`, backgroundSize: "100% 100%" };
   return (
     <img
-      src={imageUrl(imageId, variant)}
+      src={src ?? imageUrl(imageId, variant)}
       alt={alt}
       draggable={false}
       decoding="async"

@@ -8,15 +8,13 @@ interface ChipProps {
   readonly children: ReactNode;
 }
 
+export const chipStyle =
+  "touch inline-flex h-8 shrink-0 items-center gap-1.5 rounded-full border border-line px-3 text-xs font-medium text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:text-paper [&_svg]:size-3.5";
+
 /** A filter that is on or off. */
 export function Chip({ pressed, onPress, children }: ChipProps) {
   return (
-    <button
-      type="button"
-      aria-pressed={pressed}
-      onClick={onPress}
-      className="touch inline-flex h-8 shrink-0 items-center gap-1.5 rounded-full border border-line px-3 text-xs font-medium text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:text-paper [&_svg]:size-3.5"
-    >
+    <button type="button" aria-pressed={pressed} onClick={onPress} className={chipStyle}>
       {children}
     </button>
   );

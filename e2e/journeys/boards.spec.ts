@@ -1,4 +1,6 @@
 import { beGuest } from "../steps/be-guest.ts";
+import { createAccount } from "../steps/create-account.ts";
+import { findBarriers } from "../steps/find-barriers.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
@@ -63,4 +65,74 @@ test("a selection goes on a new board, which is chosen, renamed, emptied and rem
   await strip.getByRole("button", { name: "Cups" }).click();
   await expect(tile("rocket")).toHaveCount(0);
   await expect(page.getByRole("combobox", { name: "Search the pictures" })).toHaveValue("cof");
+});
+
+test.describe("shared", () => {
+  test.use({ expectedError: /status of (422|404).*boards\./ });
+  test("S1 @all a board is shared with another account, which adds a picture and is shut out when the sharing ends", async ({
+    page,
+    browser,
+  }) => {
+    const context = await browser.newContext();
+    const other = await context.newPage();
+    await beGuest(other);
+    const guest = await createAccount(other);
+    await uploadSample(other, "coffee.png");
+
+    await beGuest(page);
+    await createAccount(page);
+    await uploadSample(page, "rocket.jpg");
+    await page.goto("/gallery");
+    await page.getByRole("checkbox", { name: "Select rocket" }).click();
+    await page.getByRole("toolbar", { name: "Selection" }).getByRole("button", { name: "Board" }).click();
+    await page.getByRole("textbox", { name: "Name of a new board" }).fill("Together");
+    await page.getByRole("button", { name: "Make board" }).click();
+    await expect(page.getByRole("checkbox", { name: /Together/ })).toBeChecked();
+    await page.goto("/gallery?search=board:Together");
+    await page.getByRole("button", { name: "More for Together" }).click();
+    await page.getByRole("menuitem", { name: "Share" }).click();
+    const dialog = page.getByRole("dialog", { name: "Share Together" });
+    await dialog.getByRole("textbox", { name: "E-mail of an account here" }).fill("nobody@example.org");
+    await dialog.getByRole("button", { name: "Share", exact: true }).click();
+    await expect(page.getByText("Nobody here has an account with this address")).toBeVisible();
+    await dialog.getByRole("textbox", { name: "E-mail of an account here" }).fill(guest.email);
+    await dialog.getByRole("combobox", { name: "They may" }).click();
+    await page.getByRole("option", { name: "See and add" }).click();
+    await dialog.getByRole("button", { name: "Share", exact: true }).click();
+    await expect(dialog.getByRole("list", { name: "Shared with" })).toContainText(guest.email);
+    await dialog.getByRole("link", { name: "Open with the pictures of all" }).click();
+    const pictures = page.getByRole("list", { name: "Together" });
+    await expect(pictures.getByRole("listitem")).toHaveCount(1);
+
+    await other.goto("/gallery");
+    await other.getByRole("checkbox", { name: "Select coffee" }).click();
+    await other.getByRole("toolbar", { name: "Selection" }).getByRole("button", { name: "Board" }).click();
+    await other.getByRole("checkbox", { name: /^Together by / }).click();
+    await expect(other.getByRole("checkbox", { name: /^Together by / })).toBeChecked();
+    await other.keyboard.press("Escape");
+    await other.getByRole("link", { name: /^Together/ }).click();
+    await expect(other.getByRole("heading", { name: "Together" })).toBeVisible();
+    await expect(other.getByRole("list", { name: "Together" }).getByRole("listitem")).toHaveCount(2);
+    await other.getByRole("button", { name: /^rocket, by / }).click();
+    const shown = other.getByRole("img", { name: "rocket" });
+    await expect.poll(() => shown.evaluate((img: HTMLImageElement) => img.naturalWidth)).toBeGreaterThan(100);
+    await expect(other.getByRole("button", { name: "Take off the board" })).toHaveCount(0);
+    await other.keyboard.press("ArrowLeft");
+    await expect(other.getByRole("img", { name: "coffee" })).toBeVisible();
+    await expect(other.getByRole("button", { name: "Take off the board" })).toBeVisible();
+    expect(await findBarriers(other)).toEqual([]);
+    await other.keyboard.press("Escape");
+
+    await page.reload();
+    await expect(pictures.getByRole("listitem")).toHaveCount(2);
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    await dialog.getByRole("button", { name: /^Stop sharing with / }).click();
+    await expect(dialog.getByText("Nobody sees this board but you.")).toBeVisible();
+    await page.keyboard.press("Escape");
+    await expect(pictures.getByRole("listitem")).toHaveCount(1);
+    await other.reload();
+    await expect(other.getByText("It does not exist, or it was deleted.")).toBeVisible();
+    await context.close();
+  });
 });

@@ -59,8 +59,8 @@ async function readMembers(tx: Pick<Tx, "select">, boardId: string): Promise<Boa
 }
 
 /**
- * Shares a board with the account of this address, or changes what it may do. Throws `not_found`, `bad_request` for an address
- * without an account here, the owner's own, and above 50 members.
+ * Shares a board with the account of this address, or changes what it may do. Throws `not_found`, `account_unknown`, and
+ * `bad_request` for the owner's own address and above 50 members.
  */
 export async function shareBoard(
   { db }: Pick<Services, "db">,
@@ -75,7 +75,7 @@ export async function shareBoard(
         sql`${users.email} = ${email.toLowerCase()} and not coalesce(${users.isAnonymous}, false)
           and ${users.deletedAt} is null and ${users.role} is distinct from 'service'`,
       );
-    if (!user) throw new AppError("bad_request", "Nobody here has an account with this address.");
+    if (!user) throw new AppError("account_unknown");
     if (user.id === address.ownerId) throw new AppError("bad_request", "This board is yours already.");
     await tx
       .insert(boardMembers)

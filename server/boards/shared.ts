@@ -153,11 +153,13 @@ export async function listSharedPictures(
     order by ${microsOf} desc, ${images.id} desc limit ${limit + 1}`);
   const shown = rows.slice(0, limit);
   const last = rows.length > limit ? shown.at(-1) : undefined;
-  const items = shown.map(({ ownerId, micros: _, ...picture }) => ({
-    ...picture,
-    isOwn: ownerId === userId,
-  }));
+  const items = shown.map((row) => toPicture(row, userId));
   return { items, nextCursor: last ? encodePlace(last) : null };
+}
+
+function toPicture({ ownerId, ...row }: PictureRow, userId: string): SharedPicture {
+  const { id, widthPx, heightPx, thumbhash, title, isAi, ownerName } = row;
+  return { id, widthPx, heightPx, thumbhash, title, isAi, ownerName, isOwn: ownerId === userId };
 }
 
 interface FileInput extends BoardAddress {

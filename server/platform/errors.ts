@@ -51,6 +51,7 @@ export const errorRules = {
   quota_exceeded: validation(429, "You have too many open jobs. Wait until some are done."),
   queue_full: validation(503, "The line is full at the moment. Try again in a few minutes."),
   consent_required: validation(422, "Confirm that the photo shows an adult who agrees to this."),
+  account_unknown: validation(422, "Nobody here has an account with this address."),
   no_engine: validation(422, "No engine that can do this is connected."),
   upload_too_large: validation(413, `The file is larger than ${pictureLimits.uploadMib} MB.`),
   upload_too_many: validation(413, `At most ${pictureLimits.uploadFiles} files can be uploaded at once.`),

@@ -1,6 +1,7 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
+import { Words } from "../../frame/words.tsx";
 import { SharedBoard } from "../shared-board.tsx";
 
 interface Props {
@@ -15,8 +16,10 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function Page({ params }: Props) {
   const { id } = await params;
   return (
-    <Suspense>
-      <SharedBoard id={id} />
-    </Suspense>
+    <Words of="app/boards/[id]/page.tsx">
+      <Suspense>
+        <SharedBoard id={id} />
+      </Suspense>
+    </Words>
   );
 }
