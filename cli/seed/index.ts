@@ -18,7 +18,7 @@ import { addLocalJobs, makeLocally, uploadSamples } from "./local.ts";
 import { addNodes, type Nodes, playNodes } from "./nodes.ts";
 import { addPeople, hasOthersData, type People, removeSeeded, seedDomain } from "./people.ts";
 import { addTalks } from "./talk.ts";
-import { addDeliveries, addLinks, addLogs } from "./told.ts";
+import { addBoards, addDeliveries, addLinks, addLogs } from "./told.ts";
 import { addOutfits, fillWardrobe } from "./wardrobe.ts";
 
 const usage = `Usage: atelier seed [--add] [--stay]
@@ -38,6 +38,7 @@ async function fill(services: Services, nodes: Nodes): Promise<People> {
   await addOutfits(services, { ownerId, jobs });
   const batchId = await addBatch(services, { people, nodes });
   await addLinks(services, { ownerId, batchId, imageId: ended.at(-1)?.imageId });
+  await addBoards(services, { ownerId, imageIds: ended.slice(-6).map(({ imageId }) => imageId) });
   const jobIds = ended.map(({ jobId }) => jobId).toReversed();
   await addDeliveries(services, { ownerId, endpointId: people.endpointId, jobIds });
   await addTalks(services, { ownerId, imageIds: ended.map(({ imageId }) => imageId) });

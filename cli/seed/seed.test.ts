@@ -112,6 +112,7 @@ const pages: Readonly<Record<string, () => Promise<unknown>[]>> = {
       .then((id) => read("batches.get", { id }))
       .then(({ jobs }) => jobs),
   ],
+  "boards/[id]/page.tsx": () => [firstId("boards.list").then((id) => items("boards.pictures", { id }))],
   "jobs/page.tsx": () => [items("jobs.list")],
   "jobs/[id]/page.tsx": () => [
     firstId("jobs.list")

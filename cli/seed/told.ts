@@ -1,6 +1,7 @@
 import { schema } from "@atelier/server/db";
 import { createLink, createLinkSchema } from "@atelier/server/links";
 import type { Services } from "@atelier/server/services";
+import { createBoard, shareBoard } from "@atelier/server/boards";
 import { newId } from "@atelier/server/platform";
 import { seedDomain } from "./people.ts";
 
@@ -113,4 +114,16 @@ export async function addLinks(services: Services, { ownerId, batchId, imageId }
     password: "under the old oak",
   });
   await createLink(services, { ...one, ownerId });
+}
+
+interface BoardInput {
+  readonly ownerId: string;
+  readonly imageIds: readonly string[];
+}
+
+/** Adds a board of the admin that another user sees, and a saved search. */
+export async function addBoards(services: Services, { ownerId, imageIds }: BoardInput): Promise<void> {
+  const { id } = await createBoard(services, { ownerId, name: "Autumn", imageIds });
+  await createBoard(services, { ownerId, name: "Large ones", search: "size:>1000" });
+  await shareBoard(services, { ownerId, id, email: `ben@${seedDomain}`, right: "add" });
 }
