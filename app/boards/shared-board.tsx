@@ -128,8 +128,24 @@ function useTakeOff(board: Board) {
 
 const gapPx = 4;
 
-function Pictures({ board }: { readonly board: Board }) {
+function Empty({ board }: { readonly board: Board }) {
   const t = useTranslations("boards");
+  const maySee = board.right === "see";
+  return (
+    <EmptyState
+      title={t("emptyTitle")}
+      text={t(maySee ? "emptySeeText" : "emptyAddText", { name: board.name })}
+    >
+      {maySee ? null : (
+        <Link href="/gallery" className={buttonStyle("plain")}>
+          {t("toGallery")}
+        </Link>
+      )}
+    </EmptyState>
+  );
+}
+
+function Pictures({ board }: { readonly board: Board }) {
   const query = useBoardPictures(board.id);
   const [shownId, setShownId] = useState<string | null>(null);
   const endRef = useNearEnd(() => void query.fetchNextPage(), canLoadMore(query));
@@ -142,19 +158,7 @@ function Pictures({ board }: { readonly board: Board }) {
     widthPx > 0 ? justify(pictures, { widthPx, targetHeightPx: widthPx < 640 ? 148 : 236, gapPx }) : [];
   const shown = pictures.find(({ id }) => id === shownId);
   const mayTakeOff = board.right === "own" || shown?.isOwn === true;
-  if (query.data && pictures.length === 0)
-    return (
-      <EmptyState
-        title={t("emptyTitle")}
-        text={t(board.right === "see" ? "emptySeeText" : "emptyAddText", { name: board.name })}
-      >
-        {board.right === "see" ? null : (
-          <Link href="/gallery" className={buttonStyle("plain")}>
-            {t("toGallery")}
-          </Link>
-        )}
-      </EmptyState>
-    );
+  if (query.data && pictures.length === 0) return <Empty board={board} />;
   return (
     <>
       <ul

@@ -43,7 +43,6 @@ export {
   listSharedPictures,
   openSharedPicture,
   type SharedBoard,
-  type SharedPage,
   type SharedPicture,
   sharedPicturesSchema,
 } from "./shared.ts";
