@@ -4,7 +4,7 @@ import { beginSteps, purgeBatches } from "@atelier/server/batches";
 import { purgeBoards } from "@atelier/server/boards";
 import { purgePresets } from "@atelier/server/presets";
 import { purgeLinks } from "@atelier/server/links";
-import { orphanDuty } from "@atelier/server/images";
+import { embedPictures, orphanDuty } from "@atelier/server/images";
 import { findOrphanedPrompts, readAwaitedNeeds, tidyDuties } from "@atelier/server/jobs";
 import { doDuties, type Duty, pruneTurns } from "@atelier/server/leases";
 import { rollUp } from "@atelier/server/monitoring";
@@ -52,6 +52,7 @@ export function startDuties(services: Services): Pick<Loop, "stop"> {
       return storeLookMs;
     }),
     startLoop(services.log, "archivist", createArchiving(services, signal)),
+    startLoop(services.log, "picture vectors", createPictureVectors(services, signal)),
   ];
   return {
     async stop() {
@@ -79,6 +80,21 @@ function createArchiving(services: Services, signal: AbortSignal): () => Promise
     const embedded = await embedMissing(services, { signal, isForced: false });
     if (embedded) services.log.info({ embedded }, "vectors of messages and memories were made");
     return archiveLookMs;
+  };
+}
+
+const pictureLookMs = 15_000;
+const allPicturesMs = 10 * minuteMs;
+
+/** Makes vectors of new pictures soon after them, and now and then of all that have none. */
+function createPictureVectors(services: Services, signal: AbortSignal): () => Promise<number> {
+  let fullAtMs = performance.now() - allPicturesMs + pictureLookMs;
+  return async () => {
+    const isRecent = performance.now() - fullAtMs < allPicturesMs;
+    const made = await embedPictures(services, { signal, isRecent });
+    if (made !== null && !isRecent) fullAtMs = performance.now();
+    if (made) services.log.info({ made }, "vectors of pictures were made");
+    return pictureLookMs;
   };
 }
 

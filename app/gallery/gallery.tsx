@@ -15,6 +15,7 @@ import { Button, buttonStyle } from "../ui/button.tsx";
 import { Chip, EmptyState } from "../ui/display.tsx";
 import { useFilePicker, useUploadWithOffer } from "../uploads/drop.tsx";
 import { BoardStrip, isBoardAlone, SaveSearch } from "./board-strip.tsx";
+import { isByMeaning, NearGrid, NearSection } from "./near.tsx";
 import { SearchLine } from "./search-line.tsx";
 import { hasTerm, readableSearch, toggleTerm } from "./search-terms.ts";
 import { SelectionBar, useSelection } from "./selection.tsx";
@@ -23,7 +24,7 @@ import { Sheet, SheetSkeleton } from "./sheet.tsx";
 import type { ListedImage } from "./stack.tsx";
 import { TrashBar, TrashNote } from "./trash.tsx";
 import { useViewerAddress, Viewer } from "./viewer/viewer.tsx";
-import { useGalleryWindow } from "./window.ts";
+import { type GalleryWindow, useGalleryWindow } from "./window.ts";
 
 /** A selection makes a mask, which is no picture of the gallery. */
 const kindFilters = jobKindOrder.filter((kind) => kind !== "segment");
@@ -191,6 +192,22 @@ function Waiting({ isPending, isEmpty, search }: WaitingProps) {
   return isEmpty ? <GalleryEmpty search={search} /> : null;
 }
 
+interface PicturesProps {
+  readonly text: string;
+  readonly part: GalleryWindow;
+  readonly selection: ReturnType<typeof useSelection>;
+  readonly openId: string | null;
+  readonly onOpen: (id: string) => void;
+}
+
+/** Day by day, or what is near in meaning in the order of its nearness. */
+function Pictures({ text, part, selection, openId, onOpen }: PicturesProps) {
+  const { images = none } = part;
+  if (images.length === 0) return null;
+  if (isByMeaning(text)) return <NearGrid images={images} onOpen={onOpen} />;
+  return <Sheet part={part} images={images} selection={selection} openId={openId} onOpen={onOpen} />;
+}
+
 export function Gallery() {
   const { text, search } = useSearchOfPage();
   const part = useGalleryWindow(search);
@@ -213,15 +230,14 @@ export function Gallery() {
       <div className="px-4 sm:px-6 wide:px-8">
         {hasPictures ? <Choices search={text} isEmpty={isEmpty} /> : null}
         <Waiting isPending={query.isPending} isEmpty={isEmpty} search={search} />
-        {images.length === 0 ? null : (
-          <Sheet
-            part={part}
-            images={images}
-            selection={selection}
-            openId={viewer.imageId}
-            onOpen={isTrash ? choose : viewer.open}
-          />
-        )}
+        <Pictures
+          text={text}
+          part={part}
+          selection={selection}
+          openId={viewer.imageId}
+          onOpen={isTrash ? choose : viewer.open}
+        />
+        <NearSection search={text} list={part} onOpen={viewer.open} />
         {query.isError ? <LoadFailed error={query.error} onRetry={() => retryLoad(query)} /> : null}
       </div>
       {isTrash ? <TrashBar selection={selection} /> : <SelectionBar selection={selection} />}

@@ -26,7 +26,7 @@ const offered = {
 };
 
 test("an empty line offers every operator, a letter those that begin with it, and an operator its values", () => {
-  expect(completionsOf("", offered)).toHaveLength(10);
+  expect(completionsOf("", offered)).toHaveLength(12);
   expect(completionsOf("k", offered).map(({ text }) => text)).toEqual(["kind:"]);
   expect(completionsOf("red ki", offered).map(({ text }) => text)).toEqual([
     "red kind:",

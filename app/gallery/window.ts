@@ -4,6 +4,7 @@ import { useCallback, useMemo, useState } from "react";
 import { api } from "../client/api.ts";
 import { canLoadMore, keys } from "../client/queries.ts";
 import { useRemoving } from "../pictures/actions.tsx";
+import { isByMeaning } from "./near.tsx";
 import type { ListedImage } from "./stack.tsx";
 import type { Jump } from "./timeline.ts";
 
@@ -65,9 +66,11 @@ export function useGalleryWindow(search: string | undefined) {
   const counted = useQuery({
     queryKey: keys.imageMonths({ search }),
     queryFn: () => api.images.months.query({ search }),
+    enabled: !isByMeaning(search ?? ""),
     placeholderData: keepPreviousData,
   });
-  const months = counted.data?.months ?? null;
+  // What is ordered by meaning has no months.
+  const months = isByMeaning(search ?? "") ? null : (counted.data?.months ?? null);
   const query = usePages(wanted, months !== null);
   const jump = useCallback(
     (to: Jump | null) =>

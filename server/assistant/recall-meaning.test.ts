@@ -8,7 +8,7 @@ import { addMemory, deleteMemory, editMemory, forgetEverything } from "./memorie
 import { recall } from "./recall.ts";
 import { vectorModel } from "./models.ts";
 import { embedMissing } from "./stages/index.ts";
-import { findDimensions, readVectors } from "./vectors.ts";
+import { findDimensions, readVectors } from "../meaning/index.ts";
 
 const llm = await startLlm();
 const { log, lines } = captureLog();

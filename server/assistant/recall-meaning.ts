@@ -4,7 +4,7 @@ import type { Services } from "../services.ts";
 import { type VectorModel, vectorModel } from "./models.ts";
 import type { Period } from "./recall-rows.ts";
 import { searchMirror } from "./vector-mirror.ts";
-import { findDimensions, type Meaning, readVectors, type VectorOwner } from "./vectors.ts";
+import { findDimensions, type Meaning, readVectors, type VectorOwner } from "../meaning/index.ts";
 
 export type RecallServices = Pick<Services, "db" | "env" | "config" | "log">;
 

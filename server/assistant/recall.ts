@@ -17,7 +17,7 @@ import {
 } from "./recall-rows.ts";
 import { type Candidate, rankCandidates, type ScoreInput } from "./recall-score.ts";
 import { readCorpus, readTerms, type Term, textArray } from "./recall-stems.ts";
-import type { Meaning } from "./vectors.ts";
+import type { Meaning } from "../meaning/index.ts";
 
 export type { RecallHit } from "./recall-rows.ts";
 

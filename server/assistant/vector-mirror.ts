@@ -3,8 +3,14 @@ import { schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import type { Period } from "./recall-rows.ts";
 import { textArray } from "./recall-stems.ts";
-import { encodeQuery } from "./vector-scan.ts";
-import { few, leastDeviations, maxNear, type Meaning, type VectorOwner } from "./vectors.ts";
+import {
+  encodeQuery,
+  few,
+  leastDeviations,
+  maxNear,
+  type Meaning,
+  type VectorOwner,
+} from "../meaning/index.ts";
 
 const { recallVectors, users } = schema;
 

@@ -3,6 +3,7 @@ import type { AnyPgColumn } from "drizzle-orm/pg-core";
 import { schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 import { AppError } from "../platform/index.ts";
+import type { Nearness } from "./near.ts";
 import { type Filter, parseSearch, type PictureFlag, type SearchTerm } from "./query.ts";
 import { searchForm, searchKey, spaced } from "./search-text.ts";
 
@@ -67,6 +68,16 @@ export function termCondition({ meaning, isNot }: SearchTerm, asked: Asked): SQL
   return condition && isNot ? not(condition) : condition;
 }
 
+/** What pictures shall be near to in meaning; null when a search says nothing of it. */
+export function nearnessOf(search: string): Nearness | null {
+  for (const { meaning, isNot } of parseSearch(search)) {
+    if (isNot || !("name" in meaning)) continue;
+    if (meaning.name === "near") return { text: meaning.text };
+    if (meaning.name === "similar") return { imageId: meaning.imageId };
+  }
+  return null;
+}
+
 /** Whether removed pictures are asked for, which all other lists leave out. */
 export function asksForTrash(search: string): boolean {
   return parseSearch(search).some(
@@ -86,6 +97,8 @@ function conditionOf(meaning: SearchTerm["meaning"], asked: Asked): SQL | undefi
   if (meaning.name === "kind") return or(...meaning.kinds.map((kind) => kindCondition(searched, kind)));
   if (meaning.name === "model") return modelCondition(searched, searchForm(meaning.text));
   if (meaning.name === "seed") return seedCondition(searched, meaning.text);
+  // Asked before: `findNear` has the pictures.
+  if (meaning.name === "near" || meaning.name === "similar") return undefined;
   return pictureCondition(meaning, asked);
 }
 
@@ -93,7 +106,7 @@ function seedCondition(searched: Searched, seed: string): SQL | undefined {
   return and(contains(searched, `seed ${seed}`), isOfJob(searched, sql`${jobs.params} ->> 'seed' = ${seed}`));
 }
 
-type PictureFilter = Exclude<Filter, { readonly name: "kind" | "model" | "seed" }>;
+type PictureFilter = Exclude<Filter, { readonly name: "kind" | "model" | "near" | "seed" | "similar" }>;
 
 function pictureCondition(filter: PictureFilter, asked: Asked): SQL | undefined {
   const { searched } = asked;

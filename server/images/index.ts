@@ -101,6 +101,7 @@ export {
   viewColumns,
   uploadNotes,
 } from "./image.ts";
+export { embedPictures } from "./near.ts";
 export { searchImages } from "./search.ts";
 export { fillSearchTexts, searchForm } from "./search-text.ts";
 export { discardStaged, ingest, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";

@@ -6,9 +6,17 @@ import { type JobKind, jobKinds } from "../engines.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type ImageView, toImageView, viewColumns } from "./image.ts";
-import { asksForTrash, type Conditions, conditionsOf, kindCondition, type Searched } from "./conditions.ts";
+import {
+  asksForTrash,
+  type Conditions,
+  conditionsOf,
+  kindCondition,
+  nearnessOf,
+  type Searched,
+} from "./conditions.ts";
+import { findNear } from "./near.ts";
 import { readTrashMs } from "./quota.ts";
-import { findIds, inOrderOf, newestFirst, type Place } from "./search.ts";
+import { findAmong, findIds, inOrderOf, newestFirst, type Place } from "./search.ts";
 import { fillSearchTexts } from "./search-text.ts";
 
 const { images, jobs } = schema;
@@ -90,11 +98,11 @@ export interface ImagePage {
 }
 
 /**
- * An owner's pictures, newest first, without masks and, unless a search says `is:trashed`, deleted ones. Throws `bad_request`
+ * An owner's pictures, newest first (with `near:` or `similar:` the nearest in meaning first), without masks and, unless a search says `is:trashed`, deleted ones. Throws `bad_request`
  * for a wrong cursor and a search that cannot be read.
  */
 export async function listImages(
-  services: Pick<Services, "db" | "config">,
+  services: Pick<Services, "config" | "db" | "env">,
   input: ListImagesInput,
 ): Promise<ImagePage> {
   const { db, config } = services;
@@ -106,7 +114,14 @@ export async function listImages(
   const stacks = input.stacks === true && !isTrash;
   const shown = stacks ? newestOfStack(ownerId, conditions) : undefined;
   const place = await placeOfList(db, input, and(...conditions(images), shown));
-  const found = await findIds(db, { ownerId, conditions, shown, place, isTrash, limit: limit + 1 });
+  const found = await findPage(services, search, {
+    ownerId,
+    conditions,
+    shown,
+    place,
+    isTrash,
+    limit: limit + 1,
+  });
   const isNewer = place?.side === "newer";
   const ids = found.slice(0, limit);
   if (isNewer) ids.reverse();
@@ -154,6 +169,17 @@ async function placeOfList(
     select id from (select * from ${images} where ${own} ${newestFirst} offset 0) as images
     where ${isListed} ${newestFirst} limit 1 offset ${skip - 1}`);
   return { at: last?.id ?? from, side: "older" };
+}
+
+/** By the day, or by what the search says of meaning. */
+async function findPage(
+  services: Pick<Services, "config" | "db" | "env">,
+  search: string | undefined,
+  query: Parameters<typeof findIds>[1],
+): Promise<string[]> {
+  const nearness = nearnessOf(search ?? "");
+  if (!nearness) return findIds(services.db, query);
+  return findAmong(services.db, await findNear(services, query.ownerId, nearness), query);
 }
 
 function endOf(

@@ -16,6 +16,8 @@ export const searchOperators = [
   "to",
   "size",
   "seed",
+  "near",
+  "similar",
 ] as const;
 export type SearchOperator = (typeof searchOperators)[number];
 
@@ -32,6 +34,9 @@ export type Filter =
   | { readonly name: "model"; readonly text: string }
   | { readonly name: "seed"; readonly text: string }
   | { readonly name: "is"; readonly flag: PictureFlag }
+  /** By meaning: what is near a text, or near another picture. */
+  | { readonly name: "near"; readonly text: string }
+  | { readonly name: "similar"; readonly imageId: string }
   /** 0 is a picture without a rating. */
   | { readonly name: "rating"; readonly range: Range }
   /** The longer side, in pixels. */
@@ -55,6 +60,7 @@ export interface SearchTerm {
   readonly meaning: Words | Filter | { readonly wrong: SearchOperator };
 }
 
+const isUuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const termPattern = /(?<not>-?)(?:(?<operator>[a-z]+):)?(?:["“”„](?<quoted>[^"“”]*)["“”]?|(?<plain>\S+))/giu;
 const maxTerms = 30;
 
@@ -99,6 +105,8 @@ const readers: Readonly<Record<SearchOperator, Reader>> = {
   from: (value) => readDay(value, "from"),
   to: (value) => readDay(value, "to"),
   size: readSize,
+  near: (text) => (text === "" ? null : { name: "near", text }),
+  similar: (text) => (isUuid.test(text) ? { name: "similar", imageId: text.toLowerCase() } : null),
   seed: (text) => (/^\d{1,20}$/.test(text) ? { name: "seed", text } : null),
 };
 

@@ -1,8 +1,10 @@
 import { and, desc, eq, gt, gte, inArray, isNull, lte, ne, or, sql, type SQL } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
+import { hasTextModel } from "../meaning/index.ts";
 import type { Services } from "../services.ts";
 import { type Conditions, contains, termCondition } from "./conditions.ts";
+import { findNear } from "./near.ts";
 import { goneAt } from "./quota.ts";
 import { parseSearch, type SearchTerm } from "./query.ts";
 import { fillSearchTexts, searchForm } from "./search-text.ts";
@@ -65,6 +67,23 @@ function beyondPlace({ at, side }: Place): SQL {
 
 const firstId = "00000000-0000-0000-0000-000000000000";
 
+/** Those of some pictures for which all conditions hold, in the order of the ids, or back from a place in it. */
+export async function findAmong(db: Db, ids: readonly string[], query: PageQuery): Promise<string[]> {
+  const { ownerId, conditions, shown = sql`true`, place, isTrash = false, limit } = query;
+  const at = typeof place?.at === "string" ? ids.indexOf(place.at) : -1;
+  const left = place?.side === "newer" ? ids.slice(0, Math.max(0, at)).toReversed() : ids.slice(at + 1);
+  if (left.length === 0) return [];
+  const isThere = isTrash ? gt(images.deletedAt, goneAt) : isNull(images.deletedAt);
+  const own = and(eq(images.ownerId, ownerId), isThere, inArray(images.id, [...left]));
+  const rows = await db
+    .select({ id: images.id })
+    .from(images)
+    .where(and(own, ...conditions(images), shown));
+  return inOrderOf(left, rows)
+    .slice(0, limit)
+    .map(({ id }) => id);
+}
+
 /** Where a picture stands in a list; one that is gone stands where its id was made. */
 function placeOf(id: string): SQL {
   const madeMs = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
@@ -93,10 +112,14 @@ export interface FoundImage {
 }
 
 /**
- * An owner's pictures that have all words, newest first, and then those that have some, most of them first. What filters say
- * holds for all of them; an operator with a value that it does not take is a word.
+ * An owner's pictures that have all words, newest first, then those that have some, most of them first, and then, with a
+ * text model, those that mean the like. What filters say holds for all of them; an operator with a value that it does not take is a word.
  */
-export async function searchImages({ db }: Pick<Services, "db">, input: SearchInput): Promise<FoundImage[]> {
+export async function searchImages(
+  services: Pick<Services, "config" | "db" | "env">,
+  input: SearchInput,
+): Promise<FoundImage[]> {
+  const { db } = services;
   const { ownerId, from, to, limit } = input;
   await fillSearchTexts(db, ownerId);
   const parts = partsOf(input.words);
@@ -115,6 +138,11 @@ export async function searchImages({ db }: Pick<Services, "db">, input: SearchIn
   if (ids.length < limit && parts.words.length > 1) {
     const some = await findSome(db, { ownerId, filters: filters(images), words: parts.words, limit });
     ids.push(...some.filter((id) => !ids.includes(id)));
+  }
+  if (ids.length < limit && parts.words.length > 0 && hasTextModel(services.env)) {
+    const near = await findNear(services, ownerId, { text: input.words.join(" ") });
+    const found = await findAmong(db, near, { ownerId, conditions: filters, limit });
+    ids.push(...found.filter((id) => !ids.includes(id)));
   }
   return readFound(db, ids.slice(0, limit));
 }

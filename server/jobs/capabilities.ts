@@ -13,6 +13,7 @@ import {
 import { pictureLimits } from "../platform/index.ts";
 import { modelsOf } from "../providers/index.ts";
 import { missingEngineReason, knownWorkflows, livePlaces, seenNeeds } from "../scheduling/index.ts";
+import { hasTextModel } from "../meaning/index.ts";
 import type { Services } from "../services.ts";
 import type { Workflow } from "../workflows/index.ts";
 import { currentWords } from "../words.ts";
@@ -32,6 +33,8 @@ interface Capability {
 
 export interface Capabilities {
   readonly items: readonly Capability[];
+  /** Whether pictures are found by meaning: an operator added the text model. */
+  readonly hasMeaning: boolean;
   readonly limits: {
     readonly maxOutputPixels: number;
     readonly maxBatchJobs: number;
@@ -63,7 +66,7 @@ function meansOf(need: string, workflows: readonly Workflow[]): SelectionMeans[]
 
 /** Which kinds can be requested now, with providers or without. Most known kinds without a live worker are available, with the reason why jobs wait. */
 export async function readCapabilities(
-  { db, config }: Pick<Services, "db" | "config">,
+  { db, config, env }: Pick<Services, "config" | "db" | "env">,
   { mayUseCloud }: { readonly mayUseCloud: boolean },
 ): Promise<Capabilities> {
   const [live, seen, workflows] = await Promise.all([livePlaces(db), seenNeeds(db), knownWorkflows(db)]);
@@ -99,5 +102,5 @@ export async function readCapabilities(
     return { kind, available: engine !== null, engine, engines, reason, means };
   });
   const { batchPictures: maxBatchJobs, expandSidePx: maxExpandPx } = pictureLimits;
-  return { items, limits: { maxOutputPixels, maxBatchJobs, maxExpandPx } };
+  return { items, hasMeaning: hasTextModel(env), limits: { maxOutputPixels, maxBatchJobs, maxExpandPx } };
 }

@@ -6,6 +6,9 @@
  * Terms. Text model: multilingual-e5-small, whose facts and checksum stand in `model-file.ts`. Piece: a part of a word, as
  * the model knows it. Vector: 384 numbers, of length 1.
  *
+ * Vectors of texts, of this model or another, are stored in `recall_vectors` and compared in the memory of a process
+ * (`vectors.ts`): those of the assistant's memory and those of pictures, each under the name of its model.
+ *
  * Rules. Nothing is downloaded, ever. The model runs in a child process (`embed-child.ts`), since a run blocks its process;
  * each process that asks has one of its own, started with the first question and ended when it is idle. A child has no
  * environment, no database and no network address. Who has no file, or whose child fails, searches by words alone.
@@ -13,3 +16,13 @@
 export { addTextModel } from "./add.ts";
 export { hasTextModel, sha256Of, textModel, textModelPath } from "./model-file.ts";
 export { embedOnboard } from "./text-model.ts";
+export { encodeQuery, encodeVector, maxDimensions } from "./vector-scan.ts";
+export {
+  few,
+  findDimensions,
+  leastDeviations,
+  maxNear,
+  type Meaning,
+  readVectors,
+  type VectorOwner,
+} from "./vectors.ts";

@@ -4,7 +4,7 @@ import { textModelPath } from "@atelier/server/meaning";
 
 const width = 32;
 const heads = 2;
-const positions = 16;
+const positions = 128;
 
 /** Rows of four-bit weights: a scale of 16 bits and 32 weights each. */
 function blocksOf(rows: number, weightAt: (row: number, at: number) => number): Buffer {

@@ -1,13 +1,15 @@
 "use client";
-import { Columns2, Download, Info, Pencil, Repeat2, Trash2, X } from "lucide-react";
+import { Columns2, Download, Images, Info, Pencil, Repeat2, Trash2, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import type { ImageView } from "@atelier/server/images";
+import { useCapabilities } from "../../client/queries.ts";
 import { downloadUrl } from "../../client/remix.ts";
 import { ShareButton } from "../../links/share.tsx";
 import { QuickActions, StarButton, useRemoveImages } from "../../pictures/actions.tsx";
 import { BoardButton } from "../../pictures/boards.tsx";
 import { useImageName } from "../../pictures/picture.tsx";
+import { similarUrl } from "../near.tsx";
 import { buttonStyle, IconButton } from "../../ui/button.tsx";
 
 interface Props {
@@ -41,6 +43,7 @@ export function ViewerToolbar(props: Props) {
   const t = useTranslations("viewer");
   const name = useImageName()(image);
   const remove = useRemoveImages();
+  const hasMeaning = useCapabilities()?.hasMeaning;
   return (
     <div
       role="toolbar"
@@ -76,6 +79,16 @@ export function ViewerToolbar(props: Props) {
       ) : null}
       <BoardButton imageIds={[image.id]} look="icon" />
       <StarButton imageId={image.id} />
+      {hasMeaning ? (
+        <Link
+          href={similarUrl(image.id)}
+          aria-label={t("similar")}
+          title={t("similar")}
+          className={buttonStyle("quiet", "small")}
+        >
+          <Images aria-hidden />
+        </Link>
+      ) : null}
       <ShareButton what={{ imageIds: [image.id] }} look="icon" />
       <IconButton label={t("download")} onClick={() => window.location.assign(downloadUrl(image.id))}>
         <Download aria-hidden />

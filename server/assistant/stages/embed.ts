@@ -10,8 +10,7 @@ import {
   type Unembedded,
 } from "../vector-log.ts";
 import { mirrorVectors } from "../vector-mirror.ts";
-import { findDimensions } from "../vectors.ts";
-import { encodeVector, maxDimensions } from "../vector-scan.ts";
+import { encodeVector, findDimensions, maxDimensions } from "../../meaning/index.ts";
 import { callModel, type CallServices } from "./calls.ts";
 import { ModelError } from "./model-errors.ts";
 import { openVectorModel } from "./open-model.ts";

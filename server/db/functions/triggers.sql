@@ -112,11 +112,12 @@ begin
   return new;
 end $$;
 
--- A process of an older version changes a title without the search text: then it is filled again.
+-- A process of an older version changes a title without the search text: then it is filled again, and the vector made again.
 create or replace function forget_search_text() returns trigger language plpgsql as $$
 begin
   new.search_text := null;
   new.search_key := null;
+  delete from recall_vectors where id = old.id;
   return new;
 end
 $$;

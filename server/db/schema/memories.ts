@@ -120,12 +120,12 @@ const bytes = customType<{ data: string }>({ dataType: () => "bytea" });
 export const recallVectors = pgTable(
   "recall_vectors",
   {
-    /** Id of the message or the memory. */
+    /** Id of the message, the memory or the picture. */
     id: uuid("id").primaryKey(),
     ownerId: text("owner_id")
       .notNull()
       .references(() => users.id, { onDelete: "cascade" }),
-    kind: text("kind").$type<"memory" | "message">().notNull(),
+    kind: text("kind").$type<"memory" | "message" | "picture">().notNull(),
     /** The model with what changes its vectors: vectors of different models cannot be compared. */
     model: text("model").notNull(),
     /** 0 for a text that the model cannot embed. */
