@@ -81,7 +81,7 @@ const viewport = { width: 1680, height: 1050 } as const;
 const calm = { viewport, contextOptions: { reducedMotion: "reduce" } } as const;
 
 /** Journeys that start the simulator of ComfyUI, one after another: all of them at one port. */
-const withServers = /(create|server-modes)\.spec\.ts$/;
+const withServers = /(create|create-many|server-modes)\.spec\.ts$/;
 
 /** Journeys that start a studio of their own with simulated providers. */
 const withProviders = /cloud\.spec\.ts$/;
@@ -114,7 +114,7 @@ function chooseProjects() {
         name: "desktop",
         grep: ofAll,
         grepInvert: ofPhone,
-        testIgnore: [overBucket, withProviders, inTurn],
+        testIgnore: [overBucket, withServers, withProviders, inTurn],
         use: { viewport },
       },
       {
@@ -127,6 +127,14 @@ function chooseProjects() {
         use: { viewport },
       },
       { name: "phone", grep: /(?=.*@phone)(?=.*@all)/, use: phone },
+      {
+        name: "servers",
+        testMatch: withServers,
+        grep: ofAll,
+        dependencies: ["bucket", "desktop", "in turn", "phone"],
+        workers: 1,
+        use: { viewport },
+      },
     ];
   return [
     {
@@ -141,6 +149,7 @@ function chooseProjects() {
     {
       name: "servers",
       testMatch: withServers,
+      grepInvert: ofAll,
       dependencies: ["desktop", "in turn", "phone"],
       workers: 1,
       use: { viewport },

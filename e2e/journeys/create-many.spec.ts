@@ -131,7 +131,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await expect(favourites.getByRole("button", { name: /^Owl/ })).toBeVisible();
   });
 
-  test("a table of prompts that is dropped becomes a list, and the list one batch @all", async ({ page }) => {
+  test("@all a table of prompts that is dropped becomes a list, and the list one batch", async ({ page }) => {
     await beGuest(page);
     await page.goto("/create");
     const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });

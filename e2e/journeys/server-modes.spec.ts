@@ -158,7 +158,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await expect.poll(() => changes(440, 150, 40)).toBeGreaterThan(1_000);
   });
 
-  test("D1 where nothing stands out a painted background is refused with the reason, for four candidates too", async ({
+  test("D1 @all where nothing stands out a painted background is refused with the reason, for four candidates too", async ({
     page,
   }) => {
     await beGuest(page);
@@ -185,7 +185,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await expect(page.getByRole("button", { name: /^Version 2/ })).toHaveCount(0);
   });
 
-  test("D1 an edit takes three references, dropped, uploaded and of the gallery", async ({ page }) => {
+  test("D1 @all an edit takes three references, dropped, uploaded and of the gallery", async ({ page }) => {
     await beGuest(page);
     const [id, first] = [await uploadSample(page, "coffee.png"), await uploadSample(page, "chelsea.png")];
     await page.goto(`/edit/${id}`);
