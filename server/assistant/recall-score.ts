@@ -52,8 +52,8 @@ const recencyBonus = 0.1;
 /** Of statements with the same, most of the query's words the newest is probably the one that holds: from the oldest to it. */
 const replacedBonus = 0.2;
 const sameSubject = 0.5;
-/** What fits in meaning as well as can be, in parts of what fits in all words. */
-const meaningWeight = 0.8;
+/** What fits in meaning as well as can be, in parts of what fits in all words. Chosen on two kinds of talk: docs/benchmarks.md. */
+const meaningWeight = 1.5;
 /** Standard deviations from the mean nearness that count nothing, and wholly. */
 const farDeviations = -1;
 const nearDeviations = 5;
