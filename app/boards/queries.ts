@@ -1,9 +1,34 @@
 "use client";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { termOf } from "@atelier/server/search-query";
 import { api } from "../client/api.ts";
 import { byCursor, keys } from "../client/queries.ts";
 
+export type Board = Awaited<ReturnType<typeof api.boards.list.query>>["items"][number];
+
+/** A board of somebody else. */
+export type SharedBoard = Awaited<ReturnType<typeof api.boards.shared.query>>["items"][number];
+
 export type BoardPicture = Awaited<ReturnType<typeof api.boards.pictures.query>>["items"][number];
+
+/** The search that shows a board. */
+export const searchOf = ({ name, search }: Pick<Board, "name" | "search">) => search ?? termOf("board", name);
+
+/** The boards and saved searches of the user; undefined until loaded. */
+export function useBoards() {
+  return useQuery({ queryKey: keys.boards, queryFn: () => api.boards.list.query({}) }).data?.items;
+}
+
+const noImages: readonly string[] = [];
+
+/** The boards that others share with the user, each with how many of these pictures it holds; undefined until loaded. */
+export function useSharedBoards(imageIds = noImages) {
+  const { data } = useQuery({
+    queryKey: keys.sharedBoards(imageIds),
+    queryFn: () => api.boards.shared.query(imageIds.length === 0 ? {} : { imageIds: [...imageIds] }),
+  });
+  return data?.items;
+}
 
 /** An own board or one that is shared with the user. */
 export function useOpenBoard(id: string) {

@@ -4,28 +4,17 @@ import { Bookmark, BookmarkPlus, Ellipsis, Images, Plus, Users } from "lucide-re
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { type FormEvent, useState } from "react";
-import { termOf } from "@atelier/server/search-query";
 import { MembersDialog } from "../boards/members.tsx";
+import { type Board, searchOf, type SharedBoard, useBoards, useSharedBoards } from "../boards/queries.ts";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { FilterChips, useSearchFilter } from "../parts/filters.tsx";
-import {
-  type Board,
-  BoardCover,
-  BoardForm,
-  type SharedBoard,
-  useBoards,
-  useRefreshBoards,
-  useSharedBoards,
-} from "../pictures/boards.tsx";
+import { BoardCover, BoardForm, useRefreshBoards } from "../pictures/boards.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Chip, chipStyle } from "../ui/display.tsx";
 import { Field } from "../ui/fields.tsx";
 import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
 import { toastWithUndo } from "../ui/toasts.tsx";
-
-/** The search that shows a board. */
-const searchOf = ({ name, search }: Pick<Board, "name" | "search">) => search ?? termOf("board", name);
 
 /** Whether a search asks for one board and nothing else. */
 export function isBoardAlone(search: string): boolean {

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Check, LayoutGrid, Minus } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
+import { type Board, useSharedBoards } from "../boards/queries.ts";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
@@ -13,11 +14,6 @@ import { Dialog } from "../ui/overlays.tsx";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
 import { callFor, idsPerCall } from "./actions.tsx";
 
-export type Board = Awaited<ReturnType<typeof api.boards.list.query>>["items"][number];
-
-/** A board of somebody else. */
-export type SharedBoard = Awaited<ReturnType<typeof api.boards.shared.query>>["items"][number];
-
 /** A board in a list to choose from; `ownerName` of those that others share. */
 type ChosenBoard = Pick<Board, "id" | "name" | "held" | "coverIds" | "pictures"> & {
   readonly ownerName?: string;
@@ -25,22 +21,6 @@ type ChosenBoard = Pick<Board, "id" | "name" | "held" | "coverIds" | "pictures">
 
 /** The server cuts nothing: longer names are refused. */
 const nameCharacters = 60;
-
-/** The boards and saved searches of the user; undefined until loaded. */
-export function useBoards() {
-  return useQuery({ queryKey: keys.boards, queryFn: () => api.boards.list.query({}) }).data?.items;
-}
-
-const noImages: readonly string[] = [];
-
-/** The boards that others share with the user, each with how many of these pictures it holds; undefined until loaded. */
-export function useSharedBoards(imageIds = noImages) {
-  const { data } = useQuery({
-    queryKey: keys.sharedBoards(imageIds),
-    queryFn: () => api.boards.shared.query(imageIds.length === 0 ? {} : { imageIds: [...imageIds] }),
-  });
-  return data?.items;
-}
 
 /** The boards that take pictures, each with how many of these it holds: the own ones, and those shared with the right to add. */
 function useBoardsFor(imageIds: readonly string[]): readonly ChosenBoard[] | undefined {
