@@ -13,18 +13,8 @@ import { Button, buttonStyle, cx } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { Segmented } from "../ui/fields.tsx";
 import { useCentred } from "../ui/hooks.ts";
+import { adminPages } from "./pages.ts";
 import { Loading } from "./parts.tsx";
-
-const pages = [
-  { key: "overview", href: "/admin" },
-  { key: "queues", href: "/admin/queues" },
-  { key: "nodes", href: "/admin/nodes" },
-  { key: "jobs", href: "/admin/jobs" },
-  { key: "providers", href: "/admin/providers" },
-  { key: "deliveries", href: "/admin/deliveries" },
-  { key: "assistant", href: "/admin/assistant" },
-  { key: "users", href: "/admin/users" },
-] as const;
 
 function AdminNav() {
   const t = useTranslations("admin");
@@ -39,7 +29,7 @@ function AdminNav() {
       className="no-scrollbar overflow-x-auto border-b border-line px-4 pt-3 sm:px-6 wide:px-8 wide:pt-5"
     >
       <ul className="flex gap-5">
-        {pages.map(({ key, href }) => (
+        {adminPages.map(({ key, href }) => (
           <li key={key} className="shrink-0">
             <Link
               href={href}
