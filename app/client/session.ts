@@ -98,6 +98,12 @@ export function trustSession(): void {
   ready ??= Promise.resolve();
 }
 
+/** Signs this browser out and leads every tab to the page to sign in. */
+export async function signOut(): Promise<void> {
+  await authClient.signOut({ fetchOptions: { throw: true } });
+  announceSignOut();
+}
+
 /** `fetch` with a session: a visitor becomes a guest first; after the session has ended the request runs once more. */
 export async function sessionFetch(input: RequestInfo | URL | string, init?: RequestInit): Promise<Response> {
   await ensureGuest();

@@ -32,9 +32,20 @@ export function readTheme(value: string | undefined): Theme {
   return themes.find((theme) => theme === value) ?? "system";
 }
 
+const themeListeners = new Set<() => void>();
+
+export function watchTheme(listener: () => void): () => void {
+  themeListeners.add(listener);
+  return () => themeListeners.delete(listener);
+}
+
+/** The theme of this page. */
+export const currentTheme = (): Theme => readTheme(document.documentElement.dataset.theme);
+
 /** Applies a theme at once; with the cookie the server renders later pages in that theme. */
 export function applyTheme(theme: Theme): void {
   document.documentElement.dataset.theme = theme;
   // oxlint-disable-next-line unicorn/no-document-cookie -- the Cookie Store API is missing in Firefox
   document.cookie = `${themeCookie}=${theme}; path=/; max-age=31536000; samesite=lax`;
+  for (const listener of themeListeners) listener();
 }

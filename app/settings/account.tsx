@@ -6,8 +6,7 @@ import { type FormEvent, useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
-import { authClient } from "../client/session.ts";
-import { announceSignOut } from "../client/leaving.ts";
+import { authClient, signOut } from "../client/session.ts";
 import { minPasswordLength, useAuthError } from "../sign-in/sign-in.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
@@ -123,20 +122,19 @@ function PasswordForm() {
 function SignOutButtons() {
   const t = useTranslations("settings");
   const onError = useFailureToast();
-  const signOut = useMutation({
+  const leave = useMutation({
     mutationFn: async (everywhere: boolean) => {
       if (everywhere) await authClient.revokeSessions({ fetchOptions: { throw: true } });
-      await authClient.signOut({ fetchOptions: { throw: true } });
+      await signOut();
     },
-    onSuccess: announceSignOut,
     onError,
   });
   return (
     <div className="flex flex-wrap gap-2">
-      <Button disabled={signOut.isPending} onClick={() => signOut.mutate(false)}>
+      <Button disabled={leave.isPending} onClick={() => leave.mutate(false)}>
         {t("signOut")}
       </Button>
-      <Button disabled={signOut.isPending} onClick={() => signOut.mutate(true)}>
+      <Button disabled={leave.isPending} onClick={() => leave.mutate(true)}>
         {t("signOutEverywhere")}
       </Button>
     </div>

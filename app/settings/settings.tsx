@@ -3,7 +3,7 @@ import { CircleCheck, CircleSlash, Clock } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useSyncExternalStore } from "react";
 import { type useCapabilities, useCapabilitiesQuery, useMe, useMeFailure } from "../client/queries.ts";
-import { applyTheme, readTheme, type Theme, themes } from "../frame/cookies.ts";
+import { applyTheme, currentTheme, themes, watchTheme } from "../frame/cookies.ts";
 import { AccountLanguage } from "../frame/language.tsx";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { ShortcutTable } from "../frame/shortcuts.tsx";
@@ -81,26 +81,14 @@ function EnginesSection() {
   );
 }
 
-const listeners = new Set<() => void>();
-
-function watch(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-function choose(theme: Theme): void {
-  applyTheme(theme);
-  for (const listener of listeners) listener();
-}
-const current = () => readTheme(document.documentElement.dataset.theme);
-
 function ThemeChoice() {
   const t = useTranslations("settings");
-  const theme = useSyncExternalStore(watch, current, () => "system" as const);
+  const theme = useSyncExternalStore(watchTheme, currentTheme, () => "system" as const);
   return (
     <Segmented
       label={t("appearance")}
       value={theme}
-      onChange={choose}
+      onChange={applyTheme}
       options={themes.map((value) => ({ value, label: t(`themes.${value}`) }))}
     />
   );
