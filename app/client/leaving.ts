@@ -13,6 +13,8 @@ export const draftKeys = {
   create: "atelier-create",
   studio: "atelier-studio",
   ownOnly: "atelier-own-only",
+  /** What was chosen in the palette of commands. */
+  palette: "atelier-palette",
   /** Whether the user of this browser has an account. */
   account: "atelier-account",
   /** Keys of requests that were not answered. */

@@ -1,5 +1,5 @@
 "use client";
-import { CircleUserRound, Ellipsis } from "lucide-react";
+import { CircleUserRound, Ellipsis, Search } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useRouter } from "next/navigation";
@@ -9,10 +9,12 @@ import { JobsPill, JobsTray, UploadsRow } from "../jobs/dock.tsx";
 import { LiveConnection, useOpenJobCount } from "../live/hooks.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { Toaster } from "../ui/toasts.tsx";
+import { PaletteButton, PaletteDoor } from "../palette/door.tsx";
 import { PageDrop } from "../uploads/drop.tsx";
 import { AgreementDialog } from "./agreement-dialog.tsx";
 import { FollowAccountLanguage } from "./language.tsx";
 import { type CurrentNavItem, useNavItems } from "./nav-items.ts";
+import { paletteOpen } from "./openings.ts";
 import { Announcer, ConnectionNotice } from "./providers.tsx";
 import { Shortcuts, ShortcutsButton } from "./shortcuts.tsx";
 
@@ -68,6 +70,7 @@ function TabIcon({
 /** The pages that have no tab of their own. */
 function MoreTab({ items }: { readonly items: readonly CurrentNavItem[] }) {
   const t = useTranslations("frame");
+  const palette = useTranslations("palette");
   const router = useRouter();
   return (
     <Menu
@@ -86,6 +89,10 @@ function MoreTab({ items }: { readonly items: readonly CurrentNavItem[] }) {
         </button>
       }
     >
+      <MenuItem onSelect={() => paletteOpen.set(true)}>
+        <Search aria-hidden />
+        {palette("open")}
+      </MenuItem>
       {items.map((item) => (
         <MenuItem key={item.key} checked={item.isCurrent} onSelect={() => router.push(item.href)}>
           <item.icon aria-hidden />
@@ -163,6 +170,7 @@ function SideNav({ hadCreate, tray }: FrameNavProps) {
       <Link href="/" className="mb-7 self-start rounded-control px-2" aria-label={t("home")}>
         <Logo />
       </Link>
+      <PaletteButton />
       <ul className="flex flex-col gap-0.5">
         {items.map((item) => (
           <li key={item.key}>
@@ -222,6 +230,7 @@ export function AppFrame({ hadCreate, children }: AppFrameProps) {
       </Suspense>
       <PageDrop />
       <Announcer />
+      <PaletteDoor />
       <Shortcuts />
       <Toaster />
       <AgreementDialog />

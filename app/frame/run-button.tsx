@@ -8,7 +8,7 @@ const modalDialogs = ["dialog", "alertdialog"]
   .join(", ");
 
 /** Whether a modal dialog covers the page and disables its shortcuts. */
-function isBehindDialog(): boolean {
+export function isBehindDialog(): boolean {
   return document.querySelector(modalDialogs) !== null;
 }
 

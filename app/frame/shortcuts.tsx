@@ -2,12 +2,13 @@
 import { Keyboard } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
-import { useLayoutEffect, useSyncExternalStore } from "react";
+import { useLayoutEffect } from "react";
 import { useMe } from "../client/queries.ts";
 import { EditKeyRows } from "../edit/tools/key-rows.tsx";
 import { IconButton, Kbd } from "../ui/button.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { navItems } from "./nav-items.ts";
+import { shortcutsOpen, useOpening } from "./openings.ts";
 import { isTyping } from "./run-button.tsx";
 
 /** Every shortcut, for the dialog and the settings page. `keys` in the notation of `aria-keyshortcuts`. */
@@ -15,6 +16,7 @@ const shortcutGroups = [
   {
     key: "everywhere",
     items: [
+      { key: "palette", keys: "Control+K" },
       { key: "help", keys: "?" },
       { key: "search", keys: "/" },
       { key: "goStudio", keys: "g s" },
@@ -90,24 +92,6 @@ export function ShortcutTable() {
   );
 }
 
-type Listener = () => void;
-
-let isOpen = false;
-const listeners = new Set<Listener>();
-
-/** Whether the dialog of shortcuts is open. A store, so that any key or button can open it. */
-const shortcutsOpen = {
-  get: () => isOpen,
-  set: (open: boolean) => {
-    isOpen = open;
-    for (const listener of listeners) listener();
-  },
-  watch: (listener: Listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  },
-};
-
 export function ShortcutsButton() {
   const t = useTranslations("shortcuts");
   return (
@@ -130,7 +114,7 @@ export function Shortcuts() {
   const t = useTranslations("shortcuts");
   const router = useRouter();
   const isAdmin = useMe()?.isAdmin === true;
-  const isOpen = useSyncExternalStore(shortcutsOpen.watch, shortcutsOpen.get, () => false);
+  const isOpen = useOpening(shortcutsOpen);
   // Registered before the listeners of a page: they must not receive the second key of `g s`.
   useLayoutEffect(() => {
     let goUntil = 0;

@@ -1,0 +1,90 @@
+import { beGuest } from "../steps/be-guest.ts";
+import { findBarriers } from "../steps/find-barriers.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { expect, test } from "../test.ts";
+
+test("by Ctrl+K and keys alone one goes to a page, makes a board, finds a picture and does what was done before", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await uploadSample(page, "rocket.jpg");
+  await uploadSample(page, "coffee.png");
+  await page.goto("/");
+  await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
+  const palette = page.getByRole("dialog", { name: "Go to, search and do" });
+  const line = palette.getByRole("combobox", { name: "Page, board, picture, job or action" });
+  const marked = palette.getByRole("option", { selected: true });
+
+  const opener = page.getByRole("navigation").getByRole("button", { name: "Search" });
+  await opener.focus();
+  await page.keyboard.press("Enter");
+  await expect(line).toBeFocused();
+  await expect(palette.getByRole("group", { name: "Pages" })).toBeVisible();
+  await expect(palette.getByRole("option", { name: /^Admin/ })).toHaveCount(0);
+  expect(await findBarriers(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await expect(palette).toHaveCount(0);
+  await expect(opener).toBeFocused();
+
+  await page.keyboard.press("Control+K");
+  await expect(marked).toHaveText(/^Studio/);
+  await page.keyboard.press("ArrowDown");
+  await expect(marked).toHaveText(/^Wardrobe/);
+  await page.keyboard.type("gal");
+  await expect(marked).toHaveText(/^Gallery/);
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/gallery$/);
+  await expect(palette).toHaveCount(0);
+
+  await page.keyboard.press("Control+K");
+  await expect(palette.getByRole("group", { name: "Recent" }).getByRole("option")).toHaveText([/^Gallery/]);
+  await page.keyboard.type("new bo");
+  await expect(marked).toHaveText("New board");
+  await page.keyboard.press("Enter");
+  await expect(palette.getByRole("textbox", { name: "Name of the new board" })).toBeFocused();
+  await page.keyboard.type("Night sky");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "An empty board" })).toBeVisible();
+
+  // In a text field, too.
+  await page.getByRole("combobox", { name: "Search the pictures" }).focus();
+  await page.keyboard.press("Control+K");
+  await page.keyboard.type("rocket");
+  await expect(palette.getByRole("group", { name: "Pictures" }).getByRole("option")).toHaveText([
+    "rocket",
+    "Search the gallery for “rocket”",
+  ]);
+  await expect(marked).toHaveText("rocket");
+  await page.keyboard.press("Enter");
+  await expect(
+    page.getByRole("dialog", { name: "Picture" }).getByRole("img", { name: "rocket" }),
+  ).toBeVisible();
+
+  await page.goto("/");
+  await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
+  await page.keyboard.press("Control+K");
+  const recent = palette.getByRole("group", { name: "Recent" }).getByRole("option");
+  await expect(recent).toHaveText(["rocket", "New board", /^Gallery/]);
+  await page.keyboard.type("sky");
+  await expect(marked).toHaveText(/^Night sky/);
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/board%3A%22Night/);
+
+  await page.keyboard.press("Control+K");
+  await page.keyboard.type("shortcuts");
+  await expect(marked).toHaveText(/^Keyboard shortcuts/);
+  await page.keyboard.press("Enter");
+  const sheet = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  await expect(sheet.getByText("Go to, search and do")).toBeVisible();
+  // Another dialog is not covered.
+  await page.keyboard.press("Control+K");
+  await expect(palette).toHaveCount(0);
+  await page.keyboard.press("Escape");
+  await expect(sheet).toHaveCount(0);
+
+  await page.keyboard.press("Control+K");
+  await page.keyboard.type("theme");
+  await expect(marked).toHaveText("Dark appearance");
+  await page.keyboard.press("Enter");
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+});
