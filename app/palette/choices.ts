@@ -3,7 +3,7 @@ import type { LucideIcon } from "lucide-react";
 
 /** In the order in which they stand while nothing is typed. */
 const groups = ["pages", "actions", "boards", "work", "pictures"] as const;
-export type Group = (typeof groups)[number];
+type Group = (typeof groups)[number];
 
 interface Cover {
   readonly src: string;

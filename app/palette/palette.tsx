@@ -5,7 +5,7 @@ import { CommandGroup, CommandInput, CommandItem, CommandList, CommandRoot } fro
 import { ArrowLeft, ListChecks, Search } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
-import { type FormEvent, useRef, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { searchOf } from "../boards/queries.ts";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
@@ -133,6 +133,8 @@ function NewBoard({ onBack }: { readonly onBack: () => void }) {
   const queries = useQueryClient();
   const onError = useFailureToast();
   const [name, setName] = useState("");
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), []);
   const make = useMutation({
     mutationFn: () => api.boards.create.mutate({ name }),
     onSuccess: (board) => {
@@ -152,7 +154,7 @@ function NewBoard({ onBack }: { readonly onBack: () => void }) {
         <ArrowLeft className="rtl:-scale-x-100" aria-hidden />
       </IconButton>
       <input
-        autoFocus
+        ref={input}
         aria-label={t("boardName")}
         placeholder={t("boardName")}
         maxLength={60}
