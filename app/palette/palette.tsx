@@ -35,7 +35,7 @@ function ChoiceRow({ choice, onChoose }: ChoiceRowProps) {
     <CommandItem
       value={key}
       onSelect={() => onChoose(choice)}
-      className="flex min-h-10 cursor-pointer items-center gap-2.5 rounded-control px-2 text-sm select-none data-[selected=true]:bg-hover pointer-coarse:min-h-11"
+      className="flex min-h-10 cursor-pointer items-center gap-2.5 rounded-control px-2 text-sm select-none data-[selected=true]:bg-ink/8 pointer-coarse:min-h-11"
     >
       <Sign {...choice} />
       <span className="max-w-[70%] shrink-0 truncate">{label}</span>
