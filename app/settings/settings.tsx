@@ -16,6 +16,7 @@ import { EmailSection, NoticesSection, WebhooksSection } from "./deliveries.tsx"
 import { DataSection } from "./data.tsx";
 import { LinksSection } from "./links.tsx";
 import { Sections, SettingsSection } from "./section.tsx";
+import { TagsSection } from "./tags.tsx";
 import { TelegramSection } from "./telegram.tsx";
 
 function StateIcon({ available, waits }: { readonly available: boolean; readonly waits: boolean }) {
@@ -116,7 +117,12 @@ export function Settings() {
           {me === undefined ? <UserPlaceholder /> : null}
           {isGuest ? <GuestSection /> : null}
           {account ? <AccountSection me={account} /> : null}
-          {me ? <SpaceSection /> : null}
+          {me ? (
+            <>
+              <SpaceSection />
+              <TagsSection />
+            </>
+          ) : null}
           <SettingsSection id="appearance" title={t("appearance")} text={t("appearanceText")}>
             <ThemeChoice />
           </SettingsSection>
