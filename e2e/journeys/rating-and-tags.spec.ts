@@ -62,15 +62,15 @@ test("@all pictures are rated by key and tagged in the viewer and as a selection
   await expect(page.locator("[data-tile][aria-label=rocket]")).toBeVisible();
 
   await page.goto("/settings");
-  const tags = page.getByRole("list", { name: "Tags" });
-  await tags.getByRole("button", { name: "Rename the tag Night sky" }).click();
+  const allTags = page.getByRole("list", { name: "Tags" });
+  await allTags.getByRole("button", { name: "Rename the tag Night sky" }).click();
   await page.getByRole("dialog").getByRole("textbox", { name: "Name" }).fill("Stars");
   await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click();
-  await expect(tags.getByRole("link", { name: "Stars" })).toBeVisible();
-  await tags.getByRole("link", { name: "Stars" }).click();
+  await expect(allTags.getByRole("link", { name: "Stars" })).toBeVisible();
+  await allTags.getByRole("link", { name: "Stars" }).click();
   await expect(page.locator("[data-tile]")).toHaveCount(2);
   await page.goto("/settings");
-  await tags.getByRole("button", { name: "Remove the tag Stars" }).click();
+  await allTags.getByRole("button", { name: "Remove the tag Stars" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Remove", exact: true }).click();
-  await expect(tags.getByRole("link", { name: "Stars" })).toHaveCount(0);
+  await expect(allTags.getByRole("link", { name: "Stars" })).toHaveCount(0);
 });
