@@ -148,3 +148,19 @@ test("@phone the sections of the settings are a strip that stays in view and mar
   await page.getByRole("heading", { name: "API keys" }).evaluate((heading) => heading.scrollIntoView());
   await expect(current).toHaveText("API keys");
 });
+
+test.describe("without a network", () => {
+  test.use({ expectedError: /Failed to load resource|ERR_/ });
+  test("the frame says so in one line, which goes when it is back", async ({ page, context }) => {
+    await beUser(page);
+    await page.goto("/gallery");
+    await expect(page.getByRole("heading", { name: "Gallery" })).toBeVisible();
+    const notice = page.getByRole("status").filter({ hasText: "You are offline" });
+    await context.setOffline(true);
+    await expect(notice).toBeVisible();
+    await expect(page.getByText("Reconnecting")).toHaveCount(0);
+    await context.setOffline(false);
+    await expect(notice).toHaveCount(0);
+    await expect(page.getByText("Reconnecting")).toHaveCount(0);
+  });
+});
