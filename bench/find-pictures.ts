@@ -84,14 +84,14 @@ async function measure(stage: Stage, name: string, input: Search): Promise<strin
 }
 
 /** Pictures of three years, nine of ten of them results with a prompt of twelve words, in stacks of four. */
-async function seedOwner(stage: Stage, ownerId: string, pictures: number): Promise<void> {
+export async function seedOwner(stage: Pick<Stage, "run">, ownerId: string, pictures: number): Promise<void> {
   const list = `array[${words.map((word) => `'${word}'`).join(",")}]`;
   const word = `(${list})[1 + floor(${words.length} * random() ^ 2 + n * 0)::int]`;
   const every = Math.floor(pictures / 12);
   await stage.run(`
     set session_replication_role = replica; set synchronous_commit = off;
     insert into users (id, name, email, email_verified, is_anonymous, created_at, updated_at)
-    values ('${ownerId}', '${ownerId}', '${ownerId}@bench.invalid', true, false, now(), now());
+    values ('${ownerId}', '${ownerId}', '${ownerId}@bench.invalid', true, false, now(), now()) on conflict do nothing;
     create temporary table made as
     select n, uuidv7(age) as id, uuidv7(age) as job, now() + age as at from (
       select n, -(interval '1095 days' * (n::float8 / ${pictures})) as age from generate_series(0, ${pictures - 1}) n) aged;
@@ -105,7 +105,7 @@ async function seedOwner(stage: Stage, ownerId: string, pictures: number): Promi
     insert into images (id, owner_id, role, storage_key, stored_sha256, mime, width_px, height_px, size_bytes, thumbhash, job_id, title, stack_id,
       created_at, starred, rating)
     select id, '${ownerId}', case when n % 10 > 0 then 'result' else 'upload' end, id, md5(n::text), 'image/webp',
-      case when n % ${every} = 6 then 4096 else 1024 end, 768, 1, '', case when n % 10 > 0 then job end, 'IMG ' || n,
+      case when n % ${every} = 6 then 4096 else 1024 end, 768, 1, '1QcSHQRnh493V4dIh4eXh1h4kJUI', case when n % 10 > 0 then job end, 'IMG ' || n,
       first_value(id) over (partition by n / 4 order by n), at, n % 200 = 0, case when n % 100 = 7 then 5 else 0 end
     from made;
     insert into tags (id, owner_id, name, key) values (uuidv7(), '${ownerId}', 'keeper', 'keeper');

@@ -17,6 +17,7 @@ import { benchRecovery } from "./recovery.ts";
 import { benchScaleOut, longJobs, shortJobs } from "./scale-out.ts";
 import { benchAcceptToStarted, benchThroughput } from "./start-and-throughput.ts";
 import { benchStatements } from "./statements.ts";
+import { benchTimeline } from "./timeline.ts";
 import { benchWholeStudio, quickPicture, slowPicture } from "./whole-studio.ts";
 
 const benches: Readonly<Record<string, () => Promise<string[]>>> = {
@@ -58,6 +59,7 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   find: () => benchFindPictures(),
   "adjust-preview": () => benchAdjustPreview(),
   quick: () => benchQuick(),
+  timeline: () => benchTimeline(),
 };
 
 const { positionals } = parseArgs({ allowPositionals: true });

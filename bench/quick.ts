@@ -19,8 +19,8 @@ interface TraceEvent {
   readonly args?: { readonly data?: { readonly type?: string } };
 }
 
-/** Runs some work under a trace of the browser; returns how long the handlers of each pointer move ran, in ms, in order. */
-async function traceMoves(browser: CDPSession, work: () => Promise<void>): Promise<number[]> {
+/** Runs some work under a trace of the browser. */
+export async function recordTrace(browser: CDPSession, work: () => Promise<void>): Promise<TraceEvent[]> {
   const events: TraceEvent[] = [];
   // Safe cast: the events of a trace, of which the names and times are read.
   browser.on("Tracing.dataCollected", ({ value }) => events.push(...(value as unknown as TraceEvent[])));
@@ -32,6 +32,12 @@ async function traceMoves(browser: CDPSession, work: () => Promise<void>): Promi
   const isOver = new Promise<void>((resolve) => browser.once("Tracing.tracingComplete", () => resolve()));
   await browser.send("Tracing.end");
   await isOver;
+  return events;
+}
+
+/** How long the handlers of each pointer move ran, in ms, in order. */
+async function traceMoves(browser: CDPSession, work: () => Promise<void>): Promise<number[]> {
+  const events = await recordTrace(browser, work);
   return events
     .filter(({ name, args }) => name === "EventDispatch" && args?.data?.type === "pointermove")
     .map(({ dur = 0 }) => dur / 1_000);
