@@ -17,7 +17,7 @@ import { quantile, show } from "./start-and-throughput.ts";
 const sizes = [1_000, 250_000] as const;
 const others = 9;
 const othersEach = 25_000;
-const calls = 40;
+const calls = 20;
 const clicks = 12;
 const msPerMonth = 730 * 3_600_000;
 
@@ -170,6 +170,7 @@ async function benchBrowser(): Promise<string[]> {
     const viewport = { width: 1_440, height: 900 };
     const context = await browser.newContext({ baseURL: origin, viewport, locale: "en" });
     const page = await context.newPage();
+    page.setDefaultTimeout(180_000);
     await openGallery(page, dataDir, origin);
     const months = await page.locator("[data-month]").count();
     const waits: number[] = [];

@@ -71,6 +71,8 @@ export interface Selection {
   /** The pictures on top. */
   readonly images: readonly ListedImage[];
   readonly toggle: (stackId: string, isRange: boolean) => void;
+  /** These, and no others. */
+  readonly choose: (images: readonly ListedImage[]) => void;
   readonly clear: () => void;
   readonly star: () => void;
   readonly remove: () => void;
@@ -149,6 +151,7 @@ export function useSelection(part: ReadPart<ListedImage>, isInFront: boolean): S
       ids: new Set(kept.images.keys()),
       images: chosenImages,
       toggle,
+      choose: (images) => choose(() => images.map((image) => [image.stackId, image] as const)),
       clear,
       star: () =>
         star.mutate({
@@ -160,7 +163,7 @@ export function useSelection(part: ReadPart<ListedImage>, isInFront: boolean): S
         clear();
       },
     };
-  }, [clear, kept, removeStacks, star, toggle]);
+  }, [choose, clear, kept, removeStacks, star, toggle]);
 
   useEffect(() => {
     if (!isInFront) return undefined;

@@ -1,9 +1,10 @@
 "use client";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useFormatter, useTranslations } from "next-intl";
-import { useLayoutEffect, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { useBoxSize } from "../ui/hooks.ts";
 import { dayOf, type Row, type SheetLine } from "./layout-rows.ts";
+import { SelectionRectangle } from "./rectangle.tsx";
 import { hasScrubber, Scrubber } from "./scrubber.tsx";
 import type { Selection } from "./selection.tsx";
 import { useSheetLayout, useSheetScroll } from "./sheet-scroll.ts";
@@ -102,6 +103,25 @@ function Line({ line, ...row }: LineProps) {
   return line.type === "gap" ? <Gap /> : <SheetRow row={line} {...row} />;
 }
 
+/** Gives the focus back to its picture when other lines put it into another row: its button was made anew. */
+function useKeptFocus(lines: readonly SheetLine[]): void {
+  const focusedId = useRef<string | undefined>(undefined);
+  useEffect(() => {
+    const leaving = new AbortController();
+    const note = ({ target }: Event) => {
+      focusedId.current = target instanceof HTMLElement ? target.dataset.tile : undefined;
+    };
+    window.addEventListener("focusin", note, { signal: leaving.signal });
+    window.addEventListener("pointerdown", note, { signal: leaving.signal });
+    return () => leaving.abort();
+  }, []);
+  useEffect(() => {
+    if (focusedId.current === undefined || document.activeElement !== document.body) return;
+    const tile = document.querySelector<HTMLElement>(`[data-tile="${focusedId.current}"]`);
+    tile?.focus({ preventScroll: true });
+  }, [lines]);
+}
+
 /** The grid of pictures, virtualised: only rows near the visible area are in the document. */
 export function Sheet({ part, images, selection, openId, onOpen }: SheetProps) {
   const t = useTranslations("gallery");
@@ -122,6 +142,7 @@ export function Sheet({ part, images, selection, openId, onOpen }: SheetProps) {
     },
   });
   useLayoutEffect(() => virtual.measure(), [lines, virtual]);
+  useKeptFocus(lines);
   const { go, placeNow } = useSheetScroll({ part, layout, openId, marginPx });
 
   return (
@@ -147,6 +168,13 @@ export function Sheet({ part, images, selection, openId, onOpen }: SheetProps) {
             </div>
           );
         })}
+        <SelectionRectangle
+          list={element}
+          selection={selection}
+          lines={lines}
+          tops={layout.tops}
+          gapPx={gapPx}
+        />
       </div>
       {timeline !== null && hasScrubber(timeline.months) ? (
         <Scrubber timeline={timeline} placeNow={placeNow} onGo={go} />

@@ -1,7 +1,8 @@
 "use client";
 import { Check, Star } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type KeyboardEvent, memo, type MouseEvent, ViewTransition } from "react";
+import { type DragEvent, type KeyboardEvent, memo, type MouseEvent, ViewTransition } from "react";
+import { downloadUrl } from "../client/remix.ts";
 import { RatingBadge } from "../pictures/marks.tsx";
 import { AiBadge, Picture, useImageName } from "../pictures/picture.tsx";
 import { cx } from "../ui/button.tsx";
@@ -39,6 +40,16 @@ function moveBetweenTiles(event: KeyboardEvent<HTMLElement>): void {
   event.preventDefault();
   next.focus();
   next.scrollIntoView({ block: "nearest" });
+}
+
+/** What a picture is for other windows and programs: its address, and for Chromium the file itself. */
+function carry(event: DragEvent, { id, mime }: ListedImage, name: string): void {
+  const url = new URL(downloadUrl(id), window.location.href).href;
+  const file = `${name.replaceAll(/[^\p{L}\p{N} .-]/gu, " ").trim() || id}.${mime.replace("image/", "").replace("jpeg", "jpg")}`;
+  event.dataTransfer.effectAllowed = "copy";
+  event.dataTransfer.setData("DownloadURL", `${mime}:${file}:${url}`);
+  event.dataTransfer.setData("text/uri-list", url);
+  event.dataTransfer.setData("text/plain", url);
 }
 
 interface Props {
@@ -82,6 +93,9 @@ export const Tile = memo(function Tile(props: Props) {
         aria-label={name}
         onClick={click}
         onKeyDown={moveBetweenTiles}
+        // The file of a picture in the trash is not given out.
+        draggable={image.trashedUntil === null}
+        onDragStart={(event) => carry(event, image, ownName)}
         className={cx(
           "block size-full transition-[padding] duration-120 focus-visible:-outline-offset-2",
           isSelected && "p-2.5",

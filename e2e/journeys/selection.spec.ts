@@ -41,3 +41,53 @@ test("D1 @all what is selected is shared by one link and processed as one batch;
   await expect(page.getByRole("heading", { name: "Upscale: 2 pictures" })).toBeVisible();
   await expect(page.getByRole("main").getByRole("status")).toContainText("2 of 2 done");
 });
+
+test("A15 a rectangle from empty space selects what it touches, adds with Shift, and Escape takes it back; a picture is carried out as its file", async ({
+  page,
+}) => {
+  await beGuest(page);
+  for (const sample of ["rocket.jpg", "astronaut.png", "coffee.png"] as const)
+    await uploadSample(page, sample);
+  await page.goto("/gallery");
+  const sheet = page.getByRole("group", { name: "Pictures", exact: true });
+  const boxOf = async (name: string) => {
+    const box = await sheet.getByRole("button", { name, exact: true }).boundingBox();
+    if (box === null) throw new Error(`${name} is not shown`);
+    return box;
+  };
+  const [first, second] = [await boxOf("coffee"), await boxOf("astronaut")];
+  const count = page.getByRole("toolbar", { name: "Selection" }).getByRole("status");
+  const empty = { x: first.x - 12, y: first.y + first.height - 20 };
+  await page.mouse.move(empty.x, empty.y);
+  await page.mouse.down();
+  await page.mouse.move(first.x + 30, first.y + 40, { steps: 4 });
+  await expect(page.locator("[data-rectangle]")).toBeVisible();
+  await page.mouse.up();
+  await expect(count).toHaveText("1 selected");
+  await expect(page.locator("[data-rectangle]")).toHaveCount(0);
+
+  await page.keyboard.down("Shift");
+  await page.mouse.move(second.x + second.width - 30, first.y - 10);
+  await page.mouse.down();
+  await page.mouse.move(second.x + 30, first.y + 40, { steps: 4 });
+  await page.mouse.up();
+  await page.keyboard.up("Shift");
+  await expect(count).toHaveText("2 selected");
+
+  await page.mouse.move(empty.x, empty.y);
+  await page.mouse.down();
+  await page.mouse.move(second.x + second.width + 60, first.y + 40, { steps: 4 });
+  await expect(count).toHaveText("3 selected");
+  await page.keyboard.press("Escape");
+  await page.mouse.up();
+  await expect(count).toHaveText("2 selected");
+
+  const carried = await sheet.getByRole("button", { name: "rocket", exact: true }).evaluate((tile) => {
+    const dataTransfer = new DataTransfer();
+    tile.dispatchEvent(new DragEvent("dragstart", { dataTransfer, bubbles: true }));
+    return ["DownloadURL", "text/uri-list"].map((type) => dataTransfer.getData(type));
+  });
+  expect(carried[0]).toMatch(/^image\/\w+:rocket\.\w+:http/);
+  const file = await page.request.get(carried[1] ?? "");
+  expect((await file.body()).byteLength).toBeGreaterThan(10_000);
+});

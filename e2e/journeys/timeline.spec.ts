@@ -48,11 +48,16 @@ test("P9 a click and keys on the timeline lead to any month, and what is chosen 
   await page.locator(`[data-tile="${id}"] + [role=checkbox]`).click();
   await expect(page.getByRole("toolbar", { name: "Selection" }).getByRole("status")).toHaveText("2 selected");
 
+  const number = Number(((await tile.getAttribute("aria-label")) ?? "").slice("picture ".length));
   await tile.click();
   const viewer = page.getByRole("dialog", { name: "Picture" });
-  await expect(viewer.getByRole("img").first()).toBeVisible();
+  const isOpen = (one: number) =>
+    expect(viewer.getByRole("img", { name: `picture ${one}`, exact: true })).toBeVisible();
+  await isOpen(number);
   await page.keyboard.press("ArrowRight");
+  await isOpen(number + 1);
   await page.keyboard.press("ArrowLeft");
+  await isOpen(number);
   await page.keyboard.press("Escape");
   await expect(viewer).toHaveCount(0);
   await expect(page.locator(`[data-tile="${id}"]`)).toBeFocused();

@@ -1,0 +1,165 @@
+"use client";
+import { useEffect, useEffectEvent, useRef, useState } from "react";
+import type { SheetLine } from "./layout-rows.ts";
+import type { Selection } from "./selection.tsx";
+import type { ListedImage } from "./stack.tsx";
+
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** In px from the corner of the list, so that it stays where it is while the page scrolls. */
+interface Box {
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+}
+
+function boxBetween(a: Point, b: Point): Box {
+  return {
+    left: Math.min(a.x, b.x),
+    top: Math.min(a.y, b.y),
+    right: Math.max(a.x, b.x),
+    bottom: Math.max(a.y, b.y),
+  };
+}
+
+interface Lines {
+  readonly lines: readonly SheetLine[];
+  /** Where each line begins. */
+  readonly tops: readonly number[];
+  readonly gapPx: number;
+}
+
+/** The pictures that a box touches, by where they are laid out: most of them are not in the document. */
+export function picturesIn(box: Box, { lines, tops, gapPx }: Lines): ListedImage[] {
+  return lines.flatMap((line, index) => {
+    const top = tops[index] ?? 0;
+    if (line.type !== "row" || top > box.bottom || top + line.heightPx < box.top) return [];
+    let right = -gapPx;
+    return line.items.filter((_, at) => {
+      const left = right + gapPx;
+      right = left + (line.widthsPx[at] ?? 0);
+      return left <= box.right && right >= box.left;
+    });
+  });
+}
+
+/** A pointer that moves less has clicked. */
+const leastPx = 5;
+/** How near to the edge of the window the page begins to scroll, and how far it does in a frame at the edge. */
+const edgePx = 56;
+const mostPxPerFrame = 24;
+
+function scrollStep(clientY: number): number {
+  const over = Math.max(edgePx - clientY, 0) - Math.max(clientY - (window.innerHeight - edgePx), 0);
+  return -Math.sign(over) * Math.min(1, Math.abs(over) / edgePx) * mostPxPerFrame;
+}
+
+const ownPointers = "a, button, input, label, [role=slider], [role=toolbar], [data-viewer]";
+
+/** A drag by a mouse that begins where nothing else takes it; touches scroll. */
+function begins(event: PointerEvent): boolean {
+  const isMouse = event.pointerType === "mouse" && event.button === 0;
+  return isMouse && event.target instanceof Element && event.target.closest(ownPointers) === null;
+}
+
+interface Drag {
+  readonly from: Point;
+  /** What was selected before, and of it what stays beside the new ones. */
+  readonly before: readonly ListedImage[];
+  readonly kept: readonly ListedImage[];
+  readonly end: AbortController;
+  at: { readonly clientX: number; readonly clientY: number };
+  box: Box | null;
+}
+
+interface Props extends Lines {
+  /** The list, whose corner the box is measured from. */
+  readonly list: HTMLElement | null;
+  readonly selection: Selection;
+}
+
+/** Selects what a rectangle touches that is drawn from empty space; Shift and Ctrl add, Escape takes it back. */
+export function SelectionRectangle({ list, selection, ...lines }: Props) {
+  const [box, setBox] = useState<Box | null>(null);
+  const drag = useRef<Drag | null>(null);
+
+  const pointOf = ({ clientX, clientY }: Drag["at"]): Point => {
+    const corner = list?.getBoundingClientRect();
+    return { x: clientX - (corner?.left ?? 0), y: clientY - (corner?.top ?? 0) };
+  };
+  const draw = useEffectEvent(() => {
+    const now = drag.current;
+    if (now === null) return;
+    const to = pointOf(now.at);
+    if (now.box === null && Math.hypot(to.x - now.from.x, to.y - now.from.y) < leastPx) return;
+    now.box = boxBetween(now.from, to);
+    setBox(now.box);
+    selection.choose([...now.kept, ...picturesIn(now.box, lines)]);
+  });
+  const finish = useEffectEvent(() => {
+    drag.current?.end.abort();
+    drag.current = null;
+    setBox(null);
+  });
+  const takeBack = useEffectEvent((event: KeyboardEvent) => {
+    if (event.key !== "Escape" || drag.current === null) return;
+    event.stopPropagation();
+    selection.choose(drag.current.before);
+    finish();
+  });
+  const begin = useEffectEvent((event: PointerEvent) => {
+    if (!begins(event) || drag.current !== null) return;
+    // Else the text of headings is selected.
+    event.preventDefault();
+    const { images: before } = selection;
+    const kept = event.shiftKey || event.ctrlKey || event.metaKey ? before : [];
+    const end = new AbortController();
+    drag.current = { from: pointOf(event), before, kept, end, at: event, box: null };
+    const { signal } = end;
+    const move = (moved: PointerEvent) => {
+      if (drag.current !== null) drag.current.at = moved;
+      draw();
+    };
+    window.addEventListener("pointermove", move, { signal });
+    window.addEventListener("scroll", draw, { signal });
+    for (const over of ["pointerup", "pointercancel", "blur"])
+      window.addEventListener(over, finish, { signal });
+    window.addEventListener("keydown", takeBack, { signal, capture: true });
+    const scrollAtEdge = () => {
+      if (signal.aborted || drag.current === null) return;
+      const step = drag.current.box === null ? 0 : scrollStep(drag.current.at.clientY);
+      if (step !== 0) window.scrollBy({ top: step, behavior: "instant" });
+      requestAnimationFrame(scrollAtEdge);
+    };
+    requestAnimationFrame(scrollAtEdge);
+  });
+
+  useEffect(() => {
+    const room = list?.closest("main");
+    room?.addEventListener("pointerdown", begin);
+    return () => {
+      room?.removeEventListener("pointerdown", begin);
+      finish();
+    };
+  }, [list]);
+
+  if (box === null) return null;
+  const style = {
+    left: box.left,
+    top: box.top,
+    width: box.right - box.left,
+    height: box.bottom - box.top,
+  };
+  return (
+    <div
+      aria-hidden
+      data-rectangle
+      className="pointer-events-none absolute z-10 border border-accent bg-accent/12"
+      style={style}
+    />
+  );
+}
