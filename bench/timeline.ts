@@ -37,8 +37,6 @@ const list = (stage: Stage, input: ListImagesInput) =>
 
 const measured: Readonly<Record<string, Call>> = {
   "counts of all months": ({ services }, ownerId) => countMonths(services, { ownerId }),
-  "counts of the months of a rare word": ({ services }, ownerId) =>
-    countMonths(services, { ownerId, search: "zeppelin" }),
   "first page": (stage, ownerId) => list(stage, { ownerId }),
   "jump to a month": (stage, ownerId, call) => list(stage, { ownerId, jump: jumpOf(call) }),
   "jump into the middle of a month": (stage, ownerId, call) =>
