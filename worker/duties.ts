@@ -91,7 +91,16 @@ function createPictureVectors(services: Services, signal: AbortSignal): () => Pr
   let fullAtMs = performance.now() - allPicturesMs + pictureLookMs;
   return async () => {
     const isRecent = performance.now() - fullAtMs < allPicturesMs;
-    const made = await embedPictures(services, { signal, isRecent });
+    const made = await embedPictures(services, { signal, isRecent }).catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      services.log.warn(
+        { err: error },
+        "no vectors of pictures can be made; it is tried again in ten minutes",
+      );
+      return "failed" as const;
+    });
+    // A model that cannot run would start a process again and again.
+    if (made === "failed") return allPicturesMs;
     if (made !== null && !isRecent) fullAtMs = performance.now();
     if (made) services.log.info({ made }, "vectors of pictures were made");
     return pictureLookMs;

@@ -37,6 +37,9 @@ interface OfferedValue {
   readonly label?: string;
 }
 
+/** Without a text model the other two find nothing, and with one plain words and a button do the same. */
+const offeredOperators = searchOperators.filter((name) => name !== "near" && name !== "similar");
+
 export type OfferedValues = Partial<Record<SearchOperator, readonly OfferedValue[]>>;
 
 export interface Completion {
@@ -83,7 +86,7 @@ export function completionsOf(text: string, offered: OfferedValues): Completion[
     const known = searchOperators.find((name) => name === operator);
     return known ? valuesOf(known).slice(0, mostCompletions) : [];
   }
-  const operators = searchOperators
+  const operators = offeredOperators
     .filter((name) => name.startsWith(sought))
     .map((name) => ({
       text: `${head}${minus}${name}:`,

@@ -18,7 +18,7 @@ test("a picture of another program fills Create, and what differs here is said f
   const dialog = page.getByRole("dialog", { name: "Settings of this picture" });
   await expect(dialog.getByText("a red fox, in snow,")).toBeVisible();
   await expect(dialog.getByText("A1111 or a program that writes as it does")).toBeVisible();
-  await expect(dialog.getByText("it goes without this one: fur_detail")).toBeVisible();
+  await expect(dialog.getByText("goes without this LoRA: fur_detail")).toBeVisible();
   expect(await findBarriers(page)).toEqual([]);
   await dialog.getByRole("button", { name: "Use these settings" }).click();
   await expect(dialog).toBeHidden();

@@ -65,13 +65,15 @@ const permitLimits = {
   // Of one link from one address: requests, and tries of its password.
   visits: () => 600,
   linkPasswords: () => 10,
+  // Each try tells whether an address has an account.
+  boardShares: () => 20,
 } as const;
 
 export type PermitKind = keyof typeof permitLimits;
 
 /** Keys of the rows that count a user. */
 export const permitKeysOf = (userId: string) =>
-  ["writes", "uploads", "reads"].map((kind) => `${kind}|${userId}`);
+  ["writes", "uploads", "reads", "boardShares"].map((kind) => `${kind}|${userId}`);
 
 /** Counts one request of whom `id` names; false when the limit of this minute is reached. */
 export function takePermitOf(services: Services, kind: PermitKind, id: string): Promise<boolean> {

@@ -233,7 +233,10 @@ export async function addToBoard(
 ): Promise<string[]> {
   return db.transaction(async (tx) => {
     // Locked, so that no removal of the board comes between the look and the pictures.
-    const board = await lock(tx, isBoardOf({ userId, id, right: "add" }));
+    const mayAdd = isBoardOf({ userId, id, right: "add" });
+    const board = await lock(tx, mayAdd);
+    // Asked again once it is locked: the sharing may have ended while this waited for the lock.
+    if ((await tx.$count(boards, mayAdd)) === 0) throw new AppError("not_found");
     if (board.search !== null) throw notOnSearch();
     return putOn(tx, { ownerId: userId, id, imageIds: wanted });
   });

@@ -1,5 +1,6 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { z } from "zod";
+import { takePermitOf } from "../accounts/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -59,14 +60,15 @@ async function readMembers(tx: Pick<Tx, "select">, boardId: string): Promise<Boa
 }
 
 /**
- * Shares a board with the account of this address, or changes what it may do. Throws `not_found`, `account_unknown`, and
- * `bad_request` for the owner's own address and above 50 members.
+ * Shares a board with the account of this address, or changes what it may do. Throws `not_found`, `account_unknown`,
+ * `rate_limited`, so that nobody tries out who has an account, and `bad_request` for the owner's own address and above 50 members.
  */
 export async function shareBoard(
-  { db }: Pick<Services, "db">,
+  services: Services,
   { email, right, ...address }: OwnBoard & z.output<typeof boardMemberSchema>,
 ): Promise<BoardMember[]> {
-  return db.transaction(async (tx) => {
+  if (!(await takePermitOf(services, "boardShares", address.ownerId))) throw new AppError("rate_limited");
+  return services.db.transaction(async (tx) => {
     await lockOwn(tx, address);
     const [user] = await tx
       .select({ id: users.id })
@@ -103,7 +105,11 @@ export async function unshareBoard(
 /** The user leaves a board that is shared with them, with the pictures that they put on it. Throws `not_found`. */
 export async function leaveBoard({ db }: Pick<Services, "db">, address: BoardAddress): Promise<void> {
   if (!isId(address.id)) throw new AppError("not_found");
-  if (!(await db.transaction((tx) => removeMember(tx, address)))) throw new AppError("not_found");
+  await db.transaction(async (tx) => {
+    // A picture that is being put there comes before, and goes, or after, and is refused.
+    await tx.select({ id: boards.id }).from(boards).where(eq(boards.id, address.id)).for("update");
+    if (!(await removeMember(tx, address))) throw new AppError("not_found");
+  });
 }
 
 /** Whether the user was a member. */

@@ -71,6 +71,8 @@ const firstId = "00000000-0000-0000-0000-000000000000";
 export async function findAmong(db: Db, ids: readonly string[], query: PageQuery): Promise<string[]> {
   const { ownerId, conditions, shown = sql`true`, place, isTrash = false, limit } = query;
   const at = typeof place?.at === "string" ? ids.indexOf(place.at) : -1;
+  // Its picture is no longer among them: to begin again would show all of them twice.
+  if (typeof place?.at === "string" && at === -1) return [];
   const left = place?.side === "newer" ? ids.slice(0, Math.max(0, at)).toReversed() : ids.slice(at + 1);
   if (left.length === 0) return [];
   const isThere = isTrash ? gt(images.deletedAt, goneAt) : isNull(images.deletedAt);

@@ -25,6 +25,8 @@ interface Waiting {
 interface Child {
   readonly process: ChildProcess;
   readonly waiting: Map<number, Waiting>;
+  /** Orders that it has not answered yet, also those that nobody waits for any more. */
+  open: number;
   idle: NodeJS.Timeout | null;
 }
 
@@ -37,6 +39,8 @@ interface Kept {
 const idleMs = 10 * 60_000;
 /** One order holds the child for a second or so, and a question waits for no more than that. */
 const textsPerOrder = 8;
+/** About two seconds of single questions. */
+const mostOpen = 20;
 
 const keep = keptBy(
   (_db: Services["db"]): Kept => ({ child: null, orders: 0 }),
@@ -73,11 +77,12 @@ function startChild(kept: Kept, file: string): Child {
     serialization: "advanced",
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
-  const child: Child = { process: process_, waiting: new Map(), idle: null };
+  const child: Child = { process: process_, waiting: new Map(), open: 0, idle: null };
   const forget = () => {
     if (kept.child === child) kept.child = null;
   };
   process_.on("message", ({ number, vectors, problem }: Answer) => {
+    child.open -= 1;
     const order = child.waiting.get(number);
     if (vectors) order?.resolve(vectors);
     else {
@@ -97,6 +102,9 @@ function startChild(kept: Kept, file: string): Child {
 }
 
 async function send(child: Child, order: Order, signal: AbortSignal): Promise<readonly Float32Array[]> {
+  // A run cannot be taken back: who asks more than it answers would make all others wait for questions that nobody has any more.
+  if (child.open >= mostOpen) throw new Error("The text model has too many questions at the moment.");
+  child.open += 1;
   const { promise, resolve, reject } = Promise.withResolvers<readonly Float32Array[]>();
   child.waiting.set(order.number, { resolve, reject });
   const onAbort = () => reject(signal.reason);

@@ -132,6 +132,8 @@ async function readStyles(
 
 /** A list may name further ones. */
 const deepestLists = 10;
+/** Of all lists that one prompt reaches: they are read anew for each job of a batch. */
+const mostListCharacters = 400_000;
 
 async function readLists(
   services: Pick<Services, "db">,
@@ -140,11 +142,17 @@ async function readLists(
 ): Promise<Lists> {
   const known = new Map<string, ReturnType<typeof choicesOf>>();
   const asked = new Set<string>();
+  let characters = 0;
   let wanted = [...new Set(names.map(keyOf))];
   for (let round = 0; wanted.length > 0 && round < deepestLists; round += 1) {
     for (const key of wanted) asked.add(key);
     const found = await findPresets(services, { userId, type: "list", keys: wanted });
-    for (const [key, { lines }] of found) known.set(key, choicesOf(lines));
+    for (const [key, { lines }] of found) {
+      characters += lines.join("").length;
+      if (characters > mostListCharacters)
+        throw new AppError("template_invalid", "The lists that the prompt names are too long together.");
+      known.set(key, choicesOf(lines));
+    }
     const further = wanted.flatMap((key) => (known.get(key) ?? []).flatMap(({ parts }) => listsIn(parts)));
     wanted = [...new Set(further.map(keyOf))].filter((key) => !asked.has(key));
   }

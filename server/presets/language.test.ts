@@ -8,7 +8,12 @@ const lists: Readonly<Record<string, readonly string[]>> = {
   endless: ["__endless__ and on"],
   empty: ["# nothing"],
 };
-const look = (name: string) => (lists[name] ? choicesOf(lists[name]) : undefined);
+/** Names differ by case as well, as those of stored lists. */
+function lookIn(all: Readonly<Record<string, readonly string[]>>) {
+  const read = new Map(Object.entries(all).map(([name, lines]) => [name, choicesOf(lines)]));
+  return (name: string) => read.get(name.toLowerCase());
+}
+const look = lookIn(lists);
 
 const drawWith = (text: string, seed: number) =>
   draw(parseTemplate(text), { lists: look, random: randomOf(seed) });
@@ -83,4 +88,24 @@ test("a text that lists blow up is refused before it fills the memory", () => {
   const much = (name: string) => choicesOf([`${`__${name}x__ `.repeat(30)}`]);
   const blown = (name: string) => (name.length > 20 ? choicesOf(["word"]) : much(name));
   expect(() => draw(parseTemplate("__a__"), { lists: blown, random: randomOf(1) })).toThrow("too long");
+});
+
+test.each([
+  ["that multiply", Array.from({ length: 8 }, () => 150), "{}"],
+  ["that are long", Array.from({ length: 8 }, () => 150), "word "],
+])("S2 lists %s are refused at once, and counted", (_what, widths, end) => {
+  const all = widths.map((width, at): [string, string[]] => {
+    const next = at + 1 === widths.length ? end : `__l${at + 1}__ `;
+    return [`l${at}`, [next.repeat(width), next.repeat(width)]];
+  });
+  const many = lookIn(Object.fromEntries(all));
+  expect(() => draw(parseTemplate("__l0__"), { lists: many, random: randomOf(1) })).toThrow(/too long/);
+  expect(countTexts(parseTemplate("__l0__"), many)).toBe(Number.MAX_SAFE_INTEGER);
+});
+
+test("S2 a list that names itself in another case holds itself", () => {
+  const all = lookIn({ abcd: ["__ABCD__ __aBCD__ __AbCD__", "__abCD__ __ABcd__"] });
+  const template = parseTemplate("__abcd__");
+  expect(() => draw(template, { lists: all, random: randomOf(1) })).toThrow(/holds itself/);
+  expect(() => countTexts(template, all)).toThrow(/holds itself/);
 });

@@ -136,7 +136,7 @@ export function listsIn(template: Template): readonly string[] {
   });
 }
 
-/** The lines of a list by its name as it is written; undefined for one that is not there. */
+/** The lines of a list by its name as it is written, the same object for the same list; undefined for one that is not there. */
 export type Lists = (name: string) => readonly Choice[] | undefined;
 
 /** The lines of a list as choices: empty ones and those after `#` are none, `2::a line` has a weight. */
@@ -159,27 +159,43 @@ interface Drawing {
 
 /** More than any prompt may have. */
 const longest = 20_000;
+/** Parts that are looked at for one text: lists that name each other many times would multiply for ever without drawing a letter. */
+const mostSteps = 20_000;
 
-/** One plain text of a template. Throws `template_invalid` for a list that is not there, is empty or holds itself. */
-export function draw(template: Template, drawing: Drawing, within: readonly string[] = []): string {
+/** Where a drawing is: what it has left of `mostSteps`, and the lists that it is in. */
+interface Progress {
+  readonly left: { steps: number };
+  readonly within: readonly (readonly Choice[])[];
+}
+
+/** One plain text of a template. Throws `template_invalid` for a list that is not there, is empty or holds itself, and for what never ends. */
+export function draw(template: Template, drawing: Drawing): string {
+  return drawParts(template, drawing, { left: { steps: mostSteps }, within: [] });
+}
+
+function drawParts(template: Template, drawing: Drawing, progress: Progress): string {
   let text = "";
   for (const part of template) {
-    text += typeof part === "string" ? part : drawPart(part, drawing, within);
-    if (text.length > longest)
+    progress.left.steps -= 1;
+    text += typeof part === "string" ? part : drawPart(part, drawing, progress);
+    if (text.length > longest || progress.left.steps < 0)
       throw new AppError("template_invalid", "What the lists and choices make is too long for a prompt.");
   }
   return text;
 }
 
-function drawPart(part: Exclude<Part, string>, drawing: Drawing, within: readonly string[]): string {
-  if ("choices" in part) return draw(pick(part.choices, drawing), drawing, within);
-  const choices = lookUp(part.list, drawing.lists, within);
-  return draw(pick(choices, drawing), drawing, [...within, part.list]);
+function drawPart(part: Exclude<Part, string>, drawing: Drawing, progress: Progress): string {
+  if ("choices" in part) return drawParts(pick(part.choices, drawing), drawing, progress);
+  const choices = lookUp(part.list, drawing.lists);
+  if (progress.within.includes(choices)) throw holdsItself(part.list);
+  const within = [...progress.within, choices];
+  return drawParts(pick(choices, drawing), drawing, { ...progress, within });
 }
 
-function lookUp(list: string, lists: Lists, within: readonly string[]): readonly Choice[] {
+const holdsItself = (list: string) => new AppError("template_invalid", `The list __${list}__ holds itself.`);
+
+function lookUp(list: string, lists: Lists): readonly Choice[] {
   const name = `__${list}__`;
-  if (within.includes(list)) throw new AppError("template_invalid", `The list ${name} holds itself.`);
   const choices = lists(list);
   if (choices === undefined)
     throw new AppError("template_invalid", `There is no list ${name}. Choose one of yours, or make it.`, {
@@ -199,18 +215,39 @@ function pick(choices: readonly Choice[], { random }: Drawing): Template {
   return choices.at(-1)?.parts ?? [];
 }
 
-/** How many texts can be drawn at most; equal ones are counted each. Throws as `draw` for lists. */
-export function countTexts(template: Template, lists: Lists, within: readonly string[] = []): number {
-  return template.reduce((product, part) => product * countPart(part, lists, within), 1);
+/** How many texts can be drawn at most, up to the largest whole number; equal ones are counted each. Throws as `draw` for lists. */
+export function countTexts(template: Template, lists: Lists): number {
+  return countParts(template, { lists, known: new Map() });
 }
 
-function countPart(part: Part, lists: Lists, within: readonly string[]): number {
+interface Counting {
+  readonly lists: Lists;
+  /** How many texts each list has, counted once; null while it is counted. */
+  readonly known: Map<readonly Choice[], number | null>;
+}
+
+const upToMost = (count: number) => Math.min(count, Number.MAX_SAFE_INTEGER);
+
+function countParts(template: Template, counting: Counting): number {
+  return template.reduce((product, part) => upToMost(product * countPart(part, counting)), 1);
+}
+
+function countPart(part: Part, counting: Counting): number {
   if (typeof part === "string") return 1;
-  const isList = "list" in part;
-  const choices = isList ? lookUp(part.list, lists, within) : part.choices;
-  const inside = isList ? [...within, part.list] : within;
+  if (!("list" in part)) return countChoices(part.choices, counting);
+  const choices = lookUp(part.list, counting.lists);
+  const known = counting.known.get(choices);
+  if (known === null) throw holdsItself(part.list);
+  if (known !== undefined) return known;
+  counting.known.set(choices, null);
+  const count = countChoices(choices, counting);
+  counting.known.set(choices, count);
+  return count;
+}
+
+function countChoices(choices: readonly Choice[], counting: Counting): number {
   return choices.reduce(
-    (sum, { weight, parts }) => sum + (weight === 0 ? 0 : countTexts(parts, lists, inside)),
+    (sum, { weight, parts }) => upToMost(sum + (weight === 0 ? 0 : countParts(parts, counting))),
     0,
   );
 }

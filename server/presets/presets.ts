@@ -15,6 +15,7 @@ const limits = {
   lines: 5_000,
   lineCharacters: 1_000,
   listCharacters: 200_000,
+  charactersOfOwner: 2_000_000,
   partCharacters: 2_000,
   favouriteBytes: 32_768,
 } as const;
@@ -191,6 +192,15 @@ async function checkRoom(tx: Tx, { ownerId, id, type, key }: Kept): Promise<void
   const others = and(ownedBy(ownerId), eq(presets.type, type), ne(presets.id, id), isNull(presets.removedAt));
   if ((await tx.$count(presets, others)) >= limits.ofOwner)
     throw new AppError("bad_request", `You can keep ${limits.ofOwner} of these.`);
+  const [kept] = await tx
+    .select({ characters: sql<number>`coalesce(sum(length(${presets.content}::text)), 0)::int` })
+    .from(presets)
+    .where(and(ownedBy(ownerId), ne(presets.id, id)));
+  if ((kept?.characters ?? 0) > limits.charactersOfOwner)
+    throw new AppError(
+      "bad_request",
+      "Your lists, styles and favourites are too long together. Remove some.",
+    );
   if ((await tx.$count(presets, and(others, eq(presets.key, key)))) > 0)
     throw new AppError("conflict", "One of this name is there already.");
 }
