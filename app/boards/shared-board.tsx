@@ -17,7 +17,7 @@ import { Button, buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { useBoxSize, useNearEnd } from "../ui/hooks.ts";
 import { Confirmation } from "../ui/overlays.tsx";
-import { toastDone } from "../ui/toasts.tsx";
+import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
 import { Lightbox } from "./lightbox.tsx";
 import { MembersDialog } from "./members.tsx";
 import { type BoardPicture, useBoardPictures, useOpenBoard } from "./queries.ts";
@@ -114,16 +114,52 @@ function Tile({ boardId, picture, widthPx, heightPx, onOpen }: TileProps) {
   );
 }
 
+/** Takes a picture off: an own one with undo; one of somebody else only they could put back, so that is asked before. */
 function useTakeOff(board: Board) {
   const t = useTranslations("boards");
   const refresh = useRefreshBoards();
   const onError = useFailureToast();
-  return useMutation({
-    mutationFn: ({ id }: BoardPicture) => api.boards.takeOut.mutate({ id: board.id, imageIds: [id] }),
-    onSuccess: () => toastDone(t("takenOut", { name: board.name, count: 1 })),
+  const putBack = useMutation({
+    mutationFn: (imageIds: string[]) => api.boards.add.mutate({ id: board.id, imageIds }),
     onError,
     onSettled: refresh,
   });
+  return useMutation({
+    mutationFn: ({ id }: BoardPicture) => api.boards.takeOut.mutate({ id: board.id, imageIds: [id] }),
+    onSuccess: ({ ids }, { isOwn }) => {
+      const title = t("takenOut", { name: board.name, count: 1 });
+      if (isOwn) toastWithUndo({ title, undoLabel: t("undo"), onUndo: () => putBack.mutate(ids) });
+      else toastDone(title);
+    },
+    onError,
+    onSettled: refresh,
+  });
+}
+
+interface AskProps {
+  readonly picture: BoardPicture | null;
+  readonly onClose: () => void;
+  readonly onConfirm: (picture: BoardPicture) => void;
+}
+
+function AskTakeOff({ picture, onClose, onConfirm }: AskProps) {
+  const t = useTranslations("boards");
+  if (picture === null) return null;
+  return (
+    <Confirmation
+      open
+      onOpenChange={(open) => open || onClose()}
+      title={t("takeOff")}
+      keep={t("keepIt")}
+      confirm={t("takeOff")}
+      onConfirm={() => {
+        onClose();
+        onConfirm(picture);
+      }}
+    >
+      {t("takeOffText", { name: picture.ownerName })}
+    </Confirmation>
+  );
 }
 
 const gapPx = 4;
@@ -148,6 +184,7 @@ function Empty({ board }: { readonly board: Board }) {
 function Pictures({ board }: { readonly board: Board }) {
   const query = useBoardPictures(board.id);
   const [shownId, setShownId] = useState<string | null>(null);
+  const [asked, setAsked] = useState<BoardPicture | null>(null);
   const endRef = useNearEnd(() => void query.fetchNextPage(), canLoadMore(query));
   const takeOff = useTakeOff(board);
   const pictures = query.data?.pages.flatMap(({ items }) => items) ?? [];
@@ -188,8 +225,11 @@ function Pictures({ board }: { readonly board: Board }) {
         pictures={pictures}
         shownId={shownId}
         onShow={setShownId}
-        onTakeOff={mayTakeOff ? (picture) => takeOff.mutate(picture) : null}
+        onTakeOff={
+          mayTakeOff ? (picture) => (picture.isOwn ? takeOff.mutate(picture) : setAsked(picture)) : null
+        }
       />
+      <AskTakeOff picture={asked} onClose={() => setAsked(null)} onConfirm={takeOff.mutate} />
     </>
   );
 }
