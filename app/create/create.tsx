@@ -1,13 +1,13 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { useMemo } from "react";
+import { useMemo, useRef } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { useBatchEstimate } from "../batches/submit-batch.ts";
 import { useOwnOnly, useWorkflows } from "../client/cloud.ts";
 import { type OfferedWorkflow, useCapability, useWorkflowsQuery } from "../client/queries.ts";
 import { agreedTo, useEstimate } from "../client/submit.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
-import { createForm, useForm } from "./form.ts";
+import { type CreateForm, createForm, useForm } from "./form.ts";
 import { planOf } from "./plan.ts";
 import { PromptCard } from "./prompt-card.tsx";
 import { type CreateRequest, buildRequest, randomSeed, useCreateRemix } from "./requests.ts";
@@ -68,6 +68,21 @@ interface MakingInput extends Pick<Choice, "chosen" | "offered"> {
   readonly run: ReturnType<typeof useCreateRun>["run"];
 }
 
+/** Cells of a grid are made from one seed, or they would differ in all. */
+function useGridSeed() {
+  // Kept until the order is answered: the same order, sent again after a lost answer, must not be paid twice.
+  const drawn = useRef<{ readonly form: CreateForm; readonly seed: number }>(null);
+  const seeded = (form: CreateForm): CreateForm => {
+    if (form.mode !== "grid" || form.seed !== null) return form;
+    if (drawn.current?.form !== form) drawn.current = { form, seed: randomSeed() };
+    return { ...form, seed: drawn.current.seed };
+  };
+  const forget = () => {
+    drawn.current = null;
+  };
+  return { seeded, forget };
+}
+
 /** What the form makes, what that costs, and the click. */
 function usePlan({ chosen, offered, run }: MakingInput) {
   const form = useForm();
@@ -80,13 +95,12 @@ function usePlan({ chosen, offered, run }: MakingInput) {
   const answer = useEstimate(jobs[0] ?? first);
   const ofBatch = useBatchEstimate(jobs.length > 1 ? { jobs } : null);
   const isShown = ofBatch?.jobs === jobs.length;
+  const { seeded, forget } = useGridSeed();
   const make = () => {
     if (chosen === undefined || offered === undefined) return;
-    const now = createForm.get();
-    // Cells of a grid are made from one seed, or they would differ in all.
-    const seeded = now.mode === "grid" && now.seed === null ? { ...now, seed: randomSeed() } : now;
-    const { requests, axes } = planOf(seeded, chosen, offered);
-    run({ requests, axes, shown: agreedTo(answer), shownUsd: isShown ? ofBatch.maxPriceUsd : null });
+    const { requests, axes } = planOf(seeded(createForm.get()), chosen, offered);
+    const shownUsd = isShown ? ofBatch.maxPriceUsd : null;
+    run({ requests, axes, shown: agreedTo(answer), shownUsd, onStarted: forget });
   };
   return { plan, answer, ofBatch: isShown ? ofBatch : undefined, make, isReady: jobs.length > 0 };
 }

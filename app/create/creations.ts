@@ -47,6 +47,7 @@ interface Wanted {
   readonly shown: Agreed | null;
   /** The price that was shown for all of them. */
   readonly shownUsd: number | null | undefined;
+  readonly onStarted: () => void;
 }
 
 /** About two lines of a heading on a phone. */
@@ -68,12 +69,13 @@ export function useCreateRun() {
   const [batchId, setBatchId] = useState<string | null>(null);
   const one = useSubmit(() => setBatchId(null));
   const many = useSubmitBatch(({ id }) => setBatchId(id));
-  const run = ({ requests, axes, shown, shownUsd }: Wanted) => {
+  const run = ({ requests, axes, shown, shownUsd, onStarted }: Wanted) => {
     const [request, ...others] = requests;
     if (request === undefined) return;
-    if (others.length > 0) return many.mutate({ input: batchOf(requests, axes), shownUsd });
+    if (others.length > 0)
+      return many.mutate({ input: batchOf(requests, axes), shownUsd }, { onSuccess: onStarted });
     const onSettled = () => void queries.invalidateQueries({ queryKey: keys.estimates });
-    one.mutate({ request, shown }, { onSettled });
+    one.mutate({ request, shown }, { onSuccess: onStarted, onSettled });
   };
   return { run, batchId, isPending: one.isPending || many.isPending };
 }
