@@ -120,6 +120,7 @@ export function GridAxes({ problem, ...axes }: GridAxesProps) {
 /** Null for what is said elsewhere. */
 function useProblemText(): (problem: PlanProblem) => string | null {
   const t = useTranslations("create.problems");
+  const g = useTranslations("create.grid");
   return (problem) => {
     switch (problem.what) {
       case "tooMany":
@@ -133,8 +134,9 @@ function useProblemText(): (problem: PlanProblem) => string | null {
       case "notInPrompt":
         return problem.value === "" ? null : t("notInPrompt", { value: problem.value });
       case "unreadable":
+        return t("unreadable", { value: problem.value });
       case "untaken":
-        return t(problem.what, { value: problem.value });
+        return t("untaken", { value: g(`params.${problem.value}`) });
     }
   };
 }

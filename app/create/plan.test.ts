@@ -105,13 +105,60 @@ test.each([
   [x("seed", "1.5"), { what: "outOfRange", value: 1.5 }],
   [x("size", "7:1"), { what: "unreadable", value: "7:1" }],
   [x("workflow", "gone"), { what: "unreadable", value: "gone" }],
+  [x("steps", "-4"), { what: "outOfRange", value: -4 }],
+  [x("size", "640x4000"), { what: "outOfRange", value: 4_000 }],
+  [
+    { ...x("lora", "-9"), loras: [{ name: "fur", weight: 1 }] },
+    { what: "outOfRange", value: -9 },
+  ],
 ])("the fault of %j is named", (changes, problem) => {
   expect(plan(changes)).toMatchObject({ requests: [], problem });
+});
+
+test("an axis that the workflow of a cell does not take, or not so far, is no row of equal pictures", () => {
+  const loras = [{ name: "fur", weight: 1 }];
+  const words = { type: "text", required: true } as const;
+  const seedless = { prompt: words, steps: { ...params.steps, max: 10 } };
+  const few = offeredWorkflow({ name: "few", kind: "text_to_image", inputs: [], params: seedless });
+  const withFew = (changes: Partial<CreateForm>) => planOf(form(changes), few, [few, large]);
+  expect(withFew({ ...x("lora", "0, 1"), loras }).problem).toEqual({ what: "untaken", value: "lora" });
+  expect(withFew(x("size", "1:1, 3:2")).problem).toEqual({ what: "untaken", value: "size" });
+  expect(withFew(x("seed", "1-3")).problem).toEqual({ what: "untaken", value: "seed" });
+  expect(withFew({ ...x("part", "dark, light"), negativePrompt: "dark" })).toMatchObject({
+    requests: [],
+    problem: { what: "notInPrompt", value: "dark" },
+  });
+  const crossed = (yAxis: CreateForm["yAxis"], names = "large, few") =>
+    withFew({ ...x("workflow", names), yAxis });
+  expect(crossed({ param: "steps", text: "8, 30" })).toMatchObject({
+    requests: [],
+    problem: { what: "outOfRange", value: 30 },
+  });
+  expect(crossed({ param: "guidance", text: "3, 5" }).problem).toEqual({
+    what: "untaken",
+    value: "guidance",
+  });
+  // The chosen workflow makes none of these.
+  expect(crossed({ param: "guidance", text: "3, 5" }, "large").requests).toHaveLength(2);
 });
 
 test("numbers and words are read as people write them", () => {
   expect(numbersIn("1, 2.5, 4-6, 9-7, 10-20 (+5), 0-1 [3]")).toEqual([
     1, 2.5, 4, 5, 6, 9, 8, 7, 10, 15, 20, 0, 0.5, 1,
+  ]);
+  expect(numbersIn("-0.5, -2-1, 1--1, -2--1 (+0.5), 4-6 (+-1)")).toEqual([
+    -0.5,
+    -2,
+    -1,
+    0,
+    1,
+    1,
+    0,
+    -1,
+    -2,
+    -1.5,
+    -1,
+    "4-6 (+-1)",
   ]);
   expect(wordsIn('red, "a, \\"b\\"", , blue')).toEqual(["red", 'a, "b"', "", "blue"]);
   expect([wordsIn(""), wordsIn("red,")]).toEqual([[], ["red"]]);
@@ -164,7 +211,7 @@ test("LoRAs go to workflows that take them, and a grid varies the weight of the 
   expect(requests.map(({ params: own }) => own.loras)).toEqual(
     [0, 0.5, 1].map((weight) => [{ name: "fur", weight }, loras[1]]),
   );
-  expect(plan(x("lora", "1")).problem).toEqual({ what: "untaken", value: "LoRA" });
+  expect(plan(x("lora", "1")).problem).toEqual({ what: "untaken", value: "lora" });
   const [bare] = planOf(form({ loras }), quick, [quick]).requests;
   expect(bare?.params).not.toHaveProperty("loras");
   const filled = formOfJob({ params: { prompt: "x", loras }, workflow: "large", model: null }, emptyForm, [

@@ -8,7 +8,8 @@ export const maxJobs = 200;
 
 /** Why an axis or a list cannot be used. */
 export type PlanProblem =
-  | { readonly what: "unreadable" | "notInPrompt" | "untaken"; readonly value: string }
+  | { readonly what: "unreadable" | "notInPrompt"; readonly value: string }
+  | { readonly what: "untaken"; readonly value: Axis["param"] }
   | { readonly what: "tooMany"; readonly count: number }
   | {
       readonly what: "outOfRange";
@@ -69,6 +70,8 @@ interface ReadAxis {
   readonly axis: BatchAxis;
   /** One for each value. */
   readonly apply: readonly ((cell: Cell) => Cell)[];
+  /** Why the workflow of a cell cannot make its value: the picture would not be what its place says. */
+  readonly problemIn?: (cell: Cell) => PlanProblem | null;
 }
 
 type AxisReading = ReadAxis | { readonly problem: PlanProblem };
@@ -86,12 +89,19 @@ function gridPlan(form: CreateForm, chosen: OfferedWorkflow, offered: Workflows)
     (made, { apply }) => made.flatMap((cell) => apply.map((change) => change(cell))),
     [{ form: { ...form, count: 1 }, workflow: chosen, numbers: {} }],
   );
+  const refused = problemAmong(cells, axes);
+  if (refused !== null) return { requests: [], axes: null, problem: refused };
   const fixed = fixedSeed(form);
   return {
     requests: cells.flatMap((cell) => buildRequests(withNumbers(cell), cell.workflow)).map(fixed),
     axes: axes.length === 0 ? null : axes.map(({ axis }) => axis),
     problem: null,
   };
+}
+
+function problemAmong(cells: readonly Cell[], axes: readonly ReadAxis[]): PlanProblem | null {
+  const problems = cells.flatMap((cell) => axes.map(({ problemIn }) => problemIn?.(cell) ?? null));
+  return problems.find((problem) => problem !== null) ?? null;
 }
 
 /** Cells differ in what the axes say and in nothing else: the same is drawn from choices and lists in all of them. */
@@ -123,7 +133,7 @@ function readAxis({ param, text }: Axis, cell: Cell, offered: Workflows): AxisRe
     case "seed":
     case "steps":
     case "guidance":
-      return readNumbers(text, param, cell.workflow);
+      return readNumbers(text, param);
   }
 }
 
@@ -152,6 +162,10 @@ function readParts(text: string, { form }: Cell): AxisReading {
         negativePrompt: cell.form.negativePrompt.replaceAll(first, () => word),
       },
     })),
+    problemIn: ({ workflow: { params } }) =>
+      params.negativePrompt === undefined && !form.prompt.includes(first)
+        ? { what: "notInPrompt", value: first }
+        : null,
   };
 }
 
@@ -165,7 +179,18 @@ function readSizes(text: string): AxisReading {
     const size = aspect ? { aspect } : { aspect: null, widthPx: Number(width), heightPx: Number(height) };
     apply.push((cell) => ({ ...cell, form: { ...cell.form, ...size } }));
   }
-  return { axis: { param: "size", values: words }, apply };
+  return { axis: { param: "size", values: words }, apply, problemIn: sizeProblem };
+}
+
+function sizeProblem({ form, workflow: { params } }: Cell): PlanProblem | null {
+  if (params.width === undefined || params.height === undefined) return { what: "untaken", value: "size" };
+  if (form.aspect !== null) return null;
+  return rangeProblem(form.widthPx, params.width) ?? rangeProblem(form.heightPx, params.height);
+}
+
+function rangeProblem(value: number, param: Pick<OfferedParam, "min" | "max">): PlanProblem | null {
+  const isInside = value >= (param.min ?? 0) && value <= (param.max ?? Number.MAX_SAFE_INTEGER);
+  return isInside ? null : { what: "outOfRange", value, param };
 }
 
 function readNamed(
@@ -180,10 +205,11 @@ function readNamed(
   return { axis: { param, values: names }, apply: changes.filter((change) => change !== undefined) };
 }
 
-const number = String.raw`\d+(?:\.\d+)?`;
+const unsigned = String.raw`\d+(?:\.\d+)?`;
+const number = `-?${unsigned}`;
 /** `1-9`, `1-9 (+2)` in steps of 2, `1-9 [3]` three numbers from end to end. */
 const range = new RegExp(
-  String.raw`^(${number})\s*-\s*(${number})(?:\s*\(\+(${number})\)|\s*\[(\d{1,3})\])?$`,
+  String.raw`^(${number})\s*-\s*(${number})(?:\s*\(\+(${unsigned})\)|\s*\[(\d{1,3})\])?$`,
 );
 
 /** The numbers of a text; a word that is none as itself. */
@@ -206,19 +232,10 @@ function between(
   return Array.from({ length }, (_, at) => Number((from + Math.sign(to - from) * by * at).toFixed(6)));
 }
 
-function readNumbers(
-  text: string,
-  param: "seed" | "steps" | "guidance",
-  workflow: OfferedWorkflow,
-): AxisReading {
-  const spec = workflow.params[param];
-  if (spec === undefined) return { problem: { what: "untaken", value: param } };
+function readNumbers(text: string, param: "seed" | "steps" | "guidance"): AxisReading {
   const values: number[] = [];
   for (const value of numbersIn(text)) {
     if (typeof value === "string") return { problem: { what: "unreadable", value } };
-    const isWhole = param === "guidance" || Number.isSafeInteger(value);
-    if (!isWhole || value < (spec.min ?? 0) || value > (spec.max ?? Number.MAX_SAFE_INTEGER))
-      return { problem: { what: "outOfRange", value, param: spec } };
     values.push(value);
   }
   return {
@@ -229,17 +246,25 @@ function readNumbers(
           ? { ...cell, form: { ...cell.form, seed: value } }
           : { ...cell, numbers: { ...cell.numbers, [param]: value } },
     ),
+    problemIn: ({ form, numbers, workflow }) => {
+      const spec = workflow.params[param];
+      if (spec === undefined) return { what: "untaken", value: param };
+      const value = (param === "seed" ? form.seed : numbers[param]) ?? 0;
+      const isWhole = param === "guidance" || Number.isSafeInteger(value);
+      return isWhole ? rangeProblem(value, spec) : { what: "outOfRange", value, param: spec };
+    },
   };
 }
 
 /** Of the first LoRA. */
 function readWeights(text: string, { form }: Cell): AxisReading {
   const [first] = form.loras;
-  if (first === undefined) return { problem: { what: "untaken", value: "LoRA" } };
+  if (first === undefined) return { problem: { what: "untaken", value: "lora" } };
   const weights: number[] = [];
   for (const value of numbersIn(text)) {
     if (typeof value === "string") return { problem: { what: "unreadable", value } };
-    if (value > loraWeight.max) return { problem: { what: "outOfRange", value, param: loraWeight } };
+    if (value < loraWeight.min || value > loraWeight.max)
+      return { problem: { what: "outOfRange", value, param: loraWeight } };
     weights.push(value);
   }
   return {
@@ -248,6 +273,8 @@ function readWeights(text: string, { form }: Cell): AxisReading {
       const loras = cell.form.loras.map((one) => (one.name === first.name ? { ...one, weight } : one));
       return { ...cell, form: { ...cell.form, loras } };
     }),
+    problemIn: ({ workflow }) =>
+      workflow.params.loras === undefined ? { what: "untaken", value: "lora" } : null,
   };
 }
 
