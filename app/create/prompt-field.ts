@@ -6,7 +6,7 @@ import type { WrittenPrompt } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
-import { toastFailure } from "../ui/toasts.tsx";
+import { toastFailure, toastWithUndo } from "../ui/toasts.tsx";
 import { createForm, type CreateForm, maxListCharacters } from "./form.ts";
 import { escapeTemplate } from "./requests.ts";
 
@@ -49,9 +49,17 @@ function csvPrompts(text: string): readonly string[] {
   return (column < 0 ? [head, ...rows] : rows).map((row) => row[Math.max(0, column)] ?? "");
 }
 
+/** Says that a prompt has gone, and brings it back. */
+function useReplacedToast() {
+  const t = useTranslations("create");
+  return (former: Partial<CreateForm>) =>
+    toastWithUndo({ title: t("replaced"), undoLabel: t("undo"), onUndo: () => createForm.set(former) });
+}
+
 /** Takes text files that are dropped on the prompt; pictures go on to the page. */
 export function usePromptFiles() {
   const t = useTranslations("create");
+  const sayReplaced = useReplacedToast();
   const take = async (files: readonly File[]) => {
     const read = await Promise.all(files.map(readPrompts)).catch(() => null);
     const prompts = read?.flat() ?? [];
@@ -59,6 +67,7 @@ export function usePromptFiles() {
     const { mode, prompt } = createForm.get();
     const before = mode === "list" && prompt.trim() !== "" ? [prompt.trimEnd()] : [];
     createForm.set({ mode: "list", prompt: [...before, ...prompts].join("\n").slice(0, maxListCharacters) });
+    if (mode !== "list" && prompt.trim() !== "") sayReplaced({ mode, prompt });
   };
   const drop = (event: DragEvent) => {
     const files = [...event.dataTransfer.files];
@@ -97,21 +106,28 @@ const historyKey = {
   staleTime: 10_000,
 };
 
+type Texts = Pick<CreateForm, "prompt" | "negativePrompt">;
+
+const isSame = (one: Texts | null, { prompt, negativePrompt }: Texts) =>
+  one?.prompt === prompt && one.negativePrompt === negativePrompt;
+
 /** Steps through what one made pictures from, back to what was being written. */
 export function usePromptHistory() {
   const queries = useQueryClient();
   const showFailure = useFailureToast();
-  const place = useRef<{ readonly at: number; readonly own: Pick<CreateForm, "prompt" | "negativePrompt"> }>(
-    null,
-  );
-  const shown = useRef<string>(null);
-  const step = async (by: 1 | -1) => {
+  const sayReplaced = useReplacedToast();
+  const place = useRef<{ readonly at: number; readonly own: Texts }>(null);
+  const shown = useRef<Texts>(null);
+  /** Gives what was being written, where this step left it. */
+  const step = async (by: 1 | -1): Promise<Texts | null> => {
     const { prompt, negativePrompt } = createForm.get();
     // Who wrote on begins anew.
-    if (place.current === null || shown.current !== prompt)
+    if (place.current === null || !isSame(shown.current, { prompt, negativePrompt }))
       place.current = { at: -1, own: { prompt, negativePrompt } };
     const { own, at: before } = place.current;
     const { items } = await queries.fetchQuery(historyKey);
+    // What was written meanwhile stays.
+    if (!isSame(createForm.get(), { prompt, negativePrompt })) return null;
     const written = items.map((one) => (one.isTemplate ? one : escaped(one)));
     let at = before + by;
     // What stands in the field is no step.
@@ -119,8 +135,9 @@ export function usePromptHistory() {
     at = Math.max(-1, Math.min(written.length - 1, at));
     const next = written[at] ?? own;
     place.current = { at, own };
-    shown.current = next.prompt;
-    createForm.set({ prompt: next.prompt, negativePrompt: next.negativePrompt });
+    shown.current = { prompt: next.prompt, negativePrompt: next.negativePrompt };
+    createForm.set(shown.current);
+    return before < 0 && !isSame(own, next) ? own : null;
   };
   const press = (event: KeyboardEvent) => {
     const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
@@ -128,7 +145,12 @@ export function usePromptHistory() {
     event.preventDefault();
     void step(by).catch(showFailure);
   };
-  return { press, back: () => void step(1).catch(showFailure) };
+  // The keys lead back to what was being written; a click does not.
+  const stepBack = async () => {
+    const left = await step(1);
+    if (left !== null && `${left.prompt}${left.negativePrompt}`.trim() !== "") sayReplaced(left);
+  };
+  return { press, back: () => void stepBack().catch(showFailure) };
 }
 
 const escaped = ({ prompt, negativePrompt }: WrittenPrompt) => ({
