@@ -36,14 +36,14 @@ function PromptTools({ onChooseFile, onEarlier, improving, onOpen }: ToolsProps)
   const t = useTranslations("create");
   const { mode } = useForm();
   return (
-    <div className="flex items-center justify-between gap-2 border-b border-line px-2 py-1.5 sm:px-3">
+    <div className="flex flex-wrap items-center justify-between gap-x-2 gap-y-1 border-b border-line px-2 py-1.5 sm:px-3">
       <Segmented
         label={t("mode")}
         value={mode}
         onChange={(next) => createForm.set({ mode: next })}
         options={(["one", "list", "grid"] as const).map((value) => ({ value, label: t(`modes.${value}`) }))}
       />
-      <div className="flex items-center">
+      <div className="ms-auto flex items-center">
         {mode === "list" ? (
           <IconButton label={t("promptFile")} onClick={onChooseFile}>
             <FileUp aria-hidden />
