@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { type FormEvent, useId, useState } from "react";
 import type { PresetView } from "@atelier/server/presets";
 import { api } from "../client/api.ts";
-import { failureOf } from "../client/failures.ts";
+import { failureOf, useFailureText } from "../client/failures.ts";
 import { keys, useMe } from "../client/queries.ts";
 import { Warning } from "../jobs/offer-line.tsx";
 import { Button } from "../ui/button.tsx";
@@ -106,6 +106,16 @@ function Texts({ draft, onChange }: TextsProps) {
   }
 }
 
+/** The server says what is wrong with a name or a line; without an answer there is no message. */
+function useSaveProblem(): (error: unknown) => string {
+  const textOf = useFailureText();
+  return (error) => {
+    const failure = failureOf(error);
+    const { title, advice } = textOf(failure);
+    return failure.message || `${title}. ${advice}`;
+  };
+}
+
 interface PresetFormProps {
   readonly draft: PresetDraft;
   readonly onDone: () => void;
@@ -116,6 +126,7 @@ export function PresetForm({ draft: first, onDone }: PresetFormProps) {
   const t = useTranslations("create.library");
   const me = useMe();
   const queries = useQueryClient();
+  const problemOf = useSaveProblem();
   const [draft, setDraft] = useState(first);
   const save = useMutation({
     mutationFn: () => api.presets.save.mutate(toSave(draft)),
@@ -143,7 +154,7 @@ export function PresetForm({ draft: first, onDone }: PresetFormProps) {
           {t("forAll")}
         </Checkbox>
       ) : null}
-      {save.error === null ? null : <Warning>{failureOf(save.error).message}</Warning>}
+      {save.error === null ? null : <Warning>{problemOf(save.error)}</Warning>}
       <div className="flex justify-end gap-2">
         <Button look="quiet" onClick={onDone}>
           {t("back")}

@@ -47,7 +47,7 @@ export function PromptPreview() {
   if (asked === null || data === undefined) return null;
   const { problem, examples, texts } = data;
   if (problem !== null) {
-    const at = problem.at === null ? "" : asked[0].slice(problem.at, problem.at + faultCharacters);
+    const at = problem.from?.slice(0, faultCharacters) ?? "";
     return (
       <div role="status" className="px-4 pb-3 sm:px-5">
         <Warning>{at === "" ? problem.message : t("fault", { message: problem.message, at })}</Warning>

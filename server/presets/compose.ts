@@ -167,7 +167,11 @@ export interface PromptPreview {
   readonly examples: readonly { readonly prompt: string; readonly negativePrompt: string }[];
   /** How many different texts are possible at most, with one seed: one. */
   readonly texts: number;
-  readonly problem: { readonly message: string; readonly at: number | null } | null;
+  readonly problem: {
+    readonly message: string;
+    /** The prompt that has the fault, from its place on; null for a fault of lists or styles. */
+    readonly from: string | null;
+  } | null;
 }
 
 export const previewSchema = z.strictObject({
@@ -195,8 +199,18 @@ export async function previewPrompts(
     return { examples, texts: Math.min(texts, Number.MAX_SAFE_INTEGER), problem: null };
   } catch (error) {
     if (!isAppError(error) || error.code !== "template_invalid") throw error;
-    const at = error.details?.["at"];
-    const problem = { message: error.message, at: typeof at === "number" ? at : null };
-    return { examples: [], texts: 0, problem };
+    const from = [prompt, negativePrompt].map(fromFault).find((text) => text !== null) ?? null;
+    return { examples: [], texts: 0, problem: { message: error.message, from } };
+  }
+}
+
+/** What stands from the fault of a prompt on; null without a fault. */
+function fromFault(text: string): string | null {
+  try {
+    parseTemplate(text);
+    return null;
+  } catch (error) {
+    const at = isAppError(error) ? error.details?.["at"] : undefined;
+    return typeof at === "number" ? text.slice(at) : null;
   }
 }

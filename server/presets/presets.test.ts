@@ -129,8 +129,11 @@ test("a preview says what may be drawn, how much of it there is, and what is wro
   });
   expect([texts, problem, examples.length]).toEqual([2, null, 2]);
   for (const { prompt } of examples) expect(prompt).toMatch(/^cinematic still of [ab] fox, dramatic/);
-  expect(await preview({ prompt: "a {b" })).toMatchObject({ texts: 0, problem: { at: 2 } });
+  expect(await preview({ prompt: "a {b" })).toMatchObject({ texts: 0, problem: { from: "{b" } });
+  expect(await preview({ prompt: "a long prompt", negativePrompt: "no {b" })).toMatchObject({
+    problem: { from: "{b" },
+  });
   expect(await preview({ prompt: "__hat__" })).toMatchObject({
-    problem: { message: expect.stringContaining("__hat__"), at: null },
+    problem: { message: expect.stringContaining("__hat__"), from: null },
   });
 });
