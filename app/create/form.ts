@@ -60,7 +60,8 @@ export const maxPromptCharacters = 4_000;
 
 /** Of a list of prompts. */
 export const maxListCharacters = 200_000;
-const mostStyles = 8;
+/** As many as a request may have. */
+export const mostStyles = 8;
 
 export const emptyForm: CreateForm = {
   mode: "one",

@@ -10,7 +10,7 @@ import { keys, useMe } from "../client/queries.ts";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { toastWithUndo } from "../ui/toasts.tsx";
-import { createForm, readForm, useForm } from "./form.ts";
+import { createForm, mostStyles, readForm, useForm } from "./form.ts";
 import { PresetForm, type PresetDraft } from "./preset-form.tsx";
 
 export type LibraryShelf = PresetView["type"];
@@ -65,11 +65,13 @@ function summaryOf(preset: PresetView): string {
 interface RowProps {
   readonly preset: PresetView;
   readonly isChosen: boolean;
+  /** No further one can be chosen. */
+  readonly isFull: boolean;
   readonly onUse: () => void;
   readonly onEdit: () => void;
 }
 
-function Row({ preset, isChosen, onUse, onEdit }: RowProps) {
+function Row({ preset, isChosen, isFull, onUse, onEdit }: RowProps) {
   const t = useTranslations("create.library");
   const me = useMe();
   const remove = useRemove();
@@ -80,9 +82,10 @@ function Row({ preset, isChosen, onUse, onEdit }: RowProps) {
       <button
         type="button"
         aria-pressed={type === "style" ? isChosen : undefined}
+        disabled={isFull && !isChosen}
         onClick={onUse}
         className={cx(
-          "flex min-w-0 flex-1 flex-col rounded-control px-2.5 py-1.5 text-left hover:bg-hover",
+          "flex min-w-0 flex-1 flex-col rounded-control px-2.5 py-1.5 text-left enabled:hover:bg-hover disabled:opacity-45",
           isChosen && "bg-accent-tint",
         )}
       >
@@ -186,6 +189,7 @@ export function Library({ shelf, ...props }: LibraryProps) {
                 key={`${preset.from} ${preset.name}`}
                 preset={preset}
                 isChosen={preset.type === "style" && styles.includes(preset.name)}
+                isFull={preset.type === "style" && styles.length >= mostStyles}
                 onUse={() => use(preset)}
                 onEdit={() => setDraft({ ...preset, isStudio: preset.from === "studio" })}
               />
