@@ -21,6 +21,13 @@ describe("keep listed", () => {
     expect(kept(choose(newer, first, older), { ...part, search: "is:starred" })).toEqual(["a"]);
   });
 
+  test("a selection stays while nothing is read, as after a jump that failed", () => {
+    const unread = { images: [], isFromNewest: true, isToOldest: true, search: null };
+    const chosen = choose(newer, first);
+    expect(keepListed(chosen, unread)).toBe(chosen);
+    expect(kept(chosen, { ...part, images: [], isFromNewest: true, isToOldest: true })).toEqual([]);
+  });
+
   test("a selection has the pictures as they are now, and is the same object when none changed", () => {
     const chosen = choose(last, first);
     expect(keepListed(chosen, part)).toBe(chosen);

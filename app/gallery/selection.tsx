@@ -20,7 +20,7 @@ export interface ReadPart<Image> {
   readonly images: readonly Image[];
   readonly isFromNewest: boolean;
   readonly isToOldest: boolean;
-  /** What the pictures were found by. */
+  /** What the pictures were found by; null while none are read, also after a failure. */
   readonly search: string | null;
 }
 
@@ -40,7 +40,7 @@ export function keepListed<Image extends Listed>(
   chosen: Chosen<Image>,
   { images, isFromNewest, isToOldest, search }: ReadPart<Image>,
 ): Chosen<Image> {
-  if (chosen.images.size === 0) return chosen;
+  if (chosen.images.size === 0 || search === null) return chosen;
   const [newest, oldest] = [images[0]?.createdAt, images.at(-1)?.createdAt];
   const isBeyond = ({ createdAt }: Image) =>
     chosen.search === search &&
@@ -268,13 +268,15 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
       role="toolbar"
       data-selection-bar
       aria-label={t("selection")}
-      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pr-2 pl-5 whitespace-nowrap shadow-float wide:bottom-5"
+      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 max-w-[calc(100vw-16px)] -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pr-2 pl-5 whitespace-nowrap shadow-float max-sm:gap-0 max-sm:pr-1 max-sm:pl-4 wide:bottom-5"
     >
-      <p role="status" className="tabular mr-3 text-xs font-medium whitespace-nowrap">
-        {t("selected", { count })}
-        {pictures === count ? null : (
-          <span className="max-sm:sr-only">{`, ${t("selectedPictures", { count: pictures })}`}</span>
-        )}
+      <p role="status" className="tabular mr-3 text-xs font-medium whitespace-nowrap max-sm:mr-1">
+        {/* On a phone the number alone: words of some languages leave no room for the buttons. */}
+        <span aria-hidden data-count={count} className="before:content-[attr(data-count)] sm:hidden" />
+        <span className="max-sm:sr-only">
+          {t("selected", { count })}
+          {pictures === count ? null : `, ${t("selectedPictures", { count: pictures })}`}
+        </span>
       </p>
       <ProcessAll selection={selection} />
       <ShareButton what={{ imageIds: selection.images.map(({ id }) => id) }} look="quiet" />

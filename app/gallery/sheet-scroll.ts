@@ -6,10 +6,12 @@ import {
   firstIndexOf,
   indexAt,
   indexOfPlace,
+  isJumpRead,
   jumpTo,
   layOutMonths,
   placeOfIndex,
   placeOfPicture,
+  sideOfView,
   type Timeline,
   type TimelinePlace,
   topOf,
@@ -158,9 +160,16 @@ export function useSheetScroll({ part, layout, openId, marginPx }: ScrollInput) 
   });
   const readThere = useEffectEvent(() => {
     const from = Math.max(0, window.scrollY - marginPx);
-    const isAway = from >= readEndPx || from + window.innerHeight <= readTopPx;
-    if (timeline === null || !isAway || query.isPlaceholderData) return;
-    jump(jumpTo(timeline, put.current ? indexOfPlace(timeline, put.current.place) : indexAt(timeline, from)));
+    const { isFromNewest, isToOldest } = part;
+    const span = { readTopPx, readEndPx, isFromNewest, isToOldest };
+    const side = sideOfView(span, from, from + window.innerHeight);
+    if (timeline === null || side === null || query.isFetching || query.isPlaceholderData) return;
+    const index = put.current ? indexOfPlace(timeline, put.current.place) : indexAt(timeline, from);
+    const to = jumpTo(timeline, index);
+    // What was read takes less room than was estimated: reading on fills it, the same jump would not.
+    if (!isJumpRead(to, { isFromNewest, pages: query.data?.pages })) jump(to);
+    else if (side === "older" && canReadOlder) void query.fetchNextPage();
+    else if (side === "newer" && canReadNewer) void query.fetchPreviousPage();
   });
 
   useEffect(() => {

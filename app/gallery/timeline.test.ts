@@ -3,9 +3,11 @@ import {
   firstIndexOf,
   indexAt,
   indexOfPlace,
+  isJumpRead,
   jumpTo,
   layOutMonths,
   placeOfIndex,
+  sideOfView,
   topOf,
 } from "./timeline.ts";
 
@@ -59,4 +61,23 @@ test("a jump reads the local days of a month from their beginning, and skips wha
     skip: 3_500,
     index: 3_540,
   });
+});
+
+test("a view beside all that is read is away, but not where the list ends", () => {
+  const span = { readTopPx: 1_000, readEndPx: 4_000, isFromNewest: false, isToOldest: false };
+  expect(sideOfView(span, 4_000, 4_800)).toBe("older");
+  expect(sideOfView(span, 3_999, 4_799)).toBeNull();
+  expect(sideOfView(span, 200, 1_000)).toBe("newer");
+  expect(sideOfView(span, 201, 1_001)).toBeNull();
+  expect(sideOfView({ ...span, isToOldest: true }, 4_500, 5_300)).toBeNull();
+  expect(sideOfView({ ...span, isFromNewest: true }, 0, 800)).toBeNull();
+});
+
+test("a jump whose first page is kept is not made again", () => {
+  const [beginning, further] = [jumpTo(timeline, 45), jumpTo(timeline, 3_540)];
+  const pages = [{ jump: jumpTo(timeline, 69) ?? undefined }, { jump: undefined }];
+  expect(isJumpRead(beginning, { isFromNewest: false, pages })).toBe(true);
+  expect(isJumpRead(further, { isFromNewest: false, pages })).toBe(false);
+  expect(isJumpRead(null, { isFromNewest: false, pages })).toBe(false);
+  expect(isJumpRead(null, { isFromNewest: true, pages: [] })).toBe(true);
 });

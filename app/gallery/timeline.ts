@@ -126,6 +126,34 @@ export interface Jump {
   readonly index: number;
 }
 
+/** What of the list is read, and where. */
+interface ReadSpan {
+  readonly readTopPx: number;
+  readonly readEndPx: number;
+  readonly isFromNewest: boolean;
+  readonly isToOldest: boolean;
+}
+
+/** On which side of all that is read the view is; null where some of it is in view, or the list ends there. */
+export function sideOfView(span: ReadSpan, fromPx: number, toPx: number): "newer" | "older" | null {
+  if (!span.isToOldest && fromPx >= span.readEndPx) return "older";
+  return !span.isFromNewest && toPx <= span.readTopPx ? "newer" : null;
+}
+
+interface ReadPages {
+  readonly isFromNewest: boolean;
+  readonly pages: readonly { readonly jump: Jump | undefined }[] | undefined;
+}
+
+/** Whether what a jump leads to is among the pages: the same jump would bring nothing new. */
+export function isJumpRead(to: Jump | null, { isFromNewest, pages }: ReadPages): boolean {
+  if (to === null) return isFromNewest;
+  const isThere = pages?.some(
+    ({ jump }) => jump?.from === to.from && jump.before === to.before && jump.skip === to.skip,
+  );
+  return isThere === true;
+}
+
 /** Fewer than this are not skipped: the month is read from its beginning. */
 const leastSkipped = 30;
 
