@@ -121,7 +121,7 @@ export function usePromptHistory() {
   /** Gives what was being written, where this step left it. */
   const step = async (by: 1 | -1): Promise<Texts | null> => {
     const { prompt, negativePrompt } = createForm.get();
-    // Who wrote on begins anew.
+    // Text typed since then is no longer an earlier prompt, and the way through them begins again.
     if (place.current === null || !isSame(shown.current, { prompt, negativePrompt }))
       place.current = { at: -1, own: { prompt, negativePrompt } };
     const { own, at: before } = place.current;

@@ -129,7 +129,7 @@ function BoardChip({ board, search }: { readonly board: Board; readonly search: 
   );
 }
 
-/** A board of somebody else, on a page of its own: the search finds own pictures. */
+/** A board of somebody else: a link to its page, since the gallery shows only one's own pictures. */
 function SharedChip({ board }: { readonly board: SharedBoard }) {
   const t = useTranslations("boards");
   return (

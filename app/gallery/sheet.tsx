@@ -103,7 +103,7 @@ function Line({ line, ...row }: LineProps) {
   return line.type === "gap" ? <Gap /> : <SheetRow row={line} {...row} />;
 }
 
-/** Gives the focus back to its picture when other lines put it into another row: its button was made anew. */
+/** Keeps the focus on a picture that moves into another row, where it has another button. */
 function useKeptFocus(lines: readonly SheetLine[]): void {
   const focusedId = useRef<string | undefined>(undefined);
   useEffect(() => {

@@ -19,7 +19,8 @@ import { galleryOf, useChoices } from "./sources.ts";
 const close = () => paletteOpen.set(false);
 
 /** A small picture, or the sign of what it is. */
-function Sign({ cover, icon: Icon = ListChecks }: Choice) {
+function Sign({ choice }: { readonly choice: Choice }) {
+  const { cover, icon: Icon = ListChecks } = choice;
   if (cover === undefined) return <Icon aria-hidden className="mx-1.5 size-4 shrink-0 text-quiet" />;
   return <img src={cover.src} alt="" className="size-7 shrink-0 rounded-[4px] bg-well object-cover" />;
 }
@@ -37,7 +38,7 @@ function ChoiceRow({ choice, onChoose }: ChoiceRowProps) {
       onSelect={() => onChoose(choice)}
       className="flex min-h-10 cursor-pointer items-center gap-2.5 rounded-control px-2 text-sm select-none data-[selected=true]:bg-ink/8 pointer-coarse:min-h-11"
     >
-      <Sign {...choice} />
+      <Sign choice={choice} />
       <span className="max-w-[70%] shrink-0 truncate">{label}</span>
       <span className="min-w-0 flex-1 truncate text-xs text-quiet">{detail}</span>
       {keys === undefined ? null : (

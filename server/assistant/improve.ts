@@ -1,10 +1,7 @@
-import { and, count, eq, gt, sql } from "drizzle-orm";
 import { z } from "zod";
-import { schema } from "../db/index.ts";
-import { AppError, isStorable } from "../platform/index.ts";
+import { isStorable } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-
-const { modelCalls } = schema;
+import { requireCallRate } from "./call-rate.ts";
 
 const maxCharacters = 4_000;
 
@@ -31,23 +28,16 @@ const maxCallsPerMinute = 10;
  * It works in the process that asks, and ends with the signal of the request. Throws `rate_limited`.
  */
 export async function improvePrompt(services: Services, input: ImproveInput): Promise<Improvement> {
-  await checkRate(services, input.ownerId);
+  await requireRate(services, input.ownerId);
   // Loaded with the first use: the packages of the models take time and memory.
   const { askForBetter } = await import("./stages/better.ts");
   return askForBetter(services, input);
 }
 
-async function checkRate({ db }: Services, ownerId: string): Promise<void> {
-  const [row] = await db
-    .select({ calls: count() })
-    .from(modelCalls)
-    .where(
-      and(
-        eq(modelCalls.ownerId, ownerId),
-        eq(modelCalls.stage, "improvement"),
-        gt(modelCalls.startedAt, sql`clock_timestamp() - interval '1 minute'`),
-      ),
-    );
-  if ((row?.calls ?? 0) < maxCallsPerMinute) return;
-  throw new AppError("rate_limited", "Too many prompts were improved in this minute. Wait a moment.");
-}
+const requireRate = (services: Services, ownerId: string) =>
+  requireCallRate(services, {
+    ownerId,
+    stage: "improvement",
+    most: maxCallsPerMinute,
+    refusal: "Too many prompts were improved in this minute. Wait a moment.",
+  });

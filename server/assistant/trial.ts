@@ -1,14 +1,12 @@
-import { and, count, eq, gt, sql } from "drizzle-orm";
 import { z } from "zod";
-import { type QuestionAnalysis, schema } from "../db/index.ts";
-import { AppError, isStorable } from "../platform/index.ts";
+import type { QuestionAnalysis } from "../db/index.ts";
+import { isStorable } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { NewMemory } from "./archive-log.ts";
 import { maxQuestionLength } from "./ask.ts";
+import { requireCallRate } from "./call-rate.ts";
 import { promptText, readPrompt, readVersion } from "./prompts.ts";
 import type { BuiltContext } from "./stages/assemble.ts";
-
-const { modelCalls } = schema;
 
 const words = z.string().trim().min(1).max(maxQuestionLength).refine(isStorable, "must be plain text");
 const turn = z.strictObject({ role: z.enum(["user", "assistant"]), text: words });
@@ -94,24 +92,17 @@ export async function tryPrompt(services: Services, input: TrialInput): Promise<
     "text" in trial.candidate
       ? { version: null, text: trial.candidate.text }
       : await readVersion(services, trial.role, trial.candidate.version);
-  await checkRate(services, ownerId);
+  await requireRate(services, ownerId);
   // Loaded with the first trial: the packages of the models take time and memory.
   const { runTrial } = await import("./stages/try.ts");
   return runTrial(services, input, tried.text === active.text ? [active] : [active, tried]);
 }
 
 /** The assembler calls no model, so only the limit of all writes counts its trials. */
-async function checkRate({ db }: Services, ownerId: string): Promise<void> {
-  const [row] = await db
-    .select({ calls: count() })
-    .from(modelCalls)
-    .where(
-      and(
-        eq(modelCalls.ownerId, ownerId),
-        eq(modelCalls.stage, "trial"),
-        gt(modelCalls.startedAt, sql`clock_timestamp() - interval '1 minute'`),
-      ),
-    );
-  if ((row?.calls ?? 0) < maxCallsPerMinute) return;
-  throw new AppError("rate_limited", "Too many trials in this minute. Wait a moment and try again.");
-}
+const requireRate = (services: Services, ownerId: string) =>
+  requireCallRate(services, {
+    ownerId,
+    stage: "trial",
+    most: maxCallsPerMinute,
+    refusal: "Too many trials in this minute. Wait a moment and try again.",
+  });

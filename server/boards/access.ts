@@ -1,6 +1,6 @@
 import { and, eq, isNull, or, type SQL, sql } from "drizzle-orm";
 import { suspendedUsers } from "../accounts/index.ts";
-import { schema } from "../db/index.ts";
+import { type Db, schema, type Tx } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 
 const { boardMembers, boards } = schema;
@@ -34,4 +34,14 @@ export function isBoardOf({
   if (!isId(id)) throw new AppError("not_found");
   const isOwn = and(eq(boards.ownerId, userId), isNull(boards.removedAt));
   return and(eq(boards.id, id), or(isOwn, isSharedWith(userId, right)));
+}
+
+/** The owner of a board that the user may see, or add to. Throws `not_found`. */
+export async function requireBoardOf(
+  db: Pick<Db | Tx, "select">,
+  address: BoardAddress & { readonly right?: BoardRight },
+): Promise<string> {
+  const [board] = await db.select({ ownerId: boards.ownerId }).from(boards).where(isBoardOf(address));
+  if (!board) throw new AppError("not_found");
+  return board.ownerId;
 }

@@ -4,7 +4,7 @@ import { type Db, schema, type Tx } from "../db/index.ts";
 import { checkSearch, cleanName } from "../images/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { isBoardOf } from "./access.ts";
+import { isBoardOf, requireBoardOf } from "./access.ts";
 
 const { boardImages, boardMembers, boards, images } = schema;
 
@@ -233,10 +233,10 @@ export async function addToBoard(
 ): Promise<string[]> {
   return db.transaction(async (tx) => {
     // Locked, so that no removal of the board comes between the look and the pictures.
-    const mayAdd = isBoardOf({ userId, id, right: "add" });
-    const board = await lock(tx, mayAdd);
+    const toAdd = { userId, id, right: "add" } as const;
+    const board = await lock(tx, isBoardOf(toAdd));
     // Asked again once it is locked: the sharing may have ended while this waited for the lock.
-    if ((await tx.$count(boards, mayAdd)) === 0) throw new AppError("not_found");
+    await requireBoardOf(tx, toAdd);
     if (board.search !== null) throw notOnSearch();
     return putOn(tx, { ownerId: userId, id, imageIds: wanted });
   });
@@ -261,8 +261,7 @@ export async function takeFromBoard(
   { db }: Pick<Services, "db">,
   { userId, id, imageIds: wanted }: PicturesInput,
 ): Promise<string[]> {
-  const [board] = await db.select({ ownerId: boards.ownerId }).from(boards).where(isBoardOf({ userId, id }));
-  if (!board) throw new AppError("not_found");
+  const ownerId = await requireBoardOf(db, { userId, id });
   const ofUser = sql`${boardImages.imageId} in (select ${images.id} from ${images} where ${images.ownerId} = ${userId})`;
   const taken = await db
     .delete(boardImages)
@@ -270,7 +269,7 @@ export async function takeFromBoard(
       and(
         eq(boardImages.boardId, id),
         inArray(boardImages.imageId, wanted.filter(isId)),
-        board.ownerId === userId ? undefined : ofUser,
+        ownerId === userId ? undefined : ofUser,
       ),
     )
     .returning({ id: boardImages.imageId });

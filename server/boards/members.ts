@@ -27,16 +27,24 @@ interface OwnBoard {
   readonly id: string;
 }
 
-/** Locks the board, so that none of two changes at once is above the limit. Throws `not_found`, `bad_request` for a saved search. */
-async function lockOwn(tx: Pick<Tx, "select">, { ownerId, id }: OwnBoard): Promise<void> {
-  if (!isId(id)) throw new AppError("not_found");
-  const [board] = await tx
-    .select({ search: boards.search })
-    .from(boards)
-    .where(and(eq(boards.id, id), eq(boards.ownerId, ownerId), isNull(boards.removedAt)))
-    .for("update");
+/** Throws `not_found`, `bad_request` for a saved search. */
+function requireShareable(board: { readonly search: string | null } | undefined): void {
   if (!board) throw new AppError("not_found");
   if (board.search !== null) throw new AppError("bad_request", "A saved search is not shared.");
+}
+
+function selectOwn(tx: Pick<Tx, "select">, { ownerId, id }: OwnBoard) {
+  if (!isId(id)) throw new AppError("not_found");
+  return tx
+    .select({ search: boards.search })
+    .from(boards)
+    .where(and(eq(boards.id, id), eq(boards.ownerId, ownerId), isNull(boards.removedAt)));
+}
+
+/** Locks the board, so that none of two changes at once is above the limit. */
+async function lockOwn(tx: Pick<Tx, "select">, address: OwnBoard): Promise<void> {
+  const [board] = await selectOwn(tx, address).for("update");
+  requireShareable(board);
 }
 
 /** The users with whom a board is shared, by their names. Throws `not_found`, also for a board of somebody else. */
@@ -44,10 +52,9 @@ export async function listBoardMembers(
   { db }: Pick<Services, "db">,
   address: OwnBoard,
 ): Promise<BoardMember[]> {
-  return db.transaction(async (tx) => {
-    await lockOwn(tx, address);
-    return readMembers(tx, address.id);
-  });
+  const [board] = await selectOwn(db, address);
+  requireShareable(board);
+  return readMembers(db, address.id);
 }
 
 async function readMembers(tx: Pick<Tx, "select">, boardId: string): Promise<BoardMember[]> {
@@ -61,7 +68,8 @@ async function readMembers(tx: Pick<Tx, "select">, boardId: string): Promise<Boa
 
 /**
  * Shares a board with the account of this address, or changes what it may do. Throws `not_found`, `account_unknown`,
- * `rate_limited`, so that nobody tries out who has an account, and `bad_request` for the owner's own address and above 50 members.
+ * `bad_request` for the owner's own address and above 50 members, and `rate_limited`: each try tells whether an address has an
+ * account here.
  */
 export async function shareBoard(
   services: Services,

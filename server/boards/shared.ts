@@ -5,7 +5,7 @@ import { type Db, schema } from "../db/index.ts";
 import { type OpenedFile, openFile, type Variant } from "../images/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { type BoardAddress, type BoardRight, isBoardOf, isSharedWith } from "./access.ts";
+import { type BoardAddress, type BoardRight, isBoardOf, isSharedWith, requireBoardOf } from "./access.ts";
 
 const { boardImages, boardMembers, boards, images, users } = schema;
 
@@ -141,7 +141,7 @@ export async function listSharedPictures(
   const after = place
     ? sql`and (${microsOf}, ${images.id}) < (${place.micros}::bigint, ${place.id}::uuid)`
     : sql``;
-  await getSharedBoard({ db }, { userId, id });
+  await requireBoardOf(db, { userId, id });
   const rows = await db.execute<PictureRow>(sql`
     select ${images.id}, ${images.widthPx} as "widthPx", ${images.heightPx} as "heightPx", ${images.thumbhash},
       ${images.title}, ${images.role} <> 'upload' and ${images.jobId} is not null

@@ -25,7 +25,7 @@ interface Waiting {
 interface Child {
   readonly process: ChildProcess;
   readonly waiting: Map<number, Waiting>;
-  /** Orders that it has not answered yet, also those that nobody waits for any more. */
+  /** Orders that it has not answered yet, given up ones included. */
   open: number;
   idle: NodeJS.Timeout | null;
 }
@@ -102,7 +102,7 @@ function startChild(kept: Kept, file: string): Child {
 }
 
 async function send(child: Child, order: Order, signal: AbortSignal): Promise<readonly Float32Array[]> {
-  // A run cannot be taken back: who asks more than it answers would make all others wait for questions that nobody has any more.
+  // The child ends what it has begun. Without a limit, given up questions would hold up all later ones.
   if (child.open >= mostOpen) throw new Error("The text model has too many questions at the moment.");
   child.open += 1;
   const { promise, resolve, reject } = Promise.withResolvers<readonly Float32Array[]>();
