@@ -38,6 +38,7 @@ test("by Ctrl+K and keys alone one goes to a page, makes a board, finds a pictur
 
   await page.keyboard.press("Control+K");
   await expect(palette.getByRole("group", { name: "Recent" }).getByRole("option")).toHaveText([/^Gallery/]);
+  await expect(line).toBeFocused();
   await page.keyboard.type("new bo");
   await expect(marked).toHaveText("New board");
   await page.keyboard.press("Enter");
@@ -49,6 +50,8 @@ test("by Ctrl+K and keys alone one goes to a page, makes a board, finds a pictur
   // In a text field, too.
   await page.getByRole("combobox", { name: "Search the pictures" }).focus();
   await page.keyboard.press("Control+K");
+  // What is typed before the line is there belongs to the page.
+  await expect(line).toBeFocused();
   await page.keyboard.type("rocket");
   await expect(palette.getByRole("group", { name: "Pictures" }).getByRole("option")).toHaveText([
     "rocket",
@@ -65,12 +68,15 @@ test("by Ctrl+K and keys alone one goes to a page, makes a board, finds a pictur
   await page.keyboard.press("Control+K");
   const recent = palette.getByRole("group", { name: "Recent" }).getByRole("option");
   await expect(recent).toHaveText(["rocket", "New board", /^Gallery/]);
+  await expect(line).toBeFocused();
   await page.keyboard.type("sky");
   await expect(marked).toHaveText(/^Night sky/);
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/board%3A%22Night/);
 
   await page.keyboard.press("Control+K");
+  // What is typed before the line is there belongs to the page.
+  await expect(line).toBeFocused();
   await page.keyboard.type("shortcuts");
   await expect(marked).toHaveText(/^Keyboard shortcuts/);
   await page.keyboard.press("Enter");
@@ -83,6 +89,8 @@ test("by Ctrl+K and keys alone one goes to a page, makes a board, finds a pictur
   await expect(sheet).toHaveCount(0);
 
   await page.keyboard.press("Control+K");
+  // What is typed before the line is there belongs to the page.
+  await expect(line).toBeFocused();
   await page.keyboard.type("theme");
   await expect(marked).toHaveText("Dark appearance");
   await page.keyboard.press("Enter");
