@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { createServer, request, type IncomingHttpHeaders, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import path from "node:path";
-import { afterAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeEach, expect, test, vi } from "vitest";
 import { refusedMethodHeader } from "../../server/platform/addresses.ts";
 import { frontDoor, type FrontDoorEnv, isHandled } from "./front-door.ts";
 
@@ -12,7 +12,10 @@ const server: Server = createServer((incoming, answer) => {
   if (!frontDoor(env)(incoming, answer)) return;
   if (incoming.url !== "/") answer.setHeader("x-seen", `${incoming.method} ${incoming.url}`);
   if (incoming.url === "/absent") answer.statusCode = 404;
-  answer.end(incoming.method === "HEAD" ? "" : JSON.stringify(incoming.headers));
+  // A framework that sends a page's text in answer to HEAD, too.
+  if (incoming.url === "/as-parts") answer.write("A page ");
+  if (incoming.url?.startsWith("/as-")) answer.end("of two parts");
+  else answer.end(incoming.method === "HEAD" ? "" : JSON.stringify(incoming.headers));
 });
 server.listen(0, "127.0.0.1");
 await once(server, "listening");
@@ -188,6 +191,29 @@ test("pages and files are read alone: other methods are 405 where there is one, 
   expect((await askLine("POST /jobs HTTP/1.1", own, "Content-Length: 0")).head).toContain(
     "x-seen: post /jobs",
   );
+});
+
+test("what a page would show is not sent to a method that is refused, so the connection's next answer is whole", async () => {
+  for (const [method, path] of [
+    ["TRACE", "/as-text"],
+    ["POST", "/as-parts"],
+    ["OPTIONS", "/as-parts"],
+    ["PUT", "/absent"],
+  ]) {
+    const socket = connect(port, "127.0.0.1").setEncoding("latin1");
+    let received = "";
+    socket.on("data", (part: string) => (received += part));
+    socket.write(`${method} ${path} HTTP/1.1\r\n${own}\r\nContent-Length: 0\r\n\r\n`);
+    await vi.waitFor(() => expect(received).toContain("\r\n\r\n"));
+    socket.end(`GET /api/health HTTP/1.1\r\n${own}\r\nConnection: close\r\n\r\n`);
+    await once(socket, "close");
+    const [first = "", ...rest] = received.split("\r\n\r\n");
+    expect([path, /content-length: 0/i.test(first), rest[0]?.slice(0, 15)]).toEqual([
+      path,
+      true,
+      "HTTP/1.1 200 OK",
+    ]);
+  }
 });
 
 test("the addresses of route handlers are those that the files of the pages' framework have", async () => {

@@ -115,6 +115,19 @@ function mustBeRead({ method, url = "" }: IncomingMessage): boolean {
   return method !== "GET" && method !== "HEAD" && !isHandled(url, method);
 }
 
+/** As Node itself does in answer to HEAD: what is written goes nowhere, since it would stand before the connection's next answer. */
+function dropBody(answer: ServerResponse): void {
+  const end = answer.end.bind(answer);
+  const callbackOf = (args: readonly unknown[]) =>
+    args.find((arg): arg is () => void => typeof arg === "function");
+  answer.write = (...args: readonly unknown[]) => {
+    const written = callbackOf(args);
+    if (written) queueMicrotask(written);
+    return true;
+  };
+  answer.end = (...args: readonly unknown[]) => end(callbackOf(args));
+}
+
 /**
  * Pages and files are read alone. Next fails at other methods, or shows the page: so it is asked by HEAD whether there is such
  * an address, and the answer is 405, or 204 to OPTIONS, with what can be done.
@@ -122,6 +135,7 @@ function mustBeRead({ method, url = "" }: IncomingMessage): boolean {
 function readAlone(request: IncomingMessage, answer: ServerResponse): void {
   const { method } = request;
   request.method = "HEAD";
+  dropBody(answer);
   const writeHead = answer.writeHead.bind(answer);
   answer.writeHead = (status: number) => {
     const isThere = status !== 404 && status < 500;
@@ -189,13 +203,24 @@ interface Takers {
   readonly takeRequest: TakeRequest;
 }
 
+/**
+ * How long an idle connection is kept, in ms. A proxy that sends a request on one just as it is closed here answers 502, and repeats no
+ * POST: so the proxy has to be the one that closes. nginx does after 60 s, Caddy after 120 s, the load balancers of clouds
+ * after up to 600 s. Browsers that come directly stay with the 5 s of Node.
+ */
+const keepAliveBehindProxy = 620_000;
+
 /** Puts the door before every HTTP server of this process: `next start` and `next dev` give no access to theirs. */
 export function installFrontDoor(env: FrontDoorEnv, { takeUpgrade, takeRequest }: Takers): void {
   const admit = frontDoor(env);
+  const settings = {
+    shouldUpgradeCallback: isUpgrade,
+    ...(env.TRUSTED_PROXIES ? { keepAliveTimeout: keepAliveBehindProxy } : {}),
+  };
   const emit: unknown = Reflect.get(Server.prototype, "emit");
   if (typeof emit !== "function") throw new TypeError("An HTTP server without emit.");
   Server.prototype.emit = function (this: Server, event: string, ...args: unknown[]): boolean {
-    if (event === "listening") Object.assign(this, { shouldUpgradeCallback: isUpgrade });
+    if (event === "listening") Object.assign(this, settings);
     if (judged.has(event) && !admit(args[0] as IncomingMessage, args[1])) return true;
     if (event === "upgrade" && takeUpgrade(...(args as Parameters<TakeUpgrade>))) return true;
     if (event === "request" && takeRequest(...(args as Parameters<TakeRequest>))) return true;

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
+import { Agent, type IncomingMessage, request as requestPlain } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { request, type RequestOptions } from "node:https";
 import type { Duplex } from "node:stream";
@@ -122,6 +122,18 @@ describe.each(["nginx", "caddy"] as const)("the shipped file of a real %s", (kin
     const stream = session.request({ ":path": "/api/headers", ":authority": host });
     expect(JSON.parse(await text(stream))).toMatchObject({ host, "x-forwarded-host": host });
     session.close();
+  });
+
+  test("an idle connection is closed by the proxy first, so that no request is lost on it", async () => {
+    const sent = requestPlain({
+      port: web.port,
+      path: "/api/next",
+      agent: new Agent({ keepAlive: true }),
+    }).end();
+    const [answer]: IncomingMessage[] = await once(sent, "response");
+    const [, seconds] = /timeout=(\d+)/.exec(String(answer?.headers["keep-alive"])) ?? [];
+    expect(Number(seconds)).toBeGreaterThan(600);
+    sent.destroy();
   });
 
   test("TRACE is refused", async () => {
