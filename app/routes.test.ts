@@ -15,6 +15,7 @@ const handlers: readonly string[] = [
   "(clients)/run_plugin/route.ts",
   "(clients)/server_config/route.ts",
   "(clients)/upload/route.ts",
+  "(clients)/v1/[...path]/route.ts",
   "api/auth/[...all]/route.ts",
   "api/clients/jobs/route.ts",
   "api/generations/[id]/route.ts",

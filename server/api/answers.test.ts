@@ -60,7 +60,7 @@ function servedAddresses(): Map<string, Set<string>> {
   const id = "0199aaaa-0000-7000-8000-000000000000";
   for (const { path, method } of httpRoutes) add(`/api/v1${path.replaceAll(/\{\w+\}/g, id)}`, method);
   for (const { api, prefix } of [...clientMounts, { api: iopaintApi, prefix: "/api/v1" }])
-    for (const { path, method } of api.routes)
+    for (const { path, method } of [...api.routes, ...(api.openRoutes ?? [])])
       add(`${prefix}${path.replace(/:\w+\{[^}]+\}/, "u/a.png").replace(/:\w+/, "u")}`, method);
   for (const [path, methods] of servedAuthPaths)
     for (const method of methods) add(`/api/auth${path}`, method);

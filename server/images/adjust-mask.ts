@@ -140,6 +140,18 @@ export async function maskOfCutOut(ownerId: string, png: Buffer): Promise<Buffer
   );
 }
 
+/** What is transparent in a PNG as a mask (white = change); null where it has no transparency at all. Throws the codes `upload_*`. */
+export async function maskOfHoles(ownerId: string, bytes: Buffer): Promise<Buffer<ArrayBuffer> | null> {
+  return takeDecodeTurn({ ownerId, weight: "heavy" }, async () => {
+    await planUpload(bytes, { role: "mask" });
+    const { hasAlpha } = await sharp(bytes).metadata();
+    if (!hasAlpha) return null;
+    return openMarks(await reverse(await readMarks(bytes, 3)))
+      .png()
+      .toBuffer();
+  });
+}
+
 /** The mask of a selection, as a mask like that of `adjustMask`. */
 export async function highlightMask(ownerId: string, png: Buffer): Promise<Buffer<ArrayBuffer>> {
   return takeDecodeTurn({ ownerId, weight: "heavy" }, async () => highlight(await readMarks(png, 0)));

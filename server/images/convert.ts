@@ -18,30 +18,32 @@ export function formatOf(bytes: Buffer): AnswerFormat {
 const jpegStart = Buffer.from([0xff, 0xd8, 0xff]);
 
 /**
- * The original of an own picture in a format, with its mark of origin. Throws `not_found`, `file_missing`,
+ * The original of an own picture in a format, with its mark of origin. `quality` 1..100 is for JPEG and WebP, which is
+ * lossless without it. Throws `not_found`, `file_missing`,
  * `storage_unavailable`.
  */
 export async function readAs(
   services: Services,
   own: OwnImageInput,
   format: AnswerFormat,
+  quality?: number,
 ): Promise<Buffer<ArrayBuffer>> {
   const { headers, body } = await openFile(services, { ...own, variant: "original" });
   const bytes = body ? await buffer(body) : Buffer.alloc(0);
-  if (headers["content-type"] === `image/${format}`) return bytes;
-  return takeDecodeTurn({ ownerId: own.ownerId, weight: "heavy" }, () => encodeAs(bytes, format));
+  if (headers["content-type"] === `image/${format}` && quality === undefined) return bytes;
+  return takeDecodeTurn({ ownerId: own.ownerId, weight: "heavy" }, () => encodeAs(bytes, format, quality));
 }
 
-function encodeAs(bytes: Buffer, format: AnswerFormat): Promise<Buffer<ArrayBuffer>> {
+function encodeAs(bytes: Buffer, format: AnswerFormat, quality?: number): Promise<Buffer<ArrayBuffer>> {
   const picture = sharp(bytes, { limitInputPixels: maxOutputPixels }).keepMetadata();
   switch (format) {
     case "jpeg":
       return picture
         .flatten({ background: "#ffffff" })
-        .jpeg({ quality: 95, chromaSubsampling: "4:4:4" })
+        .jpeg({ quality: quality ?? 95, chromaSubsampling: "4:4:4" })
         .toBuffer();
     case "webp":
-      return picture.webp({ lossless: true, effort: 2 }).toBuffer();
+      return picture.webp(quality === undefined ? { lossless: true, effort: 2 } : { quality }).toBuffer();
     case "png":
       return picture.png().toBuffer();
   }

@@ -1,4 +1,4 @@
-import { createMailbox, feedOf } from "../live/index.ts";
+import { createMailbox, feedOf, watch } from "../live/index.ts";
 import type { Services } from "../services.ts";
 import { isFinal } from "./job.ts";
 import { jobSource } from "./live.ts";
@@ -53,6 +53,40 @@ export async function* streamEvents(
   } finally {
     mailbox.close();
     remove();
+  }
+}
+
+type Progress = Extract<JobsUpdate, { type: "progress" }>;
+
+interface Following {
+  readonly ownerId: string;
+  readonly ids: readonly string[];
+  readonly signal: AbortSignal;
+  /** Asks the workers for previews, which come with the progress. */
+  readonly wantsLive: boolean;
+}
+
+/**
+ * Each of these jobs once it has ended, in the order of their ends, and their progress between. Yields null after ten
+ * seconds without either, to keep the connection alive. Throws `not_found`, also for jobs of another owner.
+ */
+export async function* followJobs(
+  services: Services,
+  { ownerId, ids, signal, wantsLive }: Following,
+): AsyncGenerator<Progress | { readonly type: "ended"; readonly job: JobView } | null> {
+  const open = new Set(ids);
+  const endedAmong = (views: readonly JobView[]) =>
+    views
+      .filter(({ id, status }) => isFinal(status) && open.delete(id))
+      .map((job) => ({ type: "ended" as const, job }));
+  const asked = await Promise.all(ids.map((id) => get(services, { ownerId, id })));
+  yield* endedAmong(asked);
+  if (open.size === 0) return;
+  for await (const update of watch(services, [jobSource], { ownerId, since: null, signal, wantsLive })) {
+    if (update.type === "alive") yield null;
+    else if (update.type !== "progress") yield* endedAmong(update.jobs);
+    else if (open.has(update.jobId)) yield update;
+    if (open.size === 0) return;
   }
 }
 

@@ -93,7 +93,7 @@ export {
 } from "./request.ts";
 export { isNothingGenerated, loadInputImages, recentInputs } from "./pictures.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
-export { streamEvents } from "./follow.ts";
+export { followJobs, streamEvents } from "./follow.ts";
 export { jobSource } from "./live.ts";
 export { retry, retryAny, retryBounds } from "./retry.ts";
 export type { SubmitOptions, Submitter } from "./draft.ts";

@@ -27,3 +27,4 @@ export {
   revokeLink,
 } from "./links.ts";
 export { openPicture, proveVisit, type ShownLink, type ShownPicture, visitLink, noteView } from "./visit.ts";
+export { readSigned, signPicture } from "./signed.ts";

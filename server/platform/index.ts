@@ -16,6 +16,7 @@ export {
   toProblem,
   errorRules,
   type ErrorCode,
+  type FieldIssue,
   issuesOf,
 } from "./errors.ts";
 export { answerRaw, isUpgrade, pathOfTarget, pushPath, taskUpdatesPath } from "./upgrades.ts";

@@ -8,6 +8,7 @@ import { jobServerApi } from "./job-server.ts";
 import { lamaApi } from "./lama.ts";
 import { queryApi } from "../assistant-queries.ts";
 import { answerUnrouted } from "../methods.ts";
+import { openaiApi } from "../openai/routes.ts";
 import { type ClientApi, mountClientApi } from "./route.ts";
 
 interface Mount {
@@ -22,6 +23,7 @@ export const clientMounts: readonly Mount[] = [
   { api: queryApi, prefix: "/api" },
   { api: iopaintApi, prefix: "/iopaint/api/v1" },
   { api: lamaApi, prefix: "/iopaint" },
+  { api: openaiApi, prefix: "/v1" },
   // At the root their paths are those of a server that stands alone.
   { api: { ...lamaApi, isSwitched: true }, prefix: "" },
 ];

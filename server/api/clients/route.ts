@@ -27,9 +27,15 @@ export interface ClientRoute {
   handle(input: ClientInput): Promise<Response>;
 }
 
+/** An address that is a secret by itself: whoever has it needs no key. */
+export interface OpenRoute extends Omit<ClientRoute, "handle"> {
+  handle(input: Omit<ClientInput, "caller">): Promise<Response>;
+}
+
 /** The API of another program: its routes, and how it shows errors. */
 export interface ClientApi {
   readonly routes: readonly ClientRoute[];
+  readonly openRoutes?: readonly OpenRoute[];
   /** Served with EXISTING_CLIENTS alone; without it the routes answer 404, also to callers without a key. */
   readonly isSwitched: boolean;
   errorResponse(error: AppError): Response;
@@ -44,23 +50,29 @@ export function mountClientApi(
   if (api.isSwitched && !services.env.EXISTING_CLIENTS) return;
   for (const route of api.routes)
     app.on(route.method.toUpperCase(), `${prefix}${route.path}`, (context) =>
-      answer(services, context, { api, route }),
+      answer(services, context, api, async (input) =>
+        route.handle({ ...input, caller: await requireKey(services, input.request) }),
+      ),
+    );
+  for (const route of api.openRoutes ?? [])
+    app.on(route.method.toUpperCase(), `${prefix}${route.path}`, (context) =>
+      answer(services, context, api, (input) => route.handle(input)),
     );
 }
 
 async function answer(
   services: Services,
   context: Context,
-  { api, route }: { readonly api: ClientApi; readonly route: ClientRoute },
+  api: ClientApi,
+  handle: (input: Omit<ClientInput, "caller">) => Promise<Response>,
 ): Promise<Response> {
   const request = context.req.raw;
   const startedAtMs = performance.now();
   try {
-    const caller = await requireKey(services, request);
     const params = context.req.param();
     const query = context.req.query();
     requireReadable(query);
-    const response = await route.handle({ services, caller, request, startedAtMs, params, query });
+    const response = await handle({ services, request, startedAtMs, params, query });
     return request.method === "HEAD" ? await withoutBody(response) : response;
   } catch (error) {
     const appError = classifyError(error);

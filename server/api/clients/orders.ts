@@ -1,0 +1,232 @@
+import type { InputRole, JobKind } from "../../engines.ts";
+import { ingest, purgeImages } from "../../images/index.ts";
+import { cancel, followJobs, type JobView, submit, takeInPicture } from "../../jobs/index.ts";
+import { AppError, lineOfText, streamMs, takePlace } from "../../platform/index.ts";
+import { asOneOfFew } from "../requests.ts";
+import type { Choice } from "./choices.ts";
+import type { ClientInput } from "./route.ts";
+
+/** A picture as a program gives it: its bytes, a file of the request, an address, or one that the studio has. */
+export type GivenPicture =
+  | { readonly bytes: Buffer | string; readonly name?: string }
+  | { readonly url: string }
+  | { readonly id: string };
+
+/** Pictures that a program orders and waits for. They stay in the gallery of the key's owner. */
+export interface Order {
+  readonly kind: JobKind;
+  /** Null: the studio chooses. */
+  readonly choice: Choice | null;
+  /** Settings that the run does not take are left out, and stand in the job's metadata. */
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly pictures: readonly { readonly role: InputRole; readonly picture: GivenPicture }[];
+  readonly count: number;
+  /** Of one picture; 0 keeps to what costs nothing. */
+  readonly maxPriceUsd: number;
+  /** Which program ordered, to find its jobs by. */
+  readonly sessionId: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+const keySchema = lineOfText.min(1).max(150);
+
+/**
+ * Stores the pictures of an order and submits its jobs: all, or none. A repeated `Idempotency-Key` gives the jobs of the
+ * first request. Throws what `ingest` and `submit` throw.
+ */
+export async function placeOrder(input: ClientInput, order: Order): Promise<readonly string[]> {
+  const key = keySchema.optional().safeParse(input.request.headers.get("idempotency-key") ?? undefined);
+  if (!key.success) throw new AppError("bad_request", "The Idempotency-Key has at most 150 characters.");
+  const created: string[] = [];
+  const ids: string[] = [];
+  try {
+    const inputs = await takeInAll(input, order, created);
+    for (let at = 0; at < order.count; at += 1)
+      ids.push(await submitOne(input, order, { inputs, at, key: key.data }));
+    return ids;
+  } catch (error) {
+    for (const id of ids) await cancelQuietly(input, id);
+    // Pictures that a job uses stay.
+    await purgeImages(input.services, created);
+    throw error;
+  }
+}
+
+async function takeInAll(
+  input: ClientInput,
+  { pictures }: Order,
+  created: string[],
+): Promise<Record<string, string>> {
+  const inputs: Record<string, string> = {};
+  for (const { role, picture } of pictures) {
+    const image = "id" in picture ? { ...picture, created: false } : await takeIn(input, role, picture);
+    if (image.created) created.push(image.id);
+    inputs[role] = image.id;
+  }
+  return inputs;
+}
+
+function takeIn(
+  { services, caller, request: { signal } }: ClientInput,
+  role: InputRole,
+  picture: Exclude<GivenPicture, { readonly id: string }>,
+) {
+  if ("url" in picture)
+    return asOneOfFew({ services, caller }, "fetch", () =>
+      takeInPicture(services, { role, url: picture.url }, { submitter: caller, signal }),
+    );
+  const kept = role === "mask" ? "mask" : "upload";
+  return ingest(services, { ownerId: caller.userId, role: kept, signal, ...picture });
+}
+
+interface One {
+  readonly inputs: Readonly<Record<string, string>>;
+  readonly at: number;
+  readonly key: string | undefined;
+}
+
+async function submitOne(
+  { services, caller }: ClientInput,
+  { kind, choice, params, maxPriceUsd, sessionId, metadata }: Order,
+  { inputs, at, key }: One,
+): Promise<string> {
+  const { seed } = params;
+  const own = typeof seed === "number" ? { ...params, seed: seed + at } : params;
+  const request = {
+    kind,
+    ...choice?.named,
+    inputs,
+    params: own,
+    sessionId,
+    metadata,
+    agreed: { maxPriceUsd },
+  };
+  const once = key === undefined ? {} : { idempotencyKey: `${sessionId} ${key} ${at}` };
+  // These programs do not know which settings a workflow takes, and in which range.
+  const { id } = await submit(services, request, { submitter: caller, keepsUnused: true, ...once });
+  return id;
+}
+
+async function cancelQuietly(
+  { services, caller }: Pick<ClientInput, "services" | "caller">,
+  id: string,
+): Promise<void> {
+  try {
+    await cancel(services, { ownerId: caller.userId, id });
+  } catch (error) {
+    services.log.warn({ err: error, jobId: id }, "job of a client that left not cancelled");
+  }
+}
+
+interface Following {
+  readonly ids: readonly string[];
+  readonly signal: AbortSignal;
+  readonly wantsLive: boolean;
+  /** The jobs go on when the client leaves, or its time is over. */
+  readonly goesOn: boolean;
+}
+
+/** What happens to the jobs of an order until all have ended; jobs that are open when the reader leaves are cancelled. */
+export async function* followOrder(
+  input: Pick<ClientInput, "services" | "caller">,
+  { ids, signal, wantsLive, goesOn }: Following,
+): ReturnType<typeof followJobs> {
+  const { services, caller } = input;
+  const open = new Set(ids);
+  try {
+    for await (const step of followJobs(services, { ownerId: caller.userId, ids, signal, wantsLive })) {
+      if (step?.type === "ended") open.delete(step.job.id);
+      yield step;
+    }
+  } finally {
+    if (!goesOn) for (const id of open) await cancelQuietly(input, id);
+  }
+}
+
+/** Below the ten minutes after which most programs give up by themselves. */
+const maxWaitMs = 570_000;
+
+export interface Patience {
+  readonly goesOn: boolean;
+  readonly waitMs: number;
+}
+
+/** How long a request waits: `Prefer: respond-async` leaves the jobs alone when it ends before them, `wait=N` says when. */
+export function patienceOf({
+  services,
+  request,
+  startedAtMs,
+}: Pick<ClientInput, "services" | "request" | "startedAtMs">): Patience {
+  const prefer = request.headers.get("prefer") ?? "";
+  const goesOn = /(?:^|[,;\s])respond-async(?:$|[,;\s])/i.test(prefer);
+  const [, seconds] = /(?:^|[,;\s])wait=(\d{1,6})/i.exec(prefer) ?? [];
+  const askedMs = goesOn && seconds !== undefined ? Number(seconds) * 1_000 : maxWaitMs;
+  const longestMs = Math.min(askedMs, maxWaitMs, streamMs(services.env));
+  return { goesOn, waitMs: Math.max(0, Math.ceil(startedAtMs + longestMs - performance.now())) };
+}
+
+/**
+ * The jobs of an order once all have completed, in its order; null when the time is over and they go on. Throws the error
+ * of the first that failed, after which the others are cancelled, and `engine_timeout`.
+ */
+export async function awaitOrder(
+  input: ClientInput,
+  ids: readonly string[],
+  wantsLive = false,
+): Promise<readonly JobView[] | null> {
+  const { services, caller, request } = input;
+  const { goesOn, waitMs } = patienceOf(input);
+  const giveBack = takePlace(services, "stream", caller);
+  const late = AbortSignal.timeout(waitMs);
+  const signal = AbortSignal.any([request.signal, late]);
+  const done = new Map<string, JobView>();
+  try {
+    for await (const step of followOrder(input, { ids, signal, wantsLive, goesOn }))
+      if (step?.type === "ended") done.set(step.job.id, requireCompleted(step.job));
+  } finally {
+    giveBack();
+  }
+  if (done.size === ids.length) return ids.flatMap((id) => done.get(id) ?? []);
+  if (request.signal.aborted) throw new AppError("bad_request", "The client has left.");
+  if (goesOn) return null;
+  throw new AppError(
+    "engine_timeout",
+    "The pictures were not done in the time of the request; they are cancelled.",
+  );
+}
+
+/** Throws the error of a job without a result. */
+export function requireCompleted(job: JobView): JobView {
+  if (job.status === "completed") return job;
+  throw job.error
+    ? new AppError(job.error.code, job.error.message)
+    : new AppError("conflict", "The job was cancelled.");
+}
+
+/** The picture of a completed job. */
+export function outputOf({ outputs: [output] }: JobView): JobView["outputs"][number] {
+  if (!output) throw new AppError("internal", "The job has no picture.");
+  return output;
+}
+
+/** Settings that the run did not take as they were asked, one sentence each. */
+export function unusedNotes(
+  asked: Readonly<Record<string, unknown>>,
+  { params }: JobView,
+): readonly string[] {
+  return Object.entries(asked)
+    .filter(([name, value]) => value !== undefined && name !== "seed" && params[name] !== value)
+    .map(([name, value]) => {
+      const used = params[name];
+      const instead = used === undefined ? "it has none" : `${JSON.stringify(used)} was used`;
+      return `${name} ${JSON.stringify(value)} is not taken by the model: ${instead}.`;
+    });
+}
+
+/** Throws nothing for a picture of a data address, bare base64, another address or an id of the studio. */
+export function pictureOfText(text: string, isId: (text: string) => boolean): GivenPicture {
+  if (/^https?:\/\//i.test(text)) return { url: text };
+  if (isId(text)) return { id: text };
+  const at = text.startsWith("data:") ? text.indexOf(",") + 1 : 0;
+  return { bytes: Buffer.from(text.slice(at), "base64") };
+}

@@ -1,0 +1,297 @@
+import { addNode } from "@atelier/testing/jobs";
+import { eq } from "drizzle-orm";
+import OpenAI, { toFile } from "openai";
+import sharp from "sharp";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { schema } from "../../db/index.ts";
+import { listImages, listImagesSchema } from "../../images/index.ts";
+import { type ClientScene, openClientScene } from "../clients/fixtures/scene.ts";
+import { type ClientStudio, drawPhoto, openClientStudio } from "../clients/fixtures/studio.ts";
+
+const { jobs } = schema;
+let studio: ClientStudio;
+let client: OpenAI;
+
+beforeAll(async () => {
+  studio = await openClientStudio();
+  client = new OpenAI({ baseURL: `${studio.url}/v1`, apiKey: studio.owner.key });
+}, 90_000);
+afterAll(() => studio.close());
+beforeEach(() => studio.comfy.clearFaults());
+
+/** What the studio adds to an answer. */
+interface Own {
+  readonly atelier: { readonly jobs: string[]; readonly models: string[]; readonly notes: string[] };
+}
+// Safe cast: the types of the package do not know our member.
+const ownOf = (answer: unknown) => (answer as Own).atelier;
+
+const picture = (base64: string | undefined) => sharp(Buffer.from(base64 ?? "", "base64")).metadata();
+
+const rowOf = async (id: string) => {
+  const [row] = await studio.services.db.select().from(jobs).where(eq(jobs.id, id));
+  return row;
+};
+
+describe("the official package", () => {
+  test("lists the models that can run now, and tells of one by its name", async () => {
+    const models = (await client.models.list()).data;
+    expect(models.map(({ id }) => id)).toEqual(
+      expect.arrayContaining(["atelier", "atelier/t2i_sdxl", "atelier/inpaint_any_differential"]),
+    );
+    expect(await client.models.retrieve("atelier/t2i_sdxl")).toMatchObject({
+      object: "model",
+      owned_by: "atelier",
+    });
+    await expect(client.models.retrieve("nothing")).rejects.toMatchObject({
+      status: 404,
+      code: "model_not_found",
+    });
+  });
+
+  test("makes pictures, which are in the gallery of the key's owner", async () => {
+    const answer = await client.images.generate({
+      model: "atelier/t2i_sdxl",
+      prompt: "a house",
+      n: 2,
+      size: "1024x1024",
+    });
+    expect(answer.data).toHaveLength(2);
+    expect(await picture(answer.data?.[0]?.b64_json)).toMatchObject({
+      format: "png",
+      width: 1024,
+      height: 1024,
+    });
+    expect(answer).toMatchObject({ output_format: "png", size: "1024x1024", background: "opaque" });
+    const { jobs: ids, models, notes } = ownOf(answer);
+    expect([ids.length, models, notes]).toEqual([2, ["atelier/t2i_sdxl"], []]);
+    const ownerId = studio.owner.id;
+    const { items } = await listImages(studio.services, { ...listImagesSchema.parse({}), ownerId });
+    expect(items.map(({ jobId }) => jobId)).toEqual(expect.arrayContaining(ids));
+  });
+
+  test("gets the picture in the format and with the settings that it asked for", async () => {
+    const own = { seed: 41, steps: 4, negative_prompt: "people" };
+    const answer = await client.images.generate({
+      model: "atelier/t2i_sdxl",
+      prompt: "a house",
+      output_format: "webp",
+      output_compression: 60,
+      ...own,
+    });
+    expect(await picture(answer.data?.[0]?.b64_json)).toMatchObject({ format: "webp" });
+    const row = await rowOf(ownOf(answer).jobs[0] ?? "");
+    expect(row?.params).toMatchObject({ prompt: "a house", seed: 41, steps: 4, negativePrompt: "people" });
+    const strange = { negative_prompt: "people", sparkle: 3 };
+    const other = await client.images.generate({ prompt: "a house", ...strange });
+    expect(ownOf(other).notes.join(" ")).toMatch(/left out: sparkle\..*negativePrompt "people" is not taken/);
+  });
+
+  test("gets an address that needs no key and ends, as DALL·E gave it", async () => {
+    const answer = await client.images.generate({
+      model: "dall-e-3",
+      prompt: "a house",
+      style: "vivid",
+      quality: "hd",
+    });
+    expect(ownOf(answer).notes.join(" ")).toMatch(/"dall-e-3" is no model of this studio.*quality hd.*style/);
+    const url = new URL(answer.data?.[0]?.url ?? "");
+    const fetched = await fetch(`${studio.url}${url.pathname}`);
+    expect([fetched.status, fetched.headers.get("content-type")]).toEqual([200, "image/png"]);
+    expect(await sharp(Buffer.from(await fetched.arrayBuffer())).metadata()).toMatchObject({ format: "png" });
+    const [id = "", endsAtS = "", ...rest] = url.pathname.split("/").at(-1)?.split(".") ?? [];
+    const forged = [id, String(Number(endsAtS) + 1), ...rest].join(".");
+    expect((await fetch(`${studio.url}/v1/images/files/${forged}`)).status).toBe(404);
+    vi.useFakeTimers({ now: Date.now() + 3_700_000, toFake: ["Date"] });
+    const late = await studio.app.fetch(new Request(`${studio.url}${url.pathname}`));
+    vi.useRealTimers();
+    expect(late.status).toBe(404);
+  });
+
+  test("is sent previews of the run and then the picture", async () => {
+    const stream = await client.images.generate({
+      model: "atelier/t2i_sdxl",
+      prompt: "a house",
+      stream: true,
+      partial_images: 2,
+    });
+    const types: string[] = [];
+    const formats: unknown[] = [];
+    for await (const event of stream) {
+      types.push(event.type);
+      formats.push((await picture(event.b64_json)).format);
+    }
+    expect(types.at(-1)).toBe("image_generation.completed");
+    expect(types.slice(0, -1)).toEqual(
+      Array.from({ length: types.length - 1 }, () => "image_generation.partial_image"),
+    );
+    expect([types.length > 1, formats.at(0), formats.at(-1)]).toEqual([true, "jpeg", "png"]);
+  });
+
+  test("changes a picture by words, and with a mask only what is transparent in it", async () => {
+    const image = await toFile(await drawPhoto(512, 512), "photo.png", { type: "image/png" });
+    const mask = await toFile(await drawPhoto(512, 512, true), "mask.png", { type: "image/png" });
+    const answer = await client.images.edit({ image, mask, prompt: "a red door" });
+    const row = await rowOf(ownOf(answer).jobs[0] ?? "");
+    expect(row).toMatchObject({ kind: "inpaint", status: "completed" });
+    const [one] = await studio.services.db
+      .select({ id: schema.images.id, role: schema.images.role })
+      .from(schema.jobInputs)
+      .innerJoin(schema.images, eq(schema.images.id, schema.jobInputs.imageId))
+      .where(eq(schema.jobInputs.jobId, row?.id ?? ""))
+      .orderBy(schema.images.role);
+    expect(one?.role).toBe("mask");
+    const plain = await client.images.edit({ image: [image], prompt: "in snow", model: "gpt-image-1" });
+    expect(await rowOf(ownOf(plain).jobs[0] ?? "")).toMatchObject({ kind: "edit", status: "completed" });
+  });
+
+  test("is told in the API's own words what cannot be done", async () => {
+    const image = await toFile(await drawPhoto(), "photo.png", { type: "image/png" });
+    await expect(client.images.createVariation({ image })).rejects.toMatchObject({
+      status: 400,
+      type: "invalid_request_error",
+      param: "model",
+    });
+    const generate = (body: object) => client.images.generate({ prompt: "a house", ...body });
+    await expect(generate({ background: "transparent" })).rejects.toMatchObject({
+      status: 400,
+      param: "background",
+    });
+    await expect(generate({ size: "huge" })).rejects.toMatchObject({ status: 400, param: "size" });
+    await expect(generate({ n: 11 })).rejects.toMatchObject({ status: 400, param: "n" });
+    await expect(generate({ prompt: "" })).rejects.toMatchObject({ status: 400, param: "prompt" });
+    await expect(generate({ model: "midjourney" })).rejects.toMatchObject({ status: 404, param: "model" });
+    const wrongKey = new OpenAI({ baseURL: `${studio.url}/v1`, apiKey: "wrong" });
+    await expect(wrongKey.models.list()).rejects.toMatchObject({ status: 401, code: "invalid_api_key" });
+    const opaque = await toFile(
+      await sharp(await drawPhoto())
+        .removeAlpha()
+        .png()
+        .toBuffer(),
+      "mask.png",
+    );
+    await expect(client.images.edit({ image, mask: opaque, prompt: "x" })).rejects.toMatchObject({
+      status: 400,
+      param: "mask",
+    });
+  });
+
+  test("is told when the run failed, and does not send it again by itself", async () => {
+    const before = await studio.services.db.$count(jobs);
+    studio.comfy.inject({ kind: "node-error", times: "forever" });
+    await expect(
+      client.images.generate({ prompt: "a house", model: "atelier/t2i_sdxl" }),
+    ).rejects.toMatchObject({
+      type: "server_error",
+    });
+    expect((await studio.services.db.$count(jobs)) - before).toBe(1);
+  });
+});
+
+describe("a program that hangs up", () => {
+  const ask = (headers: Record<string, string>, signal: AbortSignal) =>
+    fetch(`${studio.url}/v1/images/generations`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${studio.owner.key}`,
+        "content-type": "application/json",
+        ...headers,
+      },
+      body: JSON.stringify({ model: "atelier/t2i_sdxl", prompt: "a slow house" }),
+      signal,
+    });
+  const newest = async () => {
+    const rows = await studio.services.db.select().from(jobs).orderBy(jobs.id);
+    return rows.at(-1);
+  };
+  const waiting = { timeout: 20_000, interval: 20 };
+
+  test("cancels its pictures, unless it prefers to be answered later", async () => {
+    const ends: unknown[] = [];
+    for (const [headers, status] of [
+      [{}, "cancelled"],
+      [{ prefer: "respond-async" }, "completed"],
+    ] as const) {
+      const last = (await newest())?.id;
+      const leaving = new AbortController();
+      const asked = ask(headers, leaving.signal).catch(() => null);
+      await vi.waitUntil(
+        async () => (await newest())?.id !== last && (await newest())?.status === "processing",
+        waiting,
+      );
+      leaving.abort();
+      await asked;
+      await vi.waitUntil(async () => (await newest())?.status === status, waiting);
+      ends.push(status);
+    }
+    expect(ends).toEqual(["cancelled", "completed"]);
+  });
+
+  test("is answered 202 with the job when its time is over, and a repeated key makes nothing again", async () => {
+    const count = () => studio.services.db.$count(jobs);
+    const headers = { prefer: "respond-async, wait=0", "idempotency-key": "once" };
+    const answers = [
+      await ask(headers, AbortSignal.timeout(10_000)),
+      await ask(headers, AbortSignal.timeout(10_000)),
+    ];
+    const made = await count();
+    expect(answers.map(({ status }) => status)).toEqual([202, 202]);
+    const locations = answers.map((answer) => answer.headers.get("location"));
+    expect(locations[0]).toMatch(/^\/api\/v1\/jobs\/[\da-f-]{36}$/);
+    expect(locations[1]).toBe(locations[0]);
+    await ask({ "idempotency-key": "once" }, AbortSignal.timeout(20_000));
+    expect(await count()).toBe(made);
+  });
+});
+
+describe("what costs money", () => {
+  const painter = {
+    id: "painter",
+    title: "The painter",
+    kind: "text_to_image",
+    inputs: { required: [], optional: [] },
+    params: ["prompt"],
+    offers: [{ provider: "fal", endpoint: "e", input: { prompt: "$prompt" }, priceUsd: 0.04 }],
+  };
+  let scene: ClientScene;
+  beforeAll(async () => {
+    scene = await openClientScene({}, { config: { cloud: { models: [painter] } } });
+    await addNode(scene.services, {
+      queue: "cloud",
+      slots: 99,
+      needs: ["cloud/painter"],
+      providers: ["fal"],
+    });
+  });
+  afterAll(() => scene.close());
+
+  const ask = async (body: object, headers: Record<string, string> = {}) => {
+    const answer = await scene.send("/v1/images/generations", {
+      method: "POST",
+      key: scene.admin.key,
+      headers: { "content-type": "application/json", prefer: "respond-async, wait=0", ...headers },
+      body: JSON.stringify({ prompt: "a house", model: "atelier/painter", ...body }),
+    });
+    return { status: answer.status, body: await answer.json() };
+  };
+
+  test("is not bought without a price in the request, nor above it", async () => {
+    for (const body of [{}, { max_price_usd: 0.039 }, { model: "atelier/painter@0.01" }]) {
+      const refused = await ask(body);
+      expect(refused).toMatchObject({
+        status: 402,
+        body: { error: { code: "not_agreed", type: "insufficient_quota" } },
+      });
+      expect(refused.body.error.message).toMatch(/\$0\.04.*max_price_usd/s);
+    }
+    expect(await scene.services.db.$count(jobs)).toBe(0);
+  });
+
+  test("is bought with one, in the body, a header or behind the name, and bound to it", async () => {
+    expect((await ask({ max_price_usd: 0.04 })).status).toBe(202);
+    expect((await ask({}, { "x-max-price-usd": "0.05" })).status).toBe(202);
+    expect((await ask({ model: "painter@$0.06" })).status).toBe(202);
+    const rows = await scene.services.db.select({ agreed: jobs.agreed }).from(jobs).orderBy(jobs.id);
+    expect(rows.map(({ agreed }) => agreed?.maxPriceUsd)).toEqual([0.04, 0.05, 0.06]);
+  });
+});

@@ -1,0 +1,229 @@
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import { type AnswerFormat, maskOfHoles, uploadLimits } from "../../images/index.ts";
+import { AppError, isId, issuesOf } from "../../platform/index.ts";
+import { type GivenPicture, pictureOfText } from "../clients/orders.ts";
+import { readBody } from "../clients/picture-bodies.ts";
+import type { ClientInput } from "../clients/route.ts";
+import { type MultipartRules, type ReceivedParts, withParts } from "../http/multipart.ts";
+
+/** Forms have texts alone. */
+const number = z.union([
+  z.number(),
+  z
+    .string()
+    .trim()
+    .regex(/^-?\d+(\.\d+)?$/)
+    .transform(Number),
+]);
+const flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")]);
+const whole = number.refine(Number.isInteger, "must be a whole number");
+const between = (min: number, max: number) =>
+  whole.refine((value) => value >= min && value <= max, `must be between ${min} and ${max}`);
+
+const maxPictures = 10;
+
+const fields = {
+  prompt: z.string().trim().min(1).max(4_000),
+  model: z.string().max(200).optional(),
+  n: between(1, maxPictures).default(1),
+  size: z
+    .string()
+    .regex(/^(?:auto|\d{2,4}x\d{2,4})$/, "must be auto, or a width and a height such as 1024x1024")
+    .default("auto"),
+  quality: z.enum(["auto", "low", "medium", "high", "standard", "hd"]).default("auto"),
+  style: z.string().optional(),
+  background: z.enum(["auto", "opaque", "transparent"]).default("auto"),
+  moderation: z.string().optional(),
+  user: z.string().max(500).optional(),
+  input_fidelity: z.string().optional(),
+  response_format: z.enum(["b64_json", "url"]).optional(),
+  output_format: z.enum(["png", "jpeg", "webp"]).default("png"),
+  output_compression: between(0, 100).optional(),
+  stream: flag.default(false),
+  partial_images: between(0, 3).default(0),
+  /** Ours: what the API itself has no fields for. */
+  max_price_usd: number.refine((value) => value >= 0, "must not be negative").optional(),
+  negative_prompt: z.string().optional(),
+  seed: whole.optional(),
+  steps: whole.optional(),
+  guidance: number.optional(),
+  strength: number.optional(),
+};
+
+const reference = z.looseObject({ image_url: z.string().optional(), file_id: z.string().optional() });
+const sentPicture = z.union([z.string().min(1), reference]);
+
+const generationSchema = z.looseObject(fields);
+const editSchema = z.looseObject({
+  ...fields,
+  image: z.union([sentPicture, z.array(sentPicture)]).optional(),
+  images: z.array(sentPicture).optional(),
+  mask: sentPicture.optional(),
+});
+
+type Fields = z.output<typeof generationSchema>;
+
+/** A request in the words of the studio. */
+export interface Asked extends Pick<Fields, "prompt" | "model" | "n" | "user" | "stream" | "quality"> {
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly maxPriceUsd: number | null;
+  readonly format: AnswerFormat;
+  /** 1..100; undefined without loss. */
+  readonly compression: number | undefined;
+  readonly isLink: boolean;
+  readonly partialImages: number;
+  /** What is asked and cannot be done, one sentence each. */
+  readonly notes: readonly string[];
+}
+
+export interface AskedEdit extends Asked {
+  readonly pictures: readonly GivenPicture[];
+  readonly mask: GivenPicture | null;
+}
+
+/** JSON says nothing by null, forms by an empty text. */
+const withoutNothing = (body: unknown): unknown =>
+  typeof body === "object" && body !== null && !Array.isArray(body)
+    ? Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== ""))
+    : body;
+
+const headerPrice = z.coerce.number().min(0);
+
+function toAsked(body: Fields, headers: Headers): Asked {
+  refuseImpossible(body);
+  const { prompt, model, n, user, stream, quality, size, output_format: format } = body;
+  const [, width, height] = /^(\d+)x(\d+)$/.exec(size) ?? [];
+  const sized = width === undefined ? {} : { width: Number(width), height: Number(height) };
+  const given = {
+    negativePrompt: body.negative_prompt,
+    seed: body.seed,
+    steps: body.steps,
+    guidance: body.guidance,
+    strength: body.strength,
+  };
+  const own = headerPrice.safeParse(headers.get("x-max-price-usd") ?? undefined);
+  // DALL·E's models answered with addresses unless they were asked for the bytes.
+  const isLink = (body.response_format ?? (/^dall-e/i.test(model ?? "") ? "url" : "b64_json")) === "url";
+  const compression = format === "png" ? undefined : body.output_compression;
+  return {
+    prompt,
+    model,
+    n,
+    user,
+    stream,
+    quality,
+    format,
+    isLink,
+    settings: {
+      ...sized,
+      ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    },
+    maxPriceUsd: body.max_price_usd ?? (own.success ? own.data : null),
+    compression: compression === undefined ? undefined : Math.max(1, compression),
+    partialImages: body.partial_images,
+    notes: notesOf(body),
+  };
+}
+
+function refuseImpossible({ background, stream, response_format: answer, size }: Fields): void {
+  if (background === "transparent")
+    throw wrong(
+      "background",
+      "No model here paints a transparent background. Remove it from the finished picture instead.",
+    );
+  if (stream && answer === "url") throw wrong("response_format", "A stream has the pictures as b64_json.");
+  if (/\b0\d|^0/.test(size))
+    throw wrong("size", "size must be auto, or a width and a height such as 1024x1024.");
+}
+
+/** An error about one field. */
+export function wrong(param: string, message: string): AppError {
+  return new AppError("bad_request", message, { details: { param } });
+}
+
+const known = new Set([...Object.keys(editSchema.shape), "image[]", "api-version"]);
+
+function notesOf(body: Fields): string[] {
+  const { quality, style, moderation, input_fidelity: fidelity } = body;
+  const unknown = Object.keys(body).filter((name) => !known.has(name));
+  return [
+    ...(["auto", "standard"].includes(quality)
+      ? []
+      : [`quality ${quality} is not known here: the model's own settings decide.`]),
+    ...(style === undefined ? [] : ["style is not known here: write it in the prompt."]),
+    ...(moderation === undefined ? [] : ["moderation is not known here: the operator's rules apply."]),
+    ...(fidelity === undefined
+      ? []
+      : ["input_fidelity is not known here: strength says how much may change."]),
+    ...(body.output_format === "png" && (body.output_compression ?? 100) < 100
+      ? ["output_compression means nothing for png."]
+      : []),
+    ...(unknown.length === 0 ? [] : [`Not known here and left out: ${unknown.join(", ")}.`]),
+  ];
+}
+
+/** Reads POST images/generations. Throws `bad_request`, `request_too_large`. */
+export async function readGeneration(input: ClientInput): Promise<Asked> {
+  const body = await readBody(input, z.preprocess(withoutNothing, generationSchema));
+  return toAsked(body, input.request.headers);
+}
+
+const rules: MultipartRules = {
+  files: { image: uploadLimits.files, "image[]": uploadLimits.files, mask: 1 },
+  fields: 40,
+  fieldBytes: 32_768,
+};
+
+/** Reads POST images/edits, JSON or a form, whose files exist until `work` is done. Throws what `ingest` throws for its mask. */
+export async function withEdit<T>(input: ClientInput, work: (asked: AskedEdit) => Promise<T>): Promise<T> {
+  const { services, request, caller } = input;
+  if (!request.headers.get("content-type")?.startsWith("multipart/")) {
+    const body = await readBody(input, z.preprocess(withoutNothing, editSchema));
+    const pictures = [body.image ?? [], body.images ?? []].flat().map(toPicture);
+    const mask = body.mask === undefined ? null : await toMask(caller.userId, toPicture(body.mask));
+    return work({ ...toAsked(body, request.headers), pictures, mask });
+  }
+  return withParts(services, { request, rules }, async (parts) => {
+    const body = parse(generationSchema, withoutNothing(Object.fromEntries(parts.fields)));
+    const mask = parts.files.find(({ part }) => part === "mask");
+    return work({
+      ...toAsked(body, request.headers),
+      pictures: picturesOf(parts),
+      mask: mask ? await toMask(caller.userId, { bytes: await readFile(mask.path) }) : null,
+    });
+  });
+}
+
+function parse<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issues = issuesOf(result.error);
+  throw new AppError("bad_request", issues.map(({ path, message }) => `${path}: ${message}`).join("; "), {
+    details: { issues },
+  });
+}
+
+const picturesOf = ({ files }: ReceivedParts): GivenPicture[] =>
+  files.filter(({ part }) => part !== "mask").map(({ path, name }) => ({ bytes: path, name }));
+
+function toPicture(sent: z.output<typeof sentPicture>): GivenPicture {
+  if (typeof sent === "string") return pictureOfText(sent, isId);
+  const { image_url: url, file_id: id } = sent;
+  if (url !== undefined) return pictureOfText(url, isId);
+  if (id !== undefined && isId(id)) return { id };
+  throw wrong(
+    "image",
+    "file_id is the id of a picture of this studio; other files are sent as image_url or in a form.",
+  );
+}
+
+/** The API's mask is transparent where the picture may change, the studio's is white there. */
+async function toMask(ownerId: string, given: GivenPicture): Promise<GivenPicture> {
+  if ("id" in given) return given;
+  if ("url" in given || typeof given.bytes === "string")
+    throw wrong("mask", "The mask is sent as a data address or in a form.");
+  const mask = await maskOfHoles(ownerId, given.bytes);
+  if (!mask) throw wrong("mask", "The mask has no transparency: what may change has to be transparent.");
+  return { bytes: mask };
+}
