@@ -8,7 +8,11 @@ interface Roles {
   readonly optional: readonly InputRole[];
 }
 
-/** `base` is what is painted back into the `image`, `background` what is laid behind what is cut out of it. */
+/**
+ * `base` is what is painted back into the `image`, `background` what is laid behind what is cut out of it. Of a text to
+ * image, `reference` and the further ones show things and people, `style` how it shall look, `structure` where what shall
+ * be, and `face` whose face it shall have.
+ */
 export const inputRoles = [
   "person",
   "garment",
@@ -22,6 +26,9 @@ export const inputRoles = [
   "base",
   "background",
   "mask",
+  "style",
+  "structure",
+  "face",
 ] as const;
 export type InputRole = (typeof inputRoles)[number];
 
@@ -54,7 +61,7 @@ const rolesByKind = {
   upscale: roles(["image"]),
   inpaint: roles(["image", "mask"]),
   remove_background: roles(["image"], ["background"]),
-  text_to_image: roles([]),
+  text_to_image: roles([], ["reference", "reference2", "reference3", "style", "structure", "face"]),
   edit: roles(["image"], ["reference", "reference2", "reference3", "mask"]),
   restore_faces: roles(["image"]),
   /** Its result is a mask. */

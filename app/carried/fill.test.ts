@@ -64,6 +64,7 @@ test("the settings of each program fill the same form, with the workflow that ha
       mode: "one",
       styles: [],
       loras: [],
+      references: [],
       prompt: settings.prompt,
       negativePrompt: "blurry, text",
       workflow: "t2i_sdxl",

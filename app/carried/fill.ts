@@ -57,6 +57,7 @@ export function fillingOf(
       model: null,
       ...(workflow && choiceOf(workflow)),
       params: { ...params, loras: loras.taken },
+      inputs: found.inputs,
       template,
     },
     title: workflow?.title ?? null,

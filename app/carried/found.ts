@@ -1,3 +1,5 @@
+import type { InputRole } from "@atelier/server/engines";
+
 export interface Lora {
   readonly name: string;
   readonly weight: number | null;
@@ -22,6 +24,8 @@ export interface FoundSettings {
   /** A workflow or a model of a studio of this program, by its name. */
   readonly choice: { readonly workflow: string | null; readonly model: string | null } | null;
   readonly loras: readonly Lora[];
+  /** Pictures of a studio of this program that went with the prompt. */
+  readonly inputs: readonly { readonly role: InputRole; readonly imageId: string }[];
   /** Names of the styles of this program, which are not in the prompts. */
   readonly styles: readonly string[];
   /** Names of settings that Create has no field for. */
@@ -39,6 +43,7 @@ export const noSettings = {
   model: null,
   choice: null,
   loras: [],
+  inputs: [],
   styles: [],
   others: [],
 } as const satisfies Omit<FoundSettings, "source">;

@@ -1,3 +1,4 @@
+import { pictureInputRoles } from "../create/references.ts";
 import { fromComfyui } from "./comfyui.ts";
 import {
   type FoundSettings,
@@ -57,6 +58,11 @@ function fromAtelier({ name, json }: Part): FoundSettings | null {
       const name = textIn(lora, "name");
       const { weight } = lora;
       return name === null ? [] : [{ name, weight: typeof weight === "number" ? weight : null }];
+    }),
+    inputs: recordsIn(json, "inputs").flatMap((input) => {
+      const [role, imageId] = [textIn(input, "role"), textIn(input, "imageId")];
+      const known = pictureInputRoles.find((name) => name === role);
+      return known === undefined || imageId === null ? [] : [{ role: known, imageId }];
     }),
     choice: { workflow: textIn(json, "workflow"), model: textIn(json, "model") },
   };

@@ -30,6 +30,10 @@ export function settingsDownloadUrl(id: string): string {
   return `${downloadUrl(id)}&settings=1`;
 }
 
+/** Create with these pictures beside its prompt; without one it asks for some. */
+export const referenceHref = (imageIds: readonly string[]): string =>
+  `/create?reference=${imageIds.join(",")}`;
+
 /** The page that can start with the settings of a picture of each kind; null for kinds without settings to reuse. */
 const pageByKind: Readonly<Record<JobKind, "create" | "studio" | "edit" | null>> = {
   text_to_image: "create",

@@ -10,6 +10,7 @@ import { LoadFailed } from "../parts/page-parts.tsx";
 import { type CreateForm, createForm, useForm } from "./form.ts";
 import { planOf } from "./plan.ts";
 import { PromptCard } from "./prompt-card.tsx";
+import { useHasGone } from "./reference-list.tsx";
 import { type CreateRequest, buildRequest, randomSeed, useCreateRemix } from "./requests.ts";
 import { Results } from "./results.tsx";
 import { useCreateRun, useCreations } from "./creations.ts";
@@ -112,6 +113,7 @@ export function Create() {
   const creations = useCreations();
   const { run, batchId, isPending } = useCreateRun();
   useCreateRemix(offered);
+  const hasGone = useHasGone();
   const { plan, answer, ofBatch, make, isReady } = usePlan({ chosen, offered, run });
   return (
     <div className="grid gap-x-10 gap-y-5 px-4 pt-1 sm:px-6 wide:grid-cols-[minmax(0,1fr)_288px] wide:grid-rows-[auto_1fr] wide:gap-y-8 wide:px-8 xl:gap-x-14">
@@ -121,7 +123,7 @@ export function Create() {
         plan={plan}
         answer={answer}
         ofBatch={ofBatch}
-        canMake={canMake && isReady}
+        canMake={canMake && isReady && !hasGone}
         isBusy={isPending}
         onMake={make}
       />

@@ -5,11 +5,23 @@ import { draftKeys, readDraft, writeDraft } from "../client/leaving.ts";
 export const aspects = ["1:1", "4:3", "3:4", "3:2", "2:3", "16:9", "9:16"] as const;
 export type Aspect = (typeof aspects)[number];
 
-/** Settings that the user changed for one workflow; a missing setting has the workflow's default. */
-export interface SettingOverrides {
-  readonly steps?: number;
-  readonly guidance?: number;
+/** What a picture that goes with a prompt says: things and people, how it shall look, where what is, or whose face. */
+export const pictureRoles = ["reference", "style", "structure", "face"] as const;
+export type PictureRole = (typeof pictureRoles)[number];
+
+/** A picture that goes with the prompt. */
+export interface Reference {
+  readonly imageId: string;
+  readonly role: PictureRole;
 }
+
+/** Three references, and one of each other role. */
+export const mostReferences = 6;
+
+type NumberSetting = "steps" | "guidance" | `${PictureRole}Strength`;
+
+/** Settings that the user changed for one workflow; a missing setting has the workflow's default. */
+export type SettingOverrides = Readonly<Partial<Record<NumberSetting, number>>>;
 
 /** One prompt, a list of them, or a table of pictures that differ in one or two settings. */
 const modes = ["one", "list", "grid"] as const;
@@ -47,6 +59,8 @@ export interface CreateForm {
   readonly styles: readonly string[];
   /** For workflows that take some. */
   readonly loras: readonly Lora[];
+  /** In the order in which they are counted. */
+  readonly references: readonly Reference[];
   /** The columns of a grid, and its rows; without a value there is none. */
   readonly xAxis: Axis;
   readonly yAxis: Axis;
@@ -54,6 +68,8 @@ export interface CreateForm {
   readonly settings: Readonly<Record<string, SettingOverrides>>;
 }
 
+/** As many as a batch has at most. */
+export const maxJobs = 200;
 export const maxPictures = 8;
 /** Of a prompt, and of a negative one. */
 export const maxPromptCharacters = 4_000;
@@ -75,6 +91,7 @@ export const emptyForm: CreateForm = {
   seed: null,
   styles: [],
   loras: [],
+  references: [],
   xAxis: { param: "part", text: "" },
   yAxis: { param: "steps", text: "" },
   settings: {},
@@ -100,12 +117,13 @@ function readSettings(value: unknown): Record<string, SettingOverrides> {
   if (typeof value !== "object" || value === null) return {};
   return Object.fromEntries(
     Object.entries(value).map(([name, settings]: [string, unknown]) => {
-      const { steps, guidance } = (settings ?? {}) as Unknown;
-      const overrides: SettingOverrides = {
-        ...(isCount(steps) ? { steps } : {}),
-        ...(typeof guidance === "number" ? { guidance } : {}),
-      };
-      return [name, overrides];
+      const { steps, ...others } = (settings ?? {}) as Unknown;
+      const numbers = (
+        ["guidance", ...pictureRoles.map((role) => `${role}Strength` as const)] as const
+      ).flatMap((setting) =>
+        typeof others[setting] === "number" ? [[setting, others[setting]] as const] : [],
+      );
+      return [name, { ...(isCount(steps) ? { steps } : {}), ...Object.fromEntries(numbers) }];
     }),
   );
 }
@@ -133,6 +151,19 @@ export function readLoras(value: unknown): readonly Lora[] {
     .slice(0, mostLoras);
 }
 
+/** Each picture once; what is no reference is left out. */
+function readReferences(value: unknown): readonly Reference[] {
+  const all: readonly unknown[] = Array.isArray(value) ? value : [];
+  const read = all.flatMap((one): Reference[] => {
+    const { imageId, role } = (typeof one === "object" && one !== null ? one : {}) as Unknown;
+    const known = pictureRoles.find((name) => name === role);
+    return isText(imageId) && imageId !== "" && known !== undefined ? [{ imageId, role: known }] : [];
+  });
+  return read
+    .filter(({ imageId }, at) => read.findIndex((other) => other.imageId === imageId) === at)
+    .slice(0, mostReferences);
+}
+
 /** Reads each stored field by itself, so that one invalid field does not discard the others. */
 export function readForm(text: string | null): CreateForm {
   const stored = parse(text);
@@ -141,6 +172,7 @@ export function readForm(text: string | null): CreateForm {
     mode: modes.find((known) => known === stored.mode) ?? "one",
     styles: readStyles(stored.styles),
     loras: readLoras(stored.loras),
+    references: readReferences(stored.references),
     xAxis: readAxis(stored.xAxis, emptyForm.xAxis),
     yAxis: readAxis(stored.yAxis, emptyForm.yAxis),
     prompt: isText(stored.prompt) ? stored.prompt : "",

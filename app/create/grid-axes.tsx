@@ -7,7 +7,9 @@ import { inputStyle } from "../ui/fields.tsx";
 import { Select } from "../ui/select.tsx";
 import { type Axis, createForm, useForm } from "./form.ts";
 import { usePresets } from "./library.tsx";
-import { axisParamsFor, type PlanProblem, wordsIn } from "./plan.ts";
+import { wordsIn } from "./axis-values.ts";
+import { usePictureProblemText } from "./reference-list.tsx";
+import { axisParamsFor, type PlanProblem } from "./plan.ts";
 
 interface ChoicesProps {
   readonly label: string;
@@ -121,7 +123,9 @@ export function GridAxes({ problem, ...axes }: GridAxesProps) {
 function useProblemText(): (problem: PlanProblem) => string | null {
   const t = useTranslations("create.problems");
   const g = useTranslations("create.grid");
+  const ofPictures = usePictureProblemText();
   return (problem) => {
+    if ("workflow" in problem) return ofPictures(problem);
     switch (problem.what) {
       case "tooMany":
         return null;

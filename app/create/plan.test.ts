@@ -1,7 +1,8 @@
 import { offeredWorkflow } from "@atelier/testing/workflows";
 import { expect, test } from "vitest";
-import { type CreateForm, emptyForm, readForm } from "./form.ts";
-import { maxJobs, numbersIn, planOf, promptsIn, wordsIn } from "./plan.ts";
+import { numbersIn, wordsIn } from "./axis-values.ts";
+import { type CreateForm, emptyForm, maxJobs, readForm } from "./form.ts";
+import { planOf, promptsIn } from "./plan.ts";
 import { readPrompts } from "./prompt-field.ts";
 import { escapeTemplate, formOfJob, isTemplate } from "./requests.ts";
 
@@ -220,4 +221,91 @@ test("LoRAs go to workflows that take them, and a grid varies the weight of the 
   expect(filled.loras).toEqual(loras);
   const odd = { loras: [{ name: "fur", weight: 9 }, { name: 1 }, { name: "ink" }] };
   expect(readForm(JSON.stringify(odd)).loras).toEqual([{ name: "ink", weight: 1 }]);
+});
+
+const picture = (imageId: string, role: CreateForm["references"][number]["role"] = "reference") => ({
+  imageId,
+  role,
+});
+const takesPictures = offeredWorkflow({
+  name: "pictures",
+  title: "Pictures",
+  kind: "text_to_image",
+  inputs: [
+    { role: "reference", required: false },
+    { role: "reference2", required: false },
+    { role: "style", required: false },
+  ],
+  params: { ...params, styleStrength: { type: "number", min: 0, max: 1, default: 0.5 } },
+});
+const needsOne = offeredWorkflow({
+  name: "outlines",
+  title: "Outlines",
+  kind: "text_to_image",
+  inputs: [{ role: "structure", required: true }],
+  params,
+});
+
+test("pictures go to the inputs of their roles in their order, with the strength of their role", () => {
+  const references = [picture("b"), picture("s", "style"), picture("a")];
+  const settings = { pictures: { styleStrength: 0.8 } };
+  const { requests } = planOf(form({ references, settings }), takesPictures, [takesPictures]);
+  expect(requests[0]?.inputs).toEqual({ reference: "b", reference2: "a", style: "s" });
+  expect(requests[0]?.params).toMatchObject({ styleStrength: 0.8 });
+  const [plain] = planOf(form({ settings }), takesPictures, []).requests;
+  expect(plain?.inputs).toEqual({});
+  expect(plain?.params).not.toHaveProperty("styleStrength");
+});
+
+test("what a workflow does not take of the pictures is said, and nothing is made", () => {
+  const problemOf = (references: CreateForm["references"], workflow: typeof large) => {
+    const { requests, problem } = planOf(form({ references }), workflow, [workflow]);
+    expect(problem === null).toBe(requests.length > 0);
+    return problem;
+  };
+  const title = large.title;
+  expect(problemOf([picture("a")], large)).toEqual({ what: "noPictures", workflow: title });
+  expect(problemOf([picture("a", "face")], takesPictures)).toEqual({
+    what: "noRole",
+    workflow: "Pictures",
+    role: "face",
+  });
+  expect(problemOf([picture("a"), picture("b"), picture("c")], takesPictures)).toEqual({
+    what: "tooManyPictures",
+    workflow: "Pictures",
+    role: "reference",
+    most: 2,
+  });
+  expect(problemOf([], needsOne)).toEqual({ what: "pictureNeeded", workflow: "Outlines", role: "structure" });
+  expect(problemOf([picture("a", "structure")], needsOne)).toBeNull();
+  const grid = form({ ...x("workflow", "pictures, large"), references: [picture("a")] });
+  expect(planOf(grid, takesPictures, [takesPictures, large]).problem).toEqual({
+    what: "noPictures",
+    workflow: title,
+  });
+  const list = form({ mode: "list", prompt: "a fox\na hen", references: [picture("a")] });
+  expect(planOf(list, large, [large]).problem).toEqual({ what: "noPictures", workflow: title });
+  expect(planOf(list, takesPictures, []).requests.map(({ inputs }) => inputs)).toEqual([
+    { reference: "a" },
+    { reference: "a" },
+  ]);
+});
+
+test("pictures are kept with the form and come back from a job", () => {
+  const kept = form({
+    references: [picture("a"), picture("s", "style")],
+    settings: { pictures: { styleStrength: 0.3 } },
+  });
+  expect(readForm(JSON.stringify(kept))).toEqual(kept);
+  const odd = { references: [picture("a"), picture("a"), { imageId: "b", role: "mask" }, 7] };
+  expect(readForm(JSON.stringify(odd)).references).toEqual([picture("a")]);
+  const inputs = [
+    { role: "style", imageId: "s" },
+    { role: "reference2", imageId: "b" },
+    { role: "reference", imageId: "a" },
+  ] as const;
+  const job = { params: { prompt: "x", styleStrength: 0.7 }, workflow: "pictures", model: null };
+  const filled = formOfJob({ ...job, inputs }, emptyForm, [takesPictures]);
+  expect(filled.references).toEqual([picture("a"), picture("b"), picture("s", "style")]);
+  expect(filled.settings).toEqual({ pictures: { styleStrength: 0.7 } });
 });

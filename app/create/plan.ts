@@ -1,13 +1,13 @@
 import type { BatchView } from "@atelier/server/batches";
 import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
-import { aspects, type Axis, type CreateForm, loraWeight, type SettingOverrides } from "./form.ts";
+import { numbersIn, wordsIn } from "./axis-values.ts";
+import { aspects, type Axis, type CreateForm, loraWeight, maxJobs, type SettingOverrides } from "./form.ts";
+import { type PictureProblem, pictureProblem } from "./references.ts";
 import { buildRequests, type CreateRequest, sizeForAspect } from "./requests.ts";
-
-/** As many as a batch has at most. */
-export const maxJobs = 200;
 
 /** Why an axis or a list cannot be used. */
 export type PlanProblem =
+  | PictureProblem
   | { readonly what: "unreadable" | "notInPrompt"; readonly value: string }
   | { readonly what: "untaken"; readonly value: Axis["param"] }
   | { readonly what: "tooMany"; readonly count: number }
@@ -45,7 +45,10 @@ export function planOf(form: CreateForm, chosen: OfferedWorkflow, offered: Workf
 const makers: Readonly<
   Record<CreateForm["mode"], (form: CreateForm, chosen: OfferedWorkflow, offered: Workflows) => Plan>
 > = {
-  one: (form, chosen) => ({ requests: buildRequests(form, chosen), axes: null, problem: null }),
+  one: (form, chosen) => {
+    const problem = pictureProblem(form.references, chosen);
+    return { requests: problem ? [] : buildRequests(form, chosen), axes: null, problem };
+  },
   list: listPlan,
   grid: gridPlan,
 };
@@ -54,8 +57,10 @@ function listPlan(form: CreateForm, chosen: OfferedWorkflow): Plan {
   const prompts = promptsIn(form.prompt);
   const count = prompts.length * form.count;
   if (count > maxJobs) return { requests: [], axes: null, problem: { what: "tooMany", count } };
+  const problem = pictureProblem(form.references, chosen);
+  if (problem) return { requests: [], axes: null, problem };
   const requests = prompts.flatMap((prompt) => buildRequests({ ...form, prompt }, chosen));
-  return { requests, axes: null, problem: null };
+  return { requests, axes: null, problem };
 }
 
 /** A form with the value of one place, and the workflow that makes it. */
@@ -100,7 +105,10 @@ function gridPlan(form: CreateForm, chosen: OfferedWorkflow, offered: Workflows)
 }
 
 function problemAmong(cells: readonly Cell[], axes: readonly ReadAxis[]): PlanProblem | null {
-  const problems = cells.flatMap((cell) => axes.map(({ problemIn }) => problemIn?.(cell) ?? null));
+  const problems = cells.flatMap((cell) => [
+    pictureProblem(cell.form.references, cell.workflow),
+    ...axes.map(({ problemIn }) => problemIn?.(cell) ?? null),
+  ]);
   return problems.find((problem) => problem !== null) ?? null;
 }
 
@@ -135,15 +143,6 @@ function readAxis({ param, text }: Axis, cell: Cell, offered: Workflows): AxisRe
     case "guidance":
       return readNumbers(text, param);
   }
-}
-
-/** Words with commas between them; quotes keep a comma in its word. */
-export function wordsIn(text: string): readonly string[] {
-  const words = [...text.matchAll(/\s*(?:"((?:[^"\\]|\\.)*)"|([^,\n]*))\s*(?:[,\n]|$)/g)].map(
-    ([, quoted, plain = ""]) => quoted?.replaceAll(/\\(.)/g, "$1") ?? plain.trim(),
-  );
-  // The end of the text is no further word.
-  return words.filter((word, at) => word !== "" || (at > 0 && at < words.length - 1));
 }
 
 /** The first word is in the prompt, and the others take its place. */
@@ -203,33 +202,6 @@ function readNamed(
   const missing = names.find((_name, at) => changes[at] === undefined);
   if (missing !== undefined) return { problem: { what: "unreadable", value: missing } };
   return { axis: { param, values: names }, apply: changes.filter((change) => change !== undefined) };
-}
-
-const unsigned = String.raw`\d+(?:\.\d+)?`;
-const number = `-?${unsigned}`;
-/** `1-9`, `1-9 (+2)` in steps of 2, `1-9 [3]` three numbers from end to end. */
-const range = new RegExp(
-  String.raw`^(${number})\s*-\s*(${number})(?:\s*\(\+(${unsigned})\)|\s*\[(\d{1,3})\])?$`,
-);
-
-/** The numbers of a text; a word that is none as itself. */
-export function numbersIn(text: string): readonly (number | string)[] {
-  return wordsIn(text).flatMap((word) => {
-    const [whole, from, to, step, count] = range.exec(word) ?? [];
-    if (whole !== undefined) return between([Number(from), Number(to)], { step, count });
-    return [new RegExp(`^${number}$`).test(word) ? Number(word) : word];
-  });
-}
-
-function between(
-  [from, to]: readonly [number, number],
-  { step, count }: { readonly step: string | undefined; readonly count: string | undefined },
-): number[] {
-  const by = count === undefined ? Number(step ?? 1) : Math.abs(to - from) / Math.max(1, Number(count) - 1);
-  if (by === 0) return [from];
-  const length = Math.min(maxJobs + 1, Math.floor(Math.abs(to - from) / by + 1e-9) + 1);
-  // Tenths of numbers are not exact.
-  return Array.from({ length }, (_, at) => Number((from + Math.sign(to - from) * by * at).toFixed(6)));
 }
 
 function readNumbers(text: string, param: "seed" | "steps" | "guidance"): AxisReading {

@@ -1,5 +1,5 @@
 "use client";
-import { Bookmark, FileUp, History, ListPlus, Palette } from "lucide-react";
+import { Bookmark, FileUp, History, ImagePlus, ListPlus, Palette } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import type { BatchEstimate } from "@atelier/server/batches";
@@ -16,6 +16,8 @@ import { ImproveButton, Improvement, useImprovement } from "./improve.tsx";
 import { Library, type LibraryShelf } from "./library.tsx";
 import type { Plan } from "./plan.ts";
 import { PromptPreview, StyleChips } from "./prompt-preview.tsx";
+import { ReferenceList } from "./reference-list.tsx";
+import { ReferencePicker, useReferencePicker } from "./reference-picker.tsx";
 import { useInsert, usePromptFiles, usePromptHistory } from "./prompt-field.ts";
 
 const shelves = [
@@ -29,10 +31,11 @@ interface ToolsProps {
   readonly onEarlier: () => void;
   readonly improving: ReturnType<typeof useImprovement>;
   readonly onOpen: (shelf: LibraryShelf) => void;
+  readonly onAddPicture: () => void;
 }
 
 /** How much is made at once, and what is kept to be used again. */
-function PromptTools({ onChooseFile, onEarlier, improving, onOpen }: ToolsProps) {
+function PromptTools({ onChooseFile, onEarlier, improving, onOpen, onAddPicture }: ToolsProps) {
   const t = useTranslations("create");
   const { mode } = useForm();
   return (
@@ -54,6 +57,9 @@ function PromptTools({ onChooseFile, onEarlier, improving, onOpen }: ToolsProps)
           </IconButton>
         )}
         <ImproveButton improving={improving} />
+        <IconButton label={t("references.add")} onClick={onAddPicture}>
+          <ImagePlus aria-hidden />
+        </IconButton>
         {shelves.map(([shelf, Icon]) => (
           <IconButton key={shelf} label={t(`library.${shelf}.title`)} onClick={() => onOpen(shelf)}>
             <Icon aria-hidden />
@@ -119,35 +125,55 @@ export function PromptCard({ chosen, offered, plan, canMake, isBusy, onMake, ...
   const history = usePromptHistory();
   const improving = useImprovement();
   const [shelf, setShelf] = useState<LibraryShelf | null>(null);
+  const { references, open, ...picker } = useReferencePicker(chosen);
   const isList = form.mode === "list";
   return (
     <section
       aria-label={t("prompt")}
       className="flex flex-col rounded-card border border-edge/70 bg-surface transition-colors duration-120 focus-within:border-ink"
     >
-      <PromptTools onChooseFile={choose} onEarlier={history.back} improving={improving} onOpen={setShelf} />
-      <textarea
-        ref={field}
-        onDrop={drop}
-        aria-label={t("prompt")}
-        placeholder={t(isList ? "listHint" : "promptHint")}
-        value={form.prompt}
-        maxLength={isList ? maxListCharacters : maxPromptCharacters}
-        rows={3}
-        onKeyDown={isList ? undefined : history.press}
-        onChange={(event) => createForm.set({ prompt: event.target.value })}
-        className="field-sizing-content max-h-[40dvh] min-h-26 w-full resize-none bg-transparent px-4 pt-4 pb-2 text-lg outline-none placeholder:text-quiet sm:px-5"
-      />
-      <Improvement improving={improving} />
-      <PromptPreview />
-      <StyleChips />
-      {chosen?.params.negativePrompt === undefined ? null : <NegativePrompt />}
-      <Grid chosen={chosen} offered={offered} plan={plan} />
-      <div className="flex items-center justify-between gap-x-4 gap-y-2 border-t border-line px-4 py-3 max-sm:flex-col max-sm:items-stretch sm:px-5">
-        <BeforeMaking plan={plan} {...shown} />
-        <RunButton canRun={canMake} isBusy={isBusy} onRun={onMake}>
-          {t("make", { count: Math.max(1, plan?.requests.length ?? 1) })}
-        </RunButton>
+      <div
+        className="contents"
+        onDragOver={references.over}
+        onDrop={references.drop}
+        onPaste={references.paste}
+      >
+        <PromptTools
+          onChooseFile={choose}
+          onEarlier={history.back}
+          improving={improving}
+          onOpen={setShelf}
+          onAddPicture={open}
+        />
+        <textarea
+          ref={field}
+          onDrop={drop}
+          aria-label={t("prompt")}
+          placeholder={t(isList ? "listHint" : "promptHint")}
+          value={form.prompt}
+          maxLength={isList ? maxListCharacters : maxPromptCharacters}
+          rows={3}
+          onKeyDown={isList ? undefined : history.press}
+          onChange={(event) => createForm.set({ prompt: event.target.value })}
+          className="field-sizing-content max-h-[40dvh] min-h-26 w-full resize-none bg-transparent px-4 pt-4 pb-2 text-lg outline-none placeholder:text-quiet sm:px-5"
+        />
+        <Improvement improving={improving} />
+        <PromptPreview />
+        <StyleChips />
+        {chosen === undefined || offered === undefined ? null : (
+          <>
+            <ReferenceList chosen={chosen} offered={offered} />
+            <ReferencePicker chosen={chosen} references={references} {...picker} />
+          </>
+        )}
+        {chosen?.params.negativePrompt === undefined ? null : <NegativePrompt />}
+        <Grid chosen={chosen} offered={offered} plan={plan} />
+        <div className="flex items-center justify-between gap-x-4 gap-y-2 border-t border-line px-4 py-3 max-sm:flex-col max-sm:items-stretch sm:px-5">
+          <BeforeMaking plan={plan} {...shown} />
+          <RunButton canRun={canMake} isBusy={isBusy} onRun={onMake}>
+            {t("make", { count: Math.max(1, plan?.requests.length ?? 1) })}
+          </RunButton>
+        </div>
       </div>
       <Library shelf={shelf} onClose={() => setShelf(null)} onInsert={insert} />
     </section>

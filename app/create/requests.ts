@@ -11,9 +11,11 @@ import {
   aspects,
   createForm,
   type CreateForm,
+  pictureRoles,
   readLoras,
   type SettingOverrides,
 } from "./form.ts";
+import { pictureInputs, referencesOf } from "./references.ts";
 
 export type CreateRequest = Extract<SubmitInput, { kind: "text_to_image" }>;
 
@@ -39,7 +41,7 @@ export function buildRequest(form: CreateForm, workflow: OfferedWorkflow): Creat
   return {
     kind: "text_to_image",
     ...choiceOf(workflow),
-    inputs: {},
+    inputs: pictureInputs(form.references, workflow),
     ...(form.styles.length > 0 || isTemplate(form.prompt) || isTemplate(form.negativePrompt)
       ? { template: { styles: [...form.styles] } }
       : {}),
@@ -49,9 +51,21 @@ export function buildRequest(form: CreateForm, workflow: OfferedWorkflow): Creat
       ...chosenSize(form, { params }),
       ...(steps === undefined ? {} : { steps }),
       ...(guidance === undefined ? {} : { guidance }),
+      ...strengthsOf(form, workflow),
       ...(params.loras === undefined || form.loras.length === 0 ? {} : { loras: [...form.loras] }),
     },
   };
+}
+
+/** How much the pictures of each role count, where some are given and the workflow lets one say it. */
+function strengthsOf({ references, settings }: CreateForm, { name, params }: OfferedWorkflow) {
+  const given = pictureRoles.filter((role) => references.some((one) => one.role === role));
+  const values = given.flatMap((role) => {
+    const setting = `${role}Strength` as const;
+    const value = resolveSetting(params[setting], settings[name]?.[setting]);
+    return value === undefined ? [] : [[setting, value] as const];
+  });
+  return Object.fromEntries(values);
 }
 
 /** Whether something is drawn from a prompt, or has to be written with a backslash. */
@@ -150,6 +164,7 @@ export function useCreateRemix(offered: readonly OfferedWorkflow[] | undefined):
 }
 
 interface SourceJob extends Pick<JobView, "params" | "workflow" | "model"> {
+  readonly inputs?: JobView["inputs"];
   readonly template?: {
     readonly drawn: NonNullable<JobView["template"]>["drawn"];
     readonly styles: readonly { readonly name: string }[];
@@ -158,17 +173,15 @@ interface SourceJob extends Pick<JobView, "params" | "workflow" | "model"> {
 
 /** The form values that repeat a job. */
 export function formOfJob(
-  { params, template = null, ...source }: SourceJob,
+  { params, template = null, inputs = [], ...source }: SourceJob,
   { settings }: Pick<CreateForm, "settings">,
   offered: readonly OfferedWorkflow[],
 ): Partial<CreateForm> {
   const workflow = choiceNameOf(source);
-  const steps = numberOrUndefined(params.steps);
-  const guidance = numberOrUndefined(params.guidance);
-  const overrides: SettingOverrides = {
-    ...(steps === undefined ? {} : { steps }),
-    ...(guidance === undefined ? {} : { guidance }),
-  };
+  const names = ["steps", "guidance", ...pictureRoles.map((role) => `${role}Strength` as const)] as const;
+  const overrides: SettingOverrides = Object.fromEntries(
+    names.flatMap((name) => (typeof params[name] === "number" ? [[name, params[name]]] : [])),
+  );
   const width = numberOrUndefined(params.width);
   const height = numberOrUndefined(params.height);
   const known = offered.find(({ name }) => name === workflow);
@@ -182,6 +195,7 @@ export function formOfJob(
     styles: template === null ? [] : template.styles.map(({ name }) => name),
     workflow,
     loras: readLoras(params.loras),
+    references: referencesOf(inputs),
     ...(width === undefined || height === undefined
       ? {}
       : { widthPx: width, heightPx: height, aspect: aspectOf({ width, height }, known) }),

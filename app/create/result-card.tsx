@@ -1,10 +1,10 @@
 "use client";
-import { CircleAlert, Download, Maximize2, Pencil, Repeat2, X } from "lucide-react";
+import { CircleAlert, Download, ImagePlus, Maximize2, Pencil, Repeat2, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { memo, useState, ViewTransition } from "react";
 import type { JobView } from "@atelier/server/jobs";
-import { downloadUrl } from "../client/remix.ts";
+import { downloadUrl, referenceHref } from "../client/remix.ts";
 import { useSubmit } from "../client/submit.ts";
 import type { Sized } from "../gallery/layout-rows.ts";
 import { DowngradeNote, useCancelJob, useRetryJob } from "../jobs/parts.tsx";
@@ -186,6 +186,9 @@ function CardActions({ job }: { readonly job: JobView }) {
     <div role="group" aria-label={t("actions")} className="-ml-2 flex">
       <IconButton label={t("remix")} onClick={() => router.push(`/create?remix=${imageId}`)}>
         <Repeat2 aria-hidden />
+      </IconButton>
+      <IconButton label={pictures("asReference")} onClick={() => router.push(referenceHref([imageId]))}>
+        <ImagePlus aria-hidden />
       </IconButton>
       <IconButton label={t("edit")} onClick={() => router.push(`/edit/${imageId}`)}>
         <Pencil aria-hidden />

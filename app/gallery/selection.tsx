@@ -8,7 +8,7 @@ import { useFailureToast } from "../client/failures.ts";
 import { useCapability } from "../client/queries.ts";
 import { isTyping } from "../frame/run-button.tsx";
 import { ShareButton } from "../links/share.tsx";
-import { useRemoveImages, useStar } from "../pictures/actions.tsx";
+import { AsReference, useRemoveImages, useStar } from "../pictures/actions.tsx";
 import { BoardButton } from "../pictures/boards.tsx";
 import { ratingOfKey, Stars, TagEditor, useRate } from "../pictures/marks.tsx";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
@@ -233,11 +233,11 @@ function ProcessAll({ selection }: { readonly selection: Selection }) {
         <Scissors aria-hidden />
         {pictures("cutOut")}
       </MenuItem>
+      <AsReference imageIds={selection.images.map(({ id }) => id)} />
     </Menu>
   );
 }
 
-/** Rating and tags of every chosen picture. */
 function MarkAll({ selection }: { readonly selection: Selection }) {
   const t = useTranslations("gallery");
   const [isOpen, setOpen] = useState(false);

@@ -4,6 +4,7 @@ import {
   Bookmark,
   CircleUserRound,
   Gauge,
+  ImagePlus,
   Images,
   Keyboard,
   Layers,
@@ -20,13 +21,14 @@ import {
   Upload,
 } from "lucide-react";
 import { useTranslations } from "next-intl";
+import { useSearchParams } from "next/navigation";
 import { useSyncExternalStore } from "react";
 import { adminPages } from "../admin/pages.ts";
 import { searchOf, useBoards, useSharedBoards } from "../boards/queries.ts";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys, useMe } from "../client/queries.ts";
-import { boardFileUrl, imageUrl } from "../client/remix.ts";
+import { boardFileUrl, imageUrl, referenceHref } from "../client/remix.ts";
 import { signOut } from "../client/session.ts";
 import { applyTheme, currentTheme, watchTheme } from "../frame/cookies.ts";
 import { useNavItems } from "../frame/nav-items.ts";
@@ -116,8 +118,13 @@ function useActions(onNewBoard: () => void): readonly Choice[] {
   const pick = useFilePicker(useUploadWithOffer());
   const theme = useThemeActions();
   const entry = useEntryAction();
+  const shown = useSearchParams().get("image");
   const group = "actions" as const;
+  const reference = { key: "act:reference", group, icon: ImagePlus, isPassing: true } as const;
   return [
+    shown === null
+      ? { ...reference, label: t("reference"), href: referenceHref([]) }
+      : { ...reference, label: t("thisAsReference"), href: referenceHref([shown]) },
     { key: "act:upload", group, label: t("upload"), icon: Upload, act: () => pick({ multiple: true }) },
     { key: "act:board", group, label: t("newBoard"), icon: LayoutGrid, act: onNewBoard, staysOpen: true },
     ...theme,

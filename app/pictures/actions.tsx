@@ -1,12 +1,15 @@
 "use client";
 import { type InfiniteData, useMutation, useMutationState, useQueryClient } from "@tanstack/react-query";
-import { Maximize2, Scissors, Shirt, Sparkles, Star, UserRound } from "lucide-react";
+import { ImagePlus, Maximize2, Scissors, Shirt, Sparkles, Star, UserRound } from "lucide-react";
 import { useTranslations } from "next-intl";
+import { useRouter } from "next/navigation";
 import { useMemo } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys, useCapabilities, useCapability, useImage } from "../client/queries.ts";
+import { referenceHref } from "../client/remix.ts";
+import { mostReferences } from "../create/form.ts";
 import { useSubmit } from "../client/submit.ts";
 import { buttonStyle, cx, IconButton } from "../ui/button.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
@@ -72,6 +75,21 @@ export function useUpscaleOffer(image: Picture, scale: 2 | 4 = 2): UpscaleOffer 
   return { size, isPossible: false, reason: t("tooLarge", { size, max }) };
 }
 
+/** Puts pictures beside the prompt of Create, as many as go with one. */
+export function AsReference({ imageIds }: { readonly imageIds: readonly string[] }) {
+  const t = useTranslations("pictures");
+  const router = useRouter();
+  return (
+    <MenuItem
+      disabled={imageIds.length > mostReferences}
+      onSelect={() => router.push(referenceHref(imageIds))}
+    >
+      <ImagePlus aria-hidden />
+      {t("asReference")}
+    </MenuItem>
+  );
+}
+
 /** Actions that need one click; their result appears in the gallery. */
 export function QuickActions({ image }: { readonly image: ImageView }) {
   const t = useTranslations("pictures");
@@ -112,6 +130,7 @@ export function QuickActions({ image }: { readonly image: ImageView }) {
           <span className="block text-xs text-quiet empty:hidden">{cutOut?.reason}</span>
         </span>
       </MenuItem>
+      <AsReference imageIds={[image.id]} />
       {(["garment", "person"] as const).map((what) => (
         <MenuItem key={what} onSelect={() => wardrobe.mutate({ imageId: image.id, what })}>
           {what === "garment" ? <Shirt aria-hidden /> : <UserRound aria-hidden />}

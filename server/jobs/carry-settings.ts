@@ -5,7 +5,7 @@ import { lorasSchema } from "../workflows/index.ts";
 import { get, type JobView } from "./read.ts";
 import { openResult } from "./result-hold.ts";
 
-type Settings = Pick<JobView, "kind" | "workflow" | "model" | "params" | "template">;
+type Settings = Pick<JobView, "kind" | "workflow" | "model" | "params" | "template" | "inputs">;
 
 /**
  * As `openResult`, for a download with the settings of its job: a PNG carries them as texts. An upload, which nothing was made
@@ -30,7 +30,10 @@ function unlessGone(error: unknown): null {
 function textsOf({ template, ...settings }: Settings): readonly PngText[] {
   const { kind, workflow, model, params } = settings;
   const from = template === null ? {} : { template };
-  const own = JSON.stringify({ version: 1, kind, workflow, model, params, ...from });
+  // The ids say nothing to anybody who does not have these pictures.
+  const inputs = settings.inputs.map(({ role, imageId }) => ({ role, imageId }));
+  const given = inputs.length === 0 ? {} : { inputs };
+  const own = JSON.stringify({ version: 1, kind, workflow, model, params, ...from, ...given });
   const common = parametersText(settings);
   return [
     ...(common === null ? [] : [{ keyword: "parameters", text: common }]),
@@ -39,7 +42,11 @@ function textsOf({ template, ...settings }: Settings): readonly PngText[] {
 }
 
 /** As A1111 writes it: the prompt, the negative prompt, and one line of settings. Null without a prompt. */
-function parametersText({ workflow, model, params }: Omit<Settings, "template">): string | null {
+function parametersText({
+  workflow,
+  model,
+  params,
+}: Pick<Settings, "workflow" | "model" | "params">): string | null {
   const { prompt, negativePrompt, steps, guidance, seed, width, height } = params;
   if (typeof prompt !== "string" || prompt === "") return null;
   const settings = [

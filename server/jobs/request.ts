@@ -12,20 +12,19 @@ import {
 import { AppError, isStorable, issuesOf, jsonObject, lineOfText, pictureLimits } from "../platform/index.ts";
 import { adjustmentLimit, mostAngle } from "../retouch/index.ts";
 import { refuseDenied } from "../safety.ts";
-import { lorasSchema } from "../workflows/index.ts";
+import { lorasSchema, pictureStrengths } from "../workflows/index.ts";
 import { templateSchema } from "../presets/index.ts";
 import { agreedSchema } from "./agreement.ts";
 
 const imageId = z.uuid();
 const maxSeed = Number.MAX_SAFE_INTEGER;
-const maxSidePx = 4_096;
 
 const text = z.string().trim().max(4_000).refine(isStorable, "must be plain text");
 /** The document of the API knows no trimming. */
 const prompt = text.min(1).meta({ pattern: String.raw`\S` });
 /** By how much one side of a picture grows. */
 const margin = z.number().int().min(0).max(pictureLimits.expandSidePx).default(0);
-const side = z.number().int().min(64).max(maxSidePx).optional();
+const side = z.number().int().min(64).max(4_096).optional();
 
 /** Settings of a generating run; the workflow decides which of them it uses and in which range. */
 const drawing = {
@@ -100,6 +99,7 @@ export const kindParams = {
     width: side,
     height: side,
     ...drawing,
+    ...pictureStrengths,
     loras: lorasSchema
       .optional()
       .describe(

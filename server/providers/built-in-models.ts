@@ -14,6 +14,12 @@ const edit = {
   kind: "edit",
   inputs: { required: ["image"], optional: ["reference", "reference2", "reference3"] },
 } as const;
+/** Their offers that do not name the pictures are left out where some are given. */
+const textAndPictures = {
+  kind: "text_to_image",
+  inputs: { required: [], optional: ["reference", "reference2", "reference3"] },
+} as const;
+const threePictures = ["$reference", "$reference2", "$reference3"] as const;
 /** Models of editing take more; a request has no more. */
 const fourPictures = ["$image", "$reference", "$reference2", "$reference3"] as const;
 const inpaint = { kind: "inpaint", inputs: { required: ["image", "mask"], optional: [] } } as const;
@@ -30,29 +36,34 @@ export const builtInModels: readonly CloudModel[] = [
   {
     id: "nano-banana",
     title: "Nano Banana",
-    ...text,
+    ...textAndPictures,
     params: ["prompt", "aspect_ratio"],
     offers: [
       {
         provider: "google",
         endpoint: "gemini-3.1-flash-image",
-        input: { parts: ["$prompt"], imageConfig: { aspectRatio: "$aspect_ratio" } },
+        input: { parts: ["$prompt", ...threePictures], imageConfig: { aspectRatio: "$aspect_ratio" } },
         priceUsd: 0.067,
       },
       { provider: "fal", endpoint: "fal-ai/nano-banana", input: withRatio, priceUsd: null },
-      { provider: "replicate", endpoint: "google/nano-banana", input: withRatio, priceUsd: null },
+      {
+        provider: "replicate",
+        endpoint: "google/nano-banana",
+        input: { ...withRatio, image_input: threePictures },
+        priceUsd: null,
+      },
     ],
   },
   {
     id: "flux-2-pro",
     title: "FLUX.2 pro",
-    ...text,
+    ...textAndPictures,
     params: ["prompt", "aspect_ratio", "seed"],
     offers: [
       {
         provider: "replicate",
         endpoint: "black-forest-labs/flux-2-pro",
-        input: { ...withRatio, seed: "$seed" },
+        input: { ...withRatio, seed: "$seed", input_images: threePictures },
         ratios: fluxRatios,
         priceUsd: null,
       },

@@ -10,12 +10,23 @@ const offers = models.flatMap((model) =>
 );
 
 test.each(offers)(
-  "%s sends every picture that the model says it takes, and no other",
-  (_title, { inputs }, { input }) => {
+  "%s sends every picture that the model says it takes, and no other; beside a prompt alone, all or none",
+  (_title, { kind, inputs }, { input }) => {
     const sent = placeholdersOf(input).filter((name) => inputRoles.some((role) => role === name));
+    if (kind === "text_to_image" && sent.length === 0) return;
     expect(new Set(sent)).toEqual(new Set([...inputs.required, ...inputs.optional]));
   },
 );
+
+test("pictures beside a prompt go to the offers that send them, and to no other", () => {
+  const idsFor = (roles: readonly InputRole[]) =>
+    modelsFor(models, { kind: "text_to_image", roles: new Set(roles) });
+  const [first, ...others] = idsFor(["reference", "reference2"]);
+  expect([first?.id, ...others.map(({ id }) => id)]).toEqual(["nano-banana", "flux-2-pro"]);
+  expect(first?.offers.map(({ provider }) => provider)).toEqual(["google", "replicate"]);
+  expect(idsFor(["style"])).toEqual([]);
+  expect(idsFor([])[0]?.offers).toHaveLength(3);
+});
 
 test.each([
   ["nano-banana-edit", ["image", "reference", "reference2", "reference3"]],

@@ -1,7 +1,10 @@
-import { placeholderSettings, placeholdersOf, type Setting, valuesTaken } from "./mapping.ts";
+import { placeholderSettings, placeholdersOf, type Setting as Carried, valuesTaken } from "./mapping.ts";
 import type { CloudModel, ModelOffer } from "./port.ts";
 
 type Params = Readonly<Record<string, unknown>>;
+
+/** Those that no placeholder carries are of workflows alone. */
+type Setting = Carried | "loras" | "pictureStrength";
 
 /** Settings of a request without which a picture is still what was asked for. */
 const soft: readonly Setting[] = ["seed", "steps", "guidance", "strength", "negativePrompt"];
@@ -16,6 +19,8 @@ const paramsOf = {
   scale: ["scale"],
   category: ["category"],
   size: ["width", "height"],
+  loras: ["loras"],
+  pictureStrength: ["referenceStrength", "styleStrength", "structureStrength", "faceStrength"],
   // Whether a model needs or takes a prompt is judged apart.
   prompt: [],
 } as const satisfies Record<Setting, readonly string[]>;
@@ -23,8 +28,8 @@ const paramsOf = {
 const settings = Object.keys(paramsOf) as Setting[];
 
 /** The settings that one offer, or any of several, can carry to its provider. */
-export function settingsTaken(offers: readonly Pick<ModelOffer, "input">[]): ReadonlySet<Setting> {
-  const known: Readonly<Record<string, Setting>> = placeholderSettings;
+export function settingsTaken(offers: readonly Pick<ModelOffer, "input">[]): ReadonlySet<Carried> {
+  const known: Readonly<Record<string, Carried>> = placeholderSettings;
   const names = offers.flatMap(({ input }) => placeholdersOf(input));
   return new Set(names.flatMap((name) => known[name] ?? []));
 }
@@ -39,7 +44,7 @@ export function categoriesTaken({ input }: Pick<ModelOffer, "input">): readonly 
 
 /** The settings of a request that an offer cannot carry. */
 export function lacksOf(offer: Pick<ModelOffer, "input">, params: Params): Setting[] {
-  const taken = settingsTaken([offer]);
+  const taken: ReadonlySet<Setting> = settingsTaken([offer]);
   return settings.filter((setting) => {
     const given = paramsOf[setting].filter((name) => params[name] !== undefined && params[name] !== "");
     if (given.length === 0) return false;
@@ -81,6 +86,8 @@ const namesOf: Readonly<Record<Setting, string>> = {
   scale: "scale",
   category: "category: it finds out by itself",
   size: "size (width, height)",
+  loras: "LoRAs",
+  pictureStrength: "strength of its pictures",
 };
 
 /** Whether a model can run a request that does not name it: what it lacks of it may be left out. */

@@ -32,6 +32,8 @@ import t2iFlux1CheckpointFp8Graph from "./built-in/t2i_flux1_checkpoint_fp8/grap
 import t2iFlux1CheckpointFp8 from "./built-in/t2i_flux1_checkpoint_fp8/workflow.json" with { type: "json" };
 import t2iFlux1SplitGraph from "./built-in/t2i_flux1_split/graph.json" with { type: "json" };
 import t2iFlux1Split from "./built-in/t2i_flux1_split/workflow.json" with { type: "json" };
+import t2iFlux1StyleGraph from "./built-in/t2i_flux1_style/graph.json" with { type: "json" };
+import t2iFlux1Style from "./built-in/t2i_flux1_style/workflow.json" with { type: "json" };
 import t2iFlux2DevGraph from "./built-in/t2i_flux2_dev/graph.json" with { type: "json" };
 import t2iFlux2Dev from "./built-in/t2i_flux2_dev/workflow.json" with { type: "json" };
 import t2iFlux2Klein4bGraph from "./built-in/t2i_flux2_klein_4b/graph.json" with { type: "json" };
@@ -44,6 +46,8 @@ import t2iSdxlGraph from "./built-in/t2i_sdxl/graph.json" with { type: "json" };
 import t2iSdxl from "./built-in/t2i_sdxl/workflow.json" with { type: "json" };
 import t2iZImageTurboGraph from "./built-in/t2i_z_image_turbo/graph.json" with { type: "json" };
 import t2iZImageTurbo from "./built-in/t2i_z_image_turbo/workflow.json" with { type: "json" };
+import t2iZImageTurboStructureGraph from "./built-in/t2i_z_image_turbo_structure/graph.json" with { type: "json" };
+import t2iZImageTurboStructure from "./built-in/t2i_z_image_turbo_structure/workflow.json" with { type: "json" };
 import tryonFlux2Klein4bGraph from "./built-in/tryon_flux2_klein_4b/graph.json" with { type: "json" };
 import tryonFlux2Klein4b from "./built-in/tryon_flux2_klein_4b/workflow.json" with { type: "json" };
 import tryonFlux2Klein4bLoraGraph from "./built-in/tryon_flux2_klein_4b_lora/graph.json" with { type: "json" };
@@ -82,12 +86,14 @@ const sources: readonly (readonly [name: string, manifest: unknown, graph: unkno
   ["select_text_sam3", selectTextSam3, selectTextSam3Graph],
   ["t2i_flux1_checkpoint_fp8", t2iFlux1CheckpointFp8, t2iFlux1CheckpointFp8Graph],
   ["t2i_flux1_split", t2iFlux1Split, t2iFlux1SplitGraph],
+  ["t2i_flux1_style", t2iFlux1Style, t2iFlux1StyleGraph],
   ["t2i_flux2_dev", t2iFlux2Dev, t2iFlux2DevGraph],
   ["t2i_flux2_klein_4b", t2iFlux2Klein4b, t2iFlux2Klein4bGraph],
   ["t2i_qwen_image", t2iQwenImage, t2iQwenImageGraph],
   ["t2i_sd15", t2iSd15, t2iSd15Graph],
   ["t2i_sdxl", t2iSdxl, t2iSdxlGraph],
   ["t2i_z_image_turbo", t2iZImageTurbo, t2iZImageTurboGraph],
+  ["t2i_z_image_turbo_structure", t2iZImageTurboStructure, t2iZImageTurboStructureGraph],
   ["tryon_flux2_klein_4b", tryonFlux2Klein4b, tryonFlux2Klein4bGraph],
   ["tryon_flux2_klein_4b_lora", tryonFlux2Klein4bLora, tryonFlux2Klein4bLoraGraph],
   ["tryon_flux_fill_redux", tryonFluxFillRedux, tryonFluxFillReduxGraph],

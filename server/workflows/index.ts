@@ -26,4 +26,11 @@ export { findModel, loraInput, type ModelChoices, spellModels } from "./models.t
 export type { ParamName, Workflow } from "./workflow.ts";
 export { parseWorkflow } from "./parse.ts";
 export { readWorkflowFolder } from "./read-folder.ts";
-export { drawSeed, lorasSchema, seedWithin, takesInputs, workflowParams } from "./params.ts";
+export {
+  drawSeed,
+  lorasSchema,
+  pictureStrengths,
+  seedWithin,
+  takesInputs,
+  workflowParams,
+} from "./params.ts";

@@ -34,6 +34,17 @@ export const lorasSchema = z
 
 export type Loras = z.output<typeof lorasSchema>;
 
+const pictureStrength = z.number().min(0).max(10).optional();
+/** How much the pictures of a role count; the workflow has the range. */
+export const pictureStrengths = {
+  referenceStrength: pictureStrength.describe(
+    "How much the pictures of this role count, for a workflow that has it.",
+  ),
+  styleStrength: pictureStrength,
+  structureStrength: pictureStrength,
+  faceStrength: pictureStrength,
+};
+
 /** A value of a param as jobs have it. */
 export type ParamValue = Loras | string | number | z.output<typeof pointsSchema> | z.output<typeof boxSchema>;
 

@@ -83,6 +83,10 @@ export const paramTypes = {
   bottom: "integer",
   guidance: "number",
   strength: "number",
+  referenceStrength: "number",
+  styleStrength: "number",
+  structureStrength: "number",
+  faceStrength: "number",
   seed: "seed",
 } as const;
 

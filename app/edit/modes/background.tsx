@@ -13,7 +13,7 @@ import { ColourChoice, PictureChoice } from "./ground-choice.tsx";
 import { useMask } from "./inpaint.tsx";
 import { grounds } from "./mode-settings.ts";
 import { findForPrompt, ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";
-import { usePictureUploads } from "./picture-input.tsx";
+import { usePictureUploads } from "../../pictures/picture-input.tsx";
 
 /** Transparent, a colour or a picture: what stands out is cut out, and laid on it. */
 function SetGround({ image, session, modes, isBusy, onJob }: ModeProps) {

@@ -10,7 +10,7 @@ import { Spinner } from "../../ui/button.tsx";
 import { useFilePicker } from "../../uploads/drop.tsx";
 import { referenceRoles } from "./mode-settings.ts";
 import { findForPrompt, ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";
-import { GalleryStrip, TakesFiles, usePictureUploads } from "./picture-input.tsx";
+import { GalleryStrip, TakesFiles, usePictureUploads } from "../../pictures/picture-input.tsx";
 
 /** The best live workflow for so many references. */
 function findForReferences(workflows: readonly OfferedWorkflow[] | undefined, count: number) {

@@ -11,7 +11,7 @@ import { Button, cx } from "../../ui/button.tsx";
 import { inputStyle, Slider } from "../../ui/fields.tsx";
 import { useFilePicker } from "../../uploads/drop.tsx";
 import type { BackgroundSettings } from "./mode-settings.ts";
-import { GalleryStrip, TakesFiles } from "./picture-input.tsx";
+import { GalleryStrip, TakesFiles } from "../../pictures/picture-input.tsx";
 
 /** Colours that are asked for often, with the names of their words. */
 const swatches = {

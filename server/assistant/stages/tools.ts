@@ -49,6 +49,14 @@ const jobInput = z.object({
   image: z.string().optional().describe("id of a picture of the gallery"),
   person: z.string().optional().describe("id of the picture of the person, for outfit_change"),
   garment: z.string().optional().describe("id of the picture of the garment, for outfit_change"),
+  reference: z
+    .string()
+    .optional()
+    .describe("id of a picture of what things or people look like, for text_to_image and edit"),
+  reference2: z.string().optional().describe("a second one"),
+  reference3: z.string().optional().describe("a third one"),
+  style: z.string().optional().describe("id of a picture whose style it shall have, for text_to_image"),
+  structure: z.string().optional().describe("id of a picture whose outlines it follows, for text_to_image"),
 });
 
 const titles: Readonly<Record<(typeof proposedKinds)[number], string>> = {
@@ -61,13 +69,9 @@ const titles: Readonly<Record<(typeof proposedKinds)[number], string>> = {
 
 /** The request of a job in the words of `submit`: only what the kind takes. */
 function requestOf(input: z.output<typeof jobInput>): ProposedRequest {
-  const { kind, prompt, width, height, scale } = input;
+  const { kind, prompt, width, height, scale, ...pictures } = input;
   const roles: readonly InputRole[] = [...requiredInputs(kind), ...optionalInputs(kind)];
-  const given: Partial<Record<InputRole, string | undefined>> = {
-    image: input.image,
-    person: input.person,
-    garment: input.garment,
-  };
+  const given: Partial<Record<InputRole, string | undefined>> = pictures;
   const inputs = Object.fromEntries(
     roles.flatMap((role) => (given[role] === undefined ? [] : [[role, given[role]]])),
   );

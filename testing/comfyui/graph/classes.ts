@@ -53,7 +53,7 @@ function nodeFacts(): ReadonlyMap<string, NodeFact> {
 
 let newer: ReadonlyMap<string, NodeFact> | null = null;
 
-/** The facts of the classes that only the newer line has, as the live `/object_info` of 0.33.0 told them; those of Qwen-Image 2.1 are of 0.37. */
+/** The facts of the classes that only the newer line has, as the live `/object_info` of 0.33.0 told them; those of Qwen-Image 2.1 are of 0.37, and those that follow a picture's outlines (Canny, ModelPatchLoader, ZImageFunControlnet) as documented. */
 function newerFacts(): ReadonlyMap<string, NodeFact> {
   newer ??= new Map(Object.entries(readFixture<NodeFact>("node-facts-newer")));
   return newer;

@@ -65,6 +65,11 @@ export function passPicture({ inputs }: NodeCall): NodeResult {
   return { values: [image(inputs.image("resized_images"))] };
 }
 
+/** Canny: the picture as it is, in place of its outlines. */
+export function outlines({ inputs }: NodeCall): NodeResult {
+  return { values: [image(inputs.image("image"))] };
+}
+
 /** SeedVR2PostProcessing: of the size that was wanted. */
 export async function fitPicture({ inputs }: NodeCall): Promise<NodeResult> {
   const [wanted] = inputs.image("original_resized_images");

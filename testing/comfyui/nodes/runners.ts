@@ -39,7 +39,15 @@ import {
   repeatImageBatch,
   solidMask,
 } from "./pixels.ts";
-import { boundingBox, detect, encodeQwen21, fitPicture, passPicture, removeBackground } from "./newer.ts";
+import {
+  boundingBox,
+  detect,
+  encodeQwen21,
+  fitPicture,
+  outlines,
+  passPicture,
+  removeBackground,
+} from "./newer.ts";
 import {
   emptyLatent,
   inpaintModelConditioning,
@@ -64,6 +72,7 @@ import {
 
 /** The classes that really do something; all others hand on opaque values. */
 export const runners: ReadonlyMap<string, NodeRunner> = new Map<string, NodeRunner>([
+  ["Canny", outlines],
   ["CropMask", cropMask],
   ["EmptyFlux2LatentImage", emptyLatent],
   ["EmptyImage", emptyImage],

@@ -2,12 +2,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { useCallback, useState } from "react";
-import { api } from "../../client/api.ts";
-import { keys } from "../../client/queries.ts";
-import { useImageName } from "../../pictures/picture.tsx";
-import { PictureStrip } from "../../pictures/picture-strip.tsx";
-import { useFileTarget, useUploadBatch } from "../../uploads/drop.tsx";
-import { addUpload, dropUpload, useUploads } from "../../uploads/store.ts";
+import { api } from "../client/api.ts";
+import { keys } from "../client/queries.ts";
+import { useImageName } from "./picture.tsx";
+import { PictureStrip } from "./picture-strip.tsx";
+import { useFileTarget, useUploadBatch } from "../uploads/drop.tsx";
+import { addUpload, dropUpload, useUploads } from "../uploads/store.ts";
 
 interface Uploading {
   /** As many of the files are taken; the others only come into the gallery. */
@@ -60,7 +60,7 @@ interface GalleryStripProps {
 
 /** The newest pictures of the gallery to choose one of. */
 export function GalleryStrip({ title, leftOut, chosenId, onChoose }: GalleryStripProps) {
-  const t = useTranslations("edit");
+  const t = useTranslations("pictures");
   const nameOf = useImageName();
   const { data } = useQuery({
     queryKey: keys.imageList(filters),
