@@ -89,6 +89,10 @@ const withProviders = /cloud\.spec\.ts$/;
 /** Journeys one after another: they stop the one worker for a while, share the port of the language model, or measure times. */
 const inTurn = /(admin|admin-assistant|assistant|change-outfit|live-tabs)\.spec\.ts$/;
 
+/** Journeys without jobs: it does not matter to them which servers are on offer, so that they run beside those with servers. */
+const beside =
+  /(account|api-key|boards|find|gallery|language|links|palette|rating-and-tags|settings-back|theme|timeline|trash|users)\.spec\.ts$/;
+
 /** What `test:all` runs and `test` does not, and what is for a phone. */
 const ofAll = /@all/;
 const ofPhone = /@phone/;
@@ -114,7 +118,7 @@ function chooseProjects() {
         name: "desktop",
         grep: ofAll,
         grepInvert: ofPhone,
-        testIgnore: [overBucket, withServers, withProviders, inTurn],
+        testIgnore: [overBucket, withServers, withProviders, inTurn, beside],
         use: { viewport },
       },
       {
@@ -135,12 +139,21 @@ function chooseProjects() {
         workers: 1,
         use: { viewport },
       },
+      {
+        name: "beside",
+        testMatch: beside,
+        testIgnore: overBucket,
+        grep: ofAll,
+        dependencies: ["bucket", "desktop", "in turn", "phone"],
+        workers: 1,
+        use: { viewport },
+      },
     ];
   return [
     {
       name: "desktop",
       grepInvert: [ofPhone, ofAll],
-      testIgnore: [withServers, withProviders, ofPlatform, inTurn],
+      testIgnore: [withServers, withProviders, ofPlatform, inTurn, beside],
       use: calm,
     },
     { name: "in turn", testMatch: inTurn, grepInvert: [ofPhone, ofAll], workers: 1, use: { viewport } },
@@ -153,6 +166,14 @@ function chooseProjects() {
       dependencies: ["desktop", "in turn", "phone"],
       workers: 1,
       use: { viewport },
+    },
+    {
+      name: "beside",
+      testMatch: beside,
+      grepInvert: [ofPhone, ofAll],
+      dependencies: ["desktop", "in turn", "phone"],
+      workers: 1,
+      use: calm,
     },
     {
       name: "providers",

@@ -58,6 +58,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     expect(await findBarriers(page)).toEqual([]);
     await make.click();
     await page.getByRole("link", { name: "Open the batch" }).click();
+    await page.waitForURL(/\/batches\//);
     await expect(page.getByRole("main").getByRole("status")).toContainText("4 of 4 done", {
       timeout: madeMs,
     });

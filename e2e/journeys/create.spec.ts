@@ -13,7 +13,7 @@ const serverFoundMs = 60_000;
 test.describe("with a ComfyUI server (SIMULATOR)", () => {
   let stop: () => Promise<void>;
   test.beforeAll(async ({ comfyPort }) => {
-    stop = await startSimulator(comfyPort);
+    stop = await startSimulator(comfyPort, { stepMs: 300 });
   });
   test.afterAll(() => stop());
 

@@ -32,7 +32,7 @@ async function pullRight(page: Page, share: number): Promise<void> {
 test.describe("with a ComfyUI server (SIMULATOR)", () => {
   let stop: () => Promise<void>;
   test.beforeAll(async ({ comfyPort }) => {
-    stop = await startSimulator(comfyPort, "new");
+    stop = await startSimulator(comfyPort, { mode: "new" });
   });
   test.afterAll(() => stop());
 

@@ -1,10 +1,17 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-const stepMs = 300;
+interface Options {
+  readonly mode?: "0.8.0" | "new";
+  /** Of each step of a sampler, of which a picture takes twenty and more. */
+  readonly stepMs?: number;
+}
 
 /** Starts the SIMULATOR of ComfyUI where the worker of the journeys looks for a server; returns how to end it. */
-export function startSimulator(port: number, mode: "0.8.0" | "new" = "0.8.0"): Promise<() => Promise<void>> {
+export function startSimulator(
+  port: number,
+  { mode = "0.8.0", stepMs = 50 }: Options = {},
+): Promise<() => Promise<void>> {
   const given = { "--port": String(port), "--step-ms": String(stepMs), "--mode": mode };
   return start("testing/comfyui/main.ts", ...Object.entries(given).flat());
 }

@@ -18,7 +18,7 @@ interface Teller {
 let fixture: TestServices;
 let one: Teller;
 let two: Teller;
-const talks = 150;
+const talks = 80;
 
 async function tell(seed: number): Promise<Teller> {
   const { db } = fixture.services;

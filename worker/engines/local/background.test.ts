@@ -264,9 +264,9 @@ describe("what stands out", () => {
   /** By name the least overlap with the truth; measured figures are in docs/benchmarks.md. */
   const least = {
     "mug on wood": 0.97,
+    "dress in a room": 0.96,
     "tee on white": 0.93,
     rocket: 0.85,
-    "dress in a room": 0.96,
     astronaut: 0.93,
     coffee: 0.93,
     "bag on carpet": 0.97,
@@ -282,11 +282,11 @@ describe("what stands out", () => {
     "tee on wood": 0.95,
   } as const;
   type SceneName = keyof typeof least;
-  const others = Object.keys(least).slice(4) as SceneName[];
+  const others = Object.keys(least).slice(2) as SceneName[];
 
   forCasesInTurn(
     "D2: its mask covers %s",
-    { usual: ["mug on wood", "tee on white", "rocket", "dress in a room"] as const, others },
+    { usual: ["mug on wood", "dress in a room"] as const, others },
     async (name) => {
       const scene = (await subjectScenes()).find((one) => one.name === name);
       if (scene === undefined) throw new Error(`there is no scene ${name}`);
@@ -307,7 +307,7 @@ describe("what stands out", () => {
 
   forCasesInTurn(
     "%s alone is refused: nothing stands out",
-    { usual: ["wood", "bricks"], others: ["a slope", "carpet", "one colour"] } as const,
+    { usual: ["bricks"], others: ["wood", "a slope", "carpet", "one colour"] } as const,
     async (name) => {
       const scene = (await emptyScenes()).find((one) => one.name === name);
       const image = await write(name, scene?.png ?? Buffer.alloc(0));
