@@ -928,6 +928,17 @@ create table sessions (
 CREATE INDEX sessions_user ON sessions USING btree (user_id);
 CREATE TRIGGER service_cannot_sign_in BEFORE INSERT OR UPDATE OF user_id ON sessions FOR EACH ROW EXECUTE FUNCTION forbid_service_sign_in('user_id');
 
+create table signing_keys (
+  fingerprint text not null,
+  certificates text not null,
+  sealed_key text,
+  sealed_by text,
+  made_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint signing_keys_pkey PRIMARY KEY (fingerprint),
+  constraint signing_keys_sealed CHECK ((sealed_key IS NULL) = (sealed_by IS NULL)),
+  constraint signing_keys_sealed_by_unique UNIQUE (sealed_by)
+);
+
 create table spending_caps (
   user_id text not null,
   daily_usd double precision,

@@ -85,7 +85,7 @@ export const digitalSourceTypes = {
 } as const satisfies Record<JobKind, string>;
 
 /** Of an upload that a person adjusted, cropped or restored. */
-const humanEdits = `${vocabulary}/humanEdits`;
+export const humanEdits = `${vocabulary}/humanEdits`;
 
 /** The XMP packet with a result's origin, embedded in all of its files; null for one in which no AI had a part. */
 export function provenanceXmp(kind: JobKind | null): string {

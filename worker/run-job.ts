@@ -114,7 +114,7 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
       clock.stop();
       report.end();
     });
-  return store(services, input, outputs);
+  return store(services, input, { outputs, inputFiles: inputs });
 }
 
 /** What past runs like this one took, ms; none where they are too few or cannot be read. */
@@ -166,10 +166,15 @@ async function fetchInputs(
   return inputs;
 }
 
+interface Made {
+  readonly outputs: readonly EngineOutput[];
+  readonly inputFiles: EngineTask["inputs"];
+}
+
 async function store(
   services: Services,
   { job, lease, signal }: RunInput,
-  made: readonly EngineOutput[],
+  { outputs: made, inputFiles }: Made,
 ): Promise<Outcome> {
   const stored: StoredOutput[] = [];
   const nothingGenerated = await isNothingGenerated(services, job);
@@ -186,6 +191,7 @@ async function store(
           position,
           path: file,
           mime,
+          inputFiles,
         }),
       );
     }

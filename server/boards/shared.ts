@@ -172,7 +172,7 @@ interface FileInput extends BoardAddress {
 
 /** A file of a picture on a board, never by a link to the store, which would work on after the sharing ends. Throws `not_found`. */
 export async function openSharedPicture(
-  services: Pick<Services, "db" | "disk" | "log">,
+  services: Pick<Services, "db" | "disk" | "log" | "env">,
   { userId, id, imageId, ...input }: FileInput,
 ): Promise<OpenedFile> {
   if (!isId(imageId)) throw new AppError("not_found");

@@ -1,69 +1,22 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { eq, isNotNull, notLike, or, type SQL, sql } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
-import { AppError, type Env } from "../platform/index.ts";
+import { type Env, openSealed, seal, sealedHead, sealedMark } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 const { webhookEndpoints } = schema;
 
-/** Before sealed secrets in their columns. Older rows have the secret itself, which begins with `whsec_`. */
-const sealedMark = "sealed:";
-const version = 1;
-const keyBytes = 32;
-const keyIdBytes = 5;
-const nonceBytes = 12;
-const tagBytes = 16;
-const headBytes = 1 + keyIdBytes;
-const cipher = "aes-256-gcm";
+/** Of the endpoint that the sealed bytes belong to. Older rows have the secret itself, which begins with `whsec_`. */
+const forEndpoint = (endpointId: string) => ({ purpose, context: `webhook_endpoints/${endpointId}` });
+const purpose = "webhook secrets";
 
-interface SealingKey {
-  readonly key: Buffer;
-  /** The first bytes of each sealed secret: version and name of the key. It tells nothing of the key. */
-  readonly head: Buffer;
-}
-
-/** The key of this studio, from `AUTH_SECRET`; null for a process without it. */
-function sealingKey({ AUTH_SECRET: secret }: Pick<Env, "AUTH_SECRET">): SealingKey | null {
-  if (secret === undefined) return null;
-  const derived = hkdfSync("sha256", secret, "", "atelier webhook secrets 1", keyBytes + keyIdBytes);
-  const bytes = Buffer.from(derived);
-  return {
-    key: bytes.subarray(0, keyBytes),
-    head: Buffer.concat([Buffer.of(version), bytes.subarray(keyBytes)]),
-  };
-}
-
-/** The row belongs to the sealed bytes: a sealed secret that was copied into another row cannot be read there. */
-const contextOf = (endpointId: string) => Buffer.from(`webhook_endpoints/${endpointId}`);
-
-/** Encrypts the secret of an endpoint for its row (AES-256-GCM). Throws `internal` without `AUTH_SECRET`. */
+/** Encrypts the secret of an endpoint for its row. Throws `internal` without `AUTH_SECRET`. */
 export function sealSecret(env: Pick<Env, "AUTH_SECRET">, endpointId: string, secret: string): string {
-  const sealing = sealingKey(env);
-  if (!sealing) throw new AppError("internal", "AUTH_SECRET is not set.");
-  const nonce = randomBytes(nonceBytes);
-  const sealer = createCipheriv(cipher, sealing.key, nonce, { authTagLength: tagBytes });
-  sealer.setAAD(contextOf(endpointId));
-  const sealed = Buffer.concat([sealer.update(secret, "utf8"), sealer.final()]);
-  const bytes = Buffer.concat([sealing.head, nonce, sealer.getAuthTag(), sealed]);
-  return `${sealedMark}${bytes.toString("base64url")}`;
+  return seal(env, forEndpoint(endpointId), secret);
 }
 
 /** The secret of a row; null when it was sealed with another `AUTH_SECRET`, for another row, or was changed since. */
 export function openSecret(env: Pick<Env, "AUTH_SECRET">, endpointId: string, stored: string): string | null {
-  if (!stored.startsWith(sealedMark)) return stored;
-  const bytes = Buffer.from(stored.slice(sealedMark.length), "base64url");
-  const sealing = sealingKey(env);
-  if (!sealing || bytes.length < headBytes + nonceBytes + tagBytes) return null;
-  if (!bytes.subarray(0, headBytes).equals(sealing.head)) return null;
-  const [nonceEnd, tagEnd] = [headBytes + nonceBytes, headBytes + nonceBytes + tagBytes];
-  const nonce = bytes.subarray(headBytes, nonceEnd);
-  const opener = createDecipheriv(cipher, sealing.key, nonce, { authTagLength: tagBytes });
-  opener.setAAD(contextOf(endpointId)).setAuthTag(bytes.subarray(nonceEnd, tagEnd));
-  try {
-    return Buffer.concat([opener.update(bytes.subarray(tagEnd)), opener.final()]).toString("utf8");
-  } catch {
-    return null;
-  }
+  return stored.startsWith(sealedMark) ? openSealed(env, forEndpoint(endpointId), stored) : stored;
 }
 
 /**
@@ -71,11 +24,9 @@ export function openSecret(env: Pick<Env, "AUTH_SECRET">, endpointId: string, st
  * another `AUTH_SECRET`; they leave the deliveries of such endpoints to the workers that can sign them.
  */
 export function isOfOtherKey(env: Pick<Env, "AUTH_SECRET">, column: SQL): SQL {
-  const sealing = sealingKey(env);
+  const head = sealedHead(env, purpose);
   const isSealed = sql`starts_with(${column}, ${sealedMark})`;
-  if (!sealing) return isSealed;
-  // Six bytes are eight characters of base64, so the text of the head is the beginning of the whole text.
-  return sql`(${isSealed} and not starts_with(${column}, ${sealedMark + sealing.head.toString("base64url")}))`;
+  return head === null ? isSealed : sql`(${isSealed} and not starts_with(${column}, ${head}))`;
 }
 
 /** How many rows one pass of `sealSecrets` reads. */

@@ -1,9 +1,12 @@
 import { buffer } from "node:stream/consumers";
 import sharp from "sharp";
 import { maxOutputPixels } from "../engines.ts";
+import { newId } from "../platform/index.ts";
+import { instanceIdOf, signCopy } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
 import { takeDecodeTurn } from "./files.ts";
 import type { OwnImageInput } from "./image.ts";
+import { sha256 } from "./outputs.ts";
 import { openFile } from "./serve.ts";
 
 /** A format that a picture can be asked for in. */
@@ -31,7 +34,20 @@ export async function readAs(
   const { headers, body } = await openFile(services, { ...own, variant: "original" });
   const bytes = body ? await buffer(body) : Buffer.alloc(0);
   if (headers["content-type"] === `image/${format}` && quality === undefined) return bytes;
-  return takeDecodeTurn({ ownerId: own.ownerId, weight: "heavy" }, () => encodeAs(bytes, format, quality));
+  const encoded = await takeDecodeTurn({ ownerId: own.ownerId, weight: "heavy" }, () =>
+    encodeAs(bytes, format, quality),
+  );
+  return signCopy(services, encoded, {
+    instanceId: instanceIdOf(newId()),
+    mime: `image/${format}`,
+    action: "c2pa.transcoded",
+    source: {
+      bytes,
+      mime: headers["content-type"] ?? "",
+      instanceId: instanceIdOf(own.id),
+      sha256: sha256(bytes),
+    },
+  });
 }
 
 function encodeAs(bytes: Buffer, format: AnswerFormat, quality?: number): Promise<Buffer<ArrayBuffer>> {

@@ -1,6 +1,6 @@
 import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
 import { type Db, type ImageRole, schema } from "../db/index.ts";
-import type { JobKind } from "../engines.ts";
+import type { InputRole, JobKind } from "../engines.ts";
 import { AppError, isId } from "../platform/index.ts";
 
 /** A picture in a list. Its files: `/api/v1/images/{id}/file?variant=original|preview|thumbnail`. */
@@ -75,6 +75,8 @@ export type IngestedImage = Omit<ImageView, "tags"> & {
 };
 
 export interface StoreOutputInput {
+  /** Of the image; default: a new one. */
+  readonly id?: string;
   readonly ownerId: string;
   readonly jobId: string;
   /** The attempt of the job, or a UUID of its own: two that store at once must not share keys. */
@@ -87,6 +89,8 @@ export interface StoreOutputInput {
   readonly position: number;
   readonly path: string;
   readonly mime: StoredMime;
+  /** Files with the inputs of the job, by role, for the manifests in them; others are read from the store. */
+  readonly inputFiles?: Partial<Record<InputRole, string>>;
 }
 
 /** Columns of the image's row; the caller inserts it in the transaction that completes the job. */

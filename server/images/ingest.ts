@@ -2,6 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { and, eq, isNull } from "drizzle-orm";
 import { type Db, inTurn, schema, type Tx } from "../db/index.ts";
 import { AppError, type Config, newId } from "../platform/index.ts";
+import { instanceIdOf, signCopy } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
 import type { ImageFiles } from "./encode.ts";
 import { type FilesPlan, makeFiles, planUpload, takeDecodeTurn } from "./files.ts";
@@ -13,7 +14,7 @@ import { checkQuota, lockUploadsOf, uploadTurnOf } from "./quota.ts";
 
 const { images } = schema;
 
-type Ingesting = Pick<Services, "db" | "disk" | "log" | "config">;
+type Ingesting = Pick<Services, "db" | "disk" | "log" | "config" | "env">;
 
 /**
  * Ingests an upload: checks the content, makes the stored files, writes the objects and then the row. The same bytes
@@ -70,13 +71,24 @@ async function makeUpload(
   input: IngestInput,
 ): Promise<MadeUpload | { readonly known: ImageRow }> {
   const { ownerId } = input;
-  const taken = await takeDecodeTurn({ ownerId, weight: "light" }, () => takeIn(services, input));
+  const named: NamedInput = { ...input, id: newId() };
+  const taken = await takeDecodeTurn({ ownerId, weight: "light" }, () => takeIn(services, named));
   if ("known" in taken) return taken;
   const { same, plan } = taken;
   const files =
-    taken.files ?? (await takeDecodeTurn({ ownerId, weight: "heavy" }, () => makeHeavy(input, plan)));
+    taken.files ??
+    (await takeDecodeTurn({ ownerId, weight: "heavy" }, () => makeHeavy(services, named, plan)));
   input.signal?.throwIfAborted();
-  return { row: rowOf(same, files, titleOfFile(input.name ?? "")), files, notes: plan.notes };
+  return {
+    row: rowOf({ ...same, id: named.id }, files, titleOfFile(input.name ?? "")),
+    files,
+    notes: plan.notes,
+  };
+}
+
+interface NamedInput extends IngestInput {
+  /** Of the image that it becomes. */
+  readonly id: string;
 }
 
 interface Planned {
@@ -89,7 +101,7 @@ interface Planned {
 type TakenIn = { readonly known: ImageRow } | Planned;
 
 /** Bytes and pixels exist only while the slot is held. */
-async function takeIn(services: Ingesting, input: IngestInput): Promise<TakenIn> {
+async function takeIn(services: Ingesting, input: NamedInput): Promise<TakenIn> {
   input.signal?.throwIfAborted();
   const bytes = await readBounded(input);
   const uploadSha256 = hashOf(bytes, input.apart);
@@ -98,7 +110,12 @@ async function takeIn(services: Ingesting, input: IngestInput): Promise<TakenIn>
   if (known) return { known };
   await checkQuota(services.db, services.config, { ...same, sizeBytes: 0 });
   const plan = await planUpload(bytes, input);
-  return { same, plan, files: plan.weight === "light" ? await makeFiles(bytes, plan) : null };
+  if (plan.weight === "heavy") return { same, plan, files: null };
+  return {
+    same,
+    plan,
+    files: await withManifest(services, { bytes, plan, input }, await makeFiles(bytes, plan)),
+  };
 }
 
 /** Of the hash and the text, where one keeps the upload apart: the text never stands for bytes of another upload. */
@@ -108,9 +125,34 @@ function hashOf(bytes: Buffer, apart: string | undefined): string {
 }
 
 /** A heavy image waits for a slot for heavy images; its bytes are dropped meanwhile and read again. */
-async function makeHeavy(input: IngestInput, plan: FilesPlan): Promise<ImageFiles> {
+async function makeHeavy(services: Ingesting, input: NamedInput, plan: FilesPlan): Promise<ImageFiles> {
   input.signal?.throwIfAborted();
-  return makeFiles(await readBounded(input), plan, input.signal);
+  const files = await makeFiles(await readBounded(input), plan, input.signal);
+  return withManifest(services, { bytes: await readBounded(input), plan, input }, files);
+}
+
+interface Sent {
+  readonly bytes: Buffer;
+  readonly plan: FilesPlan;
+  readonly input: NamedInput;
+}
+
+/** A picture that comes with a statement of its origin keeps it: in a new one, since its file is a new one. */
+async function withManifest(
+  services: Ingesting,
+  { bytes, plan: { task }, input }: Sent,
+  files: ImageFiles,
+): Promise<ImageFiles> {
+  if (task.as !== "photo") return files;
+  const hash = sha256(bytes);
+  const mime = `image/${task.format}`;
+  const original = await signCopy(services, files.original, {
+    instanceId: instanceIdOf(input.id),
+    mime: files.mime,
+    action: "c2pa.transcoded",
+    source: { bytes, mime, instanceId: `urn:sha256:${hash}`, sha256: hash },
+  });
+  return { ...files, original };
 }
 
 async function readBounded({ bytes, scaleDown = false }: IngestInput): Promise<Buffer> {
@@ -129,12 +171,10 @@ interface UploadRow extends Omit<
 
 type SameBytes = Pick<UploadRow, "ownerId" | "role" | "uploadSha256">;
 
-function rowOf(same: SameBytes, files: ImageFiles, title: string): UploadRow {
-  const id = newId();
+function rowOf(same: SameBytes & Pick<UploadRow, "id">, files: ImageFiles, title: string): UploadRow {
   return {
     ...same,
-    id,
-    storageKey: uploadKey(same.ownerId, id),
+    storageKey: uploadKey(same.ownerId, same.id),
     storedSha256: sha256(files.original),
     mime: files.mime,
     widthPx: files.widthPx,

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { newId } from "../platform/index.ts";
+import { signResult } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
 import { putAll, removePrefix } from "../storage/index.ts";
 import type { ImageFiles } from "./encode.ts";
@@ -20,7 +21,8 @@ import {
  * `discardOutput` when that fails. Throws `engine_failed` when the file is no picture, `storage_unavailable`.
  */
 export async function storeOutput(services: Services, input: StoreOutputInput): Promise<StoredOutput> {
-  const files = await makeOutputFiles(input);
+  const id = input.id ?? newId();
+  const files = await withManifest(services, { ...input, id }, await makeOutputFiles(input));
   const storageKey = outputKey(input);
   try {
     await putFiles(services, storageKey, files);
@@ -29,7 +31,7 @@ export async function storeOutput(services: Services, input: StoreOutputInput): 
     throw error;
   }
   return {
-    id: newId(),
+    id,
     storageKey,
     storedSha256: sha256(files.original),
     mime: files.mime,
@@ -39,6 +41,25 @@ export async function storeOutput(services: Services, input: StoreOutputInput): 
     thumbhash: files.thumbhash,
     nothingGenerated: input.nothingGenerated ?? false,
   };
+}
+
+/** Before the hash is taken, so that every way out of the studio has the same signed file. */
+async function withManifest(
+  services: Services,
+  input: StoreOutputInput & { readonly id: string },
+  files: ImageFiles,
+): Promise<ImageFiles> {
+  const { id, jobId, kind, nothingGenerated = false, inputFiles = {} } = input;
+  const original = await signResult(services, files.original, {
+    id,
+    jobId,
+    kind,
+    nothingGenerated,
+    inputFiles,
+    mime: files.mime,
+    keyOf: (image) => objectKey(image, "original"),
+  });
+  return { ...files, original };
 }
 
 async function makeOutputFiles(input: StoreOutputInput): Promise<ImageFiles> {

@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
-import { AppError } from "../platform/index.ts";
+import { AppError, newId } from "../platform/index.ts";
+import { instanceIdOf, signCopy } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
 import { findObject, type ImageDisk, openObject, type OpenObject, storageFailure } from "../storage/index.ts";
 import { type PngText, textChunks, withChunksBehindHeader } from "./formats/png-write.ts";
+import { takeDecodeTurn } from "./files.ts";
 import {
   extensionOf,
   findOwnImage,
@@ -46,6 +49,8 @@ export interface OpenedFile {
   readonly link: string | null;
 }
 
+type Opening = Pick<Services, "db" | "disk" | "log" | "env">;
+
 function whichOf(input: OpenFileInput) {
   return input.allowsTrash === true ? isOwnOrTrashed(input) : isOwn(input);
 }
@@ -54,10 +59,7 @@ function whichOf(input: OpenFileInput) {
  * A file of an own picture with the headers to serve it, by one request to the store, or a link to it by none. Throws `not_found`, `file_missing`,
  * `storage_unavailable`.
  */
-export async function openFile(
-  services: Pick<Services, "db" | "disk" | "log">,
-  input: OpenFileInput,
-): Promise<OpenedFile> {
+export async function openFile(services: Opening, input: OpenFileInput): Promise<OpenedFile> {
   const { image: row } = await findOwnImage(services.db, input, whichOf(input));
   const chunks = chunksFor(row, input);
   const headers = fileHeaders(row, { ...input, chunks });
@@ -69,29 +71,63 @@ export async function openFile(
       ? await signLink(services.disk, key, headers)
       : null;
   if (link !== null) return { headers: linkHeaders, isCurrent: false, body: null, link };
-  const found = input.isHead ? await findObject(services.disk, key) : await openObject(services.disk, key);
+  // How long a file with chunks is, only its bytes tell.
+  const found =
+    input.isHead && chunks.length === 0
+      ? await findObject(services.disk, key)
+      : await openObject(services.disk, key);
   if (!found) {
     services.log.warn({ imageId: row.id, key }, "the object of a picture is missing");
     throw new AppError("file_missing");
   }
-  const body = "stream" in found ? found.stream : null;
   if (isDamaged(row, input.variant, found)) {
-    body?.destroy();
+    if ("stream" in found) found.stream.destroy();
     const sizes = { sizeBytes: found.sizeBytes, expectedBytes: row.sizeBytes };
     services.log.error({ imageId: row.id, key, ...sizes }, "the file of a picture is damaged");
     throw new AppError("not_found");
   }
-  const sized = { ...headers, "content-length": String(found.sizeBytes + chunks.length) };
-  return { headers: sized, isCurrent: false, body: body && withChunks(body, chunks), link: null };
+  const sent = await bodyOf(services, { row, chunks, found });
+  const sized = { ...headers, "content-length": String(sent.sizeBytes) };
+  return { headers: sized, isCurrent: false, body: input.isHead ? null : sent.body, link: null };
 }
 
 function chunksFor({ mime }: ImageRow, { variant, texts = [] }: OpenFileInput): Buffer {
   return textChunks(variant === "original" && mime === "image/png" ? texts : []);
 }
 
-function withChunks(body: Readable, chunks: Buffer): Readable {
-  if (chunks.length === 0) return body;
-  return Readable.from(withChunksBehindHeader(body, chunks), { objectMode: false });
+interface Found {
+  readonly row: ImageRow;
+  readonly chunks: Buffer;
+  readonly found: Pick<OpenObject, "sizeBytes"> & Partial<Pick<OpenObject, "stream">>;
+}
+
+async function bodyOf(services: Opening, { row, chunks, found }: Found) {
+  const { stream: body = null } = found;
+  if (!body || chunks.length === 0) return { body, sizeBytes: found.sizeBytes };
+  const whole = await withChunks(services, { row, chunks, body });
+  return { body: Readable.from([whole], { objectMode: false }), sizeBytes: whole.length };
+}
+
+interface Carrying {
+  readonly row: ImageRow;
+  readonly chunks: Buffer;
+  readonly body: Readable;
+}
+
+/** The whole file with its chunks: what they change in it needs a manifest of its own, which is made of all of it. */
+async function withChunks(services: Opening, { row, chunks, body }: Carrying): Promise<Buffer> {
+  const { id, ownerId, mime, storedSha256 } = row;
+  return takeDecodeTurn({ ownerId, weight: "heavy" }, async () => {
+    const bytes = await buffer(body).catch((error: unknown) => {
+      throw storageFailure(error);
+    });
+    return signCopy(services, withChunksBehindHeader(bytes, chunks), {
+      instanceId: instanceIdOf(newId()),
+      mime,
+      action: "c2pa.edited.metadata",
+      source: { bytes, mime, instanceId: instanceIdOf(id), sha256: storedSha256 },
+    });
+  });
 }
 
 /** The link itself is not kept, so that each view asks whether the picture is still the caller's. */

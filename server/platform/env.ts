@@ -143,6 +143,9 @@ const envSchema = z.object({
   SIGN_UP: z.enum(signUps, { error: `must be one of ${signUps.join(", ")}` }).default("open"),
   /** Answers programs that were written for the old job server, for IOPaint and for Lama Cleaner at their own paths. */
   EXISTING_CLIENTS: z.stringbool({ error: "must be true or false" }).default(false),
+  /** Key and certificates (PEM, or files with them) that sign what AI made, instead of the studio's own; see docs/provenance.md. */
+  SIGNING_KEY: optionalText,
+  SIGNING_CERTIFICATES: optionalText,
   AUTH_SECRET: z.string().min(32, "must have at least 32 characters").optional(),
   WORKER_NAME: text.max(100, "must have at most 100 characters").optional(),
   WORKER_ONLY: list.default([]),
@@ -192,6 +195,8 @@ const pairs = [
   ["SMTP_URL", "SMTP_FROM"],
   ["SMTP_FROM", "SMTP_URL"],
   ["TELEGRAM_BOT_NAME", "TELEGRAM_BOT_TOKEN"],
+  ["SIGNING_KEY", "SIGNING_CERTIFICATES"],
+  ["SIGNING_CERTIFICATES", "SIGNING_KEY"],
 ] as const;
 
 /** What the web as a function needs: its processes share nothing else, and none of them lasts. */

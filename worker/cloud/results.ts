@@ -166,7 +166,7 @@ async function toPng(bytes: Uint8Array): Promise<Buffer> {
 
 async function storeAll(
   services: Services,
-  { job }: Finished,
+  { job, files: inputFiles }: Finished,
   made: readonly EngineOutput[],
 ): Promise<StoredOutput[]> {
   const stored: StoredOutput[] = [];
@@ -175,7 +175,18 @@ async function storeAll(
   const attempt = randomUUID();
   try {
     for (const [position, { path: file, mime }] of made.entries())
-      stored.push(await storeOutput(services, { ownerId, jobId, attempt, kind, position, path: file, mime }));
+      stored.push(
+        await storeOutput(services, {
+          ownerId,
+          jobId,
+          attempt,
+          kind,
+          position,
+          path: file,
+          mime,
+          inputFiles,
+        }),
+      );
     return stored;
   } catch (error) {
     for (const { storageKey } of stored) await discardOutput(services, storageKey);

@@ -59,3 +59,25 @@ export const turns = pgTable("turns", {
   error: text("error"),
   failedAt: at("failed_at"),
 });
+
+/**
+ * Certificates that signed pictures of this studio, so that it knows its own later. The studio made a key for each
+ * `AUTH_SECRET` that it had; of an operator's own key only the certificates are here.
+ */
+export const signingKeys = pgTable(
+  "signing_keys",
+  {
+    /** SHA-256 of the first certificate, lower-case hex. */
+    fingerprint: text("fingerprint").primaryKey(),
+    /** PEM, the signer's first. */
+    certificates: text("certificates").notNull(),
+    /** The private key, sealed; null for an operator's. */
+    sealedKey: text("sealed_key"),
+    /** Names the secret that sealed it: two processes that make a key at once keep one. */
+    sealedBy: text("sealed_by").unique(),
+    madeAt: at("made_at")
+      .notNull()
+      .default(sql`clock_timestamp()`),
+  },
+  (table) => [check("signing_keys_sealed", sql`(${table.sealedKey} is null) = (${table.sealedBy} is null)`)],
+);

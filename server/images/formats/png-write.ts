@@ -129,20 +129,8 @@ export const textChunks = (texts: readonly PngText[]): Buffer => Buffer.concat(t
 /** Signature, and the header with its length, type and checksum. */
 const headerEnd = 8 + 25;
 
-/** The bytes of a PNG that is read, with further chunks behind its header. */
-export async function* withChunksBehindHeader(
-  png: AsyncIterable<Buffer>,
-  chunks: Buffer,
-): AsyncGenerator<Buffer> {
-  let at = 0;
-  for await (const part of png) {
-    const cut = headerEnd - at;
-    at += part.length;
-    if (cut <= 0 || at < headerEnd) {
-      yield part;
-      continue;
-    }
-    yield Buffer.concat([part.subarray(0, cut), chunks]);
-    if (cut < part.length) yield part.subarray(cut);
-  }
+/** A PNG with further chunks behind its header; what ends in its header gets none. */
+export function withChunksBehindHeader(png: Buffer, chunks: Buffer): Buffer {
+  if (png.length < headerEnd) return png;
+  return Buffer.concat([png.subarray(0, headerEnd), chunks, png.subarray(headerEnd)]);
 }

@@ -1,0 +1,105 @@
+/**
+ * Provenance: what a picture says about how it was made, so that others can check it.
+ *
+ * - manifest: a signed statement in a file by the standard C2PA: what made the picture, when, of which pictures. A file holds
+ *   its own (the active one) and those of its ingredients.
+ * - ingredient: a picture that another was made of. Its manifests are kept as they came, never removed.
+ * - signer: the key of the studio, or one that its operator brings; `signing-key.ts`.
+ *
+ *     result, or upload that has a manifest ──▶ story (origin) ──▶ signPicture ──▶ hash, store
+ *     another format, settings in the file  ──▶ a new manifest with the stored file as its ingredient
+ *
+ * A manifest names pictures by id and hash, and no person and no prompt. Reading foreign manifests must never stop an upload:
+ * what cannot be read counts as none. The library is loaded at the first need; it costs half a second and 30 MB.
+ */
+import { isAppError } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { type MadePicture, tellOrigin } from "./origin.ts";
+import { findSigner } from "./signing-key.ts";
+import type { StudioSigner } from "./certificate.ts";
+import type { Story } from "./sign.ts";
+
+type Signing = Pick<Services, "db" | "env" | "log">;
+
+/** The file of a result with its manifest; as it was, with a line in the log, where nothing can sign. */
+export async function signResult<Bytes extends Buffer>(
+  services: Signing & Pick<Services, "disk">,
+  bytes: Bytes,
+  made: MadePicture,
+): Promise<Bytes | Buffer<ArrayBuffer>> {
+  const signer = await signerOrNone(services);
+  return signer ? signOrLeave(services, bytes, { story: await tellOrigin(services, made), signer }) : bytes;
+}
+
+/** A file that is made of another one without a change of what it shows. */
+interface Copy {
+  /** Names the copy; see `instanceIdOf`. */
+  readonly instanceId: string;
+  readonly mime: string;
+  /** What was done, in words of C2PA. */
+  readonly action: "c2pa.transcoded" | "c2pa.edited.metadata";
+  readonly source: {
+    readonly bytes: Buffer;
+    readonly mime: string;
+    readonly instanceId: string;
+    readonly sha256: string;
+  };
+}
+
+/** A copy with a manifest of its own when its source has one, which is kept in it; else the copy as it is. */
+export async function signCopy<Bytes extends Buffer>(
+  services: Signing,
+  bytes: Bytes,
+  copy: Copy,
+): Promise<Bytes | Buffer<ArrayBuffer>> {
+  if (!mayHaveManifest(copy.source.bytes)) return bytes;
+  const signer = await signerOrNone(services);
+  if (!signer) return bytes;
+  const { hasManifest } = await import("./sign.ts");
+  if (!hasManifest(copy.source.bytes)) return bytes;
+  const story: Story = {
+    instanceId: copy.instanceId,
+    mime: copy.mime,
+    madeAt: new Date(),
+    ingredients: [{ relationship: "parentOf", ...copy.source }],
+    steps: [{ action: "c2pa.opened", of: [0] }, { action: copy.action }],
+  };
+  return signOrLeave(services, bytes, { story, signer });
+}
+
+/** A quick look, since most files have none. */
+const mayHaveManifest = (bytes: Buffer) => bytes.includes("jumb");
+
+interface Signed {
+  readonly story: Story;
+  readonly signer: StudioSigner;
+}
+
+async function signOrLeave<Bytes extends Buffer>(
+  { log }: Signing,
+  bytes: Bytes,
+  { story, signer }: Signed,
+): Promise<Bytes | Buffer<ArrayBuffer>> {
+  const { signPicture } = await import("./sign.ts");
+  try {
+    return await signPicture(bytes, story, signer);
+  } catch (error) {
+    // A picture that was made, and maybe paid for, is worth more than its manifest.
+    log.error({ err: error, picture: story.instanceId }, "a picture has no manifest: it could not be signed");
+    return bytes;
+  }
+}
+
+async function signerOrNone({ db, env, log }: Signing) {
+  try {
+    const signer = await findSigner({ db, env });
+    if (!signer) log.warn("AUTH_SECRET is not set here: what AI makes has no manifest");
+    return signer;
+  } catch (error) {
+    if (!isAppError(error) || error.code !== "bad_request") throw error;
+    log.error({ err: error }, "what AI makes has no manifest: the key of the studio cannot sign");
+    return null;
+  }
+}
+
+export { instanceIdOf, type MadePicture } from "./origin.ts";

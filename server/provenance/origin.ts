@@ -1,0 +1,127 @@
+import { buffer } from "node:stream/consumers";
+import { readFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { eq } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import type { InputRole, JobKind } from "../engines.ts";
+import { digitalSourceTypes, humanEdits } from "../safety.ts";
+import type { Services } from "../services.ts";
+import { openObject } from "../storage/index.ts";
+import type { Ingredient, Step, Story } from "./sign.ts";
+
+const { images, jobInputs, jobs } = schema;
+
+/** A result that is about to be stored. */
+export interface MadePicture {
+  readonly id: string;
+  readonly jobId: string;
+  readonly kind: JobKind;
+  readonly mime: string;
+  readonly nothingGenerated: boolean;
+  /** Files with the inputs of the job, by role; what is not there is read from the store. */
+  readonly inputFiles: Partial<Record<InputRole, string>>;
+  /** Of the original of a picture's row in the store. */
+  readonly keyOf: (image: { readonly storageKey: string; readonly mime: string }) => string;
+}
+
+/** The id by which manifests name a picture of the studio. */
+export const instanceIdOf = (imageId: string) => `${instancePrefix}${imageId}`;
+const instancePrefix = "xmp:iid:";
+
+const actions = {
+  text_to_image: "c2pa.created",
+  segment: "c2pa.created",
+  outfit_change: "c2pa.edited",
+  inpaint: "c2pa.edited",
+  upscale: "c2pa.edited",
+  remove_background: "c2pa.edited",
+  edit: "c2pa.edited",
+  restore_faces: "c2pa.edited",
+  expand: "c2pa.edited",
+  restore: "c2pa.edited",
+  adjust: "c2pa.color_adjustments",
+  crop: "c2pa.cropped",
+} as const satisfies Record<JobKind, string>;
+
+type InputRow = typeof images.$inferSelect & { readonly inputRole: InputRole };
+
+/** How a result was made: what for, by which model, of which pictures. Names no person and no prompt. */
+export async function tellOrigin(services: Pick<Services, "db" | "disk">, made: MadePicture): Promise<Story> {
+  const [job] = await services.db.select({ need: jobs.need }).from(jobs).where(eq(jobs.id, made.jobId));
+  const inputs = await readInputs(services, made.jobId);
+  const ingredients: Ingredient[] = [];
+  for (const input of inputs) ingredients.push(await ingredientOf(services, made, input));
+  return {
+    instanceId: instanceIdOf(made.id),
+    mime: made.mime,
+    madeAt: new Date(),
+    ingredients,
+    steps: stepsOf(made, ingredients, job?.need),
+  };
+}
+
+function stepsOf(
+  { kind, nothingGenerated }: MadePicture,
+  ingredients: readonly Ingredient[],
+  agent?: string,
+): Step[] {
+  const parent = ingredients.findIndex(({ relationship }) => relationship === "parentOf");
+  const others = [...ingredients.keys()].filter((at) => at !== parent);
+  const action = actions[kind];
+  const main: Step = {
+    // A manifest begins with what was there: without it, its picture was made here.
+    action: parent === -1 ? "c2pa.created" : action,
+    digitalSourceType: nothingGenerated ? humanEdits : digitalSourceTypes[kind],
+    ...(agent === undefined ? {} : { agent }),
+    of: others,
+    parameters: { "atelier.kind": kind },
+  };
+  return parent === -1 ? [main] : [{ action: "c2pa.opened", of: [parent] }, main];
+}
+
+/** The pictures that a job took, without masks: those say where, not what. */
+async function readInputs({ db }: Pick<Services, "db">, jobId: string): Promise<InputRow[]> {
+  const rows = await db
+    .select({ image: images, inputRole: jobInputs.role })
+    .from(jobInputs)
+    .innerJoin(images, eq(images.id, jobInputs.imageId))
+    .where(eq(jobInputs.jobId, jobId))
+    .orderBy(jobInputs.role);
+  return rows
+    .filter(({ inputRole }) => inputRole !== "mask")
+    .map(({ image, inputRole }) => ({ ...image, inputRole }));
+}
+
+async function ingredientOf(
+  services: Pick<Services, "disk">,
+  made: MadePicture,
+  input: InputRow,
+): Promise<Ingredient> {
+  return {
+    relationship: relationshipOf(made.kind, input.inputRole),
+    instanceId: instanceIdOf(input.id),
+    mime: input.mime,
+    sha256: input.storedSha256,
+    bytes: await readStored(services, made, input),
+  };
+}
+
+function relationshipOf(kind: JobKind, role: InputRole): Ingredient["relationship"] {
+  if (kind === "segment") return "inputTo";
+  if (role === "image" || role === "person") return "parentOf";
+  return role === "base" || role === "background" ? "componentOf" : "inputTo";
+}
+
+/** The stored file of an input; null when it is gone. */
+async function readStored(
+  { disk }: Pick<Services, "disk">,
+  { inputFiles, keyOf }: MadePicture,
+  input: InputRow,
+): Promise<Buffer | null> {
+  const file = inputFiles[input.inputRole];
+  const given = file === undefined ? null : await readFile(file).catch(() => null);
+  // The copy for an engine is another file where something was hidden in the picture.
+  if (given && createHash("sha256").update(given).digest("hex") === input.storedSha256) return given;
+  const found = await openObject(disk, keyOf(input));
+  return found && buffer(found.stream);
+}

@@ -1,0 +1,86 @@
+import { readFile } from "node:fs/promises";
+import { eq } from "drizzle-orm";
+import { type Db, schema } from "../db/index.ts";
+import { AppError, type Env, keptBy, openSealed, seal, sealedHead } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import type { SigningPair, StudioSigner } from "./certificate.ts";
+
+const { signingKeys } = schema;
+
+const purpose = "signing keys";
+type KeyEnv = Pick<Env, "AUTH_SECRET" | "SIGNING_KEY" | "SIGNING_CERTIFICATES">;
+type Keeping = Pick<Services, "db" | "env">;
+
+const keptSigner = keptBy((_db: Db) => ({ signer: null as Promise<StudioSigner | null> | null }));
+
+/**
+ * What signs the pictures of this studio: the operator's key, else one that the studio makes at the first need. Null for a
+ * process without `AUTH_SECRET`, which cannot read that key. Throws `bad_request` when the operator's cannot sign.
+ */
+export function findSigner({ db, env }: Keeping): Promise<StudioSigner | null> {
+  const kept = keptSigner(db);
+  kept.signer ??= loadSigner({ db, env }).catch((error: unknown) => {
+    kept.signer = null;
+    throw error;
+  });
+  return kept.signer;
+}
+
+async function loadSigner({ db, env }: Keeping): Promise<StudioSigner | null> {
+  const { readSigner } = await import("./certificate.ts");
+  const given = await readGivenPair(env);
+  if (given) {
+    const signer = await readSigner(given);
+    const { fingerprint, certificates } = signer;
+    await db.insert(signingKeys).values({ fingerprint, certificates }).onConflictDoNothing();
+    return signer;
+  }
+  const sealedBy = sealedHead(env, purpose);
+  return sealedBy === null ? null : readSigner(await readOwnPair({ db, env }, sealedBy));
+}
+
+/** The operator's key and certificates; null when there are none. Throws `bad_request` when a file cannot be read. */
+async function readGivenPair(env: KeyEnv): Promise<SigningPair | null> {
+  const { SIGNING_KEY: key, SIGNING_CERTIFICATES: certificates } = env;
+  if (key === undefined || certificates === undefined) return null;
+  return {
+    key: await textOf("SIGNING_KEY", key),
+    certificates: await textOf("SIGNING_CERTIFICATES", certificates),
+  };
+}
+
+async function textOf(name: string, value: string): Promise<string> {
+  // A file of the environment has one line for a value.
+  if (value.startsWith("-----BEGIN")) return value.replaceAll(String.raw`\n`, "\n");
+  try {
+    return await readFile(/* turbopackIgnore: true */ value, "utf8");
+  } catch (cause) {
+    throw new AppError("bad_request", `${name} is no PEM, and no file that can be read.`, { cause });
+  }
+}
+
+/** The key that the studio made under this secret. Made now if there is none: of several processes the first row counts. */
+async function readOwnPair({ db, env }: Keeping, sealedBy: string): Promise<SigningPair> {
+  const known = await findOwn(db, sealedBy);
+  if (!known) {
+    const { makeSigningPair, readSigner } = await import("./certificate.ts");
+    const made = await makeSigningPair();
+    const { fingerprint, certificates } = await readSigner(made);
+    const sealedKey = seal(env, sealedFor(fingerprint), made.key);
+    await db
+      .insert(signingKeys)
+      .values({ fingerprint, certificates, sealedKey, sealedBy })
+      .onConflictDoNothing();
+  }
+  const row = known ?? (await findOwn(db, sealedBy));
+  const key = row && openSealed(env, sealedFor(row.fingerprint), row.sealedKey ?? "");
+  if (!row || !key) throw new AppError("internal", "The studio's signing key cannot be opened.");
+  return { certificates: row.certificates, key };
+}
+
+const sealedFor = (fingerprint: string) => ({ purpose, context: `signing_keys/${fingerprint}` });
+
+async function findOwn(db: Db, sealedBy: string) {
+  const [row] = await db.select().from(signingKeys).where(eq(signingKeys.sealedBy, sealedBy));
+  return row ?? null;
+}

@@ -1,0 +1,94 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { c2paFolder, ensureC2paReader } from "../../scripts/test/pip-files.ts";
+
+interface ReadAction {
+  readonly action: string;
+  readonly digitalSourceType?: string;
+  readonly when?: string;
+  readonly softwareAgent?: { readonly name: string };
+  readonly parameters?: Readonly<Record<string, unknown>>;
+}
+
+interface ReadManifest {
+  readonly instance_id: string;
+  readonly claim_generator_info: readonly { readonly name: string; readonly version?: string }[];
+  readonly assertions: readonly {
+    readonly label: string;
+    readonly data: { readonly actions?: readonly ReadAction[] };
+  }[];
+  readonly ingredients?: readonly {
+    readonly instance_id?: string;
+    readonly relationship: string;
+    readonly description?: string;
+    readonly active_manifest?: string;
+  }[];
+  readonly signature_info: { readonly alg: string; readonly issuer: string };
+}
+
+export interface ReadFile {
+  /** As the reader calls it: `Valid` also for signers that nobody vouches for. */
+  readonly state: "Valid" | "Invalid" | "Trusted";
+  readonly failures: readonly string[];
+  /** Of the file, and of all that it was made of. */
+  readonly manifests: Readonly<Record<string, ReadManifest>>;
+  readonly active: ReadManifest;
+  readonly actions: readonly ReadAction[];
+}
+
+const script = `
+import sys, json
+sys.path.insert(0, sys.argv[1])
+import c2pa
+try:
+    reader = c2pa.Reader(sys.argv[2])
+    print(json.dumps({"state": reader.get_validation_state(), "store": json.loads(reader.json())}))
+except c2pa.C2paError as error:
+    print(json.dumps({"error": str(error)}))
+`;
+
+interface Answer {
+  readonly error?: string;
+  readonly state: ReadFile["state"];
+  readonly store: {
+    readonly active_manifest: string;
+    readonly manifests: ReadFile["manifests"];
+    readonly validation_results?: {
+      readonly activeManifest: { readonly failure: readonly { readonly code: string }[] };
+    };
+  };
+}
+
+/** What another implementation of C2PA reads in a file; null when it finds no manifest. */
+export async function readByOthers(
+  bytes: Buffer,
+  extension: "png" | "jpeg" | "webp",
+): Promise<ReadFile | null> {
+  if (!ensureC2paReader()) throw new Error("The reader of C2PA could not be installed.");
+  const folder = await mkdtemp(path.join(os.tmpdir(), "atelier-c2pa-"));
+  try {
+    const file = path.join(folder, `picture.${extension}`);
+    await writeFile(file, bytes);
+    const { stdout } = await promisify(execFile)("python3", ["-c", script, c2paFolder, file], {
+      maxBuffer: 64 * 1024 ** 2,
+    });
+    // The shape is the reader's own; the tests name what they expect of it.
+    const { error, state, store } = JSON.parse(stdout) as Answer;
+    if (error?.startsWith("ManifestNotFound")) return null;
+    const active = store.manifests[store.active_manifest];
+    if (error !== undefined || !active) throw new Error(error ?? "no active manifest");
+    const failures = (store.validation_results?.activeManifest.failure ?? []).map(({ code }) => code);
+    return {
+      state,
+      failures,
+      manifests: store.manifests,
+      active,
+      actions: active.assertions.flatMap(({ data }) => data.actions ?? []),
+    };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
