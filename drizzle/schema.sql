@@ -1080,6 +1080,7 @@ create table users (
   self_made boolean default false not null,
   locale text,
   browser_locale text,
+  program_model text,
   constraint users_pkey PRIMARY KEY (id),
   constraint users_ban_reason_length CHECK (char_length(ban_reason) <= 1000),
   constraint users_browser_locale_length CHECK (char_length(browser_locale) <= 35),

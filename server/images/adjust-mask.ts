@@ -140,6 +140,16 @@ export async function maskOfCutOut(ownerId: string, png: Buffer): Promise<Buffer
   );
 }
 
+/** The mask with what was marked left alone, and the reverse. Throws the codes `upload_*`. */
+export async function reverseMask(ownerId: string, bytes: Buffer): Promise<Buffer<ArrayBuffer>> {
+  return takeDecodeTurn({ ownerId, weight: "heavy" }, async () => {
+    const { original } = await makeFiles(bytes, await planUpload(bytes, { role: "mask" }));
+    return openMarks(await reverse(await readMarks(original, 0)))
+      .png()
+      .toBuffer();
+  });
+}
+
 /** What is transparent in a PNG as a mask (white = change); null where it has no transparency at all. Throws the codes `upload_*`. */
 export async function maskOfHoles(ownerId: string, bytes: Buffer): Promise<Buffer<ArrayBuffer> | null> {
   return takeDecodeTurn({ ownerId, weight: "heavy" }, async () => {

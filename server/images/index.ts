@@ -30,7 +30,7 @@ export {
   noteListed,
 } from "./client-files.ts";
 export { createTurns } from "./files.ts";
-export { adjustMask, highlightMask, maskOfCutOut, maskOfHoles } from "./adjust-mask.ts";
+export { adjustMask, highlightMask, maskOfCutOut, maskOfHoles, reverseMask } from "./adjust-mask.ts";
 export { type AnswerFormat, formatOf, readAs } from "./convert.ts";
 export { copyStore } from "./copy-store.ts";
 export {

@@ -42,7 +42,7 @@ function textsOf({ template, ...settings }: Settings): readonly PngText[] {
 }
 
 /** As A1111 writes it: the prompt, the negative prompt, and one line of settings. Null without a prompt. */
-function parametersText({
+export function parametersText({
   workflow,
   model,
   params,

@@ -29,7 +29,7 @@
  */
 
 export { ack, noteAnswer, noteServed, removeJobsOf } from "./cleanup.ts";
-export { openWithSettings } from "./carry-settings.ts";
+export { openWithSettings, parametersText } from "./carry-settings.ts";
 export { collect } from "./collect.ts";
 export {
   checkIntent,

@@ -25,7 +25,7 @@ export {
   type OfferedWorkflow,
 } from "./workflows.ts";
 export { type Downgrade, findDowngrade, leastDemandingQueue } from "./downgrade.ts";
-export { readUserPolicy, setUserPolicy } from "./policy.ts";
+export { readProgramModel, readUserPolicy, setProgramModel, setUserPolicy } from "./policy.ts";
 export {
   isGpuQueue,
   livePlaces,

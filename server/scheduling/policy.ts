@@ -27,3 +27,14 @@ export async function readUserPolicy(db: Db, userId: string): Promise<CloudPolic
 export async function setUserPolicy(db: Db, userId: string, policy: CloudPolicy | null): Promise<void> {
   await db.update(schema.users).set({ cloudPolicy: policy }).where(eq(schema.users.id, userId));
 }
+
+/** The model that the user's programs chose, as they name it; null: the studio chooses. */
+export async function readProgramModel(db: Db, userId: string): Promise<string | null> {
+  const { id, programModel } = schema.users;
+  const [row] = await db.select({ programModel }).from(schema.users).where(eq(id, userId));
+  return row?.programModel ?? null;
+}
+
+export async function setProgramModel(db: Db, userId: string, name: string | null): Promise<void> {
+  await db.update(schema.users).set({ programModel: name }).where(eq(schema.users.id, userId));
+}

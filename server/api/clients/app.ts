@@ -9,6 +9,7 @@ import { lamaApi } from "./lama.ts";
 import { queryApi } from "../assistant-queries.ts";
 import { answerUnrouted } from "../methods.ts";
 import { openaiApi } from "../openai/routes.ts";
+import { sdapi } from "../sdapi/routes.ts";
 import { type ClientApi, mountClientApi } from "./route.ts";
 
 interface Mount {
@@ -24,6 +25,7 @@ export const clientMounts: readonly Mount[] = [
   { api: iopaintApi, prefix: "/iopaint/api/v1" },
   { api: lamaApi, prefix: "/iopaint" },
   { api: openaiApi, prefix: "/v1" },
+  { api: sdapi, prefix: "" },
   // At the root their paths are those of a server that stands alone.
   { api: { ...lamaApi, isSwitched: true }, prefix: "" },
 ];

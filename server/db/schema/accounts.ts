@@ -41,6 +41,8 @@ export const users = pgTable(
     quotaBytes: bigint("quota_bytes", { mode: "number" }),
     /** When providers may be used for the user's jobs; null for the studio's default. */
     cloudPolicy: text("cloud_policy").$type<CloudPolicy>(),
+    /** The model that the user's programs of the A1111 API chose, as they name it; null: the studio chooses. */
+    programModel: text("program_model"),
     /** The language that the user chose; null for that of the browser. */
     locale: text("locale").$type<Locale>(),
     /** The language of the browser in which the last session began; null when it asked for none of the studio's. */

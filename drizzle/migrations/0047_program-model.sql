@@ -1,0 +1,1 @@
+ALTER TABLE "users" ADD COLUMN "program_model" text;

@@ -1,0 +1,216 @@
+import { z } from "zod";
+import { optionalInputs, type JobKind } from "../../engines.ts";
+import { reverseMask } from "../../images/index.ts";
+import { kindParams } from "../../jobs/index.ts";
+import { AppError } from "../../platform/index.ts";
+import { readProgramModel } from "../../scheduling/index.ts";
+import { findChoice, readChoices } from "../clients/choices.ts";
+import { type Order } from "../clients/orders.ts";
+import { pictureSchema, readBody } from "../clients/picture-bodies.ts";
+import type { ClientInput } from "../clients/route.ts";
+
+/** The mark of jobs by which `progress` and `interrupt` find them. */
+export const sdapiSession = "sdapi";
+
+const count = z.coerce.number().int().min(1).max(10).default(1);
+
+const common = {
+  prompt: z.string().default(""),
+  negative_prompt: z.string().default(""),
+  width: z.coerce.number().int().optional(),
+  height: z.coerce.number().int().optional(),
+  steps: z.coerce.number().int().optional(),
+  cfg_scale: z.coerce.number().optional(),
+  seed: z.coerce.number().int().default(-1),
+  batch_size: count,
+  n_iter: count,
+  denoising_strength: z.coerce.number().optional(),
+  send_images: z.boolean().default(true),
+  override_settings: z.looseObject({ sd_model_checkpoint: z.string().optional() }).default({}),
+  max_price_usd: z.number().min(0).optional(),
+};
+
+const textSchema = z.looseObject(common);
+const imageSchema = z.looseObject({
+  ...common,
+  init_images: z.array(pictureSchema).min(1),
+  mask: pictureSchema.optional(),
+  inpainting_mask_invert: z.coerce.number().default(0),
+  /** Further pictures, as sd.cpp's server takes them. */
+  extra_images: z.array(pictureSchema).default([]),
+});
+
+type Fields = z.output<typeof textSchema>;
+
+/** What these programs send with every request, and what means nothing at this value. */
+const idle: Readonly<Record<string, readonly unknown[]>> = {
+  restore_faces: [false],
+  tiling: [false],
+  enable_hr: [false],
+  styles: [],
+  subseed: [-1],
+  subseed_strength: [0],
+  seed_resize_from_h: [-1, 0],
+  seed_resize_from_w: [-1, 0],
+  sampler_name: ["", "Automatic", "Workflow"],
+  sampler_index: ["", "Automatic", "Workflow"],
+  scheduler: ["", "Automatic", "automatic"],
+  script_name: ["", "None"],
+  refiner_checkpoint: ["", "None"],
+  resize_mode: [0],
+  mask_blur: [0, 4],
+  inpainting_fill: [0, 1],
+  inpaint_full_res: [false, true, 0],
+  image_cfg_scale: [0, 1.5],
+  eta: [0, 1],
+};
+
+/** Which say how something runs that is off, or where it is kept, and nothing of the picture. */
+const silent =
+  /^(?:hr_|firstphase_|s_(?:churn|t|noise|min)|do_not_save_|save_images|include_init_images|override_settings_restore_afterwards|script_args|refiner_switch_at|disable_extra_networks|comments|inpaint_full_res_padding|mask_blur_[xy]|mask_round|latent_mask|initial_noise_multiplier|force_task_id|infotext|client_id|session_hash)/;
+
+const isNothing = (value: unknown) =>
+  value === null ||
+  value === undefined ||
+  value === "" ||
+  (typeof value === "object" && Object.keys(value).length === 0);
+
+/** Fields that the studio has no place for, one sentence each. */
+function notesOf(body: Fields, known: ReadonlySet<string>): string[] {
+  const others = Object.entries(body).filter(([name]) => !known.has(name) && !silent.test(name));
+  const meant = others.filter(([name, value]) => !isNothing(value) && !idle[name]?.includes(value));
+  const { sd_model_checkpoint: _model, ...overrides } = body.override_settings;
+  const changed = Object.entries(overrides).filter(([, value]) => !isNothing(value) && value !== "Automatic");
+  return [
+    ...meant.map(([name]) => `${name} is not known here and was left out: the workflow decides.`),
+    ...changed.map(([name]) => `override_settings.${name} is not known here and was left out.`),
+  ];
+}
+
+/** A request in the words of the studio. */
+export interface Asked {
+  readonly body: Fields;
+  readonly order: Order;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly notes: readonly string[];
+}
+
+const loraMark = /<lora:([^:>]{1,200})(?::(-?[\d.]{1,8}))?[^>]*>/g;
+
+/** Programs leave the ending out; the server's own ending is found by the rest of the name. */
+const fileOf = (name: string) =>
+  /\.(?:safetensors|sft|ckpt|pt|bin)$/i.test(name) ? name : `${name}.safetensors`;
+
+/** LoRAs stand in the prompt as `<lora:name:weight>`. */
+function takeLoras(prompt: string) {
+  const loras = [...prompt.matchAll(loraMark)].map(([, name = "", weight]) => ({
+    name: fileOf(name),
+    weight: weight === undefined ? 1 : Number(weight),
+  }));
+  return { prompt: prompt.replaceAll(loraMark, "").trim(), loras };
+}
+
+interface Wish {
+  readonly kinds: readonly JobKind[];
+  readonly pictures: Order["pictures"];
+  readonly known: ReadonlySet<string>;
+}
+
+async function toAsked(input: ClientInput, body: Fields, { kinds, pictures, known }: Wish): Promise<Asked> {
+  const { choice, maxPriceUsd, note } = await choose(input, body, kinds);
+  const kind = choice?.kind ?? kinds[0] ?? "text_to_image";
+  const { prompt, settings } = settingsOf(body, kind);
+  const count = body.batch_size * body.n_iter;
+  if (count > mostPictures)
+    throw new AppError("bad_request", `batch_size times n_iter: at most ${mostPictures} pictures at a time.`);
+  const isWordless = prompt === "" && kind !== "text_to_image";
+  const order: Order = {
+    kind,
+    choice,
+    pictures,
+    params: { ...(isWordless ? {} : { prompt }), ...settings },
+    count,
+    maxPriceUsd: body.max_price_usd ?? headerPrice(input) ?? maxPriceUsd ?? 0,
+    sessionId: sdapiSession,
+  };
+  return { body, order, settings, notes: [...(note === null ? [] : [note]), ...notesOf(body, known)] };
+}
+
+const mostPictures = 16;
+
+/** What a job of the kind can be told of it. */
+function settingsOf(body: Fields, kind: JobKind) {
+  const { prompt, loras } = takeLoras(body.prompt);
+  const given = {
+    negativePrompt: body.negative_prompt === "" ? undefined : body.negative_prompt,
+    width: body.width,
+    height: body.height,
+    steps: body.steps,
+    guidance: body.cfg_scale,
+    strength: body.denoising_strength,
+    seed: body.seed >= 0 ? body.seed : undefined,
+    loras: loras.length > 0 ? loras : undefined,
+  };
+  const taken = Object.entries(given).filter(
+    ([name, value]) => value !== undefined && name in kindParams[kind].shape,
+  );
+  return { prompt, settings: Object.fromEntries(taken) };
+}
+
+function headerPrice({ request }: ClientInput): number | null {
+  const price = Number(request.headers.get("x-max-price-usd") ?? Number.NaN);
+  return price >= 0 ? price : null;
+}
+
+/** The model of the request, else the one that the program chose before: that one only where it can do this. */
+async function choose(input: ClientInput, { override_settings: own }: Fields, kinds: readonly JobKind[]) {
+  const choices = await readChoices(input.services, kinds);
+  if (own.sd_model_checkpoint !== undefined) return findChoice(choices, own.sd_model_checkpoint);
+  const chosen = await readProgramModel(input.services.db, input.caller.userId);
+  const none = { choice: null, maxPriceUsd: null, note: null };
+  if (chosen === null) return none;
+  try {
+    return findChoice(choices, chosen);
+  } catch {
+    const note = `The chosen model ${chosen} cannot do this, so the studio chose another one.`;
+    return { ...none, note };
+  }
+}
+
+const textKnown = new Set(Object.keys(textSchema.shape));
+const imageKnown = new Set(Object.keys(imageSchema.shape));
+
+/** Reads POST txt2img. Throws `bad_request`, `request_too_large`, `model_unknown`. */
+export async function readText(input: ClientInput): Promise<Asked> {
+  const body = await readBody(input, textSchema);
+  if (takeLoras(body.prompt).prompt === "")
+    throw new AppError("bad_request", "prompt: write what the picture shows.");
+  return toAsked(input, body, { kinds: ["text_to_image"], pictures: [], known: textKnown });
+}
+
+/** Reads POST img2img. Throws the same. */
+export async function readImage(input: ClientInput): Promise<Asked> {
+  const body = await readBody(input, imageSchema);
+  const { init_images: sent, extra_images: further, mask, inpainting_mask_invert: invert } = body;
+  const [image, ...others] = sent;
+  const references = [...others, ...further];
+  const roles = optionalInputs("edit").filter((role) => role !== "mask");
+  if (!image) throw new AppError("bad_request", "init_images: send a picture.");
+  if (references.length > roles.length)
+    throw new AppError("bad_request", `At most ${roles.length + 1} pictures are taken.`);
+  const marked = mask && invert === 1 ? await reverseMask(input.caller.userId, mask) : mask;
+  const kinds: JobKind[] = marked && references.length === 0 ? ["inpaint", "edit"] : ["edit"];
+  const { init_images: _sent, extra_images: _further, mask: _mask, ...fields } = body;
+  return toAsked(input, fields, {
+    kinds,
+    known: imageKnown,
+    pictures: [
+      { role: "image", picture: { bytes: image } },
+      ...references.flatMap((bytes, at) => {
+        const role = roles[at];
+        return role ? [{ role, picture: { bytes } }] : [];
+      }),
+      ...(marked ? [{ role: "mask" as const, picture: { bytes: marked } }] : []),
+    ],
+  });
+}

@@ -1,0 +1,188 @@
+import { buffer } from "node:stream/consumers";
+import { z } from "zod";
+import type { JobKind } from "../../engines.ts";
+import { readAs } from "../../images/index.ts";
+import { type JobView, openWithSettings, parametersText } from "../../jobs/index.ts";
+import { AppError } from "../../platform/index.ts";
+import { awaitOrder, outputOf, placeOrder, unusedNotes } from "../clients/orders.ts";
+import { pictureSchema, readBody } from "../clients/picture-bodies.ts";
+import type { ClientInput, ClientRoute } from "../clients/route.ts";
+import { sendJson } from "../clients/send.ts";
+import { type Asked, readImage, readText, sdapiSession } from "./request.ts";
+
+async function run(input: ClientInput, asked: Asked): Promise<Response> {
+  const ids = await placeOrder(input, asked.order);
+  const jobs = await awaitOrder(input, ids, true);
+  if (!jobs)
+    return Response.json({ images: [], parameters: {}, info: infoOf(asked, [], ids) }, { status: 202 });
+  const tail = JSON.stringify({ parameters: parametersOf(asked), info: infoOf(asked, jobs, ids) }).slice(1);
+  return sendJson(input.services, pieces(input, asked.body.send_images ? jobs : [], tail), {
+    onServed: () => Promise.resolve(),
+  });
+}
+
+async function* pieces(
+  { services, caller }: ClientInput,
+  jobs: readonly JobView[],
+  tail: string,
+): AsyncGenerator<string> {
+  yield `{"images":[`;
+  for (const [at, job] of jobs.entries()) {
+    // A PNG with its settings as text, as that server's pictures have them.
+    const own = { id: outputOf(job).imageId, ownerId: caller.userId };
+    const { body } = await openWithSettings(services, own);
+    const bytes = body ? await buffer(body) : Buffer.alloc(0);
+    yield `${at > 0 ? "," : ""}"${bytes.toString("base64")}"`;
+  }
+  yield `],${tail}`;
+}
+
+/** The request as it was read, without pictures. */
+function parametersOf({ body }: Asked): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => name !== "max_price_usd"));
+}
+
+const textIn = (value: unknown) => (typeof value === "string" ? value : "");
+
+/** A text of JSON: what the pictures were made with, as far as it is known, and what was asked and not done. */
+function infoOf({ body, settings, notes }: Asked, jobs: readonly JobView[], ids: readonly string[]): string {
+  const said = [...new Set([...notes, ...jobs.flatMap((job) => unusedNotes(settings, job))])];
+  const [first] = jobs;
+  const seeds = jobs.map((job) => Number(job.params["seed"] ?? -1));
+  return JSON.stringify({
+    prompt: body.prompt,
+    negative_prompt: body.negative_prompt,
+    seed: body.seed,
+    width: body.width ?? 0,
+    height: body.height ?? 0,
+    ...(first ? madeWith(first) : {}),
+    all_prompts: jobs.map(({ params }) => textIn(params["prompt"])),
+    all_negative_prompts: jobs.map(({ params }) => textIn(params["negativePrompt"])),
+    all_seeds: seeds,
+    subseed: -1,
+    all_subseeds: jobs.map(() => -1),
+    subseed_strength: 0,
+    sampler_name: "Workflow",
+    batch_size: jobs.length,
+    restore_faces: false,
+    face_restoration_model: null,
+    sd_model_hash: "",
+    seed_resize_from_w: -1,
+    seed_resize_from_h: -1,
+    extra_generation_params: {},
+    index_of_first_image: 0,
+    infotexts: jobs.map((job) => parametersText(job) ?? ""),
+    styles: [],
+    clip_skip: 1,
+    is_using_inpainting_conditioning: false,
+    atelier: { jobs: ids, notes: said },
+  });
+}
+
+function madeWith(job: JobView) {
+  const { params, createdAt, model, workflow, engine } = job;
+  const { widthPx, heightPx } = outputOf(job);
+  return {
+    prompt: textIn(params["prompt"]),
+    negative_prompt: textIn(params["negativePrompt"]),
+    seed: Number(params["seed"] ?? -1),
+    width: widthPx,
+    height: heightPx,
+    cfg_scale: params["guidance"] ?? null,
+    steps: params["steps"] ?? null,
+    denoising_strength: params["strength"] ?? null,
+    sd_model_name: `atelier/${model ?? workflow ?? engine}`,
+    job_timestamp: createdAt.replaceAll(/\D/g, "").slice(0, 14),
+  };
+}
+
+const textRoute: ClientRoute = {
+  method: "post",
+  path: "/sdapi/v1/txt2img",
+  operationId: "sdapiTxt2img",
+  handle: async (input) => run(input, await readText(input)),
+};
+
+const imageRoute: ClientRoute = {
+  method: "post",
+  path: "/sdapi/v1/img2img",
+  operationId: "sdapiImg2img",
+  handle: async (input) => run(input, await readImage(input)),
+};
+
+const extraSchema = z.looseObject({
+  image: pictureSchema,
+  resize_mode: z.coerce.number().default(0),
+  upscaling_resize: z.coerce.number().default(2),
+  gfpgan_visibility: z.coerce.number().default(0),
+  codeformer_visibility: z.coerce.number().default(0),
+  upscaler_1: z.string().default(""),
+  upscaler_2: z.string().default("None"),
+});
+
+interface OneJob {
+  readonly kind: JobKind;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly image: Buffer;
+}
+
+/** A picture that is made of one, as a PNG in base64. */
+async function makeOf(input: ClientInput, { kind, params, image }: OneJob): Promise<string> {
+  const order = { kind, params, choice: null, count: 1, maxPriceUsd: 0, sessionId: sdapiSession };
+  const pictures = [{ role: "image" as const, picture: { bytes: image } }];
+  const [job] = (await awaitOrder(input, await placeOrder(input, { ...order, pictures }))) ?? [];
+  if (!job) throw new AppError("engine_timeout");
+  const own = { id: outputOf(job).imageId, ownerId: input.caller.userId };
+  return (await readAs(input.services, own, "png")).toString("base64");
+}
+
+/** POST extra-single-image: an upscale by 2 or 4. */
+const extraRoute: ClientRoute = {
+  method: "post",
+  path: "/sdapi/v1/extra-single-image",
+  operationId: "sdapiExtraSingleImage",
+  async handle(input) {
+    const { image, ...asked } = await readBody(input, extraSchema);
+    if (asked.resize_mode !== 0)
+      throw new AppError(
+        "bad_request",
+        "resize_mode: only 0 is taken here, which enlarges by upscaling_resize.",
+      );
+    const scale = asked.upscaling_resize <= 2 ? 2 : 4;
+    const notes = [
+      ...(scale === asked.upscaling_resize
+        ? []
+        : [`The picture was enlarged by ${scale}: 2 and 4 are possible.`]),
+      ...(asked.gfpgan_visibility + asked.codeformer_visibility > 0 ? ["Faces were not restored."] : []),
+      ...(["None", ""].includes(asked.upscaler_2) ? [] : ["upscaler_2 is not known here and was left out."]),
+    ];
+    const made = await makeOf(input, { kind: "upscale", params: { scale }, image });
+    return Response.json({ html_info: notes.join(" "), image: made });
+  },
+};
+
+const cutOutSchema = z.looseObject({
+  input_image: pictureSchema,
+  return_mask: z.boolean().default(false),
+});
+
+/** POST rembg, as the extension of that name has it. */
+const cutOutRoute: ClientRoute = {
+  method: "post",
+  path: "/rembg",
+  operationId: "rembg",
+  async handle(input) {
+    const { input_image: image, return_mask: wantsMask } = await readBody(input, cutOutSchema);
+    if (wantsMask)
+      throw new AppError("bad_request", "return_mask: the cut-out picture alone is returned here.");
+    return Response.json({ image: await makeOf(input, { kind: "remove_background", params: {}, image }) });
+  },
+};
+
+export const runRoutes: readonly ClientRoute[] = [
+  textRoute,
+  imageRoute,
+  extraRoute,
+  cutOutRoute,
+  { ...cutOutRoute, path: "/sdapi/v1/rembg", operationId: "sdapiRembg" },
+];

@@ -1,0 +1,264 @@
+import { eq } from "drizzle-orm";
+import sharp from "sharp";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { schema } from "../../db/index.ts";
+import { type ClientStudio, drawPhoto, openClientStudio } from "../clients/fixtures/studio.ts";
+
+const { jobs } = schema;
+let studio: ClientStudio;
+beforeAll(async () => {
+  studio = await openClientStudio();
+}, 90_000);
+afterAll(() => studio.close());
+beforeEach(() => studio.comfy.clearFaults());
+
+const basic = (key: string) => `Basic ${Buffer.from(`atelier:${key}`).toString("base64")}`;
+
+interface Sent {
+  readonly body?: object;
+  readonly key?: string | null;
+}
+
+async function ask(method: "GET" | "POST", path: string, { body, key = studio.owner.key }: Sent = {}) {
+  const answer = await fetch(`${studio.url}${path}`, {
+    method,
+    headers: {
+      ...(key === null ? {} : { authorization: basic(key) }),
+      ...(body ? { "content-type": "application/json" } : {}),
+    },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  return { status: answer.status, json: await answer.json() };
+}
+const get = (path: string) => ask("GET", `/sdapi/v1/${path}`);
+const post = (path: string, body: object) => ask("POST", `/sdapi/v1/${path}`, { body });
+
+const picture = (base64: string) => sharp(Buffer.from(base64, "base64")).metadata();
+const rowOf = async (id: string) => (await studio.services.db.select().from(jobs).where(eq(jobs.id, id)))[0];
+const newest = async () => (await studio.services.db.select().from(jobs).orderBy(jobs.id)).at(-1);
+const waiting = { timeout: 20_000, interval: 20 };
+
+describe("Open WebUI", () => {
+  test("checks the server, chooses a model and makes a picture with it", async () => {
+    expect((await get("options")).json).toMatchObject({ sd_model_checkpoint: "atelier" });
+    const models = (await get("sd-models")).json as { title: string; model_name: string }[];
+    const model = models.find(({ title }) => title.endsWith("t2i_sdxl"));
+    expect(model).toMatchObject({ model_name: "atelier/t2i_sdxl" });
+    expect(await post("options", { sd_model_checkpoint: model?.title })).toEqual({ status: 200, json: null });
+    expect((await get("options")).json.sd_model_checkpoint).toBe("atelier/t2i_sdxl");
+    const { status, json } = await post("txt2img", {
+      prompt: "a house",
+      batch_size: 1,
+      width: 512,
+      height: 768,
+      steps: 6,
+      negative_prompt: "people",
+    });
+    expect([status, json.images.length]).toEqual([200, 1]);
+    expect(await picture(json.images[0])).toMatchObject({ format: "png", width: 512, height: 768 });
+    const info = JSON.parse(json.info);
+    expect(info).toMatchObject({ width: 512, height: 768, steps: 6, sd_model_name: "atelier/t2i_sdxl" });
+    expect(info.atelier.notes).toEqual([]);
+    expect(await rowOf(info.atelier.jobs[0])).toMatchObject({ retention: "keep", workflow: "t2i_sdxl" });
+    await post("options", { sd_model_checkpoint: "atelier" });
+    expect((await get("options")).json.sd_model_checkpoint).toBe("atelier");
+  });
+});
+
+test("LibreChat reads its info as JSON", async () => {
+  const { json } = await post("txt2img", {
+    prompt: "a house",
+    negative_prompt: "people",
+    cfg_scale: 4.5,
+    steps: 22,
+    width: 1024,
+    height: 1024,
+  });
+  const info = JSON.parse(json.info);
+  expect(info).toMatchObject({ height: 1024, width: 1024, seed: expect.any(Number) });
+  expect(info.infotexts[0]).toMatch(/^a house\n(?:.*\n)*.*Seed: \d+/);
+  // The default workflow has no such settings, and nothing of it is hidden.
+  const params = (await rowOf(info.atelier.jobs[0]))?.params ?? {};
+  const missed = ["negativePrompt", "guidance", "steps"].filter((name) => !(name in params));
+  expect(missed.filter((name) => !info.atelier.notes.join(" ").includes(name))).toEqual([]);
+});
+
+describe("SillyTavern", () => {
+  test("reads what there is at its start", async () => {
+    const lists = [
+      "samplers",
+      "schedulers",
+      "upscalers",
+      "latent-upscale-modes",
+      "sd-vae",
+      "sd-modules",
+      "loras",
+    ];
+    for (const name of lists) {
+      const { status, json } = await get(name);
+      expect([name, status, Array.isArray(json)]).toEqual([name, 200, true]);
+    }
+    expect((await get("samplers")).json[0]).toMatchObject({ name: "Workflow" });
+    expect((await get("progress")).json).toMatchObject({ progress: 0, state: { job_count: 0 } });
+    for (const name of ["cmd-flags", "memory", "prompt-styles", "embeddings", "hypernetworks", "scripts"])
+      expect([name, (await get(name)).status]).toEqual([name, 200]);
+  });
+
+  test("is told in the info which of its settings were left out", async () => {
+    const { status, json } = await post("txt2img", {
+      prompt: "a house",
+      negative_prompt: "",
+      sampler_name: "Euler a",
+      scheduler: "karras",
+      steps: 20,
+      cfg_scale: 7,
+      width: 512,
+      height: 512,
+      restore_faces: false,
+      enable_hr: true,
+      hr_upscaler: "Latent",
+      hr_scale: 1.5,
+      hr_second_pass_steps: 0,
+      denoising_strength: 0.7,
+      seed: 11,
+      override_settings: { CLIP_stop_at_last_layers: 2, sd_vae: "Automatic", forge_additional_modules: [] },
+      override_settings_restore_afterwards: true,
+      clip_skip: 1,
+      save_images: true,
+      send_images: true,
+      do_not_save_grid: false,
+      do_not_save_samples: false,
+      alwayson_scripts: {},
+    });
+    expect([status, json.images.length]).toEqual([200, 1]);
+    const { atelier, seed } = JSON.parse(json.info);
+    const said = atelier.notes.join(" ");
+    expect(seed).toBe(11);
+    for (const name of ["sampler_name", "scheduler", "enable_hr", "CLIP_stop_at_last_layers"])
+      expect(said).toContain(name);
+    for (const name of ["hr_scale", "restore_faces", "save_images", "sd_vae"])
+      expect(said).not.toContain(name);
+  });
+
+  test("follows the run with its preview, and ends it", async () => {
+    studio.comfy.inject({ kind: "slow-node", ms: 4_000 });
+    const asked = post("txt2img", {
+      prompt: "a slow house",
+      override_settings: { sd_model_checkpoint: "t2i_sdxl" },
+    });
+    await vi.waitUntil(async () => (await get("progress")).json.state.job_count === 1, waiting);
+    await vi.waitUntil(async () => (await newest())?.status === "processing", waiting);
+    expect(await post("interrupt", {})).toEqual({ status: 200, json: null });
+    const { status, json } = await asked;
+    expect([status, json.detail]).toEqual([409, "The job was cancelled."]);
+    expect((await get("progress")).json.state.job_count).toBe(0);
+  });
+
+  test("sees the preview while the sampler runs", async () => {
+    const model = { sd_model_checkpoint: "t2i_sdxl" };
+    const asked = post("txt2img", { prompt: "a house", steps: 100, override_settings: model });
+    let image: string | null = null;
+    await vi.waitUntil(async () => {
+      image = (await get("progress")).json.current_image;
+      return image !== null;
+    }, waiting);
+    expect((await picture(String(image))).format).toBe("jpeg");
+    expect((await asked).status).toBe(200);
+  });
+
+  test("takes LoRAs out of the prompt", async () => {
+    const model = { sd_model_checkpoint: "t2i_sdxl" };
+    const unknown = await post("txt2img", { prompt: "a house <lora:nothing:0.5>", override_settings: model });
+    expect([unknown.status, unknown.json.detail]).toEqual([422, expect.stringMatching(/LoRA.*nothing/)]);
+    const [lora] = (await get("loras")).json;
+    const { json } = await post("txt2img", {
+      prompt: `a house <lora:${lora.name}:0.5>`,
+      override_settings: model,
+    });
+    expect(json.detail).toBeUndefined();
+    const row = await rowOf(JSON.parse(json.info).atelier.jobs[0]);
+    expect(row?.params).toMatchObject({ prompt: "a house", loras: [{ weight: 0.5 }] });
+  });
+});
+
+describe("plug-ins", () => {
+  const photo = async (hasHole = false) => (await drawPhoto(512, 512, hasHole)).toString("base64");
+
+  test("change a picture, all of it or what is white in a mask, or what is not", async () => {
+    const whole = await post("img2img", {
+      prompt: "in snow",
+      init_images: [await photo()],
+      denoising_strength: 0.6,
+    });
+    expect([whole.status, whole.json.images.length]).toEqual([200, 1]);
+    expect(await rowOf(JSON.parse(whole.json.info).atelier.jobs[0])).toMatchObject({ kind: "edit" });
+    const white = { create: { width: 512, height: 512, channels: 3 as const, background: "black" } };
+    const spot = await sharp({ create: { width: 100, height: 100, channels: 3, background: "white" } })
+      .png()
+      .toBuffer();
+    const mask = await sharp(white)
+      .composite([{ input: spot, left: 20, top: 20 }])
+      .png()
+      .toBuffer();
+    for (const invert of [0, 1]) {
+      const { status, json } = await post("img2img", {
+        prompt: "a red door",
+        init_images: [`data:image/png;base64,${await photo()}`],
+        mask: mask.toString("base64"),
+        inpainting_mask_invert: invert,
+        mask_blur: 4,
+        inpainting_fill: 1,
+        inpaint_full_res: true,
+        inpaint_full_res_padding: 32,
+      });
+      expect([status, json.detail]).toEqual([200, undefined]);
+      const id = JSON.parse(json.info).atelier.jobs[0];
+      expect(await rowOf(id)).toMatchObject({ kind: "inpaint", status: "completed" });
+      const after = await sharp(Buffer.from(json.images[0], "base64")).removeAlpha().raw().toBuffer();
+      const before = await sharp(Buffer.from(await photo(), "base64"))
+        .removeAlpha()
+        .raw()
+        .toBuffer();
+      const far = (400 * 512 + 400) * 3;
+      const isKept = after.subarray(far, far + 3).equals(before.subarray(far, far + 3));
+      expect([invert, isKept]).toEqual([invert, invert === 0]);
+    }
+  });
+
+  test("enlarge a picture, and cut out what stands out", async () => {
+    const small = (await drawPhoto(64, 48)).toString("base64");
+    const grown = await post("extra-single-image", {
+      image: small,
+      upscaling_resize: 2,
+      upscaler_1: "R-ESRGAN 4x+",
+    });
+    expect(grown.json.html_info).toBe("");
+    expect(await picture(grown.json.image)).toMatchObject({ width: 128, height: 96 });
+    const cut = await ask("POST", "/rembg", { body: { input_image: await photo(), model: "u2net" } });
+    expect(cut.json.detail).toBeUndefined();
+    expect(await picture(cut.json.image)).toMatchObject({ format: "png" });
+    expect(await newest()).toMatchObject({ kind: "remove_background", status: "completed" });
+  }, 60_000);
+
+  test("read the texts of a picture that they were sent", async () => {
+    const model = { sd_model_checkpoint: "t2i_sdxl" };
+    const { json } = await post("txt2img", { prompt: "a house", seed: 5, override_settings: model });
+    const read = await post("png-info", { image: json.images[0] });
+    expect(read.json.info).toMatch(/^a house\n/);
+    expect(read.json.parameters).toMatchObject({ Prompt: "a house", Seed: "5" });
+  });
+
+  test("are told of a wrong key, a wrong body and an unknown model in the shape that they know", async () => {
+    expect(await ask("GET", "/sdapi/v1/options", { key: null })).toMatchObject({ status: 401 });
+    expect(await ask("GET", "/sdapi/v1/options", { key: "wrong" })).toMatchObject({ status: 401 });
+    expect(await post("txt2img", { prompt: "" })).toMatchObject({
+      status: 400,
+      json: { detail: expect.stringContaining("prompt") },
+    });
+    expect(await post("options", { sd_model_checkpoint: "nothing" })).toMatchObject({ status: 422 });
+    expect(await post("options", { CLIP_stop_at_last_layers: 2 })).toMatchObject({
+      status: 200,
+      json: { notes: [expect.stringContaining("CLIP_stop_at_last_layers")] },
+    });
+  });
+});
