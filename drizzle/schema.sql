@@ -142,6 +142,7 @@ create table batch_steps (
   begun_at timestamp(3) with time zone,
   stopped_code text,
   stopped_message text,
+  template jsonb,
   constraint batch_steps_batch_id_position_number_pk PRIMARY KEY (batch_id, "position", number),
   constraint batch_steps_batch_id_batches_id_fk FOREIGN KEY (batch_id) REFERENCES batches(id) ON DELETE CASCADE,
   constraint batch_steps_source_job_id_jobs_id_fk FOREIGN KEY (source_job_id) REFERENCES jobs(id) ON DELETE SET NULL

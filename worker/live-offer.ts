@@ -1,7 +1,7 @@
 import type { NodeSettings } from "@atelier/server/db";
 import { cloudQueue, type Need } from "@atelier/server/engines";
 import type { Offer } from "@atelier/server/jobs";
-import type { SeenServer } from "@atelier/server/nodes";
+import { keptLoras, type SeenServer } from "@atelier/server/nodes";
 import type { ProviderRoom } from "./cloud/room.ts";
 import { computeOffer, type NodeOffer, type OfferInput } from "./offer.ts";
 import type { Runs } from "./runs.ts";
@@ -118,7 +118,7 @@ export function toSeen(state: ServerState): SeenServer {
     needs: [...needs],
     tightNeeds: [...tightNeeds],
     models: models.slice(0, maxModels),
-    loras: loras.slice(0, maxModels),
+    loras: loras.slice(0, keptLoras),
     sources: [...sources],
     queueLength: queueLength ?? 0,
     runningJobId: jobId,

@@ -4,6 +4,7 @@ import { type ConfigInput, parseConfig, parseEnv } from "@atelier/server/platfor
 import { builtInWorkflows } from "@atelier/server/workflows";
 import type { Engine } from "./engines/index.ts";
 import { chooseLightQueue, computeOffer, type OfferInput, parseGpus, parseOnly } from "./offer.ts";
+import { toSeen } from "./live-offer.ts";
 import type { ServerState } from "./servers/index.ts";
 
 describe("choose queues", () => {
@@ -56,6 +57,11 @@ describe("offer", () => {
       ...change,
     };
   }
+
+  test("all LoRAs of a server are stored, also of one with thousands", () => {
+    const loras = Array.from({ length: 3_000 }, (_, at) => `${at}.safetensors`);
+    expect(toSeen(server({ loras })).loras).toEqual(loras);
+  });
 
   interface Change extends Partial<Omit<OfferInput, "config" | "env">> {
     readonly env?: Readonly<Record<string, string>>;

@@ -364,3 +364,22 @@ test("F9 a worker killed with -9 after a job completed: another one begins its s
   await second.kill9();
   expect(await read()).toMatchObject({ counts: { completed: 1 }, jobs: [{ steps: { begun: 1 } }] });
 });
+
+test("a step whose prompt was drawn keeps what it was made from", async () => {
+  await addNode(scene.services, { queue: "gpu-high", needs: ["comfyui/edit_flux2_klein_4b"] });
+  const edit = { kind: "edit", params: { prompt: "a {red|red} hat" }, template: { styles: ["Cinematic"] } };
+  const { id, jobIds } = await send([twice(edit)]);
+  await complete(jobIds[0] ?? "");
+  await beginSteps(scene.services, { batchId: id });
+  const [place] = (await open(id)).jobs;
+  const [job] = await scene.services.db
+    .select()
+    .from(schema.jobs)
+    .where(eq(schema.jobs.id, place?.job?.id ?? ""));
+  expect(job?.kind).toBe("edit");
+  expect(job?.params["prompt"]).toMatch(/a red hat/);
+  expect(job?.template).toMatchObject({
+    prompt: "a {red|red} hat",
+    styles: [expect.objectContaining({ name: "Cinematic" })],
+  });
+});

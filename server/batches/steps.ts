@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { and, eq, isNull, sql } from "drizzle-orm";
-import { schema, type Tx } from "../db/index.ts";
+import { type PromptTemplate, schema, type Tx } from "../db/index.ts";
 import type { InputRole } from "../engines.ts";
 import { type OrderedJob, priceOfOne, submit } from "../jobs/index.ts";
 import { AppError, type ErrorCode, keptBy, toAppError } from "../platform/index.ts";
@@ -20,6 +20,7 @@ export async function storeSteps(tx: Tx, batchId: string, ordered: readonly Orde
         number: at + 1,
         role: step.role,
         request: { ...request, inputs: Object.fromEntries(others) },
+        template: step.job.options.template,
         maxPriceUsd: priceOfOne(step),
       };
     }),
@@ -34,6 +35,8 @@ interface DueStep {
   readonly number: number;
   readonly role: InputRole;
   readonly request: Readonly<Record<string, unknown>>;
+  /** What the prompts of the request were made from. */
+  readonly template: PromptTemplate | null;
   /** The job before, and its result; null where it was deleted. */
   readonly jobId: string;
   readonly imageId: string | null;
@@ -60,7 +63,7 @@ async function readDue(
   after: Place | null,
 ): Promise<readonly DueStep[]> {
   return db.execute<DueStep & Record<string, unknown>>(sql`
-    select s.batch_id as "batchId", s.position, s.number, s.role, s.request, j.id as "jobId", j.owner_id as "ownerId",
+    select s.batch_id as "batchId", s.position, s.number, s.role, s.request, s.template, j.id as "jobId", j.owner_id as "ownerId",
       (select o.image_id from ${jobOutputs} o where o.job_id = j.id order by o.position limit 1) as "imageId",
       coalesce(u.is_anonymous, false) as "isGuest",
       j.cancel_requested_at is not null or coalesce(u.banned, false) as "isUnwanted",
@@ -106,6 +109,7 @@ async function begin(services: Services, step: DueStep): Promise<boolean> {
       {
         // What only an admin may ask for was checked when the batch was accepted.
         submitter: { userId: ownerId, isGuest, isAdmin: true },
+        template: step.template ?? undefined,
         idempotencyKey: `step:${batchId}:${position}:${number}`,
         alongside: (tx, newId) => takePlace(tx, step, newId),
       },

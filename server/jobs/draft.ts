@@ -1,10 +1,11 @@
 import { type Asked, type Db, type PromptTemplate, tiers, type Tx } from "../db/index.ts";
+import { keptLoras } from "../nodes/index.ts";
 import { AppError, currentRequestId, isAppError } from "../platform/index.ts";
 import { composePrompts } from "../presets/index.ts";
 import { isConsentStored } from "../safety.ts";
 import { type Quote, readLoras, readQuote, toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
-import { findModel, lorasSchema, type Workflow } from "../workflows/index.ts";
+import { findLoras, lorasSchema, type Workflow } from "../workflows/index.ts";
 import { requireAgreed } from "./agreement.ts";
 import {
   resolveParams,
@@ -124,7 +125,10 @@ function withoutStyleNegative(asked: Draft, { request }: Draft, workflow: Workfl
   return { ...request, params: Object.fromEntries(kept) } as SubmitRequest;
 }
 
-/** Throws `workflow_params` where servers that can run the workflow are there and none has all LoRAs. */
+/**
+ * Throws `workflow_params` where servers of the last 24 hours can run the workflow and none has all LoRAs, or where a name may
+ * be any of several files on each that has.
+ */
 async function requireLoras(
   db: Db,
   workflow: Workflow | null,
@@ -134,12 +138,22 @@ async function requireLoras(
   const names = lorasSchema.parse(params["loras"]).map(({ name }) => name);
   if (names.length === 0) return;
   const servers = await readLoras(db, workflow.name);
-  const lacking = servers.map((known) => names.filter((name) => findModel(name, known) === null));
-  const [least] = lacking.toSorted((a, b) => a.length - b.length);
-  if (least === undefined || least.length === 0) return;
-  const which = names.length > 1 ? "all of these LoRAs together" : "this LoRA";
-  throw new AppError("workflow_params", `No connected server has ${which}: ${least.join(", ")} is missing.`, {
-    details: { loras: least },
+  if (servers.some((known) => known.length >= keptLoras)) return;
+  const answers = servers.map((known) => findLoras(names, known));
+  const [best] = answers.toSorted(
+    (a, b) => a.lacking.length - b.lacking.length || a.several.length - b.several.length,
+  );
+  if (best === undefined) return;
+  const { lacking, several } = best;
+  if (lacking.length > 0) {
+    const which = names.length > 1 ? "all of these LoRAs together" : "this LoRA";
+    const message = `No connected server has ${which}: ${lacking.join(", ")} is missing.`;
+    throw new AppError("workflow_params", message, { details: { loras: lacking } });
+  }
+  if (several.length === 0) return;
+  const which = several.map(({ name, choices }) => `${name} (${choices.join(", ")})`).join("; ");
+  throw new AppError("workflow_params", `Name the LoRA with its folder: there are several of ${which}.`, {
+    details: { several },
   });
 }
 

@@ -1,5 +1,6 @@
 import { addNode, addServer, readJob } from "@atelier/testing/jobs";
 import { openJobScene } from "@atelier/testing/scenes";
+import { eq } from "drizzle-orm";
 import { expect, test, beforeEach } from "vitest";
 import { estimateBatch, submitBatch } from "../batches/index.ts";
 import { schema } from "../db/index.ts";
@@ -124,4 +125,36 @@ test("LoRAs that no connected server has are refused, and wait where none is con
   expect((await readJob(services, again.id)).params["loras"]).toEqual([
     { name: "fur.safetensors", weight: 1 },
   ]);
+});
+
+test("a LoRA of a server that is away is waited for, at a retry as well", async () => {
+  const { services } = scene;
+  const [node] = await services.db.select().from(schema.nodes);
+  const nodeId = node?.id ?? "";
+  await addServer(services, { nodeId, url: "http://a:1", needs: ["comfyui/t2i_sdxl"] });
+  await addServer(services, { nodeId, url: "http://b:1", needs: ["comfyui/t2i_sdxl"], state: "down" });
+  await services.db
+    .update(schema.engineServers)
+    .set({ loras: ["fur.safetensors"] })
+    .where(eq(schema.engineServers.url, "http://b:1"));
+  const fur = asked({ prompt: "a fox", loras: [{ name: "fur.safetensors" }] }, null);
+  const { id } = await send(fur);
+  await cancel(services, { ownerId: scene.owner.userId, id });
+  expect(await retry(services, { submitter: scene.owner, id })).toMatchObject({ id: expect.any(String) });
+  await services.db.update(schema.nodes).set({ state: "gone", endedAt: new Date() });
+  expect(await send(fur)).toMatchObject({ id: expect.any(String) });
+});
+
+test("a name that may be any of several LoRAs is refused with them, and one with its folder is taken", async () => {
+  const { services } = scene;
+  const [node] = await services.db.select().from(schema.nodes);
+  await addServer(services, { nodeId: node?.id ?? "", url: "http://a:1", needs: ["comfyui/t2i_sdxl"] });
+  const loras = ["a/fur.safetensors", "b/fur.safetensors"];
+  await services.db.update(schema.engineServers).set({ loras });
+  const named = (name: string) => asked({ prompt: "a fox", loras: [{ name }] }, null);
+  await expect(send(named("fur.safetensors"))).rejects.toMatchObject({
+    code: "workflow_params",
+    message: `Name the LoRA with its folder: there are several of fur.safetensors (${loras.join(", ")}).`,
+  });
+  expect(await send(named("b/fur.safetensors"))).toMatchObject({ id: expect.any(String) });
 });

@@ -42,7 +42,7 @@ export {
   isPresent,
   isPresentState,
 } from "./states.ts";
-export { pruneNeeds, writeQueues, type NodeQueue, changeNode, type SeenServer } from "./offer.ts";
+export { keptLoras, pruneNeeds, writeQueues, type NodeQueue, changeNode, type SeenServer } from "./offer.ts";
 export { publishRefused } from "./workflows.ts";
 export {
   readAdminRequests,

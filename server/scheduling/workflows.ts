@@ -216,12 +216,15 @@ export async function offeredWorkflows(db: Db): Promise<OfferedWorkflow[]> {
     .toSorted((a, b) => Number(b.isLive) - Number(a.isLive) || a.rank - b.rank);
 }
 
-/** The LoRAs that live servers report which can run a workflow, by the alphabet; those of each server in a list of its own. */
+/**
+ * The LoRAs that servers of the last 24 hours reported which can run a workflow, by the alphabet; those of each server in a
+ * list of its own. A job may wait for a server that is away now, as for any other that it needs.
+ */
 export async function readLoras(db: Db, workflow: string): Promise<readonly (readonly string[])[]> {
   const { engineServers, nodes } = schema;
   const rows = await db.execute<{ loras: string[] }>(sql`
     select distinct s.loras from ${engineServers} s join ${nodes} n on n.id = s.node_id
-    where ${isActive()} and s.state in ('healthy', 'degraded') and ${`comfyui/${workflow}`} = any (s.needs)`);
+    where (${isActive()} or n.seen_at > now() - interval '24 hours') and ${`comfyui/${workflow}`} = any (s.needs)`);
   return rows.map(({ loras }) => loras.toSorted());
 }
 

@@ -1,4 +1,4 @@
-import { findModel } from "@atelier/server/workflows";
+import { hasLoras } from "@atelier/server/workflows";
 import type { Need } from "@atelier/server/engines";
 import type { AppError, Config } from "@atelier/server/platform";
 import {
@@ -108,8 +108,7 @@ function chooseServer(
     (entry) =>
       conditionOf(entry) === "healthy" && needsOf(entry).includes(need) && !avoid.includes(entry.found.url),
   );
-  const hasAll = ({ facts }: ServerEntry) => loras.every((name) => findModel(name, facts.loras) !== null);
-  const having = all.filter(hasAll);
+  const having = all.filter(({ facts }) => hasLoras(loras, facts.loras));
   // Where none has them, a server says so best itself.
   const able = having.length > 0 ? having : all;
   if (able.length === 0) return "none";

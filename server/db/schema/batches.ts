@@ -15,6 +15,7 @@ import { sql } from "drizzle-orm";
 import type { InputRole } from "../../engines.ts";
 import { users } from "./accounts.ts";
 import { jobs } from "./jobs.ts";
+import type { PromptTemplate } from "./presets.ts";
 
 const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
@@ -91,6 +92,8 @@ export const batchSteps = pgTable(
     number: smallint("number").notNull(),
     /** As a submit takes it, with what was agreed, without its first picture. */
     request: jsonb("request").$type<Readonly<Record<string, unknown>>>().notNull(),
+    /** What its prompts were drawn from; null where they are as they were written. */
+    template: jsonb("template").$type<PromptTemplate>(),
     /** The input that gets the result of the job before. */
     role: text("role").$type<InputRole>().notNull(),
     /** The most that it could cost when the batch was accepted, US dollars; null where its price was not known. */

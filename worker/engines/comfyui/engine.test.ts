@@ -252,12 +252,15 @@ test("LoRAs are put into the graph as the server spells them, on a server that h
   );
 });
 
-test("a LoRA that no server has is refused by name", async () => {
+test("a job whose LoRA no server has now goes to others or waits, and says which one", async () => {
   const server = await scene.startServer();
   const { engine } = await scene.openEngine(server);
   const task = scene.newTask({ workflow: "t2i_sd15" });
   const params = { ...task.params, loras: [{ name: "gone.safetensors", weight: 1 }] };
   await expect(engine.run({ ...task, params }, newContext().context)).rejects.toMatchObject({
-    code: "model_missing",
+    code: "server_busy",
+    message: expect.stringContaining("gone.safetensors"),
+    details: { server: server.url },
   });
+  expect(server.prompts()).toEqual([]);
 });

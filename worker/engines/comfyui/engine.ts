@@ -1,6 +1,6 @@
 import { comfyuiEngine as facts, type Need } from "@atelier/server/engines";
 import { AppError, isAppError, type ErrorCode } from "@atelier/server/platform";
-import { lorasSchema } from "@atelier/server/workflows";
+import { hasLoras, lorasSchema } from "@atelier/server/workflows";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
 import type { Engine, EngineContext, EngineOutput, EngineTask } from "../port.ts";
 import { preparePictures } from "./canvas.ts";
@@ -49,9 +49,30 @@ async function runFromStart(pool: ServerPool, serverRun: ServerRun): Promise<Eng
   const { need, jobId, avoid, submission } = task;
   const prefer = submission?.server ?? null;
   const loras = lorasOf(task.params);
+  requireLoras(pool, task, loras);
   const held = await pool.acquire({ need, jobId, avoid, prefer, loras, signal: context.signal });
   if (!held) throw new AppError("server_busy", "No server can take the picture at the moment.");
   return use(pool, held, { work: () => runOnServer(held, serverRun), need, signal: context.signal });
+}
+
+/**
+ * Throws `server_busy` while none of the servers that could run the job has its LoRAs: it goes to other servers, and waits
+ * where there are none, since they were there when it was accepted.
+ */
+function requireLoras(pool: ServerPool, { need, avoid }: EngineTask, loras: readonly string[]): void {
+  if (loras.length === 0) return;
+  const able = pool
+    .list()
+    .filter(({ state, needs, url }) => state === "healthy" && needs.includes(need) && !avoid.includes(url));
+  const [first] = able;
+  if (!first || able.some((server) => hasLoras(loras, server.loras))) return;
+  throw new AppError(
+    "server_busy",
+    `No connected server has now: ${loras.join(", ")}. The job waits for one.`,
+    {
+      details: { server: first.url, loras },
+    },
+  );
 }
 
 function lorasOf(params: EngineTask["params"]): readonly string[] {

@@ -1,0 +1,1 @@
+ALTER TABLE "batch_steps" ADD COLUMN "template" jsonb;
