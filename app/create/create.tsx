@@ -93,7 +93,9 @@ function usePlan({ chosen, offered, run }: MakingInput) {
   );
   const jobs = plan?.requests.map(forEstimate) ?? [];
   const first = chosen === undefined ? null : forEstimate(buildRequest(form, chosen));
-  const answer = useEstimate(jobs[0] ?? first);
+  // Without the pictures that a workflow needs, nobody can say where it would run.
+  const lacksPictures = plan?.problem?.what === "pictureNeeded";
+  const answer = useEstimate(jobs[0] ?? (lacksPictures ? null : first));
   const ofBatch = useBatchEstimate(jobs.length > 1 ? { jobs } : null);
   const isShown = ofBatch?.jobs === jobs.length;
   const { seeded, forget } = useGridSeed();
