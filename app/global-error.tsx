@@ -1,5 +1,7 @@
 "use client";
-import messages from "../messages/en.json" with { type: "json" };
+import { useState } from "react";
+import { asLocale, sourceLocale } from "@atelier/server/locales";
+import words from "../i18n/broken-page.json" with { type: "json" };
 import { buttonStyle } from "./ui/button.tsx";
 import "./styles.css";
 
@@ -9,9 +11,13 @@ interface Props {
 
 /** Replaces the whole document when the frame itself fails, so no provider is available. */
 export default function GlobalError({ reset }: Props) {
-  const { brokenTitle, brokenText, again } = messages.pageErrors;
+  // What the document had until now.
+  const [locale] = useState(
+    () => asLocale(typeof document === "undefined" ? null : document.documentElement.lang) ?? sourceLocale,
+  );
+  const { brokenTitle, brokenText, again } = words[locale];
   return (
-    <html lang="en">
+    <html lang={locale}>
       <body>
         <main className="mx-auto flex max-w-[44ch] flex-col items-center gap-3 px-4 py-32 text-center">
           <h1 className="text-xl">{brokenTitle}</h1>

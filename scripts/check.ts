@@ -1,6 +1,6 @@
 import path from "node:path";
 import { findMisfiled } from "./check/find-misfiled.ts";
-import { checkPageWords } from "./check/find-page-words.ts";
+import { checkBrokenPage, checkPageWords } from "./check/find-page-words.ts";
 import { findMissingPaths } from "./check/find-missing-paths.ts";
 import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
 
@@ -37,7 +37,7 @@ function checkDocs(): ToolRun {
 
 function checkWords(): ToolRun {
   const startedMs = performance.now();
-  const problems = checkPageWords(rootDir);
+  const problems = [...checkPageWords(rootDir), ...checkBrokenPage(rootDir)];
   for (const problem of problems) console.log(problem);
   return { name: "words", isOk: problems.length === 0, tookSeconds: (performance.now() - startedMs) / 1000 };
 }

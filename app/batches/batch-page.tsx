@@ -9,7 +9,7 @@ import type { BatchView, BatchWithJobs } from "@atelier/server/batches";
 import { api } from "../client/api.ts";
 import { failureOf } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
-import { useViewerAddress, Viewer } from "../gallery/viewer/viewer.tsx";
+import { useViewerAddress, Viewer } from "../gallery/viewer/door.tsx";
 import { useJobFailureText } from "../jobs/text.ts";
 import { ShareButton } from "../links/share.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";

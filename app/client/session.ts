@@ -1,8 +1,10 @@
-import { anonymousClient } from "better-auth/client/plugins";
-import { createAuthClient } from "better-auth/react";
 import { announceSignOut, draftKeys, readDraft, writeDraft } from "./leaving.ts";
 
-export const authClient = createAuthClient({ plugins: [anonymousClient()] });
+/** A limit of the server, which forms show before they are sent. */
+export const minPasswordLength = 10;
+
+/** What signs in and out; few pages need it at once. */
+export const authClient = async () => (await import("./auth-client.ts")).authClient;
 
 /** The session of this page ended, for instance by a sign-out in another browser. */
 export class SignedOut extends Error {
@@ -57,8 +59,8 @@ let hadAccount = false;
 
 function settle(): Promise<void> {
   return settleSession(hadAccount || readDraft(draftKeys.account) === "true", {
-    getSession: () => authClient.getSession(),
-    enterAsGuest: () => authClient.signIn.anonymous(),
+    getSession: async () => (await authClient()).getSession(),
+    enterAsGuest: async () => (await authClient()).signIn.anonymous(),
     goToSignIn: announceSignOut,
   });
 }
@@ -100,7 +102,7 @@ export function trustSession(): void {
 
 /** Signs this browser out and leads every tab to the page to sign in. */
 export async function signOut(): Promise<void> {
-  await authClient.signOut({ fetchOptions: { throw: true } });
+  await (await authClient()).signOut({ fetchOptions: { throw: true } });
   announceSignOut();
 }
 

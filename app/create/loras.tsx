@@ -6,7 +6,8 @@ import { useState } from "react";
 import { api } from "../client/api.ts";
 import { keys, type OfferedWorkflow } from "../client/queries.ts";
 import { Button, IconButton } from "../ui/button.tsx";
-import { inputStyle, NumberInput, Slider } from "../ui/fields.tsx";
+import { inputStyle, NumberInput } from "../ui/fields.tsx";
+import { Slider } from "../ui/slider.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { createForm, type Lora, loraWeight, mostLoras, useForm } from "./form.ts";
 

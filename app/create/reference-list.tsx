@@ -9,7 +9,7 @@ import { keys, type OfferedWorkflow, useImage, useIsGone } from "../client/queri
 import { Warning } from "../jobs/offer-line.tsx";
 import { Picture, useImageName } from "../pictures/picture.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
-import { Slider } from "../ui/fields.tsx";
+import { Slider } from "../ui/slider.tsx";
 import { moveItem, useReorder } from "../ui/reorder.ts";
 import { Select } from "../ui/select.tsx";
 import { createForm, type PictureRole, type Reference, useForm } from "./form.ts";

@@ -10,7 +10,7 @@ import { retryLoad, canLoadMore } from "../client/queries.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { useGalleryImages } from "../gallery/gallery.tsx";
 import { justify } from "../gallery/layout-rows.ts";
-import { useViewerAddress, Viewer } from "../gallery/viewer/viewer.tsx";
+import { useViewerAddress, Viewer } from "../gallery/viewer/door.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { useBoxSize, useNearEnd } from "../ui/hooks.ts";

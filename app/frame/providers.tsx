@@ -1,6 +1,4 @@
 "use client";
-import { Toast } from "@base-ui/react/toast";
-import { Tooltip } from "@base-ui/react/tooltip";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { WifiOff } from "lucide-react";
 import { type Locale, type Messages, NextIntlClientProvider, useTranslations } from "next-intl";
@@ -12,7 +10,6 @@ import { useConnection } from "../live/hooks.tsx";
 import { live } from "../live/store.ts";
 import type { Part } from "./more-words.tsx";
 import { useSettled } from "../ui/hooks.ts";
-import { toasts } from "../ui/toasts.tsx";
 
 /** Appended to a repeated text, because screen readers announce changes only. */
 const silentChange = "\u00a0";
@@ -96,11 +93,7 @@ export function Providers({ locale, words, hasSession, children }: ProvidersProp
       messages={words as Messages}
       timeZone={Intl.DateTimeFormat().resolvedOptions().timeZone}
     >
-      <QueryClientProvider client={queryClient}>
-        <Tooltip.Provider delay={400}>
-          <Toast.Provider toastManager={toasts}>{children}</Toast.Provider>
-        </Tooltip.Provider>
-      </QueryClientProvider>
+      <QueryClientProvider client={queryClient}>{children}</QueryClientProvider>
     </NextIntlClientProvider>
   );
 }

@@ -3,94 +3,17 @@ import { Keyboard } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { useLayoutEffect } from "react";
+import { useFailureToast } from "../client/failures.ts";
 import { useMe } from "../client/queries.ts";
-import { EditKeyRows } from "../edit/tools/key-rows.tsx";
-import { IconButton, Kbd } from "../ui/button.tsx";
+import { IconButton } from "../ui/button.tsx";
+import { later } from "../ui/later.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { navItems } from "./nav-items.ts";
-import { shortcutsOpen, useOpening } from "./openings.ts";
-import { isTyping } from "./run-button.tsx";
+import { paletteOpen, shortcutsOpen, useOpening } from "./openings.ts";
+import { isBehindDialog, isTyping } from "./run-button.tsx";
 
-/** Every shortcut, for the dialog and the settings page. `keys` in the notation of `aria-keyshortcuts`. */
-const shortcutGroups = [
-  {
-    key: "everywhere",
-    items: [
-      { key: "palette", keys: "Control+K" },
-      { key: "help", keys: "?" },
-      { key: "search", keys: "/" },
-      { key: "goStudio", keys: "g s" },
-      { key: "goWardrobe", keys: "g w" },
-      { key: "goCreate", keys: "g c" },
-      { key: "goGallery", keys: "g g" },
-      { key: "goJobs", keys: "g j" },
-      { key: "goAssistant", keys: "g t" },
-      { key: "goSettings", keys: "g e" },
-      { key: "goAdmin", keys: "g a" },
-      { key: "close", keys: "Escape" },
-    ],
-  },
-  {
-    key: "studio",
-    items: [
-      { key: "run", keys: "Control+Enter" },
-      { key: "earlierPrompt", keys: "Alt+ArrowUp Alt+ArrowDown" },
-      { key: "original", keys: "Space" },
-    ],
-  },
-  {
-    key: "gallery",
-    items: [
-      { key: "move", keys: "ArrowLeft ArrowRight" },
-      { key: "moveInStack", keys: "ArrowUp ArrowDown" },
-      { key: "select", keys: "x" },
-      { key: "selectAll", keys: "Control+A" },
-      { key: "star", keys: "s" },
-      { key: "rate", keys: "1 5" },
-      { key: "unrate", keys: "0" },
-      { key: "remove", keys: "Delete" },
-    ],
-  },
-  {
-    key: "edit",
-    items: [
-      { key: "paint", keys: "Enter" },
-      { key: "acceptCandidate", keys: "Enter" },
-      { key: "keepCandidate", keys: "k" },
-      { key: "discardCandidates", keys: "Escape" },
-    ],
-  },
-] as const;
-
-export function ShortcutTable() {
-  const t = useTranslations("shortcuts");
-  const isAdmin = useMe()?.isAdmin === true;
-  return (
-    <div className="gap-x-10 sm:columns-2">
-      {shortcutGroups.map((group) => (
-        <section key={group.key} className="mb-6" aria-labelledby={`shortcuts-${group.key}`}>
-          <h3 id={`shortcuts-${group.key}`} className="mb-2 break-after-avoid text-xs font-medium text-quiet">
-            {t(`groups.${group.key}`)}
-          </h3>
-          <dl>
-            {group.key === "edit" ? <EditKeyRows /> : null}
-            {group.items
-              .filter((item) => isAdmin || item.key !== "goAdmin")
-              .map((item) => (
-                <div key={item.key} className="flex min-h-8 items-center justify-between gap-4 py-1 text-xs">
-                  <dt>{t(`actions.${item.key}`)}</dt>
-                  <dd className="shrink-0">
-                    <span className="sr-only">{item.keys}</span>
-                    <Kbd keys={item.keys} />
-                  </dd>
-                </div>
-              ))}
-          </dl>
-        </section>
-      ))}
-    </div>
-  );
-}
+const ShortcutTable = later(async () => (await import("./shortcut-table.tsx")).ShortcutTable);
+const noProps = {};
 
 export function ShortcutsButton() {
   const t = useTranslations("shortcuts");
@@ -99,6 +22,35 @@ export function ShortcutsButton() {
       <Keyboard strokeWidth={1.75} aria-hidden />
     </IconButton>
   );
+}
+
+type KeyPress = Pick<
+  KeyboardEvent,
+  "key" | "code" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey" | "repeat"
+>;
+
+/** Ctrl+K or Cmd+K, on a keyboard with other letters the same key; a held key counts once. */
+export function isPaletteKey(press: KeyPress): boolean {
+  const { key, code, ctrlKey, metaKey, altKey, shiftKey, repeat } = press;
+  if (ctrlKey === metaKey || altKey || shiftKey || repeat) return false;
+  const isLatin = /^[a-z]$/i.test(key);
+  return isLatin ? key.toLowerCase() === "k" : code === "KeyK";
+}
+
+/** Registered before the listeners of a page, since the keys of the editor can be changed to any. */
+function usePaletteKey(): void {
+  useLayoutEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (!isPaletteKey(event)) return;
+      // Otherwise a browser goes to its own search.
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      if (paletteOpen.get()) paletteOpen.set(false);
+      else if (!isBehindDialog()) paletteOpen.set(true);
+    };
+    window.addEventListener("keydown", press, { capture: true });
+    return () => window.removeEventListener("keydown", press, { capture: true });
+  }, []);
 }
 
 const goWithinMs = 1_200;
@@ -115,6 +67,8 @@ export function Shortcuts() {
   const router = useRouter();
   const isAdmin = useMe()?.isAdmin === true;
   const isOpen = useOpening(shortcutsOpen);
+  const showFailure = useFailureToast();
+  usePaletteKey();
   // Registered before the listeners of a page: they must not receive the second key of `g s`.
   useLayoutEffect(() => {
     let goUntil = 0;
@@ -137,7 +91,7 @@ export function Shortcuts() {
   }, [isAdmin, router]);
   return (
     <Dialog open={isOpen} onOpenChange={shortcutsOpen.set} title={t("title")}>
-      <ShortcutTable />
+      <ShortcutTable isWanted onFailure={showFailure} props={noProps} />
     </Dialog>
   );
 }

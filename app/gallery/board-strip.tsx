@@ -1,10 +1,9 @@
 "use client";
 import { useMutation } from "@tanstack/react-query";
-import { Bookmark, BookmarkPlus, Ellipsis, Images, Plus, Users } from "lucide-react";
+import { Bookmark, Ellipsis, Images, Plus, Users } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { type FormEvent, useState } from "react";
-import { MembersDialog } from "../boards/members.tsx";
 import { type Board, searchOf, type SharedBoard, useBoards, useSharedBoards } from "../boards/queries.ts";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
@@ -13,6 +12,7 @@ import { BoardCover, BoardForm, useRefreshBoards } from "../pictures/boards.tsx"
 import { Button, IconButton } from "../ui/button.tsx";
 import { Chip, chipStyle } from "../ui/display.tsx";
 import { Field } from "../ui/fields.tsx";
+import { later } from "../ui/later.tsx";
 import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
 import { toastWithUndo } from "../ui/toasts.tsx";
 
@@ -59,6 +59,8 @@ function RenameDialog({ board, onClose }: RenameProps) {
   );
 }
 
+const MembersDialog = later(async () => (await import("../boards/members.tsx")).MembersDialog);
+
 /** What can be done with the board that is shown. */
 function BoardMenu({ board }: { readonly board: Board }) {
   const t = useTranslations("boards");
@@ -103,7 +105,15 @@ function BoardMenu({ board }: { readonly board: Board }) {
         <MenuItem onSelect={() => remove.mutate()}>{t("remove")}</MenuItem>
       </Menu>
       {isRenaming ? <RenameDialog board={board} onClose={() => setRenaming(false)} /> : null}
-      {isSharing ? <MembersDialog board={board} onClose={() => setSharing(false)} /> : null}
+      <MembersDialog
+        isWanted={isSharing}
+        isShown={isSharing}
+        onFailure={(error) => {
+          setSharing(false);
+          showFailure(error);
+        }}
+        props={{ board, onClose: () => setSharing(false) }}
+      />
     </>
   );
 }
@@ -176,25 +186,5 @@ export function BoardStrip({ search }: { readonly search: string }) {
         />
       </Dialog>
     </FilterChips>
-  );
-}
-
-/** Keeps a search under a name; nothing is shown for one that is kept already, or that shows a board alone. */
-export function SaveSearch({ search }: { readonly search: string | undefined }) {
-  const t = useTranslations("boards");
-  const boards = useBoards();
-  const [isOpen, setOpen] = useState(false);
-  const isKept = boards?.some((board) => board.search === search) === true;
-  if (search === undefined || isKept || isBoardAlone(search)) return null;
-  return (
-    <>
-      <IconButton label={t("saveSearch")} onClick={() => setOpen(true)}>
-        <BookmarkPlus aria-hidden />
-      </IconButton>
-      <Dialog open={isOpen} onOpenChange={setOpen} title={t("saveSearch")}>
-        <p className="mb-4 text-sm text-quiet">{t("saveText", { search })}</p>
-        <BoardForm search={search} onMade={() => setOpen(false)} />
-      </Dialog>
-    </>
   );
 }

@@ -6,6 +6,7 @@ import Link from "next/link";
 import { type ReactNode, useMemo } from "react";
 import type { JobKind } from "@atelier/server/engines";
 import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
 import { byCursor, keys, retryLoad } from "../client/queries.ts";
 import { FilterChips, FilterDivider, useSearchFilter } from "../parts/filters.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
@@ -13,17 +14,18 @@ import { jobKindOrder } from "../jobs/text.ts";
 import { useRemoving } from "../pictures/actions.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Chip, EmptyState } from "../ui/display.tsx";
+import { later } from "../ui/later.tsx";
 import { useFilePicker, useUploadWithOffer } from "../uploads/drop.tsx";
-import { BoardStrip, isBoardAlone, SaveSearch } from "./board-strip.tsx";
+import { BoardStrip, isBoardAlone } from "./board-strip.tsx";
 import { isByMeaning, NearGrid, NearSection } from "./near.tsx";
-import { SearchLine } from "./search-line.tsx";
+import { SaveSearch, SearchLine } from "./search-line.tsx";
 import { hasTerm, readableSearch, toggleTerm } from "./search-terms.ts";
-import { SelectionBar, useSelection } from "./selection.tsx";
+import { useSelection } from "./selection.tsx";
 import { hasScrubber } from "./scrubber.tsx";
 import { Sheet, SheetSkeleton } from "./sheet.tsx";
 import type { ListedImage } from "./stack.tsx";
 import { TrashBar, TrashNote } from "./trash.tsx";
-import { useViewerAddress, Viewer } from "./viewer/viewer.tsx";
+import { useViewerAddress, Viewer } from "./viewer/door.tsx";
 import { type GalleryWindow, useGalleryWindow } from "./window.ts";
 
 /** A selection makes a mask, which is no picture of the gallery. */
@@ -208,7 +210,10 @@ function Pictures({ text, part, selection, openId, onOpen }: PicturesProps) {
   return <Sheet part={part} images={images} selection={selection} openId={openId} onOpen={onOpen} />;
 }
 
+const SelectionBar = later(async () => (await import("./selection-bar.tsx")).SelectionBar);
+
 export function Gallery() {
+  const showFailure = useFailureToast();
   const { text, search } = useSearchOfPage();
   const part = useGalleryWindow(search);
   const { query, images = none } = part;
@@ -223,6 +228,16 @@ export function Gallery() {
     const chosen = images.find((image) => image.id === id);
     if (chosen !== undefined) selection.toggle(chosen.stackId, false);
   };
+
+  const hasSelection = selection.ids.size > 0;
+  const bar = (
+    <SelectionBar
+      isWanted={hasSelection}
+      isShown={hasSelection}
+      onFailure={showFailure}
+      props={{ selection }}
+    />
+  );
 
   return (
     <div className={hasScrubber(part.months) ? "wide:pr-14" : undefined}>
@@ -240,7 +255,7 @@ export function Gallery() {
         <NearSection search={text} list={part} onOpen={viewer.open} />
         {query.isError ? <LoadFailed error={query.error} onRetry={() => retryLoad(query)} /> : null}
       </div>
-      {isTrash ? <TrashBar selection={selection} /> : <SelectionBar selection={selection} />}
+      {isTrash ? <TrashBar selection={selection} /> : bar}
       <Viewer images={images} address={viewer} stacks />
     </div>
   );

@@ -1,124 +1,99 @@
 "use client";
-import { Autocomplete } from "@base-ui/react/autocomplete";
-import { Search, X } from "lucide-react";
+import { BookmarkPlus, Search } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useMemo, useState } from "react";
+import { useState } from "react";
 import { useBoards } from "../boards/queries.ts";
-import { useAllWorkflows } from "../client/queries.ts";
-import { jobKindOrder } from "../jobs/text.ts";
-import { useTags } from "../pictures/marks.tsx";
 import { useTextInUrl } from "../parts/filters.tsx";
+import { BoardForm } from "../pictures/boards.tsx";
 import { cx, IconButton } from "../ui/button.tsx";
 import { inputStyle } from "../ui/fields.tsx";
-import { type Completion, completionsOf, type OfferedValues, readableSearch } from "./search-terms.ts";
+import { later } from "../ui/later.tsx";
+import { Dialog } from "../ui/overlays.tsx";
+import { isBoardAlone } from "./board-strip.tsx";
+import { readableSearch } from "./search-terms.ts";
 
-const flags = ["starred", "result", "upload", "shared", "trashed"] as const;
-const plain = (...values: string[]) => values.map((value) => ({ value }));
-
-/** What may follow an operator. */
-function useOfferedValues(): OfferedValues {
-  const t = useTranslations("gallery.search");
-  const jobs = useTranslations("jobs.kinds");
-  const workflows = useAllWorkflows();
-  const tags = useTags();
-  const boards = useBoards();
-  return useMemo(
-    () => ({
-      kind: jobKindOrder.map((value) => ({ value, label: jobs(value) })),
-      is: flags.map((value) => ({ value, label: t(`flags.${value}`) })),
-      model:
-        workflows?.map(({ name, title, cloud }) => ({ value: cloud?.model ?? name, label: title })) ?? [],
-      rating: plain("5", ">=4", ">=3", "0"),
-      board: (boards ?? [])
-        .filter(({ search }) => search === null)
-        .map(({ name, pictures }) => ({ value: name, label: t("ofTag", { count: pictures ?? 0 }) })),
-      tag: tags?.map(({ name, pictures }) => ({ value: name, label: t("ofTag", { count: pictures }) })) ?? [],
-      size: plain(">2000", ">4000", "1024x1024"),
-      from: plain("7d", "30d", "1y"),
-      to: plain("7d", "30d", "1y"),
-    }),
-    [boards, jobs, t, tags, workflows],
-  );
-}
-
-function Suggestion({ completion }: { readonly completion: Completion }) {
-  const t = useTranslations("gallery.search");
-  const { term, label, operator } = completion;
-  return (
-    <Autocomplete.Item
-      value={completion}
-      className="flex min-h-9 cursor-pointer items-baseline justify-between gap-4 rounded-control px-2.5 py-2 text-sm outline-none select-none data-highlighted:bg-hover"
-    >
-      <span className="font-medium">{term}</span>
-      <span className="truncate text-xs text-quiet">{operator ? t(`operators.${operator}`) : label}</span>
-    </Autocomplete.Item>
-  );
-}
+const SearchBox = later(async () => (await import("./search-box.tsx")).SearchBox);
 
 /** One line for words and filters, all of it in the URL, with what may come next while it is typed. */
 export function SearchLine() {
   const t = useTranslations("gallery.search");
   const { text, setText, input } = useTextInUrl("search");
-  const offered = useOfferedValues();
-  const completions = useMemo(() => completionsOf(text, offered), [offered, text]);
+  // Before the code of its offers was there.
+  const [isTyped, setTyped] = useState(false);
   const { wrong } = readableSearch(text);
-  const [isOpen, setIsOpen] = useState(false);
-  const change = (next: string) => {
-    setText(next);
-    // The list closes with a choice, but after an operator its values are wanted.
-    if (next.endsWith(":")) queueMicrotask(() => setIsOpen(true));
+  const line = {
+    type: "search",
+    "aria-label": t("label"),
+    "aria-keyshortcuts": "/",
+    "aria-describedby": wrong ? "search-wrong" : undefined,
+    "aria-invalid": wrong ? true : undefined,
+    placeholder: t("hint"),
+    maxLength: 500,
+    autoCapitalize: "none",
+    spellCheck: false,
+    className: cx(inputStyle, "h-9! pe-9! ps-8! [&::-webkit-search-cancel-button]:hidden"),
+  };
+  const takeFocus = (before: Element) => {
+    input.current?.focus();
+    if (!(before instanceof HTMLInputElement)) return;
+    input.current?.setSelectionRange(before.selectionStart, before.selectionEnd);
   };
   return (
     <div className="relative min-w-0 flex-1 sm:w-96 sm:flex-none">
-      <Autocomplete.Root
-        items={completions}
-        mode="none"
-        value={text}
-        onValueChange={change}
-        open={isOpen && completions.length > 0}
-        onOpenChange={setIsOpen}
-        itemToStringValue={({ text: whole }: Completion) => whole}
-        openOnInputClick
+      <SearchBox
+        isWanted={false}
+        onFailure={stayPlain}
+        onReplaced={takeFocus}
+        props={{ text, setText, input, line, isOpenAtFirst: isTyped }}
       >
-        <Autocomplete.InputGroup className="relative">
+        <div className="relative">
           <Search
-            className="pointer-events-none absolute top-1/2 left-2.5 size-4 -translate-y-1/2 text-quiet"
+            className="pointer-events-none absolute top-1/2 inset-s-2.5 size-4 -translate-y-1/2 text-quiet"
             aria-hidden
           />
-          <Autocomplete.Input
+          <input
             ref={input}
-            type="search"
-            aria-label={t("label")}
-            aria-keyshortcuts="/"
-            aria-describedby={wrong ? "search-wrong" : undefined}
-            aria-invalid={wrong ? true : undefined}
-            placeholder={t("hint")}
-            maxLength={500}
-            autoCapitalize="none"
-            spellCheck={false}
-            className={cx(inputStyle, "h-9! pr-9! pl-8! [&::-webkit-search-cancel-button]:hidden")}
+            {...line}
+            role="combobox"
+            aria-expanded={false}
+            aria-controls="search-offers"
+            aria-autocomplete="list"
+            value={text}
+            onChange={(event) => {
+              setTyped(true);
+              setText(event.target.value);
+            }}
           />
-          {text === "" ? null : (
-            <Autocomplete.Clear render={<IconButton label={t("clear")} className="absolute top-0 right-0" />}>
-              <X aria-hidden />
-            </Autocomplete.Clear>
-          )}
-        </Autocomplete.InputGroup>
-        <Autocomplete.Portal>
-          <Autocomplete.Positioner sideOffset={6} align="start" className="z-60">
-            <Autocomplete.Popup className="max-h-[min(420px,var(--available-height))] w-(--anchor-width) max-w-[calc(100vw-24px)] overflow-y-auto rounded-card bg-raised p-1 shadow-float outline-none">
-              <Autocomplete.List>
-                {(completion: Completion) => <Suggestion key={completion.term} completion={completion} />}
-              </Autocomplete.List>
-            </Autocomplete.Popup>
-          </Autocomplete.Positioner>
-        </Autocomplete.Portal>
-      </Autocomplete.Root>
+        </div>
+      </SearchBox>
       {wrong ? (
         <p id="search-wrong" role="status" className="pt-1 text-xs text-warn">
           {t("wrong", { term: wrong.source, takes: t(`takes.${wrong.operator}`) })}
         </p>
       ) : null}
     </div>
+  );
+}
+
+/** The line works without offering what may come next. */
+function stayPlain(): void {}
+
+/** Keeps a search under a name; nothing is shown for one that is kept already, or that shows a board alone. */
+export function SaveSearch({ search }: { readonly search: string | undefined }) {
+  const t = useTranslations("boards");
+  const boards = useBoards();
+  const [isOpen, setOpen] = useState(false);
+  const isKept = boards?.some((board) => board.search === search) === true;
+  if (search === undefined || isKept || isBoardAlone(search)) return null;
+  return (
+    <>
+      <IconButton label={t("saveSearch")} onClick={() => setOpen(true)}>
+        <BookmarkPlus aria-hidden />
+      </IconButton>
+      <Dialog open={isOpen} onOpenChange={setOpen} title={t("saveSearch")}>
+        <p className="mb-4 text-sm text-quiet">{t("saveText", { search })}</p>
+        <BoardForm search={search} onMade={() => setOpen(false)} />
+      </Dialog>
+    </>
   );
 }

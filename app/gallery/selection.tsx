@@ -1,18 +1,9 @@
 "use client";
-import { Maximize2, Scissors, Sparkles, Star, Tag, Trash2, X } from "lucide-react";
-import { useTranslations } from "next-intl";
-import { useRouter } from "next/navigation";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { useSubmitBatch } from "../batches/submit-batch.ts";
 import { useFailureToast } from "../client/failures.ts";
-import { useCapability } from "../client/queries.ts";
 import { isTyping } from "../frame/run-button.tsx";
-import { ShareButton } from "../links/share.tsx";
-import { AsReference, useRemoveImages, useStar } from "../pictures/actions.tsx";
-import { BoardButton } from "../pictures/boards.tsx";
-import { ratingOfKey, Stars, TagEditor, useRate } from "../pictures/marks.tsx";
-import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
-import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
+import { useRemoveImages, useStar } from "../pictures/actions.tsx";
+import { ratingOfKey, useRate } from "../pictures/marks.tsx";
 import { type ListedImage, readStackIds } from "./stack.tsx";
 
 /** What of a list is read: pictures beyond its ends are there, too, unless it ends there. */
@@ -197,104 +188,4 @@ export function useSelection(part: ReadPart<ListedImage>, isInFront: boolean): S
     return () => window.removeEventListener("keydown", press);
   }, [choose, images, isInFront, rate, removeStacks, selection, stacks, toggle]);
   return selection;
-}
-
-/** One act on every chosen picture, as one batch. */
-function ProcessAll({ selection }: { readonly selection: Selection }) {
-  const t = useTranslations("gallery");
-  const pictures = useTranslations("pictures");
-  const kinds = useTranslations("jobs.kinds");
-  const router = useRouter();
-  const upscale = useCapability("upscale");
-  const cutOut = useCapability("remove_background");
-  const submit = useSubmitBatch(({ id }) => {
-    selection.clear();
-    router.push(`/batches/${id}`);
-  });
-  const order = (kind: "upscale" | "remove_background") => {
-    const jobs = selection.images.map(({ id }) => ({ kind, inputs: { image: id } }));
-    submit.mutate({ input: { title: t("batchOf", { kind: kinds(kind), count: jobs.length }), jobs } });
-  };
-  return (
-    <Menu
-      side="top"
-      trigger={
-        <button type="button" disabled={submit.isPending} className={buttonStyle("quiet", "small")}>
-          <Sparkles aria-hidden />
-          <span className="max-sm:sr-only">{pictures("process")}</span>
-        </button>
-      }
-    >
-      <MenuItem disabled={upscale?.available !== true} onSelect={() => order("upscale")}>
-        <Maximize2 aria-hidden />
-        {pictures("upscale")}
-      </MenuItem>
-      <MenuItem disabled={cutOut?.available !== true} onSelect={() => order("remove_background")}>
-        <Scissors aria-hidden />
-        {pictures("cutOut")}
-      </MenuItem>
-      <AsReference imageIds={selection.images.map(({ id }) => id)} />
-    </Menu>
-  );
-}
-
-function MarkAll({ selection }: { readonly selection: Selection }) {
-  const t = useTranslations("gallery");
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <>
-      <Button look="quiet" size="small" onClick={() => setOpen(true)}>
-        <Tag aria-hidden />
-        <span className="max-sm:sr-only">{t("markSelected")}</span>
-      </Button>
-      <Dialog open={isOpen} onOpenChange={setOpen} title={t("markTitle", { count: selection.images.length })}>
-        <div className="flex flex-col gap-4">
-          <Stars images={selection.images} />
-          <TagEditor images={selection.images} />
-        </div>
-      </Dialog>
-    </>
-  );
-}
-
-export function SelectionBar({ selection }: { readonly selection: Selection }) {
-  const t = useTranslations("gallery");
-  const count = selection.ids.size;
-  if (count === 0) return null;
-  const pictures = selection.images.reduce((sum, { stackSize }) => sum + (stackSize ?? 1), 0);
-  const allStarred = selection.images.every((image) => image.starred);
-  return (
-    <div
-      role="toolbar"
-      data-selection-bar
-      aria-label={t("selection")}
-      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 max-w-[calc(100vw-16px)] -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pr-2 pl-5 whitespace-nowrap shadow-float max-sm:gap-0 max-sm:pr-1 max-sm:pl-4 wide:bottom-5"
-    >
-      <p role="status" className="tabular mr-3 text-xs font-medium whitespace-nowrap max-sm:mr-1">
-        {/* On a phone the number alone: words of some languages leave no room for the buttons. */}
-        <span aria-hidden data-count={count} className="before:content-[attr(data-count)] sm:hidden" />
-        <span className="max-sm:sr-only">
-          {t("selected", { count })}
-          {pictures === count ? null : `, ${t("selectedPictures", { count: pictures })}`}
-        </span>
-      </p>
-      <ProcessAll selection={selection} />
-      <ShareButton what={{ imageIds: selection.images.map(({ id }) => id) }} look="quiet" />
-      <Button look="quiet" size="small" onClick={selection.star}>
-        <Star aria-hidden />
-        <span className="max-sm:sr-only">{t(allStarred ? "unstarSelected" : "starSelected")}</span>
-      </Button>
-      <BoardButton imageIds={selection.images.map(({ id }) => id)} look="quiet" />
-      <MarkAll selection={selection} />
-      <Button look="quiet" size="small" onClick={selection.remove}>
-        <Trash2 aria-hidden />
-        <span className="max-sm:sr-only">
-          {pictures === count ? t("removeSelected") : t("removeStacks", { count: pictures })}
-        </span>
-      </Button>
-      <IconButton label={t("clearSelection")} side="top" onClick={selection.clear}>
-        <X aria-hidden />
-      </IconButton>
-    </div>
-  );
 }

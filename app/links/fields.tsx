@@ -1,7 +1,7 @@
 "use client";
 import { useTranslations } from "next-intl";
 import { type ReactNode, useState } from "react";
-import { minPasswordLength } from "../sign-in/sign-in.tsx";
+import { minPasswordLength } from "../client/session.ts";
 import { Checkbox, Field, Segmented } from "../ui/fields.tsx";
 
 const ends = ["1", "7", "30", "never"] as const;

@@ -8,7 +8,7 @@ import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys, useMe } from "../client/queries.ts";
 import { ShownOnce } from "../frame/shown-once.tsx";
-import { minPasswordLength } from "../sign-in/sign-in.tsx";
+import { minPasswordLength } from "../client/session.ts";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { daysOf, type End, LinkFields, LinkPassword, useLinkDraft } from "./fields.tsx";

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { type Choice, parseRecents, scoreOf, sectionsOf, withRecent } from "./choices.ts";
-import { isPaletteKey } from "./door.tsx";
+import { isPaletteKey } from "../frame/shortcuts.tsx";
+import { afterPress } from "./early-keys.ts";
 
 const page = (key: string, label: string): Choice => ({ key, group: "pages", label, href: `/${key}` });
 const gallery = page("gallery", "Gallery");
@@ -116,4 +117,16 @@ test.each([
   ["Ctrl+K that is held down", { repeat: true }, false],
 ])("%s opens the palette: %o, %s", (_name, changes, opens) => {
   expect(isPaletteKey({ ...press, ...changes })).toBe(opens);
+});
+
+const plainPress = { ctrlKey: false, metaKey: false, altKey: false };
+
+test.each([
+  ["a letter is added", "ro", { key: "c" }, "roc"],
+  ["a character outside of the first plane is one", "ro", { key: "😀" }, "ro😀"],
+  ["Backspace takes the last one", "ro😀", { key: "Backspace" }, "ro"],
+  ["an arrow writes nothing", "ro", { key: "ArrowDown" }, null],
+  ["a shortcut writes nothing", "ro", { key: "a", ctrlKey: true }, null],
+])("before the line has the focus %s", (_name, text, changes, after) => {
+  expect(afterPress(text, { ...plainPress, ...changes })).toBe(after);
 });

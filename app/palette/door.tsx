@@ -1,56 +1,29 @@
 "use client";
 import { Search } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type ComponentType, useEffect, useLayoutEffect, useState } from "react";
+import { type ComponentType, useEffect, useState } from "react";
 import { useFailureToast } from "../client/failures.ts";
 import { paletteOpen, useOpening } from "../frame/openings.ts";
-import { isBehindDialog } from "../frame/run-button.tsx";
 import { Kbd } from "../ui/button.tsx";
+import { useEarlyKeys } from "./early-keys.ts";
+
+const close = () => paletteOpen.set(false);
 
 const load = async () => (await import("./palette.tsx")).Palette;
 
-type KeyPress = Pick<
-  KeyboardEvent,
-  "key" | "code" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey" | "repeat"
->;
-
-/** Ctrl+K or Cmd+K, on a keyboard with other letters the same key; a held key counts once. */
-export function isPaletteKey(press: KeyPress): boolean {
-  const { key, code, ctrlKey, metaKey, altKey, shiftKey, repeat } = press;
-  if (ctrlKey === metaKey || altKey || shiftKey || repeat) return false;
-  const isLatin = /^[a-z]$/i.test(key);
-  return isLatin ? key.toLowerCase() === "k" : code === "KeyK";
-}
-
-/** Registered before the listeners of a page, since the keys of the editor can be changed to any. */
-function usePaletteKey(): void {
-  useLayoutEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      if (!isPaletteKey(event)) return;
-      // Otherwise a browser goes to its own search.
-      event.preventDefault();
-      event.stopImmediatePropagation();
-      if (paletteOpen.get()) paletteOpen.set(false);
-      else if (!isBehindDialog()) paletteOpen.set(true);
-    };
-    window.addEventListener("keydown", press, { capture: true });
-    return () => window.removeEventListener("keydown", press, { capture: true });
-  }, []);
-}
-
-/** The palette of commands and the key that opens it. It is loaded when it is opened for the first time. */
+/** The palette of commands. It is loaded when it is opened for the first time. */
 export function PaletteDoor() {
   const isOpen = useOpening(paletteOpen);
   const showFailure = useFailureToast();
   const [Palette, setPalette] = useState<ComponentType | null>(null);
-  usePaletteKey();
+  useEarlyKeys(isOpen, close);
   const isWanted = isOpen && Palette === null;
   useEffect(() => {
     if (!isWanted) return;
     load().then(
       (loaded) => setPalette(() => loaded),
       (error: unknown) => {
-        paletteOpen.set(false);
+        close();
         showFailure(error);
       },
     );

@@ -14,6 +14,7 @@ import { keys } from "../client/queries.ts";
 import { paletteOpen, useOpening } from "../frame/openings.ts";
 import { Button, IconButton, Kbd, Spinner } from "../ui/button.tsx";
 import { type Choice, parseRecents, sectionsOf, withRecent } from "./choices.ts";
+import { takeTyped } from "./early-keys.ts";
 import { galleryOf, useChoices } from "./sources.ts";
 
 const close = () => paletteOpen.set(false);
@@ -96,6 +97,7 @@ function Finder({ onNewBoard }: FinderProps) {
         <CommandInput
           value={text}
           onValueChange={type}
+          onFocus={() => type(text + takeTyped())}
           maxLength={200}
           placeholder={t("placeholder")}
           className={inputLook}

@@ -6,8 +6,8 @@ import { type FormEvent, useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
-import { authClient, signOut } from "../client/session.ts";
-import { minPasswordLength, useAuthError } from "../sign-in/sign-in.tsx";
+import { authClient, minPasswordLength, signOut } from "../client/session.ts";
+import { useAuthError } from "../sign-in/sign-in.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
 import { Field } from "../ui/fields.tsx";
@@ -21,7 +21,7 @@ function NameForm({ name: current }: { readonly name: string }) {
   const [name, setName] = useState(current);
   const save = useMutation({
     mutationFn: async () => {
-      const { error } = await authClient.updateUser({ name: name.trim() });
+      const { error } = await (await authClient()).updateUser({ name: name.trim() });
       if (error !== null) throw error;
     },
     onSuccess: () => {
@@ -67,7 +67,9 @@ interface Passwords {
 function useChangePassword(onChanged: () => void) {
   return useMutation({
     mutationFn: async (passwords: Passwords) => {
-      const { error } = await authClient.changePassword({ ...passwords, revokeOtherSessions: true });
+      const { error } = await (
+        await authClient()
+      ).changePassword({ ...passwords, revokeOtherSessions: true });
       if (error !== null) throw error;
     },
     onSuccess: onChanged,
@@ -124,7 +126,7 @@ function SignOutButtons() {
   const onError = useFailureToast();
   const leave = useMutation({
     mutationFn: async (everywhere: boolean) => {
-      if (everywhere) await authClient.revokeSessions({ fetchOptions: { throw: true } });
+      if (everywhere) await (await authClient()).revokeSessions({ fetchOptions: { throw: true } });
       await signOut();
     },
     onError,

@@ -21,7 +21,7 @@ function useDeleteAccount() {
     mutationFn: async (password: string | undefined) => {
       await api.account.remove.mutate({ confirm: deletionWord, password });
       // The session is gone already: this only drops the cookie.
-      await authClient.signOut().catch(() => undefined);
+      await (await authClient()).signOut().catch(() => undefined);
     },
     onSuccess: announceSignOut,
   });

@@ -6,7 +6,7 @@ import { type useCapabilities, useCapabilitiesQuery, useMe, useMeFailure } from 
 import { applyTheme, currentTheme, themes, watchTheme } from "../frame/cookies.ts";
 import { AccountLanguage } from "../frame/language.tsx";
 import { LoadFailed } from "../parts/page-parts.tsx";
-import { ShortcutTable } from "../frame/shortcuts.tsx";
+import { ShortcutTable } from "../frame/shortcut-table.tsx";
 import { useEngineName } from "../jobs/text.ts";
 import { Segmented } from "../ui/fields.tsx";
 import { AccountSection, GuestSection, SpaceSection } from "./account.tsx";

@@ -7,7 +7,7 @@ import { useSearchParams } from "next/navigation";
 import { type FormEvent, type ReactNode, useCallback, useState, useSyncExternalStore } from "react";
 import type { Entry } from "@atelier/server/accounts";
 import { api } from "../client/api.ts";
-import { authClient, noteAccount } from "../client/session.ts";
+import { authClient, minPasswordLength, noteAccount } from "../client/session.ts";
 import { announceAccountChange } from "../client/leaving.ts";
 import { rememberLocale } from "../frame/cookies.ts";
 import { Button } from "../ui/button.tsx";
@@ -15,7 +15,6 @@ import { Field, Segmented } from "../ui/fields.tsx";
 import { SignInFrame } from "./frame.tsx";
 
 /** Limits of the server, checked here as well so that the form shows them before it is sent. */
-export const minPasswordLength = 10;
 const maxPasswordLength = 128;
 
 type Known =
@@ -220,8 +219,8 @@ function useEnter(mode: SignInMode, token: EntryToken | null) {
     mutationFn: async ({ name, email, password }: Credentials) => {
       const answer =
         mode === "create"
-          ? await authClient.signUp.email({ name: name.trim(), email, password, fetchOptions })
-          : await authClient.signIn.email({ email, password, fetchOptions });
+          ? await (await authClient()).signUp.email({ name: name.trim(), email, password, fetchOptions })
+          : await (await authClient()).signIn.email({ email, password, fetchOptions });
       if (answer.error !== null) throw answer.error;
     },
     onSuccess: async () => {

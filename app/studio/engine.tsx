@@ -1,14 +1,27 @@
 "use client";
+import { Brush } from "lucide-react";
 import { useTranslations } from "next-intl";
+import { useState } from "react";
 import { useWorkflows } from "../client/cloud.ts";
-import { type OfferedWorkflow } from "../client/queries.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { type OfferedWorkflow, useImage } from "../client/queries.ts";
 import { useRunTimes } from "../client/submit.ts";
 import { OwnOnlyChoice } from "../frame/own-only.tsx";
 import { useTimeText } from "../jobs/waiting-text.ts";
+import { Button } from "../ui/button.tsx";
 import { Checkbox, Segmented } from "../ui/fields.tsx";
+import { later } from "../ui/later.tsx";
 import { Select } from "../ui/select.tsx";
 import { useConsent, useStateConsent } from "../wardrobe/items.ts";
-import { categoriesOf, categoryFor, outfitRequest, studio, usePersonMask, useStudio } from "./state.ts";
+import {
+  categoriesOf,
+  categoryFor,
+  outfitRequest,
+  personMask,
+  studio,
+  usePersonMask,
+  useStudio,
+} from "./state.ts";
 
 export const localChoice = "local";
 
@@ -167,6 +180,45 @@ export function EngineChoice({ personId }: { readonly personId: string | null })
           />
         </label>
       ) : null}
+    </div>
+  );
+}
+
+const MaskPainter = later(async () => (await import("./mask-painter.tsx")).MaskPainter);
+
+/** Opens the mask painter, when an engine that takes a mask is available. */
+export function MaskButton({ personId }: { readonly personId: string | null }) {
+  const t = useTranslations("studio.mask");
+  const { data: person } = useImage(personId);
+  const { offersMask, takesMask } = useOutfitEngine(personId);
+  const { marks, isPainted } = usePersonMask(personId);
+  const [isOpen, setOpen] = useState(false);
+  const showFailure = useFailureToast();
+  if (!offersMask || person === undefined) return null;
+  return (
+    <div className="flex flex-wrap items-center gap-x-1 gap-y-1">
+      <Button size="small" onClick={() => setOpen(true)}>
+        <Brush aria-hidden />
+        {t(isPainted ? "change" : "paint")}
+      </Button>
+      {isPainted ? (
+        <Button
+          size="small"
+          look="quiet"
+          onClick={() => personMask.set({ personId: null, marks: [], isPainted: false })}
+        >
+          {t("clear")}
+        </Button>
+      ) : null}
+      {isPainted && !takesMask ? <p className="basis-full text-xs text-quiet">{t("unused")}</p> : null}
+      <MaskPainter
+        isWanted={isOpen}
+        onFailure={(error) => {
+          setOpen(false);
+          showFailure(error);
+        }}
+        props={{ isOpen, person, marks, onClose: () => setOpen(false) }}
+      />
     </div>
   );
 }

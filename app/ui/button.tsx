@@ -1,7 +1,7 @@
 "use client";
-import { Tooltip } from "@base-ui/react/tooltip";
 import { ArrowDown, ArrowLeft, ArrowRight, ArrowUp, LoaderCircle } from "lucide-react";
-import type { ComponentProps, ReactNode } from "react";
+import type { ComponentProps, EventHandler, ReactNode, SyntheticEvent } from "react";
+import { type Side, useTooltip } from "./tooltip.tsx";
 
 /** Joins class names; false, null and undefined are left out. */
 export function cx(...names: readonly (string | false | null | undefined)[]): string {
@@ -79,12 +79,20 @@ interface IconButtonProps extends Omit<ComponentProps<"button">, "children"> {
   readonly label: string;
   readonly keys?: string;
   readonly pressed?: boolean;
-  readonly side?: "top" | "bottom" | "left" | "right";
+  readonly side?: Side;
   readonly children?: ReactNode;
 }
 
 const style =
   "touch inline-flex size-9 shrink-0 items-center justify-center rounded-control text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink disabled:opacity-45 aria-pressed:bg-hover aria-pressed:text-ink [&_svg]:size-[18px]";
+
+/** Both handlers of an event, the own one of a button first. */
+function both<Event extends SyntheticEvent>(own: EventHandler<Event> | undefined, more: EventHandler<Event>) {
+  return (event: Event) => {
+    own?.(event);
+    more(event);
+  };
+}
 
 /** A button with an icon only; a tooltip shows its name. */
 export function IconButton({
@@ -96,10 +104,22 @@ export function IconButton({
   children,
   ...rest
 }: IconButtonProps) {
+  const { triggers, tooltip } = useTooltip(
+    side,
+    <>
+      {label}
+      {keys === undefined ? null : <Kbd keys={keys} ground="ink" />}
+    </>,
+  );
   return (
-    <Tooltip.Root>
-      <Tooltip.Trigger
+    <>
+      <button
         {...rest}
+        onPointerEnter={both(rest.onPointerEnter, triggers.onPointerEnter)}
+        onPointerLeave={both(rest.onPointerLeave, triggers.onPointerLeave)}
+        onPointerDown={both(rest.onPointerDown, triggers.onPointerDown)}
+        onFocus={both(rest.onFocus, triggers.onFocus)}
+        onBlur={both(rest.onBlur, triggers.onBlur)}
         type="button"
         aria-label={label}
         aria-pressed={pressed}
@@ -107,16 +127,9 @@ export function IconButton({
         className={cx(style, className)}
       >
         {children}
-      </Tooltip.Trigger>
-      <Tooltip.Portal>
-        <Tooltip.Positioner side={side} sideOffset={6} className="z-70">
-          <Tooltip.Popup className="flex items-center gap-2 rounded-control bg-ink px-2 py-1 text-xs text-paper transition-opacity duration-120 data-ending-style:opacity-0 data-starting-style:opacity-0">
-            {label}
-            {keys === undefined ? null : <Kbd keys={keys} ground="ink" />}
-          </Tooltip.Popup>
-        </Tooltip.Positioner>
-      </Tooltip.Portal>
-    </Tooltip.Root>
+      </button>
+      {tooltip}
+    </>
   );
 }
 

@@ -1,8 +1,7 @@
 "use client";
-import { Radio } from "@base-ui/react/radio";
-import { RadioGroup } from "@base-ui/react/radio-group";
 import type { ReactNode } from "react";
 import { cx } from "./button.tsx";
+import { Radio, RadioGroup } from "./radio.tsx";
 
 interface Option<Value extends string> {
   readonly value: Value;
@@ -38,16 +37,16 @@ export function ChoiceGrid<Value extends string>({
       className={cx("grid gap-1", className)}
     >
       {options.map((option) => (
-        <Radio.Root
+        <Radio
           key={option.value}
           value={option.value}
           className={cx(
-            "tabular flex min-w-0 cursor-pointer items-center justify-center rounded-control px-1 text-xs text-quiet ring-1 ring-line transition-colors duration-120 ring-inset hover:bg-hover hover:text-ink data-checked:bg-checked data-checked:text-ink data-checked:ring-edge",
+            "tabular flex min-w-0 cursor-pointer items-center justify-center rounded-control px-1 text-xs text-quiet ring-1 ring-line transition-colors duration-120 ring-inset hover:bg-hover hover:text-ink aria-checked:bg-checked aria-checked:text-ink aria-checked:ring-edge",
             optionClassName,
           )}
         >
           {option.label}
-        </Radio.Root>
+        </Radio>
       ))}
     </RadioGroup>
   );

@@ -1,12 +1,8 @@
 "use client";
-import { Checkbox as BaseCheckbox } from "@base-ui/react/checkbox";
-import { Field as BaseField } from "@base-ui/react/field";
-import { Radio } from "@base-ui/react/radio";
-import { RadioGroup } from "@base-ui/react/radio-group";
-import { Slider as BaseSlider } from "@base-ui/react/slider";
 import { Check } from "lucide-react";
 import { type ComponentProps, type KeyboardEvent, type ReactNode, useId, useState } from "react";
 import { cx } from "./button.tsx";
+import { Radio, RadioGroup } from "./radio.tsx";
 
 interface CheckboxProps {
   readonly checked: boolean;
@@ -19,18 +15,18 @@ interface CheckboxProps {
 export function Checkbox({ checked, onChange, disabled, children }: CheckboxProps) {
   const labelId = useId();
   return (
-    <label className="touch flex items-start gap-2.5 text-xs text-quiet has-data-disabled:cursor-default">
-      <BaseCheckbox.Root
-        checked={checked}
-        onCheckedChange={onChange}
+    <label className="touch flex items-start gap-2.5 text-xs text-quiet has-disabled:cursor-default">
+      <button
+        type="button"
+        role="checkbox"
+        aria-checked={checked}
+        onClick={() => onChange(!checked)}
         disabled={disabled}
         aria-labelledby={labelId}
-        className="mt-px flex size-[18px] shrink-0 items-center justify-center rounded-[4px] border border-edge bg-surface transition-colors duration-120 data-checked:border-ink data-checked:bg-ink data-disabled:opacity-45"
+        className="mt-px flex size-[18px] shrink-0 items-center justify-center rounded-[4px] border border-edge bg-surface text-paper transition-colors duration-120 disabled:opacity-45 aria-checked:border-ink aria-checked:bg-ink"
       >
-        <BaseCheckbox.Indicator className="text-paper">
-          <Check className="size-3.5" strokeWidth={3} aria-hidden />
-        </BaseCheckbox.Indicator>
-      </BaseCheckbox.Root>
+        {checked ? <Check className="size-3.5" strokeWidth={3} aria-hidden /> : null}
+      </button>
       <span id={labelId} className="text-balance">
         {children}
       </span>
@@ -39,33 +35,48 @@ export function Checkbox({ checked, onChange, disabled, children }: CheckboxProp
 }
 
 export const inputStyle =
-  "h-10 w-full pointer-coarse:min-h-11 rounded-control border border-edge bg-surface px-3 text-sm text-ink placeholder:text-quiet transition-colors duration-120 hover:border-quiet focus-visible:outline-2 focus-visible:-outline-offset-1 focus-visible:outline-ink data-invalid:border-fail";
+  "h-10 w-full pointer-coarse:min-h-11 rounded-control border border-edge bg-surface px-3 text-sm text-ink placeholder:text-quiet transition-colors duration-120 hover:border-quiet focus-visible:outline-2 focus-visible:-outline-offset-1 focus-visible:outline-ink aria-invalid:border-fail";
 
-interface FieldProps extends Omit<
-  ComponentProps<typeof BaseField.Control>,
-  "className" | "render" | "style"
-> {
+interface FieldProps extends Omit<ComponentProps<"input">, "className" | "style"> {
   readonly label: string;
   readonly name: string;
   readonly hint?: string;
   readonly error?: string | null;
+  readonly onValueChange?: (value: string) => void;
 }
 
 /** A labelled text input with its hint and its error. */
-export function Field({ label, name, hint, error, ...control }: FieldProps) {
+export function Field({ label, hint, error, onValueChange, onChange, ...control }: FieldProps) {
+  const id = useId();
+  const [hintId, errorId] = [`${id}-hint`, `${id}-error`];
+  const describedBy = cx(hint !== undefined && hintId, Boolean(error) && errorId);
   return (
-    <BaseField.Root name={name} invalid={Boolean(error)} className="flex flex-col gap-1.5">
-      <BaseField.Label className="text-xs font-medium">{label}</BaseField.Label>
-      <BaseField.Control {...control} className={inputStyle} />
+    <div className="flex flex-col gap-1.5">
+      <label htmlFor={id} className="text-xs font-medium">
+        {label}
+      </label>
+      <input
+        {...control}
+        id={id}
+        aria-describedby={describedBy || undefined}
+        aria-invalid={error ? true : undefined}
+        onChange={(event) => {
+          onChange?.(event);
+          onValueChange?.(event.target.value);
+        }}
+        className={inputStyle}
+      />
       {hint === undefined ? null : (
-        <BaseField.Description className="text-xs text-quiet">{hint}</BaseField.Description>
+        <p id={hintId} className="text-xs text-quiet">
+          {hint}
+        </p>
       )}
       {error ? (
-        <BaseField.Error match className="text-xs text-fail">
+        <p id={errorId} className="text-xs text-fail">
           {error}
-        </BaseField.Error>
+        </p>
       ) : null}
-    </BaseField.Root>
+    </div>
   );
 }
 
@@ -91,66 +102,15 @@ export function Segmented<Value extends string>({ label, value, options, onChang
       className="inline-flex h-9 max-w-full items-stretch gap-0.5 rounded-control bg-well p-[3px] ring-1 ring-line ring-inset"
     >
       {options.map((option) => (
-        <Radio.Root
+        <Radio
           key={option.value}
           value={option.value}
-          className="touch flex cursor-pointer items-center rounded-[4px] px-2.5 wide:px-[clamp(7px,0.7vw,10px)] text-xs font-medium text-quiet transition-colors duration-120 hover:text-ink data-checked:bg-checked data-checked:text-ink data-checked:shadow-[0_0_0_1px_var(--line)]"
+          className="touch flex cursor-pointer items-center rounded-[4px] px-2.5 wide:px-[clamp(7px,0.7vw,10px)] text-xs font-medium text-quiet transition-colors duration-120 hover:text-ink aria-checked:bg-checked aria-checked:text-ink aria-checked:shadow-[0_0_0_1px_var(--line)]"
         >
           {option.label}
-        </Radio.Root>
+        </Radio>
       ))}
     </RadioGroup>
-  );
-}
-
-interface SliderProps {
-  readonly label: string;
-  readonly value: number;
-  readonly min: number;
-  readonly max: number;
-  readonly step?: number;
-  /** Where nothing is filled; the bar grows from there. Default: the lower end. */
-  readonly origin?: number;
-  readonly onChange: (value: number) => void;
-  /** A drag or a key has ended. */
-  readonly onSettled?: () => void;
-}
-
-/** The bar between the origin and the value, in percent of the track. */
-function barOf({ value, min, max, origin = min }: Pick<SliderProps, "value" | "min" | "max" | "origin">) {
-  const share = (at: number) => ((at - min) / (max - min)) * 100;
-  const [from, to] = [share(origin), share(value)];
-  return { insetInlineStart: `${Math.min(from, to)}%`, width: `${Math.abs(to - from)}%` };
-}
-
-export function Slider({ label, value, min, max, step, origin, onChange, onSettled }: SliderProps) {
-  return (
-    <BaseSlider.Root
-      value={value}
-      min={min}
-      max={max}
-      step={step}
-      onValueChange={(next) => onChange(Array.isArray(next) ? (next[0] ?? min) : next)}
-      onValueCommitted={onSettled}
-      className="w-full"
-    >
-      <BaseSlider.Control className="flex h-6 w-full touch-none items-center select-none">
-        <BaseSlider.Track className="h-[3px] w-full rounded-full bg-line">
-          {origin === undefined ? (
-            <BaseSlider.Indicator className="rounded-full bg-ink" />
-          ) : (
-            <span
-              className="absolute h-full rounded-full bg-ink"
-              style={barOf({ value, min, max, origin })}
-            />
-          )}
-          <BaseSlider.Thumb
-            aria-label={label}
-            className="size-4 rounded-full border-2 border-ink bg-surface has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-ink"
-          />
-        </BaseSlider.Track>
-      </BaseSlider.Control>
-    </BaseSlider.Root>
   );
 }
 

@@ -1,56 +1,87 @@
 "use client";
-import { Dialog as BaseDialog } from "@base-ui/react/dialog";
-import { Menu as BaseMenu } from "@base-ui/react/menu";
-import { X } from "lucide-react";
-import { useTranslations } from "next-intl";
-import { type ReactElement, type ReactNode, useRef } from "react";
-import { Button, cx, IconButton } from "./button.tsx";
+import {
+  cloneElement,
+  createContext,
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactElement,
+  type ReactNode,
+  use,
+  useId,
+  useState,
+} from "react";
+import { useFailureToast } from "../client/failures.ts";
+import { Button } from "./button.tsx";
+import { later } from "./later.tsx";
+
+const MenuBox = later(async () => (await import("./menu-box.tsx")).MenuBox);
+const DialogBox = later(async () => (await import("./dialog-box.tsx")).DialogBox);
+
+interface TriggerProps {
+  readonly id?: string;
+  readonly onClick?: (event: MouseEvent) => void;
+  readonly onKeyDown?: (event: KeyboardEvent) => void;
+  readonly "aria-haspopup"?: "menu";
+  readonly "aria-expanded"?: boolean;
+}
 
 interface MenuProps {
-  readonly trigger: ReactElement;
+  readonly trigger: ReactElement<TriggerProps>;
   readonly children: ReactNode;
   readonly side?: "top" | "bottom";
   readonly align?: "start" | "end";
 }
 
+/** How a menu was opened; null while it is closed. */
+type Opening = "pointer" | "key";
+
 export function Menu({ trigger, children, side = "bottom", align = "start" }: MenuProps) {
+  const showFailure = useFailureToast();
+  const [opening, setOpening] = useState<Opening | null>(null);
+  const triggerId = useId();
+  const onFailure = (error: unknown) => {
+    setOpening(null);
+    showFailure(error);
+  };
+  const onOpenChange = (isOpen: boolean) => {
+    if (!isOpen) setOpening(null);
+  };
+  const box = { isOpen: opening !== null, onOpenChange, isByKey: opening === "key", triggerId, side, align };
   return (
-    <BaseMenu.Root>
-      <BaseMenu.Trigger render={trigger} />
-      <BaseMenu.Portal>
-        <BaseMenu.Positioner side={side} align={align} sideOffset={6} className="z-60">
-          <BaseMenu.Popup className="min-w-48 rounded-card bg-raised p-1 shadow-float outline-none transition-opacity duration-120 data-ending-style:opacity-0 data-starting-style:opacity-0">
-            {children}
-          </BaseMenu.Popup>
-        </BaseMenu.Positioner>
-      </BaseMenu.Portal>
-    </BaseMenu.Root>
+    <>
+      {cloneElement(trigger, {
+        id: triggerId,
+        "aria-haspopup": "menu",
+        "aria-expanded": opening !== null,
+        // A key clicks, too, without a count of clicks.
+        onClick: ({ detail }) => setOpening(opening === null ? (detail === 0 ? "key" : "pointer") : null),
+        onKeyDown: (event) => {
+          if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+          event.preventDefault();
+          setOpening("key");
+        },
+      })}
+      <MenuBox isWanted={opening !== null} onFailure={onFailure} props={{ ...box, children }} />
+    </>
   );
 }
 
-interface ItemProps {
+export interface ItemProps {
   readonly onSelect: () => void;
   readonly disabled?: boolean;
   readonly checked?: boolean;
   readonly children: ReactNode;
 }
 
-export function MenuItem({ onSelect, disabled, checked, children }: ItemProps) {
-  return (
-    <BaseMenu.Item
-      onClick={onSelect}
-      disabled={disabled}
-      className={cx(
-        "flex min-h-9 cursor-pointer py-1.5 items-center gap-2.5 rounded-control px-2.5 text-sm outline-none select-none data-disabled:cursor-default data-disabled:opacity-45 data-highlighted:bg-hover [&_svg]:size-4 [&_svg]:text-quiet",
-        checked && "font-medium",
-      )}
-    >
-      {children}
-    </BaseMenu.Item>
-  );
+/** Draws an item of the open menu; none is shown outside of one. */
+export const MenuItemContext = createContext<((item: ItemProps) => ReactNode) | null>(null);
+
+export function MenuItem(item: ItemProps) {
+  const drawItem = use(MenuItemContext);
+  return drawItem?.(item) ?? null;
 }
 
-interface Props {
+export interface DialogProps {
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
   readonly title: string;
@@ -58,32 +89,16 @@ interface Props {
 }
 
 /** A modal dialog in the middle of the screen; on a phone at the bottom. */
-export function Dialog({ open, onOpenChange, title, children }: Props) {
-  const t = useTranslations("common");
-  const popup = useRef<HTMLDivElement>(null);
-  return (
-    <BaseDialog.Root open={open} onOpenChange={onOpenChange}>
-      <BaseDialog.Portal>
-        <BaseDialog.Backdrop className="fixed inset-0 z-50 bg-scrim transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0" />
-        <BaseDialog.Popup
-          ref={popup}
-          initialFocus={popup}
-          className="fixed inset-x-0 bottom-0 z-50 mx-auto max-h-[85dvh] w-full max-w-[560px] overflow-auto rounded-t-card bg-raised p-6 shadow-float outline-none transition duration-150 data-ending-style:translate-y-2 data-ending-style:opacity-0 data-starting-style:translate-y-2 data-starting-style:opacity-0 sm:inset-y-0 sm:my-auto sm:h-fit sm:rounded-card"
-        >
-          <div className="mb-4 flex items-start justify-between gap-4">
-            <BaseDialog.Title className="font-serif text-lg">{title}</BaseDialog.Title>
-            <BaseDialog.Close render={<IconButton label={t("close")} className="-mt-1 -me-2" />}>
-              <X aria-hidden />
-            </BaseDialog.Close>
-          </div>
-          {children}
-        </BaseDialog.Popup>
-      </BaseDialog.Portal>
-    </BaseDialog.Root>
-  );
+export function Dialog(props: DialogProps) {
+  const showFailure = useFailureToast();
+  const onFailure = (error: unknown) => {
+    props.onOpenChange(false);
+    showFailure(error);
+  };
+  return <DialogBox isWanted={props.open} onFailure={onFailure} props={props} />;
 }
 
-interface ConfirmationProps extends Props {
+interface ConfirmationProps extends DialogProps {
   /** Labels of the two buttons. */
   readonly keep: string;
   readonly confirm: string;

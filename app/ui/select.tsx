@@ -1,8 +1,8 @@
 "use client";
-import { Select as Base } from "@base-ui/react/select";
-import { Check, ChevronsUpDown } from "lucide-react";
-import { useId } from "react";
-import { cx } from "./button.tsx";
+import { ChevronsUpDown } from "lucide-react";
+import { useId, useRef, useState } from "react";
+import { useFailureToast } from "../client/failures.ts";
+import { later } from "./later.tsx";
 
 interface SelectOption {
   readonly value: string;
@@ -12,7 +12,7 @@ interface SelectOption {
   readonly warning?: string | null;
 }
 
-interface Props {
+export interface SelectProps {
   readonly label: string;
   readonly value: string;
   readonly options: readonly SelectOption[];
@@ -20,63 +20,49 @@ interface Props {
   readonly hideLabel?: boolean;
 }
 
-function Option({ option }: { readonly option: SelectOption }) {
-  return (
-    <Base.Item
-      value={option.value}
-      className="grid cursor-pointer grid-cols-[minmax(0,1fr)_16px] gap-x-3 rounded-control px-2.5 py-2 outline-none select-none data-highlighted:bg-hover"
-    >
-      <Base.ItemText className={cx("text-sm font-medium", option.warning ? "text-quiet" : "text-ink")}>
-        {option.title}
-      </Base.ItemText>
-      <Base.ItemIndicator className="self-center">
-        <Check className="size-4" aria-hidden />
-      </Base.ItemIndicator>
-      {option.description ? (
-        <span className="col-start-1 text-xs text-quiet">{option.description}</span>
-      ) : null}
-      {option.warning ? (
-        <span className="col-start-1 text-xs break-words text-warn">{option.warning}</span>
-      ) : null}
-    </Base.Item>
-  );
-}
+export const selectStyle =
+  "flex h-10 w-full items-center justify-between gap-2 rounded-control border border-edge bg-surface px-3 text-sm transition-colors duration-120 hover:border-quiet data-popup-open:border-quiet";
+
+const SelectBox = later(async () => (await import("./select-box.tsx")).SelectBox);
 
 /** One choice of several, each with a title and a description. */
-export function Select({ label, value, options, onChange, hideLabel = false }: Props) {
+export function Select(props: SelectProps) {
+  const showFailure = useFailureToast();
+  const place = useRef<HTMLDivElement>(null);
   const labelId = useId();
+  const [isWanted, setWanted] = useState(false);
+  const { label, value, options, hideLabel = false } = props;
+  const onFailure = (error: unknown) => {
+    setWanted(false);
+    showFailure(error);
+  };
   return (
-    <Base.Root
-      value={value}
-      onValueChange={(next) => next !== null && onChange(next)}
-      items={options.map((option) => ({ value: option.value, label: option.title }))}
-      modal={false}
-    >
-      <div className="flex min-w-0 flex-col gap-1.5">
-        <span id={labelId} className={hideLabel ? "sr-only" : "text-xs font-medium"}>
-          {label}
-        </span>
-        <Base.Trigger
-          aria-labelledby={labelId}
-          className="flex h-10 w-full items-center justify-between gap-2 rounded-control border border-edge bg-surface px-3 text-sm transition-colors duration-120 hover:border-quiet data-popup-open:border-quiet"
-        >
-          <Base.Value className="truncate" />
-          <Base.Icon className="text-quiet">
-            <ChevronsUpDown className="size-4" aria-hidden />
-          </Base.Icon>
-        </Base.Trigger>
-      </div>
-      <Base.Portal>
-        <Base.Positioner sideOffset={6} alignItemWithTrigger={false} className="z-60">
-          <Base.Popup className="max-h-[min(420px,var(--available-height))] w-[max(var(--anchor-width),300px)] max-w-[calc(100vw-24px)] overflow-y-auto rounded-card bg-raised p-1 shadow-float outline-none transition-opacity duration-120 data-ending-style:opacity-0 data-starting-style:opacity-0">
-            <Base.List>
-              {options.map((option) => (
-                <Option key={option.value} option={option} />
-              ))}
-            </Base.List>
-          </Base.Popup>
-        </Base.Positioner>
-      </Base.Portal>
-    </Base.Root>
+    <div ref={place} className="contents">
+      <SelectBox
+        isWanted={isWanted}
+        onFailure={onFailure}
+        onReplaced={() => place.current?.querySelector<HTMLElement>("[role=combobox]")?.focus()}
+        props={{ ...props, isOpenAtFirst: isWanted }}
+      >
+        <div className="flex min-w-0 flex-col gap-1.5">
+          <span id={labelId} className={hideLabel ? "sr-only" : "text-xs font-medium"}>
+            {label}
+          </span>
+          <button
+            type="button"
+            role="combobox"
+            aria-labelledby={labelId}
+            aria-haspopup="listbox"
+            aria-expanded={false}
+            aria-controls={`${labelId}-list`}
+            onClick={() => setWanted(true)}
+            className={selectStyle}
+          >
+            <span className="truncate">{options.find((option) => option.value === value)?.title}</span>
+            <ChevronsUpDown className="size-4 text-quiet" aria-hidden />
+          </button>
+        </div>
+      </SelectBox>
+    </div>
   );
 }

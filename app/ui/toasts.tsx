@@ -1,11 +1,58 @@
 "use client";
-import { Toast } from "@base-ui/react/toast";
-import { CircleAlert, X } from "lucide-react";
-import { useTranslations } from "next-intl";
-import { buttonStyle } from "./button.tsx";
+import { useSyncExternalStore } from "react";
+import { later } from "./later.tsx";
 
-/** The only manager of toasts; also usable outside React. */
-export const toasts = Toast.createToastManager();
+/** One toast as it is asked for. */
+interface Toast {
+  readonly id: string;
+  readonly title: string;
+  readonly description?: string | undefined;
+  readonly type?: "fail";
+  readonly priority?: "high";
+  readonly timeout?: number;
+  readonly onClose?: (() => void) | undefined;
+  readonly actionProps?: { readonly children: string; readonly onClick: () => void };
+}
+
+export interface ToastManager {
+  readonly add: (toast: Toast) => unknown;
+  readonly close: (id: string) => void;
+}
+
+let manager: ToastManager | null = null;
+/** Asked for before the list was loaded. */
+let waiting: readonly Toast[] = [];
+const listeners = new Set<() => void>();
+let made = 0;
+
+function setWaiting(next: readonly Toast[]): void {
+  waiting = next;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The list is on the page: it gets what waits for it. */
+export function connectToasts(list: ToastManager): () => void {
+  manager = list;
+  for (const toast of waiting) list.add(toast);
+  setWaiting([]);
+  return () => {
+    manager = null;
+  };
+}
+
+/** Shows a toast; also usable outside React. Returns its id. */
+function show(toast: Omit<Toast, "id">): string {
+  made += 1;
+  const whole = { ...toast, id: `toast-${made}` };
+  if (manager === null) setWaiting([...waiting, whole]);
+  else manager.add(whole);
+  return whole.id;
+}
 
 interface ActionToast {
   readonly title: string;
@@ -27,7 +74,7 @@ interface UndoableToast {
 
 /** Says something and offers what one can do about it for eight seconds. */
 export function toastWithAction({ title, text, label, onAction, onClose }: ActionToast): void {
-  const id = toasts.add({
+  const id = show({
     title,
     description: text,
     timeout: 8_000,
@@ -36,7 +83,7 @@ export function toastWithAction({ title, text, label, onAction, onClose }: Actio
       children: label,
       onClick: () => {
         onAction();
-        toasts.close(id);
+        manager?.close(id);
       },
     },
   });
@@ -48,50 +95,29 @@ export function toastWithUndo({ undoLabel, onUndo, ...toast }: UndoableToast): v
 }
 
 export function toastFailure(title: string, description?: string): void {
-  toasts.add({ title, description, type: "fail", priority: "high", timeout: 8_000 });
+  show({ title, description, type: "fail", priority: "high", timeout: 8_000 });
 }
 
 export function toastDone(title: string): void {
-  toasts.add({ title });
+  show({ title });
 }
 
-function ToastList() {
-  const t = useTranslations("common");
-  const { toasts } = Toast.useToastManager();
-  return toasts.map((toast) => (
-    <Toast.Root
-      key={toast.id}
-      toast={toast}
-      className="stage flex min-h-12 w-full items-center gap-3 rounded-card bg-raised! py-2 pe-2 ps-4 shadow-float transition duration-180 data-ending-style:translate-y-2 data-ending-style:opacity-0 data-limited:hidden data-starting-style:translate-y-2 data-starting-style:opacity-0"
-    >
-      {toast.type === "fail" ? <CircleAlert className="size-4 shrink-0 text-fail" aria-hidden /> : null}
-      <Toast.Content className="min-w-0 flex-1 py-1">
-        <Toast.Title className="text-sm font-medium" render={<p />} />
-        <Toast.Description className="text-xs text-quiet" />
-      </Toast.Content>
-      <Toast.Action className={buttonStyle("quiet", "small")} />
-      <Toast.Close
-        aria-label={t("dismiss")}
-        className="inline-flex size-8 items-center justify-center rounded-control text-quiet hover:bg-hover hover:text-ink"
-      >
-        <X className="size-4" aria-hidden />
-      </Toast.Close>
-    </Toast.Root>
-  ));
+const ToastList = later(async () => (await import("./toast-list.tsx")).ToastList);
+const noProps = {};
+
+/** They cannot be shown: what waits for the end of one goes on. */
+function onFailure(): void {
+  const lost = waiting;
+  setWaiting([]);
+  for (const { onClose } of lost) onClose?.();
 }
 
 /** Renders the toasts: at the bottom in the middle; on a phone above the tab bar. */
 export function Toaster() {
-  const t = useTranslations("common");
-  return (
-    <Toast.Portal>
-      {/* The library's own name is the one of a section of the settings. */}
-      <Toast.Viewport
-        aria-label={t("messages")}
-        className="fixed bottom-[calc(var(--tabs)+24px)] left-1/2 z-70 flex w-[min(440px,calc(100vw-32px))] -translate-x-1/2 flex-col gap-2 outline-none max-wide:in-[:root:has([data-run-bar])]:bottom-[calc(var(--tabs)+108px)] wide:bottom-6"
-      >
-        <ToastList />
-      </Toast.Viewport>
-    </Toast.Portal>
+  const isWanted = useSyncExternalStore(
+    subscribe,
+    () => waiting.length > 0,
+    () => false,
   );
+  return <ToastList isWanted={isWanted} onFailure={onFailure} props={noProps} />;
 }

@@ -1,11 +1,15 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { locales } from "@atelier/server/locales";
 
 /** By the file that begins a part of a page, the namespaces of `messages/en.json` that its client components use. */
 export type PageWords = Readonly<Record<string, readonly string[]>>;
 
 /** What pages carry (`app/frame/words.tsx` reads it). */
 export const pageWordsFile = "i18n/page-words.json";
+
+/** What `app/global-error.tsx` says in each language, since no page carries its texts there. */
+export const brokenPageFile = "i18n/broken-page.json";
 
 const rootLayout = "app/layout.tsx";
 const frame = "app/frame/frame.tsx";
@@ -105,15 +109,35 @@ export function findPageWords(rootDir: string): PageWords {
   return Object.fromEntries(used.toSorted(([a], [b]) => a.localeCompare(b)));
 }
 
+const readJson = (rootDir: string, file: string) =>
+  JSON.parse(readFileSync(path.join(rootDir, file), "utf8"));
+
+/** The texts of a page that broke, by language. */
+export function findBrokenPage(rootDir: string) {
+  const entries = locales.map((locale) => {
+    const { brokenTitle, brokenText, again } = readJson(rootDir, `messages/${locale}.json`).pageErrors;
+    return [locale, { brokenTitle, brokenText, again }] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
 /** What is wrong with the texts that pages carry; empty when each carries what its components use. */
 export function checkPageWords(rootDir: string): string[] {
   const wanted = findPageWords(rootDir);
-  const stored = readFileSync(path.join(rootDir, pageWordsFile), "utf8");
   const problems = Object.entries(wanted).flatMap(([file, namespaces]) => {
     if (namespaces.includes("")) return [`${file} reaches a useTranslations() without a namespace`];
     const text = readFileSync(path.join(rootDir, file === frame ? rootLayout : file), "utf8");
     return text.includes(`"${file}"`) ? [] : [`${file} must render its content in <Words of="${file}">`];
   });
-  if (JSON.stringify(JSON.parse(stored)) === JSON.stringify(wanted)) return problems;
-  return [...problems, `${pageWordsFile} is not what the pages use: run npx -y pnpm@12.21.0 words`];
+  return [...problems, ...findStale(rootDir, pageWordsFile, wanted)];
+}
+
+/** Whether what the broken page says is what the catalogues say. */
+export function checkBrokenPage(rootDir: string): string[] {
+  return findStale(rootDir, brokenPageFile, findBrokenPage(rootDir));
+}
+
+function findStale(rootDir: string, file: string, is: unknown): string[] {
+  if (JSON.stringify(readJson(rootDir, file)) === JSON.stringify(is)) return [];
+  return [`${file} is not what the pages use: run npx -y pnpm@12.21.0 words`];
 }

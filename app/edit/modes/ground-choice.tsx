@@ -1,6 +1,4 @@
 "use client";
-import { Radio } from "@base-ui/react/radio";
-import { RadioGroup } from "@base-ui/react/radio-group";
 import { Check, ImagePlus } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
@@ -8,7 +6,9 @@ import type { ImageView } from "@atelier/server/images";
 import { useImage } from "../../client/queries.ts";
 import { imageUrl } from "../../client/remix.ts";
 import { Button, cx } from "../../ui/button.tsx";
-import { inputStyle, Slider } from "../../ui/fields.tsx";
+import { Radio, RadioGroup } from "../../ui/radio.tsx";
+import { inputStyle } from "../../ui/fields.tsx";
+import { Slider } from "../../ui/slider.tsx";
 import { useFilePicker } from "../../uploads/drop.tsx";
 import type { BackgroundSettings } from "./mode-settings.ts";
 import { GalleryStrip, TakesFiles } from "../../pictures/picture-input.tsx";
@@ -38,22 +38,22 @@ function Swatches({ colour, onChange }: ColourChoiceProps) {
     <RadioGroup
       aria-label={t("colour")}
       value={colour}
-      onValueChange={(next) => onChange(String(next))}
+      onValueChange={onChange}
       className="grid grid-cols-8 gap-1 max-wide:max-w-80"
     >
       {swatchNames.map((name) => (
-        <Radio.Root
+        <Radio
           key={name}
           value={swatches[name]}
           aria-label={t(`swatches.${name}`)}
           title={t(`swatches.${name}`)}
-          className="flex aspect-square min-w-0 cursor-pointer items-center justify-center rounded-control ring-1 ring-edge ring-inset data-checked:ring-2 data-checked:ring-ink"
+          className="flex aspect-square min-w-0 cursor-pointer items-center justify-center rounded-control ring-1 ring-edge ring-inset aria-checked:ring-2 aria-checked:ring-ink"
           style={{ background: swatches[name] }}
         >
-          <Radio.Indicator>
+          {swatches[name] === colour ? (
             <Check aria-hidden strokeWidth={3} className="size-4 text-white mix-blend-difference" />
-          </Radio.Indicator>
-        </Radio.Root>
+          ) : null}
+        </Radio>
       ))}
     </RadioGroup>
   );

@@ -1,6 +1,4 @@
 "use client";
-import { Radio } from "@base-ui/react/radio";
-import { RadioGroup } from "@base-ui/react/radio-group";
 import {
   Crop,
   Eraser,
@@ -16,6 +14,7 @@ import {
 import { useTranslations } from "next-intl";
 import type { ComponentType } from "react";
 import { OwnOnlyChoice } from "../../frame/own-only.tsx";
+import { Radio, RadioGroup } from "../../ui/radio.tsx";
 import { useCentred } from "../../ui/hooks.ts";
 import { AdjustMode } from "./adjust.tsx";
 import { BackgroundMode } from "./background.tsx";
@@ -56,7 +55,7 @@ const modeIds = Object.keys(modes) as ModeId[];
 
 function ModePicker({ state, choose }: ModeSession) {
   const t = useTranslations("edit.modes");
-  const strip = useCentred<HTMLDivElement>("[data-checked]", state.mode);
+  const strip = useCentred<HTMLDivElement>("[aria-checked=true]", state.mode);
   return (
     <RadioGroup
       ref={strip}
@@ -68,14 +67,14 @@ function ModePicker({ state, choose }: ModeSession) {
       {modeIds.map((id) => {
         const { icon: Icon } = modes[id];
         return (
-          <Radio.Root
+          <Radio
             key={id}
             value={id}
-            className="flex h-14 min-w-0 shrink-0 cursor-pointer flex-col items-center justify-center gap-1 rounded-control px-1.5 text-xs text-quiet ring-1 ring-transparent transition-colors duration-120 ring-inset hover:bg-hover hover:text-ink data-checked:bg-checked data-checked:text-ink data-checked:ring-edge max-wide:min-w-18 [&_svg]:size-4"
+            className="flex h-14 min-w-0 shrink-0 cursor-pointer flex-col items-center justify-center gap-1 rounded-control px-1.5 text-xs text-quiet ring-1 ring-transparent transition-colors duration-120 ring-inset hover:bg-hover hover:text-ink aria-checked:bg-checked aria-checked:text-ink aria-checked:ring-edge max-wide:min-w-18 [&_svg]:size-4"
           >
             <Icon aria-hidden />
             {t(`${id}.name`)}
-          </Radio.Root>
+          </Radio>
         );
       })}
     </RadioGroup>

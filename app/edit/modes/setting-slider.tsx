@@ -1,6 +1,6 @@
 "use client";
 import { type ReactNode, useRef } from "react";
-import { Slider } from "../../ui/fields.tsx";
+import { Slider } from "../../ui/slider.tsx";
 
 interface SettingSliderProps {
   readonly label: string;

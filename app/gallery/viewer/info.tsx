@@ -11,7 +11,8 @@ import { settingsDownloadUrl } from "../../client/remix.ts";
 import { DowngradeNote } from "../../jobs/parts.tsx";
 import { JobParams } from "../../jobs/placement.tsx";
 import { shownKind, useEngineName } from "../../jobs/text.ts";
-import { Stars, TagEditor } from "../../pictures/marks.tsx";
+import { Stars } from "../../pictures/marks.tsx";
+import { TagEditor } from "../../pictures/tag-editor.tsx";
 import { type Fact, Facts } from "../../ui/display.tsx";
 import { Field } from "../../ui/fields.tsx";
 

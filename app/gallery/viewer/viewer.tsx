@@ -1,8 +1,7 @@
 "use client";
 import { Dialog } from "@base-ui/react/dialog";
 import { useTranslations } from "next-intl";
-import { useSearchParams } from "next/navigation";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useImage, useIsGone } from "../../client/queries.ts";
 import { remixHref } from "../../client/remix.ts";
@@ -10,38 +9,10 @@ import { isTyping } from "../../frame/run-button.tsx";
 import { useRemoveImages, useRemoving, useStar } from "../../pictures/actions.tsx";
 import { ratingOfKey, useRate } from "../../pictures/marks.tsx";
 import { StackStrip, useStack } from "../stack.tsx";
+import type { ViewerAddress, ViewerProps } from "./door.tsx";
 import { useSourceImage, ViewerInfo } from "./info.tsx";
 import { ViewerPicture } from "./picture.tsx";
 import { ViewerToolbar } from "./toolbar.tsx";
-
-interface ViewerAddress {
-  readonly imageId: string | null;
-  readonly open: (id: string) => void;
-  /** Shows another picture without a new entry in the browser history. */
-  readonly move: (id: string) => void;
-  readonly close: () => void;
-  /** Image id in the URL; during a transition the rendered picture may still be the previous one. */
-  readonly currentId: () => string | null;
-}
-
-const currentId = () => new URLSearchParams(window.location.search).get("image");
-
-function address(imageId: string | null): string {
-  const params = new URLSearchParams(window.location.search);
-  if (imageId === null) params.delete("image");
-  else params.set("image", imageId);
-  const query = params.toString();
-  return query === "" ? window.location.pathname : `?${query}`;
-}
-
-/** The open picture is stored in the URL, so that Back closes the viewer and links to a picture work. */
-export function useViewerAddress(): ViewerAddress {
-  const imageId = useSearchParams().get("image");
-  const open = useCallback((id: string) => window.history.pushState(null, "", address(id)), []);
-  const move = useCallback((id: string) => window.history.replaceState(null, "", address(id)), []);
-  const close = useCallback(() => window.history.replaceState(null, "", address(null)), []);
-  return useMemo(() => ({ imageId, open, move, close, currentId }), [close, imageId, move, open]);
-}
 
 interface Options {
   readonly image: ImageView;
@@ -201,15 +172,6 @@ function ViewerRoom(props: ViewerRoomProps) {
   );
 }
 
-interface ViewerProps {
-  readonly images: readonly ImageView[];
-  readonly address: ViewerAddress;
-  /** Shows each picture beside what it was made from, where there is something. */
-  readonly compares?: boolean;
-  /** `images` has one picture of each stack; the others are in a strip. */
-  readonly stacks?: boolean;
-}
-
 /** The picture with which the viewer was opened: only its tile takes part in the opening and closing animation. */
 function useOpenedId(imageId: string | null): string | null {
   const [shownId, setShownId] = useState(imageId);
@@ -221,8 +183,8 @@ function useOpenedId(imageId: string | null): string | null {
   return openedId;
 }
 
-/** The viewer over the grid; closing returns the focus to the tile of the picture. */
-export function Viewer({ images, address, compares = false, stacks = false }: ViewerProps) {
+/** What `Viewer` shows once it is loaded. */
+export function ViewerBox({ images, address, compares = false, stacks = false }: ViewerProps) {
   const t = useTranslations("viewer");
   const { imageId, close } = address;
   const openedId = useOpenedId(imageId);

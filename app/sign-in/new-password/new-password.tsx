@@ -8,7 +8,7 @@ import { failureOf, useFailureText } from "../../client/failures.ts";
 import { Button, buttonStyle } from "../../ui/button.tsx";
 import { Field } from "../../ui/fields.tsx";
 import { SignInFrame } from "../frame.tsx";
-import { minPasswordLength } from "../sign-in.tsx";
+import { minPasswordLength } from "../../client/session.ts";
 
 function subscribe(onChange: () => void): () => void {
   window.addEventListener("hashchange", onChange);

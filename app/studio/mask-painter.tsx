@@ -1,10 +1,8 @@
 "use client";
 import { Dialog } from "@base-ui/react/dialog";
-import { Brush } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type KeyboardEvent, type Ref, useImperativeHandle, useRef, useState } from "react";
+import { type KeyboardEvent, type Ref, useImperativeHandle, useRef } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { useImage } from "../client/queries.ts";
 import { hasPaint, type Mark } from "../edit/mask/marks.ts";
 import { useEditKeys, useEditor, useMarks } from "../edit/session.ts";
 import { EditStage } from "../edit/stage.tsx";
@@ -12,8 +10,7 @@ import { ToolColumn } from "../edit/tools/column.tsx";
 import { ToolPanel } from "../edit/tools/options.tsx";
 import { isRunKey } from "../frame/run-button.tsx";
 import { Button } from "../ui/button.tsx";
-import { useOutfitEngine } from "./engine.tsx";
-import { personMask, usePersonMask } from "./state.ts";
+import { personMask } from "./state.ts";
 
 interface Props {
   readonly person: ImageView;
@@ -73,40 +70,11 @@ function Painter({ person, marks, onClose, leaveRef }: PainterProps) {
 }
 
 /** Escape keeps the mask; only Cancel discards it. */
-function MaskPainter({ isOpen, ...props }: Props & { readonly isOpen: boolean }) {
+export function MaskPainter({ isOpen, ...props }: Props & { readonly isOpen: boolean }) {
   const leave = useRef<() => void>(null);
   return (
     <Dialog.Root open={isOpen} onOpenChange={(open) => open || leave.current?.()}>
       <Dialog.Portal>{isOpen ? <Painter {...props} leaveRef={leave} /> : null}</Dialog.Portal>
     </Dialog.Root>
-  );
-}
-
-/** Opens the mask painter, when an engine that takes a mask is available. */
-export function MaskButton({ personId }: { readonly personId: string | null }) {
-  const t = useTranslations("studio.mask");
-  const { data: person } = useImage(personId);
-  const { offersMask, takesMask } = useOutfitEngine(personId);
-  const { marks, isPainted } = usePersonMask(personId);
-  const [isOpen, setOpen] = useState(false);
-  if (!offersMask || person === undefined) return null;
-  return (
-    <div className="flex flex-wrap items-center gap-x-1 gap-y-1">
-      <Button size="small" onClick={() => setOpen(true)}>
-        <Brush aria-hidden />
-        {t(isPainted ? "change" : "paint")}
-      </Button>
-      {isPainted ? (
-        <Button
-          size="small"
-          look="quiet"
-          onClick={() => personMask.set({ personId: null, marks: [], isPainted: false })}
-        >
-          {t("clear")}
-        </Button>
-      ) : null}
-      {isPainted && !takesMask ? <p className="basis-full text-xs text-quiet">{t("unused")}</p> : null}
-      <MaskPainter isOpen={isOpen} person={person} marks={marks} onClose={() => setOpen(false)} />
-    </div>
   );
 }

@@ -1,0 +1,47 @@
+"use client";
+import { useLayoutEffect } from "react";
+
+type KeyPress = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">;
+
+/** A text after a key press; null for a press that writes nothing. */
+export function afterPress(text: string, { key, ctrlKey, metaKey, altKey }: KeyPress): string | null {
+  if (ctrlKey || metaKey || altKey) return null;
+  const characters = Array.from(text);
+  if (key === "Backspace") return characters.slice(0, -1).join("");
+  return Array.from(key).length === 1 ? text + key : null;
+}
+
+let typed = "";
+
+/** What was typed since the palette was opened and its line had no focus; empty the second time. */
+export function takeTyped(): string {
+  const text = typed;
+  typed = "";
+  return text;
+}
+
+/** Gathers what is typed after the palette was asked for, until its line has the focus for the first time. */
+export function useEarlyKeys(isOpen: boolean, onEscape: () => void): void {
+  // In time for the very next key: a store that changed is shown at once.
+  useLayoutEffect(() => {
+    if (!isOpen) return undefined;
+    typed = "";
+    const leaving = new AbortController();
+    const options = { capture: true, signal: leaving.signal };
+    const press = (event: KeyboardEvent) => {
+      if (event.key === "Escape") onEscape();
+      const text = afterPress(typed, event);
+      if (text !== null) typed = text;
+      // An Enter would press the button below.
+      if (text === null && event.key !== "Enter") return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    };
+    const enter = ({ target }: FocusEvent) => {
+      if (target instanceof Element && target.matches("[cmdk-input]")) leaving.abort();
+    };
+    window.addEventListener("keydown", press, options);
+    window.addEventListener("focusin", enter, options);
+    return () => leaving.abort();
+  }, [isOpen, onEscape]);
+}

@@ -1,0 +1,97 @@
+"use client";
+import { type ComponentType, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { flushSync } from "react-dom";
+
+/** What shows that a person is there, and comes before any click. */
+const signs = ["pointermove", "pointerdown", "keydown"] as const;
+
+let hadSign = false;
+const waiting = new Set<() => void>();
+
+function takeSign(): void {
+  hadSign = true;
+  for (const type of signs) window.removeEventListener(type, takeSign, { capture: true });
+  for (const run of waiting) run();
+  waiting.clear();
+}
+
+/** Runs once a person moves a pointer, touches the page or presses a key; returns how to forget it. */
+function onFirstSign(run: () => void): () => void {
+  if (hadSign) {
+    run();
+    return () => undefined;
+  }
+  if (waiting.size === 0)
+    for (const type of signs) window.addEventListener(type, takeSign, { capture: true, passive: true });
+  waiting.add(run);
+  return () => waiting.delete(run);
+}
+
+interface LaterProps<Props> {
+  readonly props: Props;
+  /** Load it now, since it is to be shown; false waits for the first sign of a person. */
+  readonly isWanted: boolean;
+  /** False keeps it off the page when it is loaded; true by default. */
+  readonly isShown?: boolean;
+  /** What was wanted could not be loaded. */
+  readonly onFailure: (error: unknown) => void;
+  /** Stands in its place until its code is there. */
+  readonly children?: ReactNode;
+  /** It took the place of a part that had the focus. */
+  readonly onReplaced?: (focused: Element) => void;
+}
+
+/**
+ * A component whose code is loaded when it is wanted, or at the first sign of a person, so that it is there before
+ * anybody can click. A page that is only looked at does not load it.
+ */
+export function later<Props extends object>(load: () => Promise<ComponentType<Props>>) {
+  let loading: Promise<void> | null = null;
+  let loaded: ComponentType<Props> | null = null;
+  const read = () => loaded;
+  const ensure = () => {
+    loading ??= load().then(
+      (component) => {
+        loaded = component;
+      },
+      (error: unknown) => {
+        loading = null;
+        throw error;
+      },
+    );
+    return loading;
+  };
+  return function Later({
+    props,
+    isWanted,
+    isShown = true,
+    onFailure,
+    children = null,
+    onReplaced,
+  }: LaterProps<Props>) {
+    const [Component, setComponent] = useState(read);
+    const latest = useRef({ onFailure, onReplaced });
+    useLayoutEffect(() => {
+      latest.current = { onFailure, onReplaced };
+    });
+    useEffect(() => {
+      if (Component !== null) return undefined;
+      const show = () => {
+        // A press on what it replaces would be lost.
+        if (document.querySelector(":active") !== null) {
+          requestAnimationFrame(show);
+          return;
+        }
+        const focused = document.activeElement;
+        flushSync(() => setComponent(read));
+        if (focused?.isConnected === false) latest.current.onReplaced?.(focused);
+      };
+      // Nobody waits for it yet, and what wants it tries again.
+      if (!isWanted) return onFirstSign(() => void ensure().then(show, () => undefined));
+      void ensure().then(show, (error: unknown) => latest.current.onFailure(error));
+      return undefined;
+    }, [Component, isWanted]);
+    if (Component === null) return children;
+    return isShown ? <Component {...props} /> : null;
+  };
+}
