@@ -55,6 +55,7 @@ const pages = [
   "jobs/[id]/page.tsx",
   "jobs/page.tsx",
   "lookbook/page.tsx",
+  "origin/page.tsx",
   "page.tsx",
   "settings/page.tsx",
   "sign-in/new-password/page.tsx",

@@ -13,6 +13,7 @@ import {
   LogOut,
   Moon,
   NotebookPen,
+  ShieldCheck,
   Search,
   Star,
   Sun,
@@ -50,6 +51,7 @@ const innerPages = [
   { key: "batches", href: "/jobs?view=batches", icon: Layers },
   { key: "lookbook", href: "/lookbook", icon: LayoutGrid },
   { key: "memory", href: "/assistant/memory", icon: NotebookPen },
+  { key: "origin", href: "/origin", icon: ShieldCheck },
 ] as const;
 
 /** The pages that this user may open. */

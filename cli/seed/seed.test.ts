@@ -104,6 +104,8 @@ const pages: Readonly<Record<string, () => Promise<unknown>[]>> = {
   ],
   "wardrobe/page.tsx": () => [items("wardrobe.list")],
   "lookbook/page.tsx": () => [items("wardrobe.list")],
+  // Shows what a dropped file says.
+  "origin/page.tsx": () => [items("images.list")],
   "create/page.tsx": () => [items("jobs.list", { kind: "text_to_image" })],
   "gallery/page.tsx": () => [items("images.list")],
   "edit/[image]/page.tsx": () => [firstId("images.list").then((id) => read("images.get", { id }))],

@@ -62,7 +62,10 @@ export async function signCopy<Bytes extends Buffer>(
     mime: copy.mime,
     madeAt: new Date(),
     ingredients: [{ relationship: "parentOf", ...copy.source }],
-    steps: [{ action: "c2pa.opened", of: [0] }, { action: copy.action }],
+    steps: [
+      { action: "c2pa.opened", of: [0] },
+      { action: copy.action, of: [0] },
+    ],
   };
   return signOrLeave(services, bytes, { story, signer });
 }
@@ -103,3 +106,4 @@ async function signerOrNone({ db, env, log }: Signing) {
 }
 
 export { instanceIdOf, type MadePicture } from "./origin.ts";
+export { identify, type Identified } from "./identify.ts";

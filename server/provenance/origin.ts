@@ -28,6 +28,11 @@ export interface MadePicture {
 export const instanceIdOf = (imageId: string) => `${instancePrefix}${imageId}`;
 const instancePrefix = "xmp:iid:";
 
+/** The part of an instance id behind its prefix; null for one of another form. */
+export function imageIdOf(instanceId: string): string | null {
+  return instanceId.startsWith(instancePrefix) ? instanceId.slice(instancePrefix.length) : null;
+}
+
 const actions = {
   text_to_image: "c2pa.created",
   segment: "c2pa.created",

@@ -24,6 +24,7 @@ interface Case {
 
 const cases: Readonly<Record<string, Case>> = {
   createUpload: {},
+  identifyPicture: {},
   beginUpload: { body: { mime: "image/png", sizeBytes: 10 } },
   sendUpload: {},
   finishUpload: {},

@@ -12,6 +12,7 @@ import { directUploadRoutes } from "./direct-uploads.ts";
 import { mountDocs } from "./docs.ts";
 import { sharedBoardRoutes } from "./shared-boards.ts";
 import { withoutBody } from "./streams.ts";
+import { identifyRoute } from "./identify.ts";
 import { imageRoutes } from "./images.ts";
 import { exportRoute, jobBundleRoute, jobEventsRoute, listWorkflows } from "./job-files.ts";
 import { jobRoutes } from "./jobs.ts";
@@ -25,6 +26,7 @@ import { webhookRoutes } from "./webhooks.ts";
 /** Every route of the HTTP API. Serving, documentation and access tests all read this table. */
 export const httpRoutes: readonly HttpRoute[] = [
   createUpload,
+  identifyRoute,
   ...directUploadRoutes,
   ...imageRoutes,
   ...boardRoutes,

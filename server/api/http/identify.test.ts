@@ -1,0 +1,151 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { readSample } from "@atelier/testing/pictures";
+import { createTestServices, openOwner, type TestOwner, type TestServices } from "@atelier/testing/services";
+import sharp from "sharp";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { schema } from "../../db/index.ts";
+import { readAs, storeOutput } from "../../images/index.ts";
+import { newId } from "../../platform/index.ts";
+import { createHttpApp } from "../index.ts";
+
+let fixture: TestServices;
+let owner: TestOwner;
+let stranger: TestOwner;
+let imageId: string;
+let bytes: Buffer;
+
+beforeAll(async () => {
+  fixture = await createTestServices();
+  const { services } = fixture;
+  owner = await openOwner(services, "owner@example.com");
+  stranger = await openOwner(services, "stranger@example.com");
+  ({ id: imageId, bytes } = await store());
+});
+afterAll(() => fixture.close());
+
+async function store() {
+  const { services } = fixture;
+  const ownerId = owner.caller.userId;
+  const file = path.join(services.env.ATELIER_DATA_DIR, newId());
+  await writeFile(
+    file,
+    await sharp(await readSample("chelsea.png"))
+      .resize(300)
+      .png()
+      .toBuffer(),
+  );
+  const made = await storeOutput(services, {
+    ownerId,
+    jobId: newId(),
+    attempt: 1,
+    kind: "text_to_image",
+    position: 0,
+    path: file,
+    mime: "image/png",
+  });
+  await services.db.insert(schema.images).values({ ...made, ownerId, role: "result" });
+  return { id: made.id, bytes: Buffer.from(await services.disk.getBytes(`${made.storageKey}/original.png`)) };
+}
+
+async function ask(asking: TestOwner, file: Buffer): Promise<unknown> {
+  const body = new FormData();
+  body.append("file", new Blob([new Uint8Array(file)]), "picture.png");
+  const request = new Request("http://localhost/api/v1/identify", {
+    method: "POST",
+    body,
+    headers: asking.browser.headers,
+  });
+  const response = await createHttpApp(fixture.services).fetch(request);
+  expect(response.status).toBe(200);
+  return response.json();
+}
+
+test("the owner of a picture is led to its record", async () => {
+  expect(await ask(owner, bytes)).toMatchObject({
+    statement: {
+      state: "valid",
+      isOwnSigner: true,
+      generator: expect.stringMatching(/^Atelier \d/),
+      signer: expect.stringContaining("Atelier studio"),
+      steps: [
+        {
+          action: "c2pa.created",
+          digitalSourceType: expect.stringMatching(/trainedAlgorithmicMedia$/),
+          at: expect.any(String),
+        },
+      ],
+    },
+    isOurs: true,
+    madeAt: expect.any(String),
+    record: { imageId, isOwn: true },
+  });
+});
+
+test.each(["jpeg", "webp"] as const)("so is one who has it as %s", async (format) => {
+  const { services } = fixture;
+  const copy = await readAs(services, { ownerId: owner.caller.userId, id: imageId }, format);
+  expect(await ask(owner, copy)).toMatchObject({ isOurs: true, record: { imageId } });
+});
+
+test("another user learns only that it was made here, and when", async () => {
+  expect(await ask(stranger, bytes)).toMatchObject({
+    isOurs: true,
+    madeAt: expect.any(String),
+    record: null,
+  });
+});
+
+test("a file that was changed since is told as such", async () => {
+  const changed = Buffer.from(bytes);
+  const at = changed.lastIndexOf("IDAT") + 100;
+  changed.writeUInt8((changed[at] ?? 0) ^ 1, at);
+  expect(await ask(owner, changed)).toMatchObject({
+    statement: { state: "changed", isOwnSigner: true },
+    isOurs: true,
+  });
+});
+
+test("a statement whose words were changed is broken and proves nothing", async () => {
+  const forged = Buffer.from(bytes);
+  forged.write("trainedAlgorithmicMedib", forged.indexOf("trainedAlgorithmicMedia", forged.indexOf("caBX")));
+  expect(await ask(owner, forged)).toMatchObject({
+    statement: { state: "broken", isOwnSigner: false },
+    isOurs: false,
+    record: null,
+  });
+});
+
+test("the statement of another studio is read, and is not ours", async () => {
+  const other = await createTestServices();
+  try {
+    const file = path.join(other.services.env.ATELIER_DATA_DIR, newId());
+    await writeFile(file, await readSample("chelsea.png"));
+    const made = await storeOutput(other.services, {
+      ownerId: "someone",
+      jobId: newId(),
+      attempt: 1,
+      kind: "edit",
+      position: 0,
+      path: file,
+      mime: "image/png",
+    });
+    const foreign = Buffer.from(await other.services.disk.getBytes(`${made.storageKey}/original.png`));
+    expect(await ask(owner, foreign)).toMatchObject({
+      statement: { state: "valid", isOwnSigner: false },
+      isOurs: false,
+      madeAt: null,
+    });
+  } finally {
+    await other.close();
+  }
+});
+
+test.each([
+  ["without marks", () => readSample("chelsea.png")],
+  ["that is empty", async () => Buffer.alloc(0)],
+  ["that is no picture", async () => Buffer.from("%PDF-1.7 jumb")],
+  ["cut in its statement", async () => bytes.subarray(0, bytes.indexOf("caBX") + 200)],
+])("a file %s says nothing", async (_name, file) => {
+  expect(await ask(owner, await file())).toMatchObject({ isOurs: false, record: null });
+});

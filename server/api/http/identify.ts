@@ -1,0 +1,83 @@
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import { jobKinds } from "../../engines.ts";
+import { AppError } from "../../platform/index.ts";
+import { identify } from "../../provenance/index.ts";
+import type { Services } from "../../services.ts";
+import { withParts } from "./multipart.ts";
+import { defineRoute } from "./route.ts";
+
+const identifiedSchema = z.object({
+  statement: z
+    .object({
+      state: z
+        .enum(["valid", "changed", "broken"])
+        .describe("`changed`: the statement is whole, but the file is not the one that it was made for"),
+      signer: z.string().nullable().describe("The name in the certificate; nobody vouches for it here"),
+      isOwnSigner: z.boolean().describe("Signed with a key of this studio"),
+      generator: z.string().nullable().describe("The program that wrote the statement"),
+      steps: z.array(
+        z.object({
+          action: z.string().describe("As C2PA names it, such as `c2pa.created`"),
+          digitalSourceType: z.string().nullable().describe("As IPTC names it"),
+          software: z.string().nullable(),
+          at: z.iso.datetime().nullable(),
+        }),
+      ),
+    })
+    .nullable()
+    .describe("The C2PA manifest of the file; null without one"),
+  isOurs: z.boolean().describe("Made in this studio, as far as the file can show it"),
+  madeAt: z.iso.datetime().nullable(),
+  record: z
+    .object({
+      imageId: z.uuid(),
+      jobId: z.uuid().nullable(),
+      kind: z.enum(jobKinds).nullable(),
+      isOwn: z.boolean().describe("False where an admin sees a picture of somebody else"),
+    })
+    .nullable()
+    .describe("For the owner of the picture and for admins, while the studio has it"),
+});
+
+const rules = { files: { file: 1 }, fields: 0, fieldBytes: 1 };
+
+/** POST /identify: what a file says about where it comes from. Nothing of it is stored. */
+export const identifyRoute = defineRoute({
+  method: "post",
+  path: "/identify",
+  operationId: "identifyPicture",
+  summary: "Ask where a picture comes from",
+  description: `Reads the statement of origin (C2PA) in a JPEG, PNG, WebP or HEIC in a part named \`file\`, checks its signature, and says whether it was made in
+this studio. The file is not stored. A file without marks may still come from here: programs and platforms take them away.`,
+  tag: "images",
+  multipart: {
+    type: "object",
+    required: ["file"],
+    properties: {
+      file: { type: "string", format: "binary", contentMediaType: "application/octet-stream" },
+    },
+  },
+  counts: "uploads",
+  responses: { 200: { description: "What was found", schema: identifiedSchema } },
+  handle: async ({ services, caller, request }) =>
+    withParts(services, { request, rules }, async ({ files: [file] }) => {
+      if (!file) throw new AppError("bad_request", "Send one part named `file`.");
+      return Response.json(await answer(services, caller, file.path));
+    }),
+});
+
+async function answer(
+  services: Services,
+  caller: Parameters<typeof identify>[1],
+  path: string,
+): Promise<z.input<typeof identifiedSchema>> {
+  const { statement, isOurs, madeAt, record } = await identify(services, caller, await readFile(path));
+  const steps = statement?.steps.map((step) => ({ ...step, at: step.at?.toISOString() ?? null })) ?? [];
+  return {
+    statement: statement && { ...statement, steps },
+    isOurs,
+    madeAt: madeAt?.toISOString() ?? null,
+    record,
+  };
+}

@@ -1,0 +1,95 @@
+import { and, eq, inArray } from "drizzle-orm";
+import { type Db, schema } from "../db/index.ts";
+import type { JobKind } from "../engines.ts";
+import { isId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { imageIdOf } from "./origin.ts";
+import type { StatedStep, StatementState } from "./read.ts";
+
+const { images, jobs, signingKeys } = schema;
+
+/** Who asks. */
+interface Asking {
+  readonly userId: string;
+  readonly isAdmin: boolean;
+}
+
+/** What a file says of itself, and what the studio knows of it. */
+export interface Identified {
+  /** Null for a file without a manifest. */
+  readonly statement: {
+    readonly state: StatementState;
+    readonly signer: string | null;
+    /** Signed with a key of this studio, one of today or one before. */
+    readonly isOwnSigner: boolean;
+    readonly generator: string | null;
+    readonly steps: readonly StatedStep[];
+  } | null;
+  /** Made in this studio, as far as the file can show it. */
+  readonly isOurs: boolean;
+  readonly madeAt: Date | null;
+  /** For the owner of the picture and for admins, while the studio has it. */
+  readonly record: {
+    readonly imageId: string;
+    readonly jobId: string | null;
+    readonly kind: JobKind | null;
+    readonly isOwn: boolean;
+  } | null;
+}
+
+/** Reads the marks of a file. Nothing of it is stored. Never throws for what is wrong with a file. */
+export async function identify(
+  { db }: Pick<Services, "db">,
+  asking: Asking,
+  bytes: Buffer,
+): Promise<Identified> {
+  const { readStatement } = await import("./read.ts");
+  const read = await readStatement(bytes);
+  if (!read) return { statement: null, isOurs: false, madeAt: null, record: null };
+  const { state, signer, generator, steps, fingerprint, instanceIds } = read;
+  const isOwnSigner = fingerprint !== null && state !== "broken" && (await isOwnCertificate(db, fingerprint));
+  const statement = { state, signer, isOwnSigner, generator, steps };
+  if (!isOwnSigner) return { statement, isOurs: false, madeAt: null, record: null };
+  return {
+    statement,
+    isOurs: true,
+    madeAt: steps.at(-1)?.at ?? null,
+    record: await findRecord(
+      db,
+      asking,
+      instanceIds.flatMap((id) => imageIdOf(id) ?? []),
+    ),
+  };
+}
+
+/** Whether a certificate signed pictures of this studio at any time. */
+async function isOwnCertificate(db: Db, fingerprint: string): Promise<boolean> {
+  const found = await db
+    .select({ fingerprint: signingKeys.fingerprint })
+    .from(signingKeys)
+    .where(eq(signingKeys.fingerprint, fingerprint));
+  return found.length > 0;
+}
+
+/** More manifests than this in a file are not looked up. */
+const maxLookedUp = 100;
+
+/** The nearest picture that the studio still has: a copy in another format is of the picture that it was made of. */
+async function findRecord(
+  db: Db,
+  { userId, isAdmin }: Asking,
+  ids: readonly string[],
+): Promise<Identified["record"]> {
+  const wanted = ids.filter((id) => isId(id)).slice(0, maxLookedUp);
+  if (wanted.length === 0) return null;
+  const rows = await db
+    .select({ imageId: images.id, jobId: images.jobId, kind: jobs.kind, ownerId: images.ownerId })
+    .from(images)
+    .leftJoin(jobs, eq(jobs.id, images.jobId))
+    .where(and(inArray(images.id, wanted), isAdmin ? undefined : eq(images.ownerId, userId)));
+  for (const id of wanted) {
+    const row = rows.find(({ imageId }) => imageId === id);
+    if (row) return { imageId: row.imageId, jobId: row.jobId, kind: row.kind, isOwn: row.ownerId === userId };
+  }
+  return null;
+}

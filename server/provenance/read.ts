@@ -1,0 +1,113 @@
+import { SuperBox } from "@trustnxt/c2pa-ts/jumbf";
+import { type Manifest, ManifestStore } from "@trustnxt/c2pa-ts/manifest";
+import { openContainer } from "./containers.ts";
+
+/** `changed`: the statement is whole and the file is no longer the one that it was made for. */
+export type StatementState = "valid" | "changed" | "broken";
+
+export interface StatedStep {
+  /** Such as `c2pa.created`. */
+  readonly action: string;
+  readonly digitalSourceType: string | null;
+  readonly software: string | null;
+  readonly at: Date | null;
+}
+
+/** What the active manifest of a file says, and whether its signature holds. */
+export interface Statement {
+  readonly state: StatementState;
+  /** Name in the signer's certificate; nobody vouches for it here. */
+  readonly signer: string | null;
+  /** SHA-256 of that certificate, lower-case hex. */
+  readonly fingerprint: string | null;
+  readonly generator: string | null;
+  readonly steps: readonly StatedStep[];
+  /** Ids of the file and of what it was made of, the file's first. */
+  readonly instanceIds: readonly string[];
+}
+
+const none = { signer: null, fingerprint: null, generator: null, steps: [], instanceIds: [] } as const;
+/** More than any program writes. */
+const maxBytes = 8 * 1024 ** 2;
+const maxTextLength = 200;
+
+/** Null for a file without a manifest. Never throws: whatever is wrong with a manifest makes it `broken`. */
+export async function readStatement(bytes: Uint8Array): Promise<Statement | null> {
+  try {
+    const asset = openContainer(bytes);
+    const jumbf = asset?.getManifestJUMBF();
+    if (!asset || !jumbf) return null;
+    if (jumbf.length > maxBytes) return { ...none, state: "broken" };
+    const store = ManifestStore.read(SuperBox.fromBuffer(new Uint8Array(jumbf)));
+    const active = store.getActiveManifest();
+    if (!active) return { ...none, state: "broken" };
+    const { isValid, statusEntries } = await store.validate(asset);
+    const faults = statusEntries.filter(({ success }) => !success).map(({ code }) => String(code));
+    return { ...(await describe(active, store)), state: isValid ? "valid" : stateOf(faults) };
+  } catch {
+    return mayHold(bytes) ? { ...none, state: "broken" } : null;
+  }
+}
+
+function stateOf(faults: readonly string[]): StatementState {
+  return faults.every((code) => code === "assertion.dataHash.mismatch") ? "changed" : "broken";
+}
+
+function mayHold(bytes: Uint8Array): boolean {
+  try {
+    return openContainer(bytes)?.getManifestJUMBF() !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+async function describe(active: Manifest, store: ManifestStore): Promise<Omit<Statement, "state">> {
+  const certificate = active.signature?.signatureData.certificate;
+  const names = certificate?.subjectName;
+  const { claimGeneratorName: name, claimGeneratorVersion: version } = active.claim ?? {};
+  return {
+    signer: textOf([...(names?.getField("CN") ?? []), ...(names?.getField("O") ?? [])].join(", ")),
+    fingerprint: certificate ? Buffer.from(await certificate.getThumbprint("SHA-256")).toString("hex") : null,
+    generator: textOf([name, version].filter(Boolean).join(" ")),
+    steps: (active.assertions?.getActionAssertions() ?? []).flatMap(stepsOf),
+    // The active one is the last; those before it are what it was made of.
+    instanceIds: store.manifests.flatMap(({ claim }) => claim?.instanceID ?? []).toReversed(),
+  };
+}
+
+type Actions = ReturnType<NonNullable<Manifest["assertions"]>["getActionAssertions"]>[number];
+
+function stepsOf(assertion: Actions): StatedStep[] {
+  const times = timesOf(assertion);
+  return assertion.actions.map(({ action, digitalSourceType, softwareAgent }, at) => ({
+    action: textOf(action) ?? "",
+    digitalSourceType: textOf(digitalSourceType),
+    software: textOf(softwareAgent?.name),
+    at: times[at] ?? null,
+  }));
+}
+
+/** The library leaves out when an action was; the box that it read has it. */
+function timesOf({ sourceBox }: Actions): (Date | null)[] {
+  const [box] = sourceBox?.contentBoxes ?? [];
+  const content: unknown = box && "content" in box ? box.content : null;
+  const actions: unknown =
+    content && typeof content === "object" && "actions" in content ? content.actions : null;
+  if (!Array.isArray(actions)) return [];
+  return actions.map((action: unknown) => {
+    const when: unknown = action && typeof action === "object" && "when" in action ? action.when : null;
+    const time = when instanceof Date ? when : typeof when === "string" ? new Date(when) : null;
+    return time && Number.isFinite(time.getTime()) ? time : null;
+  });
+}
+
+/** One short line, as foreign text is shown. */
+function textOf(value: unknown): string | null {
+  if (typeof value !== "string") return null;
+  return (
+    value
+      .replaceAll(/[\p{Cc}\p{Cf}]/gu, " ")
+      .trim()
+      .slice(0, maxTextLength) || null
+  );
+}
