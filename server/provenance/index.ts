@@ -106,4 +106,4 @@ async function signerOrNone({ db, env, log }: Signing) {
 }
 
 export { instanceIdOf, type MadePicture } from "./origin.ts";
-export { identify, type Identified } from "./identify.ts";
+export { identify } from "./identify.ts";
