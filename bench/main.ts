@@ -6,6 +6,7 @@ import { benchCancelLatency } from "./cancel-latency.ts";
 import { benchColdStart } from "./cold-start.ts";
 import { benchDeliveries } from "./deliveries.ts";
 import { benchDriver } from "./driver.ts";
+import { benchDuplicates } from "./duplicates.ts";
 import { benchEstimateError } from "./estimate-error.ts";
 import { benchFairness } from "./fairness.ts";
 import { benchFindPictures } from "./find-pictures.ts";
@@ -57,6 +58,7 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   o2: () => benchAdminPages(),
   p11: () => benchColdStart(),
   find: () => benchFindPictures(),
+  duplicates: () => benchDuplicates(),
   "adjust-preview": () => benchAdjustPreview(),
   quick: () => benchQuick(),
   timeline: () => benchTimeline(),

@@ -325,6 +325,19 @@ create table direct_uploads (
 CREATE INDEX direct_uploads_created ON direct_uploads USING btree (created_at);
 CREATE INDEX direct_uploads_owner ON direct_uploads USING btree (owner_id);
 
+create table duplicate_pairs (
+  image_id uuid not null,
+  twin_id uuid not null,
+  owner_id text not null,
+  dismissed_at timestamp(3) with time zone,
+  constraint duplicate_pairs_image_id_twin_id_pk PRIMARY KEY (image_id, twin_id),
+  constraint duplicate_pairs_image_id_images_id_fk FOREIGN KEY (image_id) REFERENCES images(id) ON DELETE CASCADE,
+  constraint duplicate_pairs_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint duplicate_pairs_twin_id_images_id_fk FOREIGN KEY (twin_id) REFERENCES images(id) ON DELETE CASCADE
+);
+CREATE INDEX duplicate_pairs_owner ON duplicate_pairs USING btree (owner_id) WHERE dismissed_at IS NULL;
+CREATE INDEX duplicate_pairs_twin ON duplicate_pairs USING btree (twin_id);
+
 create table edit_masks (
   edit_id uuid not null,
   image_id uuid not null,
@@ -445,6 +458,7 @@ CREATE INDEX images_starred ON images USING btree (owner_id, created_at) WHERE s
 CREATE INDEX images_trash ON images USING btree (owner_id, created_at, id) WHERE deleted_at IS NOT NULL;
 CREATE INDEX images_unfilled_search ON images USING btree (owner_id, id) WHERE search_text IS NULL;
 CREATE INDEX images_unkeyed ON images USING btree (owner_id, id) WHERE search_key IS NULL;
+CREATE TRIGGER images_await_likeness AFTER INSERT ON images FOR EACH ROW WHEN (new.role <> 'mask'::text) EXECUTE FUNCTION await_likeness();
 CREATE TRIGGER images_forget_search_text BEFORE UPDATE OF title ON images FOR EACH ROW WHEN (old.title IS DISTINCT FROM new.title) EXECUTE FUNCTION forget_search_text();
 CREATE TRIGGER images_put_on_stack BEFORE INSERT ON images FOR EACH ROW WHEN (new.role = 'result'::text AND new.job_id IS NOT NULL) EXECUTE FUNCTION put_on_stack();
 
@@ -594,6 +608,22 @@ CREATE INDEX jobs_unfinished ON jobs USING btree (status, id) WHERE status = ANY
 CREATE INDEX jobs_window ON jobs USING btree (queue, queued_at) WHERE status = 'queued'::text;
 CREATE TRIGGER jobs_drop_logs AFTER DELETE ON jobs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION drop_job_logs();
 CREATE TRIGGER jobs_end_batch AFTER UPDATE OF status ON jobs FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status AND (new.status = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text]))) EXECUTE FUNCTION end_batch();
+
+create table likenesses (
+  image_id uuid not null,
+  owner_id text not null,
+  hash bigint,
+  compared_at timestamp(3) with time zone,
+  constraint likenesses_pkey PRIMARY KEY (image_id),
+  constraint likenesses_image_id_images_id_fk FOREIGN KEY (image_id) REFERENCES images(id) ON DELETE CASCADE,
+  constraint likenesses_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX likenesses_open ON likenesses USING btree (image_id) WHERE compared_at IS NULL;
+CREATE INDEX likenesses_open_owner ON likenesses USING btree (owner_id, image_id) WHERE compared_at IS NULL;
+CREATE INDEX likenesses_part_1 ON likenesses USING btree (owner_id, ((hash >> 48) & 65535::bigint));
+CREATE INDEX likenesses_part_2 ON likenesses USING btree (owner_id, ((hash >> 32) & 65535::bigint));
+CREATE INDEX likenesses_part_3 ON likenesses USING btree (owner_id, ((hash >> 16) & 65535::bigint));
+CREATE INDEX likenesses_part_4 ON likenesses USING btree (owner_id, (hash & 65535::bigint));
 
 create table link_images (
   link_id uuid not null,
@@ -1145,6 +1175,8 @@ CREATE INDEX webhook_endpoints_owner ON webhook_endpoints USING btree (owner_id)
 -- sequence recall_vectors_revision_seq
 
 -- accept_job(p_job jsonb, p_links jsonb, p_rules jsonb) returns TABLE(outcome text, detail jsonb, is_queued boolean, idle integer, needs_dispatch boolean): server/db/functions/accept-job.sql
+
+-- await_likeness() returns trigger: server/db/functions/triggers.sql
 
 -- dispatch_queue(p_queue text) returns TABLE(id uuid, owner_id text, need text, revision integer, attempt integer, ring integer, idle integer): server/db/functions/dispatch.sql
 

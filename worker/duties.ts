@@ -2,6 +2,7 @@ import { pruneTalks } from "@atelier/server/assistant";
 import { pruneDeliveries } from "@atelier/server/deliveries";
 import { beginSteps, purgeBatches } from "@atelier/server/batches";
 import { purgeBoards } from "@atelier/server/boards";
+import { duplicateDuty, likenessDuty } from "@atelier/server/duplicates";
 import { purgePresets } from "@atelier/server/presets";
 import { purgeLinks } from "@atelier/server/links";
 import { embedPictures, orphanDuty } from "@atelier/server/images";
@@ -28,6 +29,7 @@ const duties: readonly Duty[] = [
   { name: "old deliveries", everyMs: minuteMs, run: pruneDeliveries },
   { name: "deleted batches", everyMs: minuteMs, run: purgeBatches },
   { name: "removed boards", everyMs: minuteMs, run: purgeBoards },
+  likenessDuty,
   { name: "removed presets", everyMs: minuteMs, run: purgePresets },
   { name: "ended links", everyMs: minuteMs, run: purgeLinks },
   { name: "deleted users", everyMs: minuteMs, run: purgeDeleted },
@@ -51,6 +53,8 @@ export function startDuties(services: Services): Pick<Loop, "stop"> {
       await doDuties(services, [orphanDuty(services)], { signal });
       return storeLookMs;
     }),
+    // Apart, since it decodes thumbnails for some seconds.
+    startLoop(services.log, "duplicates", () => doDuties(services, [duplicateDuty], { signal })),
     startLoop(services.log, "archivist", createArchiving(services, signal)),
     startLoop(services.log, "picture vectors", createPictureVectors(services, signal)),
   ];

@@ -99,6 +99,11 @@ async function moveImages(tx: Tx, { guestId, accountId }: MergeGuestInput): Prom
           and own.upload_sha256 = images.upload_sha256 and own.deleted_at is null
       ) then null else upload_sha256 end
     where owner_id = ${guestId}`);
+  // They are compared again, now with the pictures of the account.
+  await tx.execute(
+    sql`update likenesses set owner_id = ${accountId}, compared_at = null where owner_id = ${guestId}`,
+  );
+  await tx.execute(sql`update duplicate_pairs set owner_id = ${accountId} where owner_id = ${guestId}`);
 }
 
 /** A guest's secret for the webhooks of jobs is dropped where the account has one; the account's then signs. */

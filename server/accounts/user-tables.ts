@@ -30,6 +30,8 @@ export const userTables: Readonly<Record<string, UserTable>> = {
   password_resets: { column: "user_id", onDelete: "removed", inExport: "rows", secrets: ["token_hash"] },
   invitations: { column: "created_by", onDelete: "unnamed", inExport: "rows", secrets: ["token_hash"] },
   images: { column: "owner_id", onDelete: "removed", inExport: "pictures" },
+  likenesses: { column: "owner_id", onDelete: "removed", inExport: "rows", secrets: ["hash"] },
+  duplicate_pairs: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   direct_uploads: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   jobs: { column: "owner_id", onDelete: "removed", inExport: "jobs" },
   batches: { column: "owner_id", onDelete: "removed", inExport: "rows" },

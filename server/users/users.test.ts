@@ -334,6 +334,11 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
   credentials: () => null,
   api_keys: () => null,
   images: () => null,
+  likenesses: () => null,
+  duplicate_pairs: (ownerId) =>
+    fixture.services.db.execute(sql`
+      insert into duplicate_pairs (image_id, twin_id, owner_id)
+      select id, id, owner_id from images where owner_id = ${ownerId} limit 1`),
   direct_uploads: () => null,
   jobs: () => null,
   password_resets: (userId) => createResetLink(fixture.services, { userId }),

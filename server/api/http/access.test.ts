@@ -33,6 +33,18 @@ const cases: Readonly<Record<string, Case>> = {
   getImage: {},
   changeImage: { body: { rating: 3 } },
   listTags: {},
+  listDuplicates: {},
+  mergeDuplicates: { body: { keepId: newId(), removeIds: [newId()] } },
+  undoMerge: {
+    body: {
+      ...{ keepId: newId(), removedIds: [newId()], tagIds: [], boardIds: [], places: [] },
+      ...{
+        before: { rating: 0, starred: false, title: "" },
+        after: { rating: 0, starred: false, title: "" },
+      },
+    },
+  },
+  dismissDuplicates: { body: { imageIds: [newId(), newId()] } },
   listBoards: {},
   createBoard: { body: { name: "Autumn" } },
   getBoard: {},

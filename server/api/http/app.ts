@@ -16,6 +16,7 @@ import { identifyRoute } from "./identify.ts";
 import { imageRoutes } from "./images.ts";
 import { exportRoute, jobBundleRoute, jobEventsRoute, listWorkflows } from "./job-files.ts";
 import { jobRoutes } from "./jobs.ts";
+import { duplicateRoutes } from "./duplicates.ts";
 import { linkRoutes } from "./links.ts";
 import { openApiDocument } from "./openapi.ts";
 import { logFailure, logRequests } from "./request-log.ts";
@@ -35,6 +36,7 @@ export const httpRoutes: readonly HttpRoute[] = [
   jobEventsRoute,
   jobBundleRoute,
   ...batchRoutes,
+  ...duplicateRoutes,
   ...linkRoutes,
   ...webhookRoutes,
   listWorkflows,

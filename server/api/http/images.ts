@@ -21,7 +21,7 @@ import { withdrawConsent } from "../../wardrobe/index.ts";
 import { defineRoute } from "./route.ts";
 import { servedStream } from "./streams.ts";
 
-const imageSchema = z.object({
+export const imageSchema = z.object({
   id: z.uuid(),
   role: z.enum(["upload", "result", "mask"]),
   mime: z.string(),

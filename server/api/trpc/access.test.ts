@@ -191,6 +191,29 @@ const cases: Readonly<Record<string, Case>> = {
   "boards.unshare": { access: "owned", resource: "boardId", input: (id) => ({ id, userId: "nobody" }) },
   "boards.leave": { access: "owned", resource: "boardId", input: byId },
   "boards.takeOut": { access: "owned", resource: "boardId", input: (id) => ({ id, imageIds: [newId()] }) },
+  "duplicates.list": { access: "member", input: {} },
+  "duplicates.merge": {
+    access: "owned",
+    resource: "imageId",
+    input: (id) => ({ keepId: id, removeIds: [newId()] }),
+  },
+  "duplicates.mergeAll": { access: "member", input: {} },
+  "duplicates.undo": {
+    access: "filtered",
+    resource: "imageId",
+    input: (id) => ({
+      ...{ keepId: id, removedIds: [id], tagIds: [], boardIds: [], places: [] },
+      ...{
+        before: { rating: 1, starred: true, title: "Stolen" },
+        after: { rating: 0, starred: false, title: "" },
+      },
+    }),
+  },
+  "duplicates.dismiss": {
+    access: "owned",
+    resource: "imageId",
+    input: (id) => ({ imageIds: [id, newId()] }),
+  },
   "workflows.loras": { access: "member", input: { workflow: "t2i_sdxl" } },
   "assistant.improvePrompt": { access: "member", input: { prompt: "a fox" } },
   "jobs.prompts": { access: "member" },
@@ -442,6 +465,9 @@ test.each(open)("S1 $path answers an account", async ({ path, how }) => {
 /** Owned, but what they answer depends on the state of the thing; their own tests cover it. */
 const dependsOnState = new Set([
   "boards.leave",
+  // Beside the one of the owner it names none.
+  "duplicates.merge",
+  "duplicates.dismiss",
   "jobs.retry",
   "batches.retry",
   "jobs.moveInLine",

@@ -22,6 +22,18 @@ import {
   unshareBoard,
 } from "../../boards/index.ts";
 import {
+  dismissDuplicates,
+  dismissSchema,
+  listDuplicates,
+  listDuplicatesSchema,
+  mergeAllDuplicates,
+  mergeAllSchema,
+  mergeDuplicates,
+  mergeSchema,
+  undoMerge,
+  undoMergeSchema,
+} from "../../duplicates/index.ts";
+import {
   changeImage,
   countMonths,
   deleteForGood,
@@ -204,6 +216,31 @@ export const tagsRouter = t.router({
   /** From all pictures, for good. */
   remove: memberProcedure.input(one).mutation(async ({ ctx, input }) => {
     await removeTag(ctx.services, { ...input, ownerId: ctx.caller.userId });
+    return input;
+  }),
+});
+
+export const duplicatesRouter = t.router({
+  list: memberProcedure
+    .input(listDuplicatesSchema.prefault({}))
+    .query(({ ctx, input }) => listDuplicates(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  /** Its answer is what `undo` takes. */
+  merge: memberProcedure
+    .input(mergeSchema)
+    .mutation(({ ctx, input }) => mergeDuplicates(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  /** Some groups at a time; the page calls until none is left. */
+  mergeAll: memberProcedure
+    .input(mergeAllSchema.prefault({}))
+    .mutation(({ ctx, input }) => mergeAllDuplicates(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
+  undo: memberProcedure.input(undoMergeSchema).mutation(async ({ ctx, input }) => ({
+    ids: await undoMerge(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
+
+  dismiss: memberProcedure.input(dismissSchema).mutation(async ({ ctx, input }) => {
+    await dismissDuplicates(ctx.services, { ...input, ownerId: ctx.caller.userId });
     return input;
   }),
 });

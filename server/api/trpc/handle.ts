@@ -5,7 +5,7 @@ import { speakTo } from "../../words.ts";
 import { adminRouter } from "./admin.ts";
 import { cloudRouter } from "./cloud.ts";
 import { deliveriesRouter, notificationsRouter, webhooksRouter } from "./deliveries.ts";
-import { boardsRouter, imagesRouter, presetsRouter, tagsRouter } from "./gallery.ts";
+import { boardsRouter, duplicatesRouter, imagesRouter, presetsRouter, tagsRouter } from "./gallery.ts";
 import { createContext, statusOfAll, t } from "./init.ts";
 import { assistantRouter, memoriesRouter } from "./assistant.ts";
 import { batchesRouter, jobsRouter } from "./jobs.ts";
@@ -27,6 +27,7 @@ export const appRouter = t.router({
   assistant: assistantRouter,
   batches: batchesRouter,
   boards: boardsRouter,
+  duplicates: duplicatesRouter,
   presets: presetsRouter,
   cloud: cloudRouter,
   deliveries: deliveriesRouter,

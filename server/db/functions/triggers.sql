@@ -134,3 +134,12 @@ begin
   end if;
   return new;
 end $$;
+
+-- Each new picture waits to be compared with the others of its owner. A restored backup has its rows, or gets them by a duty.
+create or replace function await_likeness() returns trigger language plpgsql as $$
+begin
+  if current_setting('atelier.is_loading', true) is distinct from 'on' then
+    insert into likenesses (image_id, owner_id) values (new.id, new.owner_id) on conflict do nothing;
+  end if;
+  return null;
+end $$;

@@ -3,6 +3,7 @@ export * from "./assistant.ts";
 export * from "./batches.ts";
 export * from "./clients.ts";
 export * from "./deliveries.ts";
+export * from "./duplicates.ts";
 export * from "./edits.ts";
 export * from "./figures.ts";
 export * from "./images.ts";

@@ -1,0 +1,304 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { addUser } from "@atelier/testing/pictures";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
+import sharp from "sharp";
+import type { Sharp } from "sharp";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { mergeGuest } from "../accounts/index.ts";
+import { addToBoard, createBoard, getBoard } from "../boards/index.ts";
+import { schema } from "../db/index.ts";
+import { changeImage, getImage, ingest, removeImages } from "../images/index.ts";
+import { newId } from "../platform/index.ts";
+import { addItem, listItems } from "../wardrobe/index.ts";
+import {
+  comparePictures,
+  dismissDuplicates,
+  listDuplicates,
+  mergeAllDuplicates,
+  mergeDuplicates,
+  undoMerge,
+} from "./index.ts";
+
+let opened: TestServices;
+let ownerId: string;
+
+beforeAll(async () => {
+  opened = await createTestServices();
+});
+beforeEach(async () => {
+  ownerId = await addUser(opened.services);
+});
+afterAll(() => opened.close());
+
+const sample = (file: string) => readFile(path.join(import.meta.dirname, "../../public/samples", file));
+
+async function add(bytes: Buffer, owner = ownerId): Promise<string> {
+  const { id } = await ingest(opened.services, { ownerId: owner, role: "upload", bytes });
+  return id;
+}
+
+const png = (picture: Sharp) => picture.png({ compressionLevel: 1 }).toBuffer();
+
+async function groups(owner = ownerId): Promise<string[][]> {
+  await comparePictures(opened.services, { ownerId: owner, most: 1_000 });
+  const { groups: found } = await listDuplicates(opened.services, { ownerId: owner });
+  return found.map(({ pictures }) => pictures.map(({ id }) => id));
+}
+
+/** The middle of a picture, smaller by this part of each side. */
+async function cropped(bytes: Buffer, part: number): Promise<Buffer> {
+  const { width, height } = await sharp(bytes).metadata();
+  const [left, top] = [Math.round((width * part) / 2), Math.round((height * part) / 2)];
+  return png(sharp(bytes).extract({ left, top, width: width - 2 * left, height: height - 2 * top }));
+}
+
+/** The picture with a box of a part of its side painted over. */
+async function painted(bytes: Buffer, part: number): Promise<Buffer> {
+  const { width, height } = await sharp(bytes).metadata();
+  const box = { width: Math.round(width * part), height: Math.round(height * part) };
+  const input = await png(sharp({ create: { ...box, channels: 3, background: "#777" } }));
+  const [left, top] = [Math.round(width * 0.45), Math.round(height * 0.3)];
+  return png(sharp(bytes).composite([{ input, left, top }]));
+}
+
+const copies: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
+  "JPEG with quality 60": (bytes) => sharp(bytes).jpeg({ quality: 60 }).toBuffer(),
+  WebP: (bytes) => sharp(bytes).webp({ quality: 75 }).toBuffer(),
+  "half the size": async (bytes) =>
+    png(sharp(bytes).resize(Math.round((await sharp(bytes).metadata()).width / 2))),
+  "cropped by 2 %": (bytes) => cropped(bytes, 0.02),
+  lighter: (bytes) => png(sharp(bytes).modulate({ brightness: 1.12 })),
+  darker: (bytes) => png(sharp(bytes).modulate({ brightness: 0.88 })),
+  "other metadata": (bytes) => png(sharp(bytes).withExif({ IFD0: { Copyright: "nobody" } })),
+};
+
+test.for(["astronaut.png", "coffee.png", "garment_dress.jpg", "rocket.jpg"])(
+  "copies of %s in another encoding, size, crop and light are one group",
+  async (file) => {
+    const first = await png(sharp(await sample(file)).removeAlpha());
+    const ids = [await add(first)];
+    for (const [name, copy] of Object.entries(copies)) {
+      const { data } = { data: await copy(first) };
+      const id = await add(data);
+      ids.push(id);
+      expect([name, (await groups())[0]?.includes(id)]).toEqual([name, true]);
+    }
+    const found = await groups();
+    expect(found).toHaveLength(1);
+    expect(found[0]?.toSorted()).toEqual([...new Set(ids)].toSorted());
+  },
+);
+
+test("different photos, and photos in which something was changed, are no duplicates", async () => {
+  const first = await sample("coffee.png");
+  for (const file of [
+    "coffee.png",
+    "astronaut.png",
+    "garment_tee.jpg",
+    "garment_hoodie.jpg",
+    "rocket.jpg",
+    "chelsea.png",
+  ])
+    await add(await sample(file));
+  await add(await painted(first, 0.15));
+  await add(await painted(first, 0.08));
+  await add(await cropped(first, 0.2));
+  await add(await png(sharp(first).modulate({ hue: 60 })));
+  await add(await png(sharp(first).greyscale()));
+  await add(await png(sharp(first).flop()));
+  expect(await groups()).toEqual([]);
+});
+
+test("plain pictures of different colours are no duplicates, and two of one colour are", async () => {
+  const plain = (background: string, size: number) =>
+    png(sharp({ create: { width: size, height: size, channels: 3, background } }));
+  for (const background of ["#000", "#fff", "#888", "#c22", "#22c"]) await add(await plain(background, 400));
+  expect(await groups()).toEqual([]);
+  const small = await add(await plain("#888", 300));
+  expect((await groups()).map((ids) => ids[1])).toEqual([small]);
+});
+
+test("versions of one stack and pictures of others are never proposed", async () => {
+  const { db } = opened.services;
+  const first = await add(await sample("coffee.png"));
+  const version = await add(
+    await sharp(await sample("coffee.png"))
+      .jpeg({ quality: 70 })
+      .toBuffer(),
+  );
+  await db.update(schema.images).set({ stackId: first }).where(eq(schema.images.id, version));
+  await add(
+    await sharp(await sample("coffee.png"))
+      .jpeg({ quality: 60 })
+      .toBuffer(),
+    await addUser(opened.services),
+  );
+  expect(await groups()).toEqual([]);
+});
+
+test("the largest picture is proposed, then the larger file, then the oldest, with the reason", async () => {
+  const bytes = await sample("coffee.png");
+  const half = await add(await sharp(bytes).resize(300).png().toBuffer());
+  const poor = await add(await sharp(bytes).jpeg({ quality: 50 }).toBuffer());
+  const whole = await add(bytes);
+  const [group] = (await listDuplicates(opened.services, { ownerId })).groups;
+  expect(group).toMatchObject({ keepId: whole, reason: "bytes" });
+  expect(group?.pictures.map(({ id }) => id)).toEqual([whole, half, poor]);
+  await removeImages(opened.services, { ownerId, ids: [poor] });
+  const [pair] = (await listDuplicates(opened.services, { ownerId })).groups;
+  expect(pair).toMatchObject({ keepId: whole, reason: "pixels" });
+});
+
+async function addPair(): Promise<[string, string]> {
+  const bytes = await sample("coffee.png");
+  const kept = await add(bytes);
+  const other = await add(await sharp(bytes).resize(300).png().toBuffer());
+  expect(await groups()).toEqual([[kept, other]]);
+  return [kept, other];
+}
+
+test("a merge gives boards, tags, rating, star, title and the place in the wardrobe to the kept picture, and undo takes all of it back", async () => {
+  const { services } = opened;
+  const [keepId, other] = await addPair();
+  await changeImage(services, { ownerId, id: keepId, tags: ["cup"], rating: 2, title: "" });
+  await changeImage(services, {
+    ownerId,
+    id: other,
+    tags: ["cup", "cafe"],
+    rating: 4,
+    starred: true,
+    title: "Mocha",
+  });
+  const board = await createBoard(services, { ownerId, name: "Drinks", imageIds: [other] });
+  const item = await addItem(services, {
+    ownerId,
+    imageId: other,
+    what: "garment",
+    category: "top",
+    name: "",
+    tags: [],
+    cutOutJobId: null,
+  });
+  const merge = await mergeDuplicates(services, { ownerId, keepId, removeIds: [other] });
+  expect(await getImage(services, { ownerId, id: keepId })).toMatchObject({
+    ...{ rating: 4, starred: true, title: "Mocha", tags: ["cafe", "cup"] },
+  });
+  await expect(getImage(services, { ownerId, id: other })).rejects.toMatchObject({ code: "not_found" });
+  expect(await getBoard(services, { ownerId, id: board.id })).toMatchObject({
+    coverIds: [keepId],
+    pictures: 1,
+  });
+  expect(JSON.stringify(await listItems(services, { ownerId }))).toContain(keepId);
+  expect(await groups()).toEqual([]);
+  expect(await undoMerge(services, { ownerId, ...merge })).toEqual([other]);
+  expect(await getImage(services, { ownerId, id: keepId })).toMatchObject({
+    ...{ rating: 2, starred: false, title: "", tags: ["cup"] },
+  });
+  expect(await getImage(services, { ownerId, id: other })).toMatchObject({
+    rating: 4,
+    starred: true,
+    title: "Mocha",
+  });
+  expect(await getBoard(services, { ownerId, id: board.id })).toMatchObject({
+    coverIds: [other],
+    pictures: 1,
+  });
+  expect(JSON.stringify(await listItems(services, { ownerId }))).toContain(other);
+  expect(item).toBeDefined();
+  expect(await groups()).toEqual([[keepId, other]]);
+});
+
+test("undo leaves what was changed after the merge", async () => {
+  const { services } = opened;
+  const [keepId, other] = await addPair();
+  await changeImage(services, { ownerId, id: other, rating: 4 });
+  const merge = await mergeDuplicates(services, { ownerId, keepId, removeIds: [other] });
+  await changeImage(services, { ownerId, id: keepId, rating: 5 });
+  await undoMerge(services, { ownerId, ...merge });
+  expect(await getImage(services, { ownerId, id: keepId })).toMatchObject({ rating: 5 });
+});
+
+test("nobody merges, dismisses or takes back what belongs to others", async () => {
+  const { services } = opened;
+  const [keepId, other] = await addPair();
+  const stranger = await addUser(services);
+  const own = await add(await sample("rocket.jpg"), stranger);
+  const board = await createBoard(services, { ownerId, name: "Mine", imageIds: [other] });
+  for (const kept of [keepId, own])
+    await expect(
+      mergeDuplicates(services, { ownerId: stranger, keepId: kept, removeIds: [other] }),
+    ).rejects.toMatchObject({ code: "not_found" });
+  const dismissal = { ownerId: stranger, imageIds: [keepId, other], dismissed: true };
+  await expect(dismissDuplicates(services, dismissal)).rejects.toMatchObject({ code: "not_found" });
+  const merge = await mergeDuplicates(services, { ownerId, keepId, removeIds: [other] });
+  expect(await undoMerge(services, { ownerId: stranger, ...merge })).toEqual([]);
+  expect(await getBoard(services, { ownerId, id: board.id })).toMatchObject({ coverIds: [keepId] });
+  await expect(
+    addToBoard(services, { userId: stranger, id: board.id, imageIds: [own] }),
+  ).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("a dismissed group stays away until it is taken back", async () => {
+  const [keepId, other] = await addPair();
+  const group = { ownerId, imageIds: [keepId, other] };
+  await dismissDuplicates(opened.services, { ...group, dismissed: true });
+  expect(await groups()).toEqual([]);
+  await dismissDuplicates(opened.services, { ...group, dismissed: false });
+  expect(await groups()).toEqual([[keepId, other]]);
+});
+
+test("all groups are merged at once, keeping what was chosen in place of what is proposed", async () => {
+  const [keepId, other] = await addPair();
+  const bytes = await sample("rocket.jpg");
+  const rocket = await add(bytes);
+  const small = await add(await sharp(bytes).resize(300).png().toBuffer());
+  await groups();
+  const input = { ownerId, keepIds: [small] };
+  const { merges, left } = await mergeAllDuplicates(opened.services, input);
+  expect(left).toBe(0);
+  expect(merges.map((merge) => [merge.keepId, ...merge.removedIds])).toEqual([
+    [small, rocket],
+    [keepId, other],
+  ]);
+  for (const merge of merges) await undoMerge(opened.services, { ownerId, ...merge });
+  expect(await groups()).toHaveLength(2);
+});
+
+test("a page ends at its limit, and the cursor goes on behind it", async () => {
+  await addPair();
+  const bytes = await sample("rocket.jpg");
+  await add(bytes);
+  await add(await sharp(bytes).resize(300).png().toBuffer());
+  await groups();
+  const first = await listDuplicates(opened.services, { ownerId, limit: 1 });
+  expect(first).toMatchObject({ total: { groups: 2, pictures: 4 }, waiting: 0 });
+  const cursor = first.nextCursor ?? "";
+  const second = await listDuplicates(opened.services, { ownerId, limit: 1, cursor });
+  expect(second.nextCursor).toBeNull();
+  expect(new Set([...first.groups, ...second.groups].map(({ id }) => id)).size).toBe(2);
+  await expect(listDuplicates(opened.services, { ownerId, cursor: "x" })).rejects.toMatchObject({
+    code: "bad_request",
+  });
+});
+
+test("the pictures of a guest are compared with those of the account into which they move", async () => {
+  const guestId = await addUser(opened.services);
+  const bytes = await sample("coffee.png");
+  const kept = await add(bytes);
+  const other = await add(await sharp(bytes).resize(300).png().toBuffer(), guestId);
+  for (const owner of [ownerId, guestId]) expect(await groups(owner)).toEqual([]);
+  await mergeGuest(opened.services.db, { guestId, accountId: ownerId });
+  expect(await groups()).toEqual([[kept, other]]);
+});
+
+test("a picture whose thumbnail is missing is like no other and is not looked at again", async () => {
+  const facts = { mime: "image/png", widthPx: 1, heightPx: 1, sizeBytes: 1, thumbhash: "" };
+  const id = newId();
+  await opened.services.db
+    .insert(schema.images)
+    .values({ ...facts, id, ownerId, role: "upload", storageKey: id, storedSha256: id });
+  expect(await comparePictures(opened.services, { ownerId, most: 10 })).toBe(1);
+  expect(await comparePictures(opened.services, { ownerId, most: 10 })).toBe(0);
+});

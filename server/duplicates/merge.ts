@@ -1,0 +1,267 @@
+import { and, eq, inArray, isNull, sql } from "drizzle-orm";
+import { z } from "zod";
+import { schema, type Tx } from "../db/index.ts";
+import { restoreImages } from "../images/index.ts";
+import { AppError, isId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { readGroups, readIds } from "./groups.ts";
+
+const { boardImages, duplicatePairs, images, imageTags, tags, linkImages, links, wardrobeItems } = schema;
+
+const mostOfGroup = 100;
+const ids = z.array(z.uuid());
+
+export const mergeSchema = z.strictObject({
+  keepId: z.uuid(),
+  removeIds: ids.min(1).max(mostOfGroup),
+});
+
+const marks = z.strictObject({
+  rating: z.int().min(0).max(5),
+  starred: z.boolean(),
+  title: z.string().max(1_000),
+});
+
+/** What a merge did, from which `undoMerge` takes it back. */
+export const undoMergeSchema = z.strictObject({
+  keepId: z.uuid(),
+  removedIds: ids.max(mostOfGroup),
+  /** Of the picture that was kept. */
+  before: marks,
+  after: marks,
+  /** Those that the kept picture did not have. */
+  tagIds: ids.max(1_000),
+  boardIds: ids.max(1_000),
+  /** Places that showed a picture that went, and show the kept one since. */
+  places: z
+    .array(
+      z.strictObject({
+        of: z.enum(["wardrobe", "link"]),
+        id: z.uuid(),
+        position: z.int().min(0),
+        imageId: z.uuid(),
+      }),
+    )
+    .max(10_000),
+});
+
+export type Merge = z.output<typeof undoMergeSchema>;
+
+interface MergeInput extends z.output<typeof mergeSchema> {
+  readonly ownerId: string;
+}
+
+/**
+ * Keeps one of the owner's pictures and moves others to the trash; boards, tags, rating, star, a title, its places in the wardrobe
+ * and in links go to the kept one. Returns what `undoMerge` takes back. Throws `not_found` without the kept one, and when none of
+ * the others is there.
+ */
+export function mergeDuplicates({ db }: Pick<Services, "db">, input: MergeInput): Promise<Merge> {
+  return db.transaction((tx) => mergeIn(tx, input));
+}
+
+async function mergeIn(tx: Tx, { ownerId, keepId, removeIds }: MergeInput): Promise<Merge> {
+  const rows = await tx
+    .select()
+    .from(images)
+    .where(
+      and(inArray(images.id, [keepId, ...removeIds]), eq(images.ownerId, ownerId), isNull(images.deletedAt)),
+    )
+    .orderBy(images.id)
+    .for("update");
+  const kept = rows.find(({ id }) => id === keepId);
+  const removed = rows.filter(({ id, role }) => id !== keepId && role !== "mask");
+  if (!kept || kept.role === "mask" || removed.length === 0) throw new AppError("not_found");
+  const removedIds = removed.map(({ id }) => id);
+  const before = { rating: kept.rating, starred: kept.starred, title: kept.title };
+  const after = {
+    rating: Math.max(...rows.map(({ rating }) => rating)),
+    starred: rows.some(({ starred }) => starred),
+    title: kept.title || (removed.find(({ title }) => title !== "")?.title ?? ""),
+  };
+  const moved = { ownerId, keepId, removedIds };
+  const [tagIds, boardIds, places] = [
+    await addTags(tx, moved),
+    await addBoards(tx, moved),
+    await movePlaces(tx, moved),
+  ];
+  await tx.update(images).set(after).where(eq(images.id, keepId));
+  await tx
+    .update(images)
+    .set({ deletedAt: sql`now()` })
+    .where(inArray(images.id, removedIds));
+  return { keepId, removedIds, before, after, tagIds, boardIds, places };
+}
+
+interface Moved {
+  readonly ownerId: string;
+  readonly keepId: string;
+  readonly removedIds: readonly string[];
+}
+
+async function addTags(tx: Tx, { keepId, removedIds }: Moved): Promise<string[]> {
+  const added = await tx.execute<{ id: string }>(sql`
+    insert into ${imageTags} (tag_id, image_id)
+    select distinct tag_id, ${keepId}::uuid from ${imageTags} where ${inArray(imageTags.imageId, [...removedIds])}
+    on conflict do nothing returning tag_id as id`);
+  return added.map(({ id }) => id);
+}
+
+/** Also boards of others on which the owner has put one of them. */
+async function addBoards(tx: Tx, { keepId, removedIds }: Moved): Promise<string[]> {
+  const added = await tx.execute<{ id: string }>(sql`
+    insert into ${boardImages} (board_id, image_id, added_at)
+    select board_id, ${keepId}::uuid, min(added_at) from ${boardImages}
+    where ${inArray(boardImages.imageId, [...removedIds])} group by board_id
+    on conflict do nothing returning board_id as id`);
+  return added.map(({ id }) => id);
+}
+
+/** A wardrobe has a picture once, so the oldest item moves, and only to a picture that has none. */
+async function movePlaces(tx: Tx, { keepId, removedIds }: Moved): Promise<Merge["places"]> {
+  const items = await tx.execute<{ id: string; imageId: string }>(sql`
+    with first as (
+      select id, image_id from ${wardrobeItems} where ${inArray(wardrobeItems.imageId, [...removedIds])} and removed_at is null
+        and not exists (select from ${wardrobeItems} own where own.image_id = ${keepId})
+      order by created_at, id limit 1 for update)
+    update ${wardrobeItems} set image_id = ${keepId} from first where ${wardrobeItems.id} = first.id
+    returning first.id, first.image_id as "imageId"`);
+  const shown = await tx.execute<{ id: string; imageId: string; position: number }>(sql`
+    with first as (
+      select distinct on (link_id) link_id, position, image_id from ${linkImages} l
+      where ${inArray(sql`l.image_id`, [...removedIds])}
+        and not exists (select from ${linkImages} own where own.link_id = l.link_id and own.image_id = ${keepId})
+      order by link_id, position)
+    update ${linkImages} set image_id = ${keepId} from first
+    where ${linkImages.linkId} = first.link_id and ${linkImages.position} = first.position
+    returning first.link_id as id, first.position, first.image_id as "imageId"`);
+  return [
+    ...items.map(({ id, imageId }) => ({ of: "wardrobe" as const, id, position: 0, imageId })),
+    ...shown.map(({ id, position, imageId }) => ({ of: "link" as const, id, position, imageId })),
+  ];
+}
+
+const groupsAtOnce = 50;
+
+export const mergeAllSchema = z.strictObject({
+  /** Kept in place of what is proposed for their groups. */
+  keepIds: ids.max(1_000).default([]),
+});
+
+/**
+ * Merges all groups of an owner, some at a time: `left` says how many there still are. Each keeps what is proposed for it, or the
+ * one of `keepIds` that is in it.
+ */
+export async function mergeAllDuplicates(
+  services: Pick<Services, "db">,
+  { ownerId, keepIds }: z.output<typeof mergeAllSchema> & { readonly ownerId: string },
+): Promise<{ readonly merges: Merge[]; readonly left: number }> {
+  const all = await readIds(services.db, ownerId);
+  const merges: Merge[] = [];
+  for (const group of await readGroups(services.db, all.slice(0, groupsAtOnce))) {
+    const groupIds = group.pictures.map(({ id }) => id);
+    const keepId = keepIds.find((id) => groupIds.includes(id)) ?? group.keepId;
+    const removeIds = groupIds.filter((id) => id !== keepId);
+    merges.push(await mergeDuplicates(services, { ownerId, keepId, removeIds }));
+  }
+  return { merges, left: Math.max(0, all.length - groupsAtOnce) };
+}
+
+/**
+ * Takes a merge back: the pictures are back from the trash with what they had, and the kept one loses what it got from them,
+ * unless it was changed since. Returns the ids that are back. Throws `quota_exceeded` as `restoreImages` does.
+ */
+export async function undoMerge(
+  services: Pick<Services, "db" | "config">,
+  { ownerId, ...merge }: Merge & { readonly ownerId: string },
+): Promise<string[]> {
+  const { keepId, before, after, tagIds, boardIds, places } = merge;
+  const back = await restoreImages(services, { ownerId, ids: merge.removedIds });
+  if (back.length === 0) return [];
+  await services.db.transaction(async (tx) => {
+    const isKept = and(eq(images.id, keepId), eq(images.ownerId, ownerId));
+    const [kept] = await tx.select().from(images).where(isKept).for("update");
+    if (!kept) return;
+    await tx
+      .update(images)
+      .set({
+        rating: kept.rating === after.rating ? before.rating : kept.rating,
+        starred: kept.starred === after.starred ? before.starred : kept.starred,
+        title: kept.title === after.title ? before.title : kept.title,
+      })
+      .where(isKept);
+    const ownTags = tx.select({ id: tags.id }).from(tags).where(eq(tags.ownerId, ownerId));
+    await tx
+      .delete(imageTags)
+      .where(
+        and(
+          eq(imageTags.imageId, keepId),
+          inArray(imageTags.tagId, tagIds),
+          inArray(imageTags.tagId, ownTags),
+        ),
+      );
+    await tx
+      .delete(boardImages)
+      .where(and(eq(boardImages.imageId, keepId), inArray(boardImages.boardId, boardIds)));
+    for (const place of places)
+      if (back.includes(place.imageId)) await movePlaceBack(tx, { ...place, ownerId, keepId });
+  });
+  return back;
+}
+
+type PlaceBack = Merge["places"][number] & { readonly ownerId: string; readonly keepId: string };
+
+async function movePlaceBack(
+  tx: Tx,
+  { of, id, position, imageId, ownerId, keepId }: PlaceBack,
+): Promise<void> {
+  if (of === "wardrobe") {
+    const isFree = sql`not exists (select from ${wardrobeItems} own where own.image_id = ${imageId})`;
+    const isItem = and(
+      eq(wardrobeItems.id, id),
+      eq(wardrobeItems.ownerId, ownerId),
+      eq(wardrobeItems.imageId, keepId),
+      isFree,
+    );
+    await tx.update(wardrobeItems).set({ imageId }).where(isItem);
+    return;
+  }
+  const ownLinks = tx.select({ id: links.id }).from(links).where(eq(links.ownerId, ownerId));
+  await tx
+    .update(linkImages)
+    .set({ imageId })
+    .where(
+      and(
+        eq(linkImages.linkId, id),
+        inArray(linkImages.linkId, ownLinks),
+        eq(linkImages.position, position),
+        eq(linkImages.imageId, keepId),
+      ),
+    );
+}
+
+export const dismissSchema = z.strictObject({
+  imageIds: ids.min(2).max(mostOfGroup),
+  /** False: they are proposed again. */
+  dismissed: z.boolean().default(true),
+});
+
+/** Notes that pictures are no duplicates of each other, so that they are proposed no more, or again. Throws `not_found`. */
+export async function dismissDuplicates(
+  { db }: Pick<Services, "db">,
+  { ownerId, imageIds, dismissed }: z.output<typeof dismissSchema> & { readonly ownerId: string },
+): Promise<void> {
+  const known = imageIds.filter(isId);
+  const noted = await db
+    .update(duplicatePairs)
+    .set({ dismissedAt: dismissed ? sql`coalesce(${duplicatePairs.dismissedAt}, now())` : null })
+    .where(
+      and(
+        eq(duplicatePairs.ownerId, ownerId),
+        inArray(duplicatePairs.imageId, known),
+        inArray(duplicatePairs.twinId, known),
+      ),
+    )
+    .returning({ id: duplicatePairs.imageId });
+  if (noted.length === 0) throw new AppError("not_found");
+}
