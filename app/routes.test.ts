@@ -51,6 +51,7 @@ const pages = [
   "boards/[id]/page.tsx",
   "create/page.tsx",
   "edit/[image]/page.tsx",
+  "gallery/duplicates/page.tsx",
   "gallery/page.tsx",
   "jobs/[id]/page.tsx",
   "jobs/page.tsx",

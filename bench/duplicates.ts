@@ -1,5 +1,5 @@
 import sharp from "sharp";
-import { comparePictures, listDuplicates } from "@atelier/server/duplicates";
+import { comparePictures, listDuplicates, mergeDuplicates } from "@atelier/server/duplicates";
 import { ingest } from "@atelier/server/images";
 import { seedOwner } from "./find-pictures.ts";
 import { openStage, type Stage } from "./stage.ts";
@@ -20,6 +20,7 @@ export async function benchDuplicates(): Promise<string[]> {
   const compared: string[] = [];
   const listed: string[] = [];
   const idle: string[] = [];
+  const merged: string[] = [];
   for (const size of sizes) {
     const ownerId = `owner-${size}`;
     for (let at = 0; at < newPictures; at += 1) await addPicture(stage, ownerId, at);
@@ -27,10 +28,18 @@ export async function benchDuplicates(): Promise<string[]> {
     const count = await comparePictures(stage.services, { ownerId, most: newPictures });
     compared.push(`${show((performance.now() - beganMs) / count, 1)} (of ${count})`);
     listed.push(await timesOf(() => listDuplicates(stage.services, { ownerId })));
+    const groups = [...(await listDuplicates(stage.services, { ownerId })).groups];
+    merged.push(
+      await timesOf(async () => {
+        const [keepId = "", ...removeIds] = groups.pop()?.pictures.map(({ id }) => id) ?? [];
+        if (removeIds.length > 0) await mergeDuplicates(stage.services, { ownerId, keepId, removeIds });
+      }),
+    );
     idle.push(await timesOf(() => comparePictures(stage.services, { most: 1 })));
   }
   lines.push(`comparing a new picture with all: ${compared.join(", ")}`);
   lines.push(`first page of groups, p50 and p95: ${listed.join(", ")}`);
+  lines.push(`merging a group, p50 and p95: ${merged.join(", ")}`);
   lines.push(`looking for pictures to compare when there are none, p50 and p95: ${idle.join(", ")}`);
   await stage.close();
   return lines;

@@ -38,6 +38,7 @@ export const keys = {
   image: (id: string) => ["images", "one", id],
   allRecentInputs: ["recent-inputs"],
   recentInputs: (role: string) => ["recent-inputs", role],
+  duplicates: ["duplicates"],
   jobs: ["jobs"],
   jobLists: ["jobs", "list"],
   jobList: (filters: object) => ["jobs", "list", filters],

@@ -42,6 +42,9 @@ const shortcutGroups = [
       { key: "rate", keys: "1 5" },
       { key: "unrate", keys: "0" },
       { key: "remove", keys: "Delete" },
+      { key: "nextGroup", keys: "j k" },
+      { key: "merge", keys: "Enter" },
+      { key: "dismiss", keys: "n" },
     ],
   },
   {

@@ -1,6 +1,6 @@
 "use client";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { Star, Trash2, Upload } from "lucide-react";
+import { Copy, Star, Trash2, Upload } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { type ReactNode, useMemo } from "react";
@@ -13,7 +13,7 @@ import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { jobKindOrder } from "../jobs/text.ts";
 import { useRemoving } from "../pictures/actions.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
-import { Chip, EmptyState } from "../ui/display.tsx";
+import { Chip, chipStyle, EmptyState } from "../ui/display.tsx";
 import { later } from "../ui/later.tsx";
 import { useFilePicker, useUploadWithOffer } from "../uploads/drop.tsx";
 import { BoardStrip, isBoardAlone } from "./board-strip.tsx";
@@ -74,6 +74,10 @@ function FilterBar({ search }: { readonly search: string }) {
         <Trash2 aria-hidden />
         {t("trash")}
       </TermChip>
+      <Link href="/gallery/duplicates" className={chipStyle}>
+        <Copy aria-hidden />
+        {t("duplicates")}
+      </Link>
       <FilterDivider />
       {kindFilters.map((kind) => (
         <TermChip key={kind} search={search} term={`kind:${kind}`} among={kindTerms}>

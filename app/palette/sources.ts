@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import {
   Bookmark,
   CircleUserRound,
+  Copy,
   Gauge,
   ImagePlus,
   Images,
@@ -48,6 +49,7 @@ export const galleryOf = (search: string) => `/gallery?search=${encodeURICompone
 const innerPages = [
   { key: "starred", href: galleryOf("is:starred"), icon: Star },
   { key: "trash", href: galleryOf("is:trashed"), icon: Trash2 },
+  { key: "duplicates", href: "/gallery/duplicates", icon: Copy },
   { key: "batches", href: "/jobs?view=batches", icon: Layers },
   { key: "lookbook", href: "/lookbook", icon: LayoutGrid },
   { key: "memory", href: "/assistant/memory", icon: NotebookPen },

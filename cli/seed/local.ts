@@ -1,6 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import sharp from "sharp";
+import { schema } from "@atelier/server/db";
 import type { InputRole, JobKind } from "@atelier/server/engines";
 import { needOf } from "@atelier/server/engines";
 import { ingest } from "@atelier/server/images";
@@ -32,7 +34,16 @@ export async function uploadSamples(
     const { id } = await ingest(services, { ownerId, role: "upload", bytes, name });
     ids.set(name, id);
   }
+  await addDuplicate(services, ownerId, ids.get("coffee.png") ?? "");
   return ids;
+}
+
+/** A smaller copy of a picture, and what a worker will find of the two. */
+async function addDuplicate(services: Services, ownerId: string, imageId: string): Promise<void> {
+  const copy = sharp(await readFile(path.join(samplesDir, "coffee.png"))).resize(300);
+  const upload = { ownerId, role: "upload", name: "coffee, sent by mail.jpg" } as const;
+  const { id } = await ingest(services, { ...upload, bytes: await copy.jpeg({ quality: 70 }).toBuffer() });
+  await services.db.insert(schema.duplicatePairs).values({ imageId, twinId: id, ownerId });
 }
 
 interface Task {

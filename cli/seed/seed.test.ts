@@ -108,6 +108,7 @@ const pages: Readonly<Record<string, () => Promise<unknown>[]>> = {
   "origin/page.tsx": () => [items("images.list")],
   "create/page.tsx": () => [items("jobs.list", { kind: "text_to_image" })],
   "gallery/page.tsx": () => [items("images.list")],
+  "gallery/duplicates/page.tsx": () => [read("duplicates.list").then(({ groups }) => groups)],
   "edit/[image]/page.tsx": () => [firstId("images.list").then((id) => read("images.get", { id }))],
   "batches/[id]/page.tsx": () => [
     firstId("batches.list")

@@ -183,7 +183,10 @@ test("a merge gives boards, tags, rating, star, title and the place in the wardr
   });
   const merge = await mergeDuplicates(services, { ownerId, keepId, removeIds: [other] });
   expect(await getImage(services, { ownerId, id: keepId })).toMatchObject({
-    ...{ rating: 4, starred: true, title: "Mocha", tags: ["cafe", "cup"] },
+    rating: 4,
+    starred: true,
+    title: "Mocha",
+    tags: ["cafe", "cup"],
   });
   await expect(getImage(services, { ownerId, id: other })).rejects.toMatchObject({ code: "not_found" });
   expect(await getBoard(services, { ownerId, id: board.id })).toMatchObject({
@@ -194,7 +197,10 @@ test("a merge gives boards, tags, rating, star, title and the place in the wardr
   expect(await groups()).toEqual([]);
   expect(await undoMerge(services, { ownerId, ...merge })).toEqual([other]);
   expect(await getImage(services, { ownerId, id: keepId })).toMatchObject({
-    ...{ rating: 2, starred: false, title: "", tags: ["cup"] },
+    rating: 2,
+    starred: false,
+    title: "",
+    tags: ["cup"],
   });
   expect(await getImage(services, { ownerId, id: other })).toMatchObject({
     rating: 4,

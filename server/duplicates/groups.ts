@@ -9,14 +9,14 @@ import { comparePictures, countWaiting } from "./find.ts";
 const { boardImages, boards, duplicatePairs, images, jobs } = schema;
 
 /** One picture of a group, with what tells it from the others. */
-export interface Duplicate extends ImageView {
+interface Duplicate extends ImageView {
   /** The names of its owner's boards that it is on, by the alphabet. */
   readonly boards: readonly string[];
 }
 
 /** Why a picture is proposed: of most pixels; its file is larger; it is older; it has more boards, tags and stars. */
 export const keepReasons = ["pixels", "bytes", "oldest", "organised"] as const;
-export type KeepReason = (typeof keepReasons)[number];
+type KeepReason = (typeof keepReasons)[number];
 
 /** Pictures of one owner that look the same. */
 export interface DuplicateGroup {

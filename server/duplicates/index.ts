@@ -15,11 +15,9 @@
  */
 export { comparePictures, duplicateDuty, likenessDuty } from "./find.ts";
 export {
-  type Duplicate,
   type DuplicateGroup,
   type DuplicatePage,
   keepReasons,
-  type KeepReason,
   listDuplicates,
   listDuplicatesSchema,
 } from "./groups.ts";

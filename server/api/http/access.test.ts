@@ -37,11 +37,13 @@ const cases: Readonly<Record<string, Case>> = {
   mergeDuplicates: { body: { keepId: newId(), removeIds: [newId()] } },
   undoMerge: {
     body: {
-      ...{ keepId: newId(), removedIds: [newId()], tagIds: [], boardIds: [], places: [] },
-      ...{
-        before: { rating: 0, starred: false, title: "" },
-        after: { rating: 0, starred: false, title: "" },
-      },
+      keepId: newId(),
+      removedIds: [newId()],
+      tagIds: [],
+      boardIds: [],
+      places: [],
+      before: { rating: 0, starred: false, title: "" },
+      after: { rating: 0, starred: false, title: "" },
     },
   },
   dismissDuplicates: { body: { imageIds: [newId(), newId()] } },
