@@ -11,6 +11,7 @@ const handlers: readonly string[] = [
   "(clients)/jobChangeOutfit/route.ts",
   "(clients)/jobResult/route.ts",
   "(clients)/jobsRedis/route.ts",
+  "(clients)/mcp/route.ts",
   "(clients)/model/route.ts",
   "(clients)/rembg/route.ts",
   "(clients)/run_plugin/route.ts",

@@ -66,6 +66,11 @@ const verbs: Readonly<Record<string, Verb>> = {
     summary: "makes memories of the talks with the assistant that have ended, now",
     load: async () => (await import("./archive.ts")).archive,
   },
+  mcp: {
+    summary:
+      "[--url URL], key in ATELIER_API_KEY: the studio's tools for a program that speaks MCP on stdin and stdout",
+    load: async () => (await import("./mcp.ts")).mcp,
+  },
   workflow: {
     summary: "check DIR [--server URL]: what is wrong with workflow folders",
     load: async () => (await import("./workflow.ts")).workflow,

@@ -8,6 +8,7 @@ import { jobServerApi } from "./job-server.ts";
 import { lamaApi } from "./lama.ts";
 import { queryApi } from "../assistant-queries.ts";
 import { answerUnrouted } from "../methods.ts";
+import { mcpApi } from "../mcp/routes.ts";
 import { openaiApi } from "../openai/routes.ts";
 import { sdapi } from "../sdapi/routes.ts";
 import { type ClientApi, mountClientApi } from "./route.ts";
@@ -26,6 +27,7 @@ export const clientMounts: readonly Mount[] = [
   { api: lamaApi, prefix: "/iopaint" },
   { api: openaiApi, prefix: "/v1" },
   { api: sdapi, prefix: "" },
+  { api: mcpApi, prefix: "" },
   // At the root their paths are those of a server that stands alone.
   { api: { ...lamaApi, isSwitched: true }, prefix: "" },
 ];

@@ -64,8 +64,5 @@ export function findChoice(choices: readonly Choice[], name: string | undefined)
   if (choice) return { choice, maxPriceUsd, note: null };
   if (isForeign)
     return { choice: null, maxPriceUsd, note: `"${bare}" is no model of this studio: it chose one itself.` };
-  throw new AppError(
-    "model_unknown",
-    `There is no model "${bare}". GET /v1/models lists those that there are.`,
-  );
+  throw new AppError("model_unknown", `There is no model "${bare}" here that can do this.`);
 }

@@ -1,0 +1,188 @@
+import { buffer } from "node:stream/consumers";
+import type { ServerNotification, ServerRequest } from "@modelcontextprotocol/sdk/types.js";
+import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
+import { z } from "zod";
+import type { InputRole, JobKind } from "../../engines.ts";
+import { openFile, type Variant } from "../../images/index.ts";
+import { type JobView } from "../../jobs/index.ts";
+import { takePlace } from "../../platform/index.ts";
+import { type Choice, findChoice, readChoices } from "../clients/choices.ts";
+import { followOrder, type Order, placeOrder, unusedNotes } from "../clients/orders.ts";
+import type { ClientInput } from "../clients/route.ts";
+
+export type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
+
+export type Content =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image"; readonly data: string; readonly mimeType: string };
+
+/** What a tool answers: facts as JSON, and pictures. */
+export interface Answer {
+  readonly facts: Readonly<Record<string, unknown>>;
+  readonly pictures?: readonly Content[];
+}
+
+const longestWaitS = 600;
+
+/** Members that every tool has that makes pictures. */
+export const makingFields = {
+  model: z
+    .string()
+    .max(200)
+    .optional()
+    .describe("A name that list_models gives. Default: the studio chooses."),
+  maxPriceUsd: z
+    .number()
+    .min(0)
+    .default(0)
+    .describe(
+      "The most that one picture may cost, US dollars, as the person allowed. 0 (default): only what is free. Call estimate for the price.",
+    ),
+  waitSeconds: z
+    .number()
+    .int()
+    .min(0)
+    .max(longestWaitS)
+    .default(50)
+    .describe(
+      "How long to wait for the pictures. After it the answer has the ids of jobs that go on: ask job_status.",
+    ),
+};
+
+export interface Making {
+  readonly kind: JobKind;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly pictures: readonly { readonly role: InputRole; readonly id: string }[];
+  readonly count?: number;
+  readonly model?: string | undefined;
+  readonly maxPriceUsd: number;
+  readonly waitSeconds: number;
+}
+
+/** Orders pictures, reports their progress, and answers with those that are done when the time is over. */
+export async function make(input: ClientInput, making: Making, extra: Extra): Promise<Answer> {
+  const choices = making.model === undefined ? [] : await readChoices(input.services, [making.kind]);
+  const { choice, maxPriceUsd, note } = findChoice(choices, making.model);
+  const ids = await placeOrder(input, orderOf(making, choice, making.maxPriceUsd || (maxPriceUsd ?? 0)));
+  const jobs = await follow(input, { ids, waitSeconds: making.waitSeconds }, extra);
+  const given = Object.fromEntries(Object.entries(making.params).filter(([name]) => name !== "prompt"));
+  const unused = jobs
+    .filter(({ status }) => status === "completed")
+    .flatMap((job) => unusedNotes(given, job));
+  const notes = [...new Set([...(note === null ? [] : [note]), ...unused])];
+  const done = new Map(jobs.map((job) => [job.id, job]));
+  return {
+    facts: {
+      jobs: ids.map((id) => factsOf(id, done.get(id))),
+      ...(notes.length > 0 ? { notes } : {}),
+      ...(done.size < ids.length ? { next: "Some jobs go on. Ask job_status with their ids." } : {}),
+    },
+    pictures: await showAll(input, jobs),
+  };
+}
+
+function orderOf(
+  { kind, params, pictures, count = 1 }: Making,
+  choice: Choice | null,
+  maxPriceUsd: number,
+): Order {
+  return {
+    kind,
+    choice,
+    params,
+    pictures: pictures.map(({ role, id }) => ({ role, picture: { id } })),
+    count,
+    maxPriceUsd,
+    sessionId: "mcp",
+  };
+}
+
+interface Waiting {
+  readonly ids: readonly string[];
+  readonly waitSeconds: number;
+}
+
+/** The jobs that ended in time. A client that leaves does not end them: it may come back and ask. */
+export async function follow(
+  input: ClientInput,
+  { ids, waitSeconds }: Waiting,
+  extra: Extra,
+): Promise<readonly JobView[]> {
+  const { services, caller, request } = input;
+  const giveBack = takePlace(services, "stream", caller);
+  const signal = AbortSignal.any([request.signal, extra.signal, AbortSignal.timeout(waitSeconds * 1_000)]);
+  const report = reporterOf(ids, extra);
+  const ended: JobView[] = [];
+  try {
+    for await (const step of followOrder(input, { ids, signal, goesOn: true, wantsLive: report !== null })) {
+      if (step === null) continue;
+      if (step.type === "ended") ended.push(step.job);
+      await report?.(
+        step.type === "ended" ? { jobId: step.job.id, progress: 1, stage: step.job.status } : step,
+      );
+    }
+  } finally {
+    giveBack();
+  }
+  return ended;
+}
+
+interface Step {
+  readonly jobId: string;
+  readonly progress: number;
+  readonly stage: string;
+}
+
+/** Progress of all jobs together; null for a client that did not ask for it. */
+function reporterOf(ids: readonly string[], { _meta, sendNotification }: Extra) {
+  const token = _meta?.progressToken;
+  if (token === undefined) return null;
+  const byId = new Map(ids.map((id) => [id, 0]));
+  let last = 0;
+  return async ({ jobId, progress, stage }: Step) => {
+    byId.set(jobId, Math.max(byId.get(jobId) ?? 0, progress));
+    const sum = [...byId.values()].reduce((all, one) => all + one, 0);
+    if (sum <= last) return;
+    last = sum;
+    await sendNotification({
+      method: "notifications/progress",
+      params: { progressToken: token, progress: sum, total: ids.length, message: `${jobId}: ${stage}` },
+    });
+  };
+}
+
+/** What a program is told of a job. */
+export function factsOf(id: string, job: JobView | undefined): Readonly<Record<string, unknown>> {
+  if (!job) return { jobId: id, status: "open" };
+  const { kind, status, progress, stage, model, workflow, error, outputs, params } = job;
+  return {
+    jobId: id,
+    kind,
+    status,
+    progress,
+    ...(stage === null ? {} : { stage }),
+    madeBy: model ?? workflow,
+    ...(error ? { error } : {}),
+    ...(params["seed"] === undefined ? {} : { seed: params["seed"] }),
+    pictures: outputs.map(({ imageId, widthPx, heightPx }) => ({ pictureId: imageId, widthPx, heightPx })),
+  };
+}
+
+const mostShown = 4;
+
+/** Previews of the first pictures, so that the model sees what was made. */
+export async function showAll(input: ClientInput, jobs: readonly JobView[]): Promise<readonly Content[]> {
+  const ids = jobs.flatMap(({ outputs }) => outputs.map(({ imageId }) => imageId)).slice(0, mostShown);
+  return Promise.all(ids.map((id) => show(input, id, "preview")));
+}
+
+/** A picture of the caller, scaled down. Throws `not_found`. */
+export async function show(
+  { services, caller }: ClientInput,
+  id: string,
+  variant: Exclude<Variant, "original">,
+): Promise<Content> {
+  const { body, headers } = await openFile(services, { id, ownerId: caller.userId, variant });
+  const bytes = body ? await buffer(body) : Buffer.alloc(0);
+  return { type: "image", data: bytes.toString("base64"), mimeType: headers["content-type"] ?? "image/webp" };
+}

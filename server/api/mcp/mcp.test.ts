@@ -1,0 +1,171 @@
+import path from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { addNode } from "@atelier/testing/jobs";
+import sharp from "sharp";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { schema } from "../../db/index.ts";
+import { type ClientStudio, drawPhoto, openClientStudio } from "../clients/fixtures/studio.ts";
+
+const painter = {
+  id: "painter",
+  title: "The painter",
+  kind: "text_to_image",
+  inputs: { required: [], optional: [] },
+  params: ["prompt"],
+  offers: [{ provider: "fal", endpoint: "e", input: { prompt: "$prompt" }, priceUsd: 0.04 }],
+};
+
+let studio: ClientStudio;
+beforeAll(async () => {
+  studio = await openClientStudio({ cloud: { models: [painter] } });
+}, 90_000);
+afterAll(() => studio.close());
+beforeEach(() => studio.comfy.clearFaults());
+
+const overHttp = (key = studio.owner.key) =>
+  new StreamableHTTPClientTransport(new URL(`${studio.url}/mcp`), {
+    requestInit: { headers: { authorization: `Bearer ${key}` } },
+  });
+const overStdio = () =>
+  new StdioClientTransport({
+    command: process.execPath,
+    args: [path.join(import.meta.dirname, "../../../cli/main.ts"), "mcp", "--url", studio.url],
+    env: { ATELIER_API_KEY: studio.owner.key, PATH: "" },
+  });
+
+async function open(transport: Parameters<Client["connect"]>[0]): Promise<Client> {
+  const client = new Client({ name: "test", version: "1.0.0" });
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+interface Result {
+  readonly isError?: boolean;
+  readonly content: readonly { type: string; text?: string; data?: string; mimeType?: string }[];
+}
+
+type Reported = { progress: number; total?: number | undefined };
+
+async function call(client: Client, name: string, args: object, reported: Reported[] = []) {
+  const options = { onprogress: (step: Reported) => void reported.push(step), timeout: 60_000 };
+  // Safe cast: the tools answer with texts and pictures alone.
+  const result = (await client.callTool(
+    { name, arguments: { ...args } },
+    undefined,
+    options,
+  )) as unknown as Result;
+  const [text] = result.content;
+  return { ...result, facts: JSON.parse(text?.text ?? "null"), pictures: result.content.slice(1) };
+}
+
+describe.each([
+  ["over HTTP", () => overHttp()],
+  ["on stdin and stdout", overStdio],
+])("the SDK's own client %s", (_name, transport) => {
+  test("makes a picture, is told of the progress, sees it and finds it again", async () => {
+    const client = await open(transport());
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["generate_image", "edit_image", "change_outfit", "show_picture", "estimate"]),
+    );
+    const reported: Reported[] = [];
+    const asked = { prompt: "a lighthouse", model: "atelier/t2i_sdxl", waitSeconds: 60 };
+    const made = await call(client, "generate_image", asked, reported);
+    expect(made.isError).toBeUndefined();
+    const [job] = made.facts.jobs;
+    expect(job).toMatchObject({ status: "completed", madeBy: "t2i_sdxl" });
+    expect(reported.at(-1)).toMatchObject({ progress: 1, total: 1 });
+    expect(reported.length).toBeGreaterThan(1);
+    const preview = await sharp(Buffer.from(made.pictures[0]?.data ?? "", "base64")).metadata();
+    expect([made.pictures[0]?.mimeType, preview.format]).toEqual(["image/webp", "webp"]);
+    const found = await call(client, "search_gallery", { query: "lighthouse" });
+    const { pictureId } = job.pictures[0];
+    expect(found.facts.pictures.map((one: { pictureId: string }) => one.pictureId)).toContain(pictureId);
+    const shown = await call(client, "show_picture", { pictureId, size: "thumbnail" });
+    const small = await sharp(Buffer.from(shown.pictures[0]?.data ?? "", "base64")).metadata();
+    expect(Math.max(small.width, small.height)).toBeLessThanOrEqual(320);
+  });
+});
+
+test("long work goes on as a job that can be asked for, waited for and cancelled", async () => {
+  const client = await open(overHttp());
+  const asked = { prompt: "a house", model: "atelier/t2i_sdxl", waitSeconds: 0 };
+  const begun = await call(client, "generate_image", asked);
+  const [{ jobId }] = begun.facts.jobs;
+  expect(begun.facts.next).toMatch(/job_status/);
+  const done = await call(client, "job_status", { jobId, waitSeconds: 60 });
+  expect([done.facts.status, done.pictures.length]).toEqual(["completed", 1]);
+  studio.comfy.inject({ kind: "slow-node", ms: 5_000 });
+  const other = await call(client, "generate_image", asked);
+  const stopped = await call(client, "cancel_job", { jobId: other.facts.jobs[0].jobId });
+  expect(stopped.facts.cancelled).toBe(true);
+});
+
+test("changes, enlarges and cuts out a picture that was added", async () => {
+  const client = await open(overHttp());
+  const base64 = (await drawPhoto(256, 256)).toString("base64");
+  const { pictureId } = (await call(client, "add_picture", { base64 })).facts;
+  const steps = [
+    ["edit_image", { prompt: "in snow" }],
+    ["upscale_image", { scale: 2 }],
+    ["remove_background", {}],
+  ] as const;
+  for (const [name, args] of steps) {
+    const { facts } = await call(client, name, { pictureId, waitSeconds: 60, ...args });
+    expect([name, facts.jobs?.[0]?.status]).toEqual([name, "completed"]);
+  }
+  const outfit = await call(client, "change_outfit", { personId: pictureId, garmentIds: [pictureId] });
+  expect([outfit.isError, outfit.facts.error]).toEqual([true, "consent_required"]);
+});
+
+test("nothing is bought without its price in the call", async () => {
+  await addNode(studio.services, { queue: "cloud", slots: 9, needs: ["cloud/painter"], providers: ["fal"] });
+  const client = await open(overHttp(studio.admin.key));
+  const model = "atelier/painter";
+  const count = () => studio.services.db.$count(schema.jobs);
+  const before = await count();
+  const estimated = await call(client, "estimate", { kind: "text_to_image", model, prompt: "a house" });
+  expect(estimated.facts).toMatchObject({ isPossible: true, priceUsd: 0.04 });
+  for (const maxPriceUsd of [undefined, 0.03]) {
+    const refused = await call(client, "generate_image", { prompt: "a house", model, maxPriceUsd });
+    expect([refused.isError, refused.facts.error]).toEqual([true, "not_agreed"]);
+    expect(refused.facts.message).toMatch(/\$0\.04.*maxPriceUsd/s);
+  }
+  expect(await count()).toBe(before);
+  const bought = { prompt: "a house", model, maxPriceUsd: 0.04, waitSeconds: 0 };
+  const begun = await call(client, "generate_image", bought);
+  await call(client, "cancel_job", { jobId: begun.facts.jobs[0].jobId });
+  expect(await count()).toBe(before + 1);
+});
+
+test("another's pictures and jobs are as unknown as what never was", async () => {
+  const [owner, stranger] = [await open(overHttp()), await open(overHttp(studio.stranger.key))];
+  const base64 = (await drawPhoto(64, 64)).toString("base64");
+  const { pictureId } = (await call(owner, "add_picture", { base64 })).facts;
+  const { facts } = await call(stranger, "show_picture", { pictureId });
+  expect(facts.error).toBe("not_found");
+  const edited = await call(stranger, "upscale_image", { pictureId });
+  expect(edited.facts.error).toBe("not_found");
+});
+
+test("a wrong key, a page of another site and a request for a session are refused", async () => {
+  await expect(open(overHttp("wrong"))).rejects.toThrow(/API key/);
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
+  const ask = ({ headers, ...init }: { method: string; body?: string; headers?: Record<string, string> }) =>
+    fetch(`${studio.url}/mcp`, {
+      ...init,
+      headers: {
+        authorization: `Bearer ${studio.owner.key}`,
+        accept: "application/json, text/event-stream",
+        "content-type": "application/json",
+        ...headers,
+      },
+    });
+  const foreign = await ask({ method: "POST", body, headers: { origin: "https://evil.example" } });
+  expect([foreign.status, (await foreign.json()).jsonrpc]).toEqual([403, "2.0"]);
+  expect((await ask({ method: "GET" })).status).toBe(405);
+  expect((await ask({ method: "POST", body: "x".repeat(26_000_000) })).status).toBe(413);
+});
