@@ -125,6 +125,12 @@ const refusals: Readonly<Record<string, readonly Refusal[]>> = {
   "wrong flags": [
     [testPassword, ["create-user"], /Missing: --email/],
     ["", ["create-user", "--mail", "x"], /Unknown option/],
+    ["", ["create-api-key", "--email", email, "--rights", "read,fly"], /--rights are some of read, create/],
+    [
+      "",
+      ["create-api-key", "--email", email, "--days", "366"],
+      /--days must be a whole number from 1 to 365/,
+    ],
     ["", ["invite", "--days", "0"], /--days must be a whole number from 1 to 90/],
     [
       "",

@@ -6,13 +6,31 @@ import {
   createUser as createUserAccount,
   findAccount,
   invitationDays,
+  type KeyRight,
+  keyRights,
+  maxKeyDays,
   resetPassword as resetAccountPassword,
 } from "@atelier/server/accounts";
-import { originOf } from "@atelier/server/platform";
+import { AppError, originOf } from "@atelier/server/platform";
 import { withServices } from "./database.ts";
 import { parseFlags } from "./flags.ts";
 
-const createApiKeyUsage = "Usage: atelier create-api-key --email <address> [--name <name>]";
+const createApiKeyUsage = `Usage: atelier create-api-key --email <address> [--name <name>] [--rights <${keyRights.join(",")}>] [--days <days>]`;
+
+function readDays(value: string): number | null {
+  if (value === "") return null;
+  const days = Number(value);
+  if (Number.isInteger(days) && days >= 1 && days <= maxKeyDays) return days;
+  throw new AppError("bad_request", `--days must be a whole number from 1 to ${maxKeyDays}.`);
+}
+
+function readRights(value: string): KeyRight[] | null {
+  if (value === "") return null;
+  const names = value.split(",").map((name) => name.trim());
+  const unknown = names.find((name) => !keyRights.some((right) => right === name));
+  if (unknown === undefined) return keyRights.filter((right) => names.includes(right));
+  throw new AppError("bad_request", `--rights are some of ${keyRights.join(", ")}, not "${unknown}".`);
+}
 
 /** `atelier create-api-key`: makes an API key for an account; stdout holds the key alone, which is shown this once. */
 export async function createApiKey(args: string[]): Promise<number> {
@@ -21,14 +39,17 @@ export async function createApiKey(args: string[]): Promise<number> {
     options: {
       email: { type: "string", default: "" },
       name: { type: "string", default: "command line" },
+      rights: { type: "string", default: "" },
+      days: { type: "string", default: "" },
     },
     required: ["email", "name"],
     usage: createApiKeyUsage,
   });
   if (!flags) return 1;
   return withServices(async (services) => {
+    const [rights, days] = [readRights(flags.rights), readDays(flags.days)];
     const { id: userId } = await findAccount(services, { email: flags.email });
-    const { key } = await createKey(services, { userId, name: flags.name });
+    const { key } = await createKey(services, { userId, name: flags.name, rights, days });
     console.log(key);
   });
 }

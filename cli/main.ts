@@ -16,7 +16,7 @@ const verbs: Readonly<Record<string, Verb>> = {
     load: async () => (await import("./accounts.ts")).createUser,
   },
   "create-api-key": {
-    summary: "makes an API key of an account and prints it once: --email [--name]",
+    summary: "makes an API key of an account and prints it once: --email [--name] [--rights] [--days]",
     load: async () => (await import("./accounts.ts")).createApiKey,
   },
   invite: {

@@ -4,11 +4,12 @@ import { useFormatter, useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
-import { keys } from "../client/queries.ts";
+import { keys, useMe } from "../client/queries.ts";
 import { ShownOnce } from "../frame/shown-once.tsx";
 import { Button } from "../ui/button.tsx";
-import { Field } from "../ui/fields.tsx";
+import { Checkbox, Field } from "../ui/fields.tsx";
 import { Confirmation } from "../ui/overlays.tsx";
+import { Select } from "../ui/select.tsx";
 import { SettingsSection } from "./section.tsx";
 
 interface RevokeDialogProps {
@@ -35,17 +36,29 @@ function RevokeDialog({ name, isOpen, onOpenChange, onConfirm }: RevokeDialogPro
   );
 }
 
-interface ApiKeyRowProps {
-  readonly apiKey: {
-    readonly id: string;
-    readonly name: string;
-    readonly start: string;
-    readonly createdAt: string;
-    readonly lastUsedAt: string | null;
-  };
+type ApiKey = Awaited<ReturnType<typeof api.apiKeys.list.query>>["items"][number];
+type Right = NonNullable<ApiKey["rights"]>[number];
+
+/** What a key may and until when; an ended one is said in red. */
+function KeyTerms({ apiKey: { rights, endsAt, hasEnded } }: { readonly apiKey: ApiKey }) {
+  const t = useTranslations("apiKeys");
+  const format = useFormatter();
+  const names = rights === null ? [t("allRights")] : rights.map((right) => t(`rights.${right}`));
+  const day = endsAt === null ? null : format.dateTime(new Date(endsAt), { dateStyle: "medium" });
+  return (
+    <p className="text-xs text-quiet">
+      {format.list(names)}
+      {day === null ? null : (
+        <span className={hasEnded ? "text-fail" : undefined}>
+          {" · "}
+          {t(hasEnded ? "ended" : "ends", { day })}
+        </span>
+      )}
+    </p>
+  );
 }
 
-function ApiKeyRow({ apiKey }: ApiKeyRowProps) {
+function ApiKeyRow({ apiKey }: { readonly apiKey: ApiKey }) {
   const t = useTranslations("apiKeys");
   const format = useFormatter();
   const queries = useQueryClient();
@@ -68,6 +81,7 @@ function ApiKeyRow({ apiKey }: ApiKeyRowProps) {
           {" · "}
           {apiKey.lastUsedAt === null ? t("neverUsed") : t("used", { day: day(apiKey.lastUsedAt) })}
         </p>
+        <KeyTerms apiKey={apiKey} />
       </div>
       <Button
         size="small"
@@ -91,16 +105,58 @@ function ApiKeyRow({ apiKey }: ApiKeyRowProps) {
   );
 }
 
+interface RightsChoiceProps {
+  readonly offered: readonly Right[];
+  readonly rights: ReadonlySet<Right>;
+  readonly onChange: (rights: ReadonlySet<Right>) => void;
+}
+
+function RightsChoice({ offered, rights, onChange }: RightsChoiceProps) {
+  const t = useTranslations("apiKeys");
+  return (
+    <fieldset className="flex flex-col gap-2">
+      <legend className="mb-1.5 text-xs font-medium">{t("mayDo")}</legend>
+      {offered.map((right) => (
+        <Checkbox
+          key={right}
+          checked={rights.has(right)}
+          onChange={(isOn) =>
+            onChange(new Set(offered.filter((one) => (one === right ? isOn : rights.has(one)))))
+          }
+        >
+          <span className="text-ink">{t(`rights.${right}`)}</span> {t(`rightTexts.${right}`)}
+        </Checkbox>
+      ))}
+    </fieldset>
+  );
+}
+
+const userRights = ["read", "create", "spend"] as const;
+const allRights = [...userRights, "admin", "metrics"] as const;
+
+const lifetimes = ["never", "7", "30", "90", "365"] as const;
+
 function CreateKeyForm({ onCreated }: { readonly onCreated: (key: string) => void }) {
   const t = useTranslations("apiKeys");
   const queries = useQueryClient();
   const onError = useFailureToast();
   const [name, setName] = useState("");
+  const offered = useMe()?.isAdmin === true ? allRights : userRights;
+  const [rights, setRights] = useState<ReadonlySet<Right>>(new Set(allRights));
+  const [days, setDays] = useState<string>("never");
+  const isWhole = offered.every((right) => rights.has(right));
   const create = useMutation({
-    mutationFn: () => api.apiKeys.create.mutate({ name: name.trim() }),
+    mutationFn: () =>
+      api.apiKeys.create.mutate({
+        name: name.trim(),
+        rights: isWhole ? null : [...rights],
+        days: days === "never" ? null : Number(days),
+      }),
     onSuccess: ({ key }) => {
       onCreated(key);
       setName("");
+      setRights(new Set(allRights));
+      setDays("never");
       return queries.invalidateQueries({ queryKey: keys.apiKeys });
     },
     onError,
@@ -110,8 +166,8 @@ function CreateKeyForm({ onCreated }: { readonly onCreated: (key: string) => voi
     create.mutate();
   };
   return (
-    <form onSubmit={submit} className="flex items-end gap-2">
-      <div className="min-w-0 flex-1">
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <div className="grid gap-3 sm:grid-cols-[minmax(0,1fr)_180px]">
         <Field
           name="key-name"
           label={t("name")}
@@ -122,11 +178,21 @@ function CreateKeyForm({ onCreated }: { readonly onCreated: (key: string) => voi
           value={name}
           onValueChange={setName}
         />
+        <Select
+          label={t("lifetime")}
+          value={days}
+          onChange={setDays}
+          options={lifetimes.map((value) => ({
+            value,
+            title: value === "never" ? t("endsNever") : t("endsAfter", { days: Number(value) }),
+          }))}
+        />
       </div>
+      <RightsChoice offered={offered} rights={rights} onChange={setRights} />
       <Button
         type="submit"
-        className="h-10 pointer-coarse:h-11"
-        disabled={create.isPending || name.trim() === ""}
+        className="h-10 self-start pointer-coarse:h-11"
+        disabled={create.isPending || name.trim() === "" || rights.size === 0}
       >
         {t("create")}
       </Button>

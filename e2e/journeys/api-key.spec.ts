@@ -33,4 +33,15 @@ test("A16 S9 an API key is shown once, opens the HTTP API, and is worth nothing 
   await question.getByRole("button", { name: "Revoke key" }).press("Enter");
   await expect(page.getByText("My script")).toHaveCount(0);
   expect((await listImages()).status).toBe(401);
+
+  await page.getByRole("textbox", { name: "Name of the key" }).fill("Only looks");
+  await page.getByRole("combobox", { name: "Ends" }).click();
+  await page.getByRole("option", { name: "After 7 days" }).click();
+  for (const right of [/^Make and change/, /^Spend money/])
+    await page.getByRole("checkbox", { name: right }).click();
+  await page.getByRole("button", { name: "Create key" }).click();
+  await expect(keys.getByText(/^Look · ends /)).toBeVisible();
+  const headers = { Authorization: `Bearer ${await shown.getByRole("code").textContent()}` };
+  expect((await fetch(`${baseURL}/api/v1/images`, { headers })).status).toBe(200);
+  expect((await fetch(`${baseURL}/api/v1/boards`, { method: "POST", headers })).status).toBe(403);
 });

@@ -2,7 +2,7 @@ import { createTestServices, openAccount, type TestServices } from "@atelier/tes
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
-import { createApiKey, listApiKeys, resolveCaller, revokeApiKey, takePermitOf } from "./index.ts";
+import { createApiKey, keyRights, listApiKeys, resolveCaller, revokeApiKey, takePermitOf } from "./index.ts";
 
 const perMinute = 40;
 let fixture: TestServices;
@@ -64,6 +64,52 @@ test("the list shows when a key was last used and never the key", async () => {
   await resolveCaller(services, bearer(made.key));
   const after = (await listApiKeys(services, { userId })).find(({ id }) => id === made.id);
   expect(after?.lastUsedAt).not.toBeNull();
+});
+
+test("a key with chosen rights has those, an admin's only as long as its owner is one", async () => {
+  const { services } = fixture;
+  const { key } = await createApiKey(services, {
+    userId,
+    name: "chosen",
+    rights: ["read", "admin", "metrics"],
+  });
+  const rights = async () => [...((await resolveCaller(services, bearer(key)))?.rights ?? ["all"])];
+  expect(await rights()).toEqual(["read"]);
+  const setRole = (role: string) =>
+    services.db.update(schema.users).set({ role }).where(eq(schema.users.id, userId));
+  await setRole("admin");
+  expect(await rights()).toEqual(["read", "admin", "metrics"]);
+  const looking = await createApiKey(services, { userId, name: "looking", rights: ["read"] });
+  expect(await resolveCaller(services, bearer(looking.key))).toMatchObject({ isAdmin: false });
+  await setRole("user");
+  const whole = await createApiKey(services, { userId, name: "whole", rights: [...keyRights] });
+  expect((await resolveCaller(services, bearer(whole.key)))?.rights).toBeUndefined();
+  const view = (await listApiKeys(services, { userId })).find(({ name }) => name === "chosen");
+  expect(view).toMatchObject({ rights: ["read", "admin", "metrics"], endsAt: null });
+});
+
+test.each(["", "{", "[]", "null", '{"atelier":"read"}', '{"other":["read"]}'])(
+  "rights that cannot be read are none: %s",
+  async (permissions) => {
+    const { services } = fixture;
+    const { id, key } = await createApiKey(services, { userId, name: "broken", rights: ["read"] });
+    await services.db.update(schema.apiKeys).set({ permissions }).where(eq(schema.apiKeys.id, id));
+    expect([...((await resolveCaller(services, bearer(key)))?.rights ?? ["all"])]).toEqual([]);
+    await revokeApiKey(services, { userId, id });
+  },
+);
+
+test("a key ends by itself after the days that were chosen", async () => {
+  const { services } = fixture;
+  const { id, key } = await createApiKey(services, { userId, name: "ends", days: 7 });
+  const view = (await listApiKeys(services, { userId })).find((each) => each.id === id);
+  const days = (Date.parse(view?.endsAt ?? "") - Date.now()) / 86_400_000;
+  expect(days).toBeGreaterThan(6.99);
+  expect(days).toBeLessThanOrEqual(7);
+  expect(await resolveCaller(services, bearer(key))).not.toBeNull();
+  const past = sql`now() - interval '1 second'`;
+  await services.db.update(schema.apiKeys).set({ expiresAt: past }).where(eq(schema.apiKeys.id, id));
+  expect(await resolveCaller(services, bearer(key))).toBeNull();
 });
 
 /** Starts early enough in a minute of the database's clock for the burst to stay in it. */

@@ -3,6 +3,7 @@ import { schema } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { authOf } from "./auth.ts";
+import { type KeyRight, readRights, toPermissions } from "./key-rights.ts";
 
 const maxKeys = 50;
 
@@ -10,17 +11,32 @@ export interface CreateApiKeyInput {
   readonly userId: string;
   /** 1..100 characters. */
   readonly name: string;
+  /** Null, the default: all that the owner may. */
+  readonly rights?: readonly KeyRight[] | null;
+  /** 1..365; null, the default: it does not end by itself. */
+  readonly days?: number | null;
 }
+
+export const maxKeyDays = 365;
+const dayS = 86_400;
 
 /** Makes an API key; `key` is returned once, only its hash is stored. Throws `conflict` above 50 keys. */
 export async function createApiKey(
   services: Services,
-  { userId, name }: CreateApiKeyInput,
+  { userId, name, rights = null, days = null }: CreateApiKeyInput,
 ): Promise<{ id: string; key: string }> {
   const held = await services.db.$count(schema.apiKeys, eq(schema.apiKeys.referenceId, userId));
   if (held >= maxKeys)
     throw new AppError("conflict", `You have ${maxKeys} API keys, which is the limit. Revoke one first.`);
-  const made = await authOf(services).api.createApiKey({ body: { userId, name } });
+  const permissions = toPermissions(rights);
+  const made = await authOf(services).api.createApiKey({
+    body: {
+      userId,
+      name,
+      ...(permissions ? { permissions } : {}),
+      ...(days === null ? {} : { expiresIn: days * dayS }),
+    },
+  });
   return { id: made.id, key: made.key };
 }
 
@@ -48,6 +64,11 @@ export interface ApiKeyView {
   readonly createdAt: string;
   /** To the minute; null when it was never used. */
   readonly lastUsedAt: string | null;
+  /** Null: it does not end by itself. */
+  readonly endsAt: string | null;
+  readonly hasEnded: boolean;
+  /** Null: all that its owner may. */
+  readonly rights: readonly KeyRight[] | null;
 }
 
 /** The keys of a user, newest first. */
@@ -64,5 +85,8 @@ export async function listApiKeys({ db }: Services, input: { userId: string }): 
     start: row.start ?? "",
     createdAt: row.createdAt.toISOString(),
     lastUsedAt: row.lastRequest?.toISOString() ?? null,
+    endsAt: row.expiresAt?.toISOString() ?? null,
+    hasEnded: row.expiresAt !== null && row.expiresAt <= new Date(),
+    rights: readRights(row.permissions),
   }));
 }

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
+import type { KeyRight } from "./key-rights.ts";
 
 /** The sender of a request, resolved from the session cookie or an API key. */
 export interface Caller {
@@ -9,6 +10,8 @@ export interface Caller {
   readonly isSelfMade?: boolean;
   readonly isAdmin: boolean;
   readonly via: "session" | "api_key";
+  /** Of an API key that may not do all that its owner may; without `admin` in it `isAdmin` is false. */
+  readonly rights?: ReadonlySet<KeyRight>;
 }
 
 /** The columns of `users` that decide about a caller. */

@@ -3,6 +3,7 @@
  *
  * - caller: the user or guest behind a request, resolved from a session cookie or an API key.
  * - guest: an anonymous account; `mergeGuest` moves its jobs and images to the account that the guest signs in with.
+ * - right: what an API key may do; a key without a list of them may what its owner may.
  * - entry: the sign-up mode, and the token of an invitation or of the first admin that lets a new account in.
  *
  * Secrets are stored as hashes and never logged. Access to a job or an image is decided where the row is read, not here.
@@ -10,7 +11,8 @@
 export { type Caller, findEnded, suspendedUsers } from "./caller.ts";
 export { authOf, maxKeyNameLength, servedAuthPaths, trustedOrigins } from "./auth.ts";
 export { actAs, findClient } from "./client-users.ts";
-export { createApiKey, listApiKeys, revokeApiKey } from "./api-keys.ts";
+export { createApiKey, listApiKeys, maxKeyDays, revokeApiKey } from "./api-keys.ts";
+export { hasRight, type KeyRight, keyRights, requireRight, rightFor } from "./key-rights.ts";
 export {
   createUser,
   findAccount,

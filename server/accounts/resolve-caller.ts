@@ -5,6 +5,7 @@ import { AppError, newId, keptBy } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { authOf } from "./auth.ts";
 import { type Caller, isBanned, type UserFacts } from "./caller.ts";
+import { readRights, rightsOf } from "./key-rights.ts";
 
 /**
  * The caller of a request: the owner of `Authorization: Bearer <API key>`, else of the session cookie. Null when there is
@@ -32,7 +33,11 @@ async function callerOfKey(services: Services, key: string): Promise<Caller | nu
   if (!found || found.key.enabled === false || isBanned(found.user)) return null;
   if (found.key.expiresAt && found.key.expiresAt <= new Date()) return null;
   if (!(await takePermit(services, found.key.id))) throw new AppError("rate_limited");
-  return callerFor(found.user, "api_key");
+  const caller = callerFor(found.user, "api_key");
+  const held = readRights(found.key.permissions);
+  if (held === null) return caller;
+  const rights = rightsOf(held, caller.isAdmin);
+  return { ...caller, rights, isAdmin: caller.isAdmin && rights.has("admin") };
 }
 
 /** Read from the database each time, so that a session ended elsewhere is over at once. */

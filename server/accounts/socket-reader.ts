@@ -4,6 +4,7 @@ import type { Services } from "../services.ts";
 import { trustedOrigins } from "./auth.ts";
 import type { Caller } from "./caller.ts";
 import { findClient } from "./client-users.ts";
+import { requireRight } from "./key-rights.ts";
 import { resolveCaller } from "./resolve-caller.ts";
 
 /** Of whom a connection is, and of whom it is told. */
@@ -30,6 +31,7 @@ export async function readSocketCaller(
   const headers = readHeaders(services, request, credentials);
   const caller = await resolveCaller(services, headers);
   if (!caller) throw new AppError("unauthorized", "Send an API key: docs/clients.md says how.");
+  requireRight(caller, "read");
   if (caller.isGuest) throw new AppError("forbidden", "Make an account first; guests have no connections.");
   const name = URL.parse(request.url ?? "", "http://studio")?.searchParams.get("user_id") ?? null;
   if (!caller.isAdmin || caller.via === "session" || name === null) return { caller, ownerId: caller.userId };

@@ -187,3 +187,23 @@ test("the database and the studio decide alike what is within an agreement", asy
       expect([one, price, row?.ok]).toEqual([one, price, isWithin(one, price)]);
     }
 });
+
+test("E8 S9 a key without the right to spend buys nothing: what is free runs, a price that it agrees to is refused", async () => {
+  const { services } = opened;
+  await addCloud();
+  const submitter = { ...owner, rights: new Set(["create"] as const) };
+  const ask = (request: object) => submit(services, request, { submitter });
+  await expect(ask(paint)).rejects.toMatchObject({ code: "not_agreed" });
+  await expect(ask({ ...paint, agreed: agreed(0.05) })).rejects.toMatchObject({
+    code: "forbidden",
+    details: { right: "spend" },
+  });
+  await expect(ask({ ...paint, agreed: agreed(1, { unknownPrice: true }) })).rejects.toMatchObject({
+    code: "forbidden",
+  });
+  expect(await jobCount()).toBe(0);
+  const { id } = await ask({ kind: "restore_faces", inputs: { image: owner.imageId } });
+  expect((await readJob(services, id)).agreed).toEqual(agreed(0));
+  const spender = { ...owner, rights: new Set(["create", "spend"] as const) };
+  expect(await submit(services, { ...paint, agreed: agreed(0.05) }, { submitter: spender })).toBeDefined();
+});

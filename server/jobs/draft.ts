@@ -2,6 +2,7 @@ import { type Asked, type Db, type PromptTemplate, tiers, type Tx } from "../db/
 import { keptLoras } from "../nodes/index.ts";
 import { AppError, currentRequestId, isAppError } from "../platform/index.ts";
 import { composePrompts } from "../presets/index.ts";
+import { type Caller, hasRight, requireRight } from "../accounts/index.ts";
 import { isConsentStored } from "../safety.ts";
 import { type Quote, readLoras, readQuote, toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
@@ -23,6 +24,8 @@ export interface Submitter {
   readonly isGuest: boolean;
   /** Whether the tiers above `normal` are allowed. */
   readonly isAdmin?: boolean;
+  /** Of an API key with rights of its own. */
+  readonly rights?: Caller["rights"];
 }
 
 export interface SubmitOptions {
@@ -66,7 +69,7 @@ export interface NewJob extends Draft {
 
 /** Chooses the place and makes the row of the job; reads only. Throws what `submit` throws for the request itself. */
 export async function prepare(services: Services, asked: Draft): Promise<NewJob> {
-  const draft = await compose(services, asked);
+  const draft = withinRights(await compose(services, asked));
   const { options } = draft;
   if (options.newInputs) rememberInputs(services.db, options.newInputs.images);
   const inputs = await recallInputs(services.db, options.submitter.userId, draft.request);
@@ -88,6 +91,15 @@ export async function prepare(services: Services, asked: Draft): Promise<NewJob>
     inputs,
     row: { ...rowOf({ ...draft, request }, quote, { inputs, params }), ...mark },
   };
+}
+
+/** A key without the right to spend agrees to nothing that costs. Throws `forbidden` where the request does. */
+function withinRights(draft: Draft): Draft {
+  const { request, options } = draft;
+  if (hasRight(options.submitter, "spend")) return draft;
+  const { agreed = { maxPriceUsd: 0, ownOnly: false, unknownPrice: false } } = request;
+  if (agreed.maxPriceUsd > 0) requireRight(options.submitter, "spend");
+  return { ...draft, request: { ...request, agreed } };
 }
 
 /** The request with its drawn prompts. A repeated one is compared as it was sent: it may draw others. */

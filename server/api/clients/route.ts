@@ -1,5 +1,5 @@
 import type { Context, Hono } from "hono";
-import { actAs, type Caller, resolveCaller } from "../../accounts/index.ts";
+import { actAs, type Caller, requireRight, resolveCaller, rightFor } from "../../accounts/index.ts";
 import { AppError, lineOfText, requireReadable } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { withoutBody } from "../http/streams.ts";
@@ -103,6 +103,7 @@ async function requireKey(services: Services, request: Request): Promise<Caller>
   const bearer = password === null ? authorization : `Bearer ${password}`;
   const caller = bearer && (await resolveCaller(services, new Headers({ authorization: bearer })));
   if (!caller) throw new AppError("unauthorized", "Send an API key: docs/clients.md says how.");
+  requireRight(caller, rightFor(request.method));
   return caller;
 }
 
@@ -132,5 +133,7 @@ export function parseUserName(value: unknown): string {
 
 /** An admin's key acts for the user of that name, any other key for its owner whatever the name. */
 export async function actFor(services: Services, caller: Caller, userName: string): Promise<Caller> {
-  return caller.isAdmin ? actAs(services, userName) : caller;
+  if (!caller.isAdmin) return caller;
+  const { rights } = caller;
+  return { ...(await actAs(services, userName)), ...(rights ? { rights } : {}) };
 }

@@ -9,7 +9,7 @@ import {
 import { eq } from "drizzle-orm";
 import type { Hono } from "hono";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createApiKey, resolveCaller, revokeApiKey } from "../../accounts/index.ts";
+import { createApiKey, type KeyRight, resolveCaller, revokeApiKey } from "../../accounts/index.ts";
 import { schema } from "../../db/index.ts";
 import { newId } from "../../platform/index.ts";
 import { iopaintApi } from "../clients/iopaint.ts";
@@ -103,6 +103,9 @@ const batchId = newId();
 const linkId = newId();
 const boardId = newId();
 let strangerKey: string;
+/** Of the owner's keys: one that only looks, and one that only makes. */
+let lookingKey: string;
+let makingKey: string;
 /** Ended, banned and expired credentials. */
 let revoked: Headers[];
 
@@ -120,6 +123,10 @@ beforeAll(async () => {
   const stranger = await openAccount(services, "stranger@example.com");
   const strangerId = (await resolveCaller(services, stranger.headers))?.userId ?? "";
   strangerKey = (await createApiKey(services, { userId: strangerId, name: "stranger" })).key;
+  const keyWith = (right: KeyRight) =>
+    createApiKey(services, { userId: ownerId, name: right, rights: [right] });
+  lookingKey = (await keyWith("read")).key;
+  makingKey = (await keyWith("create")).key;
   const gone = await createApiKey(services, { userId: strangerId, name: "revoked" });
   await revokeApiKey(services, { userId: strangerId, id: gone.id });
   const ended = new Headers(stranger.headers);
@@ -211,6 +218,17 @@ test.each(named)("S1 $name refuses callers without valid credentials", async ({ 
   }
 });
 
+test.each(named)("S1 $name refuses a key without the right that it needs", async ({ route }) => {
+  const lacking = route.method === "get" ? makingKey : lookingKey;
+  const answer = await call(route, route.resource ? own(route) : newId(), bearer(lacking));
+  expect(answer.status).toBe(403);
+  const right = route.method === "get" ? "read" : "create";
+  expect(JSON.parse(answer.body)).toMatchObject({
+    code: "forbidden",
+    detail: `This API key lacks the right "${right}".`,
+  });
+});
+
 test.each(withId)("S1 $name answers another's id like an unknown and a malformed one", async ({ route }) => {
   const foreign = await call(route, own(route), bearer(strangerKey));
   expect(foreign.status).toBe(404);
@@ -236,6 +254,7 @@ test.each(named.filter(({ route }) => route.method === "get"))(
 test.each(withId.filter(({ route }) => route.method === "get"))(
   "S1 $name answers the owner",
   async ({ route }) => {
-    expect((await call(route, own(route), bearer(owner.apiKey))).status).toBe(200);
+    for (const key of [owner.apiKey, lookingKey])
+      expect((await call(route, own(route), bearer(key))).status).toBe(200);
   },
 );

@@ -86,7 +86,7 @@ export function patternOf({ path }: Pick<HttpRoute, "path">): string {
 function handlerFor(services: Services, route: HttpRoute) {
   return async (context: Context): Promise<Response> => {
     const request = context.req.raw;
-    const caller = await requireCaller(services, request, route.counts);
+    const caller = await requireCaller(services, request, route);
     const response = await route.handle({
       services,
       caller,

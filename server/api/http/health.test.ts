@@ -20,6 +20,7 @@ import { schema } from "../../db/index.ts";
 import { readNodes, readOverview } from "../../monitoring/index.ts";
 import { newId, openLog } from "../../platform/index.ts";
 import { createHttpApp, handleAuth, handleTrpc, healthResponse, readyResponse } from "../index.ts";
+import { createApiKey, type KeyRight, resolveCaller } from "../../accounts/index.ts";
 import { metricsResponse } from "./metrics.ts";
 
 describe("metrics", () => {
@@ -62,6 +63,18 @@ describe("metrics", () => {
     const refused = await ask(strangerKey);
     expect(refused.status).toBe(403);
     expect(await refused.json()).toMatchObject({ code: "forbidden" });
+  });
+
+  test("S1 /metrics is opened by the right to it, of an admin alone", async () => {
+    const { services } = opened;
+    const statusOf = async (ownerKey: string, ...rights: KeyRight[]) => {
+      const headers = new Headers({ authorization: `Bearer ${ownerKey}` });
+      const userId = (await resolveCaller(services, headers))?.userId ?? "";
+      return (await ask((await createApiKey(services, { userId, name: "chosen", rights })).key)).status;
+    };
+    expect(await statusOf(adminKey, "metrics")).toBe(200);
+    expect(await statusOf(adminKey, "read", "create", "admin")).toBe(403);
+    expect(await statusOf(strangerKey, "read", "metrics")).toBe(403);
   });
 
   test("O5 /metrics holds the figures of the page", async () => {

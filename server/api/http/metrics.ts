@@ -7,7 +7,7 @@ import type { Services } from "../../services.ts";
 import { classifyError, withRequestId } from "../requests.ts";
 import { problemResponse, requireCaller } from "./route.ts";
 
-/** GET /metrics: the figures of the admin pages as OpenMetrics, for an admin's API key (401 and 403 for others). */
+/** GET /metrics: the figures of the admin pages as OpenMetrics, for an admin's API key with the right `metrics` (401 and 403 for others). */
 export function metricsResponse(services: Services, request: Request): Promise<Response> {
   return withRequestId(request, () => answerOrRefuse(services, request));
 }
@@ -26,8 +26,9 @@ async function answerOrRefuse(services: Services, request: Request): Promise<Res
 const contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 async function answer(services: Services, request: Request): Promise<Response> {
-  const caller = await requireCaller(services, request);
-  if (!caller.isAdmin) throw new AppError("forbidden");
+  const caller = await requireCaller(services, request, { right: "metrics" });
+  // The right is an admin's alone.
+  if (!caller.isAdmin && !caller.rights) throw new AppError("forbidden");
   const reading = readNodes(services);
   const [overview, nodes, providers, assistant] = await Promise.all([
     readOverview(services, { window: "1h", nodes: reading }),

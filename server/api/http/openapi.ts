@@ -74,7 +74,12 @@ function problem(description: string): Json {
 
 const components = {
   securitySchemes: {
-    apiKey: { type: "http", scheme: "bearer", description: "An API key of an account" },
+    apiKey: {
+      type: "http",
+      scheme: "bearer",
+      description:
+        "An API key of an account. Of its rights `read` is for GET, `create` for all other methods, `spend` for what costs money; a request without the right is 403.",
+    },
     session: {
       type: "apiKey",
       in: "cookie",

@@ -1,22 +1,29 @@
 import { z } from "zod";
-import { type Caller, resolveCaller } from "../../accounts/index.ts";
+import { type Caller, type KeyRight, requireRight, resolveCaller, rightFor } from "../../accounts/index.ts";
 import { AppError, type ErrorCode, errorRules, toProblem } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { admitRead, admitWrite } from "../requests.ts";
 
 const readMethods = new Set(["GET", "HEAD"]);
 
+interface Requirement {
+  readonly counts?: RouteFacts["counts"];
+  /** By default what the method needs. */
+  readonly right?: KeyRight;
+}
+
 /**
- * The caller of an HTTP request. Throws `unauthorized` without a caller, and `forbidden` or `rate_limited` for a write by
- * session that is not admitted.
+ * The caller of an HTTP request. Throws `unauthorized` without a caller, `forbidden` for a key without the right, and
+ * `forbidden` or `rate_limited` for a write by session that is not admitted.
  */
 export async function requireCaller(
   services: Services,
   request: Request,
-  counts?: RouteFacts["counts"],
+  { counts, right = rightFor(request.method) }: Requirement = {},
 ): Promise<Caller> {
   const caller = await resolveCaller(services, request.headers);
   if (!caller) throw new AppError("unauthorized");
+  requireRight(caller, right);
   if (readMethods.has(request.method)) await admitRead(services, caller);
   else await admitWrite(services, request, { caller, counts });
   return caller;

@@ -12,7 +12,7 @@ import {
 import { eq } from "drizzle-orm";
 import superjson from "superjson";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createApiKey, resolveCaller, revokeApiKey } from "../../accounts/index.ts";
+import { createApiKey, type KeyRight, resolveCaller, revokeApiKey } from "../../accounts/index.ts";
 import { schema } from "../../db/index.ts";
 import { newId } from "../../platform/index.ts";
 import { appRouter, handleTrpc } from "../index.ts";
@@ -431,6 +431,40 @@ test.each(guarded)("S1 $path refuses callers without valid credentials", async (
   expect(bodies.size).toBe(1);
   expect([...bodies][0]).toContain('"appCode":"unauthorized"');
 });
+
+/** Statuses for three of an admin's keys: with all rights but one, without the right to look, and with that alone. */
+async function callByRights({ path, how }: (typeof known)[number]) {
+  const { services } = fixture;
+  const { userId } = owner.caller;
+  const ask = async (...rights: KeyRight[]) => {
+    const { id, key } = await createApiKey(services, { userId, name: "chosen", rights });
+    const headers = new Headers({ authorization: `Bearer ${key}` });
+    const { status } = await call(path, inputOf(how, newId()), headers);
+    await revokeApiKey(services, { userId, id });
+    return status;
+  };
+  return [
+    await ask("read", "create", "spend", "admin"),
+    await ask("create", "spend", "admin", "metrics"),
+    await ask("read"),
+  ];
+}
+
+const isOf = (wanted: string) => (each: { readonly path: string }) =>
+  procedures.some(({ path, type }) => path === each.path && type === wanted);
+
+test.each(known.filter(isOf("mutation")))("S1 $path is refused to a key with chosen rights", async (each) => {
+  expect(await callByRights(each)).toEqual([403, 403, 403]);
+});
+
+test.each(known.filter(isOf("query")).filter(({ how }) => how.access === "admin"))(
+  "S1 $path is open to a key with the rights to look and of an admin together",
+  async (each) => {
+    const [both, ...others] = await callByRights(each);
+    expect(both).not.toBe(403);
+    expect(others).toEqual([403, 403]);
+  },
+);
 
 test.each(withResource)("S1 $path answers another's id like an unknown one", async ({ path, how }) => {
   const ask = async (id: string) => {

@@ -2,7 +2,9 @@ import { z } from "zod";
 import {
   createApiKey,
   getAccount,
+  keyRights,
   listApiKeys,
+  maxKeyDays,
   maxKeyNameLength,
   revokeApiKey,
   setLocale,
@@ -87,10 +89,14 @@ export const apiKeysRouter = t.router({
   })),
   /** The answer's `key` is shown this once. */
   create: accountProcedure
-    .input(z.strictObject({ name: lineOfText.trim().min(1).max(maxKeyNameLength) }))
-    .mutation(({ ctx, input }) =>
-      createApiKey(ctx.services, { userId: ctx.caller.userId, name: input.name }),
-    ),
+    .input(
+      z.strictObject({
+        name: lineOfText.trim().min(1).max(maxKeyNameLength),
+        rights: z.array(z.enum(keyRights)).min(1).max(keyRights.length).nullable().default(null),
+        days: z.int().min(1).max(maxKeyDays).nullable().default(null),
+      }),
+    )
+    .mutation(({ ctx, input }) => createApiKey(ctx.services, { userId: ctx.caller.userId, ...input })),
   revoke: accountProcedure.input(z.strictObject({ id: lineOfText })).mutation(async ({ ctx, input }) => {
     await revokeApiKey(ctx.services, { userId: ctx.caller.userId, id: input.id });
     return { id: input.id };

@@ -1,4 +1,4 @@
-import { resolveCaller } from "../../accounts/index.ts";
+import { type Caller, requireRight, resolveCaller } from "../../accounts/index.ts";
 import { AppError, requireReadable, ruleOf } from "../../platform/index.ts";
 import { admitRead, admitWrite, streamLimits } from "../requests.ts";
 import { appErrorOf, t, toTrpcError, type TrpcContext } from "./init.ts";
@@ -73,10 +73,18 @@ const report = t.middleware(async ({ ctx, path, type, next }) => {
   return result;
 });
 
+/** The pages' own procedures are not for keys with rights of their own: those look, and do all else by the HTTP API. */
+function requireReadingKey(caller: Caller, type: string): void {
+  requireRight(caller, "read");
+  if (type === "mutation")
+    throw new AppError("forbidden", "A key with chosen rights changes things by the HTTP API.");
+}
+
 /** Anybody, also without a session; `ctx.caller` may be null. */
 export const publicProcedure = t.procedure.use(report).use(async ({ ctx, type, getRawInput, next }) => {
   requireReadable(await getRawInput());
   const caller = await ctx.findCaller();
+  if (caller?.rights) requireReadingKey(caller, type);
   if (type === "mutation") await admitWrite(ctx.services, ctx.request, { caller });
   else await admitRead(ctx.services, caller);
   return next({ ctx: { caller } });
