@@ -1,5 +1,13 @@
 import { maxJobs } from "./form.ts";
 
+/** The prompts of a list: one a line, without empty ones. */
+export function promptsIn(text: string): readonly string[] {
+  return text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
+
 /** Words with commas between them; quotes keep a comma in its word. */
 export function wordsIn(text: string): readonly string[] {
   const words = [...text.matchAll(/\s*(?:"((?:[^"\\]|\\.)*)"|([^,\n]*))\s*(?:[,\n]|$)/g)].map(

@@ -1,6 +1,6 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { useMemo, useRef } from "react";
+import { useMemo } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { useBatchEstimate } from "../batches/submit-batch.ts";
 import { useOwnOnly, useWorkflows } from "../client/cloud.ts";
@@ -69,20 +69,19 @@ interface MakingInput extends Pick<Choice, "chosen" | "offered"> {
   readonly run: ReturnType<typeof useCreateRun>["run"];
 }
 
-/** Cells of a grid are made from one seed, or they would differ in all. */
-function useGridSeed() {
-  // Kept until the order is answered: the same order, sent again after a lost answer, must not be paid twice.
-  const drawn = useRef<{ readonly form: CreateForm; readonly seed: number }>(null);
-  const seeded = (form: CreateForm): CreateForm => {
-    if (form.mode !== "grid" || form.seed !== null) return form;
-    if (drawn.current?.form !== form) drawn.current = { form, seed: randomSeed() };
-    return { ...form, seed: drawn.current.seed };
-  };
-  const forget = () => {
-    drawn.current = null;
-  };
-  return { seeded, forget };
+/**
+ * The form as it is ordered: cells of a grid are made from one seed, or they would differ in all. It is kept with the draft
+ * until the order is answered: the same order, sent again after a lost answer or a reload, must not be paid twice.
+ */
+function seededForm(): CreateForm {
+  const form = createForm.get();
+  if (form.mode !== "grid" || form.seed !== null) return form;
+  const seed = form.gridSeed ?? randomSeed();
+  if (form.gridSeed === null) createForm.set({ gridSeed: seed });
+  return { ...form, seed };
 }
+
+const forgetGridSeed = () => createForm.set({ gridSeed: null });
 
 /** What the form makes, what that costs, and the click. */
 function usePlan({ chosen, offered, run }: MakingInput) {
@@ -98,12 +97,11 @@ function usePlan({ chosen, offered, run }: MakingInput) {
   const answer = useEstimate(jobs[0] ?? (lacksPictures ? null : first));
   const ofBatch = useBatchEstimate(jobs.length > 1 ? { jobs } : null);
   const isShown = ofBatch?.jobs === jobs.length;
-  const { seeded, forget } = useGridSeed();
   const make = () => {
     if (chosen === undefined || offered === undefined) return;
-    const { requests, axes } = planOf(seeded(createForm.get()), chosen, offered);
+    const { requests, axes } = planOf(seededForm(), chosen, offered);
     const shownUsd = isShown ? ofBatch.maxPriceUsd : null;
-    run({ requests, axes, shown: agreedTo(answer), shownUsd, onStarted: forget });
+    run({ requests, axes, shown: agreedTo(answer), shownUsd, onStarted: forgetGridSeed });
   };
   return { plan, answer, ofBatch: isShown ? ofBatch : undefined, make, isReady: jobs.length > 0 };
 }

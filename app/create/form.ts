@@ -25,7 +25,17 @@ export type SettingOverrides = Readonly<Partial<Record<NumberSetting, number>>>;
 
 /** One prompt, a list of them, or a table of pictures that differ in one or two settings. */
 const modes = ["one", "list", "grid"] as const;
-const axisParams = ["part", "seed", "steps", "guidance", "size", "workflow", "style", "lora"] as const;
+const axisParams = [
+  "part",
+  "seed",
+  "steps",
+  "guidance",
+  "size",
+  "workflow",
+  "style",
+  "lora",
+  "picture",
+] as const;
 
 /** What the rows or columns of a grid are: a setting, and its values as they are typed. */
 export interface Axis {
@@ -64,6 +74,8 @@ export interface CreateForm {
   /** The columns of a grid, and its rows; without a value there is none. */
   readonly xAxis: Axis;
   readonly yAxis: Axis;
+  /** The seed of all cells of a grid, drawn for an order that was not answered yet; any change of the form forgets it. */
+  readonly gridSeed: number | null;
   /** By workflow name. */
   readonly settings: Readonly<Record<string, SettingOverrides>>;
 }
@@ -94,6 +106,7 @@ export const emptyForm: CreateForm = {
   references: [],
   xAxis: { param: "part", text: "" },
   yAxis: { param: "steps", text: "" },
+  gridSeed: null,
   settings: {},
 };
 
@@ -183,6 +196,7 @@ export function readForm(text: string | null): CreateForm {
     heightPx: side(stored.heightPx, emptyForm.heightPx),
     count: isCount(stored.count) ? Math.min(maxPictures, Math.max(1, stored.count)) : 1,
     seed: isCount(stored.seed) ? stored.seed : null,
+    gridSeed: isCount(stored.gridSeed) ? stored.gridSeed : null,
     settings: readSettings(stored.settings),
   };
 }
@@ -205,7 +219,7 @@ export const createForm = {
     return form;
   },
   set: (changes: Partial<CreateForm>): void => {
-    form = { ...createForm.get(), ...changes };
+    form = { ...createForm.get(), gridSeed: null, ...changes };
     writeStored(form);
     for (const listener of listeners) listener();
   },

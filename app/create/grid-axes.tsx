@@ -5,7 +5,7 @@ import { Warning } from "../jobs/offer-line.tsx";
 import { cx } from "../ui/button.tsx";
 import { inputStyle } from "../ui/fields.tsx";
 import { Select } from "../ui/select.tsx";
-import { type Axis, createForm, useForm } from "./form.ts";
+import { type Axis, createForm, mostStyles, useForm } from "./form.ts";
 import { usePresets } from "./library.tsx";
 import { wordsIn } from "./axis-values.ts";
 import { usePictureProblemText } from "./reference-list.tsx";
@@ -129,6 +129,8 @@ function useProblemText(): (problem: PlanProblem) => string | null {
     switch (problem.what) {
       case "tooMany":
         return null;
+      case "tooManyStyles":
+        return t("tooManyStyles", { count: problem.count, most: mostStyles });
       case "outOfRange":
         return t("outOfRange", {
           value: problem.value,

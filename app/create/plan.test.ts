@@ -1,8 +1,8 @@
 import { offeredWorkflow } from "@atelier/testing/workflows";
 import { expect, test } from "vitest";
-import { numbersIn, wordsIn } from "./axis-values.ts";
-import { type CreateForm, emptyForm, maxJobs, readForm } from "./form.ts";
-import { planOf, promptsIn } from "./plan.ts";
+import { numbersIn, promptsIn, wordsIn } from "./axis-values.ts";
+import { createForm, type CreateForm, emptyForm, maxJobs, readForm } from "./form.ts";
+import { planOf } from "./plan.ts";
 import { readPrompts } from "./prompt-field.ts";
 import { escapeTemplate, formOfJob, isTemplate } from "./requests.ts";
 
@@ -308,4 +308,34 @@ test("pictures are kept with the form and come back from a job", () => {
   const filled = formOfJob({ ...job, inputs }, emptyForm, [takesPictures]);
   expect(filled.references).toEqual([picture("a"), picture("b"), picture("s", "style")]);
   expect(filled.settings).toEqual({ pictures: { styleStrength: 0.7 } });
+});
+
+test("a grid has one picture of a role after another, by their numbers, and keeps those of other roles", () => {
+  const references = [picture("a"), picture("s", "style"), picture("b")];
+  const grid = (text: string) =>
+    planOf(form({ ...x("picture", text), references }), takesPictures, [takesPictures]);
+  const { requests, axes } = grid("1, 3");
+  expect(axes).toEqual([{ param: "inputs.reference", values: ["a", "b"] }]);
+  expect(requests.map(({ inputs }) => inputs)).toEqual([
+    { reference: "a", style: "s" },
+    { reference: "b", style: "s" },
+  ]);
+  expect([grid("1, 2").problem, grid("4").problem]).toEqual([
+    { what: "unreadable", value: "2" },
+    { what: "unreadable", value: "4" },
+  ]);
+});
+
+test("an axis of styles beside eight that are on is refused before the click", () => {
+  const styles = Array.from({ length: 8 }, (_, at) => `Style ${at}`);
+  expect(plan({ ...x("style", "Ink"), styles }).problem).toEqual({ what: "tooManyStyles", count: 9 });
+  expect(plan({ ...x("style", "Style 3"), styles }).problem).toBeNull();
+});
+
+test("the seed that was drawn for a grid is kept with the form, and forgotten when the form changes", () => {
+  expect(readForm(JSON.stringify({ gridSeed: 7 })).gridSeed).toBe(7);
+  createForm.set({ gridSeed: 7 });
+  expect(createForm.get().gridSeed).toBe(7);
+  createForm.set({ prompt: "another" });
+  expect(createForm.get().gridSeed).toBeNull();
 });

@@ -1,8 +1,16 @@
 import type { BatchView } from "@atelier/server/batches";
 import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
-import { numbersIn, wordsIn } from "./axis-values.ts";
-import { aspects, type Axis, type CreateForm, loraWeight, maxJobs, type SettingOverrides } from "./form.ts";
-import { type PictureProblem, pictureProblem } from "./references.ts";
+import { numbersIn, promptsIn, wordsIn } from "./axis-values.ts";
+import {
+  aspects,
+  type Axis,
+  type CreateForm,
+  loraWeight,
+  maxJobs,
+  mostStyles,
+  type SettingOverrides,
+} from "./form.ts";
+import { type PictureProblem, pictureProblem, rolesOf } from "./references.ts";
 import { buildRequests, type CreateRequest, sizeForAspect } from "./requests.ts";
 
 /** Why an axis or a list cannot be used. */
@@ -10,7 +18,7 @@ export type PlanProblem =
   | PictureProblem
   | { readonly what: "unreadable" | "notInPrompt"; readonly value: string }
   | { readonly what: "untaken"; readonly value: Axis["param"] }
-  | { readonly what: "tooMany"; readonly count: number }
+  | { readonly what: "tooMany" | "tooManyStyles"; readonly count: number }
   | {
       readonly what: "outOfRange";
       readonly value: number;
@@ -26,14 +34,6 @@ export interface Plan {
 
 type Workflows = readonly OfferedWorkflow[];
 type BatchAxis = NonNullable<BatchView["axes"]>[number];
-
-/** The prompts of a list: one a line, without empty ones. */
-export function promptsIn(text: string): readonly string[] {
-  return text
-    .split(/\r?\n/)
-    .map((line) => line.trim())
-    .filter((line) => line !== "");
-}
 
 /** What the form makes with the workflow that is chosen. */
 export function planOf(form: CreateForm, chosen: OfferedWorkflow, offered: Workflows): Plan {
@@ -132,10 +132,9 @@ function readAxis({ param, text }: Axis, cell: Cell, offered: Workflows): AxisRe
         return workflow && ((at) => ({ ...at, workflow }));
       });
     case "style":
-      return readNamed(text, param, (name) => (at) => ({
-        ...at,
-        form: { ...at.form, styles: [...at.form.styles.filter((one) => one !== name), name] },
-      }));
+      return readStyles(text);
+    case "picture":
+      return readPictures(text, cell);
     case "lora":
       return readWeights(text, cell);
     case "seed":
@@ -204,6 +203,36 @@ function readNamed(
   return { axis: { param, values: names }, apply: changes.filter((change) => change !== undefined) };
 }
 
+/** Each is put beside those that are on. */
+function readStyles(text: string): AxisReading {
+  const reading = readNamed(text, "style", (name) => (at) => ({
+    ...at,
+    form: { ...at.form, styles: [...at.form.styles.filter((one) => one !== name), name] },
+  }));
+  const problemIn = ({ form: { styles } }: Cell): PlanProblem | null =>
+    styles.length > mostStyles ? { what: "tooManyStyles", count: styles.length } : null;
+  return "problem" in reading ? reading : { ...reading, problemIn };
+}
+
+/** One picture of a role after another, by their numbers in the list; those of other roles stay. */
+function readPictures(text: string, { form: { references } }: Cell): AxisReading {
+  const all = numbersIn(text).map((value) => ({
+    value,
+    picture: typeof value === "number" ? references[value - 1] : undefined,
+  }));
+  const role = all[0]?.picture?.role;
+  const wrong = all.find(({ picture }) => picture === undefined || picture.role !== role);
+  if (role === undefined || wrong) return { problem: { what: "unreadable", value: String(wrong?.value) } };
+  const pictures = all.flatMap(({ picture }) => picture ?? []);
+  return {
+    axis: { param: `inputs.${role}`, values: pictures.map(({ imageId }) => imageId) },
+    apply: pictures.map((picture) => (cell) => {
+      const others = cell.form.references.filter((one) => one.role !== role);
+      return { ...cell, form: { ...cell.form, references: [picture, ...others] } };
+    }),
+  };
+}
+
 function readNumbers(text: string, param: "seed" | "steps" | "guidance"): AxisReading {
   const values: number[] = [];
   for (const value of numbersIn(text)) {
@@ -265,5 +294,6 @@ export function axisParamsFor(workflow: OfferedWorkflow): readonly Axis["param"]
     "workflow",
     "style",
     ...(params.loras === undefined ? [] : ["lora" as const]),
+    ...(rolesOf(workflow).length === 0 ? [] : ["picture" as const]),
   ];
 }

@@ -9,7 +9,7 @@ import { Warning } from "../jobs/offer-line.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { useSettled } from "../ui/hooks.ts";
 import { createForm, useForm } from "./form.ts";
-import { promptsIn } from "./plan.ts";
+import { promptsIn } from "./axis-values.ts";
 import { isTemplate } from "./requests.ts";
 
 const quietMs = 300;

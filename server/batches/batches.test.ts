@@ -9,6 +9,7 @@ import { schema } from "../db/index.ts";
 import { listImages, removeImages } from "../images/index.ts";
 import { get } from "../jobs/index.ts";
 import { newId } from "../platform/index.ts";
+import { parseBatch } from "./request.ts";
 import {
   cancelBatch,
   estimateBatch,
@@ -326,4 +327,35 @@ test("a removed batch is gone with its results, comes back with them, and goes f
   await expect(restoreBatch(services, address)).rejects.toMatchObject({ code: "not_found" });
   expect(await purgeBatches(services)).toBe(1);
   expect(await countJobs()).toBe(2);
+});
+
+test("an axis replaces words of the prompts as the page does, and puts a style beside others", async () => {
+  const base = {
+    kind: "text_to_image",
+    params: { prompt: "a red fox, red sky", negativePrompt: "red fur" },
+    template: { styles: ["Ink drawing"] },
+  };
+  const estimate = (axes: object[], more: object = {}) =>
+    estimateBatch(scene.services, { base: { ...base, ...more }, axes }, scene.as);
+  const words = { param: "prompt", replaces: "red", values: ["red", "$& blue"] };
+  const style = { param: "style", values: ["Cinematic", "Ink drawing"] };
+  const { requests } = parseBatch({ base, axes: [words, style] });
+  expect(requests.map(({ request }) => request)).toMatchObject([
+    { params: base.params, template: { styles: ["Ink drawing", "Cinematic"] } },
+    { params: base.params, template: { styles: ["Ink drawing"] } },
+    { params: { prompt: "a $& blue fox, $& blue sky", negativePrompt: "$& blue fur" } },
+    { params: { prompt: "a $& blue fox, $& blue sky" } },
+  ]);
+  await expect(estimate([{ ...words, replaces: "hat" }])).rejects.toMatchObject({
+    code: "workflow_params",
+    message: '"hat" is not in the prompt, so nothing would be replaced.',
+  });
+  await expect(estimate([{ param: "seed", replaces: "red", values: [1] }])).rejects.toMatchObject({
+    code: "workflow_params",
+  });
+  const eight = { styles: Array.from({ length: 8 }, (_, at) => `Style ${at}`) };
+  await expect(estimate([style], { template: eight })).rejects.toMatchObject({
+    code: "workflow_params",
+    message: "With the styles that are on these are 9; at most 8 go together.",
+  });
 });

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { BatchAxis } from "../db/index.ts";
 import { type AskedJob, type SubmitInput, submitWithUrlsSchema } from "../jobs/index.ts";
 import { AppError, issuesOf, lineOfText, pictureLimits } from "../platform/index.ts";
+import { mostStyles } from "../presets/index.ts";
 
 /** Jobs of one batch. They are stored in one transaction, which holds the owner's turn for about a second. */
 export const maxBatchJobs: number = pictureLimits.batchPictures;
@@ -17,7 +18,7 @@ const axisMember = {
     .min(1)
     .max(60)
     .describe(
-      "A param by its name, such as `seed`; `inputs.<role>`; or `workflow`, `engine` or `model`. With `steps.<number>.` before it, that of a step of the base.",
+      "A param by its name, such as `seed`; `inputs.<role>`; `style`, which is put beside the styles of the base's template; or `workflow`, `engine` or `model`. With `steps.<number>.` before it, that of a step of the base.",
     ),
   values: z
     .array(z.union([z.string().max(4_000), z.number(), z.boolean()]))
@@ -27,6 +28,14 @@ const axisMember = {
 
 const axisSchema = z.strictObject({
   ...axisMember,
+  replaces: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .describe(
+      "With the param `prompt`: these words of the base's `prompt` and `negativePrompt`, whose place each value takes. Words that are in neither are `workflow_params` (422).",
+    ),
   along: z
     .array(z.strictObject(axisMember))
     .max(8)
@@ -170,7 +179,7 @@ function expand(base: Request, axes: readonly BatchAxis[]) {
     (requests, axis) =>
       requests.flatMap((request) =>
         axis.values.map((_value, at) =>
-          membersOf(axis).reduce((made, { param, values }) => withMember(made, param, values[at]), request),
+          membersOf(axis).reduce((made, member) => withValue(made, member, member.values[at]), request),
         ),
       ),
     [base],
@@ -178,6 +187,44 @@ function expand(base: Request, axes: readonly BatchAxis[]) {
 }
 
 const membersOf = (axis: BatchAxis) => [axis, ...(axis.along ?? [])];
+
+/** The request with one value of an axis, which may be words of its prompts or a further style. */
+function withValue(request: Request, member: BatchAxis, value: unknown): Request {
+  if (member.replaces !== undefined) return withWords(request, member, String(value));
+  return member.param === "style"
+    ? withStyle(request, String(value))
+    : withMember(request, member.param, value);
+}
+
+const promptNames = ["prompt", "negativePrompt"] as const;
+
+function withWords(request: Request, { param, replaces = "" }: BatchAxis, words: string): Request {
+  if (param !== "prompt") throw new AppError("workflow_params", `Words are replaced in "prompt" alone.`);
+  const params: Record<string, unknown> = { ...Object(request["params"]) };
+  const replaced = promptNames.flatMap((name) => {
+    const prompt = params[name];
+    const isHaving = typeof prompt === "string" && prompt.includes(replaces);
+    return isHaving ? [[name, prompt.replaceAll(replaces, () => words)] as const] : [];
+  });
+  if (replaced.length === 0)
+    throw new AppError(
+      "workflow_params",
+      `"${replaces}" is not in the prompt, so nothing would be replaced.`,
+    );
+  return { ...request, params: { ...params, ...Object.fromEntries(replaced) } };
+}
+
+function withStyle(request: Request, style: string): Request {
+  const template: Record<string, unknown> = { ...Object(request["template"]) };
+  const on: unknown[] = Array.isArray(template["styles"]) ? template["styles"] : [];
+  const styles = [...on.filter((one) => one !== style), style];
+  if (styles.length > mostStyles)
+    throw new AppError(
+      "workflow_params",
+      `With the styles that are on these are ${styles.length}; at most ${mostStyles} go together.`,
+    );
+  return { ...request, template: { ...template, styles } };
+}
 
 const stepPrefix = /^steps\.([1-9])\.(.+)$/;
 

@@ -6,7 +6,8 @@ import type { Services } from "../services.ts";
 import { choicesOf, countTexts, draw, type Lists, listsIn, parseTemplate, randomOf } from "./language.ts";
 import { findPresets, keyOf, promptPlace } from "./presets.ts";
 
-const mostStyles = 8;
+/** Of one prompt. */
+export const mostStyles = 8;
 const mostSeed = Number.MAX_SAFE_INTEGER;
 const maxCharacters = 4_000;
 

@@ -26,6 +26,8 @@ interface BatchAxisMember {
 }
 
 export interface BatchAxis extends BatchAxisMember {
+  /** Words of the prompts whose place the values take. */
+  readonly replaces?: string | undefined;
   /** Members that vary with it, each with as many values. */
   readonly along?: readonly BatchAxisMember[] | undefined;
 }
