@@ -1,7 +1,7 @@
 "use client";
 import { Bookmark, FileUp, History, ImagePlus, ListPlus, Palette } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { BatchEstimate } from "@atelier/server/batches";
 import { BatchEstimateLine } from "../batches/estimate-line.tsx";
 import type { OfferedWorkflow } from "../client/queries.ts";
@@ -16,6 +16,7 @@ import { ImproveButton, Improvement, useImprovement } from "./improve.tsx";
 import { Library, type LibraryShelf } from "./library.tsx";
 import type { Plan } from "./plan.ts";
 import { PromptPreview, StyleChips } from "./prompt-preview.tsx";
+import { MarkedField } from "./marked-field.tsx";
 import { ReferenceList } from "./reference-list.tsx";
 import { ReferencePicker, useReferencePicker } from "./reference-picker.tsx";
 import { useInsert, usePromptFiles, usePromptHistory } from "./prompt-field.ts";
@@ -95,16 +96,19 @@ function BeforeMaking({ plan, answer, ofBatch }: Pick<PromptCardProps, "plan" | 
 function NegativePrompt() {
   const t = useTranslations("create");
   const { negativePrompt } = useForm();
+  const field = useRef<HTMLTextAreaElement>(null);
   return (
     <label className="mx-4 flex items-baseline gap-3 border-t border-line py-2.5 sm:mx-5">
       <span className="shrink-0 text-xs text-quiet">{t("negativePrompt")}</span>
-      <textarea
+      <MarkedField
+        field={field}
+        box="text-sm"
         value={negativePrompt}
         placeholder={t("negativePromptHint")}
         maxLength={maxPromptCharacters}
         rows={1}
         onChange={(event) => createForm.set({ negativePrompt: event.target.value })}
-        className="field-sizing-content max-h-24 min-w-0 flex-1 resize-none bg-transparent text-sm outline-none placeholder:text-quiet"
+        className="field-sizing-content max-h-24 resize-none outline-none placeholder:text-quiet"
       />
     </label>
   );
@@ -145,8 +149,10 @@ export function PromptCard({ chosen, offered, plan, canMake, isBusy, onMake, ...
           onOpen={setShelf}
           onAddPicture={open}
         />
-        <textarea
-          ref={field}
+        <MarkedField
+          field={field}
+          isList={isList}
+          box="px-4 pt-4 pb-2 text-lg sm:px-5"
           onDrop={drop}
           aria-label={t("prompt")}
           placeholder={t(isList ? "listHint" : "promptHint")}
@@ -155,7 +161,7 @@ export function PromptCard({ chosen, offered, plan, canMake, isBusy, onMake, ...
           rows={3}
           onKeyDown={isList ? undefined : history.press}
           onChange={(event) => createForm.set({ prompt: event.target.value })}
-          className="field-sizing-content max-h-[40dvh] min-h-26 w-full resize-none bg-transparent px-4 pt-4 pb-2 text-lg outline-none placeholder:text-quiet sm:px-5"
+          className="field-sizing-content max-h-[40dvh] min-h-26 w-full resize-none outline-none placeholder:text-quiet"
         />
         <Improvement improving={improving} />
         <PromptPreview />
