@@ -1,7 +1,7 @@
 "use client";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useState, useSyncExternalStore } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys, useMe } from "../client/queries.ts";
@@ -200,6 +200,42 @@ function CreateKeyForm({ onCreated }: { readonly onCreated: (key: string) => voi
   );
 }
 
+/** The faces of the studio that programs already speak (docs/programs.md). */
+const addresses = [
+  { name: "openai", path: "/v1" },
+  { name: "sdapi", path: "" },
+  { name: "mcp", path: "/mcp" },
+] as const;
+
+const neverChanges = () => () => undefined;
+
+function ProgramAddresses() {
+  const t = useTranslations("apiKeys");
+  const origin = useSyncExternalStore(
+    neverChanges,
+    () => window.location.origin,
+    () => "",
+  );
+  return (
+    <div className="flex flex-col gap-3">
+      <h3 className="text-sm font-medium">{t("addresses")}</h3>
+      <p className="text-xs text-quiet">{t("addressesText")}</p>
+      <dl className="flex flex-col gap-3">
+        {addresses.map(({ name, path }) => (
+          <div key={name} className="flex flex-col gap-1">
+            <dt className="text-xs">{t(name)}</dt>
+            <dd>
+              <code className="block rounded-control border border-line bg-surface px-3 py-2 text-xs break-all select-all">
+                {`${origin}${path}`}
+              </code>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
 export function ApiKeysSection() {
   const t = useTranslations("apiKeys");
   const [newKey, setNewKey] = useState<string | null>(null);
@@ -218,6 +254,7 @@ export function ApiKeysSection() {
             ))}
           </ul>
         )}
+        <ProgramAddresses />
         <a
           href="/api/v1/docs"
           target="_blank"
