@@ -451,6 +451,7 @@ CREATE INDEX images_gallery ON images USING btree (owner_id, id) WHERE deleted_a
 CREATE INDEX images_job ON images USING btree (job_id);
 CREATE INDEX images_longer_side ON images USING btree (owner_id, GREATEST(width_px, height_px)) WHERE deleted_at IS NULL;
 CREATE INDEX images_made ON images USING btree (owner_id, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX images_mark ON images USING btree ("left"(md5(id::text), 8)) WHERE role = 'result'::text;
 CREATE INDEX images_rated ON images USING btree (owner_id, rating) WHERE rating > 0 AND deleted_at IS NULL;
 CREATE UNIQUE INDEX images_same_bytes ON images USING btree (owner_id, role, upload_sha256) WHERE deleted_at IS NULL;
 CREATE INDEX images_stack ON images USING btree (owner_id, COALESCE(stack_id, id), id) WHERE deleted_at IS NULL;

@@ -29,6 +29,7 @@ const foundSchema = z.object({
       ),
     })
     .nullable(),
+  watermark: z.object({ isOwn: z.boolean() }).nullable(),
   isOurs: z.boolean(),
   madeAt: z.string().nullable(),
   record: z.object({ imageId: z.string(), isOwn: z.boolean() }).nullable(),
@@ -92,10 +93,11 @@ interface AnswerProps {
   readonly children: ReactNode;
 }
 
-type Verdict = "ours" | "changed" | "foreign" | "broken" | "none";
+type Verdict = "ours" | "changed" | "marked" | "otherMark" | "foreign" | "broken" | "none";
 
-function verdictOf({ statement, isOurs }: Found): Verdict {
-  if (!statement) return "none";
+function verdictOf({ statement, watermark, isOurs }: Found): Verdict {
+  if (watermark?.isOwn) return "marked";
+  if (!statement) return watermark ? "otherMark" : "none";
   if (statement.state === "broken") return "broken";
   if (isOurs) return statement.state === "valid" ? "ours" : "changed";
   return "foreign";

@@ -12,7 +12,13 @@ const photo = {
   colour: null,
   longerSidePx: null,
 } as const satisfies EncodeTask;
-const output: EncodeTask = { as: "output", mime: "image/jpeg", xmp: "<x/>", maxPixels: 1_000_000 };
+const output: EncodeTask = {
+  as: "output",
+  mime: "image/jpeg",
+  xmp: "<x/>",
+  maxPixels: 1_000_000,
+  mark: null,
+};
 
 test.each(["photo", "mask"] as const)("a %s has the same files from a child process", async (as) => {
   const bytes = await readSample("garment_dress.jpg");

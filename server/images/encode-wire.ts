@@ -21,13 +21,13 @@ interface WireError {
 type Head =
   | { readonly error: WireError }
   | {
-      readonly facts: Pick<ImageFiles, "mime" | "widthPx" | "heightPx" | "thumbhash">;
+      readonly facts: Pick<ImageFiles, "mime" | "widthPx" | "heightPx" | "thumbhash" | "isMarked">;
       readonly sizes: readonly number[];
     };
 
-export function packFiles({ mime, widthPx, heightPx, thumbhash, ...files }: ImageFiles): Buffer[] {
+export function packFiles({ mime, widthPx, heightPx, thumbhash, isMarked, ...files }: ImageFiles): Buffer[] {
   const bodies = fileNames.map((name) => files[name]);
-  const facts = { mime, widthPx, heightPx, thumbhash };
+  const facts = { mime, widthPx, heightPx, thumbhash, ...(isMarked === undefined ? {} : { isMarked }) };
   return [packHead({ facts, sizes: bodies.map(({ length }) => length) }), ...bodies];
 }
 

@@ -2,6 +2,7 @@ import sharp from "sharp";
 import type { Sharp } from "sharp";
 import { rgbaToThumbHash } from "thumbhash";
 import { AppError } from "../platform/errors.ts";
+import { markPixels } from "../watermark/index.ts";
 import { type SourceFormat, unreadable } from "./formats/container.ts";
 import { type ColourTag, toSrgb } from "./colour.ts";
 import { boundPngPixels, plainPng } from "./formats/png.ts";
@@ -17,6 +18,8 @@ export interface ImageFiles extends SmallFiles {
   readonly mime: StoredMime;
   readonly widthPx: number;
   readonly heightPx: number;
+  /** It has the watermark that its task asked for. */
+  readonly isMarked?: boolean;
 }
 
 /** The preview and the thumbnail (WebP) and the thumbhash (base64) of one picture. */
@@ -43,6 +46,8 @@ interface OutputTask {
   /** The mark of origin. */
   readonly xmp: string;
   readonly maxPixels: number;
+  /** The number of the watermark; null for none. */
+  readonly mark: number | null;
 }
 
 /** A task of encoding; plain data, since it is sent to a child process. */
@@ -109,15 +114,24 @@ async function encodeMask(bytes: Buffer, task: UploadTask): Promise<ImageFiles> 
   return { original, mime: "image/png", ...small, widthPx: pixels.widthPx, heightPx: pixels.heightPx };
 }
 
-async function encodeOutput(bytes: Buffer, { mime, xmp, maxPixels }: OutputTask): Promise<ImageFiles> {
+/** Against the usual 6: half the time for a marked photo, 3 % more bytes. */
+const markedLevel = 3;
+
+async function encodeOutput(bytes: Buffer, { mime, xmp, maxPixels, mark }: OutputTask): Promise<ImageFiles> {
   const pixels = await decodeOutput(bytes, maxPixels);
-  const mustEncode = whitenHidden(pixels) || mime !== "image/png";
+  const isWhitened = whitenHidden(pixels);
+  const isMarked = mark !== null && markPixels(pixels, mark);
+  const mustEncode = isWhitened || isMarked || mime !== "image/png";
   const [png, small] = await Promise.all([
-    !mustEncode ? bytes : openPixels(pixels).png().toBuffer(),
+    !mustEncode
+      ? bytes
+      : openPixels(pixels)
+          .png(isMarked ? { compressionLevel: markedLevel } : {})
+          .toBuffer(),
     makeSmallFiles(pixels, xmp),
   ]);
   const { widthPx, heightPx } = pixels;
-  return { original: withPngXmp(png, xmp), mime: "image/png", ...small, widthPx, heightPx };
+  return { original: withPngXmp(png, xmp), mime: "image/png", ...small, widthPx, heightPx, isMarked };
 }
 
 /** Decodes an upload once: orientation applied, colours in sRGB, nothing else of the file kept. Throws `upload_unreadable`. */

@@ -139,10 +139,14 @@ export async function planUpload(
   return { task, weight: weightOf(container), notes };
 }
 
+interface PlannedOutput extends Pick<StoreOutputInput, "mime" | "kind" | "nothingGenerated"> {
+  readonly mark: number | null;
+}
+
 /** Plans the files of an engine's result. Throws `engine_failed` when the result is no image. */
 export async function planOutput(
   bytes: Buffer,
-  { mime, kind, nothingGenerated }: Pick<StoreOutputInput, "mime" | "kind" | "nothingGenerated">,
+  { mime, kind, nothingGenerated, mark }: PlannedOutput,
 ): Promise<FilesPlan> {
   const pixels = await countOutputPixels(bytes);
   return {
@@ -151,6 +155,7 @@ export async function planOutput(
       mime,
       xmp: provenanceXmp(nothingGenerated === true ? null : kind),
       maxPixels: maxOutputPixels,
+      mark,
     },
     weight: pixels > lightOutputPixels ? "heavy" : "light",
     notes: [],

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { newId } from "../platform/index.ts";
-import { signResult } from "../provenance/index.ts";
+import { markOf, signResult } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
 import { putAll, removePrefix } from "../storage/index.ts";
 import type { ImageFiles } from "./encode.ts";
@@ -22,7 +22,8 @@ import {
  */
 export async function storeOutput(services: Services, input: StoreOutputInput): Promise<StoredOutput> {
   const id = input.id ?? newId();
-  const files = await withManifest(services, { ...input, id }, await makeOutputFiles(input));
+  const mark = isMarkWanted(services, input) ? markOf(id) : null;
+  const files = await withManifest(services, { ...input, id }, await makeOutputFiles({ ...input, mark }));
   const storageKey = outputKey(input);
   try {
     await putFiles(services, storageKey, files);
@@ -43,6 +44,19 @@ export async function storeOutput(services: Services, input: StoreOutputInput): 
   };
 }
 
+/** A mask says that nothing outside of it is changed. */
+function isMarkWanted(
+  { config }: Pick<Services, "config">,
+  { kind, nothingGenerated = false, inputFiles = {} }: StoreOutputInput,
+): boolean {
+  const isLimited = kind === "edit" && inputFiles.mask !== undefined;
+  return config.provenance.watermark.includes(kind) && !nothingGenerated && !isLimited;
+}
+
+interface MarkedInput extends StoreOutputInput {
+  readonly mark: number | null;
+}
+
 /** Before the hash is taken, so that every way out of the studio has the same signed file. */
 async function withManifest(
   services: Services,
@@ -57,12 +71,13 @@ async function withManifest(
     nothingGenerated,
     inputFiles,
     mime: files.mime,
+    isMarked: files.isMarked ?? false,
     keyOf: (image) => objectKey(image, "original"),
   });
   return { ...files, original };
 }
 
-async function makeOutputFiles(input: StoreOutputInput): Promise<ImageFiles> {
+async function makeOutputFiles(input: MarkedInput): Promise<ImageFiles> {
   const { ownerId, path } = input;
   const planned = await takeDecodeTurn({ ownerId, weight: "light" }, () => planResult(input));
   const { plan } = planned;
@@ -78,7 +93,7 @@ interface Planned {
   readonly files: ImageFiles | null;
 }
 
-async function planResult(input: StoreOutputInput): Promise<Planned> {
+async function planResult(input: MarkedInput): Promise<Planned> {
   const bytes = await readFile(input.path);
   const plan = await planOutput(bytes, input);
   return { plan, files: plan.weight === "light" ? await makeFiles(bytes, plan) : null };

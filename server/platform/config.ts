@@ -166,6 +166,14 @@ const serverSchema = z.strictObject({
   vramGib: z.number().positive().max(4_096).optional(),
 });
 
+const provenanceSchema = z.strictObject({
+  /**
+   * Kinds of jobs whose results get the watermark, which changes each pixel by a few steps. The other kinds keep what was not to be
+   * changed exactly as it was. See docs/provenance.md.
+   */
+  watermark: z.array(z.enum(jobKinds)).default(["text_to_image", "edit"]),
+});
+
 const configSchema = z.strictObject({
   timing: timingSchema.prefault({}),
   limits: limitsSchema.prefault({}),
@@ -180,6 +188,7 @@ const configSchema = z.strictObject({
   servers: z.record(z.string(), serverSchema).prefault({}),
   cloud: cloudSchema.prefault({}),
   assistant: assistantSchema.prefault({}),
+  provenance: provenanceSchema.prefault({}),
 });
 
 /** What a queue asks of a node. */

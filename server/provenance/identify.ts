@@ -1,9 +1,10 @@
-import { and, eq, inArray } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 import { isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { imageIdOf } from "./origin.ts";
+import { findMark } from "../watermark/index.ts";
+import { digitsOf, imageIdOf } from "./origin.ts";
 import type { StatedStep, StatementState } from "./read.ts";
 
 const { images, jobs, signingKeys } = schema;
@@ -25,6 +26,8 @@ export interface Identified {
     readonly generator: string | null;
     readonly steps: readonly StatedStep[];
   } | null;
+  /** The watermark, looked for where the statement is not one of this studio; null when there is none. */
+  readonly watermark: { readonly id: string; readonly isOwn: boolean } | null;
   /** Made in this studio, as far as the file can show it. */
   readonly isOurs: boolean;
   readonly madeAt: Date | null;
@@ -45,19 +48,37 @@ export async function identify(
 ): Promise<Identified> {
   const { readStatement } = await import("./read.ts");
   const read = await readStatement(bytes);
-  if (!read) return { statement: null, isOurs: false, madeAt: null, record: null };
+  if (!read) return { statement: null, ...(await identifyMark(db, asking, bytes)) };
   const { state, signer, generator, steps, fingerprint, instanceIds } = read;
   const isOwnSigner = fingerprint !== null && state !== "broken" && (await isOwnCertificate(db, fingerprint));
   const statement = { state, signer, isOwnSigner, generator, steps };
-  if (!isOwnSigner) return { statement, isOurs: false, madeAt: null, record: null };
+  if (!isOwnSigner) return { statement, ...(await identifyMark(db, asking, bytes)) };
+  const record = await findRecord(
+    db,
+    asking,
+    instanceIds.flatMap((id) => imageIdOf(id) ?? []),
+  );
+  return { statement, watermark: null, isOurs: true, madeAt: steps.at(-1)?.at ?? null, record };
+}
+
+async function identifyMark(db: Db, asking: Asking, bytes: Buffer): Promise<Omit<Identified, "statement">> {
+  const mark = await findMark(bytes);
+  if (!mark) return { watermark: null, isOurs: false, madeAt: null, record: null };
+  const id = digitsOf(mark.id);
+  const found = await db
+    .select({ id: images.id, createdAt: images.createdAt })
+    .from(images)
+    .where(sql`left(md5(${images.id}::text), 8) = ${id} and ${images.role} = 'result'`)
+    .orderBy(images.id)
+    .limit(maxLookedUp);
   return {
-    statement,
-    isOurs: true,
-    madeAt: steps.at(-1)?.at ?? null,
+    watermark: { id, isOwn: found.length > 0 },
+    isOurs: found.length > 0,
+    madeAt: found[0]?.createdAt ?? null,
     record: await findRecord(
       db,
       asking,
-      instanceIds.flatMap((id) => imageIdOf(id) ?? []),
+      found.map((image) => image.id),
     ),
   };
 }

@@ -105,5 +105,5 @@ async function signerOrNone({ db, env, log }: Signing) {
   }
 }
 
-export { instanceIdOf, type MadePicture } from "./origin.ts";
+export { instanceIdOf, markOf, type MadePicture } from "./origin.ts";
 export { identify } from "./identify.ts";

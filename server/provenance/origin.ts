@@ -18,6 +18,7 @@ export interface MadePicture {
   readonly kind: JobKind;
   readonly mime: string;
   readonly nothingGenerated: boolean;
+  readonly isMarked: boolean;
   /** Files with the inputs of the job, by role; what is not there is read from the store. */
   readonly inputFiles: Partial<Record<InputRole, string>>;
   /** Of the original of a picture's row in the store. */
@@ -48,6 +49,16 @@ const actions = {
   crop: "c2pa.cropped",
 } as const satisfies Record<JobKind, string>;
 
+const markDigits = 8;
+
+/** The number of a picture's watermark, 32 bits: pictures are found by it through the index `images_mark`. */
+export function markOf(imageId: string): number {
+  return Number.parseInt(createHash("md5").update(imageId).digest("hex").slice(0, markDigits), 16);
+}
+
+/** As the index has it. */
+export const digitsOf = (mark: number) => mark.toString(16).padStart(markDigits, "0");
+
 type InputRow = typeof images.$inferSelect & { readonly inputRole: InputRole };
 
 /** How a result was made: what for, by which model, of which pictures. Names no person and no prompt. */
@@ -66,7 +77,7 @@ export async function tellOrigin(services: Pick<Services, "db" | "disk">, made: 
 }
 
 function stepsOf(
-  { kind, nothingGenerated }: MadePicture,
+  { id, kind, nothingGenerated, isMarked }: MadePicture,
   ingredients: readonly Ingredient[],
   agent?: string,
 ): Step[] {
@@ -81,7 +92,15 @@ function stepsOf(
     of: others,
     parameters: { "atelier.kind": kind },
   };
-  return parent === -1 ? [main] : [{ action: "c2pa.opened", of: [parent] }, main];
+  const marked: Step = {
+    action: "c2pa.watermarked.unbound",
+    parameters: { "atelier.watermark": digitsOf(markOf(id)) },
+  };
+  return [
+    ...(parent === -1 ? [] : [{ action: "c2pa.opened", of: [parent] }]),
+    main,
+    ...(isMarked ? [marked] : []),
+  ];
 }
 
 /** The pictures that a job took, without masks: those say where, not what. */

@@ -11,10 +11,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { type InputRole, type JobKind, jobKinds, needOf } from "../engines.ts";
 import { ingest, openFile, readAs, storeOutput, type StoredOutput } from "../images/index.ts";
-import { newId, openSealed } from "../platform/index.ts";
+import { type Config, newId, openSealed, parseConfig } from "../platform/index.ts";
 import { digitalSourceTypes } from "../safety.ts";
 import type { Services } from "../services.ts";
+import { findMark } from "../watermark/index.ts";
 import { makeSigningPair } from "./certificate.ts";
+import { markOf } from "./index.ts";
 import { findSigner } from "./signing-key.ts";
 
 let opened: TestServices;
@@ -27,7 +29,7 @@ beforeAll(async () => {
   ({ services } = opened);
   ownerId = (await addOwner(services)).userId;
   sample = await sharp(await readSample("chelsea.png"))
-    .resize(300)
+    .resize(450)
     .png()
     .toBuffer();
 });
@@ -42,6 +44,7 @@ async function make(
   kind: JobKind,
   inputs: Partial<Record<InputRole, string>> = {},
   nothingGenerated = false,
+  config: Config = services.config,
 ): Promise<Made> {
   const jobId = newId();
   const need = needOf({ engine: "comfyui", kind, workflow: "fine-flow" });
@@ -60,16 +63,19 @@ async function make(
     await services.db.insert(schema.jobInputs).values({ jobId, role: role as InputRole, imageId });
   const file = path.join(services.env.ATELIER_DATA_DIR, newId());
   await writeFile(file, sample);
-  const stored = await storeOutput(services, {
-    ownerId,
-    jobId,
-    attempt: 1,
-    kind,
-    nothingGenerated,
-    position: 0,
-    path: file,
-    mime: "image/png",
-  });
+  const stored = await storeOutput(
+    { ...services, config },
+    {
+      ownerId,
+      jobId,
+      attempt: 1,
+      kind,
+      nothingGenerated,
+      position: 0,
+      path: file,
+      mime: "image/png",
+    },
+  );
   const { id, storageKey, ...row } = stored;
   await services.db.insert(schema.images).values({ ...row, id, storageKey, ownerId, role: "result", jobId });
   return { ...stored, bytes: Buffer.from(await services.disk.getBytes(`${storageKey}/original.png`)) };
@@ -95,12 +101,13 @@ describe("S8 a result says how it was made, as another reader of C2PA finds", ()
       claim_generator_info: [{ name: "Atelier", version: expect.any(String) }],
       signature_info: { alg: "Es256" },
     });
-    expect(actions.at(-1)).toMatchObject({
+    const main = actions.filter(({ action }) => action !== "c2pa.watermarked.unbound").at(-1);
+    expect(main).toMatchObject({
       digitalSourceType: digitalSourceTypes[kind],
       softwareAgent: { name: "comfyui/fine-flow" },
       parameters: { "atelier.kind": kind },
     });
-    expect(Math.abs(Date.parse(String(actions.at(-1)?.when)) - Date.now())).toBeLessThan(60_000);
+    expect(Math.abs(Date.parse(String(main?.when)) - Date.now())).toBeLessThan(60_000);
     const isMade = kind === "text_to_image" || kind === "segment";
     expect(actions[0]?.action).toBe(isMade ? "c2pa.created" : "c2pa.opened");
     const ingredients = (active.ingredients ?? []).map((one) => one.instance_id);
@@ -169,6 +176,31 @@ test("of two that store the same result at once each has a valid file of its own
   for (const { bytes } of made) expect((await readByOthers(bytes, "png"))?.state).toBe("Valid");
 });
 
+describe("the watermark", () => {
+  test("is in what AI made from nothing or as a whole, and the manifest says so", async () => {
+    for (const kind of ["text_to_image", "edit"] as const) {
+      const { bytes, id } = await make(kind);
+      expect((await findMark(bytes))?.id).toBe(markOf(id));
+      expect((await readValid(bytes)).actions.at(-1)).toMatchObject({ action: "c2pa.watermarked.unbound" });
+    }
+  });
+
+  test("is not in what must not be changed", async () => {
+    for (const kind of jobKinds.filter((one) => one !== "text_to_image" && one !== "edit")) {
+      const { bytes } = await make(kind);
+      expect(await findMark(bytes)).toBeNull();
+      expect((await readValid(bytes)).actions.at(-1)?.action).not.toBe("c2pa.watermarked.unbound");
+    }
+  });
+
+  test("can be switched for each kind", async () => {
+    const config = parseConfig({ provenance: { watermark: ["upscale"] } });
+    const { bytes, id } = await make("upscale", {}, false, config);
+    expect((await findMark(bytes))?.id).toBe(markOf(id));
+    expect(await findMark((await make("text_to_image", {}, false, config)).bytes)).toBeNull();
+  });
+});
+
 describe("on its way out a picture keeps its manifest", () => {
   test.each(["jpeg", "webp", "png"] as const)("as %s", async (format) => {
     const { id } = await make("text_to_image");
@@ -178,7 +210,7 @@ describe("on its way out a picture keeps its manifest", () => {
     const all = Object.values(read?.manifests ?? {}).map((one) => one.instance_id);
     expect(all).toContain(`xmp:iid:${id}`);
     expect(read?.actions.map(({ action }) => action)).toEqual(
-      format === "png" ? ["c2pa.created"] : ["c2pa.opened", "c2pa.transcoded"],
+      format === "png" ? ["c2pa.created", "c2pa.watermarked.unbound"] : ["c2pa.opened", "c2pa.transcoded"],
     );
   });
 

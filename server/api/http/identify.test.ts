@@ -31,7 +31,7 @@ async function store() {
   await writeFile(
     file,
     await sharp(await readSample("chelsea.png"))
-      .resize(300)
+      .resize(450)
       .png()
       .toBuffer(),
   );
@@ -74,6 +74,7 @@ test("the owner of a picture is led to its record", async () => {
           digitalSourceType: expect.stringMatching(/trainedAlgorithmicMedia$/),
           at: expect.any(String),
         },
+        { action: "c2pa.watermarked.unbound" },
       ],
     },
     isOurs: true,
@@ -106,14 +107,26 @@ test("a file that was changed since is told as such", async () => {
   });
 });
 
-test("a statement whose words were changed is broken and proves nothing", async () => {
+test("a statement whose words were changed is broken and proves nothing, the watermark does", async () => {
   const forged = Buffer.from(bytes);
   forged.write("trainedAlgorithmicMedib", forged.indexOf("trainedAlgorithmicMedia", forged.indexOf("caBX")));
   expect(await ask(owner, forged)).toMatchObject({
     statement: { state: "broken", isOwnSigner: false },
-    isOurs: false,
-    record: null,
+    watermark: { isOwn: true },
+    isOurs: true,
+    record: { imageId },
   });
+});
+
+test("a picture without its statement is known by its watermark, also smaller", async () => {
+  for (const stripped of [
+    await sharp(bytes).jpeg({ quality: 75 }).toBuffer(),
+    await sharp(bytes).resize(225).png().toBuffer(),
+  ]) {
+    const known = { statement: null, watermark: { isOwn: true }, isOurs: true, madeAt: expect.any(String) };
+    expect(await ask(owner, stripped)).toMatchObject({ ...known, record: { imageId } });
+    expect(await ask(stranger, stripped)).toMatchObject({ ...known, record: null });
+  }
 });
 
 test("the statement of another studio is read, and is not ours", async () => {

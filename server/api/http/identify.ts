@@ -27,6 +27,13 @@ const identifiedSchema = z.object({
     })
     .nullable()
     .describe("The C2PA manifest of the file; null without one"),
+  watermark: z
+    .object({
+      id: z.string().describe("The number in the pixels, 8 digits of base 16"),
+      isOwn: z.boolean().describe("It is the number of a picture of this studio"),
+    })
+    .nullable()
+    .describe("Looked for where the statement is not one of this studio; null when there is none"),
   isOurs: z.boolean().describe("Made in this studio, as far as the file can show it"),
   madeAt: z.iso.datetime().nullable(),
   record: z
@@ -48,8 +55,8 @@ export const identifyRoute = defineRoute({
   path: "/identify",
   operationId: "identifyPicture",
   summary: "Ask where a picture comes from",
-  description: `Reads the statement of origin (C2PA) in a JPEG, PNG, WebP or HEIC in a part named \`file\`, checks its signature, and says whether it was made in
-this studio. The file is not stored. A file without marks may still come from here: programs and platforms take them away.`,
+  description: `Reads the statement of origin (C2PA) and the watermark of a JPEG, PNG, WebP or HEIC in a part named \`file\`, checks its signature, and says whether it was made in
+this studio. The file is not stored. A file without them may still come from here: programs and platforms take them away.`,
   tag: "images",
   multipart: {
     type: "object",
@@ -72,10 +79,15 @@ async function answer(
   caller: Parameters<typeof identify>[1],
   path: string,
 ): Promise<z.input<typeof identifiedSchema>> {
-  const { statement, isOurs, madeAt, record } = await identify(services, caller, await readFile(path));
+  const { statement, watermark, isOurs, madeAt, record } = await identify(
+    services,
+    caller,
+    await readFile(path),
+  );
   const steps = statement?.steps.map((step) => ({ ...step, at: step.at?.toISOString() ?? null })) ?? [];
   return {
     statement: statement && { ...statement, steps },
+    watermark,
     isOurs,
     madeAt: madeAt?.toISOString() ?? null,
     record,

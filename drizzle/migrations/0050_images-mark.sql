@@ -1,0 +1,1 @@
+CREATE INDEX "images_mark" ON "images" USING btree (left(md5("id"::text), 8)) WHERE "images"."role" = 'result';
