@@ -1,6 +1,7 @@
 import path from "node:path";
 import { findMisfiled } from "./check/find-misfiled.ts";
 import { checkBrokenPage, checkPageWords } from "./check/find-page-words.ts";
+import { findPhysicalSides } from "./check/find-physical-sides.ts";
 import { findMissingPaths } from "./check/find-missing-paths.ts";
 import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
 
@@ -42,6 +43,14 @@ function checkWords(): ToolRun {
   return { name: "words", isOk: problems.length === 0, tookSeconds: (performance.now() - startedMs) / 1000 };
 }
 
+function checkSides(): ToolRun {
+  const startedMs = performance.now();
+  const sides = findPhysicalSides(rootDir);
+  for (const { file, line, found, instead } of sides)
+    console.log(`${file}:${line} says ${found}: use ${instead}`);
+  return { name: "sides", isOk: sides.length === 0, tookSeconds: (performance.now() - startedMs) / 1000 };
+}
+
 const runs: ToolRun[] = [];
 for (const [name, ...args] of tools) {
   console.log(`\n> ${[name, ...args].join(" ")}`);
@@ -53,6 +62,8 @@ console.log("\n> paths named in documents");
 runs.push(checkDocs());
 console.log("\n> texts that pages carry");
 runs.push(checkWords());
+console.log("\n> start and end instead of left and right");
+runs.push(checkSides());
 
 console.log(`\n${runs.map(describeRun).join("\n")}`);
 process.exitCode = runs.every(({ isOk }) => isOk) ? 0 : 1;

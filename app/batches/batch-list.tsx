@@ -56,7 +56,7 @@ function BatchRow({ batch }: { readonly batch: ListedBatch }) {
           <span className="tabular truncate text-xs text-quiet">{state(batch)}</span>
           {batch.status === "open" ? <Progress value={batch.progress} label={t("progress")} /> : null}
         </span>
-        <time dateTime={batch.createdAt} className="tabular text-right text-xs text-quiet max-sm:hidden">
+        <time dateTime={batch.createdAt} className="tabular text-end text-xs text-quiet max-sm:hidden">
           {format.dateTime(new Date(batch.createdAt), {
             day: "numeric",
             month: "short",

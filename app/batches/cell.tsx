@@ -82,7 +82,7 @@ function StepsMark({ place }: { readonly place: BatchPlace }) {
   return (
     <span
       title={steps.stopped?.message}
-      className="absolute bottom-1.5 left-1.5 rounded-control bg-black/70 px-2 py-0.5 text-xs text-white"
+      className="absolute bottom-1.5 inset-s-1.5 rounded-control bg-black/70 px-2 py-0.5 text-xs text-white"
     >
       {text}
     </span>

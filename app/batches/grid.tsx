@@ -123,7 +123,7 @@ function AxesTable({ batch, axes, openId, onOpen }: GridProps & { readonly axes:
             </th>
             {last.values.map((own, at) => (
               // oxlint-disable-next-line react/no-array-index-key -- two looks may begin with the same piece
-              <th key={at} scope="col" className="pb-1 text-left align-bottom font-medium">
+              <th key={at} scope="col" className="pb-1 text-start align-bottom font-medium">
                 <AxisValue param={last.param} value={own} further={furtherOf(last, at)} />
               </th>
             ))}
@@ -132,7 +132,10 @@ function AxesTable({ batch, axes, openId, onOpen }: GridProps & { readonly axes:
         <tbody>
           {rowsOf(batch, columns).map((places) => (
             <tr key={places[0]?.position}>
-              <th scope="row" className="sticky left-0 z-1 bg-paper pr-2 text-left align-middle font-medium">
+              <th
+                scope="row"
+                className="sticky inset-s-0 z-1 bg-paper pe-2 text-start align-middle font-medium"
+              >
                 <span className="flex flex-col gap-1">
                   {axes.slice(0, -1).map(({ param }) => (
                     <AxisValue key={param} param={param} value={places[0]?.values[param] ?? ""} />

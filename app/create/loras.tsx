@@ -47,9 +47,9 @@ function Chosen({ lora: { name, weight } }: { readonly lora: Lora }) {
           label={label}
           value={weight}
           onChange={(next) => setWeight(name, next)}
-          className="h-7! w-14! px-2! text-right text-xs!"
+          className="h-7! w-14! px-2! text-end text-xs!"
         />
-        <IconButton label={t("remove", { name: shownName(name) })} onClick={remove} className="-mr-2">
+        <IconButton label={t("remove", { name: shownName(name) })} onClick={remove} className="-me-2">
           <X aria-hidden />
         </IconButton>
       </div>
@@ -100,7 +100,7 @@ function Picker({ known, onClose }: PickerProps) {
             <button
               type="button"
               onClick={() => add(name)}
-              className="flex min-h-11 w-full flex-col justify-center rounded-control px-2.5 py-1.5 text-left hover:bg-hover"
+              className="flex min-h-11 w-full flex-col justify-center rounded-control px-2.5 py-1.5 text-start hover:bg-hover"
             >
               <span className="text-sm font-medium break-all">{shownName(name)}</span>
               <span className="text-xs break-all text-quiet">{name}</span>

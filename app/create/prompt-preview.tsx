@@ -55,7 +55,7 @@ export function PromptPreview() {
     );
   }
   return (
-    <div className="mx-4 mb-3 flex items-start gap-2 rounded-control bg-well py-1.5 pr-1 pl-3 sm:mx-5">
+    <div className="mx-4 mb-3 flex items-start gap-2 rounded-control bg-well py-1.5 pe-1 ps-3 sm:mx-5">
       <div role="status" className="min-w-0 flex-1 py-1 text-xs text-quiet">
         <p className="tabular">{t("texts", { count: texts })}</p>
         <ul className="mt-0.5 flex flex-col gap-0.5">

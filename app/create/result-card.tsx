@@ -45,7 +45,7 @@ function CardFailed({ job, onDismiss }: CardFailedProps) {
       <IconButton
         label={t("dismiss")}
         onClick={() => onDismiss(job.id)}
-        className="absolute! top-1.5 right-1.5"
+        className="absolute! top-1.5 inset-e-1.5"
       >
         <X aria-hidden />
       </IconButton>
@@ -101,7 +101,7 @@ function CardPicture({ job, isOpen, onOpen }: CardPictureProps) {
           </ViewTransition>
         )}
       </button>
-      <span className="pointer-events-none absolute right-1.5 bottom-1.5">
+      <span className="pointer-events-none absolute inset-e-1.5 bottom-1.5">
         <AiBadge />
       </span>
     </>
@@ -152,7 +152,7 @@ function CardRunning({ job }: { readonly job: JobView }) {
         disabled={job.cancelRequested || cancel.isPending}
         onClick={() => cancel.mutate()}
         className={cx(
-          "absolute! top-1.5 right-1.5",
+          "absolute! top-1.5 inset-e-1.5",
           now.preview !== null && "bg-black/55! text-white! hover:bg-black/80!",
         )}
       >
@@ -183,7 +183,7 @@ function CardActions({ job }: { readonly job: JobView }) {
   const imageId = job.outputs[0]?.imageId;
   if (imageId === undefined) return null;
   return (
-    <div role="group" aria-label={t("actions")} className="-ml-2 flex">
+    <div role="group" aria-label={t("actions")} className="-ms-2 flex">
       <IconButton label={t("remix")} onClick={() => router.push(`/create?remix=${imageId}`)}>
         <Repeat2 aria-hidden />
       </IconButton>

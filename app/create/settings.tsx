@@ -35,7 +35,7 @@ function NumberSetting({ label, param, value, onChange }: NumberSettingProps) {
           label={label}
           value={value}
           onChange={setAllowed}
-          className="h-7! w-16! px-2! text-right text-xs!"
+          className="h-7! w-16! px-2! text-end text-xs!"
         />
       </div>
       <Slider

@@ -126,7 +126,7 @@ function BoardChip({ board, search }: { readonly board: Board; readonly search: 
     <span className="flex shrink-0 items-center">
       <Chip pressed={isShown} onPress={() => set("search", isShown ? null : searchOf(board))}>
         {board.search === null ? (
-          <BoardCover board={board} className="-ml-1.5 size-5" />
+          <BoardCover board={board} className="-ms-1.5 size-5" />
         ) : (
           <Bookmark aria-hidden />
         )}

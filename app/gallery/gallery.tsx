@@ -244,7 +244,7 @@ export function Gallery() {
   );
 
   return (
-    <div className={hasScrubber(part.months) ? "wide:pr-14" : undefined}>
+    <div className={hasScrubber(part.months) ? "wide:pe-14" : undefined}>
       <GalleryHeader hasPictures={hasPictures} search={search} />
       <div className="px-4 sm:px-6 wide:px-8">
         {hasPictures ? <Choices search={text} isEmpty={isEmpty} /> : null}

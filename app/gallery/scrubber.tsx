@@ -130,7 +130,7 @@ export function Scrubber({ timeline, placeNow, onGo }: Props) {
     onGo({ month, share: 0 });
   };
   return (
-    <div className="pointer-events-none fixed top-30 right-0 bottom-[calc(var(--tabs)+76px)] z-30 w-11 wide:inset-y-0 wide:w-14 wide:border-l wide:border-line wide:bg-paper wide:py-5">
+    <div className="pointer-events-none fixed top-30 inset-e-0 bottom-[calc(var(--tabs)+76px)] z-30 w-11 wide:inset-y-0 wide:w-14 wide:border-s wide:border-line wide:bg-paper wide:py-5">
       <div
         ref={setTrack}
         role="slider"
@@ -163,19 +163,19 @@ export function Scrubber({ timeline, placeNow, onGo }: Props) {
         ))}
         <span
           data-handle
-          className="pointer-events-auto absolute right-0 flex h-11 w-11 -translate-y-1/2 touch-none items-center justify-end wide:hidden"
+          className="pointer-events-auto absolute inset-e-0 flex h-11 w-11 -translate-y-1/2 touch-none items-center justify-end wide:hidden"
           style={{ top: `${shareOfPlace(slots, place) * 100}%` }}
         >
-          <span className="mr-1 h-10 w-1.5 rounded-full bg-quiet outline-offset-2 outline-ink group-focus-visible:outline-2 group-data-pulled:bg-accent" />
+          <span className="me-1 h-10 w-1.5 rounded-full bg-quiet outline-offset-2 outline-ink group-focus-visible:outline-2 group-data-pulled:bg-accent" />
         </span>
         <span
           aria-hidden
-          className="pointer-events-none absolute right-0 hidden h-0.5 w-3 bg-accent wide:block"
+          className="pointer-events-none absolute inset-e-0 hidden h-0.5 w-3 bg-accent wide:block"
           style={{ top: `${shareOfPlace(slots, place) * 100}%` }}
         />
         <span
           aria-hidden
-          className="tabular pointer-events-none absolute right-13 hidden -translate-y-1/2 rounded-control bg-raised px-3 py-1.5 text-sm font-medium whitespace-nowrap shadow-float group-focus-visible:block group-data-pulled:block wide:right-16"
+          className="tabular pointer-events-none absolute inset-e-13 hidden -translate-y-1/2 rounded-control bg-raised px-3 py-1.5 text-sm font-medium whitespace-nowrap shadow-float group-focus-visible:block group-data-pulled:block wide:inset-e-16"
           style={{ top: `${shareOfPlace(slots, place) * 100}%` }}
         >
           {name}
@@ -203,7 +203,7 @@ function SlotLabel({ month, label, topShare, isShown, isNow }: SlotLabelProps) {
       data-month={label === "month" ? month : undefined}
       aria-hidden
       className={cx(
-        "tabular pointer-events-none absolute right-1 -translate-y-1/2 text-[11px] leading-none max-wide:hidden max-wide:rounded-control max-wide:bg-raised max-wide:px-1 max-wide:py-0.5 wide:inset-x-0 wide:text-center",
+        "tabular pointer-events-none absolute inset-e-1 -translate-y-1/2 text-[11px] leading-none max-wide:hidden max-wide:rounded-control max-wide:bg-raised max-wide:px-1 max-wide:py-0.5 wide:inset-x-0 wide:text-center",
         label === "year" ? "font-semibold max-wide:group-data-pulled:block" : "text-quiet",
         isNow && "font-semibold text-accent!",
       )}

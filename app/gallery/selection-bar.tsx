@@ -84,9 +84,9 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
       role="toolbar"
       data-selection-bar
       aria-label={t("selection")}
-      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 max-w-[calc(100vw-16px)] -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pr-2 pl-5 whitespace-nowrap shadow-float max-sm:gap-0 max-sm:pr-1 max-sm:pl-4 wide:bottom-5"
+      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 max-w-[calc(100vw-16px)] -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pe-2 ps-5 whitespace-nowrap shadow-float max-sm:gap-0 max-sm:pe-1 max-sm:ps-4 wide:bottom-5"
     >
-      <p role="status" className="tabular mr-3 text-xs font-medium whitespace-nowrap max-sm:mr-1">
+      <p role="status" className="tabular me-3 text-xs font-medium whitespace-nowrap max-sm:me-1">
         {/* On a phone the number alone: words of some languages leave no room for the buttons. */}
         <span aria-hidden data-count={count} className="before:content-[attr(data-count)] sm:hidden" />
         <span className="max-sm:sr-only">

@@ -47,7 +47,7 @@ export function StackBadge({ size }: { readonly size: number }) {
   return (
     <span
       aria-hidden
-      className="tabular pointer-events-none absolute top-1.5 right-1.5 flex h-5 items-center gap-1 rounded-full bg-black/60 px-1.5 text-[11px] font-medium text-white"
+      className="tabular pointer-events-none absolute top-1.5 inset-e-1.5 flex h-5 items-center gap-1 rounded-full bg-black/60 px-1.5 text-[11px] font-medium text-white"
     >
       <Layers className="size-3" />
       {size}

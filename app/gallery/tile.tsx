@@ -116,7 +116,7 @@ export const Tile = memo(function Tile(props: Props) {
         aria-label={t("select", { name })}
         onClick={(event) => onToggle(image.stackId, event.shiftKey)}
         className={cx(
-          "absolute top-1 left-1 flex size-8 items-center justify-center transition-opacity duration-120",
+          "absolute top-1 inset-s-1 flex size-8 items-center justify-center transition-opacity duration-120",
           isSelected || isSelecting
             ? "opacity-100"
             : "opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 focus-visible:opacity-100 pointer-coarse:opacity-100",
@@ -134,7 +134,7 @@ export const Tile = memo(function Tile(props: Props) {
       <TrashBadge until={image.trashedUntil} />
       <RatingBadge rating={image.rating} />
       {size > 1 ? <StackBadge size={size} /> : null}
-      <span className="pointer-events-none absolute right-1.5 bottom-1.5 flex items-center gap-1.5">
+      <span className="pointer-events-none absolute inset-e-1.5 bottom-1.5 flex items-center gap-1.5">
         {image.starred ? (
           <Star
             aria-label={t("isStarred")}

@@ -92,7 +92,7 @@ export function TrashBadge({ until }: { readonly until: string | null }) {
   if (until === null) return null;
   const days = Math.floor((Date.parse(until) - now) / dayMs);
   return (
-    <span className="pointer-events-none absolute top-1.5 right-1.5 flex h-[18px] items-center rounded-[4px] bg-black/65 px-1.5 text-[11px] font-medium text-white">
+    <span className="pointer-events-none absolute top-1.5 inset-e-1.5 flex h-[18px] items-center rounded-[4px] bg-black/65 px-1.5 text-[11px] font-medium text-white">
       {t("daysLeft", { count: days })}
     </span>
   );
@@ -112,9 +112,9 @@ export function TrashBar({ selection }: { readonly selection: Selection }) {
       role="toolbar"
       data-selection-bar
       aria-label={gallery("selection")}
-      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pr-2 pl-5 whitespace-nowrap shadow-float wide:bottom-5"
+      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pe-2 ps-5 whitespace-nowrap shadow-float wide:bottom-5"
     >
-      <p role="status" className="tabular mr-3 text-xs font-medium whitespace-nowrap">
+      <p role="status" className="tabular me-3 text-xs font-medium whitespace-nowrap">
         {gallery("selected", { count: ids.length })}
       </p>
       <Button

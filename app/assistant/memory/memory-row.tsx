@@ -49,7 +49,7 @@ function Sources({ memory: { id, sourceCount } }: { readonly memory: MemoryView 
       <summary className="w-fit cursor-pointer rounded-control py-1 hover:text-ink">
         {t("sources", { count: sourceCount })}
       </summary>
-      <ul className="mt-1 flex flex-col gap-1.5 border-l border-line pl-3">
+      <ul className="mt-1 flex flex-col gap-1.5 border-s border-line ps-3">
         {data?.items.map((source) => (
           <li key={source.id} className="break-words">
             {source.text}

@@ -97,7 +97,7 @@ export function ViewerInfo({ image }: { readonly image: ImageView }) {
   return (
     <aside
       aria-label={t("info")}
-      className="max-h-[45dvh] w-full shrink-0 overflow-y-auto border-line p-5 max-wide:border-t wide:max-h-none wide:w-[300px] wide:border-l"
+      className="max-h-[45dvh] w-full shrink-0 overflow-y-auto border-line p-5 max-wide:border-t wide:max-h-none wide:w-[300px] wide:border-s"
     >
       <TitleField image={image} />
       <div className="mt-3 flex flex-col gap-2">

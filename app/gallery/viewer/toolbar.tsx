@@ -53,9 +53,9 @@ export function ViewerToolbar(props: Props) {
       <IconButton label={t("close")} keys="Escape" onClick={onClose}>
         <X aria-hidden />
       </IconButton>
-      <p className="min-w-0 flex-1 truncate pl-1 text-xs text-quiet max-sm:invisible">
+      <p className="min-w-0 flex-1 truncate ps-1 text-xs text-quiet max-sm:invisible">
         {name}
-        {position === null ? null : <span className="tabular ml-3">{t("place", position)}</span>}
+        {position === null ? null : <span className="tabular ms-3">{t("place", position)}</span>}
       </p>
       {/* On a phone a row of its own, below what stands beside it in the markup. */}
       <div className="flex items-center justify-center gap-1 max-sm:order-last max-sm:h-11 max-sm:w-full">
