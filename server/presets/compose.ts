@@ -1,9 +1,18 @@
 import { randomInt } from "node:crypto";
 import { z } from "zod";
 import type { PromptTemplate, StyleParts } from "../db/index.ts";
-import { AppError, isAppError } from "../platform/index.ts";
+import { isAppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { choicesOf, countTexts, draw, type Lists, listsIn, parseTemplate, randomOf } from "./language.ts";
+import {
+  choicesOf,
+  countTexts,
+  draw,
+  type Lists,
+  listsIn,
+  parseTemplate,
+  randomOf,
+  templateFault,
+} from "./language.ts";
 import { findPresets, keyOf, promptPlace } from "./presets.ts";
 
 /** Of one prompt. */
@@ -93,12 +102,8 @@ const orNull = (text: string) => (text === "" ? null : text);
 function checkDrawn({ isEmpty, texts }: { readonly isEmpty: boolean; readonly texts: readonly string[] }) {
   const longest = Math.max(...texts.map(({ length }) => length));
   if (longest > maxCharacters)
-    throw new AppError(
-      "template_invalid",
-      `The prompt has ${longest} characters with its lists and styles; ${maxCharacters} are possible.`,
-    );
-  if (isEmpty)
-    throw new AppError("template_invalid", "Nothing was drawn from the choices: the prompt is empty.");
+    throw templateFault("tooManyCharacters", { count: longest, most: maxCharacters });
+  if (isEmpty) throw templateFault("nothingDrawn");
 }
 
 /** What stands before and behind the place of the prompt; one part alone is put behind it. */
@@ -119,14 +124,7 @@ async function readStyles(
   const found = await findPresets(services, { userId, type: "style", keys: names.map(keyOf) });
   return names.map((name) => {
     const style = found.get(keyOf(name));
-    if (style === undefined)
-      throw new AppError(
-        "template_invalid",
-        `There is no style "${name}". Take it away, or choose another.`,
-        {
-          details: { style: name },
-        },
-      );
+    if (style === undefined) throw templateFault("noStyle", { style: name }, { style: name });
     return { name: style.name, prompt: style.prompt, negativePrompt: style.negativePrompt };
   });
 }
@@ -150,8 +148,7 @@ async function readLists(
     const found = await findPresets(services, { userId, type: "list", keys: wanted });
     for (const [key, { lines }] of found) {
       characters += lines.join("").length;
-      if (characters > mostListCharacters)
-        throw new AppError("template_invalid", "The lists that the prompt names are too long together.");
+      if (characters > mostListCharacters) throw templateFault("listsTooLong");
       known.set(key, choicesOf(lines));
     }
     const further = wanted.flatMap((key) => (known.get(key) ?? []).flatMap(({ parts }) => listsIn(parts)));

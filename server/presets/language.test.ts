@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { speakIn, wordsIn } from "../words.ts";
 import { isAppError } from "../platform/index.ts";
 import { choicesOf, countTexts, draw, listsIn, parseTemplate, randomOf } from "./language.ts";
 
@@ -66,13 +67,13 @@ test("seeds that follow each other draw evenly, also one that is larger than 32 
 });
 
 test.each([
-  ["a {b|c", String.raw`A "{" is not closed. Write \{ where it is meant as it is. @2`],
-  ["a {b|{c}", String.raw`A "{" is not closed. Write \{ where it is meant as it is. @2`],
-  ["a b}", String.raw`A "}" closes nothing. Write \} where it is meant as it is. @3`],
+  ["a {b|c", String.raw`A “{” is not closed. Write \{ where it is meant as it is. @2`],
+  ["a {b|{c}", String.raw`A “{” is not closed. Write \{ where it is meant as it is. @2`],
+  ["a b}", String.raw`A “}” closes nothing. Write \} where it is meant as it is. @3`],
   ["__hat__", "There is no list __hat__. Choose one of yours, or make it. @null"],
   ["__endless__", "The list __endless__ holds itself. @null"],
   ["__empty__", "The list __empty__ is empty. @null"],
-  ["{2$$a|b}", `Several of one choice ("2$$") cannot be drawn. Write the choice twice. @1`],
+  ["{2$$a|b}", `Several of one choice (2$$) cannot be drawn. Write the choice twice. @1`],
   ["{0::a|0::b}", "All choices have the weight 0. @0"],
   ["{".repeat(30), "Braces stand in each other more than 20 times. @20"],
 ])("the fault of %s is named with its place", (text, problem) => {
@@ -108,4 +109,10 @@ test("S2 a list that names itself in another case holds itself", () => {
   const template = parseTemplate("__abcd__");
   expect(() => draw(template, { lists: all, random: randomOf(1) })).toThrow(/holds itself/);
   expect(() => countTexts(template, all)).toThrow(/holds itself/);
+});
+
+test("a fault is told in the language of whoever reads it", async () => {
+  const german = await wordsIn("de");
+  expect(() => speakIn(german, () => parseTemplate("a {red|blue"))).toThrow(/nicht geschlossen/);
+  expect(() => parseTemplate("a {red|blue")).toThrow(/is not closed. Write \\\{/);
 });

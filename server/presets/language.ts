@@ -1,4 +1,5 @@
 import { AppError } from "../platform/index.ts";
+import { currentWords, type Messages } from "../words.ts";
 
 /** A text with choices: what is drawn from it is one plain text. */
 type Template = readonly Part[];
@@ -20,8 +21,14 @@ const weightAt = /(\d{1,6}(?:\.\d{1,4})?)::/y;
 const severalAt = /\d+(?:-\d+)?\$\$/y;
 const escaped = /[{}|_]/;
 
-function wrong(message: string, at: number): AppError {
-  return new AppError("template_invalid", message, { details: { at } });
+type Fault = keyof Messages["templateFaults"];
+type Told = Readonly<Record<string, string | number>>;
+
+/** `template_invalid` with its sentence in the language of whoever reads it. */
+export function templateFault(fault: Fault, told: Told = {}, details: Told = {}): AppError {
+  // Safe cast: a fault and what its sentence tells are written side by side, and a test draws each of them.
+  const message = currentWords().t(`templateFaults.${fault}`, told as never);
+  return new AppError("template_invalid", message, { details });
 }
 
 /**
@@ -31,11 +38,12 @@ function wrong(message: string, at: number): AppError {
 export function parseTemplate(text: string): Template {
   const reader = { text, at: 0 };
   const parts = readParts(reader, 0);
-  if (reader.at < text.length) throw wrong(closesNothing, reader.at);
+  if (reader.at < text.length) throw closesNothing(reader.at);
   return parts;
 }
 
-const closesNothing = String.raw`A "}" closes nothing. Write \} where it is meant as it is.`;
+const closesNothing = (at: number) =>
+  templateFault("closesNothing", { brace: "}", escaped: String.raw`\}` }, { at });
 
 interface Reader {
   readonly text: string;
@@ -75,7 +83,7 @@ function readPart(reader: Reader, depth: number): Part | null {
   if (sign === "_") return readList(reader);
   if (sign === "\\") return readEscape(reader);
   if (depth > 0) return null;
-  if (sign === "}") throw wrong(closesNothing, at);
+  if (sign === "}") throw closesNothing(at);
   reader.at += 1;
   return "|";
 }
@@ -103,7 +111,7 @@ function readList(reader: Reader): Part {
 
 function readChoices(reader: Reader, depth: number): Part {
   const start = reader.at;
-  if (depth === deepest) throw wrong(`Braces stand in each other more than ${deepest} times.`, start);
+  if (depth === deepest) throw templateFault("tooDeep", { most: deepest }, { at: start });
   const choices: Choice[] = [];
   do {
     reader.at += 1;
@@ -111,16 +119,15 @@ function readChoices(reader: Reader, depth: number): Part {
     choices.push({ weight, parts: readParts(reader, depth + 1) });
   } while (reader.text[reader.at] === "|");
   if (reader.text[reader.at] !== "}")
-    throw wrong(String.raw`A "{" is not closed. Write \{ where it is meant as it is.`, start);
+    throw templateFault("notClosed", { brace: "{", escaped: String.raw`\{` }, { at: start });
   reader.at += 1;
-  if (choices.every(({ weight }) => weight === 0)) throw wrong("All choices have the weight 0.", start);
+  if (choices.every(({ weight }) => weight === 0)) throw templateFault("allZero", {}, { at: start });
   return { choices };
 }
 
 function readWeight(reader: Reader): number {
   severalAt.lastIndex = reader.at;
-  if (severalAt.test(reader.text))
-    throw wrong(`Several of one choice ("2$$") cannot be drawn. Write the choice twice.`, reader.at);
+  if (severalAt.test(reader.text)) throw templateFault("several", { written: "2$$" }, { at: reader.at });
   weightAt.lastIndex = reader.at;
   const [whole, weight] = weightAt.exec(reader.text) ?? [];
   if (whole === undefined) return 1;
@@ -178,8 +185,7 @@ function drawParts(template: Template, drawing: Drawing, progress: Progress): st
   for (const part of template) {
     progress.left.steps -= 1;
     text += typeof part === "string" ? part : drawPart(part, drawing, progress);
-    if (text.length > longest || progress.left.steps < 0)
-      throw new AppError("template_invalid", "What the lists and choices make is too long for a prompt.");
+    if (text.length > longest || progress.left.steps < 0) throw templateFault("tooLong");
   }
   return text;
 }
@@ -192,16 +198,13 @@ function drawPart(part: Exclude<Part, string>, drawing: Drawing, progress: Progr
   return drawParts(pick(choices, drawing), drawing, { ...progress, within });
 }
 
-const holdsItself = (list: string) => new AppError("template_invalid", `The list __${list}__ holds itself.`);
+const holdsItself = (list: string) => templateFault("holdsItself", { list: `__${list}__` });
 
 function lookUp(list: string, lists: Lists): readonly Choice[] {
   const name = `__${list}__`;
   const choices = lists(list);
-  if (choices === undefined)
-    throw new AppError("template_invalid", `There is no list ${name}. Choose one of yours, or make it.`, {
-      details: { list },
-    });
-  if (choices.length === 0) throw new AppError("template_invalid", `The list ${name} is empty.`);
+  if (choices === undefined) throw templateFault("noList", { list: name }, { list });
+  if (choices.length === 0) throw templateFault("emptyList", { list: name });
   return choices;
 }
 

@@ -4,7 +4,7 @@ import { type PresetContents, type PresetType, schema, type StyleParts, type Tx 
 import { AppError, isId, isStorable, jsonObject, newId } from "../platform/index.ts";
 import { cleanName, searchForm } from "../images/index.ts";
 import type { Services } from "../services.ts";
-import { choicesOf, listName, parseTemplate } from "./language.ts";
+import { choicesOf, listName, parseTemplate, templateFault } from "./language.ts";
 import { shippedLists, shippedStyles } from "./shipped.ts";
 
 const { presets } = schema;
@@ -164,8 +164,7 @@ function checkContent(input: SavePreset): void {
 function checkStyle(parts: StyleParts): void {
   for (const text of [parts.prompt, parts.negativePrompt]) {
     const around = text.split(promptPlace);
-    if (around.length > 2)
-      throw new AppError("template_invalid", `A style has one place ${promptPlace} at most.`);
+    if (around.length > 2) throw templateFault("onePlace", { place: promptPlace });
     for (const part of around) parseTemplate(part);
   }
 }

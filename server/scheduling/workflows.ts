@@ -4,6 +4,7 @@ import { type Db, schema, type Tx } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 import { isActive, isPresent } from "../nodes/index.ts";
 import { builtInWorkflows, type ParamName, parseWorkflow, type Workflow } from "../workflows/index.ts";
+import { currentWords } from "../words.ts";
 import { livePlaces } from "./places.ts";
 
 interface Published {
@@ -261,16 +262,26 @@ export async function workflowFacts(db: Db): Promise<WorkflowFacts[]> {
     });
 }
 
+/** Title and description: those of an included workflow in the language of whoever reads them. */
+function textsOf({ name, title, description, isBuiltIn }: Workflow) {
+  const { t } = currentWords();
+  // Safe cast: that there are texts of this name is asked below.
+  const key = `shippedWorkflows.${name as "t2i_sdxl"}` as const;
+  if (!isBuiltIn || !t.has(`${key}.title`)) return { title, description };
+  // How the prompt of one of them names further pictures.
+  const names = { second: "<image2>", fourth: "<image4>" };
+  return { title: t(`${key}.title`), description: t(`${key}.description`, names) };
+}
+
 function describe(workflow: Workflow): Omit<OfferedWorkflow, "isLive" | "missing"> {
-  const { name, title, description, kind, rank, vramGib } = workflow;
+  const { name, kind, rank, vramGib } = workflow;
   const params = Object.entries(workflow.params).map(
     ([param, { to: _to, ...spec }]) => [param, spec] as const,
   );
   const inputs = Object.entries(workflow.inputs).map(([role, { required }]) => ({ role, required }));
   return {
     name,
-    title,
-    description,
+    ...textsOf(workflow),
     kind,
     rank,
     vramGib,

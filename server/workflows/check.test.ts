@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import en from "../../messages/en.json" with { type: "json" };
 import { readSimulatedClasses, sampleFiles } from "@atelier/testing/workflows";
 import { builtInWorkflows } from "./built-in.ts";
 import { checkGraph, checkWorkflow, type ObjectInfo, type ObjectInfoByClass } from "./check.ts";
@@ -277,4 +278,14 @@ test.each([
   expect(notes).toEqual(
     isNoted ? [`node 3 (${name}) is an output, but makes no picture that can be shown`] : [],
   );
+});
+
+test("the catalogue has the title and the description of each included workflow, for the other languages", () => {
+  const texts = Object.entries(en.shippedWorkflows).map(([name, { title, description }]) => [
+    name,
+    title,
+    description.replace("{second}", "<image2>").replace("{fourth}", "<image4>"),
+  ]);
+  const own = builtInWorkflows.map(({ name, title, description }) => [name, title, description]);
+  expect(texts.toSorted()).toEqual(own.toSorted());
 });
