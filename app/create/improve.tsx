@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { Sparkles } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useRef } from "react";
+import { useEffect, useRef } from "react";
 import { useAssistantStatus } from "../assistant/queries.ts";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
@@ -23,6 +23,8 @@ export function useImprovement() {
   const onError = useFailureToast();
   const asking = useRef<AbortController>(null);
   const mayImprove = useMayImprove();
+  // Nobody waits for the answer any more.
+  useEffect(() => () => asking.current?.abort(), []);
   const mutation = useMutation({
     mutationFn: async (prompt: string) => {
       asking.current = new AbortController();

@@ -85,7 +85,7 @@ function Row({ preset, isChosen, isFull, onUse, onEdit }: RowProps) {
         disabled={isFull && !isChosen}
         onClick={onUse}
         className={cx(
-          "flex min-w-0 flex-1 flex-col rounded-control px-2.5 py-1.5 text-left enabled:hover:bg-hover disabled:opacity-45",
+          "flex min-w-0 flex-1 flex-col rounded-control px-2.5 py-1.5 text-start enabled:hover:bg-hover disabled:opacity-45",
           isChosen && "bg-accent-tint",
         )}
       >
@@ -163,23 +163,24 @@ function draftOf(shelf: LibraryShelf): PresetDraft {
   }
 }
 
+type Drafts = Partial<Record<LibraryShelf, PresetDraft | null>>;
+
 /** Lists, styles and favourites, to be used, kept, changed and removed. */
 export function Library({ shelf, ...props }: LibraryProps) {
   const t = useTranslations("create.library");
   // What was open is shown until the dialog has faded.
   const [last, setLast] = useState<LibraryShelf>("style");
-  const [draft, setDraft] = useState<PresetDraft | null>(null);
+  // One that is half written is there again when the dialog is opened again.
+  const [drafts, setDrafts] = useState<Drafts>({});
   if (shelf !== null && shelf !== last) setLast(shelf);
   const shown = shelf ?? last;
+  const draft = drafts[shown] ?? null;
+  const setDraft = (next: PresetDraft | null) => setDrafts((others) => ({ ...others, [shown]: next }));
   const presets = usePresets(shown);
   const { styles } = useForm();
   const use = useUse(props);
-  const close = () => {
-    setDraft(null);
-    props.onClose();
-  };
   return (
-    <Dialog open={shelf !== null} onOpenChange={close} title={t(`${shown}.title`)}>
+    <Dialog open={shelf !== null} onOpenChange={props.onClose} title={t(`${shown}.title`)}>
       {draft === null ? (
         <div className="flex flex-col gap-3">
           <p className="text-xs text-quiet">{t(`${shown}.help`)}</p>
@@ -200,13 +201,13 @@ export function Library({ shelf, ...props }: LibraryProps) {
               <Plus aria-hidden />
               {t(`${shown}.add`)}
             </Button>
-            <Button size="small" look="quiet" onClick={close}>
+            <Button size="small" look="quiet" onClick={props.onClose}>
               {t("done")}
             </Button>
           </div>
         </div>
       ) : (
-        <PresetForm draft={draft} onDone={() => setDraft(null)} />
+        <PresetForm draft={draft} onChange={setDraft} onDone={() => setDraft(null)} />
       )}
     </Dialog>
   );

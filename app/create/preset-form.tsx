@@ -1,7 +1,7 @@
 "use client";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
-import { type FormEvent, useId, useState } from "react";
+import { type FormEvent, useId } from "react";
 import type { PresetView } from "@atelier/server/presets";
 import { api } from "../client/api.ts";
 import { failureOf, useFailureText } from "../client/failures.ts";
@@ -118,16 +118,16 @@ function useSaveProblem(): (error: unknown) => string {
 
 interface PresetFormProps {
   readonly draft: PresetDraft;
+  readonly onChange: (draft: PresetDraft) => void;
   readonly onDone: () => void;
 }
 
 /** Name and words of a preset; an admin may offer it to all users of the studio. */
-export function PresetForm({ draft: first, onDone }: PresetFormProps) {
+export function PresetForm({ draft, onChange: setDraft, onDone }: PresetFormProps) {
   const t = useTranslations("create.library");
   const me = useMe();
   const queries = useQueryClient();
   const problemOf = useSaveProblem();
-  const [draft, setDraft] = useState(first);
   const save = useMutation({
     mutationFn: () => api.presets.save.mutate(toSave(draft)),
     onSuccess: onDone,

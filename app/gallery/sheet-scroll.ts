@@ -140,7 +140,7 @@ interface Put {
 export function useSheetScroll({ part, layout, openId, marginPx }: ScrollInput) {
   const put = useRef<Put | null>(null);
   const held = useRef<{ readonly id: string; readonly topPx: number } | null>(null);
-  const { query, canReadNewer, canReadOlder, jump, search } = part;
+  const { query, canReadNewer, canReadOlder, hasFailedJump, jump, search } = part;
   const { timeline, lines, tops, readTopPx, readEndPx } = layout;
 
   const holdFirst = useEffectEvent(() => {
@@ -203,9 +203,11 @@ export function useSheetScroll({ part, layout, openId, marginPx }: ScrollInput) 
   useEffect(() => {
     holdFirst();
     readMore();
+    // What failed is tried again when something scrolls, and not at once for ever.
+    if (hasFailedJump) return undefined;
     const timer = setTimeout(readThere, settledMs);
     return () => clearTimeout(timer);
-  }, [layout, canReadNewer, canReadOlder]);
+  }, [layout, canReadNewer, canReadOlder, hasFailedJump]);
   // What another search finds is shown from its newest.
   const shownSearch = useRef(search);
   useEffect(() => {

@@ -1,7 +1,8 @@
 "use client";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useCallback, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
 import { canLoadMore, keys } from "../client/queries.ts";
 import { useRemoving } from "../pictures/actions.tsx";
 import { isByMeaning } from "./near.tsx";
@@ -38,6 +39,10 @@ interface Wanted {
   readonly jump: Jump | null;
   /** How many jumps there were: what an earlier one to the same place led to may have moved on since. */
   readonly jumps: number;
+  /** Where a jump came from: it stays on the page if the jump fails. */
+  readonly before?: Wanted;
+  /** Why a jump from here failed: the next one waits until something scrolls. */
+  readonly failure?: Error;
 }
 
 function usePages({ search, jump, jumps }: Wanted, canForget: boolean) {
@@ -74,12 +79,25 @@ export function useGalleryWindow(search: string | undefined) {
   const query = usePages(wanted, months !== null);
   const jump = useCallback(
     (to: Jump | null) =>
-      setWanted(({ search: same, jumps }) => ({ search: same, jump: to, jumps: jumps + 1 })),
+      setWanted(({ before: _before, failure: _failure, ...now }) => ({
+        search: now.search,
+        jump: to,
+        jumps: now.jumps + 1,
+        before: now,
+      })),
     [],
   );
   // All that a jump should show was removed meanwhile.
   if (wanted.jump !== null && isBare(query)) setWanted({ search, jump: null, jumps: 0 });
-  return { query, months, jump, ...useReadPart(query) };
+  const { before, failure } = wanted;
+  // What was shown stays.
+  if (before !== undefined && query.data === undefined && query.error !== null)
+    setWanted({ ...before, failure: query.error });
+  const showFailure = useFailureToast();
+  useEffect(() => {
+    if (failure !== undefined) showFailure(failure);
+  }, [failure, showFailure]);
+  return { query, months, jump, hasFailedJump: failure !== undefined, ...useReadPart(query) };
 }
 
 type Pages = ReturnType<typeof usePages>;

@@ -129,3 +129,33 @@ test("P9 @phone the handle of the timeline is pulled by a finger to a month of l
   const ends = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
   expect(ends[0]).toBe(ends[1]);
 });
+
+test.describe("without an answer", () => {
+  test.use({ expectedError: /Failed to load resource/ });
+
+  test("P9 @all a jump that fails leaves the pictures where they are, says so, and works when it is tried again", async ({
+    page,
+  }) => {
+    await beGuest(page);
+    await fillMonths(page, { months: 30, picturesEach: 120 });
+    await page.goto("/gallery");
+    const months = page.locator("[data-month]");
+    await expect(months.first()).toBeVisible();
+    await page.getByRole("checkbox", { name: "Select picture 3", exact: true }).click();
+    const far = months.nth(20);
+    const box = await far.boundingBox();
+    if (box === null) throw new Error("the month is not shown");
+    await page.route(/images\.list/, (route) => route.fulfill({ status: 500, body: "{}" }));
+    await page.mouse.click(box.x + box.width / 2, box.y + 1);
+    await expect(page.getByText("No connection").first()).toBeVisible();
+    await expect(page.getByRole("toolbar", { name: "Selection" }).getByRole("status")).toHaveText(
+      "1 selected",
+    );
+    await page.evaluate(() => window.scrollTo({ top: 0 }));
+    await expect(page.locator("[data-tile]").first()).toBeInViewport();
+    await page.unroute(/images\.list/);
+    await page.mouse.click(box.x + box.width / 2, box.y + 1);
+    const month = (await far.getAttribute("data-month")) ?? "";
+    await expect.poll(() => dayInView(page)).toContain(month.slice(0, 4));
+  });
+});

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
+import { AppError } from "../platform/index.ts";
 import type { KeyRight } from "./key-rights.ts";
 
 /** The sender of a request, resolved from the session cookie or an API key. */
@@ -12,6 +13,17 @@ export interface Caller {
   readonly via: "session" | "api_key";
   /** Of an API key that may not do all that its owner may; without `admin` in it `isAdmin` is false. */
   readonly rights?: ReadonlySet<KeyRight>;
+}
+
+/** What is tied to an account: a guest could neither see nor end it any more once the cookie is lost. Throws `forbidden`. */
+export function refuseGuest({ isGuest }: { readonly isGuest: boolean }): void {
+  if (isGuest) throw new AppError("forbidden", "Make an account first; guests may not do this.");
+}
+
+/** The caller as an owner of what is tied to an account. Throws `forbidden` for a guest. */
+export function accountOf(caller: Pick<Caller, "userId" | "isGuest">): string {
+  refuseGuest(caller);
+  return caller.userId;
 }
 
 /** The columns of `users` that decide about a caller. */

@@ -8,7 +8,7 @@
  *
  * Secrets are stored as hashes and never logged. Access to a job or an image is decided where the row is read, not here.
  */
-export { type Caller, findEnded, suspendedUsers } from "./caller.ts";
+export { accountOf, type Caller, findEnded, refuseGuest, suspendedUsers } from "./caller.ts";
 export { authOf, maxKeyNameLength, servedAuthPaths, trustedOrigins } from "./auth.ts";
 export { actAs, findClient } from "./client-users.ts";
 export { createApiKey, listApiKeys, maxKeyDays, revokeApiKey } from "./api-keys.ts";

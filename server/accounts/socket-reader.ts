@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { trustedOrigins } from "./auth.ts";
-import type { Caller } from "./caller.ts";
+import { type Caller, refuseGuest } from "./caller.ts";
 import { findClient } from "./client-users.ts";
 import { requireRight } from "./key-rights.ts";
 import { resolveCaller } from "./resolve-caller.ts";
@@ -32,7 +32,7 @@ export async function readSocketCaller(
   const caller = await resolveCaller(services, headers);
   if (!caller) throw new AppError("unauthorized", "Send an API key: docs/clients.md says how.");
   requireRight(caller, "read");
-  if (caller.isGuest) throw new AppError("forbidden", "Make an account first; guests have no connections.");
+  refuseGuest(caller);
   const name = URL.parse(request.url ?? "", "http://studio")?.searchParams.get("user_id") ?? null;
   if (!caller.isAdmin || caller.via === "session" || name === null) return { caller, ownerId: caller.userId };
   const named = await findClient(services, name);

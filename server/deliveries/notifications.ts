@@ -1,6 +1,6 @@
 import { createHash, randomInt } from "node:crypto";
 import { and, eq, sql } from "drizzle-orm";
-import { wordsFor } from "../accounts/index.ts";
+import { refuseGuest, wordsFor } from "../accounts/index.ts";
 import { type ChannelName, schema } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -53,13 +53,14 @@ const hashOf = (ownerId: string, code: string) =>
   createHash("sha256").update(`${ownerId} ${code}`).digest("hex");
 
 /**
- * Sends a code to the account's address, which proves that the account's owner reads it. Throws `conflict` for a guest and
- * where no e-mail is sent, `rate_limited` within a minute of the last code.
+ * Sends a code to the account's address, which proves that the account's owner reads it. Throws `forbidden` for a guest,
+ * `conflict` where no e-mail is sent, `rate_limited` within a minute of the last code.
  */
 export async function requestEmailCode(services: Services, ownerId: string): Promise<{ address: string }> {
   if (!offersEmail(services.env)) throw new AppError("conflict", "This studio sends no e-mail.");
   const [user] = await services.db.select().from(users).where(eq(users.id, ownerId));
-  if (!user || user.isAnonymous) throw new AppError("conflict", "Make an account first.");
+  if (!user) throw new AppError("not_found");
+  refuseGuest({ isGuest: user.isAnonymous === true });
   const code = String(randomInt(1_000_000)).padStart(6, "0");
   const codeUntil = sql`now() + ${codeMinutes} * interval '1 minute'`;
   const set = {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Caller } from "../../accounts/index.ts";
+import { accountOf } from "../../accounts/index.ts";
 import {
   createLink,
   createLinkSchema,
@@ -8,7 +8,7 @@ import {
   type LinkView,
   revokeLink,
 } from "../../links/index.ts";
-import { AppError, originOf } from "../../platform/index.ts";
+import { originOf } from "../../platform/index.ts";
 import { defineRoute, type HttpRoute } from "./route.ts";
 
 const tag = "links";
@@ -32,12 +32,6 @@ const madeSchema = linkSchema.extend({
   url: z.url().describe("Shown this once: the studio keeps only a hash of its secret part"),
 });
 
-/** A guest could not revoke it any more once the cookie is lost. */
-function ownerOf(caller: Caller): string {
-  if (caller.isGuest) throw new AppError("forbidden", "Make an account first; guests share no links.");
-  return caller.userId;
-}
-
 const createRoute = defineRoute({
   method: "post",
   path: "/links",
@@ -49,7 +43,7 @@ const createRoute = defineRoute({
   body: createLinkSchema,
   responses: { 201: { description: "The link works from now on.", schema: madeSchema } },
   async handle({ services, caller, body }) {
-    const { path, ...link } = await createLink(services, { ...body, ownerId: ownerOf(caller) });
+    const { path, ...link } = await createLink(services, { ...body, ownerId: accountOf(caller) });
     const url = new URL(path, originOf(services.env)).href;
     return Response.json(madeSchema.parse({ ...link, url }), {
       status: 201,
@@ -68,7 +62,7 @@ const listRoute = defineRoute({
     200: { description: "All that were not revoked.", schema: z.object({ items: z.array(linkSchema) }) },
   },
   handle: async ({ services, caller }) =>
-    Response.json({ items: await listLinks(services, ownerOf(caller)) }),
+    Response.json({ items: await listLinks(services, accountOf(caller)) }),
 });
 
 const getRoute = defineRoute({

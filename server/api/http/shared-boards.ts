@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Caller } from "../../accounts/index.ts";
+import { accountOf } from "../../accounts/index.ts";
 import {
   type BoardMember,
   boardMemberSchema,
@@ -15,7 +15,7 @@ import {
   unshareBoard,
 } from "../../boards/index.ts";
 import { variants } from "../../images/index.ts";
-import { AppError, flagOfText } from "../../platform/index.ts";
+import { flagOfText } from "../../platform/index.ts";
 import { defineRoute, type HttpRoute } from "./route.ts";
 import { servedStream } from "./streams.ts";
 
@@ -50,12 +50,6 @@ const sharedPictureSchema = z.object({
   ownerName: z.string().describe("Who put it there"),
   isOwn: z.boolean(),
 }) satisfies z.ZodType<SharedPicture>;
-
-/** A guest could not end the sharing any more once the cookie is lost. */
-function ownerOf(caller: Caller): string {
-  if (caller.isGuest) throw new AppError("forbidden", "Make an account first; guests share no boards.");
-  return caller.userId;
-}
 
 const listSharedRoute = defineRoute({
   method: "get",
@@ -101,7 +95,7 @@ const shareRoute = defineRoute({
   body: boardMemberSchema,
   responses: { 200: { description: "All members", schema: membersSchema } },
   handle: async ({ services, caller, params: { id }, body }) =>
-    Response.json({ items: await shareBoard(services, { ...body, id, ownerId: ownerOf(caller) }) }),
+    Response.json({ items: await shareBoard(services, { ...body, id, ownerId: accountOf(caller) }) }),
 });
 
 const unshareRoute = defineRoute({

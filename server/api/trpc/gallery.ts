@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Caller } from "../../accounts/index.ts";
+import { accountOf } from "../../accounts/index.ts";
 import {
   addToBoard,
   boardMemberSchema,
@@ -52,7 +52,6 @@ import {
   tagNameSchema,
   untagImages,
 } from "../../images/index.ts";
-import { AppError } from "../../platform/index.ts";
 import {
   listPresets,
   previewPrompts,
@@ -131,12 +130,6 @@ export const imagesRouter = t.router({
   })),
 });
 
-/** A guest could not end the sharing any more once the browser forgets them. */
-function sharerOf({ isGuest, userId }: Caller): string {
-  if (isGuest) throw new AppError("forbidden", "Make an account first; guests share no boards.");
-  return userId;
-}
-
 export const boardsRouter = t.router({
   list: memberProcedure.input(boardPicturesSchema.partial().prefault({})).query(async ({ ctx, input }) => ({
     items: await listBoards(ctx.services, { ...input, ownerId: ctx.caller.userId }),
@@ -189,7 +182,7 @@ export const boardsRouter = t.router({
   })),
 
   share: memberProcedure.input(boardMemberSchema.extend(one.shape)).mutation(async ({ ctx, input }) => ({
-    items: await shareBoard(ctx.services, { ...input, ownerId: sharerOf(ctx.caller) }),
+    items: await shareBoard(ctx.services, { ...input, ownerId: accountOf(ctx.caller) }),
   })),
 
   unshare: memberProcedure

@@ -6,6 +6,7 @@ import {
   listApiKeys,
   maxKeyDays,
   maxKeyNameLength,
+  refuseGuest,
   revokeApiKey,
   setLocale,
   spendResetLink,
@@ -78,7 +79,7 @@ export const accountRouter = t.router({
 
 /** Keys are for accounts: a guest would lose theirs with the cookie, and a key must not make further keys. */
 export const accountProcedure = memberProcedure.use(({ ctx, next }) => {
-  if (ctx.caller.isGuest) throw new AppError("forbidden", "Make an account first; guests have no API keys.");
+  refuseGuest(ctx.caller);
   if (ctx.caller.via !== "session") throw new AppError("forbidden", "API keys are managed in the browser.");
   return next();
 });
@@ -160,7 +161,7 @@ export const editsRouter = t.router({
 
 /** A guest could not revoke a link any more once the cookie is lost. */
 const sharingProcedure = memberProcedure.use(({ ctx, next }) => {
-  if (ctx.caller.isGuest) throw new AppError("forbidden", "Make an account first; guests share no links.");
+  refuseGuest(ctx.caller);
   return next();
 });
 
