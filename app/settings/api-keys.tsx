@@ -47,7 +47,7 @@ function KeyTerms({ apiKey: { rights, endsAt, hasEnded } }: { readonly apiKey: A
   const day = endsAt === null ? null : format.dateTime(new Date(endsAt), { dateStyle: "medium" });
   return (
     <p className="text-xs text-quiet">
-      {format.list(names)}
+      {names.join(" · ")}
       {day === null ? null : (
         <span className={hasEnded ? "text-fail" : undefined}>
           {" · "}

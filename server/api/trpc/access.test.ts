@@ -313,6 +313,8 @@ let revoked: Headers[];
 let members: Headers[];
 /** An admin by session and by API key. */
 let admins: Headers[];
+/** An admin's keys: with all rights but one, without the right to look, and with that alone. */
+let chosen: Headers[];
 
 beforeAll(async () => {
   fixture = await createTestServices();
@@ -367,6 +369,13 @@ beforeAll(async () => {
   const guest = await openGuest(services);
   members = [guest.headers, demoted.headers, bearer(demoted.made.key), stranger];
   admins = [owner.browser.headers, bearer(owner.apiKey)];
+  const keyWith = async (...rights: KeyRight[]) =>
+    bearer((await createApiKey(services, { userId: owner.caller.userId, name: "chosen", rights })).key);
+  chosen = [
+    await keyWith("read", "create", "spend", "admin"),
+    await keyWith("create", "spend", "admin", "metrics"),
+    await keyWith("read"),
+  ];
 });
 afterAll(() => fixture.close());
 
@@ -432,23 +441,8 @@ test.each(guarded)("S1 $path refuses callers without valid credentials", async (
   expect([...bodies][0]).toContain('"appCode":"unauthorized"');
 });
 
-/** Statuses for three of an admin's keys: with all rights but one, without the right to look, and with that alone. */
-async function callByRights({ path, how }: (typeof known)[number]) {
-  const { services } = fixture;
-  const { userId } = owner.caller;
-  const ask = async (...rights: KeyRight[]) => {
-    const { id, key } = await createApiKey(services, { userId, name: "chosen", rights });
-    const headers = new Headers({ authorization: `Bearer ${key}` });
-    const { status } = await call(path, inputOf(how, newId()), headers);
-    await revokeApiKey(services, { userId, id });
-    return status;
-  };
-  return [
-    await ask("read", "create", "spend", "admin"),
-    await ask("create", "spend", "admin", "metrics"),
-    await ask("read"),
-  ];
-}
+const callByRights = ({ path, how }: (typeof known)[number]) =>
+  Promise.all(chosen.map(async (headers) => (await call(path, inputOf(how, newId()), headers)).status));
 
 const isOf = (wanted: string) => (each: { readonly path: string }) =>
   procedures.some(({ path, type }) => path === each.path && type === wanted);
