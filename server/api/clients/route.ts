@@ -1,5 +1,12 @@
 import type { Context, Hono } from "hono";
-import { actAs, type Caller, requireRight, resolveCaller, rightFor } from "../../accounts/index.ts";
+import {
+  actAs,
+  type Caller,
+  type KeyRight,
+  requireRight,
+  resolveCaller,
+  rightFor,
+} from "../../accounts/index.ts";
 import { AppError, lineOfText, requireReadable } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { withoutBody } from "../http/streams.ts";
@@ -24,6 +31,8 @@ export interface ClientRoute {
   readonly path: `/${string}`;
   /** Unique, camelCase. */
   readonly operationId: string;
+  /** Of an API key with chosen rights; by default what the method needs. */
+  readonly right?: KeyRight;
   handle(input: ClientInput): Promise<Response>;
 }
 
@@ -51,7 +60,7 @@ export function mountClientApi(
   for (const route of api.routes)
     app.on(route.method.toUpperCase(), `${prefix}${route.path}`, (context) =>
       answer(services, context, api, async (input) =>
-        route.handle({ ...input, caller: await requireKey(services, input.request) }),
+        route.handle({ ...input, caller: await requireKey(services, input.request, route.right) }),
       ),
     );
   for (const route of api.openRoutes ?? [])
@@ -95,7 +104,11 @@ function isSilentBrowser({ headers }: Request): boolean {
  * programs send for an address like `https://key:<key>@studio.example.org`. Never a session. Throws `unauthorized`,
  * `rate_limited`, and `forbidden` for what may be a page of another site: browsers repeat a Basic password by themselves.
  */
-async function requireKey(services: Services, request: Request): Promise<Caller> {
+async function requireKey(
+  services: Services,
+  request: Request,
+  right = rightFor(request.method),
+): Promise<Caller> {
   const authorization = request.headers.get("authorization") ?? "";
   const password = passwordOf(authorization);
   if (password !== null && (isCrossSite(services.env, request) || isSilentBrowser(request)))
@@ -103,7 +116,7 @@ async function requireKey(services: Services, request: Request): Promise<Caller>
   const bearer = password === null ? authorization : `Bearer ${password}`;
   const caller = bearer && (await resolveCaller(services, new Headers({ authorization: bearer })));
   if (!caller) throw new AppError("unauthorized", "Send an API key: docs/clients.md says how.");
-  requireRight(caller, rightFor(request.method));
+  requireRight(caller, right);
   return caller;
 }
 

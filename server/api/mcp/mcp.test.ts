@@ -5,6 +5,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { addNode } from "@atelier/testing/jobs";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { createApiKey } from "../../accounts/index.ts";
 import { schema } from "../../db/index.ts";
 import { type ClientStudio, drawPhoto, openClientStudio } from "../clients/fixtures/studio.ts";
 
@@ -168,4 +169,21 @@ test("a wrong key, a page of another site and a request for a session are refuse
   expect([foreign.status, (await foreign.json()).jsonrpc]).toEqual([403, "2.0"]);
   expect((await ask({ method: "GET" })).status).toBe(405);
   expect((await ask({ method: "POST", body: "x".repeat(26_000_000) })).status).toBe(413);
+});
+
+test("S9 a key that only looks finds pictures and changes nothing", async () => {
+  const { services, owner } = studio;
+  const { key } = await createApiKey(services, { userId: owner.id, name: "looks", rights: ["read"] });
+  const client = await open(overHttp(key));
+  expect((await call(client, "search_gallery", {})).isError).toBeUndefined();
+  const jobs = await services.db.$count(schema.jobs);
+  for (const [name, args] of [
+    ["generate_image", { prompt: "a lighthouse" }],
+    ["add_picture", { base64: "AAAA" }],
+  ] as const)
+    expect(await call(client, name, args)).toMatchObject({
+      isError: true,
+      facts: { error: "forbidden", right: "create" },
+    });
+  expect(await services.db.$count(schema.jobs)).toBe(jobs);
 });

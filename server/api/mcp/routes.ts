@@ -1,5 +1,6 @@
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
+import { requireRight } from "../../accounts/index.ts";
 import { AppError, toProblem } from "../../platform/index.ts";
 import { logFailure } from "../http/request-log.ts";
 import type { ClientApi, ClientInput, ClientRoute } from "../clients/route.ts";
@@ -36,6 +37,7 @@ interface Call {
 /** What goes wrong is told to the model, which can then do something else. */
 async function call(input: ClientInput, tool: Tool, { given, extra }: Call) {
   try {
+    if (!tool.isReading) requireRight(input.caller, "create");
     return toResult(await tool.run(input, given, extra));
   } catch (error) {
     const failure = classifyError(error);
@@ -59,6 +61,8 @@ const mcpRoute: ClientRoute = {
   method: "post",
   path: "/mcp",
   operationId: "mcp",
+  // Further ones are asked for by tool.
+  right: "read",
   async handle(input) {
     const { services, request } = input;
     if (isCrossSite(services.env, request))
