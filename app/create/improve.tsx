@@ -10,6 +10,7 @@ import { Button, IconButton, Spinner } from "../ui/button.tsx";
 import { diffLines } from "../ui/diff.ts";
 import { toastFailure } from "../ui/toasts.tsx";
 import { createForm, useForm } from "./form.ts";
+import { useReplacedToast } from "./prompt-field.ts";
 
 /** Whether a language model is set up that this user may ask. */
 function useMayImprove(): boolean {
@@ -77,12 +78,14 @@ const words = (text: string) => text.trim().split(/\s+/u).join("\n");
 export function Improvement({ improving }: { readonly improving: Improving }) {
   const t = useTranslations("create.improve");
   const { prompt } = useForm();
+  const sayReplaced = useReplacedToast();
   const { after, before, close } = improving;
   // Who wrote on meanwhile would lose it.
   if (after === null || prompt !== before) return null;
   const use = () => {
     createForm.set({ prompt: after });
     close();
+    sayReplaced({ prompt: before });
   };
   return (
     <section

@@ -50,7 +50,7 @@ function csvPrompts(text: string): readonly string[] {
 }
 
 /** Says that a prompt has gone, and brings it back. */
-function useReplacedToast() {
+export function useReplacedToast() {
   const t = useTranslations("create");
   return (former: Partial<CreateForm>) =>
     toastWithUndo({ title: t("replaced"), undoLabel: t("undo"), onUndo: () => createForm.set(former) });

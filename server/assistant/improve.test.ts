@@ -51,6 +51,26 @@ test.each([
   expect(await improve("a fox")).toEqual({ prompt: null, problem: expect.stringContaining(problem) });
 });
 
+test("choices, lists and weights come back as they were, or the answer is not shown", async () => {
+  const prompt = "a {red|{light|dark} blue} fox, __season__, (film:1.2)";
+  const said = (text: string) => {
+    llm.answer = () => ({ text: JSON.stringify({ prompt: text }) });
+    return improve(prompt);
+  };
+  const better = `In low sun ${prompt}, wide view`;
+  expect(await said(better)).toEqual({ prompt: better, problem: null });
+  for (const lost of [
+    better.replace("__season__", "in spring"),
+    better.replace("{light|dark}", "{light|pale}"),
+    better.replace("(film:1.2)", "film"),
+    `${better}, __mood__`,
+  ])
+    expect(await said(lost)).toEqual({
+      prompt: null,
+      problem: expect.stringContaining("changed the choices"),
+    });
+});
+
 test("a model that is silent ends the call in its time, and leaving the page at once", async () => {
   llm.answer = () => ({ delayMs: Infinity });
   expect(await improve("a fox")).toEqual({ prompt: null, problem: expect.stringContaining("in time") });

@@ -12,7 +12,7 @@
  * changes no job. Nothing here knows of jobs.
  */
 export { composePrompts, mostStyles, previewPrompts, previewSchema, templateSchema } from "./compose.ts";
-export { parseTemplate } from "./language.ts";
+export { listsIn, parseTemplate } from "./language.ts";
 export {
   listPresets,
   type PresetView,

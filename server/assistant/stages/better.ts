@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isAppError, isStorable, streamMs } from "../../platform/index.ts";
-import { parseTemplate } from "../../presets/index.ts";
+import { listsIn, parseTemplate } from "../../presets/index.ts";
 import type { Services } from "../../services.ts";
 import type { Improvement, ImproveInput } from "../improve.ts";
 import { findStageModel } from "../models.ts";
@@ -38,8 +38,10 @@ export async function askForBetter(
   try {
     const asked = { call, text: instructions, signal };
     const { value } = await askForJson(services, asked, { schema: answer, material: { prompt } });
-    // Who had choices in the prompt must not get them back broken.
-    parseTemplate(value.prompt);
+    // Who had choices in the prompt must not get them back broken, or other ones.
+    const lists = new Set(listsIn(parseTemplate(value.prompt)));
+    const isKept = partsToKeep(prompt).every((part) => value.prompt.includes(part));
+    if (!isKept || [...lists].some((list) => !prompt.includes(`__${list}__`))) return changed;
     return { prompt: value.prompt, problem: null };
   } catch (error) {
     signal.throwIfAborted();
@@ -47,6 +49,27 @@ export async function askForBetter(
     services.log.warn({ err: error }, "a prompt was not improved");
     return { prompt: null, problem: error.message };
   }
+}
+
+const changed: Improvement = {
+  prompt: null,
+  problem: "The language model changed the choices, lists or weights of the prompt. Try again.",
+};
+
+/** Choices, lists and weights of a prompt as they are written; of choices in each other the outer ones. */
+function partsToKeep(prompt: string): readonly string[] {
+  const parts =
+    prompt.match(/__[\p{L}\p{N}]+(?:[-/_. ][\p{L}\p{N}]+)*__|\([^(){}\n]*:\d+(?:\.\d+)?\)/gu) ?? [];
+  const choices: string[] = [];
+  let [depth, start] = [0, 0];
+  for (const { 0: sign, index } of prompt.matchAll(/(?<!\\)[{}]/g)) {
+    if (sign === "{" && depth === 0) start = index;
+    depth += sign === "{" ? 1 : -1;
+    if (depth === 0) choices.push(prompt.slice(start, index + 1));
+    // A brace that closes nothing: the prompt has no choices that one could keep.
+    if (depth < 0) return [];
+  }
+  return [...parts, ...choices];
 }
 
 function broken(error: unknown): Improvement {
