@@ -5,11 +5,13 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { api } from "../client/api.ts";
 import { keys, type OfferedWorkflow } from "../client/queries.ts";
+import { Warning } from "../jobs/offer-line.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { inputStyle, NumberInput } from "../ui/fields.tsx";
 import { Slider } from "../ui/slider.tsx";
 import { Dialog } from "../ui/overlays.tsx";
-import { createForm, type Lora, loraWeight, mostLoras, useForm } from "./form.ts";
+import { createForm, type Lora, loraWeight, mostLoras, readLoras, useForm } from "./form.ts";
+import { lorasIn } from "./prompt-marks.ts";
 
 /** The LoRAs that connected servers have for a workflow; undefined until loaded. Null asks for none. */
 export function useLoras(workflow: string | null): readonly string[] | undefined {
@@ -141,5 +143,39 @@ export function LoraChoice({ workflow }: { readonly workflow: OfferedWorkflow })
         <Picker known={known} onClose={() => setOpen(false)} />
       </Dialog>
     </section>
+  );
+}
+
+/** What stands in the prompt as other programs write LoRAs: it does nothing there, and goes to where they are chosen. */
+export function LorasInPrompt({ workflow }: { readonly workflow: OfferedWorkflow }) {
+  const t = useTranslations("create.loras");
+  const { prompt, loras } = useForm();
+  const written = lorasIn(prompt);
+  const takes = workflow.params.loras !== undefined && written.length > 0;
+  const known = useLoras(takes ? workflow.name : null) ?? [];
+  if (written.length === 0) return null;
+  const stemOf = (name: string) => shownName(name).toLowerCase();
+  const found = written.flatMap(({ name, ...one }) => {
+    const file = known.find((lora) => stemOf(lora) === stemOf(name));
+    return file === undefined ? [] : [{ ...one, file }];
+  });
+  const move = () => {
+    const added = found.map(({ file, weight }) => ({ name: file, weight }));
+    const others = loras.filter(({ name }) => added.every((one) => one.name !== name));
+    const rest = found.reduce((text, { whole }) => text.replaceAll(whole, ""), prompt);
+    createForm.set({
+      loras: readLoras([...others, ...added]),
+      prompt: rest.replaceAll(/ {2,}/g, " ").trim(),
+    });
+  };
+  return (
+    <div role="status" className="flex flex-wrap items-center gap-x-3 gap-y-1.5 px-4 pb-3 sm:px-5">
+      <Warning>{t("inPrompt", { names: written.map(({ whole }) => whole).join(", ") })}</Warning>
+      {found.length === 0 ? null : (
+        <Button size="small" onClick={move}>
+          {t("moveThere")}
+        </Button>
+      )}
+    </div>
   );
 }

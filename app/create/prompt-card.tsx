@@ -16,6 +16,7 @@ import { ImproveButton, Improvement, useImprovement } from "./improve.tsx";
 import { Library, type LibraryShelf } from "./library.tsx";
 import type { Plan } from "./plan.ts";
 import { PromptPreview, StyleChips } from "./prompt-preview.tsx";
+import { LorasInPrompt } from "./loras.tsx";
 import { MarkedField } from "./marked-field.tsx";
 import { ReferenceList } from "./reference-list.tsx";
 import { ReferencePicker, useReferencePicker } from "./reference-picker.tsx";
@@ -168,6 +169,7 @@ export function PromptCard({ chosen, offered, plan, canMake, isBusy, onMake, ...
         <StyleChips />
         {chosen === undefined || offered === undefined ? null : (
           <>
+            <LorasInPrompt workflow={chosen} />
             <ReferenceList chosen={chosen} offered={offered} />
             <ReferencePicker chosen={chosen} references={references} {...picker} />
           </>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { piecesOf } from "./prompt-marks.ts";
+import { lorasIn, piecesOf } from "./prompt-marks.ts";
 
 const lists = new Set(["colour", "hair-colour"]);
 const marked = (text: string, more: object = {}) => {
@@ -34,4 +34,12 @@ test("each line of a list of prompts is read by itself, and a long text is left 
   expect(marked("{a\nb}", { isList: true })).toEqual(["fault {", "fault }"]);
   expect(marked("{a\nb}")).toEqual(["choice {", "choice }"]);
   expect(marked("{".repeat(20_001))).toEqual([]);
+});
+
+test("what programs write for LoRAs is read with its weight", () => {
+  expect(lorasIn("a fox <lora:style/fur:0.8>, <lora:ink> <lora:x:-1:0.5> <lora>")).toEqual([
+    { whole: "<lora:style/fur:0.8>", name: "style/fur", weight: 0.8 },
+    { whole: "<lora:ink>", name: "ink", weight: 1 },
+    { whole: "<lora:x:-1:0.5>", name: "x", weight: -1 },
+  ]);
 });

@@ -88,3 +88,21 @@ export function piecesOf(text: string, { lists, isList }: Known): readonly Piece
   if (at < text.length) pieces.push({ text: text.slice(at), kind: null });
   return pieces;
 }
+
+/** What programs write into a prompt for a LoRA. */
+export interface WrittenLora {
+  readonly whole: string;
+  readonly name: string;
+  readonly weight: number;
+}
+
+export function lorasIn(text: string): readonly WrittenLora[] {
+  const written = text
+    .slice(0, maxCharacters)
+    .matchAll(/<lora:([^<>:\n]+)(?::(-?\d+(?:\.\d+)?))?[^<>\n]*>/gu);
+  return [...written].map(({ 0: whole, 1: name = "", 2: weight = "1" }) => ({
+    whole,
+    name: name.trim(),
+    weight: Number(weight),
+  }));
+}

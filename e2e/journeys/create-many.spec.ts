@@ -84,7 +84,9 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     const loras = page.getByRole("region", { name: "LoRAs" });
     await loras.getByRole("button", { name: "Add" }).click();
     const picker = page.getByRole("dialog", { name: "Add a LoRA" });
-    await picker.getByRole("listitem").first().getByRole("button").click();
+    const choice = picker.getByRole("listitem").first().getByRole("button");
+    const loraName = await choice.locator("span").first().innerText();
+    await choice.click();
     const weight = loras.getByRole("textbox", { name: /^Weight of / });
     await weight.fill("0.7");
     await weight.press("Enter");
@@ -116,6 +118,12 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
 
     await loras.getByRole("button", { name: /^Take / }).click();
     await expect(weight).toBeHidden();
+    await prompt.fill(`An owl <lora:${loraName}:0.4>`);
+    await expect(page.getByText(/in the prompt does nothing here/)).toBeVisible();
+    await page.getByRole("button", { name: "Choose it there" }).click();
+    await expect(prompt).toHaveValue("An owl");
+    await expect(weight).toHaveValue("0.4");
+    await loras.getByRole("button", { name: /^Take / }).click();
     await chooseFiles(page.getByRole("button", { name: "Settings of a picture…" }), file);
     const dialog = page.getByRole("dialog", { name: "Settings of this picture" });
     await expect(dialog.getByRole("region", { name: "What will differ here" })).toBeHidden();
