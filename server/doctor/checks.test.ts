@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { startRedis } from "@atelier/testing/redis";
+import { checkSigningKey } from "./checks.ts";
 import { checkRedis, judgeRedis } from "./redis.ts";
+import { inspectEnv } from "../platform/index.ts";
+import { makeSigningPair } from "../provenance/certificate.ts";
 
 describe("check redis", () => {
   test("a running Redis of today passes with its version", async () => {
@@ -59,5 +62,33 @@ describe("F15 check redis", () => {
       message: expect.stringMatching(/takes no writes .*maxmemory/),
     });
     await redis.destroy();
+  });
+});
+
+describe("check signing key", () => {
+  const withDatabase = { DATABASE_URL: "postgres://localhost/atelier" };
+  const secret = { AUTH_SECRET: "a-secret-for-tests-that-is-long-enough" };
+
+  test("the studio's own passes, and a process that cannot read it is warned", async () => {
+    expect(await checkSigningKey(inspectEnv({ ...withDatabase, ...secret }).env)).toMatchObject({
+      isOk: true,
+    });
+    expect(await checkSigningKey(inspectEnv(withDatabase).env)).toMatchObject({
+      isWarning: true,
+      message: expect.stringContaining("AUTH_SECRET"),
+    });
+  });
+
+  test("the operator's passes with the end of its certificate, and one that cannot sign is named", async () => {
+    const { key, certificates } = await makeSigningPair();
+    const given = { ...withDatabase, SIGNING_KEY: key, SIGNING_CERTIFICATES: certificates };
+    const passing = await checkSigningKey(inspectEnv(given).env);
+    expect(passing).toMatchObject({ isOk: true, message: expect.stringMatching(/valid until 20\d\d-/) });
+    expect(passing.isWarning).toBeUndefined();
+    const other = { ...given, SIGNING_KEY: (await makeSigningPair()).key };
+    expect(await checkSigningKey(inspectEnv(other).env)).toMatchObject({
+      isWarning: true,
+      message: expect.stringContaining("another key"),
+    });
   });
 });

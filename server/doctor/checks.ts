@@ -11,6 +11,7 @@ import {
   readProxy,
 } from "../platform/index.ts";
 import { modelsOf, readKeys } from "../providers/index.ts";
+import { readGivenSigner } from "../provenance/index.ts";
 import { explain } from "./other-side.ts";
 
 /** Outcome of one check; the message is for people and, when it failed, contains what to do. */
@@ -185,4 +186,32 @@ export function checkProxies(env: Env): CheckResult[] {
       ];
     return [passed(name, `${withoutPassword(proxy.href)} for calls to the outside, but for ${without}`)];
   });
+}
+
+const dayMs = 86_400_000;
+/** So long before its certificate ends the operator is told. */
+const noticeDays = 30;
+
+/** What signs the pictures that AI made. A start must not depend on it: without it they have no manifest. */
+export async function checkSigningKey(env: Env): Promise<CheckResult> {
+  const name = "Signing key";
+  try {
+    const given = await readGivenSigner(env);
+    if (given) return judgeSigner(name, given.validUntil);
+  } catch (error) {
+    return warned(name, `${reasonOf(error)} What AI makes has no manifest until then: docs/provenance.md`);
+  }
+  if (env.AUTH_SECRET !== undefined || env.DATABASE_URL === undefined)
+    return passed(name, "one of the studio’s own, which it makes at the first need");
+  return warned(
+    name,
+    "what AI makes in this process has no manifest; set AUTH_SECRET as for the pages, or SIGNING_KEY",
+  );
+}
+
+function judgeSigner(name: string, validUntil: Date): CheckResult {
+  const day = validUntil.toISOString().slice(0, 10);
+  return validUntil.getTime() - Date.now() < noticeDays * dayMs
+    ? warned(name, `the certificate ends on ${day}; replace SIGNING_CERTIFICATES before`)
+    : passed(name, `your own, its certificate is valid until ${day}`);
 }

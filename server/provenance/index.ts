@@ -107,3 +107,4 @@ async function signerOrNone({ db, env, log }: Signing) {
 
 export { instanceIdOf, markOf, type MadePicture } from "./origin.ts";
 export { identify } from "./identify.ts";
+export { readGivenSigner } from "./signing-key.ts";

@@ -27,16 +27,23 @@ export function findSigner({ db, env }: Keeping): Promise<StudioSigner | null> {
 }
 
 async function loadSigner({ db, env }: Keeping): Promise<StudioSigner | null> {
-  const { readSigner } = await import("./certificate.ts");
-  const given = await readGivenPair(env);
+  const given = await readGivenSigner(env);
   if (given) {
-    const signer = await readSigner(given);
-    const { fingerprint, certificates } = signer;
+    const { fingerprint, certificates } = given;
     await db.insert(signingKeys).values({ fingerprint, certificates }).onConflictDoNothing();
-    return signer;
+    return given;
   }
+  const { readSigner } = await import("./certificate.ts");
   const sealedBy = sealedHead(env, purpose);
   return sealedBy === null ? null : readSigner(await readOwnPair({ db, env }, sealedBy));
+}
+
+/** The operator's signer; null when the studio's own key is used. Throws `bad_request` with the reason when it cannot sign. */
+export async function readGivenSigner(env: KeyEnv): Promise<StudioSigner | null> {
+  const given = await readGivenPair(env);
+  if (!given) return null;
+  const { readSigner } = await import("./certificate.ts");
+  return readSigner(given);
 }
 
 /** The operator's key and certificates; null when there are none. Throws `bad_request` when a file cannot be read. */
