@@ -105,6 +105,7 @@ const pngInfoRoute: ClientRoute = {
   method: "post",
   path: "/sdapi/v1/png-info",
   operationId: "sdapiPngInfo",
+  right: "read",
   async handle(input) {
     const { image } = await readBody(input, pngSchema);
     const { comments = [] } = await sharp(image, { limitInputPixels: false })
@@ -179,6 +180,7 @@ export const infoRoutes: readonly ClientRoute[] = [
     method: "post",
     path: `/sdapi/v1/${name}`,
     operationId: `sdapi${name.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+    right: "read",
     handle: () => Promise.resolve(Response.json(null)),
   })),
 ];
