@@ -648,11 +648,14 @@ create table links (
   views integer default 0 not null,
   created_at timestamp(3) with time zone default now() not null,
   revoked_at timestamp(3) with time zone,
+  board_id uuid,
   constraint links_pkey PRIMARY KEY (id),
   constraint links_batch_id_batches_id_fk FOREIGN KEY (batch_id) REFERENCES batches(id) ON DELETE CASCADE,
+  constraint links_board_id_boards_id_fk FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE,
   constraint links_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
 );
 CREATE INDEX links_batch ON links USING btree (batch_id);
+CREATE INDEX links_board ON links USING btree (board_id);
 CREATE INDEX links_owner ON links USING btree (owner_id, id);
 CREATE UNIQUE INDEX links_token ON links USING btree (token_hash);
 

@@ -59,6 +59,7 @@ function RenameDialog({ board, onClose }: RenameProps) {
   );
 }
 
+const ShareDialog = later(async () => (await import("../links/share.tsx")).ShareDialog);
 const MembersDialog = later(async () => (await import("../boards/members.tsx")).MembersDialog);
 
 /** What can be done with the board that is shown. */
@@ -67,6 +68,7 @@ function BoardMenu({ board }: { readonly board: Board }) {
   const { set } = useSearchFilter();
   const [isRenaming, setRenaming] = useState(false);
   const [isSharing, setSharing] = useState(false);
+  const [isLinking, setLinking] = useState(false);
   const refresh = useRefreshBoards();
   const showFailure = useFailureToast();
   const restore = () =>
@@ -99,7 +101,10 @@ function BoardMenu({ board }: { readonly board: Board }) {
         }
       >
         {board.search === null ? (
-          <MenuItem onSelect={() => setSharing(true)}>{t("shareMore")}</MenuItem>
+          <>
+            <MenuItem onSelect={() => setSharing(true)}>{t("shareMore")}</MenuItem>
+            <MenuItem onSelect={() => setLinking(true)}>{t("linkMore")}</MenuItem>
+          </>
         ) : null}
         <MenuItem onSelect={() => setRenaming(true)}>{t("rename")}</MenuItem>
         <MenuItem onSelect={() => remove.mutate()}>{t("remove")}</MenuItem>
@@ -113,6 +118,19 @@ function BoardMenu({ board }: { readonly board: Board }) {
           showFailure(error);
         }}
         props={{ board, onClose: () => setSharing(false) }}
+      />
+      <ShareDialog
+        isWanted={isLinking}
+        isShown={isLinking}
+        onFailure={(error) => {
+          setLinking(false);
+          showFailure(error);
+        }}
+        props={{
+          what: { boardId: board.id, name: board.name },
+          open: isLinking,
+          onOpenChange: setLinking,
+        }}
       />
     </>
   );

@@ -13,8 +13,15 @@ import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { daysOf, type End, LinkFields, LinkPassword, useLinkDraft } from "./fields.tsx";
 
-/** What a link shows: pictures one by one, or the results of a batch as they are at each visit. */
-type Shared = { readonly imageIds: string[] } | { readonly batchId: string };
+/** What a link shows: pictures one by one, or the results of a batch or a board as they are at each visit. */
+type Shared =
+  | { readonly imageIds: string[] }
+  | { readonly batchId: string }
+  | { readonly boardId: string; readonly name: string };
+
+function sourceOf(what: Shared) {
+  return "boardId" in what ? { boardId: what.boardId } : what;
+}
 
 interface Made {
   readonly path: string;
@@ -25,11 +32,16 @@ function ShareForm({ what, onMade }: { readonly what: Shared; readonly onMade: (
   const t = useTranslations("links");
   const queries = useQueryClient();
   const onError = useFailureToast();
-  const { draft, change } = useLinkDraft<End>({ title: "", end: "7", password: "", mayDownload: false });
+  const { draft, change } = useLinkDraft<End>({
+    title: "name" in what ? what.name : "",
+    end: "7",
+    password: "",
+    mayDownload: false,
+  });
   const create = useMutation({
     mutationFn: () =>
       api.links.create.mutate({
-        ...what,
+        ...sourceOf(what),
         title: draft.title.trim(),
         endsInDays: daysOf(draft.end),
         password: draft.password === "" ? null : draft.password,
@@ -47,6 +59,7 @@ function ShareForm({ what, onMade }: { readonly what: Shared; readonly onMade: (
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-5">
+      {"boardId" in what ? <p className="text-sm text-quiet">{t("boardText")}</p> : null}
       <LinkFields draft={draft} onChange={change} endLabel={t("ends")}>
         <LinkPassword
           label={t("password")}
@@ -101,6 +114,27 @@ function ShareSteps({ what, onDone }: { readonly what: Shared; readonly onDone: 
   );
 }
 
+interface ShareDialogProps {
+  readonly what: Shared;
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+}
+
+/** Makes a link and shows its address once. */
+export function ShareDialog({ what, open, onOpenChange }: ShareDialogProps) {
+  const t = useTranslations("links");
+  const isOne = "imageIds" in what && what.imageIds.length === 1;
+  const title =
+    "boardId" in what
+      ? t("shareTitle.board", { name: what.name })
+      : t(isOne ? "shareTitle.one" : "shareTitle.many");
+  return (
+    <Dialog open={open} onOpenChange={onOpenChange} title={title}>
+      <ShareSteps what={what} onDone={() => onOpenChange(false)} />
+    </Dialog>
+  );
+}
+
 interface ShareButtonProps {
   readonly what: Shared;
   /** How it looks where it stands; an icon alone in the viewer. */
@@ -112,7 +146,6 @@ export function ShareButton({ what, look }: ShareButtonProps) {
   const t = useTranslations("links");
   const [isOpen, setOpen] = useState(false);
   const open = () => setOpen(true);
-  const isOne = "imageIds" in what && what.imageIds.length === 1;
   return (
     <>
       {look === "icon" ? (
@@ -125,9 +158,7 @@ export function ShareButton({ what, look }: ShareButtonProps) {
           <span className="max-sm:sr-only">{t("share")}</span>
         </Button>
       )}
-      <Dialog open={isOpen} onOpenChange={setOpen} title={t(isOne ? "shareTitle.one" : "shareTitle.many")}>
-        <ShareSteps what={what} onDone={() => setOpen(false)} />
-      </Dialog>
+      <ShareDialog what={what} open={isOpen} onOpenChange={setOpen} />
     </>
   );
 }

@@ -23,9 +23,10 @@ import { SettingsSection } from "./section.tsx";
 
 function useLinkName(): (link: LinkView) => string {
   const t = useTranslations("links");
-  return ({ title, batchId, pictures }) => {
+  return ({ title, batchId, boardId, pictures }) => {
     if (title !== "") return title;
     if (batchId !== null) return t("untitled.batch");
+    if (boardId !== null) return t("untitled.board");
     return pictures === 1 ? t("untitled.one") : t("untitled.many", { count: pictures });
   };
 }

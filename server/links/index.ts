@@ -7,8 +7,8 @@
  *                    revoked ──undoDeleteMs──▶ gone ◀┘
  *
  * Terms. Token: the secret part of the address, of which the database has only a hash; so the address is shown once. Proof:
- * what a browser holds after it gave the password. A link shows pictures of its own list, or the results of one batch as
- * they are at each visit.
+ * what a browser holds after it gave the password. A link shows pictures of its own list, or the results of one batch
+ * or its owner's pictures on one board as they are at each visit.
  *
  * Rules. What has ended, was revoked, has lost its last picture or belongs to a suspended account looks like what never was.
  * A visitor gets no id of owner, job or batch, no title of a picture's file and no prompt; pictures leave through

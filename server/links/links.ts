@@ -2,15 +2,17 @@ import { createHash, randomBytes } from "node:crypto";
 import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
 import { hashPassword, passwordSchema } from "../accounts/index.ts";
-import { schema } from "../db/index.ts";
+import { schema, type Tx } from "../db/index.ts";
 import { AppError, isId, lineOfText, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
-const { batches, images, linkImages, links } = schema;
+const { batches, boards, images, linkImages, links } = schema;
 
 /** Of an owner, open or ended. */
 const maxLinks = 200;
 const maxPictures = 100;
+/** Of a board, those that were put there last. */
+const maxOfBoard = 500;
 const tokenBytes = 24;
 /** An ended link stays this long in its owner's list, where it can be opened again. */
 const endedDays = 30;
@@ -24,24 +26,23 @@ const settings = {
   mayDownload: z.boolean(),
 };
 
+/** What a link shows; one of them. */
+const sources = ["imageIds", "batchId", "boardId"] as const;
+
 export const createLinkSchema = z
   .strictObject({
     imageIds: z.array(z.uuid()).min(1).max(maxPictures).optional(),
     batchId: z.uuid().optional(),
+    boardId: z.uuid().optional(),
     title: settings.title.default(""),
     endsInDays: settings.endsInDays.default(7),
     password: settings.password.default(null),
     mayDownload: settings.mayDownload.default(false),
   })
-  .refine(({ imageIds, batchId }) => (imageIds === undefined) !== (batchId === undefined), {
-    message: "needs either imageIds or batchId",
+  .refine((input) => sources.filter((source) => input[source] !== undefined).length === 1, {
+    message: "needs one of imageIds, batchId and boardId",
   })
-  .meta({
-    allOf: [
-      { anyOf: [{ required: ["imageIds"] }, { required: ["batchId"] }] },
-      { not: { required: ["imageIds", "batchId"] } },
-    ],
-  });
+  .meta({ oneOf: sources.map((source) => ({ required: [source] })) });
 
 /** What is not named stays as it is. */
 export const changeLinkSchema = z.strictObject({ id: z.uuid(), ...z.object(settings).partial().shape });
@@ -52,6 +53,8 @@ export interface LinkView {
   readonly title: string;
   /** The batch that it shows, else null. */
   readonly batchId: string | null;
+  /** The board that it shows, else null. */
+  readonly boardId: string | null;
   /** Pictures that it shows now. */
   readonly pictures: number;
   /** The first of them; null when none is left. */
@@ -82,7 +85,7 @@ async function hashOf(services: Services, password: string | null): Promise<stri
 }
 
 /**
- * Makes a link; the answer alone has its address, a path of the studio. Throws `not_found` for a picture or batch that is not the owner's,
+ * Makes a link; the answer alone has its address, a path of the studio. Throws `not_found` for a picture, batch or board that is not the owner's,
  * `bad_request` for a password that an account could not have, `conflict` above the limit of links.
  */
 export async function createLink(
@@ -99,22 +102,13 @@ export async function createLink(
     const held = await tx.$count(links, and(eq(links.ownerId, ownerId), isNull(links.revokedAt)));
     if (held >= maxLinks)
       throw new AppError("conflict", `You have ${maxLinks} links, which is the limit. Revoke some of them.`);
-    const shown = input.batchId
-      ? await tx.$count(
-          batches,
-          and(eq(batches.id, input.batchId), eq(batches.ownerId, ownerId), isNull(batches.deletedAt)),
-        )
-      : await tx.$count(
-          images,
-          sql`${images.id} in ${imageIds} and ${images.ownerId} = ${ownerId} and ${images.deletedAt} is null
-            and ${images.role} <> 'mask'`,
-        );
-    if (shown < (input.batchId ? 1 : imageIds.length)) throw new AppError("not_found");
+    if (!(await ownsAll(tx, { ...input, ownerId, imageIds }))) throw new AppError("not_found");
     await tx.insert(links).values({
       id,
       ownerId,
       tokenHash: hashOfToken(token),
       batchId: input.batchId ?? null,
+      boardId: input.boardId ?? null,
       title: input.title,
       endsAt: endOf(input.endsInDays),
       passwordHash,
@@ -128,19 +122,54 @@ export async function createLink(
   return { ...(await getLink(services, { ownerId, id })), path: `/l/${token}` };
 }
 
-/** The pictures of a link in their order: columns `id` and `position`. Deleted ones are left out, also those of a deleted batch. */
-export const picturesOf = (linkId: SQL, batchId: SQL) => sql`
+interface Shown {
+  readonly ownerId: string;
+  readonly imageIds: readonly string[];
+  readonly batchId?: string | undefined;
+  readonly boardId?: string | undefined;
+}
+
+/** Whether what a link is to show is there and belongs to its owner; a saved search is no board. */
+async function ownsAll(tx: Tx, { ownerId, imageIds, batchId, boardId }: Shown): Promise<boolean> {
+  if (batchId !== undefined) {
+    const isOwn = and(eq(batches.id, batchId), eq(batches.ownerId, ownerId), isNull(batches.deletedAt));
+    return (await tx.$count(batches, isOwn)) === 1;
+  }
+  if (boardId !== undefined) {
+    const isOwn = and(eq(boards.id, boardId), eq(boards.ownerId, ownerId));
+    return (await tx.$count(boards, and(isOwn, isNull(boards.removedAt), isNull(boards.search)))) === 1;
+  }
+  const found = await tx.$count(
+    images,
+    sql`${images.id} in ${imageIds} and ${images.ownerId} = ${ownerId} and ${images.deletedAt} is null
+      and ${images.role} <> 'mask'`,
+  );
+  return found === imageIds.length;
+}
+
+/**
+ * The pictures of a link `l` in their order: columns `id`, `position` and `output`. Deleted ones are left out, also those of a deleted
+ * batch or a removed board, and what others put on a shared board.
+ */
+export const picturesOf = (linkId: SQL, batchId: SQL, boardId: SQL) => sql`
   select i.id, x.position, x.output from (
     select li.image_id, li.position, 0 as output from link_images li where li.link_id = ${linkId}
     union all
     select o.image_id, p.position, o.position from batches b join batch_jobs p on p.batch_id = b.id
       join job_outputs o on o.job_id = p.job_id where b.id = ${batchId} and b.deleted_at is null
+    union all
+    select latest.image_id, (row_number() over (order by latest.added_at desc, latest.image_id desc))::int - 1, 0 from (
+      select bi.image_id, bi.added_at from boards bo join board_images bi on bi.board_id = bo.id
+        join images own on own.id = bi.image_id and own.owner_id = bo.owner_id and own.deleted_at is null
+      where bo.id = ${boardId} and bo.removed_at is null
+      order by bi.added_at desc, bi.image_id desc limit ${maxOfBoard}) latest
   ) x join images i on i.id = x.image_id and i.deleted_at is null`;
 
 interface Row extends Record<string, unknown> {
   readonly id: string;
   readonly title: string;
   readonly batchId: string | null;
+  readonly boardId: string | null;
   readonly pictures: number;
   readonly coverId: string | null;
   readonly hasPassword: boolean;
@@ -155,13 +184,13 @@ const iso = (at: Date | string) => new Date(at).toISOString();
 
 async function readLinks({ db }: Services, condition: SQL): Promise<LinkView[]> {
   const rows = await db.execute<Row>(sql`
-    select l.id, l.title, l.batch_id as "batchId", l.password_hash is not null as "hasPassword",
+    select l.id, l.title, l.batch_id as "batchId", l.board_id as "boardId", l.password_hash is not null as "hasPassword",
       l.may_download as "mayDownload", l.ends_at as "endsAt",
       coalesce(l.ends_at <= now(), false) as "hasEnded", l.views, l.created_at as "createdAt",
       shown.pictures, shown.cover as "coverId"
     from ${links} l, lateral (
       select count(*)::int as pictures, (array_agg(p.id order by p.position, p.output))[1] as cover
-      from (${picturesOf(sql`l.id`, sql`l.batch_id`)}) p
+      from (${picturesOf(sql`l.id`, sql`l.batch_id`, sql`l.board_id`)}) p
     ) shown
     where l.revoked_at is null and ${condition} order by l.id desc`);
   return rows.map(({ endsAt, createdAt, ...row }) => ({

@@ -37,6 +37,7 @@ interface LinkRow extends Record<string, unknown> {
   readonly id: string;
   readonly ownerId: string;
   readonly batchId: string | null;
+  readonly boardId: string | null;
   readonly title: string;
   readonly passwordHash: string | null;
   readonly mayDownload: boolean;
@@ -51,7 +52,7 @@ async function findLink({ db }: Pick<Services, "db">, token: string): Promise<Li
     token.length > maxTokenLength
       ? []
       : await db.execute<LinkRow>(sql`
-          select l.id, l.owner_id as "ownerId", l.batch_id as "batchId", l.title,
+          select l.id, l.owner_id as "ownerId", l.batch_id as "batchId", l.board_id as "boardId", l.title,
             l.password_hash as "passwordHash", l.may_download as "mayDownload"
           from ${links} l
           where l.token_hash = ${hashOfToken(token)} and l.revoked_at is null
@@ -127,6 +128,9 @@ async function readPlaces(services: Services, { ownerId, batchId }: LinkRow): Pr
   }
 }
 
+const shownBy = ({ id, batchId, boardId }: LinkRow) =>
+  picturesOf(sql`${id}::uuid`, sql`${batchId}::uuid`, sql`${boardId}::uuid`);
+
 interface PictureRow extends Record<string, unknown> {
   readonly id: string;
   readonly widthPx: number;
@@ -141,7 +145,7 @@ async function readPictures(
 ): Promise<ShownPicture[]> {
   const rows = await db.execute<PictureRow>(sql`
     select i.id, i.width_px as "widthPx", i.height_px as "heightPx", p.position
-    from (${picturesOf(sql`${link.id}::uuid`, sql`${link.batchId}::uuid`)}) p
+    from (${shownBy(link)}) p
     join ${images} i on i.id = p.id order by p.position, p.output`);
   const titles = await readTitles({ db }, places);
   return rows.map(({ id, widthPx, heightPx, position }) => ({
@@ -206,7 +210,7 @@ export async function openPicture(
   const mayRead = isProven(link, proof) && (input.variant !== "original" || link.mayDownload);
   if (!mayRead || !isId(imageId)) throw new AppError("not_found");
   const [shown] = await services.db.execute<{ position: number }>(sql`
-    select p.position from (${picturesOf(sql`${link.id}::uuid`, sql`${link.batchId}::uuid`)}) p
+    select p.position from (${shownBy(link)}) p
     where p.id = ${imageId} limit 1`);
   if (!shown) throw new AppError("not_found");
   const file = await openFile(services, { ...input, ownerId: link.ownerId, id: imageId });

@@ -18,6 +18,7 @@ const linkSchema = z.object({
   id: z.uuid(),
   title: z.string(),
   batchId: z.uuid().nullable().describe("The batch that it shows; null for one with pictures of its own"),
+  boardId: z.uuid().nullable().describe("The board that it shows; null for one without"),
   pictures: z.int().describe("How many it shows now"),
   coverId: z.uuid().nullable().describe("The first of them"),
   hasPassword: z.boolean(),
@@ -38,7 +39,7 @@ const createRoute = defineRoute({
   operationId: "createLink",
   summary: "Share pictures by a link",
   description:
-    "The address shows the pictures, or the results of a batch as they are at each visit, to everybody who has it, without an account. It ends after `endsInDays`, when it is revoked, or with its last picture. What leaves has no metadata but the mark of its origin; search engines are told not to list the page.",
+    "The address shows the pictures, or the results of a batch or your pictures on a board (the latest 500) as they are at each visit, to everybody who has it, without an account. It ends after `endsInDays`, when it is revoked, or with its last picture. What leaves has no metadata but the mark of its origin; search engines are told not to list the page.",
   tag,
   body: createLinkSchema,
   responses: { 201: { description: "The link works from now on.", schema: madeSchema } },

@@ -4,6 +4,7 @@ import { eq } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { submitBatch } from "../../batches/index.ts";
+import { addToBoard, createBoard, removeBoard, restoreBoard, takeFromBoard } from "../../boards/index.ts";
 import { schema } from "../../db/index.ts";
 import { ingest, removeImages, restoreImages } from "../../images/index.ts";
 import {
@@ -23,9 +24,10 @@ let ownerId: string;
 let first: string;
 let second: string;
 
-async function addPicture(name: string): Promise<string> {
+async function addPicture(name: string, owner = ownerId): Promise<string> {
   const bytes = await readSample(name);
-  return (await ingest(opened.services, { ownerId, role: "upload", bytes, name: `secret ${name}` })).id;
+  const upload = { ownerId: owner, role: "upload", bytes, name: `secret ${name}` } as const;
+  return (await ingest(opened.services, upload)).id;
 }
 
 beforeAll(async () => {
@@ -214,6 +216,43 @@ test("a lookbook shows what is there while it runs, with labels and without prom
   await expect.poll(async () => (await getLink(opened.services, { ownerId, id })).views).toBe(1);
   await db.update(schema.batches).set({ deletedAt: new Date() }).where(eq(schema.batches.id, batchId));
   expect(await statusOf(path)).toBe(404);
+});
+
+test("a link of a board shows its owner's pictures as they are at each visit, until the board is removed", async () => {
+  const { services } = opened;
+  const stranger = await addUser(services);
+  const board = await createBoard(services, { ownerId, name: "Trips", imageIds: [first] });
+  const search = await createBoard(services, { ownerId, name: "Found", search: "cup" });
+  const { path, id } = await share({ imageIds: undefined, boardId: board.id, mayDownload: true });
+  expect(await getLink(services, { ownerId, id })).toMatchObject({
+    boardId: board.id,
+    pictures: 1,
+    coverId: first,
+  });
+  expect(await view(path)).toContain(first);
+  expect(await statusOf(`${path}/${second}/preview`)).toBe(404);
+  await addToBoard(services, { userId: ownerId, id: board.id, imageIds: [second] });
+  expect((await view(path)).indexOf(second)).toBeGreaterThan(0);
+  expect((await (await ask(`${path}/${second}/original`)).arrayBuffer()).byteLength).toBeGreaterThan(0);
+  // What others put on a board is not its owner's to show.
+  const foreign = await addPicture("rocket.jpg", stranger);
+  await services.db.insert(schema.boardImages).values({ boardId: board.id, imageId: foreign });
+  expect(await view(path)).not.toContain(foreign);
+  expect(await statusOf(`${path}/${foreign}/preview`)).toBe(404);
+  await removeBoard(services, { ownerId, id: board.id });
+  expect(await statusOf(path)).toBe(404);
+  await restoreBoard(services, { ownerId, id: board.id });
+  expect(await statusOf(path)).toBe(200);
+  await takeFromBoard(services, { userId: ownerId, id: board.id, imageIds: [first, second] });
+  expect(await statusOf(path)).toBe(404);
+  for (const [boardId, owner] of [
+    [board.id, stranger],
+    [search.id, ownerId],
+  ] as const)
+    await expect(
+      createLink(services, { ...createLinkSchema.parse({ boardId }), ownerId: owner }),
+    ).rejects.toMatchObject({ code: "not_found" });
+  expect(createLinkSchema.safeParse({ boardId: board.id, imageIds: [first] }).success).toBe(false);
 });
 
 test("the database has no token, others cannot share or change what is not theirs, and what is over goes", async () => {

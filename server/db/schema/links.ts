@@ -13,6 +13,7 @@ import {
 import { users } from "./accounts.ts";
 import { batches } from "./batches.ts";
 import { images } from "./images.ts";
+import { boards } from "./library.ts";
 
 const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
@@ -28,6 +29,8 @@ export const links = pgTable(
     tokenHash: text("token_hash").notNull(),
     /** The batch whose results it shows; null for one with pictures of its own. */
     batchId: uuid("batch_id").references(() => batches.id, { onDelete: "cascade" }),
+    /** The board whose pictures it shows, as they are at each visit; null for one without. */
+    boardId: uuid("board_id").references(() => boards.id, { onDelete: "cascade" }),
     title: text("title").notNull().default(""),
     /** Null: until it is revoked. */
     endsAt: at("ends_at"),
@@ -44,6 +47,7 @@ export const links = pgTable(
     uniqueIndex("links_token").on(table.tokenHash),
     index("links_owner").on(table.ownerId, table.id),
     index("links_batch").on(table.batchId),
+    index("links_board").on(table.boardId),
   ],
 );
 
