@@ -1,6 +1,6 @@
 "use client";
 import { Dialog } from "@base-ui/react/dialog";
-import { ChevronLeft, ChevronRight, Download, ImageMinus, X } from "lucide-react";
+import { ChevronLeft, ChevronRight, CopyPlus, Download, ImageMinus, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type KeyboardEvent, useRef } from "react";
 import { AiBadge, Picture } from "../pictures/picture.tsx";
@@ -15,10 +15,12 @@ interface Props {
   readonly onShow: (id: string | null) => void;
   /** Null for a picture that this user cannot take off. */
   readonly onTakeOff: ((picture: BoardPicture) => void) | null;
+  /** Of a picture of somebody else: into the own gallery. */
+  readonly onCopy: (picture: BoardPicture) => void;
 }
 
 /** One picture of a board over the whole page; the arrow keys go on to its neighbours. */
-export function Lightbox({ boardId, pictures, shownId, onShow, onTakeOff }: Props) {
+export function Lightbox({ boardId, pictures, shownId, onShow, onTakeOff, onCopy }: Props) {
   const t = useTranslations("boards");
   const popup = useRef<HTMLDivElement>(null);
   const at = pictures.findIndex(({ id }) => id === shownId);
@@ -56,6 +58,11 @@ export function Lightbox({ boardId, pictures, shownId, onShow, onTakeOff }: Prop
                 {onTakeOff === null ? null : (
                   <IconButton label={t("takeOff")} onClick={() => onTakeOff(picture)}>
                     <ImageMinus aria-hidden />
+                  </IconButton>
+                )}
+                {picture.isOwn ? null : (
+                  <IconButton label={t("copy")} onClick={() => onCopy(picture)}>
+                    <CopyPlus aria-hidden />
                   </IconButton>
                 )}
                 <a

@@ -1,5 +1,5 @@
 "use client";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Users } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
@@ -8,7 +8,7 @@ import { useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { boardFileUrl } from "../client/remix.ts";
-import { canLoadMore, retryLoad } from "../client/queries.ts";
+import { canLoadMore, keys, retryLoad } from "../client/queries.ts";
 import { justify } from "../gallery/layout-rows.ts";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { useRefreshBoards } from "../pictures/boards.tsx";
@@ -136,6 +136,29 @@ function useTakeOff(board: Board) {
   });
 }
 
+/** Puts a copy of somebody else's picture into the own gallery. */
+function useCopy(board: Board) {
+  const t = useTranslations("boards");
+  const queries = useQueryClient();
+  const onError = useFailureToast();
+  const refresh = () =>
+    Promise.all([keys.images, keys.usage].map((queryKey) => queries.invalidateQueries({ queryKey })));
+  const remove = useMutation({
+    mutationFn: (id: string) => api.images.remove.mutate({ ids: [id] }),
+    onError,
+    onSettled: refresh,
+  });
+  return useMutation({
+    mutationFn: ({ id }: BoardPicture) => api.boards.copy.mutate({ id: board.id, imageId: id }),
+    onSuccess: ({ id, created }) => {
+      if (!created) return toastDone(t("copiedBefore"));
+      return toastWithUndo({ title: t("copied"), undoLabel: t("undo"), onUndo: () => remove.mutate(id) });
+    },
+    onError,
+    onSettled: refresh,
+  });
+}
+
 interface AskProps {
   readonly picture: BoardPicture | null;
   readonly onClose: () => void;
@@ -187,6 +210,7 @@ function Pictures({ board }: { readonly board: Board }) {
   const [asked, setAsked] = useState<BoardPicture | null>(null);
   const endRef = useNearEnd(() => void query.fetchNextPage(), canLoadMore(query));
   const takeOff = useTakeOff(board);
+  const copy = useCopy(board);
   const pictures = query.data?.pages.flatMap(({ items }) => items) ?? [];
   const [list, setList] = useState<HTMLUListElement | null>(null);
   // A pixel less, so that no rounding breaks a row.
@@ -225,6 +249,7 @@ function Pictures({ board }: { readonly board: Board }) {
         pictures={pictures}
         shownId={shownId}
         onShow={setShownId}
+        onCopy={copy.mutate}
         onTakeOff={
           mayTakeOff ? (picture) => (picture.isOwn ? takeOff.mutate(picture) : setAsked(picture)) : null
         }

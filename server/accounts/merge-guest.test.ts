@@ -216,6 +216,33 @@ test("boards and tags move, and a word that both have becomes one", async () => 
   expect(await db.$count(images, eq(images.ownerId, accountId))).toBe(1);
 });
 
+test("a board of a name that the account has, too, becomes one with the pictures of both", async () => {
+  const { db } = fixture.services;
+  const guestId = await userOf((await openGuest(fixture.services)).headers);
+  const accountId = await userOf((await openAccount(fixture.services, "boards@example.com")).headers);
+  const { boards, boardImages } = schema;
+  const [own, same, removed, search] = [newId(), newId(), newId(), newId()];
+  const [ofGuest, ofAccount] = [await addImage(guestId), await addImage(accountId)];
+  await db.insert(boards).values([
+    { id: own, ownerId: accountId, name: "Sea", key: "sea" },
+    { id: same, ownerId: guestId, name: "SEA", key: "sea" },
+    { id: removed, ownerId: guestId, name: "Sea", key: "sea", removedAt: new Date() },
+    { id: search, ownerId: guestId, name: "Sea", key: "sea", search: "waves" },
+  ]);
+  await db.insert(boardImages).values([
+    { boardId: own, imageId: ofAccount },
+    { boardId: same, imageId: ofGuest },
+  ]);
+  await mergeGuest(db, { guestId, accountId });
+  const left = await db.select({ id: boards.id }).from(boards).where(eq(boards.ownerId, accountId));
+  expect(left.map(({ id }) => id).toSorted()).toEqual([own, removed, search].toSorted());
+  const shown = await db
+    .select({ id: boardImages.imageId })
+    .from(boardImages)
+    .where(eq(boardImages.boardId, own));
+  expect(shown.map(({ id }) => id).toSorted()).toEqual([ofGuest, ofAccount].toSorted());
+});
+
 test("every table that belongs to a user is either moved or dies with the session", async () => {
   const rows = await fixture.services.db.execute<{ table: string }>(sql`
     select distinct conrelid::regclass::text as "table" from pg_constraint

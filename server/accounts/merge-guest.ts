@@ -76,6 +76,7 @@ async function moveAll(tx: Tx, input: MergeGuestInput): Promise<void> {
     sql`update direct_uploads set owner_id = ${input.accountId} where owner_id = ${input.guestId}`,
   );
   await moveDeliveries(tx, input);
+  await joinBoards(tx, input);
   await moveOwnRows(tx, input);
   await moveTags(tx, input);
   await movePresets(tx, input);
@@ -142,6 +143,20 @@ async function moveOwnRows(tx: Tx, { guestId, accountId }: MergeGuestInput): Pro
     await tx.execute(
       sql`update ${sql.identifier(table)} set owner_id = ${accountId} where owner_id = ${guestId}`,
     );
+}
+
+/** A board whose name the account has, too, becomes the account's: both lists of pictures are on it. */
+async function joinBoards(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
+  const same = sql`
+    select distinct on (guest.id) guest.id as guest_board, own.id as own_board from boards guest
+    join boards own on own.owner_id = ${accountId} and own.key = guest.key and own.search is not distinct from guest.search
+      and own.removed_at is null
+    where guest.owner_id = ${guestId} and guest.removed_at is null order by guest.id, own.created_at, own.id`;
+  await tx.execute(sql`
+    insert into board_images (board_id, image_id, added_at)
+    select same.own_board, shown.image_id, shown.added_at from (${same}) same
+    join board_images shown on shown.board_id = same.guest_board on conflict do nothing`);
+  await tx.execute(sql`delete from boards using (${same}) same where boards.id = same.guest_board`);
 }
 
 /** A word that both have becomes the account's. */

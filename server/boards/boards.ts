@@ -142,7 +142,7 @@ interface Named extends OwnBoard {
   readonly isSearch: boolean;
 }
 
-/** A name stands for one board, so that `board:` means one. A merge of a guest can still bring a second. */
+/** A name stands for one board, so that `board:` means one. */
 async function checkFree(tx: Tx, { ownerId, id, key, isSearch }: Named): Promise<void> {
   const isSame = isSearch ? sql`${boards.search} is not null` : isNull(boards.search);
   const same = and(

@@ -38,6 +38,7 @@ export {
   unshareBoard,
 } from "./members.ts";
 export {
+  copyFromBoard,
   getSharedBoard,
   listSharedBoards,
   listSharedPictures,

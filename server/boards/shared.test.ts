@@ -1,3 +1,5 @@
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { addUser } from "@atelier/testing/pictures";
 import {
   openAccount,
@@ -10,10 +12,11 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { resolveCaller } from "../accounts/index.ts";
 import { schema } from "../db/index.ts";
-import { removeImages } from "../images/index.ts";
+import { openFile, removeImages } from "../images/index.ts";
 import { newId } from "../platform/index.ts";
 import {
   addToBoard,
+  copyFromBoard,
   createBoard,
   getBoard,
   getSharedBoard,
@@ -66,6 +69,32 @@ const pictures = async (address: { id: string; userId: string }, limit = 60) =>
   (await listSharedPictures(opened.services, { ...address, limit })).items;
 const file = (address: { id: string; userId: string }, imageId = owner.imageId) =>
   openSharedPicture(opened.services, { ...address, imageId, variant: "original", isHead: true });
+
+test("a member copies a picture into the own gallery, once, and keeps it when the sharing ends; others do not", async () => {
+  const { services } = opened;
+  const address = await shared("see");
+  const copy = await copyFromBoard(services, { ...address, imageId: owner.imageId });
+  expect(copy.created).toBe(true);
+  expect(await copyFromBoard(services, { ...address, imageId: owner.imageId })).toEqual({
+    ...copy,
+    created: false,
+  });
+  expect(await copyFromBoard(services, { id: address.id, userId: ownerId, imageId: owner.imageId })).toEqual({
+    id: owner.imageId,
+    created: false,
+  });
+  await unshareBoard(services, { ownerId, id: address.id, userId: member.userId });
+  await removeImages(services, { ownerId, ids: [owner.imageId] });
+  for (const variant of ["original", "preview", "thumbnail"] as const) {
+    const { body } = await openFile(services, { ownerId: member.userId, id: copy.id, variant });
+    expect((await buffer(body ?? Readable.from([]))).length).toBeGreaterThan(0);
+  }
+  const again = { ...address, imageId: owner.imageId };
+  await expect(copyFromBoard(services, again)).rejects.toMatchObject({ code: "not_found" });
+  await expect(copyFromBoard(services, { ...again, userId: await addUser(services) })).rejects.toMatchObject({
+    code: "not_found",
+  });
+});
 
 test("S1 a member sees the board with its pictures and their files, and changes nothing without the right to add", async () => {
   const address = await shared("see");

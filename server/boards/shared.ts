@@ -2,7 +2,7 @@ import { and, eq, sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
 import { suspendedUsers } from "../accounts/index.ts";
 import { type Db, schema } from "../db/index.ts";
-import { type OpenedFile, openFile, type Variant } from "../images/index.ts";
+import { copyPicture, type OpenedFile, openFile, type Variant } from "../images/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type BoardAddress, type BoardRight, isBoardOf, isSharedWith, requireBoardOf } from "./access.ts";
@@ -162,6 +162,32 @@ function toPicture({ ownerId, ...row }: PictureRow, userId: string): SharedPictu
   return { id, widthPx, heightPx, thumbhash, title, isAi, ownerName, isOwn: ownerId === userId };
 }
 
+/** A picture on a board that the user may see. Throws `not_found`. */
+async function findSeen(db: Db, { userId, id, imageId }: BoardAddress & { readonly imageId: string }) {
+  if (!isId(imageId)) throw new AppError("not_found");
+  const [board] = await db
+    .select({ imageId: sql<string | null>`(select ${images.id} ${seen} and ${images.id} = ${imageId})` })
+    .from(boards)
+    .where(isBoardOf({ userId, id }));
+  const [image] = board?.imageId ? await db.select().from(images).where(eq(images.id, imageId)) : [];
+  if (!image) throw new AppError("not_found");
+  return image;
+}
+
+/**
+ * Puts a copy of a picture on a board into the user's own gallery, which stays when the sharing ends. `created` is false for one that is
+ * there already, also the user's own. Throws `not_found`, `storage_quota`.
+ */
+export async function copyFromBoard(
+  services: Pick<Services, "config" | "db" | "disk" | "env" | "log">,
+  address: BoardAddress & { readonly imageId: string },
+): Promise<{ readonly id: string; readonly created: boolean }> {
+  const source = await findSeen(services.db, address);
+  if (source.ownerId === address.userId) return { id: source.id, created: false };
+  const { id, created } = await copyPicture(services, { source, ownerId: address.userId });
+  return { id, created };
+}
+
 interface FileInput extends BoardAddress {
   readonly imageId: string;
   readonly variant: Variant;
@@ -175,11 +201,6 @@ export async function openSharedPicture(
   services: Pick<Services, "db" | "disk" | "log" | "env">,
   { userId, id, imageId, ...input }: FileInput,
 ): Promise<OpenedFile> {
-  if (!isId(imageId)) throw new AppError("not_found");
-  const [found] = await services.db
-    .select({ ownerId: sql<string | null>`(select ${images.ownerId} ${seen} and ${images.id} = ${imageId})` })
-    .from(boards)
-    .where(isBoardOf({ userId, id }));
-  if (!found?.ownerId) throw new AppError("not_found");
-  return openFile(services, { ...input, ownerId: found.ownerId, id: imageId });
+  const { ownerId } = await findSeen(services.db, { userId, id, imageId });
+  return openFile(services, { ...input, ownerId, id: imageId });
 }

@@ -32,6 +32,7 @@ export {
 export { createTurns } from "./files.ts";
 export { adjustMask, highlightMask, maskOfCutOut, maskOfHoles, reverseMask } from "./adjust-mask.ts";
 export { type AnswerFormat, formatOf, readAs } from "./convert.ts";
+export { copyPicture } from "./copy-picture.ts";
 export { copyStore } from "./copy-store.ts";
 export {
   checkStore,

@@ -9,7 +9,7 @@ import { type FilesPlan, makeFiles, planUpload, takeDecodeTurn } from "./files.t
 import { type ImageRow, type IngestedImage, type IngestInput, toUntagged, uploadKey } from "./image.ts";
 import { maxBytesOf } from "./inspect.ts";
 import { uploadLimits } from "./limits.ts";
-import { discardOutput, putFiles, sha256 } from "./outputs.ts";
+import { discardOutput, putFiles, sha256, type StoredFiles } from "./outputs.ts";
 import { checkQuota, lockUploadsOf, uploadTurnOf } from "./quota.ts";
 
 const { images } = schema;
@@ -24,7 +24,7 @@ type Ingesting = Pick<Services, "db" | "disk" | "log" | "config" | "env">;
 export async function ingest(services: Ingesting, input: IngestInput): Promise<IngestedImage> {
   const made = await makeUpload(services, input);
   if ("known" in made) return view(made.known, { created: false, notes: [] });
-  return store(services, made);
+  return storeUpload(services, made);
 }
 
 /** An upload whose objects are written and whose row is not; `insertStaged` adds it in a transaction of the caller. */
@@ -62,7 +62,7 @@ export function discardStaged(services: Ingesting, staged: StagedUpload): Promis
 
 interface MadeUpload {
   readonly row: UploadRow;
-  readonly files: ImageFiles;
+  readonly files: StoredFiles;
   readonly notes: FilesPlan["notes"];
 }
 
@@ -185,7 +185,11 @@ function rowOf(same: SameBytes & Pick<UploadRow, "id">, files: ImageFiles, title
   };
 }
 
-async function store(services: Ingesting, { row, files, notes }: MadeUpload): Promise<IngestedImage> {
+/** Writes files and row of an upload, unless the owner has it already. */
+export async function storeUpload(
+  services: Ingesting,
+  { row, files, notes }: MadeUpload,
+): Promise<IngestedImage> {
   try {
     await putFiles(services, row.storageKey, files);
     const inserted = await insertUpload(services, row);

@@ -1,14 +1,17 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { newId } from "../platform/index.ts";
+import { buffer } from "node:stream/consumers";
+import { AppError, newId } from "../platform/index.ts";
 import { markOf, signResult } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
-import { putAll, removePrefix } from "../storage/index.ts";
+import { openObject, putAll, removePrefix } from "../storage/index.ts";
 import type { ImageFiles } from "./encode.ts";
 import { type FilesPlan, makeFiles, planOutput, takeDecodeTurn } from "./files.ts";
 import {
   objectKey,
   outputKey,
+  type StoredObject,
+  type Variant,
   type StoredOutput,
   type StoreOutputInput,
   variantMime,
@@ -99,11 +102,29 @@ async function planResult(input: MarkedInput): Promise<Planned> {
   return { plan, files: plan.weight === "light" ? await makeFiles(bytes, plan) : null };
 }
 
+/** The three files of a picture. */
+export type StoredFiles = Pick<ImageFiles, "original" | "preview" | "thumbnail"> & { readonly mime: string };
+
+/** What `putFiles` wrote. Throws `file_missing`, `storage_unavailable`. */
+export async function readFiles({ disk }: Pick<Services, "disk">, image: StoredObject): Promise<StoredFiles> {
+  const read = async (variant: Variant) => {
+    const found = await openObject(disk, objectKey(image, variant));
+    if (!found) throw new AppError("file_missing");
+    return buffer(found.stream);
+  };
+  const [original, preview, thumbnail] = [
+    await read("original"),
+    await read("preview"),
+    await read("thumbnail"),
+  ];
+  return { original, preview, thumbnail, mime: image.mime };
+}
+
 /** Writes the three files of a picture below `storageKey`. Throws `storage_unavailable`. */
 export async function putFiles(
   services: Pick<Services, "disk">,
   storageKey: string,
-  files: Pick<ImageFiles, "original" | "preview" | "thumbnail" | "mime">,
+  files: StoredFiles,
 ): Promise<void> {
   const { mime } = files;
   const objects = variants.map((variant) => ({

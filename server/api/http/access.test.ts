@@ -59,6 +59,7 @@ const cases: Readonly<Record<string, Case>> = {
   unshareBoard: {},
   listBoardImages: {},
   getBoardImageFile: {},
+  copyBoardImage: {},
   restoreImage: {},
   deleteImage: {},
   withdrawConsent: {},

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { accountOf } from "../../accounts/index.ts";
 import {
+  copyFromBoard,
   type BoardMember,
   boardMemberSchema,
   boardRights,
@@ -172,6 +173,26 @@ const fileRoute = defineRoute({
   },
 });
 
+const copyRoute = defineRoute({
+  method: "post",
+  path: "/boards/{id}/images/{imageId}/copy",
+  operationId: "copyBoardImage",
+  summary: "Copy a picture of a board into your gallery",
+  description:
+    "The copy is yours and stays when the sharing ends. A picture that was copied before, or is yours, is not stored again.",
+  tag,
+  resource: "board",
+  params: params.extend({ imageId: z.uuid() }),
+  responses: {
+    200: {
+      description: "Your picture",
+      schema: z.object({ id: z.uuid(), created: z.boolean().describe("False: you had it already") }),
+    },
+  },
+  handle: async ({ services, caller, params: { id, imageId } }) =>
+    Response.json(await copyFromBoard(services, { id, imageId, userId: caller.userId })),
+});
+
 export const sharedBoardRoutes: readonly HttpRoute[] = [
   listSharedRoute,
   listMembersRoute,
@@ -179,4 +200,5 @@ export const sharedBoardRoutes: readonly HttpRoute[] = [
   unshareRoute,
   listPicturesRoute,
   fileRoute,
+  copyRoute,
 ];

@@ -182,6 +182,7 @@ const cases: Readonly<Record<string, Case>> = {
   "boards.shared": { access: "member", input: {} },
   "boards.open": { access: "owned", resource: "boardId", input: byId },
   "boards.pictures": { access: "owned", resource: "boardId", input: byId },
+  "boards.copy": { access: "owned", resource: "boardId", input: (id) => ({ id, imageId: newId() }) },
   "boards.members": { access: "owned", resource: "boardId", input: byId },
   "boards.share": {
     access: "owned",
@@ -498,6 +499,7 @@ const dependsOnState = new Set([
   // Beside the one of the owner it names none.
   "duplicates.merge",
   "duplicates.dismiss",
+  "boards.copy",
   "jobs.retry",
   "batches.retry",
   "jobs.moveInLine",

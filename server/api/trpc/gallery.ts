@@ -4,6 +4,7 @@ import {
   addToBoard,
   boardMemberSchema,
   boardPicturesSchema,
+  copyFromBoard,
   changeBoard,
   changeBoardSchema,
   createBoard,
@@ -176,6 +177,11 @@ export const boardsRouter = t.router({
   pictures: memberProcedure
     .input(sharedPicturesSchema)
     .query(({ ctx, input }) => listSharedPictures(ctx.services, { ...input, userId: ctx.caller.userId })),
+
+  /** Of somebody else's picture; says whether it is new in the own gallery. */
+  copy: memberProcedure
+    .input(one.extend({ imageId: z.uuid() }))
+    .mutation(({ ctx, input }) => copyFromBoard(ctx.services, { ...input, userId: ctx.caller.userId })),
 
   members: memberProcedure.input(one).query(async ({ ctx, input }) => ({
     items: await listBoardMembers(ctx.services, { ...input, ownerId: ctx.caller.userId }),

@@ -1,0 +1,29 @@
+import { newId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { type ImageRow, type IngestedImage, toUntagged, uploadKey } from "./image.ts";
+import { findSameBytes, storeUpload } from "./ingest.ts";
+import { readFiles } from "./outputs.ts";
+import { checkQuota } from "./quota.ts";
+
+/**
+ * Stores a picture of another user once more as an upload of `ownerId`, with the same files. Whoever copies the same picture again gets
+ * the first copy. Throws `storage_quota`, `quota_exceeded` (guests), `file_missing`, `storage_unavailable`.
+ */
+export async function copyPicture(
+  services: Pick<Services, "config" | "db" | "disk" | "env" | "log">,
+  { source, ownerId }: { readonly source: ImageRow; readonly ownerId: string },
+): Promise<IngestedImage> {
+  const same = { ownerId, role: "upload", uploadSha256: source.storedSha256 } as const;
+  const known = await findSameBytes(services.db, same);
+  if (known) return { ...toUntagged(known, null), created: false, notes: [] };
+  await checkQuota(services.db, services.config, { ...same, sizeBytes: source.sizeBytes });
+  const files = await readFiles(services, source);
+  const id = newId();
+  const { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title } = source;
+  const facts = { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title };
+  return storeUpload(services, {
+    row: { ...same, ...facts, id, storageKey: uploadKey(ownerId, id) },
+    files,
+    notes: [],
+  });
+}
