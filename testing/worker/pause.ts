@@ -144,14 +144,17 @@ type Disk = Services["disk"];
 
 const isOfPicture = (key: string) => key.startsWith("users/") || key.startsWith("jobs/");
 
-/** The same disk, but the first call of one method for an object of a picture pauses. */
+/** What jobs read and write; the duties of a worker look at thumbnails. */
+const isOriginal = (key: string) => isOfPicture(key) && key.includes("/original.");
+
+/** The same disk, but the first call of one method for a picture pauses. */
 function pauseOn(disk: Disk, method: "open" | "put", pause: Pause): Disk {
   return new Proxy(disk, {
     get: (object, name) => {
       const value = bound(object, name);
       if (name !== method || typeof value !== "function") return value;
       return (key: string, ...rest: unknown[]) =>
-        isOfPicture(key) ? pause(() => value(key, ...rest)) : value(key, ...rest);
+        isOriginal(key) ? pause(() => value(key, ...rest)) : value(key, ...rest);
     },
   });
 }

@@ -150,6 +150,7 @@ test("a result is sent with its settings on wish alone, its pixels and its mark 
     workflow: "t2i_sdxl",
     model: null,
     params,
+    inputs: [{ role: "image", imageId: owner.imageId }],
   });
   const pixels = (file: Buffer) => sharp(file).raw().toBuffer();
   expect((await pixels(bytes)).equals(await pixels(before))).toBe(true);
