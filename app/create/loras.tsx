@@ -11,6 +11,7 @@ import { inputStyle, NumberInput } from "../ui/fields.tsx";
 import { Slider } from "../ui/slider.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { createForm, type Lora, loraWeight, mostLoras, readLoras, useForm } from "./form.ts";
+import { useReplacedToast } from "./prompt-field.ts";
 import { lorasIn } from "./prompt-marks.ts";
 
 /** The LoRAs that connected servers have for a workflow; undefined until loaded. Null asks for none. */
@@ -150,6 +151,7 @@ export function LoraChoice({ workflow }: { readonly workflow: OfferedWorkflow })
 export function LorasInPrompt({ workflow }: { readonly workflow: OfferedWorkflow }) {
   const t = useTranslations("create.loras");
   const { prompt, loras } = useForm();
+  const sayReplaced = useReplacedToast();
   const written = lorasIn(prompt);
   const takes = workflow.params.loras !== undefined && written.length > 0;
   const known = useLoras(takes ? workflow.name : null) ?? [];
@@ -160,13 +162,19 @@ export function LorasInPrompt({ workflow }: { readonly workflow: OfferedWorkflow
     return file === undefined ? [] : [{ ...one, file }];
   });
   const move = () => {
-    const added = found.map(({ file, weight }) => ({ name: file, weight }));
-    const others = loras.filter(({ name }) => added.every((one) => one.name !== name));
-    const rest = found.reduce((text, { whole }) => text.replaceAll(whole, ""), prompt);
+    const named = new Map(loras.map(({ name, weight }) => [name, weight]));
+    const moved = found.filter(({ file, weight }) => {
+      const [fits] = readLoras([{ name: file, weight }]);
+      if (!fits || (!named.has(file) && named.size >= mostLoras)) return false;
+      named.set(file, weight);
+      return true;
+    });
+    const rest = moved.reduce((text, { whole }) => text.replaceAll(whole, ""), prompt);
     createForm.set({
-      loras: readLoras([...others, ...added]),
+      loras: [...named].map(([name, weight]) => ({ name, weight })),
       prompt: rest.replaceAll(/ {2,}/g, " ").trim(),
     });
+    sayReplaced({ prompt, loras });
   };
   return (
     <div role="status" className="flex flex-wrap items-center gap-x-3 gap-y-1.5 px-4 pb-3 sm:px-5">

@@ -42,4 +42,8 @@ test("what programs write for LoRAs is read with its weight", () => {
     { whole: "<lora:ink>", name: "ink", weight: 1 },
     { whole: "<lora:x:-1:0.5>", name: "x", weight: -1 },
   ]);
+  expect(lorasIn("<lora:a:.8><lora:b:+0.8><lora:c:lbw=MIDD>").map(({ weight }) => weight)).toEqual([
+    0.8, 0.8, 1,
+  ]);
+  expect(lorasIn("<lora:a".repeat(2_000))).toEqual([]);
 });

@@ -99,7 +99,7 @@ export interface WrittenLora {
 export function lorasIn(text: string): readonly WrittenLora[] {
   const written = text
     .slice(0, maxCharacters)
-    .matchAll(/<lora:([^<>:\n]+)(?::(-?\d+(?:\.\d+)?))?[^<>\n]*>/gu);
+    .matchAll(/<lora:([^<>:\n]{1,300})(?::([-+]?\d*\.?\d+))?(?::[^<>\n]{0,300})?>/gu);
   return [...written].map(({ 0: whole, 1: name = "", 2: weight = "1" }) => ({
     whole,
     name: name.trim(),

@@ -243,6 +243,34 @@ test("a board of a name that the account has, too, becomes one with the pictures
   expect(shown.map(({ id }) => id).toSorted()).toEqual([ofGuest, ofAccount].toSorted());
 });
 
+test.each(["a member", "a link"])("a board that %s can see takes no picture of a guest", async (reader) => {
+  const { db } = fixture.services;
+  const { boards, boardImages } = schema;
+  const account = async (name: string) =>
+    userOf((await openAccount(fixture.services, `${name.replaceAll(" ", "-")}@example.com`)).headers);
+  const guestId = await userOf((await openGuest(fixture.services)).headers);
+  const accountId = await account(`${reader} seen`);
+  const [own, ofGuest] = [newId(), newId()];
+  const imageId = await addImage(guestId);
+  await db.insert(boards).values([
+    { id: own, ownerId: accountId, name: "Sea", key: "sea" },
+    { id: ofGuest, ownerId: guestId, name: "Sea", key: "sea" },
+  ]);
+  await db.insert(boardImages).values({ boardId: ofGuest, imageId });
+  if (reader === "a member")
+    await db
+      .insert(schema.boardMembers)
+      .values({ boardId: own, userId: await account(reader), right: "see" });
+  else
+    await db
+      .insert(schema.links)
+      .values({ id: newId(), ownerId: accountId, tokenHash: newId(), boardId: own });
+  await mergeGuest(db, { guestId, accountId });
+  const shown = await db.select().from(boardImages).where(eq(boardImages.imageId, imageId));
+  expect(shown).toMatchObject([{ boardId: ofGuest }]);
+  expect(await db.$count(boards, eq(boards.ownerId, accountId))).toBe(2);
+});
+
 test("every table that belongs to a user is either moved or dies with the session", async () => {
   const rows = await fixture.services.db.execute<{ table: string }>(sql`
     select distinct conrelid::regclass::text as "table" from pg_constraint

@@ -145,12 +145,17 @@ async function moveOwnRows(tx: Tx, { guestId, accountId }: MergeGuestInput): Pro
     );
 }
 
-/** A board whose name the account has, too, becomes the account's: both lists of pictures are on it. */
+/**
+ * A board whose name the account has, too, becomes the account's: both lists of pictures are on it. Not one that others see:
+ * signing in shows nobody what a guest had alone.
+ */
 async function joinBoards(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
   const same = sql`
     select distinct on (guest.id) guest.id as guest_board, own.id as own_board from boards guest
     join boards own on own.owner_id = ${accountId} and own.key = guest.key and own.search is not distinct from guest.search
       and own.removed_at is null
+      and not exists (select 1 from board_members seen where seen.board_id in (own.id, guest.id))
+      and not exists (select 1 from links seen where seen.board_id in (own.id, guest.id) and seen.revoked_at is null)
     where guest.owner_id = ${guestId} and guest.removed_at is null order by guest.id, own.created_at, own.id`;
   await tx.execute(sql`
     insert into board_images (board_id, image_id, added_at)

@@ -1,4 +1,12 @@
-import { type AcceptedQuestion, ask, askSchema, isEnded, readClientQuestion } from "../assistant/index.ts";
+import { requireRight } from "../accounts/index.ts";
+import {
+  type AcceptedQuestion,
+  ask,
+  askSchema,
+  findStageModel,
+  isEnded,
+  readClientQuestion,
+} from "../assistant/index.ts";
 import { AppError } from "../platform/index.ts";
 import { problemResponse } from "./http/route.ts";
 import { readFields } from "./clients/job-server.ts";
@@ -22,6 +30,8 @@ const queryRoute: ClientRoute = {
 };
 
 async function accept({ services, caller, request }: ClientInput): Promise<AcceptedQuestion> {
+  const model = findStageModel(services, "responder");
+  if ("price" in model && model.price.inputUsd + model.price.outputUsd > 0) requireRight(caller, "spend");
   const fields = await readFields(request);
   const { query, conversation_id: conversationId, user_id: userName } = fields;
   const question = askSchema.safeParse({

@@ -350,6 +350,17 @@ test("an axis replaces words of the prompts as the page does, and puts a style b
     code: "workflow_params",
     message: '"hat" is not in the prompt, so nothing would be replaced.',
   });
+  for (const [prompt, value] of [
+    ["a".repeat(100_000), "b".repeat(4_000)],
+    ["a".repeat(4_000), "bb"],
+    ["a b", "b".repeat(4_000)],
+  ])
+    expect(() =>
+      parseBatch({
+        base: { ...base, params: { prompt } },
+        axes: [{ param: "prompt", replaces: "a", values: Array.from({ length: 200 }, () => value) }],
+      }),
+    ).toThrow("With its words in place a prompt has more than 4000 characters.");
   await expect(estimate([{ param: "seed", replaces: "red", values: [1] }])).rejects.toMatchObject({
     code: "workflow_params",
   });

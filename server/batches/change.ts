@@ -1,4 +1,4 @@
-import { cancelBatchJobs, retry, type Submitter } from "../jobs/index.ts";
+import { cancelBatchJobs, requireRightToFollow, retry, type Submitter } from "../jobs/index.ts";
 import { AppError, toAppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type BatchAddress, findBatch, getBatch } from "./read.ts";
@@ -31,6 +31,7 @@ export async function retryBatch(
 ): Promise<BatchRetry> {
   const address = { ownerId: submitter.userId, id };
   const batch = await getBatch(services, address);
+  await requireRightToFollow(services.db, submitter, [id]);
   const again = batch.jobs.filter(({ job }) => job?.status === "failed" || job?.status === "cancelled");
   const resumed = await resumeSteps(services, id);
   if (again.length + resumed.size === 0)

@@ -197,6 +197,18 @@ function withValue(request: Request, member: BatchAxis, value: unknown): Request
 }
 
 const promptNames = ["prompt", "negativePrompt"] as const;
+const maxCharacters = 4_000;
+
+/** With other words in place of some. Throws `workflow_params` where that is too long, before it is made. */
+function withOthers(prompt: string, replaces: string, words: string): string {
+  const times = prompt.split(replaces, maxCharacters + 2).length - 1;
+  if (Math.max(prompt.length, prompt.length + times * (words.length - replaces.length)) > maxCharacters)
+    throw new AppError(
+      "workflow_params",
+      `With its words in place a prompt has more than ${maxCharacters} characters.`,
+    );
+  return prompt.replaceAll(replaces, () => words);
+}
 
 function withWords(request: Request, { param, replaces = "" }: BatchAxis, words: string): Request {
   if (param !== "prompt") throw new AppError("workflow_params", `Words are replaced in "prompt" alone.`);
@@ -204,7 +216,7 @@ function withWords(request: Request, { param, replaces = "" }: BatchAxis, words:
   const replaced = promptNames.flatMap((name) => {
     const prompt = params[name];
     const isHaving = typeof prompt === "string" && prompt.includes(replaces);
-    return isHaving ? [[name, prompt.replaceAll(replaces, () => words)] as const] : [];
+    return isHaving ? [[name, withOthers(prompt, replaces, words)] as const] : [];
   });
   if (replaced.length === 0)
     throw new AppError(

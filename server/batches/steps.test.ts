@@ -6,6 +6,7 @@ import { and, eq } from "drizzle-orm";
 import { expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
 import { removeImages, restoreImages } from "../images/index.ts";
+import { retry } from "../jobs/index.ts";
 import type { Services } from "../services.ts";
 import {
   beginSteps,
@@ -205,12 +206,19 @@ test("a paid step counts for the price of the batch, and is refused when it has 
   const { id, jobIds } = await submitBatch(services, { jobs, maxPriceUsd: 0.08 }, options);
   const read = () => getBatch(services, { ownerId: userId, id });
   expect(await read()).toMatchObject({ maxPriceUsd: 0.08 });
+  const submitter = { ...options.submitter, rights: new Set(["read", "create"] as const) };
+  await cancelBatch(services, { ownerId: userId, id });
+  const lacks = { code: "forbidden", details: { right: "spend" } };
+  await expect(retryBatch(services, { submitter, id })).rejects.toMatchObject(lacks);
+  await expect(retry(services, { submitter, id: jobIds[0] ?? "" })).rejects.toMatchObject(lacks);
+  await retryBatch(services, { submitter: options.submitter, id });
+  const [place] = (await read()).jobs;
   // As if the price had been lower when it was agreed.
   await services.db
     .update(schema.batchSteps)
     .set({ request: { ...edit, inputs: {}, agreed: { maxPriceUsd: 0.03 } } })
     .where(eq(schema.batchSteps.number, 1));
-  await complete(jobIds[0] ?? "", own);
+  await complete(place?.job?.id ?? "", own);
   expect(await beginSteps(services)).toBe(0);
   expect(await read()).toMatchObject({
     status: "ended",

@@ -1,5 +1,6 @@
-import { and, desc, eq, isNull, sql } from "drizzle-orm";
-import { type Asked, schema, type Tier, tiers, type Tx } from "../db/index.ts";
+import { and, desc, eq, inArray, isNull, sql, type SQLWrapper } from "drizzle-orm";
+import { hasRight, requireRight } from "../accounts/index.ts";
+import { type Asked, type Db, schema, type Tier, tiers, type Tx } from "../db/index.ts";
 import { z } from "zod";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -44,6 +45,12 @@ export async function retry(
   if (job.status !== "failed" && job.status !== "cancelled") {
     throw new AppError("conflict", "Only a failed or cancelled job can be run again.");
   }
+  const { batchJobs } = schema;
+  const itsBatch = services.db
+    .select({ id: batchJobs.batchId })
+    .from(batchJobs)
+    .where(eq(batchJobs.jobId, id));
+  await requireRightToFollow(services.db, submitter, itsBatch);
   // Read the number first: if another caller's number is visible, the query below must find its job.
   const lastNumber = await findLastNumber(services, job);
   const last = await findLastRetry(services, id);
@@ -68,6 +75,22 @@ export async function retry(
     if (!first) throw error;
     return { id: first.id, status: first.status };
   });
+}
+
+/**
+ * Steps of a batch are bought when the jobs before them complete. Throws `forbidden` for a key without the right to spend while
+ * some that may cost money have not begun.
+ */
+export async function requireRightToFollow(
+  db: Db,
+  submitter: Submitter,
+  batchIds: readonly string[] | SQLWrapper,
+): Promise<void> {
+  if (hasRight(submitter, "spend")) return;
+  const { batchSteps } = schema;
+  const isCostly = sql`${batchSteps.maxPriceUsd} is distinct from 0`;
+  const costly = and(inArray(batchSteps.batchId, batchIds), isNull(batchSteps.begunAt), isCostly);
+  if ((await db.$count(batchSteps, costly)) > 0) requireRight(submitter, "spend");
 }
 
 /** Whether a batch, in which a job is from its first moment or never, or a garment waits for what the job makes. */

@@ -147,7 +147,7 @@ async function readPictures(
     select i.id, i.width_px as "widthPx", i.height_px as "heightPx", p.position
     from (${shownBy(link)}) p
     join ${images} i on i.id = p.id order by p.position, p.output`);
-  const titles = await readTitles({ db }, places);
+  const titles = await readTitles({ db }, link.ownerId, places);
   return rows.map(({ id, widthPx, heightPx, position }) => ({
     id,
     widthPx,
@@ -159,9 +159,10 @@ async function readPictures(
 const inputPrefix = "inputs.";
 const secretParams = new Set(["prompt", "negativePrompt"]);
 
-/** Titles of the pictures that axes name, as persons and garments of a lookbook. */
+/** Titles of the owner's pictures that axes name, as persons and garments of a lookbook. */
 async function readTitles(
   { db }: Pick<Services, "db">,
+  ownerId: string,
   places: readonly BatchPlace[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = new Set(
@@ -176,7 +177,9 @@ async function readTitles(
   const rows = await db
     .select({ id: images.id, title: images.title })
     .from(images)
-    .where(sql`${images.id} in ${[...ids]}`);
+    .where(
+      sql`${images.id} in ${[...ids]} and ${images.ownerId} = ${ownerId} and ${images.deletedAt} is null`,
+    );
   return new Map(rows.map(({ id, title }) => [id, title]));
 }
 

@@ -1,3 +1,4 @@
+import { addImage } from "@atelier/testing/jobs";
 import { addUser, readSample } from "@atelier/testing/pictures";
 import { createTestServices, testOrigin, type TestServices } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
@@ -196,7 +197,13 @@ test("a lookbook shows what is there while it runs, with labels and without prom
     { submitter, signal: AbortSignal.timeout(60_000) },
   );
   const { id: batchId, jobIds } = submitted;
-  const axes = [{ param: "prompt", values: ["hidden words"] }, seeds];
+  const foreign = await addImage(opened.services, await addUser(opened.services));
+  await db.update(schema.images).set({ title: "of another" }).where(eq(schema.images.id, foreign));
+  const axes = [
+    { param: "prompt", values: ["hidden words"] },
+    { param: "inputs.image", values: [foreign] },
+    seeds,
+  ];
   await db.update(schema.batches).set({ axes }).where(eq(schema.batches.id, batchId));
   const end = async (jobId = "", imageId = "") => {
     await db.insert(schema.jobOutputs).values({ jobId, position: 0, imageId });
@@ -211,6 +218,7 @@ test("a lookbook shows what is there while it runs, with labels and without prom
   expect(text).toContain("count 1 · open 1");
   expect(text).toContain("seed 7");
   expect(text).not.toContain("hidden words");
+  expect(text).not.toContain("of another");
   await end(jobIds[1], second);
   expect(await view(`${path}?again`)).toMatch(/seed 7[\s\S]*seed 8/);
   await expect.poll(async () => (await getLink(opened.services, { ownerId, id })).views).toBe(1);
