@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { type ImageView, toImageView, viewColumns } from "../images/index.ts";
@@ -86,25 +86,42 @@ const mostPairs = 20_000;
 /** Pictures of a group that are shown. */
 const mostOfGroup = 50;
 
+interface Pair extends Record<string, unknown> {
+  readonly one: string;
+  readonly other: string;
+}
+
 /** The ids of each group, the newest first, and the groups by their newest picture. */
 export async function readIds(db: Db, ownerId: string): Promise<string[][]> {
-  const pairs = await db.execute<{ one: string; other: string }>(sql`
+  const live = (which: SQL) => sql`
     select p.image_id as one, p.twin_id as other from ${duplicatePairs} p
     join ${images} i on i.id = p.image_id and i.owner_id = ${ownerId} and i.deleted_at is null
     join ${images} t on t.id = p.twin_id and t.owner_id = ${ownerId} and t.deleted_at is null
-    where p.owner_id = ${ownerId} and p.dismissed_at is null limit ${mostPairs}`);
+    where p.owner_id = ${ownerId} and p.dismissed_at is ${which} order by p.image_id, p.twin_id`;
+  const apart = new Map<string, string[]>();
+  for (const { one, other } of await db.execute<Pair>(live(sql`not null`))) {
+    apart.set(one, [...(apart.get(one) ?? []), other]);
+    apart.set(other, [...(apart.get(other) ?? []), one]);
+  }
   const groups = new Map<string, Set<string>>();
-  for (const { one, other } of pairs) join(groups, one, other);
+  for (const pair of await db.execute<Pair>(sql`${live(sql`null`)} limit ${mostPairs}`))
+    join(groups, pair, apart);
   return [...new Set(groups.values())]
     .map((ids) => [...ids].toSorted().toReversed().slice(0, mostOfGroup))
     .toSorted(([a = ""], [b = ""]) => (a < b ? 1 : -1));
 }
 
-function join(groups: Map<string, Set<string>>, one: string, other: string): void {
+/** Not when two would come into one group that are no duplicates: each is like a third one. */
+function join(
+  groups: Map<string, Set<string>>,
+  { one, other }: Pair,
+  apart: ReadonlyMap<string, readonly string[]>,
+): void {
   const [a, b] = [groups.get(one) ?? new Set([one]), groups.get(other) ?? new Set([other])];
   const [large, small] = a.size < b.size ? [b, a] : [a, b];
+  for (const id of small) if (apart.get(id)?.some((each) => large.has(each))) return;
   for (const id of small) large.add(id);
-  for (const id of [one, other, ...small]) groups.set(id, large);
+  for (const id of large) groups.set(id, large);
 }
 
 /** The groups as they are shown; one of which less than two pictures are left is left out. */

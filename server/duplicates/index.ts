@@ -30,5 +30,5 @@ export {
   mergeDuplicates,
   mergeSchema,
   undoMergeSchema,
-  undoMerge,
 } from "./merge.ts";
+export { undoMerge, undoMerges, undoMergesSchema } from "./undo.ts";

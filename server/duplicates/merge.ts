@@ -1,14 +1,16 @@
-import { and, eq, inArray, isNull, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, or, sql } from "drizzle-orm";
 import { z } from "zod";
+import { isSharedWith } from "../boards/index.ts";
 import { schema, type Tx } from "../db/index.ts";
-import { restoreImages } from "../images/index.ts";
+import { tagLimits } from "../images/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { readGroups, readIds } from "./groups.ts";
 
-const { boardImages, duplicatePairs, images, imageTags, tags, linkImages, links, wardrobeItems } = schema;
+const { boardImages, boards, duplicatePairs, images, imageTags, linkImages, wardrobeItems } = schema;
 
 const mostOfGroup = 100;
+const mostLinks = 200;
 const ids = z.array(z.uuid());
 
 export const mergeSchema = z.strictObject({
@@ -42,7 +44,7 @@ export const undoMergeSchema = z.strictObject({
         imageId: z.uuid(),
       }),
     )
-    .max(10_000),
+    .max(mostLinks + 1),
 });
 
 export type Merge = z.output<typeof undoMergeSchema>;
@@ -68,7 +70,8 @@ async function mergeIn(tx: Tx, { ownerId, keepId, removeIds }: MergeInput): Prom
       and(inArray(images.id, [keepId, ...removeIds]), eq(images.ownerId, ownerId), isNull(images.deletedAt)),
     )
     .orderBy(images.id)
-    .for("update");
+    // Not "update": what is put on a board meanwhile holds the board that is locked below, and asks only for the picture's key.
+    .for("no key update");
   const kept = rows.find(({ id }) => id === keepId);
   const removed = rows.filter(({ id, role }) => id !== keepId && role !== "mask");
   if (!kept || kept.role === "mask" || removed.length === 0) throw new AppError("not_found");
@@ -99,26 +102,47 @@ interface Moved {
   readonly removedIds: readonly string[];
 }
 
+/** As many as a picture can have. */
 async function addTags(tx: Tx, { keepId, removedIds }: Moved): Promise<string[]> {
+  const had = tx.select({ id: imageTags.tagId }).from(imageTags).where(eq(imageTags.imageId, keepId));
   const added = await tx.execute<{ id: string }>(sql`
     insert into ${imageTags} (tag_id, image_id)
-    select distinct tag_id, ${keepId}::uuid from ${imageTags} where ${inArray(imageTags.imageId, [...removedIds])}
+    select distinct tag_id, ${keepId}::uuid from ${imageTags}
+    where ${inArray(imageTags.imageId, [...removedIds])} and tag_id not in ${had}
+    order by tag_id limit greatest(0, ${tagLimits.perPicture} - (select count(*) from ${had} as had))
     on conflict do nothing returning tag_id as id`);
   return added.map(({ id }) => id);
 }
 
-/** Also boards of others on which the owner has put one of them. */
-async function addBoards(tx: Tx, { keepId, removedIds }: Moved): Promise<string[]> {
+/** Also boards of others on which the owner has put one of them, and may still put pictures. */
+async function addBoards(tx: Tx, { ownerId, keepId, removedIds }: Moved): Promise<string[]> {
+  const isOfRemoved = inArray(boardImages.imageId, [...removedIds]);
+  const on = tx.select({ id: boardImages.boardId }).from(boardImages).where(isOfRemoved);
+  // As `addToBoard`: a sharing that ends comes before, or takes the kept picture off as well.
+  const locked = await tx
+    .select({ id: boards.id })
+    .from(boards)
+    .where(inArray(boards.id, on))
+    .orderBy(boards.id)
+    .for("update");
+  const ids = locked.map(({ id }) => id);
+  const mayAdd = tx
+    .select({ id: boards.id })
+    .from(boards)
+    .where(and(inArray(boards.id, ids), or(eq(boards.ownerId, ownerId), isSharedWith(ownerId, "add"))));
   const added = await tx.execute<{ id: string }>(sql`
     insert into ${boardImages} (board_id, image_id, added_at)
     select board_id, ${keepId}::uuid, min(added_at) from ${boardImages}
-    where ${inArray(boardImages.imageId, [...removedIds])} group by board_id
+    where ${isOfRemoved} and board_id in ${mayAdd} group by board_id
     on conflict do nothing returning board_id as id`);
   return added.map(({ id }) => id);
 }
 
-/** A wardrobe has a picture once, so the oldest item moves, and only to a picture that has none. */
+/** A wardrobe has a picture once, so the oldest item moves, and only to a picture that has none: one that was taken out is none. */
 async function movePlaces(tx: Tx, { keepId, removedIds }: Moved): Promise<Merge["places"]> {
+  await tx.execute(sql`
+    delete from ${wardrobeItems} where image_id = ${keepId} and removed_at is not null
+      and exists (select from ${wardrobeItems} other where ${inArray(sql`other.image_id`, [...removedIds])} and other.removed_at is null)`);
   const items = await tx.execute<{ id: string; imageId: string }>(sql`
     with first as (
       select id, image_id from ${wardrobeItems} where ${inArray(wardrobeItems.imageId, [...removedIds])} and removed_at is null
@@ -131,7 +155,7 @@ async function movePlaces(tx: Tx, { keepId, removedIds }: Moved): Promise<Merge[
       select distinct on (link_id) link_id, position, image_id from ${linkImages} l
       where ${inArray(sql`l.image_id`, [...removedIds])}
         and not exists (select from ${linkImages} own where own.link_id = l.link_id and own.image_id = ${keepId})
-      order by link_id, position)
+      order by link_id desc, position limit ${mostLinks})
     update ${linkImages} set image_id = ${keepId} from first
     where ${linkImages.linkId} = first.link_id and ${linkImages.position} = first.position
     returning first.link_id as id, first.position, first.image_id as "imageId"`);
@@ -149,95 +173,31 @@ export const mergeAllSchema = z.strictObject({
 });
 
 /**
- * Merges all groups of an owner, some at a time: `left` says how many there still are. Each keeps what is proposed for it, or the
- * one of `keepIds` that is in it.
+ * Merges all groups of an owner, some at a time: `left` says how many were not tried yet. Each keeps what is proposed for it, or
+ * the one of `keepIds` that is in it. A group that cannot be merged stays, and stops no other.
  */
 export async function mergeAllDuplicates(
-  services: Pick<Services, "db">,
+  services: Pick<Services, "db" | "log">,
   { ownerId, keepIds }: z.output<typeof mergeAllSchema> & { readonly ownerId: string },
 ): Promise<{ readonly merges: Merge[]; readonly left: number }> {
   const all = await readIds(services.db, ownerId);
   const merges: Merge[] = [];
-  for (const group of await readGroups(services.db, all.slice(0, groupsAtOnce))) {
-    const groupIds = group.pictures.map(({ id }) => id);
-    const keepId = keepIds.find((id) => groupIds.includes(id)) ?? group.keepId;
-    const removeIds = groupIds.filter((id) => id !== keepId);
-    merges.push(await mergeDuplicates(services, { ownerId, keepId, removeIds }));
+  let tried = 0;
+  for (const ids of all) {
+    if (merges.length === groupsAtOnce) break;
+    tried += 1;
+    try {
+      const [group] = await readGroups(services.db, [ids]);
+      if (!group) continue;
+      const keepId = keepIds.find((id) => ids.includes(id)) ?? group.keepId;
+      const removeIds = ids.filter((id) => id !== keepId);
+      merges.push(await mergeDuplicates(services, { ownerId, keepId, removeIds }));
+    } catch (error) {
+      if (!(error instanceof AppError))
+        services.log.error({ err: error }, "a group of duplicates was not merged");
+    }
   }
-  return { merges, left: Math.max(0, all.length - groupsAtOnce) };
-}
-
-/**
- * Takes a merge back: the pictures are back from the trash with what they had, and the kept one loses what it got from them,
- * unless it was changed since. Returns the ids that are back. Throws `quota_exceeded` as `restoreImages` does.
- */
-export async function undoMerge(
-  services: Pick<Services, "db" | "config">,
-  { ownerId, ...merge }: Merge & { readonly ownerId: string },
-): Promise<string[]> {
-  const { keepId, before, after, tagIds, boardIds, places } = merge;
-  const back = await restoreImages(services, { ownerId, ids: merge.removedIds });
-  if (back.length === 0) return [];
-  await services.db.transaction(async (tx) => {
-    const isKept = and(eq(images.id, keepId), eq(images.ownerId, ownerId));
-    const [kept] = await tx.select().from(images).where(isKept).for("update");
-    if (!kept) return;
-    await tx
-      .update(images)
-      .set({
-        rating: kept.rating === after.rating ? before.rating : kept.rating,
-        starred: kept.starred === after.starred ? before.starred : kept.starred,
-        title: kept.title === after.title ? before.title : kept.title,
-      })
-      .where(isKept);
-    const ownTags = tx.select({ id: tags.id }).from(tags).where(eq(tags.ownerId, ownerId));
-    await tx
-      .delete(imageTags)
-      .where(
-        and(
-          eq(imageTags.imageId, keepId),
-          inArray(imageTags.tagId, tagIds),
-          inArray(imageTags.tagId, ownTags),
-        ),
-      );
-    await tx
-      .delete(boardImages)
-      .where(and(eq(boardImages.imageId, keepId), inArray(boardImages.boardId, boardIds)));
-    for (const place of places)
-      if (back.includes(place.imageId)) await movePlaceBack(tx, { ...place, ownerId, keepId });
-  });
-  return back;
-}
-
-type PlaceBack = Merge["places"][number] & { readonly ownerId: string; readonly keepId: string };
-
-async function movePlaceBack(
-  tx: Tx,
-  { of, id, position, imageId, ownerId, keepId }: PlaceBack,
-): Promise<void> {
-  if (of === "wardrobe") {
-    const isFree = sql`not exists (select from ${wardrobeItems} own where own.image_id = ${imageId})`;
-    const isItem = and(
-      eq(wardrobeItems.id, id),
-      eq(wardrobeItems.ownerId, ownerId),
-      eq(wardrobeItems.imageId, keepId),
-      isFree,
-    );
-    await tx.update(wardrobeItems).set({ imageId }).where(isItem);
-    return;
-  }
-  const ownLinks = tx.select({ id: links.id }).from(links).where(eq(links.ownerId, ownerId));
-  await tx
-    .update(linkImages)
-    .set({ imageId })
-    .where(
-      and(
-        eq(linkImages.linkId, id),
-        inArray(linkImages.linkId, ownLinks),
-        eq(linkImages.position, position),
-        eq(linkImages.imageId, keepId),
-      ),
-    );
+  return { merges, left: all.length - tried };
 }
 
 export const dismissSchema = z.strictObject({

@@ -71,6 +71,7 @@ export {
   removeTag,
   renameTag,
   tagImages,
+  tagLimits,
   tagNameSchema,
   type TagView,
   untagImages,
@@ -105,7 +106,7 @@ export {
 export { embedPictures } from "./near.ts";
 export { searchImages } from "./search.ts";
 export { fillSearchTexts, searchForm } from "./search-text.ts";
-export { discardStaged, ingest, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";
+export { cleanTitle, discardStaged, ingest, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";
 export { uploadLimits } from "./limits.ts";
 export {
   openFile,

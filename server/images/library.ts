@@ -92,6 +92,11 @@ export async function rateImages(
   return rated.map(({ id }) => id);
 }
 
+interface RestoreInput extends OwnImagesInput {
+  /** What goes with it in the same transaction, also when none comes back. */
+  readonly takeBack?: ((tx: Tx) => Promise<void>) | undefined;
+}
+
 /**
  * Takes back the deletion of own pictures within the time of the trash; returns the ids that are back. One
  * whose bytes were uploaded again in the meantime stays deleted: its twin is there. Throws `quota_exceeded` when a guest
@@ -99,7 +104,7 @@ export async function rateImages(
  */
 export async function restoreImages(
   services: Pick<Services, "db" | "config">,
-  { ownerId, ids }: OwnImagesInput,
+  { ownerId, ids, takeBack }: RestoreInput,
 ): Promise<string[]> {
   const { config, db } = services;
   const wanted = [...new Set(ids.filter(isId))];
@@ -110,6 +115,7 @@ export async function restoreImages(
       await lockUploadsOf(tx, ownerId);
       const restored = await restoreAll(tx, config, { ownerId, ids: wanted });
       if (restored.size > 0) await checkRestored(tx, config, ownerId);
+      await takeBack?.(tx);
       return wanted.filter((id) => restored.has(id));
     }),
   );

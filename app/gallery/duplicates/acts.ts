@@ -35,13 +35,15 @@ export function useActs(): Acts {
   const hide = (id: string) => setAnswered((before) => new Set([...before, id]));
   const show = (id: string) => setAnswered((before) => new Set([...before].filter((each) => each !== id)));
 
-  /** Group by group, so that one that fails leaves the others as they are. */
   const undo = async (merges: readonly Merge[]) => {
-    try {
-      for (const merge of merges) await api.duplicates.undo.mutate(merge);
-    } catch (error) {
-      onError(error);
-    }
+    const { left, error } = await takeBackAll(merges);
+    if (error !== undefined) onError(error);
+    if (left.length > 0)
+      toastWithUndo({
+        title: t("undoLeft", { count: left.length }),
+        undoLabel: t("undo"),
+        onUndo: () => void undo(left),
+      });
     setAnswered(new Set());
     await refresh();
   };
@@ -114,3 +116,23 @@ export function useActs(): Acts {
 }
 
 const idsOf = (group: DuplicateGroup) => group.pictures.map(({ id }) => id);
+
+/** As many as one call takes. */
+const undoneAtOnce = 50;
+
+/** Those that could not be taken back are left; they stop no others. */
+async function takeBackAll(merges: readonly Merge[]) {
+  const left: Merge[] = [];
+  let error: unknown;
+  for (let at = 0; at < merges.length; at += undoneAtOnce) {
+    const part = merges.slice(at, at + undoneAtOnce);
+    try {
+      const { failed } = await api.duplicates.undo.mutate({ merges: part });
+      left.push(...part.filter((_merge, index) => failed.includes(index)));
+    } catch (thrown) {
+      error = thrown;
+      left.push(...part);
+    }
+  }
+  return { left, error };
+}

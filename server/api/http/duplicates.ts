@@ -75,7 +75,7 @@ const undoRoute = defineRoute({
   operationId: "undoMerge",
   summary: "Take a merge of duplicates back",
   description:
-    "While the pictures are in the trash. The kept picture loses what it got from them, unless that was changed since.",
+    "While the pictures are in the trash. Once all are back, the kept picture loses what it got from them, unless that was changed since.",
   tag,
   body: undoMergeSchema,
   responses: {

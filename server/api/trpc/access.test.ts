@@ -203,13 +203,17 @@ const cases: Readonly<Record<string, Case>> = {
     access: "filtered",
     resource: "imageId",
     input: (id) => ({
-      keepId: id,
-      removedIds: [id],
-      tagIds: [],
-      boardIds: [],
-      places: [],
-      before: { rating: 1, starred: true, title: "Stolen" },
-      after: { rating: 0, starred: false, title: "" },
+      merges: [
+        {
+          keepId: id,
+          removedIds: [id],
+          tagIds: [],
+          boardIds: [],
+          places: [],
+          before: { rating: 1, starred: true, title: "Stolen" },
+          after: { rating: 0, starred: false, title: "" },
+        },
+      ],
     }),
   },
   "duplicates.dismiss": {

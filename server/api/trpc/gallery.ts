@@ -31,8 +31,8 @@ import {
   mergeAllSchema,
   mergeDuplicates,
   mergeSchema,
-  undoMerge,
-  undoMergeSchema,
+  undoMerges,
+  undoMergesSchema,
 } from "../../duplicates/index.ts";
 import {
   changeImage,
@@ -224,7 +224,7 @@ export const duplicatesRouter = t.router({
     .input(listDuplicatesSchema.prefault({}))
     .query(({ ctx, input }) => listDuplicates(ctx.services, { ...input, ownerId: ctx.caller.userId })),
 
-  /** Its answer is what `undo` takes. */
+  /** Its answer is what `undo` takes, several at a time. */
   merge: memberProcedure
     .input(mergeSchema)
     .mutation(({ ctx, input }) => mergeDuplicates(ctx.services, { ...input, ownerId: ctx.caller.userId })),
@@ -234,9 +234,9 @@ export const duplicatesRouter = t.router({
     .input(mergeAllSchema.prefault({}))
     .mutation(({ ctx, input }) => mergeAllDuplicates(ctx.services, { ...input, ownerId: ctx.caller.userId })),
 
-  undo: memberProcedure.input(undoMergeSchema).mutation(async ({ ctx, input }) => ({
-    ids: await undoMerge(ctx.services, { ...input, ownerId: ctx.caller.userId }),
-  })),
+  undo: memberProcedure
+    .input(undoMergesSchema)
+    .mutation(({ ctx, input }) => undoMerges(ctx.services, { ...input, ownerId: ctx.caller.userId })),
 
   dismiss: memberProcedure.input(dismissSchema).mutation(async ({ ctx, input }) => {
     await dismissDuplicates(ctx.services, { ...input, ownerId: ctx.caller.userId });
