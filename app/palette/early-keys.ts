@@ -30,7 +30,10 @@ export function useEarlyKeys(isOpen: boolean, onEscape: () => void): void {
     const options = { capture: true, signal: leaving.signal };
     const press = (event: KeyboardEvent) => {
       if (event.key === "Escape") onEscape();
-      const text = afterPress(typed, event);
+      const { key, metaKey } = event;
+      // AltGr, which writes characters, is Ctrl and Alt together on some systems.
+      const isWriting = event.getModifierState("AltGraph");
+      const text = afterPress(typed, isWriting ? { key, metaKey, ctrlKey: false, altKey: false } : event);
       if (text !== null) typed = text;
       // An Enter would press the button below.
       if (text === null && event.key !== "Enter") return;

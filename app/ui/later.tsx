@@ -15,6 +15,13 @@ function takeSign(): void {
   waiting.clear();
 }
 
+let isComposing = false;
+if (typeof window !== "undefined") {
+  const options = { capture: true, passive: true };
+  window.addEventListener("compositionstart", () => (isComposing = true), options);
+  window.addEventListener("compositionend", () => (isComposing = false), options);
+}
+
 /** Runs once a person moves a pointer, touches the page or presses a key; returns how to forget it. */
 function onFirstSign(run: () => void): () => void {
   if (hadSign) {
@@ -77,8 +84,8 @@ export function later<Props extends object>(load: () => Promise<ComponentType<Pr
     useEffect(() => {
       if (Component !== null) return undefined;
       const show = () => {
-        // A press on what it replaces would be lost.
-        if (document.querySelector(":active") !== null) {
+        // A press on what it replaces would be lost, and characters that are being composed in it.
+        if (isComposing || document.querySelector(":active") !== null) {
           requestAnimationFrame(show);
           return;
         }

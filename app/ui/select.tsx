@@ -56,6 +56,11 @@ export function Select(props: SelectProps) {
             aria-expanded={false}
             aria-controls={`${labelId}-list`}
             onClick={() => setWanted(true)}
+            onKeyDown={(event) => {
+              if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+              event.preventDefault();
+              setWanted(true);
+            }}
             className={selectStyle}
           >
             <span className="truncate">{options.find((option) => option.value === value)?.title}</span>
