@@ -126,7 +126,7 @@ function readParameters(text: string): Record<string, string> {
   if (text === "") return {};
   const [words = "", settings = ""] = text.split(/\n(?=Steps: |CFG scale: |Seed: |Size: |Model: )/);
   const [prompt = "", negative = ""] = words.split("\nNegative prompt: ");
-  const pairs = [...settings.matchAll(/([\w ]+): ("(?:[^"\\]|\\.)*"|[^,]*)(?:,|$)/g)].map(
+  const pairs = [...settings.matchAll(/(?<![\w ])([\w ]{1,50}): ("(?:[^"\\]|\\.)*"|[^,]*)(?:,|$)/g)].map(
     ([, name = "", value = ""]): [string, string] => [name.trim(), value],
   );
   return { Prompt: prompt, "Negative prompt": negative, ...Object.fromEntries(pairs) };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { requireRight } from "../../accounts/index.ts";
 import { lineOfText } from "../../platform/index.ts";
 import { readProgramModel, setProgramModel } from "../../scheduling/index.ts";
 import { defaultChoice, findChoice, readChoices } from "../clients/choices.ts";
@@ -35,7 +36,9 @@ const setRoute: ClientRoute = {
   async handle(input) {
     const { sd_model_checkpoint: name, ...others } = await readBody(input, optionsSchema);
     if (name !== undefined) {
-      const { choice } = findChoice(await readChoices(input.services, sdapiKinds), name);
+      const { choice, maxPriceUsd } = findChoice(await readChoices(input.services, sdapiKinds), name);
+      // The price counts for later requests of all keys.
+      if (maxPriceUsd !== null) requireRight(input.caller, "spend");
       await setProgramModel(input.services.db, input.caller.userId, choice === null ? null : name);
     }
     const notes = Object.keys(others).map((option) => `${option} is not known here and was left out.`);

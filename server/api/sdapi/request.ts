@@ -2,6 +2,7 @@ import { z } from "zod";
 import { optionalInputs, type JobKind } from "../../engines.ts";
 import { reverseMask } from "../../images/index.ts";
 import { kindParams } from "../../jobs/index.ts";
+import { hasRight } from "../../accounts/index.ts";
 import { AppError } from "../../platform/index.ts";
 import { readProgramModel } from "../../scheduling/index.ts";
 import { findChoice, readChoices } from "../clients/choices.ts";
@@ -14,9 +15,12 @@ export const sdapiSession = "sdapi";
 
 const count = z.coerce.number().int().min(1).max(10).default(1);
 
+/** Far above what a job takes; patterns run over it. */
+const promptText = z.string().max(20_000).default("");
+
 const common = {
-  prompt: z.string().default(""),
-  negative_prompt: z.string().default(""),
+  prompt: promptText,
+  negative_prompt: promptText,
   width: z.coerce.number().int().optional(),
   height: z.coerce.number().int().optional(),
   steps: z.coerce.number().int().optional(),
@@ -95,7 +99,8 @@ export interface Asked {
   readonly notes: readonly string[];
 }
 
-const loraMark = /<lora:([^:>]{1,200})(?::(-?[\d.]{1,8}))?[^>]*>/g;
+// Bounded, and never beyond the next mark: the time stays linear in the prompt.
+const loraMark = /<lora:([^<:>]{1,200})(?::(-?[\d.]{1,8}))?[^<>]{0,200}>/g;
 
 /** Programs leave the ending out; the server's own ending is found by the rest of the name. */
 const fileOf = (name: string) =>
@@ -166,11 +171,14 @@ function headerPrice({ request }: ClientInput): number | null {
 async function choose(input: ClientInput, { override_settings: own }: Fields, kinds: readonly JobKind[]) {
   const choices = await readChoices(input.services, kinds);
   if (own.sd_model_checkpoint !== undefined) return findChoice(choices, own.sd_model_checkpoint);
-  const chosen = await readProgramModel(input.services.db, input.caller.userId);
+  const { services, caller } = input;
+  const chosen = await readProgramModel(services.db, caller.userId);
   const none = { choice: null, maxPriceUsd: null, note: null };
   if (chosen === null) return none;
   try {
-    return findChoice(choices, chosen);
+    const found = findChoice(choices, chosen);
+    // Another key of the user may have stored the price.
+    return hasRight(caller, "spend") ? found : { ...found, maxPriceUsd: null };
   } catch {
     const note = `The chosen model ${chosen} cannot do this, so the studio chose another one.`;
     return { ...none, note };

@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { createApiKey } from "../../accounts/index.ts";
 import { schema } from "../../db/index.ts";
 import { type ClientStudio, drawPhoto, openClientStudio } from "../clients/fixtures/studio.ts";
 
@@ -261,4 +262,22 @@ describe("plug-ins", () => {
       json: { notes: [expect.stringContaining("CLIP_stop_at_last_layers")] },
     });
   });
+});
+
+test("a prompt that no job could take is refused before it is looked through", async () => {
+  const prompt = "<lora:a".repeat(100_000);
+  expect((await post("txt2img", { prompt })).status).toBe(400);
+  expect((await post("txt2img", { prompt: "a house", negative_prompt: prompt })).status).toBe(400);
+});
+
+test("S9 a price is kept with the model by a key that may spend alone", async () => {
+  const { services, owner } = studio;
+  const { key } = await createApiKey(services, {
+    userId: owner.id,
+    name: "makes",
+    rights: ["read", "create"],
+  });
+  const body = { sd_model_checkpoint: "atelier/t2i_sdxl@5" };
+  expect((await ask("POST", "/sdapi/v1/options", { body, key })).status).toBe(403);
+  expect((await get("options")).json.sd_model_checkpoint).toBe("atelier");
 });
