@@ -1,7 +1,7 @@
 import type { InputRole, JobKind } from "../../engines.ts";
 import { ingest, purgeImages } from "../../images/index.ts";
 import { cancel, followJobs, type JobView, submit, takeInPicture } from "../../jobs/index.ts";
-import { AppError, lineOfText, streamMs, takePlace } from "../../platform/index.ts";
+import { AppError, lineOfText, newId, streamMs, takePlace } from "../../platform/index.ts";
 import { asOneOfFew } from "../requests.ts";
 import type { Choice } from "./choices.ts";
 import type { ClientInput } from "./route.ts";
@@ -28,24 +28,47 @@ export interface Order {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
+/** The jobs of an order, and the place of the caller that waits for them. */
+export interface Placed {
+  readonly ids: readonly string[];
+  readonly giveBack: () => void;
+}
+
 const keySchema = lineOfText.min(1).max(150);
+const keyHeader = "idempotency-key";
 
 /**
  * Stores the pictures of an order and submits its jobs: all, or none. A repeated `Idempotency-Key` gives the jobs of the
- * first request. Throws what `ingest` and `submit` throw.
+ * first request. Throws what `ingest` and `submit` throw, and `rate_limited`.
  */
-export async function placeOrder(input: ClientInput, order: Order): Promise<readonly string[]> {
-  const key = keySchema.optional().safeParse(input.request.headers.get("idempotency-key") ?? undefined);
+export async function placeOrder(input: ClientInput, order: Order): Promise<Placed> {
+  const key = keySchema.optional().safeParse(input.request.headers.get(keyHeader) ?? undefined);
   if (!key.success) throw new AppError("bad_request", "The Idempotency-Key has at most 150 characters.");
+  // Before the jobs: clients repeat a refused request, and would order them twice.
+  const giveBack = takePlace(input.services, "stream", input.caller);
+  try {
+    return { ids: await submitAll(input, order, key.data), giveBack };
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
+}
+
+async function submitAll(
+  input: ClientInput,
+  order: Order,
+  key: string | undefined,
+): Promise<readonly string[]> {
+  // Ids sort by the time they were made: smaller ones are jobs of an earlier request with the same key.
+  const before = newId();
   const created: string[] = [];
   const ids: string[] = [];
   try {
     const inputs = await takeInAll(input, order, created);
-    for (let at = 0; at < order.count; at += 1)
-      ids.push(await submitOne(input, order, { inputs, at, key: key.data }));
+    for (let at = 0; at < order.count; at += 1) ids.push(await submitOne(input, order, { inputs, at, key }));
     return ids;
   } catch (error) {
-    for (const id of ids) await cancelQuietly(input, id);
+    for (const id of ids) if (id > before) await cancelQuietly(input, id);
     // Pictures that a job uses stay.
     await purgeImages(input.services, created);
     throw error;
@@ -107,7 +130,8 @@ async function submitOne(
   return id;
 }
 
-async function cancelQuietly(
+/** Cancels a job that has no reader any more. */
+export async function cancelQuietly(
   { services, caller }: Pick<ClientInput, "services" | "caller">,
   id: string,
 ): Promise<void> {
@@ -147,6 +171,9 @@ export async function* followOrder(
 const maxWaitMs = 570_000;
 
 export interface Patience {
+  /** The request is answered without pictures when its time is over. */
+  readonly answersLater: boolean;
+  /** The jobs go on when the client leaves, or its time is over: it asked for that, or a repeated key has to find them. */
   readonly goesOn: boolean;
   readonly waitMs: number;
 }
@@ -158,25 +185,25 @@ export function patienceOf({
   startedAtMs,
 }: Pick<ClientInput, "services" | "request" | "startedAtMs">): Patience {
   const prefer = request.headers.get("prefer") ?? "";
-  const goesOn = /(?:^|[,;\s])respond-async(?:$|[,;\s])/i.test(prefer);
+  const answersLater = /(?:^|[,;\s])respond-async(?:$|[,;\s])/i.test(prefer);
   const [, seconds] = /(?:^|[,;\s])wait=(\d{1,6})/i.exec(prefer) ?? [];
-  const askedMs = goesOn && seconds !== undefined ? Number(seconds) * 1_000 : maxWaitMs;
+  const askedMs = answersLater && seconds !== undefined ? Number(seconds) * 1_000 : maxWaitMs;
   const longestMs = Math.min(askedMs, maxWaitMs, streamMs(services.env));
-  return { goesOn, waitMs: Math.max(0, Math.ceil(startedAtMs + longestMs - performance.now())) };
+  const waitMs = Math.max(0, Math.ceil(startedAtMs + longestMs - performance.now()));
+  return { answersLater, goesOn: answersLater || request.headers.has(keyHeader), waitMs };
 }
 
 /**
- * The jobs of an order once all have completed, in its order; null when the time is over and they go on. Throws the error
- * of the first that failed, after which the others are cancelled, and `engine_timeout`.
+ * The jobs of an order once all have completed, in its order; null when the time is over and the request wants to be
+ * answered then. Throws the error of the first that failed, after which the others are cancelled unless they go on, and `engine_timeout`.
  */
 export async function awaitOrder(
   input: ClientInput,
-  ids: readonly string[],
+  { ids, giveBack }: Placed,
   wantsLive = false,
 ): Promise<readonly JobView[] | null> {
-  const { services, caller, request } = input;
-  const { goesOn, waitMs } = patienceOf(input);
-  const giveBack = takePlace(services, "stream", caller);
+  const { request } = input;
+  const { answersLater, goesOn, waitMs } = patienceOf(input);
   const late = AbortSignal.timeout(waitMs);
   const signal = AbortSignal.any([request.signal, late]);
   const done = new Map<string, JobView>();
@@ -188,11 +215,15 @@ export async function awaitOrder(
   }
   if (done.size === ids.length) return ids.flatMap((id) => done.get(id) ?? []);
   if (request.signal.aborted) throw new AppError("bad_request", "The client has left.");
-  if (goesOn) return null;
-  throw new AppError(
-    "engine_timeout",
-    "The pictures were not done in the time of the request; they are cancelled.",
-  );
+  if (answersLater) return null;
+  throw lateError(goesOn);
+}
+
+export function lateError(goesOn: boolean): AppError {
+  const rest = goesOn
+    ? "they go on: ask for their jobs, or repeat the request with its Idempotency-Key"
+    : "they are cancelled";
+  return new AppError("engine_timeout", `The pictures were not done in the time of the request; ${rest}.`);
 }
 
 /** Throws the error of a job without a result. */

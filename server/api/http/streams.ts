@@ -75,6 +75,8 @@ export interface StreamReader {
   readonly caller: Holder;
   /** Aborts when the client leaves; it may have left already. */
   readonly signal: AbortSignal;
+  /** Of a place that was taken before; without it one is taken. */
+  readonly giveBack?: (() => void) | undefined;
 }
 
 /**
@@ -82,7 +84,7 @@ export interface StreamReader {
  * reader takes nothing for too long. Then calls `onEnd` once.
  */
 export function holdStreamSlot(services: Services, reader: StreamReader, onEnd: () => void): () => void {
-  const giveBack = takePlace(services, "stream", reader.caller);
+  const giveBack = reader.giveBack ?? takePlace(services, "stream", reader.caller);
   let hasEnded = false;
   const end = () => {
     if (hasEnded) return;
@@ -118,20 +120,30 @@ interface EventsInput<Event> {
   open(signal: AbortSignal): AsyncGenerator<Event | null>;
   /** The event in the form of server-sent events. */
   toText(event: Event): string;
+  readonly giveBack?: StreamReader["giveBack"];
+  /** The stream ended before its first read: nothing in `open` has run. */
+  onUnread?(): void;
 }
 
 /** A stream of server-sent events that takes a place of the caller, and ends with the caller's right to read. */
 export function answerEvents<Event>(input: EventsInput<Event>): Response {
   const { services, caller, request } = input;
   const ended = new AbortController();
-  const events = boundStream(input.open(ended.signal), {
+  let isRead = false;
+  async function* open() {
+    isRead = true;
+    yield* input.open(ended.signal);
+  }
+  const events = boundStream(open(), {
     ...streamLimits,
     ...streamTimesOf(services.env),
     isAllowed: () => isStillCaller(services, request.headers),
   });
-  const close = holdStreamSlot(services, { caller, signal: request.signal }, () => {
+  const reader = { caller, signal: request.signal, giveBack: input.giveBack };
+  const close = holdStreamSlot(services, reader, () => {
     ended.abort();
     void events.return(undefined);
+    if (!isRead) input.onUnread?.();
   });
   const toText = (event: Event | null) => (event === null ? ": alive\n\n" : input.toText(event));
   return new Response(eventBody(events, toText, close), {

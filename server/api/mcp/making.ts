@@ -62,9 +62,11 @@ export interface Making {
 /** Orders pictures, reports their progress, and answers with those that are done when the time is over. */
 export async function make(input: ClientInput, making: Making, extra: Extra): Promise<Answer> {
   const choices = making.model === undefined ? [] : await readChoices(input.services, [making.kind]);
-  const { choice, maxPriceUsd, note } = findChoice(choices, making.model);
-  const ids = await placeOrder(input, orderOf(making, choice, making.maxPriceUsd || (maxPriceUsd ?? 0)));
-  const jobs = await follow(input, { ids, waitSeconds: making.waitSeconds }, extra);
+  // A price behind the name is not the one that the person allowed.
+  const { choice, note } = findChoice(choices, making.model);
+  const placed = await placeOrder(input, orderOf(making, choice));
+  const { ids } = placed;
+  const jobs = await follow(input, { ...placed, waitSeconds: making.waitSeconds }, extra);
   const given = Object.fromEntries(Object.entries(making.params).filter(([name]) => name !== "prompt"));
   const unused = jobs
     .filter(({ status }) => status === "completed")
@@ -81,11 +83,7 @@ export async function make(input: ClientInput, making: Making, extra: Extra): Pr
   };
 }
 
-function orderOf(
-  { kind, params, pictures, count = 1 }: Making,
-  choice: Choice | null,
-  maxPriceUsd: number,
-): Order {
+function orderOf({ kind, params, pictures, maxPriceUsd, count = 1 }: Making, choice: Choice | null): Order {
   return {
     kind,
     choice,
@@ -100,16 +98,18 @@ function orderOf(
 interface Waiting {
   readonly ids: readonly string[];
   readonly waitSeconds: number;
+  /** Of a place that was taken before; without it one is taken. */
+  readonly giveBack?: () => void;
 }
 
 /** The jobs that ended in time. A client that leaves does not end them: it may come back and ask. */
 export async function follow(
   input: ClientInput,
-  { ids, waitSeconds }: Waiting,
+  { ids, waitSeconds, giveBack: held }: Waiting,
   extra: Extra,
 ): Promise<readonly JobView[]> {
   const { services, caller, request } = input;
-  const giveBack = takePlace(services, "stream", caller);
+  const giveBack = held ?? takePlace(services, "stream", caller);
   const signal = AbortSignal.any([request.signal, extra.signal, AbortSignal.timeout(waitSeconds * 1_000)]);
   const report = reporterOf(ids, extra);
   const ended: JobView[] = [];

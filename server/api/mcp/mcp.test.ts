@@ -135,6 +135,12 @@ test("nothing is bought without its price in the call", async () => {
     expect([refused.isError, refused.facts.error]).toEqual([true, "not_agreed"]);
     expect(refused.facts.message).toMatch(/\$0\.04.*maxPriceUsd/s);
   }
+  const named = await call(client, "generate_image", {
+    prompt: "a house",
+    model: `${model}@0.04`,
+    maxPriceUsd: 0,
+  });
+  expect(named.facts.error).toBe("not_agreed");
   expect(await count()).toBe(before);
   const bought = { prompt: "a house", model, maxPriceUsd: 0.04, waitSeconds: 0 };
   const begun = await call(client, "generate_image", bought);

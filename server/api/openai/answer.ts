@@ -2,7 +2,16 @@ import { type AnswerFormat, readAs } from "../../images/index.ts";
 import type { JobView } from "../../jobs/index.ts";
 import { signPicture } from "../../links/index.ts";
 import { type AppError, type FieldIssue, originOf, toProblem } from "../../platform/index.ts";
-import { outputOf, patienceOf, requireCompleted, followOrder, unusedNotes } from "../clients/orders.ts";
+import {
+  cancelQuietly,
+  followOrder,
+  lateError,
+  outputOf,
+  patienceOf,
+  type Placed,
+  requireCompleted,
+  unusedNotes,
+} from "../clients/orders.ts";
 import type { ClientInput } from "../clients/route.ts";
 import { sendJson } from "../clients/send.ts";
 import { answerEvents } from "../http/streams.ts";
@@ -10,8 +19,7 @@ import { classifyError } from "../requests.ts";
 import type { Asked } from "./request.ts";
 
 /** Pictures that were ordered, with what their answer says of them. */
-export interface Ordered {
-  readonly ids: readonly string[];
+export interface Ordered extends Placed {
   readonly asked: Asked;
   readonly type: "image_generation" | "image_edit";
 }
@@ -92,14 +100,25 @@ export function answerLater({ ids, asked }: Ordered): Response {
 export function streamPictures(input: ClientInput, ordered: Ordered): Response {
   const { services, caller, request } = input;
   const { goesOn, waitMs } = patienceOf(input);
+  // The last word has to leave before the connection ends.
+  const late = AbortSignal.timeout(Math.max(0, waitMs - lastWordMs));
   return answerEvents({
     services,
     caller,
     request,
-    open: (left) =>
-      eventsOf(input, ordered, { goesOn, signal: AbortSignal.any([left, AbortSignal.timeout(waitMs)]) }),
+    giveBack: ordered.giveBack,
+    open: (left) => eventsOf(input, ordered, { goesOn, signal: AbortSignal.any([left, late]) }),
+    onUnread: () => {
+      if (!goesOn) services.later(cancelAll(input, ordered));
+    },
     toText: (event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
   });
+}
+
+const lastWordMs = 500;
+
+async function cancelAll(input: ClientInput, { ids }: Ordered): Promise<void> {
+  for (const id of ids) await cancelQuietly(input, id);
 }
 
 interface StreamEvent extends Readonly<Record<string, unknown>> {
@@ -119,14 +138,18 @@ async function* eventsOf(
   const { ids, asked } = ordered;
   const wantsLive = asked.partialImages > 0;
   const partialOf = partials(ordered);
+  let open = ids.length;
   try {
     for await (const step of followOrder(input, { ids, wantsLive, ...streaming })) {
       if (step === null) yield null;
-      else if (step.type === "ended") yield await completedEvent(input, ordered, step.job);
-      else yield* partialOf(step);
+      else if (step.type === "ended") {
+        open -= 1;
+        yield await completedEvent(input, ordered, step.job);
+      } else yield* partialOf(step);
     }
+    if (open > 0) throw lateError(streaming.goesOn);
   } catch (error) {
-    yield { type: "error", error: toError(classifyError(error)) };
+    yield { type: "error", error: toError(classifyError(error)), atelier: { jobs: ids } };
   }
 }
 

@@ -1,10 +1,12 @@
 import { addNode } from "@atelier/testing/jobs";
-import { eq } from "drizzle-orm";
+import { desc, eq } from "drizzle-orm";
 import OpenAI, { toFile } from "openai";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
 import { listImages, listImagesSchema } from "../../images/index.ts";
+import { places, takePlace } from "../../platform/index.ts";
+import { handleClients } from "../clients/app.ts";
 import { type ClientScene, openClientScene } from "../clients/fixtures/scene.ts";
 import { type ClientStudio, drawPhoto, openClientStudio } from "../clients/fixtures/studio.ts";
 
@@ -206,11 +208,12 @@ describe("a program that hangs up", () => {
   };
   const waiting = { timeout: 20_000, interval: 20 };
 
-  test("cancels its pictures, unless it prefers to be answered later", async () => {
+  test("cancels its pictures, unless it prefers to be answered later or may repeat its key", async () => {
     const ends: unknown[] = [];
     for (const [headers, status] of [
       [{}, "cancelled"],
       [{ prefer: "respond-async" }, "completed"],
+      [{ "idempotency-key": "hangs up" }, "completed"],
     ] as const) {
       const last = (await newest())?.id;
       const leaving = new AbortController();
@@ -224,7 +227,7 @@ describe("a program that hangs up", () => {
       await vi.waitUntil(async () => (await newest())?.status === status, waiting);
       ends.push(status);
     }
-    expect(ends).toEqual(["cancelled", "completed"]);
+    expect(ends).toEqual(["cancelled", "completed", "completed"]);
   });
 
   test("is answered 202 with the job when its time is over, and a repeated key makes nothing again", async () => {
@@ -241,6 +244,51 @@ describe("a program that hangs up", () => {
     expect(locations[1]).toBe(locations[0]);
     await ask({ "idempotency-key": "once" }, AbortSignal.timeout(20_000));
     expect(await count()).toBe(made);
+  });
+});
+
+test("a request above the limit of those that wait orders nothing", async () => {
+  const held = Array.from({ length: places.stream.perUser }, () =>
+    takePlace(studio.services, "stream", { userId: studio.owner.id }),
+  );
+  const before = await studio.services.db.$count(jobs);
+  const once = client.withOptions({ maxRetries: 0 });
+  for (const stream of [false, true])
+    await expect(once.images.generate({ prompt: "a house", stream })).rejects.toMatchObject({ status: 429 });
+  expect(await studio.services.db.$count(jobs)).toBe(before);
+  for (const giveBack of held) giveBack();
+});
+
+describe("a stream", () => {
+  const request = (signal: AbortSignal | null, headers: Record<string, string> = {}) =>
+    new Request(`${studio.url}/v1/images/generations`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${studio.owner.key}`,
+        "content-type": "application/json",
+        ...headers,
+      },
+      body: JSON.stringify({ prompt: "a house", stream: true }),
+      signal,
+    });
+
+  test("says that its time is over, and which jobs go on", async () => {
+    const answer = await fetch(request(null, { prefer: "respond-async, wait=0" }));
+    const [, data = "null"] = /event: error\ndata: (.*)/.exec(await answer.text()) ?? [];
+    expect(JSON.parse(data)).toMatchObject({
+      type: "error",
+      error: { code: "engine_timeout" },
+      atelier: { jobs: [expect.stringMatching(/^[\da-f-]{36}$/)] },
+    });
+  });
+
+  test("whose reader leaves before the first read cancels its pictures", async () => {
+    const leaving = new AbortController();
+    const answer = await handleClients(studio.services, request(leaving.signal));
+    expect(answer.status).toBe(200);
+    const [row] = await studio.services.db.select().from(jobs).orderBy(desc(jobs.id)).limit(1);
+    leaving.abort();
+    await vi.waitUntil(async () => (await rowOf(row?.id ?? ""))?.status === "cancelled", { timeout: 20_000 });
   });
 });
 

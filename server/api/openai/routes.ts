@@ -93,14 +93,14 @@ async function place(
 ) {
   const { choice, maxPriceUsd, note } = findChoice(await readChoices(input.services, kinds), asked.model);
   const order = orderOf(asked, await wish(choice), asked.maxPriceUsd ?? maxPriceUsd ?? 0);
-  const ids = await placeOrder(input, order);
+  const placed = await placeOrder(input, order);
   const notes = note === null ? asked.notes : [note, ...asked.notes];
-  return { ids, type, asked: { ...asked, notes } };
+  return { ...placed, type, asked: { ...asked, notes } };
 }
 
 async function answer(input: ClientInput, ordered: Ordered): Promise<Response> {
   if (ordered.asked.stream) return streamPictures(input, ordered);
-  const jobs = await awaitOrder(input, ordered.ids);
+  const jobs = await awaitOrder(input, ordered);
   return jobs ? answerPictures(input, ordered, jobs) : answerLater(ordered);
 }
 
@@ -124,13 +124,15 @@ const editsRoute: ClientRoute = {
   path: "/images/edits",
   operationId: "openaiEditImage",
   async handle(input) {
-    const ordered = await withEdit(input, (asked) =>
-      place({ input, asked, type: "image_edit" }, editingKinds, async (choice) => ({
+    const ordered = await withEdit(input, (edit) => {
+      // Pictures and mask stay in memory until they are stored, and no longer.
+      const { pictures: _pictures, mask: _mask, ...asked } = edit;
+      return place({ input, asked, type: "image_edit" }, editingKinds, async (choice) => ({
         choice,
-        kind: choice?.kind ?? (await kindOf(input, asked)),
-        pictures: picturesOf(asked, choice?.kind ?? null),
-      })),
-    );
+        kind: choice?.kind ?? (await kindOf(input, edit)),
+        pictures: picturesOf(edit, choice?.kind ?? null),
+      }));
+    });
     return answer(input, ordered);
   },
 };

@@ -4,15 +4,25 @@ import type { JobKind } from "../../engines.ts";
 import { readAs } from "../../images/index.ts";
 import { type JobView, openWithSettings, parametersText } from "../../jobs/index.ts";
 import { AppError } from "../../platform/index.ts";
-import { awaitOrder, outputOf, placeOrder, unusedNotes } from "../clients/orders.ts";
+import { awaitOrder, outputOf, type Placed, placeOrder, unusedNotes } from "../clients/orders.ts";
 import { pictureSchema, readBody } from "../clients/picture-bodies.ts";
 import type { ClientInput, ClientRoute } from "../clients/route.ts";
 import { sendJson } from "../clients/send.ts";
 import { type Asked, readImage, readText, sdapiSession } from "./request.ts";
 
-async function run(input: ClientInput, asked: Asked): Promise<Response> {
-  const ids = await placeOrder(input, asked.order);
-  const jobs = await awaitOrder(input, ids, true);
+/** What outlives the order: its pictures stay in memory no longer. */
+interface Ordered extends Omit<Asked, "order"> {
+  readonly placed: Placed;
+}
+
+async function orderOf(input: ClientInput, read: (input: ClientInput) => Promise<Asked>): Promise<Ordered> {
+  const { order, ...asked } = await read(input);
+  return { ...asked, placed: await placeOrder(input, order) };
+}
+
+async function answer(input: ClientInput, { placed, ...asked }: Ordered): Promise<Response> {
+  const { ids } = placed;
+  const jobs = await awaitOrder(input, placed, true);
   if (!jobs)
     return Response.json({ images: [], parameters: {}, info: infoOf(asked, [], ids) }, { status: 202 });
   const tail = JSON.stringify({ parameters: parametersOf(asked), info: infoOf(asked, jobs, ids) }).slice(1);
@@ -38,14 +48,18 @@ async function* pieces(
 }
 
 /** The request as it was read, without pictures. */
-function parametersOf({ body }: Asked): Readonly<Record<string, unknown>> {
+function parametersOf({ body }: Pick<Asked, "body">): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(body).filter(([name]) => name !== "max_price_usd"));
 }
 
 const textIn = (value: unknown) => (typeof value === "string" ? value : "");
 
 /** A text of JSON: what the pictures were made with, as far as it is known, and what was asked and not done. */
-function infoOf({ body, settings, notes }: Asked, jobs: readonly JobView[], ids: readonly string[]): string {
+function infoOf(
+  { body, settings, notes }: Omit<Asked, "order">,
+  jobs: readonly JobView[],
+  ids: readonly string[],
+): string {
   const said = [...new Set([...notes, ...jobs.flatMap((job) => unusedNotes(settings, job))])];
   const [first] = jobs;
   const seeds = jobs.map((job) => Number(job.params["seed"] ?? -1));
@@ -100,14 +114,14 @@ const textRoute: ClientRoute = {
   method: "post",
   path: "/sdapi/v1/txt2img",
   operationId: "sdapiTxt2img",
-  handle: async (input) => run(input, await readText(input)),
+  handle: async (input) => answer(input, await orderOf(input, readText)),
 };
 
 const imageRoute: ClientRoute = {
   method: "post",
   path: "/sdapi/v1/img2img",
   operationId: "sdapiImg2img",
-  handle: async (input) => run(input, await readImage(input)),
+  handle: async (input) => answer(input, await orderOf(input, readImage)),
 };
 
 const extraSchema = z.looseObject({
