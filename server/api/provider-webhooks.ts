@@ -1,5 +1,4 @@
-import { takePermitOf } from "../accounts/index.ts";
-import { AppError, networksOf } from "../platform/index.ts";
+import { AppError } from "../platform/index.ts";
 import {
   clientOf,
   knowsToken,
@@ -11,7 +10,7 @@ import {
 } from "../providers/index.ts";
 import type { Services } from "../services.ts";
 import { problemResponse } from "./http/route.ts";
-import { classifyError, readLimited, withRequestId } from "./requests.ts";
+import { admitNetwork, classifyError, readLimited, withRequestId } from "./requests.ts";
 
 const maxWebhookBytes = 4 * 1024 ** 2;
 /** For the keys that a signature is verified with, where a provider publishes them. */
@@ -31,9 +30,7 @@ async function answer(services: Services, request: Request): Promise<Response> {
     const [provider, token] = new URL(request.url).pathname.split("/").slice(-2);
     if (!isProvider(provider) || !token) throw new AppError("not_found");
     // Each unknown token costs a query. A webhook that is refused only makes its job wait for the next look at the provider.
-    const [network] = networksOf(request.headers.get("x-forwarded-for") ?? "");
-    if (network && !(await takePermitOf(services, "webhooks", network.name)))
-      throw new AppError("rate_limited");
+    await admitNetwork(services, request.headers, "webhooks");
     // First: without the secret of an attempt nobody makes this process read a body or fetch the keys of a provider.
     if (!(await knowsToken(services, { provider, token }))) throw new AppError("not_found");
     const rawBody = await readLimited(request, maxWebhookBytes);

@@ -5,6 +5,7 @@ import {
   type Env,
   isAppError,
   isFunction,
+  networksOf,
   requestIdHeader,
   streamMs,
   takePlace,
@@ -126,6 +127,18 @@ interface Writing {
 export async function admitRead(services: Services, caller: Caller | null): Promise<void> {
   if (caller?.via !== "session") return;
   if (!(await takePermitOf(services, "reads", caller.userId))) throw overLimit();
+}
+
+/** Admits a request that needs no account, by the network that it comes from. Throws `rate_limited` above its limit. */
+export async function admitNetwork(
+  services: Services,
+  headers: Headers,
+  counts: "visits" | "linkPasswords" | "webhooks",
+  what = "",
+): Promise<void> {
+  const [network] = networksOf(headers.get("x-forwarded-for") ?? "");
+  if (network && !(await takePermitOf(services, counts, `${what}${network.name}`)))
+    throw new AppError("rate_limited");
 }
 
 /** Runs work that holds much as one of its few. Throws `rate_limited` above a limit. */

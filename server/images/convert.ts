@@ -31,12 +31,14 @@ export async function readAs(
   format: AnswerFormat,
   quality?: number,
 ): Promise<Buffer<ArrayBuffer>> {
-  const { headers, body } = await openFile(services, { ...own, variant: "original" });
-  const bytes = body ? await buffer(body) : Buffer.alloc(0);
-  if (headers["content-type"] === `image/${format}` && quality === undefined) return bytes;
-  const encoded = await takeDecodeTurn({ ownerId: own.ownerId, weight: "heavy" }, () =>
-    encodeAs(bytes, format, quality),
-  );
+  const { headers } = await openFile(services, { ...own, variant: "original", isHead: true });
+  if (headers["content-type"] === `image/${format}` && quality === undefined)
+    return readOriginal(services, own);
+  // Read in its turn: what waits holds no picture in memory.
+  const { bytes, encoded } = await takeDecodeTurn({ ownerId: own.ownerId, weight: "heavy" }, async () => {
+    const original = await readOriginal(services, own);
+    return { bytes: original, encoded: await encodeAs(original, format, quality) };
+  });
   return signCopy(services, encoded, {
     instanceId: instanceIdOf(newId()),
     mime: `image/${format}`,
@@ -48,6 +50,11 @@ export async function readAs(
       sha256: sha256(bytes),
     },
   });
+}
+
+async function readOriginal(services: Services, own: OwnImageInput): Promise<Buffer<ArrayBuffer>> {
+  const { body } = await openFile(services, { ...own, variant: "original" });
+  return body ? buffer(body) : Buffer.alloc(0);
 }
 
 function encodeAs(bytes: Buffer, format: AnswerFormat, quality?: number): Promise<Buffer<ArrayBuffer>> {

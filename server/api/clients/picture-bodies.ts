@@ -25,32 +25,48 @@ export const pictureSchema = z
     Buffer.from(text.slice(text.startsWith("data:") ? text.indexOf(",") + 1 : 0), "base64"),
   );
 
+/** JSON says nothing by null, forms by an empty text. */
+export const withoutNothing = (body: unknown): unknown =>
+  typeof body === "object" && body !== null && !Array.isArray(body)
+    ? Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== ""))
+    : body;
+
 /** Reads a JSON body with pictures. Throws `request_too_large`, `bad_request`. */
-export async function readBody<T>({ request, caller }: ClientInput, schema: z.ZodType<T>): Promise<T> {
-  if (Number(request.headers.get("content-length") ?? 0) > maxBodyBytes)
-    throw new AppError("request_too_large");
+export function readBody<T>(input: ClientInput, schema: z.ZodType<T>): Promise<T> {
+  return readJson(input, maxBodyBytes, (body) => {
+    const result = schema.safeParse(body);
+    if (result.success) return result.data;
+    const issues = issuesOf(result.error);
+    throw new AppError("bad_request", issues.map(({ path, message }) => `${path}: ${message}`).join("; "), {
+      details: { issues },
+    });
+  });
+}
+
+/** Reads any JSON body that may have pictures; `parse` runs while its turn is held. Throws the same. */
+export async function readJson<T>(
+  { request, caller }: ClientInput,
+  maxBytes: number,
+  parse: (body: unknown) => T,
+): Promise<T> {
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw new AppError("request_too_large");
   return takeBodyTurn(
     { ownerId: caller.userId, weight: "light", isUninvited: caller.isSelfMade === true },
     async () => {
-      const bytes = await readInTime(request);
+      const bytes = await readInTime(request, maxBytes);
       if (!bytes) throw new AppError("request_too_large");
       const body = parseJson(bytes);
       requireReadable(body);
-      const result = schema.safeParse(body);
-      if (result.success) return result.data;
-      const issues = issuesOf(result.error);
-      throw new AppError("bad_request", issues.map(({ path, message }) => `${path}: ${message}`).join("; "), {
-        details: { issues },
-      });
+      return parse(body);
     },
   );
 }
 
-async function readInTime({ headers, body }: Request): Promise<Uint8Array | null> {
+async function readInTime({ headers, body }: Request, maxBytes: number): Promise<Uint8Array | null> {
   const late = AbortSignal.timeout(bodyMs);
   const bounded = body?.pipeThrough(new TransformStream<Uint8Array<ArrayBuffer>>(), { signal: late }) ?? null;
   try {
-    return await readLimited({ headers, body: bounded }, maxBodyBytes);
+    return await readLimited({ headers, body: bounded }, maxBytes);
   } catch (cause) {
     const text = late.aborted ? `The body took longer than ${bodyMs / 1_000} s.` : "The body was broken off.";
     throw new AppError("bad_request", text, { cause });

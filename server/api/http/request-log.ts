@@ -16,10 +16,16 @@ export function logRequests(app: Hono, services: Services): void {
   );
 }
 
+/** Of a signed address the log has the picture's id alone: whoever has all of it may read the picture. */
+const cutSigned = (path: string) => path.replace(/^(\/v1\/images\/files\/[^./]*).*$/s, "$1…");
+
 function logRequest(services: Services, context: Context, startedAtMs: number): void {
   const durationMs = Math.round(performance.now() - startedAtMs);
   const { method, path } = context.req;
-  services.log.info({ method, path, status: context.res.status, durationMs }, "http request");
+  services.log.info(
+    { method, path: cutSigned(path), status: context.res.status, durationMs },
+    "http request",
+  );
 }
 
 /** Logs the cause of an error that is not the caller's. */

@@ -174,6 +174,7 @@ test("a wrong key, a page of another site and a request for a session are refuse
   const foreign = await ask({ method: "POST", body, headers: { origin: "https://evil.example" } });
   expect([foreign.status, (await foreign.json()).jsonrpc]).toEqual([403, "2.0"]);
   expect((await ask({ method: "GET" })).status).toBe(405);
+  expect((await ask({ method: "POST", body: `[${body},${body}]` })).status).toBe(400);
   expect((await ask({ method: "POST", body: "x".repeat(26_000_000) })).status).toBe(413);
 });
 

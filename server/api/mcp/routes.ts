@@ -3,6 +3,7 @@ import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/
 import { requireRight } from "../../accounts/index.ts";
 import { AppError, toProblem } from "../../platform/index.ts";
 import { logFailure } from "../http/request-log.ts";
+import { readJson } from "../clients/picture-bodies.ts";
 import type { ClientApi, ClientInput, ClientRoute } from "../clients/route.ts";
 import { classifyError, isCrossSite } from "../requests.ts";
 import type { Answer, Extra } from "./making.ts";
@@ -67,15 +68,23 @@ const mcpRoute: ClientRoute = {
     const { services, request } = input;
     if (isCrossSite(services.env, request))
       throw new AppError("forbidden", "The request comes from another site.");
-    const transport = new WebStandardStreamableHTTPServerTransport({ maxRequestBodySize: maxBodyBytes });
+    const parsedBody = await readJson(input, maxBodyBytes, oneMessage);
+    const transport = new WebStandardStreamableHTTPServerTransport();
     const server = serverFor(input);
     await server.connect(transport);
     request.signal.addEventListener("abort", () => void server.close().catch(() => undefined), {
       once: true,
     });
-    return transport.handleRequest(request);
+    return transport.handleRequest(request, { parsedBody });
   },
 };
+
+/** One request would be counted for many calls. */
+function oneMessage(body: unknown): unknown {
+  if (Array.isArray(body))
+    throw new AppError("bad_request", "Send one message at a time: an array is not taken.");
+  return body;
+}
 
 /** An error of JSON-RPC that belongs to no message. */
 function errorResponse(error: AppError): Response {

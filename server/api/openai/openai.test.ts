@@ -98,7 +98,10 @@ describe("the official package", () => {
     });
     expect(ownOf(answer).notes.join(" ")).toMatch(/"dall-e-3" is no model of this studio.*quality hd.*style/);
     const url = new URL(answer.data?.[0]?.url ?? "");
+    const logged = vi.spyOn(studio.services.log, "info");
     const fetched = await fetch(`${studio.url}${url.pathname}`);
+    expect(JSON.stringify(logged.mock.calls)).toMatch(/"path":"\/v1\/images\/files\/[\da-f-]{36}…"/);
+    logged.mockRestore();
     expect([fetched.status, fetched.headers.get("content-type")]).toEqual([200, "image/png"]);
     expect(await sharp(Buffer.from(await fetched.arrayBuffer())).metadata()).toMatchObject({ format: "png" });
     const [id = "", endsAtS = "", ...rest] = url.pathname.split("/").at(-1)?.split(".") ?? [];

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type AnswerFormat, maskOfHoles, uploadLimits } from "../../images/index.ts";
 import { AppError, isId, issuesOf } from "../../platform/index.ts";
 import { type GivenPicture, pictureOfText } from "../clients/orders.ts";
-import { readBody } from "../clients/picture-bodies.ts";
+import { readBody, withoutNothing } from "../clients/picture-bodies.ts";
 import type { ClientInput } from "../clients/route.ts";
 import { type MultipartRules, type ReceivedParts, withParts } from "../http/multipart.ts";
 
@@ -81,12 +81,6 @@ export interface AskedEdit extends Asked {
   readonly pictures: readonly GivenPicture[];
   readonly mask: GivenPicture | null;
 }
-
-/** JSON says nothing by null, forms by an empty text. */
-const withoutNothing = (body: unknown): unknown =>
-  typeof body === "object" && body !== null && !Array.isArray(body)
-    ? Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== ""))
-    : body;
 
 const headerPrice = z.coerce.number().min(0);
 

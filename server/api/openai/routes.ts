@@ -7,6 +7,7 @@ import { type Choice, defaultChoice, findChoice, readChoices } from "../clients/
 import { awaitOrder, type Order, placeOrder } from "../clients/orders.ts";
 import type { ClientApi, ClientInput, ClientRoute, OpenRoute } from "../clients/route.ts";
 import { servedStream } from "../http/streams.ts";
+import { admitNetwork } from "../requests.ts";
 import { answerLater, answerPictures, errorResponse, type Ordered, streamPictures } from "./answer.ts";
 import { type Asked, type AskedEdit, readGeneration, withEdit, wrong } from "./request.ts";
 
@@ -186,6 +187,7 @@ const fileRoute: OpenRoute = {
   path: "/images/files/:signed",
   operationId: "openaiImageFile",
   async handle({ services, params, request }) {
+    await admitNetwork(services, request.headers, "visits");
     const { id, ownerId, note } = await readSigned(services, params["signed"] ?? "");
     const format = note === "jpeg" || note === "webp" ? note : "png";
     const headers = {

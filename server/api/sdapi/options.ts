@@ -26,7 +26,7 @@ const getRoute: ClientRoute = {
   },
 };
 
-const optionsSchema = z.looseObject({ sd_model_checkpoint: lineOfText.max(200).optional() });
+const optionsSchema = z.looseObject({ sd_model_checkpoint: lineOfText.max(200).nullish() });
 
 /** POST options: the model is kept for all programs of the user; what else is set means nothing here, and the answer says so. */
 const setRoute: ClientRoute = {
@@ -35,7 +35,7 @@ const setRoute: ClientRoute = {
   operationId: "sdapiSetOptions",
   async handle(input) {
     const { sd_model_checkpoint: name, ...others } = await readBody(input, optionsSchema);
-    if (name !== undefined) {
+    if (name !== undefined && name !== null) {
       const { choice, maxPriceUsd } = findChoice(await readChoices(input.services, sdapiKinds), name);
       // The price counts for later requests of all keys.
       if (maxPriceUsd !== null) requireRight(input.caller, "spend");

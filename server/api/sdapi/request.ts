@@ -7,7 +7,7 @@ import { AppError } from "../../platform/index.ts";
 import { readProgramModel } from "../../scheduling/index.ts";
 import { findChoice, readChoices } from "../clients/choices.ts";
 import { type Order } from "../clients/orders.ts";
-import { pictureSchema, readBody } from "../clients/picture-bodies.ts";
+import { pictureSchema, readBody, withoutNothing } from "../clients/picture-bodies.ts";
 import type { ClientInput } from "../clients/route.ts";
 
 /** The mark of jobs by which `progress` and `interrupt` find them. */
@@ -30,7 +30,9 @@ const common = {
   n_iter: count,
   denoising_strength: z.coerce.number().optional(),
   send_images: z.boolean().default(true),
-  override_settings: z.looseObject({ sd_model_checkpoint: z.string().optional() }).default({}),
+  override_settings: z
+    .preprocess(withoutNothing, z.looseObject({ sd_model_checkpoint: z.string().optional() }))
+    .default({}),
   max_price_usd: z.number().min(0).optional(),
 };
 
@@ -190,7 +192,7 @@ const imageKnown = new Set(Object.keys(imageSchema.shape));
 
 /** Reads POST txt2img. Throws `bad_request`, `request_too_large`, `model_unknown`. */
 export async function readText(input: ClientInput): Promise<Asked> {
-  const body = await readBody(input, textSchema);
+  const body = await readBody(input, z.preprocess(withoutNothing, textSchema));
   if (takeLoras(body.prompt).prompt === "")
     throw new AppError("bad_request", "prompt: write what the picture shows.");
   return toAsked(input, body, { kinds: ["text_to_image"], pictures: [], known: textKnown });
@@ -198,7 +200,7 @@ export async function readText(input: ClientInput): Promise<Asked> {
 
 /** Reads POST img2img. Throws the same. */
 export async function readImage(input: ClientInput): Promise<Asked> {
-  const body = await readBody(input, imageSchema);
+  const body = await readBody(input, z.preprocess(withoutNothing, imageSchema));
   const { init_images: sent, extra_images: further, mask, inpainting_mask_invert: invert } = body;
   const [image, ...others] = sent;
   const references = [...others, ...further];

@@ -5,7 +5,7 @@ import { readAs } from "../../images/index.ts";
 import { type JobView, openWithSettings, parametersText } from "../../jobs/index.ts";
 import { AppError } from "../../platform/index.ts";
 import { awaitOrder, outputOf, type Placed, placeOrder, unusedNotes } from "../clients/orders.ts";
-import { pictureSchema, readBody } from "../clients/picture-bodies.ts";
+import { pictureSchema, readBody, withoutNothing } from "../clients/picture-bodies.ts";
 import type { ClientInput, ClientRoute } from "../clients/route.ts";
 import { sendJson } from "../clients/send.ts";
 import { type Asked, readImage, readText, sdapiSession } from "./request.ts";
@@ -140,11 +140,16 @@ interface OneJob {
   readonly image: Buffer;
 }
 
-/** A picture that is made of one, as a PNG in base64. */
-async function makeOf(input: ClientInput, { kind, params, image }: OneJob): Promise<string> {
+/** Apart from the wait for it, so that the picture that was sent leaves the memory before. */
+function orderOne(input: ClientInput, { kind, params, image }: OneJob): Promise<Placed> {
   const order = { kind, params, choice: null, count: 1, maxPriceUsd: 0, sessionId: sdapiSession };
   const pictures = [{ role: "image" as const, picture: { bytes: image } }];
-  const [job] = (await awaitOrder(input, await placeOrder(input, { ...order, pictures }))) ?? [];
+  return placeOrder(input, { ...order, pictures });
+}
+
+/** The picture that was made, as a PNG in base64. */
+async function madeOf(input: ClientInput, placed: Placed): Promise<string> {
+  const [job] = (await awaitOrder(input, placed)) ?? [];
   if (!job) throw new AppError("engine_timeout");
   const own = { id: outputOf(job).imageId, ownerId: input.caller.userId };
   return (await readAs(input.services, own, "png")).toString("base64");
@@ -156,24 +161,28 @@ const extraRoute: ClientRoute = {
   path: "/sdapi/v1/extra-single-image",
   operationId: "sdapiExtraSingleImage",
   async handle(input) {
-    const { image, ...asked } = await readBody(input, extraSchema);
-    if (asked.resize_mode !== 0)
-      throw new AppError(
-        "bad_request",
-        "resize_mode: only 0 is taken here, which enlarges by upscaling_resize.",
-      );
-    const scale = asked.upscaling_resize <= 2 ? 2 : 4;
-    const notes = [
-      ...(scale === asked.upscaling_resize
-        ? []
-        : [`The picture was enlarged by ${scale}: 2 and 4 are possible.`]),
-      ...(asked.gfpgan_visibility + asked.codeformer_visibility > 0 ? ["Faces were not restored."] : []),
-      ...(["None", ""].includes(asked.upscaler_2) ? [] : ["upscaler_2 is not known here and was left out."]),
-    ];
-    const made = await makeOf(input, { kind: "upscale", params: { scale }, image });
-    return Response.json({ html_info: notes.join(" "), image: made });
+    const { notes, placed } = await orderUpscale(input);
+    return Response.json({ html_info: notes.join(" "), image: await madeOf(input, placed) });
   },
 };
+
+async function orderUpscale(input: ClientInput) {
+  const { image, ...asked } = await readBody(input, z.preprocess(withoutNothing, extraSchema));
+  if (asked.resize_mode !== 0)
+    throw new AppError(
+      "bad_request",
+      "resize_mode: only 0 is taken here, which enlarges by upscaling_resize.",
+    );
+  const scale = asked.upscaling_resize <= 2 ? 2 : 4;
+  const notes = [
+    ...(scale === asked.upscaling_resize
+      ? []
+      : [`The picture was enlarged by ${scale}: 2 and 4 are possible.`]),
+    ...(asked.gfpgan_visibility + asked.codeformer_visibility > 0 ? ["Faces were not restored."] : []),
+    ...(["None", ""].includes(asked.upscaler_2) ? [] : ["upscaler_2 is not known here and was left out."]),
+  ];
+  return { notes, placed: await orderOne(input, { kind: "upscale", params: { scale }, image }) };
+}
 
 const cutOutSchema = z.looseObject({
   input_image: pictureSchema,
@@ -186,12 +195,19 @@ const cutOutRoute: ClientRoute = {
   path: "/rembg",
   operationId: "rembg",
   async handle(input) {
-    const { input_image: image, return_mask: wantsMask } = await readBody(input, cutOutSchema);
-    if (wantsMask)
-      throw new AppError("bad_request", "return_mask: the cut-out picture alone is returned here.");
-    return Response.json({ image: await makeOf(input, { kind: "remove_background", params: {}, image }) });
+    return Response.json({ image: await madeOf(input, await orderCutOut(input)) });
   },
 };
+
+async function orderCutOut(input: ClientInput): Promise<Placed> {
+  const { input_image: image, return_mask: wantsMask } = await readBody(
+    input,
+    z.preprocess(withoutNothing, cutOutSchema),
+  );
+  if (wantsMask)
+    throw new AppError("bad_request", "return_mask: the cut-out picture alone is returned here.");
+  return orderOne(input, { kind: "remove_background", params: {}, image });
+}
 
 export const runRoutes: readonly ClientRoute[] = [
   textRoute,

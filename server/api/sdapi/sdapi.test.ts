@@ -281,3 +281,18 @@ test("S9 a price is kept with the model by a key that may spend alone", async ()
   expect((await ask("POST", "/sdapi/v1/options", { body, key })).status).toBe(403);
   expect((await get("options")).json.sd_model_checkpoint).toBe("atelier");
 });
+
+test("null in a body means that the field was left out", async () => {
+  const nothing = {
+    width: null,
+    height: null,
+    seed: null,
+    steps: null,
+    batch_size: null,
+    negative_prompt: null,
+  };
+  const override_settings = { sd_model_checkpoint: null };
+  const { status, json } = await post("txt2img", { prompt: "a house", ...nothing, override_settings });
+  expect([status, json.images?.length]).toEqual([200, 1]);
+  expect((await post("options", { sd_model_checkpoint: null })).status).toBe(200);
+});

@@ -2,15 +2,14 @@ import { randomBytes } from "node:crypto";
 import type { Readable } from "node:stream";
 import { type Context, Hono } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
-import { takePermitOf } from "../../accounts/index.ts";
 import { extensionOf, variants } from "../../images/index.ts";
 import { noteView, openPicture, proveVisit, type ShownLink, visitLink } from "../../links/index.ts";
-import { AppError, keptBy, networksOf, ruleOf } from "../../platform/index.ts";
+import { AppError, keptBy, ruleOf } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { studioFonts, themeOf } from "../http/docs.ts";
 import { servedStream, withoutBody } from "../http/streams.ts";
 import { answerMethod } from "../methods.ts";
-import { classifyError, readLimited, withRequestId } from "../requests.ts";
+import { admitNetwork, classifyError, readLimited, withRequestId } from "../requests.ts";
 import {
   goneView,
   gridView,
@@ -116,7 +115,7 @@ async function takePassword(services: Services, context: VisitContext): Promise<
   const request = context.req.raw;
   const visit = await visitLink(services, { token, proof });
   if (visit.state === "password") {
-    await takePermit(services, context, `linkPasswords`, `${visit.linkId}|`);
+    await admitNetwork(services, context.req.raw.headers, `linkPasswords`, `${visit.linkId}|`);
     const form = await readLimited(request, maxFormBytes);
     const password = new URLSearchParams(new TextDecoder().decode(form ?? undefined)).get("password") ?? "";
     const proven = await proveVisit(services, { token, password });
@@ -160,20 +159,6 @@ async function sendPicture(services: Services, context: VisitContext): Promise<R
 const streamOf = (services: Services, body: Readable) =>
   servedStream(services, body, () => Promise.resolve());
 
-type Limited = "visits" | "linkPasswords";
-
-/** Throws `rate_limited` above the limit of the visitor's address. */
-async function takePermit(
-  services: Services,
-  context: VisitContext,
-  kind: Limited,
-  what = "",
-): Promise<void> {
-  const [network] = networksOf(context.req.header("x-forwarded-for") ?? "");
-  if (network && !(await takePermitOf(services, kind, `${what}${network.name}`)))
-    throw new AppError("rate_limited");
-}
-
 /** What a visitor sees of a failure: too many requests, else the same as at an address that never was. */
 function showFailure(services: Services, context: VisitContext, error: unknown): Promise<Response> {
   const { code, cause } = classifyError(error);
@@ -192,7 +177,7 @@ function createVisitorApp(services: Services): Hono<Bindings> {
       : Promise.resolve(answerMethod(context.req.raw, ["GET", "HEAD"])),
   );
   app.use(async (context, next) => {
-    await takePermit(services, context, "visits");
+    await admitNetwork(services, context.req.raw.headers, "visits");
     await next();
     if (context.req.method === "HEAD") context.res = await withoutBody(context.res);
   });
