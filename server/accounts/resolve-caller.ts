@@ -65,6 +65,8 @@ const permitLimits = {
   writes: ({ limits }: Services["config"]) => limits.sessionWritesPerMinute,
   // A folder of pictures must not stop the rest of what its owner does.
   uploads: ({ limits }: Services["config"]) => limits.sessionWritesPerMinute,
+  // Each costs up to a second of computing.
+  identified: () => 30,
   reads: ({ limits }: Services["config"]) => limits.sessionReadsPerMinute,
   webhooks: () => 600,
   // Of one link from one address: requests, and tries of its password.
@@ -78,7 +80,7 @@ export type PermitKind = keyof typeof permitLimits;
 
 /** Keys of the rows that count a user. */
 export const permitKeysOf = (userId: string) =>
-  ["writes", "uploads", "reads", "boardShares"].map((kind) => `${kind}|${userId}`);
+  ["writes", "uploads", "identified", "reads", "boardShares"].map((kind) => `${kind}|${userId}`);
 
 /** Counts one request of whom `id` names; false when the limit of this minute is reached. */
 export function takePermitOf(services: Services, kind: PermitKind, id: string): Promise<boolean> {

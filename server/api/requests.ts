@@ -120,7 +120,7 @@ function overLimit(): AppError {
 interface Writing {
   readonly caller: Caller | null;
   /** The limit that it counts against; null: none. */
-  readonly counts?: "writes" | "uploads" | null | undefined;
+  readonly counts?: "writes" | "uploads" | "identified" | null | undefined;
 }
 
 /** Admits a read that rests on a cookie. Throws `rate_limited` above the user's limit. */

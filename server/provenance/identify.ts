@@ -1,4 +1,4 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 import { isId } from "../platform/index.ts";
@@ -13,6 +13,12 @@ const { images, jobs, signingKeys } = schema;
 interface Asking {
   readonly userId: string;
   readonly isAdmin: boolean;
+}
+
+interface AskedFile {
+  readonly bytes: Buffer;
+  /** Its structure was checked, so that its pixels may be looked at. */
+  readonly mayDecode: boolean;
 }
 
 /** What a file says of itself, and what the studio knows of it. */
@@ -44,15 +50,15 @@ export interface Identified {
 export async function identify(
   { db }: Pick<Services, "db">,
   asking: Asking,
-  bytes: Buffer,
+  file: AskedFile,
 ): Promise<Identified> {
   const { readStatement } = await import("./read.ts");
-  const read = await readStatement(bytes);
-  if (!read) return { statement: null, ...(await identifyMark(db, asking, bytes)) };
+  const read = await readStatement(file.bytes);
+  if (!read) return { statement: null, ...(await identifyMark(db, asking, file)) };
   const { state, signer, generator, steps, fingerprint, instanceIds } = read;
   const isOwnSigner = fingerprint !== null && state !== "broken" && (await isOwnCertificate(db, fingerprint));
   const statement = { state, signer, isOwnSigner, generator, steps };
-  if (!isOwnSigner) return { statement, ...(await identifyMark(db, asking, bytes)) };
+  if (!isOwnSigner) return { statement, ...(await identifyMark(db, asking, file)) };
   const record = await findRecord(
     db,
     asking,
@@ -61,8 +67,12 @@ export async function identify(
   return { statement, watermark: null, isOurs: true, madeAt: steps.at(-1)?.at ?? null, record };
 }
 
-async function identifyMark(db: Db, asking: Asking, bytes: Buffer): Promise<Omit<Identified, "statement">> {
-  const mark = await findMark(bytes);
+async function identifyMark(
+  db: Db,
+  asking: Asking,
+  { bytes, mayDecode }: AskedFile,
+): Promise<Omit<Identified, "statement">> {
+  const mark = mayDecode ? await findMark(bytes) : null;
   if (!mark) return { watermark: null, isOurs: false, madeAt: null, record: null };
   const id = digitsOf(mark.id);
   const found = await db
@@ -107,7 +117,13 @@ async function findRecord(
     .select({ imageId: images.id, jobId: images.jobId, kind: jobs.kind, ownerId: images.ownerId })
     .from(images)
     .leftJoin(jobs, eq(jobs.id, images.jobId))
-    .where(and(inArray(images.id, wanted), isAdmin ? undefined : eq(images.ownerId, userId)));
+    .where(
+      and(
+        inArray(images.id, wanted),
+        isNull(images.deletedAt),
+        isAdmin ? undefined : eq(images.ownerId, userId),
+      ),
+    );
   for (const id of wanted) {
     const row = rows.find(({ imageId }) => imageId === id);
     if (row) return { imageId: row.imageId, jobId: row.jobId, kind: row.kind, isOwn: row.ownerId === userId };

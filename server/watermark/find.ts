@@ -1,4 +1,5 @@
 import sharp from "sharp";
+import { pictureLimits } from "../platform/picture-limits.ts";
 import { chipOfPixel, chips, idOf, markBits, syncOwner, tilePx } from "./pattern.ts";
 
 export interface FoundMark {
@@ -14,7 +15,7 @@ const scales = [
   { factor: 2, sidePx: 768 },
 ] as const;
 const leastClarity = 6.5;
-const maxPixels = 64_000_000;
+const maxPixels = pictureLimits.uploadMegapixels * 1_000_000;
 const decodeSeconds = 10;
 
 /** The mark of a picture; null without one, and for what is no picture. Looks at its middle only, for up to a third of a second. */

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { readSample } from "@atelier/testing/pictures";
 import { createTestServices, openOwner, type TestOwner, type TestServices } from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../../db/index.ts";
@@ -161,4 +162,22 @@ test.each([
   ["cut in its statement", async () => bytes.subarray(0, bytes.indexOf("caBX") + 200)],
 ])("a file %s says nothing", async (_name, file) => {
   expect(await ask(owner, await file())).toMatchObject({ isOurs: false, record: null });
+});
+
+test("a file that no upload may be is not decoded", async () => {
+  const drawn = Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="400" height="400"></svg>`);
+  const long = await sharp({ create: { width: 20_000, height: 300, channels: 3, background: "#888" } })
+    .png()
+    .toBuffer();
+  for (const file of [drawn, long])
+    expect(await ask(owner, file)).toMatchObject({ watermark: null, isOurs: false });
+});
+
+test("a picture in the trash is no record", async () => {
+  const { id, bytes: file } = await store();
+  await fixture.services.db
+    .update(schema.images)
+    .set({ deletedAt: new Date() })
+    .where(eq(schema.images.id, id));
+  expect(await ask(owner, file)).toMatchObject({ isOurs: true, record: null });
 });

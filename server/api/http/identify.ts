@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { jobKinds } from "../../engines.ts";
-import { AppError } from "../../platform/index.ts";
+import { inspect, takeDecodeTurn } from "../../images/index.ts";
+import { AppError, isAppError } from "../../platform/index.ts";
 import { identify } from "../../provenance/index.ts";
 import type { Services } from "../../services.ts";
 import { withParts } from "./multipart.ts";
@@ -65,7 +66,7 @@ this studio. The file is not stored. A file without them may still come from her
       file: { type: "string", format: "binary", contentMediaType: "application/octet-stream" },
     },
   },
-  counts: "uploads",
+  counts: "identified",
   responses: { 200: { description: "What was found", schema: identifiedSchema } },
   handle: async ({ services, caller, request }) =>
     withParts(services, { request, rules }, async ({ files: [file] }) => {
@@ -79,10 +80,12 @@ async function answer(
   caller: Parameters<typeof identify>[1],
   path: string,
 ): Promise<z.input<typeof identifiedSchema>> {
-  const { statement, watermark, isOurs, madeAt, record } = await identify(
-    services,
-    caller,
-    await readFile(path),
+  const { statement, watermark, isOurs, madeAt, record } = await takeDecodeTurn(
+    { ownerId: caller.userId, weight: "heavy" },
+    async () => {
+      const bytes = await readFile(path);
+      return identify(services, caller, { bytes, mayDecode: await mayDecode(bytes) });
+    },
   );
   const steps = statement?.steps.map((step) => ({ ...step, at: step.at?.toISOString() ?? null })) ?? [];
   return {
@@ -92,4 +95,15 @@ async function answer(
     madeAt: madeAt?.toISOString() ?? null,
     record,
   };
+}
+
+/** A file that no upload may be: its statement is read, but no pixel of it. */
+async function mayDecode(bytes: Buffer): Promise<boolean> {
+  try {
+    await inspect(bytes, {});
+    return true;
+  } catch (error) {
+    if (isAppError(error)) return false;
+    throw error;
+  }
 }

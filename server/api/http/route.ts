@@ -94,7 +94,7 @@ interface RouteFacts {
   /** A multipart body, described as a JSON schema; the handler reads it from the request itself. */
   readonly multipart?: Readonly<Record<string, unknown>>;
   /** What a write by session counts as; `writes` by default, `null`: it belongs to one that was counted. */
-  readonly counts?: "uploads" | null;
+  readonly counts?: "uploads" | "identified" | null;
   /** A request without a body counts as one with `{}`. */
   readonly isBodyOptional?: true;
   /** Describes a JSON body that the handler's verb parses itself; the route's `body` then lets anything through. */
