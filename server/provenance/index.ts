@@ -12,11 +12,9 @@
  * A manifest names pictures by id and hash, and no person and no prompt. Reading foreign manifests must never stop an upload:
  * what cannot be read counts as none. The library is loaded at the first need; it costs half a second and 30 MB.
  */
-import { isAppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { type MadePicture, tellOrigin } from "./origin.ts";
+import { instanceIdOf, type MadePicture, tellOrigin } from "./origin.ts";
 import { findSigner } from "./signing-key.ts";
-import type { StudioSigner } from "./certificate.ts";
 import type { Story } from "./sign.ts";
 
 type Signing = Pick<Services, "db" | "env" | "log">;
@@ -27,8 +25,10 @@ export async function signResult<Bytes extends Buffer>(
   bytes: Bytes,
   made: MadePicture,
 ): Promise<Bytes | Buffer<ArrayBuffer>> {
-  const signer = await signerOrNone(services);
-  return signer ? signOrLeave(services, bytes, { story: await tellOrigin(services, made), signer }) : bytes;
+  return signOrLeave(services, bytes, {
+    picture: instanceIdOf(made.id),
+    tell: () => tellOrigin(services, made),
+  });
 }
 
 /** A file that is made of another one without a change of what it shows. */
@@ -53,55 +53,53 @@ export async function signCopy<Bytes extends Buffer>(
   copy: Copy,
 ): Promise<Bytes | Buffer<ArrayBuffer>> {
   if (!mayHaveManifest(copy.source.bytes)) return bytes;
-  const signer = await signerOrNone(services);
-  if (!signer) return bytes;
-  const { hasManifest } = await import("./sign.ts");
-  if (!hasManifest(copy.source.bytes)) return bytes;
-  const story: Story = {
-    instanceId: copy.instanceId,
-    mime: copy.mime,
-    madeAt: new Date(),
-    ingredients: [{ relationship: "parentOf", ...copy.source }],
-    steps: [
-      { action: "c2pa.opened", of: [0] },
-      { action: copy.action, of: [0] },
-    ],
+  const tell = async (): Promise<Story | null> => {
+    const { hasManifest } = await import("./sign.ts");
+    if (!hasManifest(copy.source.bytes)) return null;
+    return {
+      instanceId: copy.instanceId,
+      mime: copy.mime,
+      madeAt: new Date(),
+      ingredients: [{ relationship: "parentOf", ...copy.source }],
+      steps: [
+        { action: "c2pa.opened", of: [0] },
+        { action: copy.action, of: [0] },
+      ],
+    };
   };
-  return signOrLeave(services, bytes, { story, signer });
+  return signOrLeave(services, bytes, { picture: copy.instanceId, tell });
 }
 
 /** A quick look, since most files have none. */
 const mayHaveManifest = (bytes: Buffer) => bytes.includes("jumb");
 
-interface Signed {
-  readonly story: Story;
-  readonly signer: StudioSigner;
+interface Telling {
+  /** As manifests name it. */
+  readonly picture: string;
+  /** Null where there is nothing to say. */
+  tell(): Promise<Story | null>;
 }
 
+/** A picture that was made, and maybe paid for, is worth more than its manifest: whatever fails here leaves it as it is. */
 async function signOrLeave<Bytes extends Buffer>(
-  { log }: Signing,
+  { db, env, log }: Signing,
   bytes: Bytes,
-  { story, signer }: Signed,
+  { picture, tell }: Telling,
 ): Promise<Bytes | Buffer<ArrayBuffer>> {
-  const { signPicture } = await import("./sign.ts");
-  try {
-    return await signPicture(bytes, story, signer);
-  } catch (error) {
-    // A picture that was made, and maybe paid for, is worth more than its manifest.
-    log.error({ err: error, picture: story.instanceId }, "a picture has no manifest: it could not be signed");
-    return bytes;
-  }
-}
-
-async function signerOrNone({ db, env, log }: Signing) {
   try {
     const signer = await findSigner({ db, env });
-    if (!signer) log.warn("AUTH_SECRET is not set here: what AI makes has no manifest");
-    return signer;
+    if (!signer) {
+      log.warn("AUTH_SECRET is not set here: what AI makes has no manifest");
+      return bytes;
+    }
+    const story = await tell();
+    if (!story) return bytes;
+    const { signPicture } = await import("./sign.ts");
+    return await signPicture(bytes, story, signer);
   } catch (error) {
-    if (!isAppError(error) || error.code !== "bad_request") throw error;
-    log.error({ err: error }, "what AI makes has no manifest: the key of the studio cannot sign");
-    return null;
+    if (error instanceof Error && error.name === "AbortError") throw error;
+    log.error({ err: error, picture }, "a picture has no manifest: it could not be signed");
+    return bytes;
   }
 }
 

@@ -7,7 +7,7 @@ import { readSample } from "@atelier/testing/pictures";
 import { readByOthers } from "@atelier/testing/provenance";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import sharp from "sharp";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
 import { type InputRole, type JobKind, jobKinds, needOf } from "../engines.ts";
 import { ingest, openFile, readAs, storeOutput, type StoredOutput } from "../images/index.ts";
@@ -16,7 +16,7 @@ import { digitalSourceTypes } from "../safety.ts";
 import type { Services } from "../services.ts";
 import { findMark } from "../watermark/index.ts";
 import { makeSigningPair } from "./certificate.ts";
-import { markOf } from "./index.ts";
+import { markOf, signResult } from "./index.ts";
 import { findSigner } from "./signing-key.ts";
 
 let opened: TestServices;
@@ -176,6 +176,29 @@ test("of two that store the same result at once each has a valid file of its own
   for (const { bytes } of made) expect((await readByOthers(bytes, "png"))?.state).toBe("Valid");
 });
 
+test.each([
+  ["that cannot be told", new Error("away"), false],
+  ["that was given up", new DOMException("given up", "AbortError"), true],
+])("a result %s", async (_name, error, isThrown) => {
+  const fail = () => {
+    throw error;
+  };
+  const db = Object.create(services.db, { select: { value: fail } }) as Services["db"];
+  const made = {
+    id: newId(),
+    jobId: newId(),
+    kind: "edit" as const,
+    mime: "image/png",
+    nothingGenerated: false,
+    isMarked: false,
+    inputFiles: {},
+    keyOf: () => "",
+  };
+  const signing = signResult({ ...services, db }, sample, made);
+  if (isThrown) await expect(signing).rejects.toBe(error);
+  else expect(await signing).toBe(sample);
+});
+
 describe("the watermark", () => {
   test("is in what AI made from nothing or as a whole, and the manifest says so", async () => {
     for (const kind of ["text_to_image", "edit"] as const) {
@@ -291,6 +314,18 @@ describe("the key of the studio", () => {
 
   test("is missing where AUTH_SECRET is not set", async () => {
     expect(await findSigner(withEnv({ AUTH_SECRET: undefined }))).toBeNull();
+  });
+
+  test("signs no more once its certificate has ended", async () => {
+    const { key, certificates } = await makeSigningPair();
+    const view = withEnv({ SIGNING_KEY: key, SIGNING_CERTIFICATES: certificates });
+    expect(await findSigner(view)).not.toBeNull();
+    vi.useFakeTimers({ toFake: ["Date"], now: new Date("2090-01-01") });
+    try {
+      await expect(findSigner(view)).rejects.toThrow(/ended/);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("can be the operator's, as text or as files", async () => {

@@ -17,14 +17,20 @@ const keptSigner = keptBy((_db: Db) => ({ signer: null as Promise<StudioSigner |
  * What signs the pictures of this studio: the operator's key, else one that the studio makes at the first need. Null for a
  * process without `AUTH_SECRET`, which cannot read that key. Throws `bad_request` when the operator's cannot sign.
  */
-export function findSigner({ db, env }: Keeping): Promise<StudioSigner | null> {
+export async function findSigner({ db, env }: Keeping): Promise<StudioSigner | null> {
   const kept = keptSigner(db);
+  const known = kept.signer;
+  const hasEnded = ((await known)?.validUntil ?? endless) < new Date();
+  // Read anew, since the operator may have renewed the files; one that ended is refused then.
+  if (hasEnded && kept.signer === known) kept.signer = null;
   kept.signer ??= loadSigner({ db, env }).catch((error: unknown) => {
     kept.signer = null;
     throw error;
   });
   return kept.signer;
 }
+
+const endless = new Date(8.64e15);
 
 async function loadSigner({ db, env }: Keeping): Promise<StudioSigner | null> {
   const given = await readGivenSigner(env);
