@@ -93,14 +93,15 @@ interface AnswerProps {
   readonly children: ReactNode;
 }
 
-type Verdict = "ours" | "changed" | "marked" | "otherMark" | "foreign" | "broken" | "none";
+type Verdict = "ours" | "passed" | "changed" | "marked" | "otherMark" | "foreign" | "broken" | "none";
 
 function verdictOf({ statement, watermark, isOurs }: Found): Verdict {
-  if (watermark?.isOwn) return "marked";
+  if (isOurs && watermark?.isOwn) return "marked";
   if (!statement) return watermark ? "otherMark" : "none";
   if (statement.state === "broken") return "broken";
-  if (isOurs) return statement.state === "valid" ? "ours" : "changed";
-  return "foreign";
+  if (!statement.isOwnSigner) return "foreign";
+  if (statement.state === "changed") return "changed";
+  return isOurs ? "ours" : "passed";
 }
 
 function Answer({ found, children }: AnswerProps) {

@@ -4,7 +4,7 @@ import type { JobKind } from "../engines.ts";
 import { isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { findMark } from "../watermark/index.ts";
-import { digitsOf, imageIdOf } from "./origin.ts";
+import { digitsOf, imageIdOf, markOf } from "./origin.ts";
 import type { StatedStep, StatementState } from "./read.ts";
 
 const { images, jobs, signingKeys } = schema;
@@ -32,7 +32,7 @@ export interface Identified {
     readonly generator: string | null;
     readonly steps: readonly StatedStep[];
   } | null;
-  /** The watermark, looked for where the statement is not one of this studio; null when there is none. */
+  /** The watermark, looked for where the statement does not show that the picture was made here; null when there is none. */
   readonly watermark: { readonly id: string; readonly isOwn: boolean } | null;
   /** Made in this studio, as far as the file can show it. */
   readonly isOurs: boolean;
@@ -55,16 +55,24 @@ export async function identify(
   const { readStatement } = await import("./read.ts");
   const read = await readStatement(file.bytes);
   if (!read) return { statement: null, ...(await identifyMark(db, asking, file)) };
-  const { state, signer, generator, steps, fingerprint, instanceIds } = read;
-  const isOwnSigner = fingerprint !== null && state !== "broken" && (await isOwnCertificate(db, fingerprint));
+  const { state, signer, generator, steps, fingerprint, instanceIds, maker } = read;
+  const isOwnSigner =
+    fingerprint !== null && state !== "broken" && (await areOwnCertificates(db, [fingerprint]));
   const statement = { state, signer, isOwnSigner, generator, steps };
-  if (!isOwnSigner) return { statement, ...(await identifyMark(db, asking, file)) };
-  const record = await findRecord(
-    db,
-    asking,
-    instanceIds.flatMap((id) => imageIdOf(id) ?? []),
-  );
-  return { statement, watermark: null, isOurs: true, madeAt: steps.at(-1)?.at ?? null, record };
+  const ids = instanceIds.flatMap((id) => imageIdOf(id) ?? []);
+  if (state === "valid" && maker && (await areOwnCertificates(db, maker.fingerprints))) {
+    const record = await findRecord(db, asking, ids);
+    return { statement, watermark: null, isOurs: true, madeAt: maker.madeAt, record };
+  }
+  const marked = await identifyMark(db, asking, file);
+  if (!isOwnSigner) return { statement, ...marked };
+  if (state === "valid")
+    return { statement, ...marked, record: marked.record ?? (await findRecord(db, asking, ids)) };
+  // A statement can be put into any file: the pixels must lead to a picture of which it speaks.
+  const isOfStatement = ids.some((id) => digitsOf(markOf(id)) === marked.watermark?.id);
+  return isOfStatement
+    ? { statement, ...marked }
+    : { statement, watermark: marked.watermark, isOurs: false, madeAt: null, record: null };
 }
 
 async function identifyMark(
@@ -93,13 +101,14 @@ async function identifyMark(
   };
 }
 
-/** Whether a certificate signed pictures of this studio at any time. */
-async function isOwnCertificate(db: Db, fingerprint: string): Promise<boolean> {
+/** Whether each of these certificates signed pictures of this studio at any time. */
+async function areOwnCertificates(db: Db, fingerprints: readonly string[]): Promise<boolean> {
+  const wanted = [...new Set(fingerprints)];
   const found = await db
     .select({ fingerprint: signingKeys.fingerprint })
     .from(signingKeys)
-    .where(eq(signingKeys.fingerprint, fingerprint));
-  return found.length > 0;
+    .where(inArray(signingKeys.fingerprint, wanted));
+  return found.length === wanted.length;
 }
 
 /** More manifests than this in a file are not looked up. */

@@ -77,7 +77,7 @@ interface Telling {
   /** As manifests name it. */
   readonly picture: string;
   /** Null where there is nothing to say. */
-  tell(): Promise<Story | null>;
+  readonly tell: () => Promise<Story | null>;
 }
 
 /** A picture that was made, and maybe paid for, is worth more than its manifest: whatever fails here leaves it as it is. */

@@ -176,7 +176,7 @@ async function ingredientAssertion(
 }
 
 /** Of a box as others refer to it: without its length and type. */
-function hashOfBox(box: Uint8Array): Uint8Array {
+export function hashOfBox(box: Uint8Array): Uint8Array {
   return new Uint8Array(createHash("sha256").update(box.subarray(8)).digest());
 }
 

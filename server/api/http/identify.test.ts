@@ -6,7 +6,7 @@ import { eq } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../../db/index.ts";
-import { readAs, storeOutput } from "../../images/index.ts";
+import { ingest, readAs, storeOutput } from "../../images/index.ts";
 import { newId } from "../../platform/index.ts";
 import { createHttpApp } from "../index.ts";
 
@@ -104,7 +104,64 @@ test("a file that was changed since is told as such", async () => {
   changed.writeUInt8((changed[at] ?? 0) ^ 1, at);
   expect(await ask(owner, changed)).toMatchObject({
     statement: { state: "changed", isOwnSigner: true },
+    isOurs: false,
+    record: null,
+  });
+});
+
+/** The statement of one PNG in another. */
+function transplant(from: Buffer, to: Buffer): Buffer {
+  const at = from.indexOf("caBX") - 4;
+  const chunk = from.subarray(at, at + 12 + from.readUInt32BE(at));
+  const behindHeader = 33;
+  return Buffer.concat([to.subarray(0, behindHeader), chunk, to.subarray(behindHeader)]);
+}
+
+test("a statement in a file that it was not made for says nothing, unless the watermark agrees", async () => {
+  const other = await readSample("chelsea.png");
+  expect(await ask(owner, transplant(bytes, other))).toMatchObject({
+    statement: { state: "changed", isOwnSigner: true },
+    watermark: null,
+    isOurs: false,
+    madeAt: null,
+    record: null,
+  });
+  const same = await sharp(bytes).png().toBuffer();
+  expect(await ask(owner, transplant(bytes, same))).toMatchObject({
+    statement: { state: "changed", isOwnSigner: true },
+    watermark: { isOwn: true },
     isOurs: true,
+    record: { imageId },
+  });
+});
+
+async function upload(file: Buffer) {
+  const { services } = fixture;
+  const ownerId = owner.caller.userId;
+  const { id } = await ingest(services, { ownerId, role: "upload", bytes: file, name: "picture" });
+  return { id, stored: await readAs(services, { ownerId, id }, "jpeg") };
+}
+
+test("an upload that came from here is known by what it was made of", async () => {
+  const { id, stored } = await upload(bytes);
+  expect(await ask(owner, stored)).toMatchObject({
+    statement: { state: "valid", isOwnSigner: true, steps: [{ action: "c2pa.opened" }, {}] },
+    isOurs: true,
+    madeAt: expect.any(String),
+    record: { imageId: id },
+  });
+});
+
+test.each([
+  ["of another studio", () => foreignFile()],
+  ["of another file", async () => transplant(bytes, await readSample("chelsea.png"))],
+])("an upload with a statement %s was not made here", async (_name, sent) => {
+  const { id, stored } = await upload(await sent());
+  expect(await ask(owner, stored)).toMatchObject({
+    statement: { state: "valid", isOwnSigner: true },
+    isOurs: false,
+    madeAt: null,
+    record: { imageId: id },
   });
 });
 
@@ -130,7 +187,7 @@ test("a picture without its statement is known by its watermark, also smaller", 
   }
 });
 
-test("the statement of another studio is read, and is not ours", async () => {
+async function foreignFile(): Promise<Buffer> {
   const other = await createTestServices();
   try {
     const file = path.join(other.services.env.ATELIER_DATA_DIR, newId());
@@ -144,15 +201,18 @@ test("the statement of another studio is read, and is not ours", async () => {
       path: file,
       mime: "image/png",
     });
-    const foreign = Buffer.from(await other.services.disk.getBytes(`${made.storageKey}/original.png`));
-    expect(await ask(owner, foreign)).toMatchObject({
-      statement: { state: "valid", isOwnSigner: false },
-      isOurs: false,
-      madeAt: null,
-    });
+    return Buffer.from(await other.services.disk.getBytes(`${made.storageKey}/original.png`));
   } finally {
     await other.close();
   }
+}
+
+test("the statement of another studio is read, and is not ours", async () => {
+  expect(await ask(owner, await foreignFile())).toMatchObject({
+    statement: { state: "valid", isOwnSigner: false },
+    isOurs: false,
+    madeAt: null,
+  });
 });
 
 test.each([

@@ -34,8 +34,14 @@ const identifiedSchema = z.object({
       isOwn: z.boolean().describe("It is the number of a picture of this studio"),
     })
     .nullable()
-    .describe("Looked for where the statement is not one of this studio; null when there is none"),
-  isOurs: z.boolean().describe("Made in this studio, as far as the file can show it"),
+    .describe(
+      "Looked for where the statement does not show that the picture was made here; null when there is none",
+    ),
+  isOurs: z
+    .boolean()
+    .describe(
+      "Made in this studio, as far as the file can show it; not so for an upload that the studio only stored and signed",
+    ),
   madeAt: z.iso.datetime().nullable(),
   record: z
     .object({
