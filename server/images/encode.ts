@@ -5,7 +5,7 @@ import { AppError } from "../platform/errors.ts";
 import { markPixels } from "../watermark/index.ts";
 import { type SourceFormat, unreadable } from "./formats/container.ts";
 import { type ColourTag, toSrgb } from "./colour.ts";
-import { boundPngPixels, plainPng } from "./formats/png.ts";
+import { boundPngPixels, isUsualPng, plainPng } from "./formats/png.ts";
 import { withPngXmp } from "./formats/png-write.ts";
 import { withJpegEnd } from "./formats/jpeg.ts";
 import type { StoredMime } from "./image.ts";
@@ -120,7 +120,7 @@ const markedLevel = 3;
 async function encodeOutput(bytes: Buffer, { mime, xmp, maxPixels, mark }: OutputTask): Promise<ImageFiles> {
   const pixels = await decodeOutput(bytes, maxPixels);
   const isWhitened = whitenHidden(pixels);
-  const isMarked = mark !== null && markPixels(pixels, mark);
+  const isMarked = mark !== null && (mime !== "image/png" || isUsualPng(bytes)) && markPixels(pixels, mark);
   const mustEncode = isWhitened || isMarked || mime !== "image/png";
   const [png, small] = await Promise.all([
     !mustEncode

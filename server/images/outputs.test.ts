@@ -10,13 +10,13 @@ import {
   withPngChunk,
 } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import sharp from "sharp";
+import sharp, { type Sharp } from "sharp";
 import { thumbHashToRGBA } from "thumbhash";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { jobKinds, type JobKind } from "../engines.ts";
 import { newId } from "../platform/index.ts";
 import { putAll } from "../storage/index.ts";
-import { digitalSourceTypes, readDigitalSourceType } from "../safety.ts";
+import { digitalSourceTypes, provenanceXmp, readDigitalSourceType } from "../safety.ts";
 import {
   discardOutput,
   readOriginalTo,
@@ -25,6 +25,7 @@ import {
   type StoredMime,
   type StoreOutputInput,
 } from "./index.ts";
+import { encodeFiles } from "./encode.ts";
 import { takeDecodeTurn } from "./files.ts";
 import { sha256 } from "./outputs.ts";
 
@@ -305,4 +306,27 @@ test("R5 a stored file is never seen in part under its own name", async () => {
   expect((await stat(file)).size).toBe(bytes.length);
   expect([...sizes].filter((size) => size !== bytes.length)).toEqual([]);
   expect(await readdir(path.dirname(file))).toEqual(["original.png"]);
+});
+
+test.each([
+  ["16 bits", (picture: Sharp) => picture.toColourspace("rgb16")],
+  ["a direction", (picture: Sharp) => picture.withMetadata({ orientation: 6 })],
+])("a PNG with %s gets no watermark", async (_name, make) => {
+  const picture = make(sharp(await readSample("chelsea.png")).removeAlpha());
+  const task = {
+    as: "output",
+    mime: "image/png",
+    xmp: provenanceXmp("edit"),
+    maxPixels: 1e7,
+    mark: 5,
+  } as const;
+  const sent = await picture.png().toBuffer();
+  const { isMarked, original } = await encodeFiles(sent, task);
+  expect(isMarked).toBe(false);
+  expect((await sharp(original).metadata()).depth).toBe((await sharp(sent).metadata()).depth);
+  const plain = await sharp(await readSample("chelsea.png"))
+    .removeAlpha()
+    .png()
+    .toBuffer();
+  expect((await encodeFiles(plain, task)).isMarked).toBe(true);
 });

@@ -19,8 +19,8 @@ import {
 } from "./image.ts";
 
 /**
- * Stores the result of an engine: the original as PNG with exactly the engine's pixels, a preview and a thumbnail, each with
- * the mark of its origin. Inserts no row: the caller does, in the transaction that completes the job, and calls
+ * Stores the result of an engine: the original as PNG with the engine's pixels, but for a watermark where one is wanted, a
+ * preview and a thumbnail, each with the mark of its origin. Inserts no row: the caller does, in the transaction that completes the job, and calls
  * `discardOutput` when that fails. Throws `engine_failed` when the file is no picture, `storage_unavailable`.
  */
 export async function storeOutput(services: Services, input: StoreOutputInput): Promise<StoredOutput> {

@@ -56,7 +56,7 @@ function whichOf(input: OpenFileInput) {
 }
 
 /**
- * A file of an own picture with the headers to serve it, by one request to the store, or a link to it by none. Throws `not_found`, `file_missing`,
+ * A file of an own picture with the headers to serve it, by one request to the store (two with texts), or a link to it by none. Throws `not_found`, `file_missing`,
  * `storage_unavailable`.
  */
 export async function openFile(services: Opening, input: OpenFileInput): Promise<OpenedFile> {
@@ -71,9 +71,9 @@ export async function openFile(services: Opening, input: OpenFileInput): Promise
       ? await signLink(services.disk, key, headers)
       : null;
   if (link !== null) return { headers: linkHeaders, isCurrent: false, body: null, link };
-  // How long a file with chunks is, only its bytes tell.
+  // A file with chunks is opened when its turn comes.
   const found =
-    input.isHead && chunks.length === 0
+    input.isHead || chunks.length > 0
       ? await findObject(services.disk, key)
       : await openObject(services.disk, key);
   if (!found) {
@@ -102,23 +102,19 @@ interface Found {
 }
 
 async function bodyOf(services: Opening, { row, chunks, found }: Found) {
-  const { stream: body = null } = found;
-  if (!body || chunks.length === 0) return { body, sizeBytes: found.sizeBytes };
-  const whole = await withChunks(services, { row, chunks, body });
+  if (chunks.length === 0) return { body: found.stream ?? null, sizeBytes: found.sizeBytes };
+  // How long it is, only its bytes tell.
+  const whole = await withChunks(services, { row, chunks });
   return { body: Readable.from([whole], { objectMode: false }), sizeBytes: whole.length };
 }
 
-interface Carrying {
-  readonly row: ImageRow;
-  readonly chunks: Buffer;
-  readonly body: Readable;
-}
-
 /** The whole file with its chunks: what they change in it needs a manifest of its own, which is made of all of it. */
-async function withChunks(services: Opening, { row, chunks, body }: Carrying): Promise<Buffer> {
+async function withChunks(services: Opening, { row, chunks }: Omit<Found, "found">): Promise<Buffer> {
   const { id, ownerId, mime, storedSha256 } = row;
   return takeDecodeTurn({ ownerId, weight: "heavy" }, async () => {
-    const bytes = await buffer(body).catch((error: unknown) => {
+    const opened = await openObject(services.disk, objectKey(row, "original"));
+    if (!opened) throw new AppError("file_missing");
+    const bytes = await buffer(opened.stream).catch((error: unknown) => {
       throw storageFailure(error);
     });
     return signCopy(services, withChunksBehindHeader(bytes, chunks), {
@@ -140,7 +136,7 @@ function signLink({ driver }: ImageDisk, key: string, headers: FileHeaders): Pro
 
 function isKnown(ifNoneMatch: string | null | undefined, etag: string): boolean {
   const tags = (ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return tags.includes(etag) || tags.includes("*");
+  return tags.includes(etag.replace(/^W\//, "")) || tags.includes("*");
 }
 
 /** Only the size of the original is known; a power cut leaves the others empty at worst. */
@@ -166,10 +162,12 @@ function fileHeaders(
   image: Named,
   { variant, download, chunks }: Pick<OpenFileInput, "variant" | "download"> & { readonly chunks: Buffer },
 ): FileHeaders {
+  // Weak: its manifest is signed anew each time.
+  const weak = chunks.length === 0 ? "" : "W/";
   const carried =
     chunks.length === 0 ? "" : `-${createHash("sha256").update(chunks).digest("hex").slice(0, 16)}`;
   return {
-    etag: `"${image.storedSha256.slice(0, 32)}-${variant}${carried}"`,
+    etag: `${weak}"${image.storedSha256.slice(0, 32)}-${variant}${carried}"`,
     "content-type": variantMime(image.mime, variant),
     "content-disposition": disposition(image, variant, download ? "attachment" : "inline"),
     // Revalidated each time (304), so that after a sign-out the next user of the browser sees nothing.

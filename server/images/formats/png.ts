@@ -33,6 +33,14 @@ export function* pngChunks(bytes: Buffer): Generator<PngChunk> {
   }
 }
 
+/** No PNG of other than 8 bits, of several pictures or with a direction, which it would lose when it is written anew. */
+export function isUsualPng(bytes: Buffer): boolean {
+  if (!bytes.subarray(0, 8).equals(pngSignature)) return true;
+  const bitDepth = bytes[24];
+  const odd = new Set(["acTL", "eXIf"]);
+  return bitDepth === 8 && !pngChunks(bytes).some(({ type }) => odd.has(type));
+}
+
 /** Reads size, animation and colours. Texts and dates are not looked at: they are dropped. */
 export function readPng(bytes: Buffer): Container {
   let header: PngHeader | null = null;
