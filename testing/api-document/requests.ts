@@ -87,7 +87,8 @@ const kinds: Readonly<Record<string, (schema: Json) => fc.Arbitrary<unknown>>> =
 
 /** Values that a JSON schema of the API's document allows. */
 export function valuesOf(schema: Json): fc.Arbitrary<unknown> {
-  const choices = listOf(schema["anyOf"] ?? schema["oneOf"]);
+  // Beside members, the choices say only which of them go together.
+  const choices = isObject(schema["properties"]) ? [] : listOf(schema["anyOf"] ?? schema["oneOf"]);
   if (choices.length > 0) return fc.oneof(...choices.map((choice) => valuesOf(objectOf(choice))));
   if ("const" in schema) return fc.constant(schema["const"]);
   if (Array.isArray(schema["enum"])) return fc.constantFrom(...listOf(schema["enum"]));
