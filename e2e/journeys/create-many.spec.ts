@@ -25,7 +25,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
 
     await prompt.fill("a {red|red fox");
     await expect(page.locator("[data-mark=fault]")).toHaveText("{");
-    await expect(page.getByText(/A "\{" is not closed\..* Here: \{red\|red fox/)).toBeVisible();
+    await expect(page.getByText(/A “\{” is not closed\..* Here: \{red\|red fox/)).toBeVisible();
     await prompt.fill("a red hat, ");
     await page.getByRole("button", { name: "Lists of words" }).click();
     const lists = page.getByRole("dialog", { name: "Lists of words" });
