@@ -31,7 +31,7 @@ test("a picture of another program fills Create, and what differs here is said f
   await expect(page.getByRole("textbox", { name: "Steps" })).toHaveValue("28");
 });
 
-test("@all a picture that is dropped on Create shows its settings, or says that it has none and goes to the gallery", async ({
+test("@all a picture that is dropped on Create beside the prompt shows its settings, or says that it has none and goes to the gallery", async ({
   page,
 }, testInfo) => {
   await beGuest(page);
@@ -39,16 +39,18 @@ test("@all a picture that is dropped on Create shows its settings, or says that 
   const file = testInfo.outputPath("fox.jpg");
   await writeFile(file, await jpegWithExif(exifWith(carriedExamples.swarmui)));
   const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
+  // On the prompt it would become a reference.
+  const beside = page.getByRole("heading", { name: "Create", level: 1 });
   const dialog = page.getByRole("dialog", { name: "Settings of this picture" });
   await expect(async () => {
-    await dropFiles(prompt, [file]);
+    await dropFiles(beside, [file]);
     await expect(dialog).toBeVisible({ timeout: 2_000 });
   }).toPass();
   await expect(dialog.getByText("SwarmUI")).toBeVisible();
   await dialog.getByRole("button", { name: "Use these settings" }).click();
   await expect(prompt).toHaveValue("a red fox in snow");
 
-  await dropFiles(prompt, [samplePath("astronaut.png")]);
+  await dropFiles(beside, [samplePath("astronaut.png")]);
   await expect(
     page.getByText("This picture carries no settings that can be read. It goes to the gallery."),
   ).toBeVisible();
