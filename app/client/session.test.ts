@@ -1,5 +1,19 @@
 import { expect, test, vi } from "vitest";
-import { settleSession } from "./session.ts";
+import { enterAccount, ensureGuest, settleSession } from "./session.ts";
+
+const calls: string[] = [];
+const entry = Promise.withResolvers<typeof somebody>();
+vi.mock("./auth-client.ts", () => ({
+  authClient: {
+    getSession: () => Promise.resolve(nobody),
+    signIn: {
+      anonymous: () => {
+        calls.push("guest");
+        return entry.promise;
+      },
+    },
+  },
+}));
 
 const refused = { data: null, error: { status: 503 } };
 const nobody = { data: null, error: null };
@@ -46,4 +60,18 @@ test("where guests are not let in a visitor is led to signing in", async () => {
   const taken = ways(nobody, { data: null, error: { status: 403, code: "GUESTS_CLOSED" } });
   await expect(settleSession(false, taken)).rejects.toMatchObject({ code: "unauthorized" });
   expect(taken.goToSignIn).toHaveBeenCalledOnce();
+});
+
+test("who signs in while this browser becomes a guest does so after it, whose late answer would be the session", async () => {
+  const ready = ensureGuest();
+  const entered = enterAccount(() => {
+    calls.push("account");
+    return Promise.resolve("in");
+  });
+  await vi.waitFor(() => expect(calls).toEqual(["guest"]));
+  entry.resolve(somebody);
+  await ready;
+  calls.push("guest entered");
+  expect(await entered).toBe("in");
+  expect(calls).toEqual(["guest", "guest entered", "account"]);
 });

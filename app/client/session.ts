@@ -66,19 +66,29 @@ function settle(): Promise<void> {
 }
 
 /** Under a lock, so that two new tabs do not create two guests. Over plain http there are no locks, and they may. */
-async function settleInTurn(): Promise<void> {
+async function inTurn<T>(enter: () => Promise<T>): Promise<T> {
   const locks: LockManager | undefined = navigator.locks;
-  if (locks === undefined) return settle();
-  await locks.request("atelier-guest", settle);
+  return locks === undefined ? enter() : await locks.request("atelier-guest", enter);
 }
 
 /** Resolves when this browser has a session: an existing one, or that of a new guest. */
 export function ensureGuest(): Promise<void> {
-  ready ??= settleInTurn().catch((error: unknown) => {
+  ready ??= inTurn(settle).catch((error: unknown) => {
     ready = null;
     throw error;
   });
   return ready;
+}
+
+/**
+ * Signs in or up. A guest that this browser is becoming at the moment comes first: the late answer would replace the
+ * session of the account.
+ */
+export async function enterAccount<T>(
+  enter: (client: Awaited<ReturnType<typeof authClient>>) => Promise<T>,
+): Promise<T> {
+  await ready?.catch(() => undefined);
+  return inTurn(async () => enter(await authClient()));
 }
 
 /**

@@ -7,7 +7,7 @@ import { useSearchParams } from "next/navigation";
 import { type FormEvent, type ReactNode, useCallback, useState, useSyncExternalStore } from "react";
 import type { Entry } from "@atelier/server/accounts";
 import { api } from "../client/api.ts";
-import { authClient, minPasswordLength, noteAccount } from "../client/session.ts";
+import { enterAccount, minPasswordLength, noteAccount } from "../client/session.ts";
 import { announceAccountChange } from "../client/leaving.ts";
 import { rememberLocale } from "../frame/cookies.ts";
 import { Button } from "../ui/button.tsx";
@@ -217,10 +217,11 @@ function useEnter(mode: SignInMode, token: EntryToken | null) {
   const fetchOptions = token === null ? {} : { headers: { "atelier-token": token.value } };
   return useMutation({
     mutationFn: async ({ name, email, password }: Credentials) => {
-      const answer =
+      const answer = await enterAccount<{ error: unknown }>((client) =>
         mode === "create"
-          ? await (await authClient()).signUp.email({ name: name.trim(), email, password, fetchOptions })
-          : await (await authClient()).signIn.email({ email, password, fetchOptions });
+          ? client.signUp.email({ name: name.trim(), email, password, fetchOptions })
+          : client.signIn.email({ email, password, fetchOptions }),
+      );
       if (answer.error !== null) throw answer.error;
     },
     onSuccess: async () => {

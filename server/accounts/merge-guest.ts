@@ -147,7 +147,7 @@ async function moveOwnRows(tx: Tx, { guestId, accountId }: MergeGuestInput): Pro
 
 /**
  * A board whose name the account has, too, becomes the account's: both lists of pictures are on it. Not one that others see:
- * signing in shows nobody what a guest had alone.
+ * signing in must not publish what the guest alone could see.
  */
 async function joinBoards(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
   const same = sql`
