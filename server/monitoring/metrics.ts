@@ -39,6 +39,11 @@ function queueFamilies({ queues }: Overview): Family[] {
     },
     { name: "atelier_jobs_waiting", help: "Jobs in line.", samples: each(({ waiting }) => waiting) },
     { name: "atelier_jobs_running", help: "Jobs on a node.", samples: each(({ running }) => running) },
+    {
+      name: "atelier_jobs_open",
+      help: "Jobs in line and on a node: what an autoscaler follows.",
+      samples: each(({ waiting, running }) => waiting + running),
+    },
     { name: "atelier_slots", help: "Jobs at once of active nodes.", samples: each(({ slots }) => slots) },
     {
       name: "atelier_jobs_completed_last_hour",

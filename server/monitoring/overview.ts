@@ -32,7 +32,7 @@ interface QueueNow {
 type Line = Record<string, unknown> & Omit<QueueNow, "needs">;
 
 /** Every queue of the configuration and every other queue with a node or an open job; the longest waiting job comes first. */
-async function readQueues({ db, config }: Pick<Services, "db" | "config">): Promise<QueueNow[]> {
+export async function readQueues({ db, config }: Pick<Services, "db" | "config">): Promise<QueueNow[]> {
   const { jobs, nodes, nodeQueues } = schema;
   const lines = await db.execute<Line>(sql`
     with line as (

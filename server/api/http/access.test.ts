@@ -95,6 +95,7 @@ const cases: Readonly<Record<string, Case>> = {
   redeliver: {},
   listWorkflows: {},
   exportAccount: {},
+  getScaling: {},
 };
 
 let fixture: TestServices;
@@ -223,7 +224,7 @@ test.each(named)("S1 $name refuses a key without the right that it needs", async
   const lacking = route.method === "get" ? makingKey : lookingKey;
   const answer = await call(route, route.resource ? own(route) : newId(), bearer(lacking));
   expect(answer.status).toBe(403);
-  const right = route.method === "get" ? "read" : "create";
+  const right = route.right ?? (route.method === "get" ? "read" : "create");
   expect(JSON.parse(answer.body)).toMatchObject({
     code: "forbidden",
     detail: `This API key lacks the right "${right}".`,

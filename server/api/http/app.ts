@@ -17,6 +17,7 @@ import { imageRoutes } from "./images.ts";
 import { exportRoute, jobBundleRoute, jobEventsRoute, listWorkflows } from "./job-files.ts";
 import { jobRoutes } from "./jobs.ts";
 import { duplicateRoutes } from "./duplicates.ts";
+import { scalingRoute } from "./metrics.ts";
 import { linkRoutes } from "./links.ts";
 import { openApiDocument } from "./openapi.ts";
 import { logFailure, logRequests } from "./request-log.ts";
@@ -41,6 +42,7 @@ export const httpRoutes: readonly HttpRoute[] = [
   ...webhookRoutes,
   listWorkflows,
   exportRoute,
+  scalingRoute,
 ];
 
 const httpBasePath = "/api/v1";

@@ -77,6 +77,50 @@ describe("metrics", () => {
     expect(await statusOf(strangerKey, "read", "metrics")).toBe(403);
   });
 
+  test("S1 /scaling is opened by the right `metrics` alone, and by no account that is no admin's", async () => {
+    const { services } = opened;
+    const open = (key: string) =>
+      createHttpApp(services).fetch(
+        new Request(`${testOrigin}/api/v1/scaling`, { headers: { authorization: `Bearer ${key}` } }),
+      );
+    const ownerOf = async (key: string) =>
+      (await resolveCaller(services, new Headers({ authorization: `Bearer ${key}` })))?.userId ?? "";
+    const keyOf = async (ownerKey: string, ...rights: KeyRight[]) =>
+      (await createApiKey(services, { userId: await ownerOf(ownerKey), name: "scaler", rights })).key;
+    const key = await keyOf(adminKey, "metrics");
+    expect((await open(key)).status).toBe(200);
+    expect((await open(adminKey)).status).toBe(200);
+    expect((await open(strangerKey)).status).toBe(403);
+    expect((await open(await keyOf(strangerKey, "metrics"))).status).toBe(403);
+    expect((await open(await keyOf(adminKey, "read", "admin"))).status).toBe(403);
+    // It opens nothing else.
+    const others = await createHttpApp(services).fetch(
+      new Request(`${testOrigin}/api/v1/jobs`, { headers: { authorization: `Bearer ${key}` } }),
+    );
+    expect(others.status).toBe(403);
+  });
+
+  test("/scaling has one number for each configured queue, the same as /metrics", async () => {
+    const { services } = opened;
+    const response = await createHttpApp(services).fetch(
+      new Request(`${testOrigin}/api/v1/scaling`, { headers: { authorization: `Bearer ${adminKey}` } }),
+    );
+    const { queues } = (await response.json()) as { queues: Record<string, { jobs: number }> };
+    expect(Object.keys(queues)).toEqual(expect.arrayContaining(Object.keys(services.config.queues)));
+    expect(queues["cpu-light"]).toMatchObject({ jobs: 3, waiting: 3, running: 0, slots: 2, workers: 1 });
+    expect(queues["gpu-high"]).toEqual({
+      jobs: 0,
+      waiting: 0,
+      running: 0,
+      slots: 0,
+      workers: 0,
+      oldestWaitingS: 0,
+    });
+    const samples = parse(await (await ask(adminKey)).text());
+    for (const [queue, { jobs }] of Object.entries(queues))
+      expect(samples.get(`atelier_jobs_open{queue="${queue}"}`)).toBe(jobs);
+  });
+
   test("O5 /metrics holds the figures of the page", async () => {
     // Nothing ends meanwhile; only ages go on.
     const overview = await readOverview(opened.services, { window: "1h" });

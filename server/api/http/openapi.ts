@@ -78,7 +78,7 @@ const components = {
       type: "http",
       scheme: "bearer",
       description:
-        "An API key of an account. Of its rights `read` is for GET, `create` for all other methods, `spend` for what costs money; a request without the right is 403.",
+        "An API key of an account. Of its rights `read` is for GET, `create` for all other methods, `spend` for what costs money, `metrics` (of an admin) for `/scaling`; a request without the right is 403.",
     },
     session: {
       type: "apiKey",

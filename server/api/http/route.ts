@@ -6,11 +6,7 @@ import { admitRead, admitWrite } from "../requests.ts";
 
 const readMethods = new Set(["GET", "HEAD"]);
 
-interface Requirement {
-  readonly counts?: RouteFacts["counts"];
-  /** By default what the method needs. */
-  readonly right?: KeyRight;
-}
+type Requirement = Pick<RouteFacts, "counts" | "right">;
 
 /**
  * The caller of an HTTP request. Throws `unauthorized` without a caller, `forbidden` for a key without the right, and
@@ -24,6 +20,8 @@ export async function requireCaller(
   const caller = await resolveCaller(services, request.headers);
   if (!caller) throw new AppError("unauthorized");
   requireRight(caller, right);
+  // An admin's alone: of keys with a list `rightsOf` has seen to it, the others have every right.
+  if (right === "metrics" && !caller.isAdmin && !caller.rights) throw new AppError("forbidden");
   if (readMethods.has(request.method)) await admitRead(services, caller);
   else await admitWrite(services, request, { caller, counts });
   return caller;
@@ -95,6 +93,8 @@ interface RouteFacts {
   readonly multipart?: Readonly<Record<string, unknown>>;
   /** What a write by session counts as; `writes` by default, `null`: it belongs to one that was counted. */
   readonly counts?: "uploads" | "identified" | null;
+  /** What a key needs; by default what the method needs. */
+  readonly right?: KeyRight;
   /** A request without a body counts as one with `{}`. */
   readonly isBodyOptional?: true;
   /** Describes a JSON body that the handler's verb parses itself; the route's `body` then lets anything through. */
