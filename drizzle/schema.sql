@@ -439,6 +439,7 @@ create table images (
   nothing_generated boolean default false not null,
   search_key text,
   rating smallint default 0 not null,
+  copy_of_ai boolean default false not null,
   constraint images_pkey PRIMARY KEY (id),
   constraint images_rating CHECK (rating >= 0 AND rating <= 5),
   constraint images_title_length CHECK (char_length(title) <= 120),

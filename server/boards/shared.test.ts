@@ -12,7 +12,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { resolveCaller } from "../accounts/index.ts";
 import { schema } from "../db/index.ts";
-import { openFile, removeImages } from "../images/index.ts";
+import { getImage, openFile, removeImages } from "../images/index.ts";
 import { newId } from "../platform/index.ts";
 import {
   addToBoard,
@@ -94,6 +94,27 @@ test("a member copies a picture into the own gallery, once, and keeps it when th
   await expect(copyFromBoard(services, { ...again, userId: await addUser(services) })).rejects.toMatchObject({
     code: "not_found",
   });
+});
+
+test("a copy of what AI made is marked as such, and so is a copy of the copy", async () => {
+  const { services } = opened;
+  const made = { role: "result", jobId: newId() } as const;
+  await services.db.update(schema.images).set(made).where(eq(schema.images.id, owner.imageId));
+  const address = await shared("add");
+  expect(await pictures(address)).toMatchObject([{ isAi: true }]);
+  const { id } = await copyFromBoard(services, { ...address, imageId: owner.imageId });
+  expect(await getImage(services, { ownerId: member.userId, id })).toMatchObject({
+    role: "upload",
+    isAi: true,
+  });
+
+  await takeFromBoard(services, { userId: ownerId, id: address.id, imageIds: [owner.imageId] });
+  await addToBoard(services, { ...address, imageIds: [id] });
+  expect(await pictures(address)).toMatchObject([{ id, isAi: true }]);
+  const third = await openOwner(services, `third-${count}@example.com`);
+  await shareBoard(services, { ownerId, id: address.id, email: `third-${count}@example.com`, right: "see" });
+  const copy = await copyFromBoard(services, { ...address, userId: third.caller.userId, imageId: id });
+  expect((await getImage(services, { ownerId: third.caller.userId, id: copy.id })).isAi).toBe(true);
 });
 
 test("S1 a member sees the board with its pictures and their files, and changes nothing without the right to add", async () => {

@@ -2,7 +2,14 @@ import { and, eq, sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
 import { suspendedUsers } from "../accounts/index.ts";
 import { type Db, schema } from "../db/index.ts";
-import { copyPicture, type OpenedFile, openFile, type Variant } from "../images/index.ts";
+import {
+  type AiFacts,
+  copyPicture,
+  isAiPicture,
+  type OpenedFile,
+  openFile,
+  type Variant,
+} from "../images/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type BoardAddress, type BoardRight, isBoardOf, isSharedWith, requireBoardOf } from "./access.ts";
@@ -127,7 +134,7 @@ function decodePlace(cursor: string): Place {
 
 const microsOf = sql`(extract(epoch from ${boardImages.addedAt}) * 1000000)::bigint`;
 
-interface PictureRow extends Record<string, unknown>, Omit<SharedPicture, "isOwn"> {
+interface PictureRow extends Record<string, unknown>, AiFacts, Omit<SharedPicture, "isAi" | "isOwn"> {
   readonly ownerId: string;
   readonly micros: string;
 }
@@ -144,8 +151,8 @@ export async function listSharedPictures(
   await requireBoardOf(db, { userId, id });
   const rows = await db.execute<PictureRow>(sql`
     select ${images.id}, ${images.widthPx} as "widthPx", ${images.heightPx} as "heightPx", ${images.thumbhash},
-      ${images.title}, ${images.role} <> 'upload' and ${images.jobId} is not null
-        and not ${images.nothingGenerated} as "isAi",
+      ${images.title}, ${images.role}, ${images.jobId} as "jobId", ${images.copyOfAi} as "copyOfAi",
+      ${images.nothingGenerated} as "nothingGenerated",
       ${images.ownerId} as "ownerId", ${users.name} as "ownerName", ${microsOf}::text as micros
     from ${boards} join ${boardImages} on ${boardImages.boardId} = ${boards.id}
       join ${images} on ${images.id} = ${boardImages.imageId} join ${users} on ${users.id} = ${images.ownerId}
@@ -158,8 +165,9 @@ export async function listSharedPictures(
 }
 
 function toPicture({ ownerId, ...row }: PictureRow, userId: string): SharedPicture {
-  const { id, widthPx, heightPx, thumbhash, title, isAi, ownerName } = row;
-  return { id, widthPx, heightPx, thumbhash, title, isAi, ownerName, isOwn: ownerId === userId };
+  const { id, widthPx, heightPx, thumbhash, title, ownerName } = row;
+  const isOwn = ownerId === userId;
+  return { id, widthPx, heightPx, thumbhash, title, isAi: isAiPicture(row), ownerName, isOwn };
 }
 
 /** A picture on a board that the user may see. Throws `not_found`. */

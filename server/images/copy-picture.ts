@@ -1,6 +1,6 @@
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { type ImageRow, type IngestedImage, toUntagged, uploadKey } from "./image.ts";
+import { type ImageRow, type IngestedImage, isAiPicture, toUntagged, uploadKey } from "./image.ts";
 import { findSameBytes, storeUpload } from "./ingest.ts";
 import { readFiles } from "./outputs.ts";
 import { checkQuota } from "./quota.ts";
@@ -22,7 +22,7 @@ export async function copyPicture(
   const { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title } = source;
   const facts = { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title };
   return storeUpload(services, {
-    row: { ...same, ...facts, id, storageKey: uploadKey(ownerId, id) },
+    row: { ...same, ...facts, copyOfAi: isAiPicture(source), id, storageKey: uploadKey(ownerId, id) },
     files,
     notes: [],
   });

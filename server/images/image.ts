@@ -24,7 +24,7 @@ export interface ImageView {
   /** The job that made it and that job's kind; null for uploads. */
   readonly jobId: string | null;
   readonly kind: JobKind | null;
-  /** Marked "AI" on screen: every result but an upload that was only adjusted, cropped or restored. */
+  /** Marked "AI" on screen: every result but an upload that was only adjusted, cropped or restored, and copies of those that are marked. */
   readonly isAi: boolean;
   /** ISO 8601, UTC. */
   readonly createdAt: string;
@@ -148,6 +148,13 @@ export function variantMime(mime: string, variant: Variant): string {
 
 export type ImageRow = typeof schema.images.$inferSelect;
 
+export type AiFacts = Pick<ImageRow, "copyOfAi" | "jobId" | "nothingGenerated" | "role">;
+
+/** Whether AI had a part in a picture, as far as the studio made it or knows what it was copied from. */
+export function isAiPicture(row: AiFacts): boolean {
+  return row.role === "upload" ? row.copyOfAi : row.jobId !== null && !row.nothingGenerated;
+}
+
 /** A row as people and programs see it, without its tags; `kind` is that of the job that made it. */
 export function toUntagged(row: ImageRow, kind: JobKind | null): Omit<ImageView, "tags"> {
   return {
@@ -164,7 +171,7 @@ export function toUntagged(row: ImageRow, kind: JobKind | null): Omit<ImageView,
     stackId: row.stackId ?? row.id,
     jobId: row.jobId,
     kind,
-    isAi: row.role !== "upload" && row.jobId !== null && !row.nothingGenerated,
+    isAi: isAiPicture(row),
     createdAt: row.createdAt.toISOString(),
   };
 }

@@ -92,7 +92,9 @@ export { type PngText, stripPlainPng } from "./formats/png-write.ts";
 export {
   mimeOfKey,
   objectKey,
+  type AiFacts,
   type ImageView,
+  isAiPicture,
   variants,
   type IngestedImage,
   type StoredMime,

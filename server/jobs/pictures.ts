@@ -1,7 +1,7 @@
 import { and, desc, eq, inArray, isNull, max, sql, type SQL } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import { type InputRole, isPlainKind, maxOutputPixels } from "../engines.ts";
-import { type ImageView, toImageView, viewColumns } from "../images/index.ts";
+import { type ImageView, isAiPicture, toImageView, viewColumns } from "../images/index.ts";
 import { AppError, pictureLimits, keptBy } from "../platform/index.ts";
 import { type Crop, rectOf, straightenedSize } from "../retouch/index.ts";
 import type { Services } from "../services.ts";
@@ -187,9 +187,7 @@ export async function isNothingGenerated(
 ): Promise<boolean> {
   if (!isPlainKind(kind)) return false;
   const inputs = [...(await loadInputImages(services, id))];
-  return inputs.every(
-    ([role, image]) => role === "mask" || image.role === "upload" || image.nothingGenerated,
-  );
+  return inputs.every(([role, image]) => role === "mask" || !isAiPicture(image));
 }
 
 /** A result whose files are already stored; its row is inserted when the job completes. */

@@ -46,6 +46,8 @@ export const images = pgTable(
     stackId: uuid("stack_id"),
     /** A result in which no AI had a part: an upload that was adjusted, cropped or restored. */
     nothingGenerated: boolean("nothing_generated").notNull().default(false),
+    /** An upload that was copied from a picture in which AI had a part, which another user made. */
+    copyOfAi: boolean("copy_of_ai").notNull().default(false),
     title: text("title").notNull().default(""),
     /** What the version before searched by; this one fills \`searchKey\`. */
     searchText: text("search_text"),
