@@ -12,6 +12,7 @@ import { benchFairness } from "./fairness.ts";
 import { benchFindPictures } from "./find-pictures.ts";
 import { benchFanOut } from "./live.ts";
 import { benchDroppedStreams, benchFinishToBrowser } from "./live-streams.ts";
+import { benchPages } from "./pages.ts";
 import { benchChain, benchFaultyProvider, benchWebhooks } from "./providers.ts";
 import { benchQuick } from "./quick.ts";
 import { benchRecovery } from "./recovery.ts";
@@ -62,6 +63,7 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   "adjust-preview": () => benchAdjustPreview(),
   quick: () => benchQuick(),
   timeline: () => benchTimeline(),
+  pages: () => benchPages(),
 };
 
 const { positionals } = parseArgs({ allowPositionals: true });
