@@ -37,6 +37,7 @@ const handlers: readonly string[] = [
 /** Every page; pages hold no data of users, which they ask for over tRPC. */
 const pages = [
   "admin/assistant/page.tsx",
+  "admin/audit/page.tsx",
   "admin/deliveries/page.tsx",
   "admin/jobs/[id]/page.tsx",
   "admin/jobs/page.tsx",

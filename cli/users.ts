@@ -58,7 +58,7 @@ const acts: Readonly<Record<string, (flags: Flags) => Act | string>> = {
     };
   },
   "reset-link": () => async (services, userId) => {
-    const { token } = await createResetLink(services, { userId });
+    const { token } = await createResetLink(services, { userId, adminId: null });
     console.error(`The link works once, for ${resetLinkHours} hours. Hand it to the user.`);
     console.log(`${originOf(services.env)}/sign-in/new-password#${token}`);
   },

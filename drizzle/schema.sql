@@ -121,6 +121,30 @@ create table assistant_settings (
   constraint assistant_settings_user_id_users_id_fk FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 
+create table audit_entries (
+  id uuid not null,
+  at timestamp(3) with time zone default clock_timestamp() not null,
+  kind text not null,
+  outcome text default 'ok'::text not null,
+  actor text not null,
+  actor_id text,
+  key_id text,
+  person_id text,
+  object_id text,
+  address text,
+  request_id text,
+  details jsonb default '{}'::jsonb not null,
+  constraint audit_entries_pkey PRIMARY KEY (id),
+  constraint audit_entries_details_length CHECK (char_length(details::text) <= 4000),
+  constraint audit_entries_kind_length CHECK (char_length(kind) >= 1 AND char_length(kind) <= 80)
+);
+CREATE INDEX audit_entries_actor ON audit_entries USING btree (actor_id, id);
+CREATE INDEX audit_entries_at ON audit_entries USING btree (at);
+CREATE INDEX audit_entries_kind ON audit_entries USING btree (kind text_pattern_ops, id);
+CREATE INDEX audit_entries_person ON audit_entries USING btree (person_id, id);
+CREATE TRIGGER audit_entries_append_only BEFORE DELETE OR UPDATE ON audit_entries FOR EACH ROW EXECUTE FUNCTION keep_audit_entries();
+CREATE TRIGGER audit_entries_not_truncated BEFORE TRUNCATE ON audit_entries FOR EACH STATEMENT EXECUTE FUNCTION keep_audit_entries();
+
 create table batch_jobs (
   batch_id uuid not null,
   "position" smallint not null,
@@ -1208,6 +1232,8 @@ CREATE INDEX webhook_endpoints_owner ON webhook_endpoints USING btree (owner_id)
 -- is_agreed(p_agreed jsonb, p_price_usd double precision) returns boolean: server/db/functions/providers.sql
 
 -- is_resumed(p_job jobs) returns boolean: server/db/functions/dispatch.sql
+
+-- keep_audit_entries() returns trigger: server/db/functions/triggers.sql
 
 -- line_head(p_queue text, p_full text[], p_picked uuid[]) returns TABLE(id uuid, need text, owner_id text): server/db/functions/dispatch.sql
 

@@ -47,7 +47,7 @@ export function consentIsStored({ ownerId, storedSha256 }: PhotoColumns) {
 }
 
 /** Forgets the statement about the bytes of a photo; a photo without one stays as it is. */
-export async function forgetConsent(db: Db, photo: OwnPhoto): Promise<void> {
+export async function forgetConsent(db: Pick<Db, "delete">, photo: OwnPhoto): Promise<void> {
   await db.delete(schema.consents).where(ofPhoto(photo));
 }
 

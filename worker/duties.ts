@@ -1,4 +1,5 @@
 import { pruneTalks } from "@atelier/server/assistant";
+import { pruneAudit } from "@atelier/server/audit";
 import { pruneDeliveries } from "@atelier/server/deliveries";
 import { beginSteps, purgeBatches } from "@atelier/server/batches";
 import { purgeBoards } from "@atelier/server/boards";
@@ -35,6 +36,7 @@ const duties: readonly Duty[] = [
   { name: "deleted users", everyMs: minuteMs, run: purgeDeleted },
   { name: "hourly figures", everyMs: minuteMs, run: rollUp },
   { name: "old conversations", everyMs: 6 * hourMs, run: pruneTalks },
+  { name: "old entries of the audit log", everyMs: hourMs, run: pruneAudit },
   { name: "forgotten turns", everyMs: 24 * hourMs, run: pruneTurns },
   { name: "old messages of Telegram", everyMs: hourMs, run: pruneTelegram },
 ];

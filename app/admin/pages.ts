@@ -8,4 +8,5 @@ export const adminPages = [
   { key: "deliveries", href: "/admin/deliveries" },
   { key: "assistant", href: "/admin/assistant" },
   { key: "users", href: "/admin/users" },
+  { key: "audit", href: "/admin/audit" },
 ] as const;

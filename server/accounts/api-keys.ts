@@ -1,4 +1,5 @@
 import { and, desc, eq } from "drizzle-orm";
+import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -37,6 +38,7 @@ export async function createApiKey(
       ...(days === null ? {} : { expiresIn: days * dayS }),
     },
   });
+  await recordAct(services.db, { kind: "key.made", by: userId, object: made.id, details: { rights, days } });
   return { id: made.id, key: made.key };
 }
 
@@ -48,11 +50,14 @@ export interface RevokeApiKeyInput {
 /** Ends an API key at once. Throws `not_found` for an unknown key and for another user's. */
 export async function revokeApiKey({ db }: Services, { userId, id }: RevokeApiKeyInput): Promise<void> {
   const { apiKeys } = schema;
-  const gone = await db
-    .delete(apiKeys)
-    .where(and(eq(apiKeys.id, id), eq(apiKeys.referenceId, userId)))
-    .returning({ id: apiKeys.id });
-  if (gone.length === 0) throw new AppError("not_found");
+  await db.transaction(async (tx) => {
+    const gone = await tx
+      .delete(apiKeys)
+      .where(and(eq(apiKeys.id, id), eq(apiKeys.referenceId, userId)))
+      .returning({ id: apiKeys.id });
+    if (gone.length === 0) throw new AppError("not_found");
+    await recordAct(tx, { kind: "key.revoked", by: userId, object: id });
+  });
 }
 
 /** An API key as its owner sees it. Times are ISO 8601, UTC. */

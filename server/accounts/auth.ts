@@ -20,7 +20,7 @@ import { isClientUser } from "./client-users.ts";
 import { admitEntry, claimFirstAdmin, spendInvitation } from "./entry.ts";
 import { noteBrowserLocale } from "./language.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
-import { limitNewcomers, limitSignIn, settleSignIn } from "./sign-in-limit.ts";
+import { limitNewcomers, limitSignIn, recordEntry, settleSignIn } from "./sign-in-limit.ts";
 
 export const maxUserNameLength = 100;
 export const maxEmailLength = 254;
@@ -190,6 +190,7 @@ function guardEntry(services: Services) {
 function followEntry(services: Services) {
   return createAuthMiddleware(async (ctx) => {
     await settleSignIn(services, ctx);
+    await recordEntry(services, ctx);
     const userId = ctx.context.newSession?.user.id;
     if (userId !== undefined)
       await claimFirstAdmin(services, { path: ctx.path, headers: ctx.headers, userId });

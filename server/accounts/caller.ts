@@ -11,6 +11,8 @@ export interface Caller {
   readonly isSelfMade?: boolean;
   readonly isAdmin: boolean;
   readonly via: "session" | "api_key";
+  /** Of the API key itself; not of whom it acts for. */
+  readonly keyId?: string;
   /** Of an API key that may not do all that its owner may; without `admin` in it `isAdmin` is false. */
   readonly rights?: ReadonlySet<KeyRight>;
 }

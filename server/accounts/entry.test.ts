@@ -213,8 +213,10 @@ describe("SIGN_UP", () => {
       .update(invitations)
       .set({ expiresAt: new Date(Date.now() - 1_000) })
       .where(eq(invitations.id, late.id));
-    await revokeInvitation(studio, { id: revoked.id });
-    await expect(revokeInvitation(studio, { id: newId() })).rejects.toMatchObject({ code: "not_found" });
+    await revokeInvitation(studio, { id: revoked.id, adminId: null });
+    await expect(revokeInvitation(studio, { id: newId(), adminId: null })).rejects.toMatchObject({
+      code: "not_found",
+    });
     expect(await signUp(studio, "late@example.com", late.token)).toBe(403);
     expect(await signUp(studio, "revoked@example.com", revoked.token)).toBe(403);
     const { token: keptToken, ...view } = kept;

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { APIError } from "better-auth/api";
 import { and, desc, eq, gt, isNull, lt } from "drizzle-orm";
+import { recordAct } from "../audit/index.ts";
 import { type Db, schema } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -37,9 +38,13 @@ export async function createInvitation(
   const token = randomBytes(24).toString("base64url");
   const expiresAt = new Date(Date.now() + input.days * dayMs);
   const values = { id: newId(), tokenHash: hashOf(token), createdBy: input.createdBy, expiresAt };
-  const [row] = await db.insert(invitations).values(values).returning();
-  if (!row) throw new AppError("internal");
-  return { ...viewOf(row), token };
+  return db.transaction(async (tx) => {
+    const [row] = await tx.insert(invitations).values(values).returning();
+    if (!row) throw new AppError("internal");
+    const details = { days: input.days };
+    await recordAct(tx, { kind: "invitation.made", by: input.createdBy, object: row.id, details });
+    return { ...viewOf(row), token };
+  });
 }
 
 /** Unused invitations that have not expired, the newest first. */
@@ -54,12 +59,18 @@ export async function listInvitations({ db }: Services): Promise<InvitationView[
 }
 
 /** Makes an unused invitation invalid. Throws `not_found` when there is none. */
-export async function revokeInvitation({ db }: Services, input: { id: string }): Promise<void> {
-  const gone = await db
-    .delete(invitations)
-    .where(and(eq(invitations.id, input.id), isNull(invitations.usedAt)))
-    .returning({ id: invitations.id });
-  if (gone.length === 0) throw new AppError("not_found");
+export async function revokeInvitation(
+  { db }: Services,
+  { id, adminId }: { readonly id: string; readonly adminId: string | null },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const gone = await tx
+      .delete(invitations)
+      .where(and(eq(invitations.id, id), isNull(invitations.usedAt)))
+      .returning({ id: invitations.id });
+    if (gone.length === 0) throw new AppError("not_found");
+    await recordAct(tx, { kind: "invitation.revoked", by: adminId, object: id });
+  });
 }
 
 /** Whether a new account could be made with this token now. */

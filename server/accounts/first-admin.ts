@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { sql } from "drizzle-orm";
+import { recordAct } from "../audit/index.ts";
 import type { Db, Tx } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -72,6 +73,8 @@ export async function makeFirstAdmin(db: Db, userId: string): Promise<boolean> {
       update users set role = 'admin', updated_at = now()
       where id = ${userId} and is_anonymous is not true and role is distinct from ${serviceRole}
         and not ${adminExists}`);
+    const details = { role: "admin", isFirst: true };
+    if (count === 1) await recordAct(tx, { kind: "user.role_set", by: userId, details });
     return count === 1;
   });
 }

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { and, eq, gt, isNull } from "drizzle-orm";
+import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -23,7 +24,10 @@ export interface ResetLink {
  * Makes a one-time link with which a user sets a new password; earlier links of the user end. The password of today
  * works until then. Throws `not_found`, and `conflict` for a user who signs in without a password.
  */
-export async function createResetLink({ db }: Services, { userId }: { userId: string }): Promise<ResetLink> {
+export async function createResetLink(
+  { db }: Services,
+  { userId, adminId }: { readonly userId: string; readonly adminId: string | null },
+): Promise<ResetLink> {
   const token = randomBytes(24).toString("base64url");
   const expiresAt = new Date(Date.now() + resetLinkHours * 3_600_000);
   await db.transaction(async (tx) => {
@@ -38,6 +42,7 @@ export async function createResetLink({ db }: Services, { userId }: { userId: st
       throw new AppError("conflict", "This user has no e-mail address to sign in with, and so no password.");
     await tx.delete(passwordResets).where(eq(passwordResets.userId, userId));
     await tx.insert(passwordResets).values({ id: newId(), tokenHash: hashOf(token), userId, expiresAt });
+    await recordAct(tx, { kind: "user.password_link_made", by: adminId, to: userId });
   });
   return { token, expiresAt: expiresAt.toISOString() };
 }
@@ -71,5 +76,6 @@ export async function spendResetLink(
       .returning({ userId: passwordResets.userId });
     if (!taken) throw unknown;
     await setPassword(tx, { userId: taken.userId, hash });
+    await recordAct(tx, { kind: "user.password_link_used", by: null, to: taken.userId });
   });
 }

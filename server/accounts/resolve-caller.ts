@@ -1,7 +1,7 @@
 import { defaultKeyHasher } from "@better-auth/api-key";
 import { eq, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { AppError, newId, keptBy } from "../platform/index.ts";
+import { AppError, keptBy, newId, noteSender } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { authOf } from "./auth.ts";
 import { type Caller, isBanned, type UserFacts } from "./caller.ts";
@@ -13,6 +13,12 @@ import { readRights, rightsOf } from "./key-rights.ts";
  * when the key's limit is reached.
  */
 export async function resolveCaller(services: Services, headers: Headers): Promise<Caller | null> {
+  const caller = await findCaller(services, headers);
+  if (caller) noteSender({ userId: caller.userId, keyId: caller.keyId ?? null });
+  return caller;
+}
+
+async function findCaller(services: Services, headers: Headers): Promise<Caller | null> {
   if (headers.has("authorization")) {
     const key = bearerOf(headers);
     return key ? callerOfKey(services, key) : null;
@@ -33,7 +39,7 @@ async function callerOfKey(services: Services, key: string): Promise<Caller | nu
   if (!found || found.key.enabled === false || isBanned(found.user)) return null;
   if (found.key.expiresAt && found.key.expiresAt <= new Date()) return null;
   if (!(await takePermit(services, found.key.id))) throw new AppError("rate_limited");
-  const caller = callerFor(found.user, "api_key");
+  const caller: Caller = { ...callerFor(found.user, "api_key"), keyId: found.key.id };
   const held = readRights(found.key.permissions);
   if (held === null) return caller;
   const rights = rightsOf(held, caller.isAdmin);

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { GenericEndpointContext } from "better-auth";
 import { APIError, getSessionFromCtx } from "better-auth/api";
-import { sql } from "drizzle-orm";
-import type { Db } from "../db/index.ts";
+import { eq, sql } from "drizzle-orm";
+import { type AuditKind, recordAct } from "../audit/index.ts";
+import { type Db, schema } from "../db/index.ts";
 import { networksOf, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isBanned } from "./caller.ts";
@@ -31,6 +32,35 @@ export async function settleSignIn({ db }: Services, ctx: GenericEndpointContext
   const email = emailOf(ctx);
   if (email !== null) await forgetTry(db, await limitKey(ctx, email));
   await rememberDevice(ctx, signedIn.user.email);
+}
+
+const recordedPaths: Readonly<Record<string, AuditKind>> = {
+  "/sign-in/email": "sign_in.done",
+  "/sign-up/email": "account.made",
+  "/change-password": "account.password_changed",
+  "/revoke-sessions": "account.sessions_ended",
+};
+
+/**
+ * After an endpoint of the library: adds a sign-in that succeeded or failed, and what a user does to the own account, to the audit
+ * log. Of an address without an account nothing is kept but that it was tried.
+ */
+export async function recordEntry({ db }: Services, ctx: GenericEndpointContext): Promise<void> {
+  const kind = recordedPaths[ctx.path];
+  if (kind === undefined) return;
+  const returned: unknown = Reflect.get(ctx.context, "returned");
+  const failure = returned instanceof APIError ? returned : null;
+  if (!failure) {
+    const by = (ctx.context.newSession ?? ctx.context.session)?.user.id;
+    if (by !== undefined) await recordAct(db, { kind, by });
+    return;
+  }
+  const email = emailOf(ctx);
+  if (email === null) return;
+  const { users } = schema;
+  const [user] = await db.select({ id: users.id }).from(users).where(eq(users.email, email.toLowerCase()));
+  const outcome = String(failure.body?.["code"] ?? failure.status).toLowerCase();
+  await recordAct(db, { kind: "sign_in.failed", by: null, to: user?.id ?? null, outcome });
 }
 
 function emailOf(ctx: GenericEndpointContext): string | null {

@@ -2,8 +2,8 @@
 interface UserTable {
   /** Column with the user's id. */
   readonly column: string;
-  /** What happens to the rows when the user is deleted. */
-  readonly onDelete: "removed" | "unnamed";
+  /** What happens to the rows when the user is deleted; kept ones hold an id that names nobody any more. */
+  readonly onDelete: "removed" | "unnamed" | "kept";
   /** How the rows get into the export of the user's data; `rows`: as they are, without the columns of `secrets`. */
   readonly inExport: "rows" | "pictures" | "jobs";
   /** Hashes, tokens and vectors: worth nothing to the user and something to a thief. */
@@ -83,5 +83,7 @@ export const userTables: Readonly<Record<string, UserTable>> = {
   proposals: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   model_calls: { column: "owner_id", onDelete: "unnamed", inExport: "rows" },
   prompts: { column: "author_id", onDelete: "unnamed", inExport: "rows" },
+  // Whom an admin acted on is not theirs to take along.
+  audit_entries: { column: "actor_id", onDelete: "kept", inExport: "rows", secrets: ["person_id"] },
   server_drains: { column: "requested_by", onDelete: "unnamed", inExport: "rows" },
 };

@@ -142,7 +142,7 @@ test("C6 requests at the same time keep their ids apart; what goes on after the 
   const ids = ["one", "two", "three"];
   await Promise.all(
     ids.map((id) =>
-      underRequestId(id, async () => {
+      underRequestId({ id }, async () => {
         await new Promise((resolve) => setImmediate(resolve));
         log.info({ id }, "in time");
         const goOn = async () => {
@@ -171,7 +171,7 @@ test("C6 a stream's line at its end carries the id of its request", async () => 
     }),
   });
   const request = new Request(testOrigin, { headers: owner.browser.headers });
-  const values = await underRequestId("of-the-stream", () =>
+  const values = await underRequestId({ id: "of-the-stream" }, () =>
     router.createCaller(createContext(opened.services, request)).stream(),
   );
   expect(lines()).toEqual([]);

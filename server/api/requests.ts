@@ -45,7 +45,9 @@ export function withRequestId(
   request: Request,
   answer: () => Promise<Response> | Response,
 ): Promise<Response> {
-  return underRequestId(request.headers.get(requestIdHeader), async (requestId) => {
+  const { headers } = request;
+  const received = { id: headers.get(requestIdHeader), forwardedFor: headers.get("x-forwarded-for") };
+  return underRequestId(received, async (requestId) => {
     const response = await answer();
     response.headers.set(requestIdHeader, requestId);
     keepPrivate(response);

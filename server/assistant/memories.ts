@@ -1,5 +1,6 @@
 import { and, desc, eq, inArray, lt, or, sql } from "drizzle-orm";
 import { z } from "zod";
+import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
 import { AppError, isId, isStorable, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -163,6 +164,7 @@ export async function forgetEverything({ db }: Services, ownerId: string): Promi
   await db.transaction(async (tx) => {
     await tx.delete(memories).where(eq(memories.ownerId, ownerId));
     await tx.delete(assistantConversations).where(eq(assistantConversations.ownerId, ownerId));
+    await recordAct(tx, { kind: "assistant.memory_deleted", by: ownerId });
   });
 }
 

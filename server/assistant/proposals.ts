@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { and, eq, inArray, or, sql } from "drizzle-orm";
+import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
 import { type JobKind, type InputRole } from "../engines.ts";
 import {
@@ -149,6 +150,13 @@ export async function approve(services: Services, approval: Approval): Promise<S
           .where(and(own, inArray(proposals.state, ["open", "approved"])))
           .returning({ id: proposals.id });
         if (!moved) throw declined();
+        const { userId: by } = submitter;
+        await recordAct(tx, {
+          kind: "assistant.approved",
+          by,
+          object: id,
+          details: { jobId, agreed: agreed ?? null },
+        });
       },
     },
   );
@@ -170,11 +178,15 @@ export async function decline(
 ): Promise<void> {
   if (!isId(id)) throw new AppError("not_found");
   const own = and(eq(proposals.id, id), eq(proposals.ownerId, ownerId));
-  const [moved] = await services.db
-    .update(proposals)
-    .set({ state: "declined", decidedAt: new Date() })
-    .where(and(own, inArray(proposals.state, ["open", "declined"])))
-    .returning({ runId: proposals.runId });
+  const moved = await services.db.transaction(async (tx) => {
+    const [row] = await tx
+      .update(proposals)
+      .set({ state: "declined", decidedAt: new Date() })
+      .where(and(own, inArray(proposals.state, ["open", "declined"])))
+      .returning({ runId: proposals.runId });
+    if (row) await recordAct(tx, { kind: "assistant.declined", by: ownerId, object: id });
+    return row;
+  });
   if (moved) return hintDecided(services, { ...moved, ownerId });
   const [known] = await services.db.select({ id: proposals.id }).from(proposals).where(own);
   throw known ? new AppError("conflict", "This proposal was approved.") : new AppError("not_found");

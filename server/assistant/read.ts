@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, inArray, or, type SQL, sql } from "drizzle-orm";
 import type { Caller } from "../accounts/index.ts";
+import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -202,10 +203,15 @@ export async function readConversation(
 /** Removes an own conversation with its questions and messages; memories that were made from it stay. Throws `not_found`. */
 export async function deleteConversation({ db }: Services, { ownerId, id }: OwnId): Promise<void> {
   const own = and(eq(assistantConversations.id, id), eq(assistantConversations.ownerId, ownerId));
-  const deleted = isId(id)
-    ? await db.delete(assistantConversations).where(own).returning({ id: assistantConversations.id })
-    : [];
-  if (deleted.length === 0) throw new AppError("not_found");
+  if (!isId(id)) throw new AppError("not_found");
+  await db.transaction(async (tx) => {
+    const deleted = await tx
+      .delete(assistantConversations)
+      .where(own)
+      .returning({ id: assistantConversations.id });
+    if (deleted.length === 0) throw new AppError("not_found");
+    await recordAct(tx, { kind: "assistant.conversation_deleted", by: ownerId, object: id });
+  });
 }
 
 /** A memory or a message that an answer could use. */

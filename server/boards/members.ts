@@ -1,6 +1,7 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { z } from "zod";
 import { takePermitOf } from "../accounts/index.ts";
+import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -94,6 +95,8 @@ export async function shareBoard(
     const members = await readMembers(tx, address.id);
     if (members.length > maxMembers)
       throw new AppError("bad_request", `A board is shared with ${maxMembers} users at most.`);
+    const { ownerId: by, id: object } = address;
+    await recordAct(tx, { kind: "board.shared", by, to: user.id, object, details: { right } });
     return members;
   });
 }
@@ -105,7 +108,8 @@ export async function unshareBoard(
 ): Promise<BoardMember[]> {
   return db.transaction(async (tx) => {
     await lockOwn(tx, address);
-    await removeMember(tx, { userId, id: address.id });
+    if (await removeMember(tx, { userId, id: address.id }))
+      await recordAct(tx, { kind: "board.unshared", by: address.ownerId, to: userId, object: address.id });
     return readMembers(tx, address.id);
   });
 }
@@ -117,6 +121,7 @@ export async function leaveBoard({ db }: Pick<Services, "db">, address: BoardAdd
     // A picture that is being put there comes before, and goes, or after, and is refused.
     await tx.select({ id: boards.id }).from(boards).where(eq(boards.id, address.id)).for("update");
     if (!(await removeMember(tx, address))) throw new AppError("not_found");
+    await recordAct(tx, { kind: "board.unshared", by: address.userId, object: address.id });
   });
 }
 

@@ -1,6 +1,7 @@
-import { and, eq, gt, inArray, isNull, ne, notExists, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, ne, notExists, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
+import { recordAct } from "../audit/index.ts";
 import { inTurn, schema, type Tx } from "../db/index.ts";
 import { AppError, type Config, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -162,22 +163,21 @@ export async function deleteForGood(
   { db }: Pick<Services, "db">,
   { ownerId, ids }: OwnImagesInput,
 ): Promise<string[]> {
-  const gone = await db
-    .update(images)
-    .set({ deletedAt: goneAt })
-    .where(and(inTrash(ownerId), inArray(images.id, ids.filter(isId))))
-    .returning({ id: images.id });
-  return gone.map(({ id }) => id);
+  const among = and(inTrash(ownerId), inArray(images.id, ids.filter(isId)));
+  return db.transaction((tx) => endForGood(tx, ownerId, among));
 }
 
 /** Deletes everything in the trash of an owner for good; returns how many pictures that are. */
 export async function emptyTrash({ db }: Pick<Services, "db">, ownerId: string): Promise<number> {
-  const gone = await db
-    .update(images)
-    .set({ deletedAt: goneAt })
-    .where(inTrash(ownerId))
-    .returning({ id: images.id });
+  const gone = await db.transaction((tx) => endForGood(tx, ownerId, inTrash(ownerId)));
   return gone.length;
+}
+
+async function endForGood(tx: Tx, ownerId: string, among: SQL | undefined): Promise<string[]> {
+  const gone = await tx.update(images).set({ deletedAt: goneAt }).where(among).returning({ id: images.id });
+  const details = { pictures: gone.length };
+  if (gone.length > 0) await recordAct(tx, { kind: "pictures.deleted", by: ownerId, details });
+  return gone.map(({ id }) => id);
 }
 
 const pageSize = 500;

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
 import { hashPassword, passwordSchema } from "../accounts/index.ts";
+import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { AppError, isId, lineOfText, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -118,6 +119,16 @@ export async function createLink(
       await tx
         .insert(linkImages)
         .values(imageIds.map((imageId, position) => ({ linkId: id, position, imageId })));
+    const { batchId = null, boardId = null, mayDownload, endsInDays } = input;
+    const details = {
+      pictures: imageIds.length,
+      batchId,
+      boardId,
+      mayDownload,
+      endsInDays,
+      hasPassword: passwordHash !== null,
+    };
+    await recordAct(tx, { kind: "link.made", by: ownerId, object: id, details });
   });
   return { ...(await getLink(services, { ownerId, id })), path: `/l/${token}` };
 }
@@ -229,31 +240,46 @@ export async function changeLink(
     ...(password !== undefined && { passwordHash: await hashOf(services, password) }),
     ...(mayDownload !== undefined && { mayDownload }),
   };
-  if (Object.keys(values).length > 0)
-    await services.db
-      .update(links)
-      .set(values)
-      .where(and(own({ ownerId, id }), isNull(links.revokedAt)));
+  const changes = Object.keys(values);
+  if (changes.length > 0)
+    await services.db.transaction(async (tx) => {
+      const changed = await tx
+        .update(links)
+        .set(values)
+        .where(and(own({ ownerId, id }), isNull(links.revokedAt)))
+        .returning({ id: links.id });
+      if (changed.length > 0)
+        await recordAct(tx, { kind: "link.changed", by: ownerId, object: id, details: { changes } });
+    });
   return getLink(services, { ownerId, id });
 }
 
 /** Ends a link at once; `restoreLink` takes it back for a while. Throws `not_found`. */
 export async function revokeLink({ db }: Services, address: OwnLink): Promise<void> {
-  const rows = await db
-    .update(links)
-    .set({ revokedAt: sql`coalesce(${links.revokedAt}, now())` })
-    .where(own(address))
-    .returning({ id: links.id });
-  if (rows.length === 0) throw new AppError("not_found");
+  await db.transaction(async (tx) => {
+    const rows = await tx
+      .update(links)
+      .set({ revokedAt: sql`coalesce(${links.revokedAt}, now())` })
+      .where(own(address))
+      .returning({ id: links.id });
+    if (rows.length === 0) throw new AppError("not_found");
+    await recordAct(tx, { kind: "link.revoked", by: address.ownerId, object: address.id });
+  });
 }
 
 /** Takes a revocation back within `config.retention.undoDeleteMs`: the address works again. Throws `not_found`. */
 export async function restoreLink(services: Services, address: OwnLink): Promise<LinkView> {
   const { undoDeleteMs } = services.config.retention;
-  await services.db
-    .update(links)
-    .set({ revokedAt: null })
-    .where(and(own(address), sql`${links.revokedAt} > now() - ${undoDeleteMs} * interval '1 millisecond'`));
+  const isRecent = sql`${links.revokedAt} > now() - ${undoDeleteMs} * interval '1 millisecond'`;
+  await services.db.transaction(async (tx) => {
+    const restored = await tx
+      .update(links)
+      .set({ revokedAt: null })
+      .where(and(own(address), isRecent))
+      .returning({ id: links.id });
+    if (restored.length > 0)
+      await recordAct(tx, { kind: "link.restored", by: address.ownerId, object: address.id });
+  });
   return getLink(services, address);
 }
 

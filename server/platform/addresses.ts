@@ -3,7 +3,7 @@ import { BlockList, isIP, isIPv6 } from "node:net";
 const mappedPrefix = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
 
 /** The bare address of "1.2.3.4:80", "[::1]:80", "fe80::1%eth0" or "::ffff:1.2.3.4"; null when there is none. */
-function bareAddress(text: string): string | null {
+export function bareAddress(text: string): string | null {
   const trimmed = text.trim();
   const inner = /^\[(.+)\](?::\d+)?$/.exec(trimmed)?.[1] ?? /^([\d.]+):\d+$/.exec(trimmed)?.[1] ?? trimmed;
   const address = inner.replace(/%.*$/, "").replace(mappedPrefix, "");

@@ -147,6 +147,8 @@ const retentionSchema = z.strictObject({
   /** Ended runs of the assistant, and its log once the memory holds it. */
   assistantRunsMs: ms.default(90 * 86_400_000),
   assistantLogMs: ms.default(400 * 86_400_000),
+  /** Entries of the audit log; the database keeps each for 30 days at least, see docs/access.md. */
+  auditMs: ms.min(30 * 86_400_000).default(400 * 86_400_000),
 });
 
 const queueSchema = z.strictObject({

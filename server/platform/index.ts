@@ -55,6 +55,12 @@ export { pictureLimits } from "./picture-limits.ts";
 export { type Holder, places, sharesOf, takePlace } from "./places.ts";
 export { closeKept, keptBy } from "./kept.ts";
 export { openSealed, seal, sealedHead, sealedMark } from "./sealing.ts";
-export { currentRequestId, requestIdHeader, underRequestId } from "./request-id.ts";
+export {
+  currentRequestId,
+  currentSender,
+  noteSender,
+  requestIdHeader,
+  underRequestId,
+} from "./request-id.ts";
 export { logConnectionErrors } from "./connection-log.ts";
 export { leaveOutRepeats, followLog, openLog, type Logger } from "./log.ts";

@@ -111,7 +111,7 @@ export async function readCaps(db: Db | Tx, config: Pick<Config, "cloud">, userI
 }
 
 /** Gives a user caps of their own; null takes the studio's. Throws `not_found`. */
-export async function setCaps(db: Db, userId: string, caps: Caps): Promise<void> {
+export async function setCaps(db: Pick<Db, "select" | "insert">, userId: string, caps: Caps): Promise<void> {
   const [known] = await db
     .select({ id: schema.users.id })
     .from(schema.users)

@@ -1,5 +1,6 @@
 import { and, eq, isNull } from "drizzle-orm";
 import { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "../accounts/index.ts";
+import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { cancelAllOf } from "../jobs/index.ts";
 import { AppError } from "../platform/index.ts";
@@ -49,6 +50,7 @@ export async function suspend(services: Services, act: Act): Promise<{ cancelled
     await tx.update(users).set({ banned: true, banReason: null, banExpires: null }).where(eq(users.id, id));
     await tx.delete(sessions).where(eq(sessions.userId, id));
     await tx.delete(passwordResets).where(eq(passwordResets.userId, id));
+    await recordAct(tx, { kind: "user.suspended", by: act.adminId, to: id });
   });
   return { cancelledJobs: await cancelAllOf(services, act.userId) };
 }
@@ -57,6 +59,7 @@ export async function suspend(services: Services, act: Act): Promise<{ cancelled
 export async function unsuspend(services: Services, act: Act): Promise<void> {
   await actOn(services, act, async (tx, { id }) => {
     await tx.update(users).set({ banned: false, banReason: null, banExpires: null }).where(eq(users.id, id));
+    await recordAct(tx, { kind: "user.unsuspended", by: act.adminId, to: id });
   });
 }
 
@@ -71,8 +74,10 @@ export async function setQuota(
   services: Services,
   act: Act & { readonly quotaBytes: number | null },
 ): Promise<void> {
-  await actOn(services, act, async (tx, { id }) => {
+  await actOn(services, act, async (tx, { id, quotaBytes: before }) => {
     await tx.update(users).set({ quotaBytes: act.quotaBytes }).where(eq(users.id, id));
+    const details = { before, quotaBytes: act.quotaBytes };
+    await recordAct(tx, { kind: "user.quota_set", by: act.adminId, to: id, details });
   });
 }
 
@@ -81,12 +86,18 @@ export async function setRole(
   services: Services,
   act: Act & { readonly role: "admin" | "user" },
 ): Promise<void> {
-  await actOn(services, act, async (tx, { id, isAnonymous, banned }) => {
+  await actOn(services, act, async (tx, { id, isAnonymous, banned, role: before }) => {
     if (act.role === "user") await requireOtherAdmin(tx, id);
     else if (isAnonymous === true || banned === true)
       throw new AppError("conflict", "Only an account that is not suspended can become an admin.");
     else if ((await tx.$count(clientUsers, eq(clientUsers.userId, id))) > 0)
       throw new AppError("conflict", "A user of a client cannot sign in, and so cannot become an admin.");
     await tx.update(users).set({ role: act.role }).where(eq(users.id, id));
+    await recordAct(tx, {
+      kind: "user.role_set",
+      by: act.adminId,
+      to: id,
+      details: { before, role: act.role },
+    });
   });
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { eq } from "drizzle-orm";
 import { type Caller, isPasswordOf, requireOtherAdmin } from "../accounts/index.ts";
+import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -32,6 +33,7 @@ export async function deleteUser(
     if (act.confirm.trim().toLowerCase() !== wanted.toLowerCase())
       throw new AppError("bad_request", `Type ${wanted} to confirm.`);
     await markDeleted(tx, id);
+    await recordAct(tx, { kind: "user.deleted", by: act.adminId, to: id });
   });
   return finish(services, act.userId);
 }
@@ -48,7 +50,10 @@ export async function deleteOwnAccount(
   if (via !== "session") throw new AppError("forbidden", "An account is deleted in the browser.");
   if (!isGuest && !(await isPasswordOf(services, { userId, password: password ?? "" })))
     throw new AppError("forbidden", "This is not your password.");
-  await actOn(services, { userId, adminId: null }, (tx) => markDeleted(tx, userId));
+  await actOn(services, { userId, adminId: null }, async (tx) => {
+    await markDeleted(tx, userId);
+    await recordAct(tx, { kind: "account.deleted", by: userId });
+  });
   services.log.info({ audit: true, userId, action: "account.delete" }, "user deleted their own account");
   return finish(services, userId);
 }

@@ -4,6 +4,7 @@ import { finished } from "node:stream/promises";
 import { sql } from "drizzle-orm";
 import { ZipFile } from "yazl";
 import { userTables } from "../accounts/index.ts";
+import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
 import {
   extensionOf,
@@ -43,6 +44,12 @@ export async function openExport(services: Services, input: ExportInput): Promis
   // Without a listener an error before the first read would end the process.
   output.on("error", () => undefined);
   const hold = await holdExport(services, input, (reason) => output.destroy(reason));
+  try {
+    await recordAct(services.db, { kind: "account.exported", by: userId });
+  } catch (error) {
+    await hold.release();
+    throw error;
+  }
   const leave = () => output.destroy();
   // Bound to the request: the stream is closed by calls from elsewhere, and `later` asks the platform of the request.
   const release = AsyncResource.bind(() => services.later(hold.release()));

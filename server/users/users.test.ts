@@ -251,8 +251,8 @@ describe("new password by a link", () => {
   test("the link sets a password once and ends all sessions; the database holds its hash", async () => {
     const { services } = fixture;
     const { userId, email, browser } = await openUser("forgetful");
-    const first = await createResetLink(services, { userId });
-    const { token } = await createResetLink(services, { userId });
+    const first = await createResetLink(services, { userId, adminId: null });
+    const { token } = await createResetLink(services, { userId, adminId: null });
     const rows = await services.db.select().from(schema.passwordResets);
     expect(JSON.stringify(rows)).not.toContain(token);
     expect(await signIn(email, testPassword)).toBe(200);
@@ -268,7 +268,7 @@ describe("new password by a link", () => {
   test("a link that could not end the sessions sets no password and works again", async () => {
     const { services } = fixture;
     const { userId, email, browser } = await openUser("unlucky");
-    const { token } = await createResetLink(services, { userId });
+    const { token } = await createResetLink(services, { userId, adminId: null });
     const spend = () => spendResetLink(services, { token, password: "a new password" });
     await services.db.execute(
       sql`create function fail() returns trigger language plpgsql as 'begin raise; end'`,
@@ -290,7 +290,7 @@ describe("new password by a link", () => {
   test("of links that are made at once one works", async () => {
     const { services } = fixture;
     const { userId } = await openUser("hasty");
-    await Promise.all(Array.from({ length: 8 }, () => createResetLink(services, { userId })));
+    await Promise.all(Array.from({ length: 8 }, () => createResetLink(services, { userId, adminId: null })));
     const { passwordResets } = schema;
     expect(await services.db.$count(passwordResets, eq(passwordResets.userId, userId))).toBe(1);
   });
@@ -298,12 +298,12 @@ describe("new password by a link", () => {
   test("an expired link, and one of a suspended user, sets nothing; a user without an address gets none", async () => {
     const { services } = fixture;
     const { userId, email } = await openUser("slow");
-    const { token } = await createResetLink(services, { userId });
+    const { token } = await createResetLink(services, { userId, adminId: null });
     await services.db.update(schema.passwordResets).set({ expiresAt: new Date(0) });
     await expect(spendResetLink(services, { token, password: "a new password" })).rejects.toMatchObject(
       refusal("not_found"),
     );
-    const next = await createResetLink(services, { userId });
+    const next = await createResetLink(services, { userId, adminId: null });
     await suspend(services, act(userId));
     await expect(
       spendResetLink(services, { token: next.token, password: "a new password" }),
@@ -311,7 +311,9 @@ describe("new password by a link", () => {
     await unsuspend(services, act(userId));
     expect(await signIn(email, testPassword)).toBe(200);
     const guestId = await addGuest(services);
-    await expect(createResetLink(services, { userId: guestId })).rejects.toMatchObject(refusal("conflict"));
+    await expect(createResetLink(services, { userId: guestId, adminId: null })).rejects.toMatchObject(
+      refusal("conflict"),
+    );
   });
 });
 
@@ -333,6 +335,7 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
   sessions: () => null,
   credentials: () => null,
   api_keys: () => null,
+  audit_entries: () => null,
   images: () => null,
   likenesses: () => null,
   duplicate_pairs: (ownerId) =>
@@ -341,7 +344,7 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
       select id, id, owner_id from images where owner_id = ${ownerId} limit 1`),
   direct_uploads: () => null,
   jobs: () => null,
-  password_resets: (userId) => createResetLink(fixture.services, { userId }),
+  password_resets: (userId) => createResetLink(fixture.services, { userId, adminId: null }),
   invitations: (createdBy) =>
     fixture.services.db
       .insert(schema.invitations)
@@ -540,15 +543,21 @@ describe("deleted users", () => {
       where c.contype = 'f' and c.confrelid = 'users'::regclass`);
     const listed = Object.entries(userTables).map(([table, { column }]) => ({ table, column }));
     const byTable = (a: { table: string }, b: { table: string }) => a.table.localeCompare(b.table);
-    expect([...keys, { table: "users", column: "id" }].toSorted(byTable)).toEqual(listed.toSorted(byTable));
+    const withoutKey = [
+      { table: "users", column: "id" },
+      { table: "audit_entries", column: "actor_id" },
+    ];
+    expect([...keys, ...withoutKey].toSorted(byTable)).toEqual(listed.toSorted(byTable));
     expect(Object.keys(fillers).toSorted()).toEqual(Object.keys(userTables).toSorted());
     // A column that holds a user's id without a foreign key would be found by its name.
     const named = await db.execute<{ name: string }>(sql`
       select table_name || '.' || column_name as name from information_schema.columns
-      where table_schema = 'public' and column_name ~ '(user|owner|admin|guest)(_id)?$|_by$' order by 1`);
+      where table_schema = 'public' and column_name ~ '(user|owner|admin|guest|actor|person)(_id)?$|_by$' order by 1`);
     const known = new Set(listed.map(({ table, column }) => `${table}.${column}`));
-    // Impersonation is switched off; a signing key is sealed by a secret.
+    // Impersonation is switched off; a signing key is sealed by a secret; `actor` is a word, and entries of the audit log stay.
     expect(named.map(({ name }) => name).filter((name) => !known.has(name))).toEqual([
+      "audit_entries.actor",
+      "audit_entries.person_id",
       "sessions.impersonated_by",
       "signing_keys.sealed_by",
     ]);
@@ -585,7 +594,8 @@ describe("deleted users", () => {
     expect(await deleteUser(services, { ...act(gone.userId), confirm: gone.email })).toEqual({
       isGone: true,
     });
-    expect(await tablesWith(ids)).toEqual([]);
+    expect(await tablesWith(ids)).toEqual(["audit_entries"]);
+    expect(await tablesWith([gone.email])).toEqual([]);
     expect(await listObjects(services)).toEqual(objects.filter((key) => !isOwn(key)));
     expect(await rowsWith(other.userId)).toEqual(rowsOfOther);
     expect(await resolveCaller(services, gone.browser.headers)).toBeNull();
@@ -617,7 +627,7 @@ describe("deleted users", () => {
     const passes = await Promise.all([purgeDeleted(services), purgeDeleted(another)]);
     const rest = await purgeDeleted(services);
     expect([...passes.flat(), ...rest]).toContain(userId);
-    expect(await tablesWith([userId])).toEqual([]);
+    expect(await tablesWith([userId])).toEqual(["audit_entries"]);
     expect((await listObjects(services)).filter((key) => key.includes(userId))).toEqual([]);
   });
 
@@ -675,7 +685,7 @@ describe("deleted users", () => {
     await expect
       .poll(() => purgeDeleted(services).then(() => services.db.$count(users, eq(users.id, userId))))
       .toBe(0);
-    expect(await tablesWith([userId])).toEqual([]);
+    expect(await tablesWith([userId])).toEqual(["audit_entries"]);
     expect((await listObjects(services)).filter((key) => key.includes(userId))).toEqual([]);
   });
 
@@ -693,7 +703,7 @@ describe("deleted users", () => {
     await addImage(services, guestId);
     const guest: Caller = { userId: guestId, isGuest: true, isAdmin: false, via: "session" };
     expect(await remove(guest)).toEqual({ isGone: true });
-    expect(await tablesWith([userId, guestId])).toEqual([]);
+    expect(await tablesWith([userId, guestId])).toEqual(["audit_entries"]);
   });
 
   test("ten wrong passwords in a minute are the limit", inAll, async () => {

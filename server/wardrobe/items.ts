@@ -1,6 +1,7 @@
 import { and, count, desc, eq, inArray, isNull, or } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
+import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
 import { AppError, type ErrorCode, isStorable, newId } from "../platform/index.ts";
 import { consentFor, consentIsStored, forgetConsent, isConsentStored } from "../safety.ts";
@@ -237,14 +238,23 @@ export async function hasConsent(services: WithDb, input: OfImage): Promise<bool
 
 /** Takes the statement about the bytes of a photo back: the next order asks for it again. Throws `not_found`. */
 export async function withdrawConsent(services: WithDb, input: OfImage): Promise<void> {
-  await forgetConsent(services.db, await readPhoto(services, input));
+  const photo = await readPhoto(services, input);
+  await services.db.transaction(async (tx) => {
+    await forgetConsent(tx, photo);
+    await recordAct(tx, { kind: "consent.withdrawn", by: input.ownerId, object: input.imageId });
+  });
 }
 
 /** Stores the statement that a photo shows an adult who agrees, once for its bytes. Throws `not_found`. */
 export async function stateConsent(services: WithDb, input: OfImage): Promise<void> {
   const { ownerId, storedSha256 } = await readPhoto(services, input);
-  await services.db
-    .insert(consents)
-    .values({ ...consentFor(storedSha256), ownerId })
-    .onConflictDoNothing();
+  await services.db.transaction(async (tx) => {
+    const stated = await tx
+      .insert(consents)
+      .values({ ...consentFor(storedSha256), ownerId })
+      .onConflictDoNothing()
+      .returning({ id: consents.id });
+    if (stated.length > 0)
+      await recordAct(tx, { kind: "consent.stated", by: ownerId, object: input.imageId });
+  });
 }

@@ -58,7 +58,7 @@ export function answerRequest(
   response: ServerResponse,
 ): Promise<void> {
   const { [requestIdHeader.toLowerCase()]: header } = request.headers;
-  return underRequestId(typeof header === "string" ? header : null, (requestId) => {
+  return underRequestId({ id: typeof header === "string" ? header : null }, (requestId) => {
     response.setHeader(requestIdHeader, requestId);
     return answer(asked, request, response);
   });

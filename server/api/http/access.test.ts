@@ -96,6 +96,8 @@ const cases: Readonly<Record<string, Case>> = {
   listWorkflows: {},
   exportAccount: {},
   getScaling: {},
+  listAudit: {},
+  exportAudit: {},
 };
 
 let fixture: TestServices;
@@ -260,3 +262,11 @@ test.each(withId.filter(({ route }) => route.method === "get"))(
       expect((await call(route, own(route), bearer(key))).status).toBe(200);
   },
 );
+
+test("S1 routes for admins refuse other accounts with 403, by session and by any key", async () => {
+  const forAdmins = named.filter(({ route }) => route.right === "admin");
+  expect(forAdmins.map(({ name }) => name)).toEqual(["listAudit", "exportAudit"]);
+  for (const { route } of forAdmins)
+    for (const key of [owner.apiKey, strangerKey, lookingKey])
+      expect(await call(route, "", bearer(key))).toMatchObject({ status: 403 });
+});

@@ -6,6 +6,7 @@ import { iopaintApi } from "../clients/iopaint.ts";
 import { mountClientApi } from "../clients/route.ts";
 import { answerUnrouted } from "../methods.ts";
 import { classifyError, maxJsonBytes, readLimited } from "../requests.ts";
+import { auditRoutes } from "./audit.ts";
 import { batchRoutes } from "./batches.ts";
 import { boardRoutes } from "./boards.ts";
 import { directUploadRoutes } from "./direct-uploads.ts";
@@ -43,6 +44,7 @@ export const httpRoutes: readonly HttpRoute[] = [
   listWorkflows,
   exportRoute,
   scalingRoute,
+  ...auditRoutes,
 ];
 
 const httpBasePath = "/api/v1";

@@ -5,15 +5,19 @@ import { keepPrivate } from "../requests.ts";
 
 /** Gives each request of an app an id and a line in the log, and keeps its answer private. */
 export function logRequests(app: Hono, services: Services): void {
-  app.use((context, next) =>
-    underRequestId(context.req.header(requestIdHeader), async (requestId) => {
+  app.use((context, next) => {
+    const received = {
+      id: context.req.header(requestIdHeader),
+      forwardedFor: context.req.header("x-forwarded-for"),
+    };
+    return underRequestId(received, async (requestId) => {
       const startedAtMs = performance.now();
       await next();
       context.header(requestIdHeader, requestId);
       keepPrivate(context.res);
       logRequest(services, context, startedAtMs);
-    }),
-  );
+    });
+  });
 }
 
 /** Of a signed address the log has the picture's id alone: whoever has all of it may read the picture. */

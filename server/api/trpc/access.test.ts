@@ -55,6 +55,7 @@ const cases: Readonly<Record<string, Case>> = {
   "account.usage": { access: "member" },
   "account.setLocale": { access: "member", input: { locale: "de" } },
   "admin.overview": { access: "admin", input: {} },
+  "admin.audit.search": { access: "admin", input: {} },
   "admin.checkup.read": { access: "admin" },
   "admin.checkup.run": { access: "admin" },
   "account.resetPassword": {

@@ -6,6 +6,7 @@ import {
   listInvitations,
   revokeInvitation,
 } from "../../accounts/index.ts";
+import { searchAudit, searchAuditSchema } from "../../audit/index.ts";
 import { checkUp, readCheckup } from "../../doctor/index.ts";
 import {
   cancelAny,
@@ -41,7 +42,7 @@ import { adminAssistantRouter } from "./assistant.ts";
 import { adminCloudRouter } from "./cloud.ts";
 import { adminDeliveriesRouter } from "./deliveries.ts";
 import { t } from "./init.ts";
-import { adminAction, adminProcedure } from "./procedures.ts";
+import { adminAction, adminProcedure, recordedAdminAction } from "./procedures.ts";
 
 const days = z.number().int().min(invitationDays.min).max(invitationDays.max).default(invitationDays.default);
 
@@ -52,13 +53,13 @@ const adminInvitationsRouter = t.router({
     items: await listInvitations(ctx.services),
   })),
   /** The answer's `token` is shown this once. */
-  create: adminAction
+  create: recordedAdminAction
     .input(z.strictObject({ days }))
     .mutation(({ ctx, input }) =>
       createInvitation(ctx.services, { createdBy: ctx.caller.userId, days: input.days }),
     ),
-  revoke: adminAction.input(z.strictObject({ id: z.uuid() })).mutation(async ({ ctx, input }) => {
-    await revokeInvitation(ctx.services, input);
+  revoke: recordedAdminAction.input(z.strictObject({ id: z.uuid() })).mutation(async ({ ctx, input }) => {
+    await revokeInvitation(ctx.services, { id: input.id, adminId: ctx.caller.userId });
     return { id: input.id };
   }),
 });
@@ -134,36 +135,45 @@ const oneUser = z.strictObject({ id: lineOfText.max(64) });
 const adminUsersRouter = t.router({
   list: adminProcedure.input(listUsersSchema).query(({ ctx, input }) => readUsers(ctx.services, input)),
   get: adminProcedure.input(oneUser).query(({ ctx, input }) => readUser(ctx.services, input)),
-  suspend: adminAction
+  suspend: recordedAdminAction
     .input(oneUser)
     .mutation(({ ctx, input }) => suspend(ctx.services, { userId: input.id, adminId: ctx.caller.userId })),
-  unsuspend: adminAction.input(oneUser).mutation(async ({ ctx, input }) => {
+  unsuspend: recordedAdminAction.input(oneUser).mutation(async ({ ctx, input }) => {
     await unsuspend(ctx.services, { userId: input.id, adminId: ctx.caller.userId });
     return input;
   }),
   /** Null is the studio's default. */
-  setQuota: adminAction
+  setQuota: recordedAdminAction
     .input(oneUser.extend({ quotaBytes: z.int().min(0).max(maxQuotaBytes).nullable() }))
     .mutation(async ({ ctx, input }) => {
       const { id: userId, quotaBytes } = input;
       await setQuota(ctx.services, { userId, adminId: ctx.caller.userId, quotaBytes });
       return input;
     }),
-  setRole: adminAction
+  setRole: recordedAdminAction
     .input(oneUser.extend({ role: z.enum(["admin", "user"]) }))
     .mutation(async ({ ctx, input }) => {
       await setRole(ctx.services, { userId: input.id, adminId: ctx.caller.userId, role: input.role });
       return input;
     }),
   /** The answer's `token` is shown this once. */
-  createResetLink: adminAction
+  createResetLink: recordedAdminAction
     .input(oneUser)
-    .mutation(({ ctx, input }) => createResetLink(ctx.services, { userId: input.id })),
+    .mutation(({ ctx, input }) =>
+      createResetLink(ctx.services, { userId: input.id, adminId: ctx.caller.userId }),
+    ),
   /** `confirm` is the user's e-mail address, for a guest the word "delete". */
-  remove: adminAction.input(oneUser.extend({ confirm: z.string().max(300) })).mutation(({ ctx, input }) => {
-    const { id: userId, confirm } = input;
-    return deleteUser(ctx.services, { userId, adminId: ctx.caller.userId, confirm });
-  }),
+  remove: recordedAdminAction
+    .input(oneUser.extend({ confirm: z.string().max(300) }))
+    .mutation(({ ctx, input }) => {
+      const { id: userId, confirm } = input;
+      return deleteUser(ctx.services, { userId, adminId: ctx.caller.userId, confirm });
+    }),
+});
+
+/** The audit log, which is exported by the HTTP API. */
+const adminAuditRouter = t.router({
+  search: adminProcedure.input(searchAuditSchema).query(({ ctx, input }) => searchAudit(ctx.services, input)),
 });
 
 /** Procedures for admins only. */
@@ -171,6 +181,7 @@ export const adminRouter = t.router({
   overview: adminProcedure
     .input(z.strictObject({ window: z.enum(windowNames).default("1h") }).prefault({}))
     .query(({ ctx, input }) => readOverview(ctx.services, input)),
+  audit: adminAuditRouter,
   checkup: adminCheckupRouter,
   users: adminUsersRouter,
   assistant: adminAssistantRouter,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { recordAct } from "../../audit/index.ts";
 import { cloudPolicies } from "../../db/index.ts";
 import { readJobAttempts } from "../../jobs/index.ts";
 import { AppError } from "../../platform/index.ts";
@@ -16,7 +17,7 @@ import {
 } from "../../providers/index.ts";
 import { liveKeys, readUserPolicy, setUserPolicy } from "../../scheduling/index.ts";
 import { t } from "./init.ts";
-import { adminAction, adminProcedure, memberProcedure } from "./procedures.ts";
+import { adminAction, adminProcedure, memberProcedure, recordedAdminAction } from "./procedures.ts";
 
 const provider = z.enum(providerNames);
 const usd = z.number().min(0).max(1_000_000).nullable();
@@ -85,11 +86,14 @@ export const adminCloudRouter = t.router({
       ]);
       return { ...spend, ...caps, own };
     }),
-  setCaps: adminAction
+  setCaps: recordedAdminAction
     .input(z.strictObject({ id: z.string().max(64), dailyUsd: usd, monthlyUsd: usd }))
     .mutation(async ({ ctx, input }) => {
       const { id, ...caps } = input;
-      await setCaps(ctx.services.db, id, caps);
+      await ctx.services.db.transaction(async (tx) => {
+        await setCaps(tx, id, caps);
+        await recordAct(tx, { kind: "user.spending_set", by: ctx.caller.userId, to: id, details: caps });
+      });
       return input;
     }),
 });

@@ -1,5 +1,7 @@
 import { type Caller, requireRight, resolveCaller } from "../../accounts/index.ts";
+import { recordAct } from "../../audit/index.ts";
 import { AppError, requireReadable, ruleOf } from "../../platform/index.ts";
+import type { Services } from "../../services.ts";
 import { admitRead, admitWrite, streamLimits } from "../requests.ts";
 import { appErrorOf, t, toTrpcError, type TrpcContext } from "./init.ts";
 
@@ -102,21 +104,62 @@ export const adminProcedure = memberProcedure.use(({ ctx, next }) => {
   return next();
 });
 
-function audited(describe: (input: unknown) => unknown) {
+/** Logs each call, and adds it to the audit log where `isEntry` says so. */
+function audited(describe: (input: unknown) => object, isEntry: (code: string) => boolean) {
   return adminProcedure.use(async ({ ctx, path, getRawInput, next }) => {
     const result = await next();
     const code = result.ok ? "ok" : appErrorOf(result.error).code;
-    const input = describe(await getRawInput());
-    const fields = { audit: true, adminId: ctx.caller.userId, action: path, input, code };
-    ctx.services.log.info(fields, "admin action");
+    const details = describe(await getRawInput());
+    const { services, caller } = ctx;
+    const fields = { audit: true, adminId: caller.userId, action: path, input: details, code };
+    services.log.info(fields, "admin action");
+    if (isEntry(code)) await noteAction(services, { path, code, details, adminId: caller.userId });
     return result;
   });
 }
 
-/** Admin actions on data of others: each is logged with admin and action, also when it is refused. */
-export const adminAction = audited((input) => input);
+interface Action {
+  readonly path: string;
+  readonly code: string;
+  readonly details: object;
+  readonly adminId: string;
+}
 
-/** Admin actions on prompts: of their input only the role is logged, since no log holds words of prompts and talks. */
-export const adminPromptAction = audited((input) =>
-  typeof input === "object" && input !== null ? { role: Reflect.get(input, "role") } : null,
+/** The act is done or refused by now, so the answer stays what it is when its entry cannot be written. */
+async function noteAction(services: Services, { path, code, details, adminId }: Action): Promise<void> {
+  const id: unknown = "id" in details ? details.id : null;
+  const object = typeof id === "string" ? id.slice(0, maxObjectLength) : null;
+  const kept = JSON.stringify(details).length > maxDetailsLength ? {} : { ...details };
+  try {
+    await recordAct(services.db, {
+      kind: `admin.${path.replace(/^admin\./, "")}`,
+      by: adminId,
+      object,
+      outcome: code,
+      details: kept,
+    });
+  } catch (err) {
+    services.log.error({ err, action: path, code }, "admin action not added to the audit log");
+  }
+}
+
+const maxObjectLength = 200;
+const maxDetailsLength = 3_000;
+
+/** The input of an act, without what was typed to confirm it: for a user that is an e-mail address. */
+function withoutConfirmation(input: unknown): object {
+  const { confirm: _confirm, ...rest } = Object(input);
+  return rest;
+}
+
+/** Admin actions on data of others: each is logged and added to the audit log with admin and action, also when it is refused. */
+export const adminAction = audited(withoutConfirmation, () => true);
+
+/** `adminAction` whose verb adds the entry in its own transaction; here only refusals are added. */
+export const recordedAdminAction = audited(withoutConfirmation, (code) => code !== "ok");
+
+/** Admin actions on prompts: of their input only the role is kept, since no log holds words of prompts and talks. */
+export const adminPromptAction = audited(
+  (input) => ({ role: Reflect.get(Object(input), "role") }),
+  () => true,
 );

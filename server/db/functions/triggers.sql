@@ -143,3 +143,19 @@ begin
   end if;
   return null;
 end $$;
+
+-- The trigger of audit_entries. No code path of the studio, and no slip in one, changes or removes an entry: the sweep names the time before
+-- which entries may go, and whatever it names, one of the last 30 days stays. A restore of a backup fills the empty table of its target.
+create or replace function keep_audit_entries() returns trigger language plpgsql as $$
+declare
+  v_before timestamptz := nullif(current_setting('atelier.audit_before', true), '')::timestamptz;
+begin
+  if tg_op = 'DELETE' and (
+    current_setting('atelier.is_loading', true) = 'on'
+    or (old.at < v_before and old.at < clock_timestamp() - interval '30 days')
+  ) then
+    return old;
+  end if;
+  raise exception 'entries of the audit log are neither changed nor removed'
+    using errcode = 'check_violation', constraint = 'audit_entries_append_only';
+end $$;

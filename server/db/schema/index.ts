@@ -1,5 +1,6 @@
 export * from "./accounts.ts";
 export * from "./assistant.ts";
+export * from "./audit.ts";
 export * from "./batches.ts";
 export * from "./clients.ts";
 export * from "./deliveries.ts";

@@ -1,0 +1,42 @@
+CREATE TABLE "audit_entries" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"at" timestamp (3) with time zone DEFAULT clock_timestamp() NOT NULL,
+	"kind" text NOT NULL,
+	"outcome" text DEFAULT 'ok' NOT NULL,
+	"actor" text NOT NULL,
+	"actor_id" text,
+	"key_id" text,
+	"person_id" text,
+	"object_id" text,
+	"address" text,
+	"request_id" text,
+	"details" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	CONSTRAINT "audit_entries_kind_length" CHECK (char_length("audit_entries"."kind") between 1 and 80),
+	CONSTRAINT "audit_entries_details_length" CHECK (char_length("audit_entries"."details"::text) <= 4000)
+);
+--> statement-breakpoint
+CREATE INDEX "audit_entries_at" ON "audit_entries" USING btree ("at");--> statement-breakpoint
+CREATE INDEX "audit_entries_actor" ON "audit_entries" USING btree ("actor_id","id");--> statement-breakpoint
+CREATE INDEX "audit_entries_person" ON "audit_entries" USING btree ("person_id","id");--> statement-breakpoint
+CREATE INDEX "audit_entries_kind" ON "audit_entries" USING btree ("kind" text_pattern_ops,"id");--> statement-breakpoint
+-- No code path of the studio, and no slip in one, changes or removes an entry. The sweep names the time before which entries may go;
+-- whatever it names, one of the last 30 days stays. A restore of a backup fills the empty table of the target.
+create or replace function keep_audit_entries() returns trigger language plpgsql as $$
+declare
+  v_before timestamptz := nullif(current_setting('atelier.audit_before', true), '')::timestamptz;
+begin
+  if tg_op = 'DELETE' and (
+    current_setting('atelier.is_loading', true) = 'on'
+    or (old.at < v_before and old.at < clock_timestamp() - interval '30 days')
+  ) then
+    return old;
+  end if;
+  raise exception 'entries of the audit log are neither changed nor removed'
+    using errcode = 'check_violation', constraint = 'audit_entries_append_only';
+end $$;
+--> statement-breakpoint
+create trigger audit_entries_append_only before update or delete on audit_entries
+  for each row execute function keep_audit_entries();
+--> statement-breakpoint
+create trigger audit_entries_not_truncated before truncate on audit_entries
+  for each statement execute function keep_audit_entries();

@@ -1,0 +1,236 @@
+import {
+  createTestServices,
+  openAccount,
+  openAdmin,
+  openOwner,
+  testOrigin,
+  testPassword,
+  type TestBrowser,
+  type TestServices,
+} from "@atelier/testing/services";
+import { eq, sql } from "drizzle-orm";
+import superjson from "superjson";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createApiKey, resolveCaller } from "../accounts/index.ts";
+import { createHttpApp, handleAuth, handleTrpc } from "../api/index.ts";
+import { schema } from "../db/index.ts";
+import { newId } from "../platform/index.ts";
+import { type AuditEntry, pruneAudit, recordAct } from "./index.ts";
+
+const { auditEntries, users } = schema;
+const address = "203.0.113.7";
+
+let fixture: TestServices;
+let admin: TestBrowser;
+let adminId: string;
+
+const idOf = async (headers: Headers) => (await resolveCaller(fixture.services, headers))?.userId ?? "";
+
+beforeAll(async () => {
+  fixture = await createTestServices();
+  admin = await openAdmin(fixture.services, "admin@example.com");
+  adminId = await idOf(admin.headers);
+});
+afterAll(() => fixture.close());
+
+function ask({ headers }: TestBrowser, path: string, input: unknown): Promise<Response> {
+  const sent = {
+    ...Object.fromEntries(headers),
+    "content-type": "application/json",
+    "x-forwarded-for": address,
+  };
+  const body = JSON.stringify(superjson.serialize(input));
+  const request = new Request(`${testOrigin}/api/trpc/${path}`, { method: "POST", headers: sent, body });
+  return handleTrpc(fixture.services, request);
+}
+
+const read = (path: string, key: string) =>
+  createHttpApp(fixture.services).fetch(
+    new Request(`${testOrigin}/api/v1/audit${path}`, { headers: { authorization: `Bearer ${key}` } }),
+  );
+
+async function find(query: Record<string, string>, key: string): Promise<AuditEntry[]> {
+  const response = await read(`?${new URLSearchParams(query).toString()}`, key);
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { items: AuditEntry[] }).items;
+}
+
+const keyOf = async (userId: string, rights: Parameters<typeof createApiKey>[1]["rights"] = null) =>
+  (await createApiKey(fixture.services, { userId, name: "a key", rights })).key;
+
+test("S10 the database refuses to change and remove entries, but for old ones in the sweep", async () => {
+  const { services } = fixture;
+  const { db } = services;
+  const id = newId();
+  await recordAct(db, { kind: "user.suspended", by: adminId, object: id });
+  const own = eq(auditEntries.objectId, id);
+  const refusal = { cause: { constraint_name: "audit_entries_append_only" } };
+  await expect(db.update(auditEntries).set({ kind: "user.unsuspended" }).where(own)).rejects.toMatchObject(
+    refusal,
+  );
+  await expect(db.delete(auditEntries).where(own)).rejects.toMatchObject(refusal);
+  await expect(db.execute(sql`truncate audit_entries`)).rejects.toMatchObject(refusal);
+  // Whatever time the sweep names, an entry of the last 30 days stays.
+  const greedy = db.transaction(async (tx) => {
+    await tx.execute(sql`select set_config('atelier.audit_before', (now() + interval '1 year')::text, true)`);
+    await tx.delete(auditEntries).where(own);
+  });
+  await expect(greedy).rejects.toMatchObject(refusal);
+  const [old, older] = [newId(), newId()];
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+  const base = { kind: "key.made", actor: "user", actorId: adminId } as const;
+  await db.insert(auditEntries).values([
+    { ...base, id: old, at: daysAgo(60) },
+    { ...base, id: older, at: daysAgo(100) },
+  ]);
+  const config = {
+    ...services.config,
+    retention: { ...services.config.retention, auditMs: 90 * 86_400_000 },
+  };
+  expect(await pruneAudit({ db, config })).toBe(1);
+  const left = await db
+    .select({ id: auditEntries.id })
+    .from(auditEntries)
+    .where(sql`id in (${old}, ${older})`);
+  expect(left).toEqual([{ id: old }]);
+  expect(await db.$count(auditEntries, own)).toBe(1);
+});
+
+test("S10 what an admin does to a user is an entry with who, whom and from where; a refusal is one, too", async () => {
+  const stranger = await openAccount(fixture.services, "whom@example.com");
+  const id = await idOf(stranger.headers);
+  await ask(admin, "admin.users.setQuota", { id, quotaBytes: 1_000 });
+  await ask(admin, "admin.users.setRole", { id, role: "admin" });
+  await ask(admin, "admin.users.suspend", { id: adminId });
+  await ask(admin, "admin.cloud.setCaps", { id, dailyUsd: 1, monthlyUsd: null });
+  await ask(admin, "admin.users.remove", { id, confirm: "whom@example.com" });
+  const key = await keyOf(adminId);
+  const about = await find({ person: id }, key);
+  expect(about.map(({ kind }) => kind)).toEqual([
+    "user.deleted",
+    "user.spending_set",
+    "user.role_set",
+    "user.quota_set",
+    "account.made",
+  ]);
+  expect(about[2]).toMatchObject({
+    actor: "user",
+    by: { id: adminId, email: "admin@example.com" },
+    person: { id, name: null, email: null },
+    address,
+    outcome: "ok",
+    details: { before: "user", role: "admin" },
+  });
+  const [refused] = await find({ kind: "admin.users.suspend" }, key);
+  expect(refused).toMatchObject({ outcome: "conflict", objectId: adminId, address });
+  // Nothing that names the deleted user is left.
+  const all = await (await read("/export?format=jsonl", key)).text();
+  expect(all).toContain(id);
+  expect(all).not.toContain("whom@example.com");
+});
+
+test("S10 sign-ins that fail and succeed are entries; an unknown address is not kept", async () => {
+  const { services } = fixture;
+  const email = "signs-in@example.com";
+  const { headers } = await openAccount(services, email);
+  const id = await idOf(headers);
+  const signIn = (body: Record<string, string>) =>
+    handleAuth(
+      services,
+      new Request(`${testOrigin}/api/auth/sign-in/email`, {
+        method: "POST",
+        headers: { "content-type": "application/json", origin: testOrigin, "x-forwarded-for": address },
+        body: JSON.stringify(body),
+      }),
+    );
+  expect((await signIn({ email, password: "not the password" })).status).toBe(401);
+  expect((await signIn({ email, password: testPassword })).status).toBe(200);
+  expect((await signIn({ email: "unknown@example.com", password: testPassword })).status).toBe(401);
+  const key = await keyOf(adminId);
+  const [done, failed] = await find({ person: id, kind: "sign_in" }, key);
+  expect(done).toMatchObject({ kind: "sign_in.done", actor: "user", by: { id }, address });
+  expect(failed).toMatchObject({
+    kind: "sign_in.failed",
+    actor: "nobody",
+    by: null,
+    person: { id },
+    address,
+    outcome: "invalid_email_or_password",
+  });
+  const [unknown] = await find({ kind: "sign_in.failed" }, key);
+  expect(unknown).toMatchObject({ actor: "nobody", person: null });
+  expect(JSON.stringify(unknown)).not.toContain("unknown@");
+});
+
+test("S10 what a key does names the key; an act that is rolled back leaves no entry", async () => {
+  const { services } = fixture;
+  const owner = await openOwner(services, "keyed@example.com");
+  const adminKey = await keyOf(adminId);
+  const made = await createHttpApp(services).fetch(
+    new Request(`${testOrigin}/api/v1/links`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${owner.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ imageIds: [owner.imageId] }),
+    }),
+  );
+  const { id } = (await made.json()) as { id: string };
+  const [entry] = await find({ kind: "link" }, adminKey);
+  const [kept] = await services.db
+    .select({ id: schema.apiKeys.id })
+    .from(schema.apiKeys)
+    .where(eq(schema.apiKeys.referenceId, owner.caller.userId));
+  expect(entry).toMatchObject({ kind: "link.made", actor: "key", keyId: kept?.id, objectId: id });
+  await services.db.execute(
+    sql`alter table audit_entries add constraint no_links check (kind not like 'link.%') not valid`,
+  );
+  const revoked = await ask(owner.browser, "links.revoke", { id });
+  await services.db.execute(sql`alter table audit_entries drop constraint no_links`);
+  expect(revoked.status).toBe(500);
+  expect(await services.db.$count(schema.links, sql`id = ${id} and revoked_at is null`)).toBe(1);
+});
+
+test("the log is searched by person, kind, address and time, by pages, and exported as CSV and JSON lines", async () => {
+  const { services } = fixture;
+  const { db } = services;
+  const id = await idOf((await openAccount(services, "formula@example.com")).headers);
+  await db
+    .update(users)
+    .set({ name: "Searched Person", email: "=formula@example.com" })
+    .where(eq(users.id, id));
+  for (let at = 0; at < 5; at += 1)
+    await recordAct(db, { kind: "key.made", by: id, details: { at, text: 'a "b"' } });
+  const key = await keyOf(adminId, ["admin"]);
+  expect(await find({ person: "searched pers", kind: "key" }, key)).toHaveLength(5);
+  const first = (await (await read("?person=Searched&kind=key.made&limit=2", key)).json()) as {
+    items: AuditEntry[];
+    nextCursor: string;
+  };
+  const next = await find({ person: "Searched", kind: "key.made", cursor: first.nextCursor }, key);
+  expect([...first.items, ...next].map(({ details }) => details["at"])).toEqual([4, 3, 2, 1, 0]);
+  const from = first.items[1]?.at ?? "";
+  expect(await find({ person: id, from, kind: "key" }, key)).toHaveLength(2);
+  expect(await find({ person: id, to: from, kind: "key" }, key)).toHaveLength(3);
+  expect(await find({ address: "192.0.2.1" }, key)).toEqual([]);
+  expect((await read("?from=yesterday", key)).status).toBe(400);
+  const csv = await (await read(`/export?person=${id}&kind=key`, key)).text();
+  const lines = csv.trimEnd().split("\r\n");
+  expect(lines).toHaveLength(6);
+  expect(lines[1]).toContain(`"'=formula@example.com"`);
+  expect(lines[1]).toContain(String.raw`"{""at"":4,""text"":""a \""b\""""}"`);
+  const json = await (await read(`/export?person=${id}&kind=key&format=jsonl`, key)).text();
+  expect(
+    json
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as AuditEntry).details["at"]),
+  ).toEqual([4, 3, 2, 1, 0]);
+  const [exported] = await find({ kind: "admin.audit.export" }, key);
+  expect(exported).toMatchObject({
+    actor: "key",
+    by: { id: adminId },
+    details: { format: "jsonl", person: "chosen" },
+  });
+  for (const rights of [["read"], ["create", "read", "metrics"]] as const)
+    expect((await read("", await keyOf(adminId, rights))).status).toBe(403);
+  expect((await read("", await keyOf(id))).status).toBe(403);
+});

@@ -1,0 +1,76 @@
+import { sql } from "drizzle-orm";
+import { type Db, schema, type Tx } from "../db/index.ts";
+import { type Config, currentRequestId, currentSender, newId } from "../platform/index.ts";
+import type { AuditKind } from "./kinds.ts";
+
+const { auditEntries } = schema;
+
+interface Act {
+  readonly kind: AuditKind;
+  /** The user in whose name it is done; null: nobody who is known, or an operator on the command line. */
+  readonly by: string | null;
+  /** The user to whom it is done. */
+  readonly to?: string | null | undefined;
+  /** Id of what it is done to. */
+  readonly object?: string | null | undefined;
+  /** The code of a refusal; `ok` by default. */
+  readonly outcome?: string;
+  /** Ids, names of settings and figures; never names of people, addresses of mail, prompts or secrets. */
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Adds an entry about an act of the current request; in the transaction of the act where it has one, so that neither is
+ * without the other. A key of an admin that acts for another user is the actor, and that user the person.
+ */
+export async function recordAct(db: Pick<Db | Tx, "insert">, act: Act): Promise<void> {
+  const sender = currentSender();
+  const actorId = sender?.userId ?? act.by;
+  const person = act.to ?? act.by;
+  await db.insert(auditEntries).values({
+    id: newId(),
+    kind: act.kind.slice(0, maxKindLength),
+    outcome: act.outcome ?? "ok",
+    actor: actorOf(actorId, sender),
+    actorId,
+    keyId: sender?.keyId ?? null,
+    personId: person === actorId ? null : person,
+    objectId: act.object ?? null,
+    address: sender?.address ?? null,
+    requestId: currentRequestId(),
+    details: act.details ?? {},
+  });
+}
+
+const maxKindLength = 80;
+
+function actorOf(actorId: string | null, sender: ReturnType<typeof currentSender>) {
+  if (actorId !== null) return sender?.keyId ? "key" : "user";
+  return sender ? "nobody" : "operator";
+}
+
+/** Entries of one statement of the sweep. */
+const batchRows = 5_000;
+
+/** A duty: removes entries older than `config.retention.auditMs`, and none of the last 30 days. Returns how many are gone. */
+export async function pruneAudit({
+  db,
+  config,
+}: {
+  readonly db: Db;
+  readonly config: Config;
+}): Promise<number> {
+  let gone = 0;
+  for (;;) {
+    const { count } = await db.transaction(async (tx) => {
+      // The trigger lets go of what is older than this alone.
+      await tx.execute(sql`select set_config('atelier.audit_before',
+        (now() - ${config.retention.auditMs} * interval '1 millisecond')::text, true)`);
+      return tx.execute(sql`delete from ${auditEntries} where id = any(array(
+        select id from ${auditEntries} where at < current_setting('atelier.audit_before')::timestamptz
+          and at < now() - interval '30 days' order by at limit ${batchRows}))`);
+    });
+    gone += count;
+    if (count < batchRows) return gone;
+  }
+}
