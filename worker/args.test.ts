@@ -15,19 +15,27 @@ describe("parse flags", () => {
   });
 
   test("D4 --once waits ten seconds, or as long as it is told", () => {
-    expect(parse("--once").flags?.once).toEqual({ waitMs: 10_000 });
-    expect(parse("--once --wait 0").flags?.once).toEqual({ waitMs: 0 });
-    expect(parse("--once --wait 2.5").flags?.once).toEqual({ waitMs: 2_500 });
+    expect(parse("--once").flags?.once).toEqual({ waitMs: 10_000, queue: null });
+    expect(parse("--once --wait 0").flags?.once).toEqual({ waitMs: 0, queue: null });
+    expect(parse("--once --queue gpu-high --wait 2.5").flags?.once).toEqual({
+      waitMs: 2_500,
+      queue: "gpu-high",
+    });
   });
 
   test("what the worker's own process gets means the same", () => {
     expect(toArgs({ once: null })).toEqual([]);
-    const args = toArgs({ once: { waitMs: 2_500 } });
-    expect(parseFlags(args).flags?.once).toEqual({ waitMs: 2_500 });
+    for (const once of [
+      { waitMs: 2_500, queue: null },
+      { waitMs: 2_500, queue: "gpu-high" },
+    ])
+      expect(parseFlags(toArgs({ once })).flags?.once).toEqual(once);
   });
 
   test.each([
     "--wait 5",
+    "--queue gpu-high",
+    "--once --queue=",
     "--once --wait=",
     "--once --wait soon",
     "--once --wait -1",

@@ -70,17 +70,24 @@ export function possibleKinds(
 /** Exit code of a worker that an admin requested to stop; its supervisor does not start it again. */
 export const retiredExitCode = 20;
 
-export const usage = `Usage: worker [--only KINDS] [--once [--wait SECONDS]]
+export const usage = `Usage: worker [--only KINDS] [--once [--queue NAME] [--wait SECONDS]]
 
   --only KINDS     takes only these kinds of jobs, separated by commas; as WORKER_ONLY
   --once           takes one job from the lightest CPU queue, finishes it and ends
+  --queue NAME     with --once: takes the jobs of this queue, with its servers, until none is left, and ends
   --wait SECONDS   with --once: ends when no job came for this long; 10 by default`;
+
+interface Once {
+  readonly waitMs: number;
+  /** Its jobs are taken until none is left; null: one job of the lightest CPU queue. */
+  readonly queue: string | null;
+}
 
 export interface Flags {
   /** Overrides WORKER_ONLY. */
   readonly only: string | null;
   /** Null: the worker runs until it is stopped. */
-  readonly once: { readonly waitMs: number } | null;
+  readonly once: Once | null;
   readonly wantsHelp: boolean;
 }
 
@@ -91,6 +98,7 @@ export type ParsedFlags =
 const options = {
   only: { type: "string" },
   once: { type: "boolean", default: false },
+  queue: { type: "string" },
   wait: { type: "string" },
   help: { type: "boolean", short: "h", default: false },
 } as const;
@@ -112,17 +120,26 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
 interface Given {
   readonly only?: string | undefined;
   readonly once: boolean;
+  readonly queue?: string | undefined;
   readonly wait?: string | undefined;
   readonly help: boolean;
 }
 
-function check({ only, once, wait, help }: Given): ParsedFlags {
-  if (only?.trim() === "") return refuse("--only needs kinds of jobs, separated by commas.");
-  if (wait !== undefined && !once) return refuse("--wait belongs to --once.");
+function check(given: Given): ParsedFlags {
+  const { only, once, queue, wait, help } = given;
   const waitS = wait === undefined ? defaultWaitS : Number.parseFloat(wait);
-  if (!(waitS >= 0 && waitS <= maxWaitS)) return refuse(`--wait needs seconds, from 0 to ${maxWaitS}.`);
-  const flags = { only: only ?? null, once: once ? { waitMs: waitS * 1_000 } : null, wantsHelp: help };
-  return { flags, problem: null };
+  const problem = problemOf(given, waitS);
+  if (problem !== null) return refuse(problem);
+  const ofOnce = once ? { waitMs: waitS * 1_000, queue: queue ?? null } : null;
+  return { flags: { only: only ?? null, once: ofOnce, wantsHelp: help }, problem: null };
+}
+
+function problemOf({ only, once, queue, wait }: Given, waitS: number): string | null {
+  if (only?.trim() === "") return "--only needs kinds of jobs, separated by commas.";
+  if (wait !== undefined && !once) return "--wait belongs to --once.";
+  if (queue !== undefined && !once) return "--queue belongs to --once.";
+  if (queue?.trim() === "") return "--queue needs the name of a queue.";
+  return waitS >= 0 && waitS <= maxWaitS ? null : `--wait needs seconds, from 0 to ${maxWaitS}.`;
 }
 
 function refuse(problem: string): ParsedFlags {
@@ -131,5 +148,7 @@ function refuse(problem: string): ParsedFlags {
 
 /** Arguments for the worker process that the supervisor starts; the kinds are passed as WORKER_ONLY instead. */
 export function toArgs({ once }: Pick<Flags, "once">): string[] {
-  return once ? ["--once", "--wait", String(once.waitMs / 1_000)] : [];
+  if (!once) return [];
+  const ofQueue = once.queue === null ? [] : ["--queue", once.queue];
+  return ["--once", ...ofQueue, "--wait", String(once.waitMs / 1_000)];
 }

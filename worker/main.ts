@@ -26,7 +26,8 @@
  *                               the new queues, stores the offer with the node and dispatches the jobs that waited for it
  *
  * The end runs backwards: no new claims, runs end or are handed back, the beat stops, the node is marked gone (`work`).
- * `--once` (once.ts) is the short form: local engine only, one claim, then the same end.
+ * `--once` (once.ts) is the short form: local engine only, one claim, then the same end. With `--queue` it is the whole worker
+ * for one queue, which ends when no job of it is left (until-empty.ts).
  *
  * Not here: no status is written except through `server/jobs`, no decision about which job goes where (`server/scheduling`),
  * and nothing under `worker/` is imported by the web process.
@@ -49,6 +50,7 @@ import { openServices } from "@atelier/server/services";
 import { askOnly, type Flags, mayAsk, parseFlags, possibleKinds, retiredExitCode, usage } from "./args.ts";
 import { createLocalEngine, createServerEngines } from "./engines/index.ts";
 import { workOnce } from "./once.ts";
+import { untilEmptyOf } from "./until-empty.ts";
 import { createServerPool, createSources } from "./servers/index.ts";
 import { endProcess, loadWorkflows, work, type WorkInput } from "./work.ts";
 
@@ -97,11 +99,13 @@ async function main(env: Env, config: Config, { once }: Flags): Promise<void> {
   for (const { name, message } of findMisspelled(process.env)) log.warn({ name }, `${name} ${message}`);
   try {
     const open = () => openServices({ env, config, name: "worker", log });
-    if (once) {
-      await workOnce(await open(), { engines: [createLocalEngine({ log })], ...once });
+    if (once?.queue === null) {
+      await workOnce(await open(), { engines: [createLocalEngine({ log })], waitMs: once.waitMs });
     } else {
-      const input = await prepare({ env, config, log });
-      if ((await work(await open(), input)) === "retired") process.exitCode = retiredExitCode;
+      const input = await prepare({ env, config, log }, once);
+      const cause = await work(await open(), input);
+      if (cause === "retired") process.exitCode = retiredExitCode;
+      if (cause === "unserved") process.exitCode = 1;
     }
     log.info("worker stopped");
   } catch (error) {
@@ -113,15 +117,21 @@ async function main(env: Env, config: Config, { once }: Flags): Promise<void> {
 }
 
 /** Makes the engines; those for servers only when a source of servers is configured. */
-async function prepare({ env, config, log }: { env: Env; config: Config; log: Logger }): Promise<WorkInput> {
+async function prepare(
+  { env, config, log }: { env: Env; config: Config; log: Logger },
+  once: Flags["once"],
+): Promise<WorkInput> {
+  const until = untilEmptyOf(config, once);
   const { workflows, problems } = await loadWorkflows(env);
   for (const { what, reason } of problems) log.warn({ workflow: what, reason }, "workflow refused");
   const { sources, problems: ofServers } = createSources(env);
   for (const { what, reason } of ofServers) log.warn({ name: what, reason }, "server not used");
   const pool = createServerPool({ sources, workflows: () => workflows, config, log });
   const serverEngines = sources.length > 0 ? createServerEngines({ pool, config, log }) : [];
-  const providers = { keys: readKeys(env), clientOf };
+  // A worker for one queue takes nothing for providers.
+  const providers = { keys: until ? [] : readKeys(env), clientOf };
   return {
+    ...(until ? { until } : {}),
     engines: [createLocalEngine({ log }), ...serverEngines],
     pool,
     providers,

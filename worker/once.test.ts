@@ -3,11 +3,15 @@ import path from "node:path";
 import { cancelBatch, getBatch, submitBatch } from "@atelier/server/batches";
 import { schema } from "@atelier/server/db";
 import { ingest } from "@atelier/server/images";
+import { submit } from "@atelier/server/jobs";
+import { loadConfig } from "@atelier/server/platform";
 import { forBackendSuites, inAll } from "@atelier/testing/cases";
+import { startComfySimulator } from "@atelier/testing/comfyui";
 import { addJob, addOwner, readJob, readStory, until, type TestOwner } from "@atelier/testing/jobs";
 import { findProgram, killAtExit, runNode } from "@atelier/testing/processes";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { processEnv } from "@atelier/testing/worker";
+import { eq } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -15,7 +19,9 @@ const main = path.join(import.meta.dirname, "./main.ts");
 
 /** Two CPU classes that any machine satisfies, the lighter one last; at SIGTERM runs are handed back at once. */
 const config = `export default {
-  queues: { "gpu-high": { minVramGib: 8 }, "cpu-intensive": {}, "cpu-light": {} },
+  queues: {
+    "gpu-high": { minVramGib: 8, onDemand: { startS: 60, workflows: ["t2i_sdxl"] } }, "cpu-intensive": {}, "cpu-light": {},
+  },
   timing: { stopGraceMs: 5_000 },
 };`;
 
@@ -39,6 +45,9 @@ forBackendSuites("on %s", (backend) => {
 
   /** The product's own worker process. */
   function startOnce(...args: readonly string[]) {
+    return startOnceWith({}, ...args);
+  }
+  function startOnceWith(env: Readonly<Record<string, string>>, ...args: readonly string[]) {
     const run = runNode([...program, "--once", ...args], {
       ...processEnv(opened.services),
       LOG_LEVEL: "info",
@@ -46,9 +55,14 @@ forBackendSuites("on %s", (backend) => {
       WORKER_NAME: "machine",
       // Must change nothing: this mode knows no servers.
       COMFYUI_URLS: "http://127.0.0.1:1",
+      ...env,
     });
     killAtExit(run.child);
     return run;
+  }
+  /** Services of a process that reads the same configuration. */
+  async function withQueues(): Promise<TestServices["services"]> {
+    return { ...opened.services, config: await loadConfig(configFile) };
   }
   const readNodes = () => opened.services.db.select().from(schema.nodes);
   const readQueues = () => opened.services.db.select().from(schema.nodeQueues);
@@ -86,6 +100,38 @@ forBackendSuites("on %s", (backend) => {
         { job: { status: expect.stringMatching(/pending|queued/) }, steps: { begun: 1 } },
       ]);
       expect(await cancelBatch(services, { ownerId: userId, id: batchId })).toEqual({ cancelled: 1 });
+    },
+  );
+
+  test(
+    "S8 --queue takes what waits in the queue until nothing is left, and ends with 0",
+    oneByOne,
+    async () => {
+      const services = await withQueues();
+      const words = { kind: "text_to_image", params: { prompt: "a cup" } } as const;
+      const { userId } = owner;
+      const submitter = { userId, isGuest: false };
+      const made = [];
+      for (let i = 0; i < 3; i += 1) made.push((await submit(services, words, { submitter })).id);
+      const other = await addJob(services, { owner });
+      const comfy = await startComfySimulator();
+      try {
+        const run = startOnceWith({ COMFYUI_URLS: comfy.url }, "--queue", "gpu-high", "--wait", "1");
+        expect([await run.ended, run.output()]).toEqual([0, expect.stringContaining("nothing is left")]);
+        const jobs = await Promise.all(made.map((id) => readJob(services, id)));
+        expect(jobs.map(({ status, queue }) => [status, queue])).toEqual(
+          made.map(() => ["completed", "gpu-high"]),
+        );
+        // It took nothing of another queue.
+        expect((await readJob(services, other)).status).toMatch(/pending|queued/);
+        const [node] = await services.db.select().from(schema.nodes).where(eq(schema.nodes.processed, 3));
+        expect(node).toMatchObject({ name: "machine-once", state: "gone" });
+      } finally {
+        await comfy.close();
+      }
+      const unknown = startOnceWith({}, "--queue", "gpu-none");
+      expect([await unknown.ended, unknown.output()]).toEqual([1, expect.stringContaining("gpu-high")]);
+      expect(await startOnce().ended).toBe(0);
     },
   );
 

@@ -1,7 +1,8 @@
 import type { NodeProblem } from "@atelier/server/db";
 import { cloudEngine } from "@atelier/server/engines";
 import { keepJobLogs } from "@atelier/server/jobs";
-import type { Env } from "@atelier/server/platform";
+import { AppError, type Env } from "@atelier/server/platform";
+import { isGpuQueue } from "@atelier/server/scheduling";
 import type { Services } from "@atelier/server/services";
 import { builtInWorkflows, readWorkflowFolder, type Workflow } from "@atelier/server/workflows";
 import { startAssistant } from "./assistant.ts";
@@ -9,6 +10,7 @@ import { consume, type ConsumeInput } from "./claims.ts";
 import { startDeliveries } from "./deliveries.ts";
 import { startAwaiting, startDuties, startOrphanedPrompts } from "./duties.ts";
 import type { Engine } from "./engines/index.ts";
+import { startUntilEmpty, type UntilEmpty, withOneQueue } from "./until-empty.ts";
 import { openWorkerHttp } from "./http/server.ts";
 import { startFollowing } from "./cloud/follow.ts";
 import { createProviderRoom, type ProviderRoom } from "./cloud/room.ts";
@@ -23,8 +25,8 @@ import { createServerLeases } from "./held-servers.ts";
 import type { ServerPool } from "./servers/index.ts";
 import { startWatchOver } from "./watch-over.ts";
 
-/** Why the process stops: a signal, or the request of an admin to stop its node. */
-type StopCause = NodeJS.Signals | "retired";
+/** Why the process stops: a signal, the request of an admin to stop its node, or or of a worker for one queue that nothing is left there, or that it got no server. */
+type StopCause = NodeJS.Signals | "retired" | "empty" | "unserved";
 
 export interface WorkInput {
   readonly engines: readonly Engine[];
@@ -35,16 +37,18 @@ export interface WorkInput {
   readonly workflows: readonly Workflow[];
   /** Workflows of that folder that were refused. */
   readonly problems: readonly NodeProblem[];
+  /** Takes jobs of one queue alone, and ends when there was none for so long. */
+  readonly until?: UntilEmpty;
 }
 
 /**
  * Runs until SIGINT, SIGTERM or an admin's request; then claims nothing new, finishes or hands back its jobs and marks its
- * node gone. Returns the cause: `retired` only when no signal came as well.
+ * node gone. Returns the cause: another than a signal only when no signal came as well.
  */
 export async function work(services: Services, input: WorkInput): Promise<StopCause> {
   // First, so that a signal during the start is caught too.
   const stop = onceStopped();
-  const { engines, pool } = input;
+  const { engines, pool, until } = input;
   const jobLogs = keepJobLogs(services);
   const runs = createRuns();
   const room = createProviderRoom(services, {
@@ -56,7 +60,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const claimLock = createMutex();
   const readiness = createReadiness(services);
   await readiness.refresh();
-  const incarnation = await registerNode(services, input, { offer, runs });
+  const incarnation = await registerNode(services, input, { offer, runs, isOnce: until !== undefined });
   http?.show({ incarnation, offer, runs, pool, readiness });
   const serverLeases = createServerLeases(services);
   const consumeInput: ConsumeInput = {
@@ -72,8 +76,11 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const consumers = consume(services, consumeInput);
   consumers.setActive(readiness.isReady());
   void pool.start();
-  const telegram = startTelegram(services, { nodeId: () => incarnation.current()?.id ?? null });
-  const assistant = startAssistant(services, incarnation);
+  // Both wait for messages of people: nothing for a worker that ends soon.
+  const telegram = until
+    ? null
+    : startTelegram(services, { nodeId: () => incarnation.current()?.id ?? null });
+  const assistant = until ? null : startAssistant(services, incarnation);
   const loops = [
     ...startWatchOver(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),
     followNode(services, { incarnation, offer, pool, consumers }),
@@ -81,6 +88,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
     ...(input.providers.keys.length > 0 ? [startFollowing(services, input.providers, incarnation)] : []),
     startDeliveries(services),
     startDuties(services),
+    ...(until ? [startUntilEmpty(services, { until, offer, runs, end: stop.end })] : []),
     ...(telegram ? [telegram] : []),
     startOrphanedPrompts(services, pool),
     startReadinessWatch(services, { readiness, incarnation }),
@@ -92,7 +100,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
       pool,
       consumers,
       readiness,
-      onRetire: () => stop.retire(),
+      onRetire: () => stop.end("retired"),
     }),
   ];
   const reason = await stop.requested;
@@ -100,7 +108,13 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const { signalled } = stop;
   await Promise.all([
     http?.close(),
-    shutDownNode(services, { incarnation, runs, consumers, signalled, othersDone: assistant.stop() }),
+    shutDownNode(services, {
+      incarnation,
+      runs,
+      consumers,
+      signalled,
+      othersDone: assistant?.stop() ?? Promise.resolve(),
+    }),
   ]);
   await Promise.all(loops.map((loop) => loop.stop()));
   offer.close();
@@ -110,7 +124,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   await jobLogs.close();
   await services.close();
   // `race` takes the first settled promise of the list: a signal, if one came, wins.
-  return Promise.race([stop.signalled, Promise.resolve("retired" as const)]);
+  return Promise.race([stop.signalled, stop.requested]);
 }
 
 interface Occupation {
@@ -126,9 +140,9 @@ async function openOffer(
   const { env, config } = services;
   const { engines, pool, workflows, providers } = input;
   const cloud = cloudOfferOf(config, providers.keys);
-  return createLiveOffer({
+  const offer = createLiveOffer({
     env,
-    config,
+    config: input.until ? withOneQueue(config, input.until.queue) : config,
     engines,
     pool,
     workflows,
@@ -138,6 +152,10 @@ async function openOffer(
     runs,
     hasRoom: room.hasRoom,
   });
+  const { until } = input;
+  if (until && !isGpuQueue(config, until.queue) && offer.current().queues.length === 0)
+    throw new AppError("bad_request", `This machine is too small for the queue "${until.queue}".`);
+  return offer;
 }
 
 export interface LoadedWorkflows {
@@ -174,13 +192,13 @@ export interface StopWait {
   readonly requested: Promise<StopCause>;
   /** Resolves with the first signal; the grace time starts then. */
   readonly signalled: Promise<NodeJS.Signals>;
-  retire(): void;
+  readonly end: (cause: Exclude<StopCause, NodeJS.Signals>) => void;
 }
 
-/** SIGINT, SIGTERM and `retire` request the stop; a second signal ends the process at once. */
+/** SIGINT, SIGTERM and `end` request the stop; a second signal ends the process at once. */
 export function onceStopped(): StopWait {
   const signalled = Promise.withResolvers<NodeJS.Signals>();
-  const retired = Promise.withResolvers<"retired">();
+  const ended = Promise.withResolvers<Exclude<StopCause, NodeJS.Signals>>();
   let stopping = false;
   const onSignal = (signal: NodeJS.Signals) => {
     if (stopping) process.exit(1);
@@ -190,9 +208,9 @@ export function onceStopped(): StopWait {
   process.on("SIGINT", onSignal);
   process.on("SIGTERM", onSignal);
   return {
-    requested: Promise.race([signalled.promise, retired.promise]),
+    requested: Promise.race([signalled.promise, ended.promise]),
     signalled: signalled.promise,
-    retire: () => retired.resolve("retired"),
+    end: ended.resolve,
   };
 }
 

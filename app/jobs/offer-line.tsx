@@ -44,9 +44,16 @@ export function OfferLine({ answer, count = 1 }: OfferLineProps) {
   const placeOf = useOfferPlace();
   if (answer === undefined) return <p className="min-h-[18px]" />;
   if (!answer.isPossible) return <Warning>{answer.reason}</Warning>;
-  if (answer.awaits !== null) return <Warning>{t(`away.${answer.awaits}`)}</Warning>;
+  const isStarted = answer.awaits === "start";
+  if (answer.awaits !== null && !isStarted) return <Warning>{t(`away.${answer.awaits}`)}</Warning>;
   const times = { starts: starts(answer.waitMs), runs: runs(answer.runMs), count };
-  const sentences = [placeOf(answer, count), t(answer.runs === 0 ? "guess" : "times", times), answer.note];
+  const start = isStarted ? t("away.start") : null;
+  const sentences = [
+    placeOf(answer, count),
+    start,
+    t(answer.runs === 0 ? "guess" : "times", times),
+    answer.note,
+  ];
   return (
     <p className="tabular min-h-[18px] text-xs text-quiet">
       {sentences.filter((sentence) => sentence !== null).join(" ")}

@@ -114,6 +114,8 @@ export function useWaitingText(job: JobView): WaitingText | null {
   const { starts } = useTimeText();
   const found = useWaiting().items.find(({ id }) => id === job.id);
   if (found === undefined || !isWaiting(job) || job.cancelRequested) return null;
+  if (found.awaits === "start")
+    return { position: t("away.start"), start: starts(found.waitMs), isAway: false };
   if (found.awaits !== null) return { position: t(`away.${found.awaits}`), start: null, isAway: true };
   return { position: t("place", { count: found.position }), start: starts(found.waitMs), isAway: false };
 }

@@ -12,7 +12,13 @@ import {
 } from "../engines.ts";
 import { pictureLimits } from "../platform/index.ts";
 import { modelsOf } from "../providers/index.ts";
-import { missingEngineReason, knownWorkflows, livePlaces, seenNeeds } from "../scheduling/index.ts";
+import {
+  missingEngineReason,
+  knownWorkflows,
+  livePlaces,
+  seenNeeds,
+  startableNeeds,
+} from "../scheduling/index.ts";
 import { hasTextModel } from "../meaning/index.ts";
 import type { Services } from "../services.ts";
 import type { Workflow } from "../workflows/index.ts";
@@ -69,7 +75,12 @@ export async function readCapabilities(
   { db, config, env }: Pick<Services, "config" | "db" | "env">,
   { mayUseCloud }: { readonly mayUseCloud: boolean },
 ): Promise<Capabilities> {
-  const [live, seen, workflows] = await Promise.all([livePlaces(db), seenNeeds(db), knownWorkflows(db)]);
+  const [live, seen, startable, workflows] = await Promise.all([
+    livePlaces(db),
+    seenNeeds(db, config),
+    startableNeeds(db, config),
+    knownWorkflows(db),
+  ]);
   const models = mayUseCloud ? modelsOf(config) : [];
   const kindOf = new Map<string, JobKind>([
     ...workflows.map((workflow) => [`comfyui/${workflow.name}`, workflow.kind] as const),
@@ -98,7 +109,10 @@ export async function readCapabilities(
     const known = immediateKinds.has(kind) ? [] : enginesAmong(seen, kind);
     const isEverLocal = localEngine.kinds.includes(kind) && !immediateKinds.has(kind);
     const engine = isEverLocal ? localEngine.name : (known[0] ?? null);
-    const reason = engine === null ? missingEngineReason(kind, []) : currentWords().t("reasons.noWorkerNow");
+    const isStarted = enginesAmong(startable, kind).length > 0;
+    const { t } = currentWords();
+    const whyNot = () => t(isStarted ? "reasons.awaits.start" : "reasons.noWorkerNow");
+    const reason = engine === null ? missingEngineReason(kind, []) : whyNot();
     return { kind, available: engine !== null, engine, engines, reason, means };
   });
   const { batchPictures: maxBatchJobs, expandSidePx: maxExpandPx } = pictureLimits;

@@ -2,7 +2,16 @@ import { sql } from "drizzle-orm";
 import { type Agreed, type Estimate, schema } from "../db/index.ts";
 import type { EngineName } from "../engines.ts";
 import { toAppError } from "../platform/index.ts";
-import { noteOf, type Quote, readQuote, readWaits, toEstimate, type Wait } from "../scheduling/index.ts";
+import {
+  noteOf,
+  type Quote,
+  readQuote,
+  readWaits,
+  startingWait,
+  startMsOf,
+  toEstimate,
+  type Wait,
+} from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { currentWords } from "../words.ts";
 import { agreementTo, type CloudQuote, readCloudQuote } from "./agreement.ts";
@@ -116,9 +125,16 @@ export async function readWaiting(services: Services, ownerId: string): Promise<
   const waits = await readWaits(services.db, own.map(targetOf));
   const items = own.flatMap((job, at) => {
     const wait = waits[at];
-    return wait ? [toWaiting(job, wait)] : [];
+    return wait ? [toWaiting(job, withStart(services, job, wait))] : [];
   });
   return { items, total: Number(result[0]?.total) };
+}
+
+/** The wait of a job whose queue is started on demand, from what has passed of it. */
+function withStart({ config }: Services, { queue, createdAt }: Job, wait: Wait): Wait {
+  const startMs = wait.isLive ? null : startMsOf(config, queue);
+  const passedMs = Date.now() - createdAt.getTime();
+  return startMs === null ? wait : startingWait(wait, Math.max(0, startMs - passedMs));
 }
 
 function toWaiting(job: Job, wait: Wait): WaitingJob {

@@ -1,9 +1,17 @@
-import { inArray, sql } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import { isDatabaseAway, schema } from "../db/index.ts";
 import { localEngine, type Need } from "../engines.ts";
 import { isActive, isOrphaned } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
-import { isGpuQueue, type Place, readPlaces, readWaits, servingServers } from "../scheduling/index.ts";
+import {
+  isGpuQueue,
+  lateStartMs,
+  onDemandQueues,
+  type Place,
+  readPlaces,
+  readWaits,
+  servingServers,
+} from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { cancelOfSuspended } from "./cancel.ts";
 import { takeOverLostCalls } from "./cloud-end.ts";
@@ -113,19 +121,22 @@ export async function requeueRestored(services: Services): Promise<{ requeued: n
 /**
  * Moves waiting jobs when no live node serves their need in their queue, but one does in another queue of the same
  * hardware class. Never from cards to the CPU: the server may be away for a moment only. Queued rows return to the line
- * first, so that only the fair pick releases them.
+ * first, so that only the fair pick releases them. Jobs of a queue that is started on demand stay while its start may take.
  */
 export async function moveStranded(services: Services): Promise<void> {
-  const stranded = await services.db.execute<{ queue: string; need: Need }>(sql`
-    select queue, need from (select distinct queue, need from ${schema.jobs} where status in ('pending', 'queued')) waiting
+  const stranded = await services.db.execute<{ queue: string; need: Need; waitedMs: number }>(sql`
+    select queue, need, "waitedMs" from (
+      select queue, need, (extract(epoch from now() - min(created_at)) * 1000)::float8 as "waitedMs"
+      from ${schema.jobs} where status in ('pending', 'queued') group by queue, need) waiting
     where serving_slots(queue, need) = 0`);
-  for (const { queue, need } of stranded) await move(services, { from: queue, need });
+  for (const { queue, need, waitedMs } of stranded)
+    if (waitedMs >= lateStartMs(services.config, queue)) await move(services, { from: queue, need });
 }
 
 async function move(services: Services, { from, need }: { from: string; need: Need }): Promise<void> {
   const { db, config } = services;
   const isGpu = isGpuQueue(config, from);
-  const places = (await readPlaces(db, [need])).filter(
+  const places = (await readPlaces(db, config, [need])).filter(
     (place) => place.slots > 0 && isGpuQueue(config, place.queue) === isGpu,
   );
   // Below every tier: behind all that waits there.
@@ -187,14 +198,16 @@ const message = "No server that was seen in the last 24 hours can do this any mo
 /**
  * Fails waiting jobs that no node of the last 24 hours could serve: `submit` would refuse them now. Only after a node
  * has been active for an hour, since after a stop of the whole system the servers must be found first. One statement,
- * so that jobs submitted meanwhile are compared with the same nodes.
+ * so that jobs submitted meanwhile are compared with the same nodes. A queue that is started on demand may sleep for longer.
  */
 async function failUnservable(services: Services): Promise<void> {
   const { jobs, nodes, nodeQueues } = schema;
+  const startable = onDemandQueues(services.config);
   const failed = await transitionAll(services.db, {
     from: ["pending", "queued"],
     to: "failed",
-    where: sql`not (${jobs.engine} = ${localEngine.name} and ${inArray(jobs.kind, [...localEngine.kinds])})
+    where: sql`${startable.length > 0 ? sql`${jobs.queue} not in ${startable}` : sql`true`}
+      and not (${jobs.engine} = ${localEngine.name} and ${inArray(jobs.kind, [...localEngine.kinds])})
       and exists (select 1 from ${nodes} n where ${isActive()} and n.started_at < now() - interval '1 hour')
       and not exists (
         select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
@@ -226,6 +239,21 @@ export async function readAwaitedNeeds({ db }: Pick<Services, "db">): Promise<Se
     where not exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
       where ${isActive()} and w.need = any(q.needs))`);
   return new Set(result.map(({ need }) => need));
+}
+
+/** Whether a job of these needs waits in the queue. */
+export async function isAnyWaiting(
+  { db }: Pick<Services, "db">,
+  { queue, needs }: { readonly queue: string; readonly needs: readonly Need[] },
+): Promise<boolean> {
+  const { jobs } = schema;
+  const isOfQueue = and(eq(jobs.queue, queue), inArray(jobs.status, ["pending", "queued"]));
+  const [one] = await db
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(and(isOfQueue, inArray(jobs.need, [...needs])))
+    .limit(1);
+  return one !== undefined;
 }
 
 /** Whether any job waits or is claimed; decides how often a worker sweeps and watches. */

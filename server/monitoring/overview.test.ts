@@ -33,6 +33,25 @@ async function endJob(id: string, ended: { status: string; agoS: number; waitS?:
     where id = ${id}`);
 }
 
+test("S8 a queue that is started on demand needs an admin only when its start takes three times as long", async () => {
+  const { services } = scene;
+  const onDemand = { startS: 60, workflows: [] };
+  const config = {
+    ...services.config,
+    queues: { "gpu-asleep": { minCores: 0, minMemoryGib: 0, minVramGib: 8, onDemand } },
+  };
+  const id = await insertJob(services, { owner: scene.owner, queue: "gpu-asleep" });
+  const missed = async (waitedS: number) => {
+    await services.db.execute(
+      sql`update jobs set created_at = now() - ${waitedS} * interval '1 second' where id = ${id}`,
+    );
+    const { attention } = await readOverview({ ...services, config }, { window: "1h" });
+    return attention.some((one) => one.type === "queue_without_node" && one.queue === "gpu-asleep");
+  };
+  expect([await missed(170), await missed(190)]).toEqual([false, true]);
+  await services.db.execute(sql`delete from jobs where id = ${id}`);
+});
+
 test("D11 a queue tells what waits, for how long, what runs and on how many slots", async () => {
   const { services } = scene;
   const nodeId = await addNode(services, { slots: 3 });

@@ -4,6 +4,7 @@ import { readTurns, type TurnFigures } from "../leases/index.ts";
 import { botProblem, isLiveNode, spaceProblem, storeProblem } from "../nodes/index.ts";
 import type { QueueNeeds } from "../platform/index.ts";
 import { readSetupFaults, type SetupFault } from "../providers/index.ts";
+import { lateStartMs } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import {
   type EndedFigures,
@@ -125,7 +126,7 @@ const order = [
   "duty_failing",
 ] as const satisfies Attention["type"][];
 
-interface Seen {
+interface Seen extends Pick<Services, "config"> {
   readonly queues: readonly QueueNow[];
   readonly nodes: readonly NodeFigures[];
   readonly faults: readonly SetupFault[];
@@ -133,10 +134,10 @@ interface Seen {
 }
 
 /** Conditions that need an admin. A requested drain and a busy server are none. */
-function findAttention({ queues, nodes, faults, duties }: Seen): Attention[] {
+function findAttention({ config, queues, nodes, faults, duties }: Seen): Attention[] {
   const ofProviders = faults.map((fault): Attention => ({ type: "provider_setup", ...fault }));
   const found = [
-    ...queues.flatMap(ofQueue),
+    ...queues.flatMap((queue) => ofQueue(queue, lateStartMs(config, queue.queue))),
     ...nodes.flatMap(ofNode),
     ...ofProviders,
     ...duties.flatMap(ofDuty),
@@ -144,8 +145,10 @@ function findAttention({ queues, nodes, faults, duties }: Seen): Attention[] {
   return found.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
 }
 
-function ofQueue({ queue, waiting, slots }: QueueNow): Attention[] {
-  return waiting > 0 && slots === 0 ? [{ type: "queue_without_node", queue, waiting }] : [];
+/** Of a queue that is started on demand: where the start takes too long. */
+function ofQueue({ queue, waiting, slots, oldestWaitingMs }: QueueNow, lateMs: number): Attention[] {
+  const isMissed = waiting > 0 && slots === 0 && (oldestWaitingMs ?? 0) >= lateMs;
+  return isMissed ? [{ type: "queue_without_node", queue, waiting }] : [];
 }
 
 /** A duty may fail once, while the database or the store is away. */
@@ -244,7 +247,7 @@ export async function readOverview(
   return {
     ...rest,
     window,
-    attention: findAttention({ queues, nodes, faults, duties }),
+    attention: findAttention({ config: services.config, queues, nodes, faults, duties }),
     duties,
     nodes: {
       active: nodes.filter(({ state, isAway }) => state === "active" && !isAway).length,

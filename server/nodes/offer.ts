@@ -124,14 +124,16 @@ export async function changeNode({ db }: Pick<Services, "db">, change: NodeChang
   });
 }
 
-/** Removes seen needs that a node has not offered for 24 hours, e.g. of a removed server. */
-export async function pruneNeeds({ db }: Pick<Services, "db">): Promise<void> {
+/** Removes seen needs that a node has not offered for 24 hours, e.g. of a removed server. Those of a queue that is started on demand stay with its node. */
+export async function pruneNeeds({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
   const { nodeQueues } = schema;
+  const started = Object.keys(config.queues).filter((queue) => config.queues[queue]?.onDemand);
+  const mayForget = started.length > 0 ? sql`${nodeQueues.queue} not in ${started}` : sql`true`;
   const seenAt = sql`(${nodeQueues.needsSeenAt} ->> need)::timestamptz`;
   const isPast = sql`need <> all(${nodeQueues.needs}) and ${seenAt} < now() - interval '24 hours'`;
   await db.execute(sql`
     update ${nodeQueues} set
       seen_needs = array(select need from unnest(${nodeQueues.seenNeeds}) as s(need) where (${isPast}) is not true),
       needs_seen_at = ${nodeQueues.needsSeenAt} - array(select need from unnest(${nodeQueues.seenNeeds}) as s(need) where ${isPast})
-    where exists (select 1 from unnest(${nodeQueues.seenNeeds}) as s(need) where ${isPast})`);
+    where ${mayForget} and exists (select 1 from unnest(${nodeQueues.seenNeeds}) as s(need) where ${isPast})`);
 }

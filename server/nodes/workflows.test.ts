@@ -74,7 +74,8 @@ test("D4 a workflow whose licence needs an admin's consent is shown but off unti
   const { services } = opened;
   const name = "edit_qwen_image_2_1";
   const isKnown = async () => (await knownWorkflows(services.db)).some((one) => one.name === name);
-  const factsOf = async () => (await workflowFacts(services.db)).find((one) => one.name === name);
+  const factsOf = async () =>
+    (await workflowFacts(services.db, services.config)).find((one) => one.name === name);
   expect(await isKnown()).toBe(false);
   expect(await factsOf()).toMatchObject({
     isLive: false,
@@ -83,7 +84,7 @@ test("D4 a workflow whose licence needs an admin's consent is shown but off unti
     vramGib: 12,
     licence: { isCommercial: false, isAccepted: false },
   });
-  const offered = (await offeredWorkflows(services.db)).find((one) => one.name === name);
+  const offered = (await offeredWorkflows(services.db, services.config)).find((one) => one.name === name);
   expect(offered).toMatchObject({ isLive: false });
   const licence = { name: "Qwen Research License" };
   for (const isAccepted of [true, true, false]) {

@@ -161,6 +161,15 @@ const queueSchema = z.strictObject({
   kinds: z.array(z.enum(jobKinds)).optional(),
   /** Models that a server must have (file names) to serve the queue. */
   models: z.array(z.string()).optional(),
+  /** Something outside starts its workers while jobs wait: they wait for it, also when no worker was seen for days. See docs/autoscaling.md. */
+  onDemand: z
+    .strictObject({
+      /** From the first waiting job to a worker that takes it, in seconds as usual. */
+      startS: z.number().min(1).max(3_600),
+      /** Workflows that its workers can run. What one of them offered in the last 30 days is known without. */
+      workflows: z.array(z.string()).default([]),
+    })
+    .optional(),
 });
 
 const serverSchema = z.strictObject({

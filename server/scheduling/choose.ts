@@ -2,7 +2,7 @@ import type { CloudPolicy, PlacedBecause, WeighedPlace } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { Ware } from "../providers/index.ts";
 import type { Candidate } from "./candidates.ts";
-import { isLiveOption, type Option } from "./options.ts";
+import { isReadyOption, type Option } from "./options.ts";
 
 /** What decides between the own machines and the providers. */
 interface Facts {
@@ -31,9 +31,10 @@ const atShop = (because: PlacedBecause): Verdict => ({ takes: "shop", because })
 export function judge(facts: Facts): Verdict {
   const { policy, home, shops, overflowAfterMs, hasWaited } = facts;
   if (home === undefined) return atShop("no_own");
-  const isLive = isLiveOption(home);
-  if (policy === "own_only" || shops.length === 0) return atHome(isLive ? "own" : "own_away");
-  if (!isLive) {
+  // What the operator says of a start counts as past runs do.
+  const isReady = isReadyOption(home);
+  if (policy === "own_only" || shops.length === 0) return atHome(isReady ? "own" : "own_away");
+  if (!isReady) {
     // A restart takes seconds; only the policy that asks for speed does not wait for it.
     const isGone = policy === "fastest" || hasWaited || home.awayMs > overflowAfterMs;
     return isGone ? atShop("away") : atHome("own_away");
@@ -78,7 +79,7 @@ export function weigh(weighing: Weighing): WeighedPlace[] {
     return own.map((option) => ({
       queue: option.queue,
       need,
-      waitS: isLiveOption(option) ? Math.round(option.wait.meanMs / 1_000) : null,
+      waitS: isReadyOption(option) ? Math.round(option.wait.meanMs / 1_000) : null,
       refused: option === chosen ? null : refusalOf(option, weighing),
       ...price,
     }));
@@ -87,7 +88,7 @@ export function weigh(weighing: Weighing): WeighedPlace[] {
 
 function refusalOf(option: Option, weighing: Weighing): WeighedPlace["refused"] {
   const { chosen, config } = weighing;
-  if (!isLiveOption(option)) return option.awayMs === Infinity ? "never_seen" : "no_server";
+  if (!isReadyOption(option)) return option.awayMs === Infinity ? "never_seen" : "no_server";
   const ofMoney = refusalByMoney(option, weighing);
   if (ofMoney !== null) return ofMoney;
   if (option.candidate !== chosen.candidate) return "less_suited";

@@ -3,7 +3,7 @@ import type { Db } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { Candidate } from "./candidates.ts";
 import { leastDemandingQueue } from "./downgrade.ts";
-import { type Wait, waitIn } from "./waits.ts";
+import { startingWait, type Wait, waitIn } from "./waits.ts";
 import { isGpuQueue, type Place } from "./places.ts";
 import { recallOutlooks, recallPlaces, type Share } from "./snapshot.ts";
 
@@ -18,10 +18,15 @@ export interface Option {
   readonly awayMs: number;
   /** Its servers may have too small a card. */
   readonly isTight: boolean;
+  /** Until a worker that is started for it takes a job; null where none is started or one is live. */
+  readonly startMs: number | null;
   readonly wait: Wait;
 }
 
 export const isLiveOption = ({ slots, wait }: Option): boolean => slots > 0 && wait.isLive;
+
+/** Whether its wait has a meaning: a node is live, or one is started for the job. */
+export const isReadyOption = (option: Option): boolean => isLiveOption(option) || option.startMs !== null;
 
 export interface OptionInput {
   readonly candidates: readonly Candidate[];
@@ -39,7 +44,7 @@ export async function readOptions(
   { candidates, share, maxAgeMs, sizeClassOf }: OptionInput,
 ): Promise<readonly Option[]> {
   const needs = [...new Set(candidates.map(({ need }) => need))];
-  const places = [...(await recallPlaces(db, needs, maxAgeMs))];
+  const places = [...(await recallPlaces(db, config, { needs, maxAgeMs }))];
   const unseen = needs.filter((need) => isLocal(need) && !places.some((place) => place.need === need));
   const light = leastDemandingQueue(config.queues);
   if (light !== null) places.push(...unseen.map((need) => neverSeen(light, need)));
@@ -51,11 +56,12 @@ export async function readOptions(
     const sizeClass = sizeClassOf(candidate);
     return places
       .filter((place) => place.need === need)
-      .flatMap(({ queue, slots, waiting, awayMs, isTight }): Option[] => {
+      .flatMap(({ queue, startMs, ...place }): Option[] => {
         const outlook = outlooks.find((one) => one.queue === queue);
         if (!outlook) return [];
-        const wait = waitIn(outlook, need, costs({ need, queue, sizeClass }));
-        return [{ candidate, queue, slots, waiting, awayMs, isTight, wait }];
+        const line = waitIn(outlook, need, costs({ need, queue, sizeClass }));
+        const wait = startMs === null ? line : startingWait(line, startMs);
+        return [{ ...place, candidate, queue, startMs, wait }];
       });
   });
 }
@@ -64,7 +70,7 @@ const isLocal = (need: Need) => need.startsWith(`${localEngine.name}/`);
 
 /** A worker brings the local engine with it, so its kinds count as known before the first worker. */
 function neverSeen(queue: string, need: Need): Place {
-  return { queue, need, slots: 0, waiting: 0, awayMs: Infinity, isTight: false };
+  return { queue, need, slots: 0, waiting: 0, awayMs: Infinity, isTight: false, startMs: null };
 }
 
 /** Expected ms until a new job would be done. The CPU factor makes a card with one waiting job better than an idle CPU server. */
@@ -83,15 +89,29 @@ function soonest(options: readonly Option[], config: Config): Option | undefined
   return sorted.find(({ waiting }) => waiting < config.limits.maxWaiting) ?? sorted[0];
 }
 
-/** The best own candidate that is live, one for which the cards are large enough first, in the queue where it is done first; else the best one that was seen. */
+/**
+ * The best own candidate that is live, one for which the cards are large enough first, in the queue where it is done first. A
+ * place that is started on demand comes before it where it runs the same or a better candidate, and is done sooner with the
+ * start. Without either the best one that was seen.
+ */
 export function homeOf(options: readonly Option[], config: Config): Option | undefined {
   const own = options.filter(({ candidate }) => candidate.engine !== "cloud");
-  const live = own.filter(isLiveOption);
-  const best = (live.find(({ isTight }) => !isTight) ?? live[0])?.candidate;
-  return best
-    ? soonest(
-        live.filter(({ candidate }) => candidate === best),
-        config,
-      )
-    : own[0];
+  const live = bestOf(own.filter(isLiveOption), config);
+  const started = bestOf(
+    own.filter(({ startMs }) => startMs !== null),
+    config,
+  );
+  if (!live || !started) return live ?? started ?? own[0];
+  const rankOf = ({ candidate }: Option) => own.findIndex((option) => option.candidate === candidate);
+  const isBetter = rankOf(started) <= rankOf(live) && doneInMs(started, config) < doneInMs(live, config);
+  return isBetter ? started : live;
+}
+
+/** Of the best candidate, where the cards are large enough before any other, the option that is done first. */
+function bestOf(options: readonly Option[], config: Config): Option | undefined {
+  const best = (options.find(({ isTight }) => !isTight) ?? options[0])?.candidate;
+  return soonest(
+    options.filter(({ candidate }) => candidate === best),
+    config,
+  );
 }

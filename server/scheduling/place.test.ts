@@ -36,7 +36,7 @@ test("D3 places that could not be read are read again, and an accepted job meanw
   const cost = { meanMs: 1, varianceMs2: 0, runsMs: [], ...unknown };
   const read = () =>
     Promise.allSettled([
-      recallPlaces(database.db, [need], 60_000),
+      recallPlaces(database.db, parseConfig({}), { needs: [need], maxAgeMs: 60_000 }),
       recallOutlooks(database.db, { share, queues: ["gpu-high"], needs: [need], maxAgeMs: 60_000 }),
     ]);
   const first = await read();

@@ -4,6 +4,7 @@ import type { Need } from "../engines.ts";
 import { isActive, isLiveNode } from "../nodes/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { HeldKeys } from "../providers/index.ts";
+import { declaredPlaces, onDemandQueues, startableNeeds, startMsOf } from "./on-demand.ts";
 
 /** A need on a queue. */
 export interface Place {
@@ -17,16 +18,25 @@ export interface Place {
   readonly awayMs: number;
   /** Every server that can run it may have too small a card for it. */
   readonly isTight: boolean;
+  /** Until a worker takes a job there that is started for it, as usual; null where none is started or one is live. */
+  readonly startMs: number | null;
 }
 
 const knownForHours = 24;
 
 /**
- * The places of these needs on live nodes and on nodes of the last 24 hours. Do not call it inside a transaction: it
+ * The places of these needs on live nodes, on nodes of the last 24 hours, and in queues that are started on demand. Do not call it inside a transaction: it
  * takes a connection of its own.
  */
-export async function readPlaces(db: Db, needs: readonly Need[]): Promise<Place[]> {
+export async function readPlaces(
+  db: Db,
+  config: Pick<Config, "queues">,
+  needs: readonly Need[],
+): Promise<Place[]> {
   if (needs.length === 0) return [];
+  const startable = onDemandQueues(config);
+  const isStartable = startable.length > 0 ? sql`q.queue in ${startable}` : sql`false`;
+  const declared = JSON.stringify(declaredPlaces(config).filter(({ need }) => needs.includes(need)));
   const { engineServers, jobs, nodes, nodeQueues } = schema;
   const wanted = sql.join(
     needs.map((need) => sql`${need}`),
@@ -35,16 +45,20 @@ export async function readPlaces(db: Db, needs: readonly Need[]): Promise<Place[
   // While a node beats, a need that it lacks was last served when the node noted it; else when the node was last seen.
   const servedAt = sql`case when w.need = any(q.needs) then n.seen_at
     else least(n.seen_at, coalesce((q.needs_seen_at ->> w.need)::timestamptz, n.seen_at)) end`;
-  return db.execute<Place & Record<string, unknown>>(sql`
-    with offered as (
+  const places = await db.execute<Place & Record<string, unknown>>(sql`
+    with known as (
       select q.queue, w.need,
         coalesce(sum(q.slots) filter (where ${isLiveNode} and w.need = any(q.needs)), 0)::int as slots,
         max(${servedAt}) as served_at
       from unnest(array[${wanted}]::text[]) as w(need)
       join ${nodeQueues} q on w.need = any(q.seen_needs) or w.need = any(q.needs)
       join ${nodes} n on n.id = q.node_id
-      where ${isActive()} or n.seen_at > now() - make_interval(hours => ${knownForHours})
+      where ${isActive()} or n.seen_at > now() - make_interval(hours => ${knownForHours}) or ${isStartable}
       group by q.queue, w.need
+    ), offered as (
+      select * from known
+      union all select d.queue, d.need, 0, now() from jsonb_to_recordset(${declared}::jsonb) as d(queue text, need text)
+        where not exists (select from known k where k.queue = d.queue and k.need = d.need)
     )
     select o.queue, o.need, o.slots,
       case when o.slots > 0 then 0 else greatest(0, (extract(epoch from now() - o.served_at) * 1000)::float8) end as "awayMs",
@@ -54,6 +68,10 @@ export async function readPlaces(db: Db, needs: readonly Need[]): Promise<Place[
         where s.state = 'healthy' and o.need = any(s.needs)), false) as "isTight",
       (select count(*)::int from ${jobs} j where j.queue = o.queue and j.status = 'pending') as waiting
     from offered o`);
+  return places.map((place) => {
+    const startMs = place.slots > 0 ? null : startMsOf(config, place.queue);
+    return startMs === null ? { ...place, startMs } : { ...place, startMs, awayMs: 0 };
+  });
 }
 
 /** A place that live nodes can serve now. */
@@ -89,13 +107,13 @@ export async function liveKeys(db: Db | Tx): Promise<HeldKeys> {
   return { providers: await liveProviders(db), keys };
 }
 
-/** Needs that nodes of the last 24 hours could serve. */
-export async function seenNeeds(db: Db | Tx): Promise<Need[]> {
+/** Needs that nodes of the last 24 hours could serve, or such as are started on demand. */
+export async function seenNeeds(db: Db | Tx, config: Pick<Config, "queues">): Promise<Need[]> {
   const { nodes, nodeQueues } = schema;
   const result = await db.execute<{ need: Need }>(sql`
     select distinct s.need from ${nodeQueues} q join ${nodes} n on n.id = q.node_id, unnest(q.seen_needs) as s(need)
     where ${isActive()} or n.seen_at > now() - make_interval(hours => ${knownForHours})`);
-  return result.map(({ need }) => need);
+  return [...new Set([...result.map(({ need }) => need), ...(await startableNeeds(db, config))])];
 }
 
 export interface LiveServer {

@@ -1,4 +1,4 @@
-import { keptBy } from "../platform/index.ts";
+import { type Config, keptBy } from "../platform/index.ts";
 import type { Db } from "../db/index.ts";
 import type { Need } from "../engines.ts";
 import { readRunCosts, type RunCost, type RunCosts } from "./costs.ts";
@@ -68,11 +68,15 @@ async function recall<Value>(
 }
 
 /** `readPlaces`, at most `maxAgeMs` old. Reads again when no live node can serve any of the needs. */
-export async function recallPlaces(db: Db, needs: readonly Need[], maxAgeMs: number): Promise<Place[]> {
+export async function recallPlaces(
+  db: Db,
+  config: Pick<Config, "queues">,
+  { needs, maxAgeMs }: Pick<OutlookInput, "needs" | "maxAgeMs">,
+): Promise<Place[]> {
   return recall(snapshotOf(db).places, needs.join(" "), {
     maxAgeMs,
     isGood: (places) => places.some(({ slots }) => slots > 0),
-    read: () => readPlaces(db, needs),
+    read: () => readPlaces(db, config, needs),
   });
 }
 

@@ -18,8 +18,11 @@ export interface Wait {
   readonly position: number;
   /** False while no live node can run it; the times then have no meaning. */
   readonly isLive: boolean;
-  /** What the job waits for: `worker` when no live worker could run its need, `server` when a live worker lacks the server; null when it is live. */
-  readonly awaits: "worker" | "server" | null;
+  /**
+   * What the job waits for: `worker` when no live worker could run its need, `server` when a live worker lacks the server, `start`
+   * when a worker is started for it, whose times then count; null when it is live.
+   */
+  readonly awaits: "worker" | "server" | "start" | null;
   /** As it is told. */
   readonly waitMs: readonly [low: number, high: number];
   /** What past runs vouch for: the wait is hardly shorter, whatever the rest takes. Placing and spending go by it. */
@@ -173,6 +176,19 @@ export function waitIn({ position, lanes, missed }: Outlook, need: Need, cost: R
     sureMs,
     meanMs,
     quality: able.every(({ isMeasured }) => isMeasured) ? "measured" : "assumed",
+  };
+}
+
+/** The wait where a worker is started on demand: its start, and at the most all that is before the job on one worker. */
+export function startingWait(wait: Wait, startMs: number): Wait {
+  const longest = Math.round(startMs + wait.position * wait.cost.meanMs);
+  return {
+    ...wait,
+    awaits: "start",
+    waitMs: [startMs, longest],
+    sureMs: startMs,
+    meanMs: startMs,
+    quality: "assumed",
   };
 }
 

@@ -49,7 +49,7 @@ describe("workflows", () => {
         seen("http://b:1", { t2i_sd15: ["model sd15 (Checkpoint.name)"] }),
       ],
     });
-    const workflows = await offeredWorkflows(services.db);
+    const workflows = await offeredWorkflows(services.db, services.config);
     const light = workflows.find(({ name }) => name === "t2i_sd15");
     expect(light).toMatchObject({ isLive: false, missing: ["model sd15 (Checkpoint.name)"], vramGib: 4 });
     expect(light?.params.width).toEqual(expect.objectContaining({ min: 256, max: 1024, multipleOf: 8 }));

@@ -5,6 +5,7 @@ import type { JobKind } from "../engines.ts";
 import { isActive, isPresent } from "../nodes/index.ts";
 import { builtInWorkflows, type ParamName, parseWorkflow, type Workflow } from "../workflows/index.ts";
 import { currentWords } from "../words.ts";
+import { type Queues, startableNeeds } from "./on-demand.ts";
 import { livePlaces } from "./places.ts";
 
 interface Published {
@@ -184,7 +185,7 @@ export interface OfferedWorkflow {
   /** Lower ranks are preferred within the kind. */
   readonly rank: number;
   readonly vramGib: number;
-  /** Whether a live node can run it now. */
+  /** Whether a live node can run it now, or one that is started for it. */
   readonly isLive: boolean;
   /** What is missing on the server that lacks the least; empty when it is live or without servers. */
   readonly missing: readonly string[];
@@ -201,9 +202,14 @@ export interface OfferedWorkflow {
 }
 
 /** All known workflows, live ones first, then by rank. One that is off is not live, whatever the servers have. */
-export async function offeredWorkflows(db: Db): Promise<OfferedWorkflow[]> {
-  const [known, live, lacks] = await Promise.all([readKnown(db), livePlaces(db), readLacks(db)]);
-  const liveNeeds = new Set<string>(live.map(({ need }) => need));
+export async function offeredWorkflows(db: Db, config: Queues): Promise<OfferedWorkflow[]> {
+  const [known, live, startable, lacks] = await Promise.all([
+    readKnown(db),
+    livePlaces(db),
+    startableNeeds(db, config),
+    readLacks(db),
+  ]);
+  const liveNeeds = new Set<string>([...live.map(({ need }) => need), ...startable]);
   const usable = new Set(known.workflows);
   return known.all
     .map((workflow) => {
@@ -245,8 +251,8 @@ interface WorkflowFacts extends Pick<
 }
 
 /** Every workflow with its licence, by kind and rank. */
-export async function workflowFacts(db: Db): Promise<WorkflowFacts[]> {
-  const [offered, { all, workflows }] = await Promise.all([offeredWorkflows(db), readKnown(db)]);
+export async function workflowFacts(db: Db, config: Queues): Promise<WorkflowFacts[]> {
+  const [offered, { all, workflows }] = await Promise.all([offeredWorkflows(db, config), readKnown(db)]);
   const facts = new Map(all.map((workflow) => [workflow.name, workflow]));
   return offered
     .toSorted((a, b) => a.kind.localeCompare(b.kind) || a.rank - b.rank)

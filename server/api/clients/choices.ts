@@ -25,7 +25,7 @@ export async function readChoices(
   { db, config }: Pick<Services, "db" | "config">,
   kinds: readonly JobKind[],
 ): Promise<readonly Choice[]> {
-  const [workflows, models] = await Promise.all([offeredWorkflows(db), offeredModels(db, config)]);
+  const [workflows, models] = await Promise.all([offeredWorkflows(db, config), offeredModels(db, config)]);
   return [...workflows, ...models]
     .filter(({ kind }) => kinds.includes(kind))
     .map(({ name, title, kind, isLive, cloud }) => ({

@@ -90,7 +90,7 @@ export const listWorkflows = defineRoute({
     200: { description: "All of them.", schema: z.object({ items: z.array(workflowSchema) }) },
   },
   async handle({ services }) {
-    const offered = await offeredWorkflows(services.db);
+    const offered = await offeredWorkflows(services.db, services.config);
     // Parsed, so that undeclared fields are not sent.
     return Response.json({ items: offered.map((workflow) => workflowSchema.parse(workflow)) });
   },

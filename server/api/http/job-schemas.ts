@@ -70,7 +70,8 @@ const range = z.tuple([z.number(), z.number()]);
 
 /**
  * The answer to a request for an estimate; `isPossible` false comes with a reason alone. `isLive` false: the job would
- * wait for a worker or a server that is away, see `awaits` and `reason`; `waitMs` then has no meaning.
+ * wait for a worker or a server that is away, see `awaits` and `reason`; `waitMs` then has no
+ * meaning, but with `awaits` of `start`: a worker is started for the job.
  */
 export const estimateSchema = z.object({
   isPossible: z.boolean(),
@@ -111,7 +112,7 @@ export const estimateSchema = z.object({
     .optional()
     .describe("Why a provider, or why not one; null where nothing has to be said"),
   isLive: z.boolean().optional(),
-  awaits: z.enum(["worker", "server"]).nullable().optional(),
+  awaits: z.enum(["worker", "server", "start"]).nullable().optional(),
   position: z.number().int().optional(),
   waitMs: range.optional(),
   runMs: range.optional(),

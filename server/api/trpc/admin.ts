@@ -113,7 +113,9 @@ const adminNodesRouter = t.router({
 
 /** What the workflows need, and which licences the studio accepts. */
 const adminWorkflowsRouter = t.router({
-  list: adminProcedure.query(async ({ ctx }) => ({ items: await workflowFacts(ctx.services.db) })),
+  list: adminProcedure.query(async ({ ctx }) => ({
+    items: await workflowFacts(ctx.services.db, ctx.services.config),
+  })),
   decideLicence: adminAction
     .input(z.strictObject({ name: lineOfText.max(80), isAccepted: z.boolean() }))
     .mutation(async ({ ctx, input }) => {

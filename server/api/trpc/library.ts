@@ -128,7 +128,7 @@ export const workflowsRouter = t.router({
   list: publicProcedure.query(async ({ ctx }) => {
     const { db, config } = ctx.services;
     const models = ctx.caller && !ctx.caller.isGuest ? await offeredModels(db, config) : [];
-    const items = [...(await offeredWorkflows(db)), ...models].toSorted(
+    const items = [...(await offeredWorkflows(db, config)), ...models].toSorted(
       (a, b) => Number(b.isLive) - Number(a.isLive) || a.rank - b.rank,
     );
     return { items: ctx.caller ? items : items.map((workflow) => ({ ...workflow, missing: [] })) };

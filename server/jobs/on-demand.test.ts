@@ -1,0 +1,104 @@
+import { addNode, addOwner, readJob, type TestOwner } from "@atelier/testing/jobs";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { schema } from "../db/index.ts";
+import { pruneNeeds } from "../nodes/index.ts";
+import { offeredWorkflows } from "../scheduling/index.ts";
+import { readCapabilities } from "./capabilities.ts";
+import { estimate, readWaiting } from "./estimate.ts";
+import { submit } from "./submit.ts";
+import { sweep } from "./sweep.ts";
+
+const need = "comfyui/t2i_sdxl";
+const request = { kind: "text_to_image", params: { prompt: "a cup" } } as const;
+
+describe("started on demand", () => {
+  let opened: TestServices;
+  let owner: TestOwner;
+  beforeAll(async () => {
+    const gpu = { minVramGib: 8, onDemand: { startS: 180, workflows: ["t2i_sdxl"] } };
+    opened = await createTestServices({
+      config: { queues: { "gpu-high": gpu, "gpu-slow": { minVramGib: 4 }, "cpu-light": {} } },
+    });
+    owner = await addOwner(opened.services);
+  });
+  afterAll(() => opened.close());
+  beforeEach(async () => {
+    await opened.services.db.delete(schema.jobs);
+    await opened.services.db.delete(schema.nodes);
+  });
+
+  const hoursAgo = (hours: number) => sql`now() - make_interval(hours => ${hours})`;
+  const waitsSince = (id: string, seconds: number) =>
+    opened.services.db
+      .update(schema.jobs)
+      .set({ createdAt: sql`now() - make_interval(secs => ${seconds})` })
+      .where(eq(schema.jobs.id, id));
+
+  test("S8 a job is accepted though no worker was ever there, and is told what it waits for", async () => {
+    const { services } = opened;
+    const told = await estimate(services, request, owner);
+    expect(told).toMatchObject({ isPossible: true, queue: "gpu-high", awaits: "start", isLive: false });
+    expect(told).toMatchObject({ waitMs: [180_000, 180_000], reason: expect.stringContaining("is started") });
+    const { id } = await submit(services, request, { submitter: owner });
+    await waitsSince(id, 60);
+    const [item] = (await readWaiting(services, owner.userId)).items;
+    expect(item).toMatchObject({ id, awaits: "start" });
+    expect(item?.waitMs[0]).toBeGreaterThan(110_000);
+    expect(item?.waitMs[0]).toBeLessThanOrEqual(120_000);
+    const { items } = await readCapabilities(services, { mayUseCloud: false });
+    expect(items.find(({ kind }) => kind === "text_to_image")).toMatchObject({ available: true });
+    const offered = await offeredWorkflows(services.db, services.config);
+    expect(offered.filter(({ isLive }) => isLive).map(({ name }) => name)).toEqual(["t2i_sdxl"]);
+  });
+
+  test("S8 nothing refuses its jobs after a day, also what only a worker of long ago could do", async () => {
+    const { services } = opened;
+    const { nodes } = schema;
+    const gone = await addNode(services, { queue: "gpu-high", needs: ["comfyui/t2i_sd15"], state: "gone" });
+    const live = await addNode(services, { queue: "cpu-light" });
+    await services.db
+      .update(nodes)
+      .set({ seenAt: hoursAgo(200) })
+      .where(eq(nodes.id, gone));
+    await services.db
+      .update(nodes)
+      .set({ startedAt: hoursAgo(300) })
+      .where(eq(nodes.id, live));
+    await pruneNeeds(services);
+    const { id } = await submit(services, { ...request, workflow: "t2i_sd15" }, { submitter: owner });
+    await waitsSince(id, 200 * 3_600);
+    await sweep(services);
+    expect(await readJob(services, id)).toMatchObject({
+      status: "queued",
+      queue: "gpu-high",
+      errorCode: null,
+    });
+  });
+
+  test("S8 a live but busy place keeps a job while it is done sooner there, else one is started", async () => {
+    const { services } = opened;
+    await addNode(services, { queue: "gpu-slow", needs: [need], slots: 1 });
+    const queueNow = async () => {
+      const told = await estimate(services, request, owner);
+      return told.isPossible ? told.queue : null;
+    };
+    expect(await queueNow()).toBe("gpu-slow");
+    for (let i = 0; i < 8; i += 1) await submit(services, request, { submitter: owner });
+    // 30 s each without past runs: after six of them a start of 180 s is sooner.
+    expect(await queueNow()).toBe("gpu-high");
+  });
+
+  test("S8 jobs stay in the queue while the start may take, and move on when it does not come", async () => {
+    const { services } = opened;
+    const { id } = await submit(services, request, { submitter: owner });
+    await addNode(services, { queue: "gpu-slow", needs: [need] });
+    await waitsSince(id, 300);
+    await sweep(services);
+    expect(await readJob(services, id)).toMatchObject({ queue: "gpu-high" });
+    await waitsSince(id, 600);
+    await sweep(services);
+    expect(await readJob(services, id)).toMatchObject({ queue: "gpu-slow" });
+  });
+});
