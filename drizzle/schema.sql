@@ -486,6 +486,9 @@ CREATE INDEX images_unfilled_search ON images USING btree (owner_id, id) WHERE s
 CREATE INDEX images_unkeyed ON images USING btree (owner_id, id) WHERE search_key IS NULL;
 CREATE TRIGGER images_await_likeness AFTER INSERT ON images FOR EACH ROW WHEN (new.role <> 'mask'::text) EXECUTE FUNCTION await_likeness();
 CREATE TRIGGER images_forget_search_text BEFORE UPDATE OF title ON images FOR EACH ROW WHEN (old.title IS DISTINCT FROM new.title) EXECUTE FUNCTION forget_search_text();
+CREATE TRIGGER images_note_lost_stack AFTER DELETE ON images FOR EACH ROW WHEN (old.deleted_at IS NULL AND old.role <> 'mask'::text) EXECUTE FUNCTION note_stack_change();
+CREATE TRIGGER images_note_other_stack AFTER UPDATE OF owner_id, role, stack_id, created_at, deleted_at ON images FOR EACH ROW WHEN (old.owner_id IS DISTINCT FROM new.owner_id OR old.role IS DISTINCT FROM new.role OR old.stack_id IS DISTINCT FROM new.stack_id OR old.created_at IS DISTINCT FROM new.created_at OR old.deleted_at IS DISTINCT FROM new.deleted_at) EXECUTE FUNCTION note_stack_change();
+CREATE TRIGGER images_note_stack AFTER INSERT ON images FOR EACH ROW WHEN (new.role <> 'mask'::text) EXECUTE FUNCTION note_stack_change();
 CREATE TRIGGER images_put_on_stack BEFORE INSERT ON images FOR EACH ROW WHEN (new.role = 'result'::text AND new.job_id IS NOT NULL) EXECUTE FUNCTION put_on_stack();
 
 create table invitations (
@@ -745,6 +748,14 @@ create table model_notes (
   sent_tokens integer,
   noted_at timestamp(3) with time zone default clock_timestamp() not null,
   constraint model_notes_model_address_pk PRIMARY KEY (model, address)
+);
+
+create table month_counts (
+  owner_id text not null,
+  month date not null,
+  pictures integer not null,
+  constraint month_counts_owner_id_month_pk PRIMARY KEY (owner_id, month),
+  constraint month_counts_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
 );
 
 create table node_queues (
@@ -1007,6 +1018,23 @@ create table spending_caps (
   constraint spending_caps_user_id_users_id_fk FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 
+create table stack_changes (
+  id uuid default gen_random_uuid() not null,
+  owner_id text not null,
+  stack_id uuid not null,
+  constraint stack_changes_pkey PRIMARY KEY (id),
+  constraint stack_changes_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX stack_changes_owner ON stack_changes USING btree (owner_id);
+
+create table stack_months (
+  owner_id text not null,
+  stack_id uuid not null,
+  month date not null,
+  constraint stack_months_owner_id_stack_id_pk PRIMARY KEY (owner_id, stack_id),
+  constraint stack_months_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
+);
+
 create table studio (
   id integer default 1 not null,
   store_mark text,
@@ -1246,6 +1274,8 @@ CREATE INDEX webhook_endpoints_owner ON webhook_endpoints USING btree (owner_id)
 -- lock_submits(p_owner text) returns void: server/db/functions/locks.sql
 
 -- note_assistant_run() returns trigger: server/db/functions/triggers.sql
+
+-- note_stack_change() returns trigger: server/db/functions/triggers.sql
 
 -- put_on_stack() returns trigger: server/db/functions/triggers.sql
 

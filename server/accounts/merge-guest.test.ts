@@ -305,6 +305,8 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "links",
     "memories",
     "model_calls",
+    // Counted from the account's pictures.
+    "month_counts",
     "notification_settings",
     // A guest has no password.
     "password_resets",
@@ -322,6 +324,9 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "sessions",
     // A guest spends nothing.
     "spending_caps",
+    // Counted from the account's pictures.
+    "stack_changes",
+    "stack_months",
     "tags",
     // A guest links no chat.
     "telegram_codes",

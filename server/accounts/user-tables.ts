@@ -4,8 +4,8 @@ interface UserTable {
   readonly column: string;
   /** What happens to the rows when the user is deleted; kept ones hold an id that names nobody any more. */
   readonly onDelete: "removed" | "unnamed" | "kept";
-  /** How the rows get into the export of the user's data; `rows`: as they are, without the columns of `secrets`. */
-  readonly inExport: "rows" | "pictures" | "jobs";
+  /** How the rows get into the export of the user's data; `rows`: as they are, without the columns of `secrets`; `none`: they only count what is in it. */
+  readonly inExport: "rows" | "pictures" | "jobs" | "none";
   /** Hashes, tokens and vectors: worth nothing to the user and something to a thief. */
   readonly secrets?: readonly string[];
 }
@@ -30,6 +30,9 @@ export const userTables: Readonly<Record<string, UserTable>> = {
   password_resets: { column: "user_id", onDelete: "removed", inExport: "rows", secrets: ["token_hash"] },
   invitations: { column: "created_by", onDelete: "unnamed", inExport: "rows", secrets: ["token_hash"] },
   images: { column: "owner_id", onDelete: "removed", inExport: "pictures" },
+  stack_changes: { column: "owner_id", onDelete: "removed", inExport: "none" },
+  stack_months: { column: "owner_id", onDelete: "removed", inExport: "none" },
+  month_counts: { column: "owner_id", onDelete: "removed", inExport: "none" },
   likenesses: { column: "owner_id", onDelete: "removed", inExport: "rows", secrets: ["hash"] },
   duplicate_pairs: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   direct_uploads: { column: "owner_id", onDelete: "removed", inExport: "rows" },

@@ -79,7 +79,7 @@ export {
 } from "./tags.ts";
 export { checkSearch } from "./conditions.ts";
 export { listGallerySchema, listImages, type ListImagesInput, listImagesSchema } from "./list.ts";
-export { countMonths, type MonthCount } from "./timeline.ts";
+export { countMonths, countNoted, type MonthCount } from "./timeline.ts";
 export {
   checkGuestSpace,
   trashMsOf,

@@ -1,9 +1,17 @@
+import { sql } from "drizzle-orm";
 import { addUser } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
-import { countMonths, listImages, type ListImagesInput, removeImages, restoreImages } from "./index.ts";
+import {
+  countMonths,
+  countNoted,
+  listImages,
+  type ListImagesInput,
+  removeImages,
+  restoreImages,
+} from "./index.ts";
 
 let opened: TestServices;
 let ownerId: string;
@@ -91,4 +99,80 @@ test("a list is read from a moment on in both directions, and a jump changes no 
   expect((await page({ limit: 100 })).previousCursor).toBeNull();
   expect(idsOf(await page({ jump: { ...jump, skip: 3 }, limit: 100 }))).toEqual(ids.slice(8));
   expect(idsOf(await page({ jump: { ...jump, skip: 99 }, limit: 100 }))).toEqual([]);
+});
+
+/** Months as all pictures have them, without what is kept. */
+async function monthsOfPictures(owner: string) {
+  const months = await opened.services.db.execute<{ month: string; pictures: number }>(sql`
+    select to_char(created_at at time zone 'UTC', 'YYYY-MM') as month, count(*)::int as pictures from (
+      select distinct on (coalesce(stack_id, id)) created_at from images
+      where owner_id = ${owner} and deleted_at is null and role <> 'mask' order by coalesce(stack_id, id), id desc) tops
+    group by 1 order by 1 desc`);
+  return [...months];
+}
+
+const dayOf = (month: number) => `2026-${String(month).padStart(2, "0")}-10T00:00:00Z`;
+
+test("a picture that becomes visible after its months were counted is counted, and one of two on a stack once", async () => {
+  const { db } = opened.services;
+  const count = () => countMonths(opened.services, { ownerId });
+  const first = await addPicture(dayOf(1));
+  const onStack = (month: number) => sql`
+    insert into images (id, owner_id, role, storage_key, stored_sha256, mime, width_px, height_px, size_bytes, thumbhash, stack_id, created_at)
+    values (uuidv7(), ${ownerId}, 'result', ${newId()}, '', 'image/webp', 4, 3, 1, '', ${first}, ${dayOf(month)})`;
+  expect(await count()).toEqual([{ month: "2026-01", pictures: 1 }]);
+  await db.transaction(async (one) => {
+    await one.execute(onStack(2));
+    await db.transaction(async (two) => {
+      await two.execute(onStack(3));
+      // Neither is visible to it, and it takes all notes that are.
+      expect(await count()).toEqual([{ month: "2026-01", pictures: 1 }]);
+    });
+    expect(await count()).toEqual([{ month: "2026-03", pictures: 1 }]);
+  });
+  expect(await count()).toEqual(await monthsOfPictures(ownerId));
+});
+
+test("counts are those of the pictures after inserts, removals, restores, moves and readers at once", async () => {
+  const { services } = opened;
+  const { db } = services;
+  const account = await addUser(services);
+  const roots = await Promise.all([1, 2, 3].map((month) => addPicture(dayOf(month))));
+  const pick = <Item>(items: readonly Item[], at: number) => items[at % items.length];
+  const ids = [...roots];
+  const writer = async (own: number) => {
+    for (let at = own; at < own + 12; at += 1) {
+      ids.push(await addPicture(dayOf((at % 12) + 1), { stackId: pick(roots, at) ?? "" }));
+      await removeImages(services, { ownerId, ids: [pick(ids, at * 7) ?? "", pick(ids, at * 5) ?? ""] });
+      await restoreImages(services, { ownerId, ids: [pick(ids, at * 7) ?? ""] });
+      const id = pick(ids, at * 3) ?? "";
+      if (at % 6 === 0) await db.execute(sql`update images set owner_id = ${account} where id = ${id}`);
+      if (at % 6 === 1) await db.execute(sql`update images set stack_id = null where id = ${id}`);
+      if (at % 6 === 2) await db.execute(sql`delete from images where id = ${id}`);
+      if (at % 6 === 3) await db.execute(sql`update images set role = 'mask' where id = ${id}`);
+    }
+  };
+  let isDone = false;
+  const reader = async (owner: string) => {
+    while (!isDone) {
+      const months = await countMonths(services, { ownerId: owner });
+      expect(months?.every(({ pictures }) => pictures > 0)).toBe(true);
+    }
+  };
+  const readers = [ownerId, ownerId, account].map(reader);
+  await Promise.all([0, 1, 2, 3, 4].map((own) => writer(own * 5)));
+  isDone = true;
+  await Promise.all(readers);
+  const moved = await monthsOfPictures(account);
+  expect(moved.length).toBeGreaterThan(0);
+  expect(await countMonths(services, { ownerId: account })).toEqual(moved);
+  expect(await countMonths(services, { ownerId })).toEqual(await monthsOfPictures(ownerId));
+});
+
+test("the duty takes the notes of owners who do not look", async () => {
+  const { db } = opened.services;
+  await addPicture(dayOf(1));
+  await countNoted(opened.services);
+  expect(await db.$count(schema.stackChanges)).toBe(0);
+  expect(await db.$count(schema.monthCounts, sql`owner_id = ${ownerId}`)).toBe(1);
 });

@@ -1,11 +1,11 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { type Db, schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { asksForTrash } from "./conditions.ts";
 import { conditionsOfList, stackOf } from "./list.ts";
 import { fillSearchTexts } from "./search-text.ts";
 
-const { images } = schema;
+const { images, monthCounts, stackChanges, stackMonths } = schema;
 
 /** How many pictures of a month a list of stacks shows. */
 export interface MonthCount {
@@ -30,21 +30,107 @@ export async function countMonths(
   { db }: Pick<Services, "db">,
   { ownerId, search }: CountInput,
 ): Promise<MonthCount[] | null> {
-  if (asksForTrash(search ?? "")) return null;
-  if (search !== undefined) await fillSearchTexts(db, ownerId);
+  if (search === undefined) return readKept(db, ownerId);
+  if (asksForTrash(search)) return null;
+  await fillSearchTexts(db, ownerId);
   const own = and(
     eq(images.ownerId, ownerId),
     isNull(images.deletedAt),
     ...conditionsOfList({ ownerId, search })(images),
   );
-  const most = search === undefined ? sql`` : sql`limit ${mostFound + 1}`;
   const months = await db.execute<{ month: string; pictures: number; found: number }>(sql`
     with hits as materialized (
-      select ${stackOf(images)} as stack, ${images.id}, ${images.createdAt} from ${images} where ${own} ${most}),
+      select ${stackOf(images)} as stack, ${images.id}, ${images.createdAt} from ${images} where ${own}
+      limit ${mostFound + 1}),
     tops as (select distinct on (stack) created_at from hits order by stack, id desc)
     select to_char(month, 'YYYY-MM') as month, pictures, (select count(*) from hits)::int as found
-    from (select date_trunc('month', created_at at time zone 'UTC') as month, count(*)::int as pictures from tops group by 1) counted
+    from (select ${monthOf(sql`created_at`)} as month, count(*)::int as pictures from tops group by 1) counted
     order by month desc`);
-  if (search !== undefined && (months[0]?.found ?? 0) > mostFound) return null;
+  if ((months[0]?.found ?? 0) > mostFound) return null;
   return months.map(({ month, pictures }) => ({ month, pictures }));
+}
+
+const monthOf = (createdAt: ReturnType<typeof sql>) =>
+  sql`date_trunc('month', ${createdAt} at time zone 'UTC')::date`;
+
+/** The kept counts of all pictures, once the changes since are counted. */
+async function readKept(db: Db, ownerId: string): Promise<MonthCount[]> {
+  // One statement sees the counts and the notes of one moment: without a note the counts are true.
+  const read = () =>
+    db.execute<{ month: string | null; pictures: number; noted: boolean }>(sql`
+      select to_char(kept.month, 'YYYY-MM') as month, kept.pictures, asked.noted
+      from (select exists (select from ${stackChanges} where ${stackChanges.ownerId} = ${ownerId}) as noted) asked
+      left join ${monthCounts} kept on kept.owner_id = ${ownerId}
+      order by kept.month desc`);
+  let rows = await read();
+  if (rows.some(({ month, noted }) => noted || month === null)) {
+    await db.transaction((tx) => countChanges(tx, ownerId));
+    rows = await read();
+  }
+  return rows.flatMap(({ month, pictures }) =>
+    month === null || pictures === 0 ? [] : [{ month, pictures }],
+  );
+}
+
+/** Changed stacks above which all of the owner's are counted. */
+const mostChanged = 20_000;
+
+/**
+ * Counts what was noted. Writers wait for nobody: a note and its change become visible at once, the notes are taken first, and
+ * the pictures are read after them. A change between the two is counted now and, by its own note, again.
+ */
+async function countChanges(tx: Tx, ownerId: string): Promise<void> {
+  // Two that count at once would both add one change.
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtext('months'), hashtext(${ownerId}))`);
+  const noted = await tx
+    .delete(stackChanges)
+    .where(eq(stackChanges.ownerId, ownerId))
+    .returning({ id: stackChanges.stackId });
+  const stackIds = [...new Set(noted.map(({ id }) => id))];
+  const isCounted = (await tx.$count(monthCounts, eq(monthCounts.ownerId, ownerId))) > 0;
+  if (!isCounted || stackIds.length > mostChanged) await countAll(tx, ownerId);
+  else if (stackIds.length > 0) await countStacks(tx, ownerId, stackIds);
+}
+
+/** The month of each stack that has a picture in the list. */
+const monthsOfStacks = (ownerId: string, which = sql`true`) => sql`
+  select distinct on (stack) stack, ${monthOf(sql`created_at`)} as month
+  from (select ${stackOf(images)} as stack, ${images.id}, ${images.createdAt} from ${images}
+    where ${images.ownerId} = ${ownerId} and ${images.deletedAt} is null and ${images.role} <> 'mask' and ${which}) own
+  order by stack, id desc`;
+
+async function countAll(tx: Tx, ownerId: string): Promise<void> {
+  await tx.delete(stackMonths).where(eq(stackMonths.ownerId, ownerId));
+  await tx.delete(monthCounts).where(eq(monthCounts.ownerId, ownerId));
+  await tx.execute(sql`
+    with counted as (
+      insert into ${stackMonths} (owner_id, stack_id, month)
+      select ${ownerId}, stack, month from (${monthsOfStacks(ownerId)}) stacks returning month)
+    insert into ${monthCounts} (owner_id, month, pictures)
+    select ${ownerId}, month, count(*) from counted group by month`);
+}
+
+async function countStacks(tx: Tx, ownerId: string, stackIds: readonly string[]): Promise<void> {
+  const asked = sql`any(${sql.param(stackIds)}::uuid[])`;
+  const ofOwner = sql`owner_id = ${ownerId} and stack_id = ${asked}`;
+  await tx.execute(sql`
+    with now as materialized (${monthsOfStacks(ownerId, sql`${stackOf(images)} = ${asked}`)}),
+    before as materialized (select stack_id, month from ${stackMonths} where ${ofOwner}),
+    gone as (delete from ${stackMonths} where ${ofOwner} and stack_id not in (select stack from now)),
+    put as (
+      insert into ${stackMonths} as kept (owner_id, stack_id, month) select ${ownerId}, stack, month from now
+      on conflict (owner_id, stack_id) do update set month = excluded.month where kept.month <> excluded.month)
+    insert into ${monthCounts} as kept (owner_id, month, pictures)
+    select ${ownerId}, month, sum(change) from (
+      select month, 1 as change from now union all select month, -1 from before) changes
+    group by month having sum(change) <> 0
+    on conflict (owner_id, month) do update set pictures = kept.pictures + excluded.pictures`);
+}
+
+const ownersAtOnce = 50;
+
+/** A duty: counts what was noted for owners who do not look at their gallery, so that notes do not pile up. */
+export async function countNoted({ db }: Pick<Services, "db">): Promise<void> {
+  const owners = await db.selectDistinct({ id: stackChanges.ownerId }).from(stackChanges).limit(ownersAtOnce);
+  for (const { id } of owners) await db.transaction((tx) => countChanges(tx, id));
 }

@@ -1,4 +1,10 @@
-import { expireClientFiles, expireUploads, fillSearchTexts, purgeDeleted } from "../images/index.ts";
+import {
+  countNoted,
+  expireClientFiles,
+  expireUploads,
+  fillSearchTexts,
+  purgeDeleted,
+} from "../images/index.ts";
 import { doDuties, type Duty } from "../leases/index.ts";
 import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
 import { pruneAttempts, sumPastDays } from "../providers/index.ts";
@@ -15,6 +21,7 @@ export const tidyDuties: readonly Duty[] = [
   { name: "deleted pictures", everyMs: minuteMs, run: purgeDeleted },
   { name: "expired uploads", everyMs: minuteMs, run: expireUploads },
   { name: "search index", everyMs: minuteMs, run: ({ db }) => fillSearchTexts(db) },
+  { name: "counts of months", everyMs: minuteMs, run: countNoted },
   { name: "expired guests", everyMs: minuteMs, run: expireGuests },
   { name: "old events of jobs", everyMs: minuteMs, run: pruneEvents },
   { name: "old log lines of jobs", everyMs: minuteMs, run: pruneLogs },

@@ -67,7 +67,7 @@ async function removeRest({ db }: Services, userId: string): Promise<boolean> {
 /** The user goes last: the foreign keys of jobs and pictures prove that none is left behind. */
 async function removeRows(tx: Tx, userId: string): Promise<void> {
   const withoutFiles = Object.entries(userTables).filter(
-    ([, { onDelete, inExport }]) => onDelete === "removed" && inExport === "rows",
+    ([, { onDelete, inExport }]) => onDelete === "removed" && (inExport === "rows" || inExport === "none"),
   );
   await tx.execute(
     sql`delete from rate_limits where key in ${[...permitKeysOf(userId), `password|${userId}`]}`,

@@ -337,6 +337,12 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
   api_keys: () => null,
   audit_entries: () => null,
   images: () => null,
+  // Noted by a trigger.
+  stack_changes: () => null,
+  stack_months: (ownerId) =>
+    fixture.services.db.insert(schema.stackMonths).values({ ownerId, stackId: newId(), month: "2026-11-01" }),
+  month_counts: (ownerId) =>
+    fixture.services.db.insert(schema.monthCounts).values({ ownerId, month: "2026-11-01", pictures: 1 }),
   likenesses: () => null,
   duplicate_pairs: (ownerId) =>
     fixture.services.db.execute(sql`

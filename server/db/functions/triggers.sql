@@ -159,3 +159,17 @@ begin
   raise exception 'entries of the audit log are neither changed nor removed'
     using errcode = 'check_violation', constraint = 'audit_entries_append_only';
 end $$;
+
+-- Notes the stacks of which another picture may be the newest now. A restored backup has its notes.
+create or replace function note_stack_change() returns trigger language plpgsql as $$
+begin
+  if current_setting('atelier.is_loading', true) = 'on' then return null; end if;
+  if tg_op <> 'INSERT' then
+    insert into stack_changes (owner_id, stack_id) values (old.owner_id, coalesce(old.stack_id, old.id));
+  end if;
+  if tg_op = 'INSERT' or tg_op = 'UPDATE'
+    and (new.owner_id, coalesce(new.stack_id, new.id)) is distinct from (old.owner_id, coalesce(old.stack_id, old.id)) then
+    insert into stack_changes (owner_id, stack_id) values (new.owner_id, coalesce(new.stack_id, new.id));
+  end if;
+  return null;
+end $$;

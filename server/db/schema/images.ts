@@ -3,9 +3,11 @@ import {
   bigint,
   boolean,
   check,
+  date,
   index,
   integer,
   pgTable,
+  primaryKey,
   smallint,
   text,
   timestamp,
@@ -130,4 +132,46 @@ export const directUploads = pgTable(
     index("direct_uploads_created").on(table.createdAt),
     check("direct_uploads_name_length", sql`char_length(${table.name}) <= 300`),
   ],
+);
+
+/**
+ * Stacks whose newest picture may be another one since the months of their owner were counted; several rows may name one. The
+ * trigger `images_note_stack` adds them, and `server/images/timeline.ts` takes them away.
+ */
+export const stackChanges = pgTable(
+  "stack_changes",
+  {
+    id: uuid("id").primaryKey().defaultRandom(),
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    stackId: uuid("stack_id").notNull(),
+  },
+  (table) => [index("stack_changes_owner").on(table.ownerId)],
+);
+
+/** The month of UTC, by its first day, in which a stack was counted: that of its newest picture. */
+export const stackMonths = pgTable(
+  "stack_months",
+  {
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    stackId: uuid("stack_id").notNull(),
+    month: date("month").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.ownerId, table.stackId] })],
+);
+
+/** The sums of `stackMonths`; an owner without a row was not counted yet. */
+export const monthCounts = pgTable(
+  "month_counts",
+  {
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    month: date("month").notNull(),
+    pictures: integer("pictures").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.ownerId, table.month] })],
 );
