@@ -200,6 +200,7 @@ create table board_images (
   constraint board_images_image_id_images_id_fk FOREIGN KEY (image_id) REFERENCES images(id) ON DELETE CASCADE
 );
 CREATE INDEX board_images_image ON board_images USING btree (image_id);
+CREATE INDEX board_images_order ON board_images USING btree (board_id, added_at, image_id);
 
 create table board_members (
   board_id uuid not null,
@@ -354,6 +355,7 @@ create table duplicate_pairs (
   twin_id uuid not null,
   owner_id text not null,
   dismissed_at timestamp(3) with time zone,
+  is_found boolean default true not null,
   constraint duplicate_pairs_image_id_twin_id_pk PRIMARY KEY (image_id, twin_id),
   constraint duplicate_pairs_image_id_images_id_fk FOREIGN KEY (image_id) REFERENCES images(id) ON DELETE CASCADE,
   constraint duplicate_pairs_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE,

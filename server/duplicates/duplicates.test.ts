@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { addUser } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { eq } from "drizzle-orm";
+import { eq, inArray } from "drizzle-orm";
 import sharp from "sharp";
 import type { Sharp } from "sharp";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -253,6 +253,39 @@ test("a dismissed group stays away until it is taken back", async () => {
   expect(await groups()).toEqual([]);
   await dismissDuplicates(opened.services, { ...group, dismissed: false });
   expect(await groups()).toEqual([[keepId, other]]);
+});
+
+test("pictures of a dismissed group that were no pair do not meet again through a third one", async () => {
+  const { services } = opened;
+  const pair = (one: string, other: string) => {
+    const [imageId = "", twinId = ""] = [one, other].toSorted();
+    return { imageId, twinId, ownerId };
+  };
+  const [a, b, c, third] = [newId(), newId(), newId(), newId()] as const;
+  const facts = {
+    ownerId,
+    role: "upload",
+    mime: "image/png",
+    widthPx: 4,
+    heightPx: 3,
+    sizeBytes: 1,
+  } as const;
+  for (const id of [a, b, c, third])
+    await services.db
+      .insert(schema.images)
+      .values({ ...facts, id, storageKey: id, storedSha256: id, thumbhash: "" });
+  await services.db.update(schema.likenesses).set({ comparedAt: new Date() });
+  await services.db.insert(schema.duplicatePairs).values([pair(a, b), pair(b, c)]);
+  const group = { ownerId, imageIds: [a, b, c] };
+  await dismissDuplicates(services, { ...group, dismissed: true });
+  await services.db.insert(schema.duplicatePairs).values([pair(a, third), pair(c, third)]);
+  const [met] = await groups();
+  expect([met?.length, met?.includes(a) && met.includes(c)]).toEqual([2, false]);
+  await dismissDuplicates(services, { ...group, dismissed: false });
+  expect((await groups()).map((ids) => ids.toSorted())).toEqual([[a, b, c, third].toSorted()]);
+  // Taken back, they are not made a pair of.
+  await services.db.delete(schema.images).where(inArray(schema.images.id, [b, third]));
+  expect(await groups()).toEqual([]);
 });
 
 test("all groups are merged at once, keeping what was chosen in place of what is proposed", async () => {

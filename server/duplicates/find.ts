@@ -183,9 +183,11 @@ async function storePairs(
     // A picture may be gone, or the account's of a guest, since it was read.
     await tx.execute(sql`
       insert into ${duplicatePairs} (image_id, twin_id, owner_id)
-      select i.id, t.id, i.owner_id from jsonb_to_recordset(${JSON.stringify(pairs)}::jsonb) as made("imageId" uuid, "twinId" uuid)
+      select i.id, t.id, i.owner_id from (
+        select distinct * from jsonb_to_recordset(${JSON.stringify(pairs)}::jsonb) as read("imageId" uuid, "twinId" uuid)) made
       join ${images} i on i.id = made."imageId" join ${images} t on t.id = made."twinId" and t.owner_id = i.owner_id
-      for share of i, t on conflict do nothing`);
+      for share of i, t
+      on conflict (image_id, twin_id) do update set is_found = true where not ${duplicatePairs.isFound}`);
     await tx
       .update(likenesses)
       .set({ comparedAt: sql`now()` })

@@ -206,22 +206,38 @@ export const dismissSchema = z.strictObject({
   dismissed: z.boolean().default(true),
 });
 
-/** Notes that pictures are no duplicates of each other, so that they are proposed no more, or again. Throws `not_found`. */
+/**
+ * Notes that pictures are no duplicates of each other, so that they are proposed no more, or again. Throws `not_found` when none of
+ * them is a pair.
+ */
 export async function dismissDuplicates(
   { db }: Pick<Services, "db">,
   { ownerId, imageIds, dismissed }: z.output<typeof dismissSchema> & { readonly ownerId: string },
 ): Promise<void> {
   const known = imageIds.filter(isId);
-  const noted = await db
-    .update(duplicatePairs)
-    .set({ dismissedAt: dismissed ? sql`coalesce(${duplicatePairs.dismissedAt}, now())` : null })
-    .where(
-      and(
-        eq(duplicatePairs.ownerId, ownerId),
-        inArray(duplicatePairs.imageId, known),
-        inArray(duplicatePairs.twinId, known),
-      ),
-    )
-    .returning({ id: duplicatePairs.imageId });
-  if (noted.length === 0) throw new AppError("not_found");
+  const isAmong = and(
+    eq(duplicatePairs.ownerId, ownerId),
+    inArray(duplicatePairs.imageId, known),
+    inArray(duplicatePairs.twinId, known),
+  );
+  await db.transaction(async (tx) => {
+    if (!dismissed) await tx.delete(duplicatePairs).where(and(isAmong, eq(duplicatePairs.isFound, false)));
+    const noted = await tx
+      .update(duplicatePairs)
+      .set({ dismissedAt: dismissed ? sql`coalesce(${duplicatePairs.dismissedAt}, now())` : null })
+      .where(isAmong)
+      .returning({ id: duplicatePairs.imageId });
+    if (noted.length === 0) throw new AppError("not_found");
+    if (dismissed) await keepApart(tx, ownerId, known);
+  });
+}
+
+/** Those of a group that are no pair are kept apart too: a picture that is like both would bring them together again. */
+async function keepApart(tx: Tx, ownerId: string, imageIds: readonly string[]): Promise<void> {
+  const own = sql`select ${images.id} from ${images}
+    where ${images.ownerId} = ${ownerId} and ${inArray(images.id, [...imageIds])}`;
+  await tx.execute(sql`
+    insert into ${duplicatePairs} as pair (image_id, twin_id, owner_id, dismissed_at, is_found)
+    select one.id, other.id, ${ownerId}, now(), false from (${own}) one join (${own}) other on one.id < other.id
+    on conflict (image_id, twin_id) do update set dismissed_at = coalesce(pair.dismissed_at, now())`);
 }

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { bigint, index, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { bigint, boolean, index, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { users } from "./accounts.ts";
 import { images } from "./images.ts";
 
@@ -53,6 +53,8 @@ export const duplicatePairs = pgTable(
       .references(() => users.id, { onDelete: "cascade" }),
     /** The owner said that both stay. */
     dismissedAt: at("dismissed_at"),
+    /** False: not found to look the same, only dismissed as a part of a group. */
+    isFound: boolean("is_found").notNull().default(true),
   },
   (table) => [
     primaryKey({ columns: [table.imageId, table.twinId] }),

@@ -71,6 +71,8 @@ export const boardImages = pgTable(
   (table) => [
     primaryKey({ columns: [table.boardId, table.imageId] }),
     index("board_images_image").on(table.imageId),
+    // Read backwards: a board is shown from the picture that came last.
+    index("board_images_order").on(table.boardId, table.addedAt, table.imageId),
   ],
 );
 

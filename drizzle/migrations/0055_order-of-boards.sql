@@ -1,0 +1,2 @@
+ALTER TABLE "duplicate_pairs" ADD COLUMN "is_found" boolean DEFAULT true NOT NULL;--> statement-breakpoint
+CREATE INDEX "board_images_order" ON "board_images" USING btree ("board_id","added_at","image_id");
