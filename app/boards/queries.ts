@@ -1,8 +1,8 @@
 "use client";
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { termOf } from "@atelier/server/search-query";
 import { api } from "../client/api.ts";
-import { byCursor, keys } from "../client/queries.ts";
+import { byCursor, keys, viewerTimezone } from "../client/queries.ts";
 
 export type Board = Awaited<ReturnType<typeof api.boards.list.query>>["items"][number];
 
@@ -17,6 +17,18 @@ export const searchOf = ({ name, search }: Pick<Board, "name" | "search">) => se
 /** The boards and saved searches of the user; undefined until loaded. */
 export function useBoards() {
   return useQuery({ queryKey: keys.boards, queryFn: () => api.boards.list.query({}) }).data?.items;
+}
+
+/** How many pictures saved searches show, by the id of each, at most 100; some have none, and all until loaded. */
+export function useSavedCounts(boards: readonly Board[] | undefined): ReadonlyMap<string, number> {
+  const searches = boards?.flatMap(({ search }) => search ?? []) ?? [];
+  const { data } = useQuery({
+    queryKey: keys.savedCounts(searches),
+    queryFn: () => api.boards.counts.query({ timezone: viewerTimezone() }),
+    enabled: searches.length > 0,
+    placeholderData: keepPreviousData,
+  });
+  return new Map(data?.items.map(({ id, pictures }) => [id, pictures]));
 }
 
 const noImages: readonly string[] = [];

@@ -34,6 +34,8 @@ export const keys = {
   images: ["images"],
   imageLists: ["images", "list"],
   imageList: (filters: object) => ["images", "list", filters],
+  /** What saved searches find. */
+  savedCounts: (searches: readonly string[]) => ["images", "list", "saved", searches],
   imageMonths: (filters: object) => ["images", "list", "months", filters],
   image: (id: string) => ["images", "one", id],
   allRecentInputs: ["recent-inputs"],
@@ -53,6 +55,9 @@ export const keys = {
   estimates: ["estimates"],
   estimate: (request: object | null) => ["estimates", request],
 } as const;
+
+/** Days that a search names are the viewer's. */
+export const viewerTimezone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 export interface PagedQuery {
   readonly hasNextPage: boolean;

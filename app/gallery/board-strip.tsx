@@ -4,7 +4,14 @@ import { Bookmark, Ellipsis, Images, Plus, Users } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { type FormEvent, useState } from "react";
-import { type Board, searchOf, type SharedBoard, useBoards, useSharedBoards } from "../boards/queries.ts";
+import {
+  type Board,
+  searchOf,
+  type SharedBoard,
+  useBoards,
+  useSavedCounts,
+  useSharedBoards,
+} from "../boards/queries.ts";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { FilterChips, useSearchFilter } from "../parts/filters.tsx";
@@ -136,7 +143,17 @@ function BoardMenu({ board }: { readonly board: Board }) {
   );
 }
 
-function BoardChip({ board, search }: { readonly board: Board; readonly search: string }) {
+/** Of a saved search 100 stands for any number above 99. */
+const mostShown = 99;
+
+interface BoardChipProps {
+  readonly board: Board;
+  readonly search: string;
+  /** Of a board its pictures, of a saved search what it finds; null: not known. */
+  readonly pictures: number | null;
+}
+
+function BoardChip({ board, search, pictures }: BoardChipProps) {
   const t = useTranslations("boards");
   const { set } = useSearchFilter();
   const isShown = search.toLowerCase() === searchOf(board).toLowerCase();
@@ -149,7 +166,11 @@ function BoardChip({ board, search }: { readonly board: Board; readonly search: 
           <Bookmark aria-hidden />
         )}
         <span className="max-w-48 truncate">{board.name}</span>
-        {board.pictures === null ? null : <span className="tabular opacity-70">{board.pictures}</span>}
+        {pictures === null ? null : (
+          <span className="tabular opacity-70">
+            {board.search !== null && pictures > mostShown ? `${mostShown}+` : pictures}
+          </span>
+        )}
         {board.members === 0 ? null : <Users role="img" aria-label={t("isShared")} className="opacity-70" />}
       </Chip>
       {isShown ? <BoardMenu board={board} /> : null}
@@ -176,6 +197,7 @@ export function BoardStrip({ search }: { readonly search: string }) {
   const { set } = useSearchFilter();
   const boards = useBoards();
   const shared = useSharedBoards();
+  const found = useSavedCounts(boards);
   const [isMaking, setMaking] = useState(false);
   const ordered = boards?.toSorted((a, b) => Number(a.search !== null) - Number(b.search !== null));
   return (
@@ -185,7 +207,12 @@ export function BoardStrip({ search }: { readonly search: string }) {
         {t("all")}
       </Chip>
       {ordered?.map((board) => (
-        <BoardChip key={board.id} board={board} search={search} />
+        <BoardChip
+          key={board.id}
+          board={board}
+          search={search}
+          pictures={board.pictures ?? found.get(board.id) ?? null}
+        />
       ))}
       {shared?.map((board) => (
         <SharedChip key={board.id} board={board} />

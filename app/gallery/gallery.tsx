@@ -7,7 +7,7 @@ import { type ReactNode, useMemo } from "react";
 import type { JobKind } from "@atelier/server/engines";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
-import { byCursor, keys, retryLoad } from "../client/queries.ts";
+import { byCursor, keys, retryLoad, viewerTimezone } from "../client/queries.ts";
 import { FilterChips, FilterDivider, useSearchFilter } from "../parts/filters.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { jobKindOrder } from "../jobs/text.ts";
@@ -134,7 +134,12 @@ export function useGalleryImages(filters: ListFilters) {
   const query = useInfiniteQuery({
     queryKey: keys.imageList(filters),
     queryFn: ({ pageParam }) =>
-      api.images.list.query({ ...filters, cursor: pageParam ?? undefined, limit: pageSize }),
+      api.images.list.query({
+        ...filters,
+        timezone: viewerTimezone(),
+        cursor: pageParam ?? undefined,
+        limit: pageSize,
+      }),
     ...byCursor,
     placeholderData: keepPreviousData,
   });

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { parseSearch, termOf } from "@atelier/server/search-query";
 import { api } from "../client/api.ts";
-import { keys, useCapabilities } from "../client/queries.ts";
+import { keys, useCapabilities, viewerTimezone } from "../client/queries.ts";
 import { Picture, useImageName } from "../pictures/picture.tsx";
 import { hasTerm, readableSearch } from "./search-terms.ts";
 import type { ListedImage } from "./stack.tsx";
@@ -82,7 +82,7 @@ function useNear({ search, list }: Pick<SectionProps, "list" | "search">): reado
   const filters = { search: near ?? "", stacks: true };
   const { data } = useQuery({
     queryKey: [...keys.imageList(filters), "near"],
-    queryFn: () => api.images.list.query({ ...filters, limit: most }),
+    queryFn: () => api.images.list.query({ ...filters, timezone: viewerTimezone(), limit: most }),
     enabled: isOn,
   });
   if (!isOn || !data) return [];

@@ -3,7 +3,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
-import { canLoadMore, keys } from "../client/queries.ts";
+import { canLoadMore, keys, viewerTimezone } from "../client/queries.ts";
 import { useRemoving } from "../pictures/actions.tsx";
 import { isByMeaning } from "./near.tsx";
 import type { ListedImage } from "./stack.tsx";
@@ -24,7 +24,8 @@ const mostPages = 8;
 
 async function readPage(search: string | undefined, { index, jump, ...place }: PageParam) {
   const at = jump && { from: jump.from, before: jump.before, skip: jump.skip };
-  const page = await api.images.list.query({ search, stacks: true, jump: at, ...place, limit: pageSize });
+  const filters = { search, timezone: viewerTimezone(), stacks: true };
+  const page = await api.images.list.query({ ...filters, jump: at, ...place, limit: pageSize });
   return {
     ...page,
     search: search ?? "",
@@ -70,7 +71,7 @@ export function useGalleryWindow(search: string | undefined) {
   if (wanted.search !== search) setWanted({ search, jump: null, jumps: 0 });
   const counted = useQuery({
     queryKey: keys.imageMonths({ search }),
-    queryFn: () => api.images.months.query({ search }),
+    queryFn: () => api.images.months.query({ search, timezone: viewerTimezone() }),
     enabled: !isByMeaning(search ?? ""),
     placeholderData: keepPreviousData,
   });

@@ -29,7 +29,7 @@ import { adminPages } from "../admin/pages.ts";
 import { searchOf, useBoards, useSharedBoards } from "../boards/queries.ts";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
-import { keys, useMe } from "../client/queries.ts";
+import { keys, useMe, viewerTimezone } from "../client/queries.ts";
 import { boardFileUrl, imageUrl, referenceHref } from "../client/remix.ts";
 import { signOut } from "../client/session.ts";
 import { applyTheme, currentTheme, watchTheme } from "../frame/cookies.ts";
@@ -237,7 +237,7 @@ function usePictures(text: string): { readonly pictures: readonly Choice[]; read
   const filters = { search, limit: mostPictures };
   const { data, isFetching } = useQuery({
     queryKey: keys.imageList(filters),
-    queryFn: ({ signal }) => api.images.list.query(filters, { signal }),
+    queryFn: ({ signal }) => api.images.list.query({ ...filters, timezone: viewerTimezone() }, { signal }),
     enabled: search !== undefined,
     placeholderData: keepPreviousData,
   });

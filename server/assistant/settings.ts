@@ -1,7 +1,7 @@
 import { eq, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
-import { isTimeZone, ownZone } from "./days.ts";
+import { isTimeZone, ownZone } from "../platform/days.ts";
 
 const { assistantSettings } = schema;
 

@@ -7,7 +7,7 @@ import type { Services } from "../services.ts";
 import { addSpeaker } from "./import-talks.ts";
 import { addMemory } from "./memories.ts";
 import { activatePrompt, addPrompt, readPrompt } from "./prompts.ts";
-import { ownZone, todayIn } from "./days.ts";
+import { ownZone, todayIn } from "../platform/days.ts";
 import { type Trial, trialSchema, type TrialSide, tryPrompt } from "./trial.ts";
 
 const llm = await startLlm();

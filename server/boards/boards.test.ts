@@ -8,6 +8,7 @@ import { newId } from "../platform/index.ts";
 import {
   addToBoard,
   changeBoard,
+  countSaved,
   createBoard,
   getBoard,
   listBoards,
@@ -43,6 +44,37 @@ const make = (name: string, more: { imageIds?: string[]; search?: string } = {})
   createBoard(opened.services, { ownerId, name, ...more });
 const found = async (search: string) =>
   (await listImages(opened.services, { ownerId, search })).items.map(({ id }) => id);
+
+test("saved searches say what they find as the gallery shows it, at most 100, and boards do not", async () => {
+  const { db } = opened.services;
+  const ids = [await addPicture(), await addPicture(), await addPicture()];
+  await db
+    .update(schema.images)
+    .set({ stackId: ids[0] })
+    .where(eq(schema.images.id, ids[1] ?? ""));
+  await db
+    .update(schema.images)
+    .set({ createdAt: new Date("2020-01-31T23:00:00Z") })
+    .where(eq(schema.images.id, ids[2] ?? ""));
+  await make("Board", { imageIds: ids });
+  const all = await make("All", { search: "is:upload" });
+  const day = await make("Day", { search: "from:2020-02-01 to:2020-02-01" });
+  await make("Near", { search: "near:rain" });
+  const old = await make("Old", { search: "is:upload" });
+  await db.update(schema.boards).set({ search: "is:unknown" }).where(eq(schema.boards.id, old.id));
+  const gone = await make("Gone", { search: "is:upload" });
+  await removeBoard(opened.services, { ownerId, id: gone.id });
+  const count = (timezone?: string) => countSaved(opened.services, { ownerId, timezone });
+  const found = (inDay: number, inAll = 2) => [
+    { id: all.id, pictures: inAll },
+    { id: day.id, pictures: inDay },
+  ];
+  expect(await count()).toEqual(found(0));
+  expect(await count("Europe/Sofia")).toEqual(found(1));
+  for (let at = 0; at < 102; at += 1) await addPicture();
+  expect(await count()).toEqual(found(0, 100));
+  expect(await countSaved(opened.services, { ownerId: other })).toEqual([]);
+});
 
 test("a board has the pictures that are put on it once, with at most four covers, and says which came and went", async () => {
   const ids = [];

@@ -29,6 +29,7 @@ export {
   restoreBoard,
   takeFromBoard,
 } from "./boards.ts";
+export { countSaved } from "./saved.ts";
 export {
   type BoardMember,
   boardMemberSchema,

@@ -41,8 +41,11 @@ export type Conditions = (searched: Searched) => SQL[];
  * The conditions of a search: `parseSearch` has its language. Throws `bad_request` for an operator with a value that it does
  * not take. Call `fillSearchTexts` before.
  */
-export function conditionsOf(search: string, ownerId: string): Conditions {
-  const terms = checkSearch(search);
+export function conditionsOf(
+  search: string,
+  { ownerId, timezone }: { readonly ownerId: string; readonly timezone?: string | undefined },
+): Conditions {
+  const terms = checkSearch(search, timezone);
   return (searched) =>
     terms
       .map((term) => termCondition(term, { searched, ownerId }))
@@ -50,8 +53,8 @@ export function conditionsOf(search: string, ownerId: string): Conditions {
 }
 
 /** The terms of a search. Throws `bad_request` for an operator with a value that it does not take. */
-export function checkSearch(search: string): SearchTerm[] {
-  const terms = parseSearch(search);
+export function checkSearch(search: string, timezone?: string): SearchTerm[] {
+  const terms = parseSearch(search, timezone);
   const wrong = terms.find(({ meaning }) => "wrong" in meaning);
   if (wrong) throw new AppError("bad_request", `The search cannot be read at "${wrong.source}".`);
   return terms;

@@ -60,6 +60,7 @@ export {
   deleteForGood,
   emptyTrash,
   getImage,
+  getImageByHash,
   type OwnedImage,
   rateImages,
   readAllImages,
@@ -78,7 +79,7 @@ export {
   untagImages,
 } from "./tags.ts";
 export { checkSearch } from "./conditions.ts";
-export { listGallerySchema, listImages, type ListImagesInput, listImagesSchema } from "./list.ts";
+export { countUpTo, listGallerySchema, listImages, type ListImagesInput, listImagesSchema } from "./list.ts";
 export { countMonths, countNoted, type MonthCount } from "./timeline.ts";
 export {
   checkGuestSpace,

@@ -14,7 +14,7 @@ import {
   toImageView,
   viewColumns,
 } from "./image.ts";
-import { cleanTitle } from "./ingest.ts";
+import { cleanTitle, findSameBytes } from "./ingest.ts";
 import { checkRestored, goneAt, lockUploadsOf, restorableSince, uploadTurnOf } from "./quota.ts";
 import { setTags, tagLimits, tagNameSchema } from "./tags.ts";
 
@@ -23,6 +23,23 @@ const { images, jobs } = schema;
 /** One picture of the owner. Throws `not_found`. */
 export async function getImage(services: Pick<Services, "db">, input: OwnImageInput): Promise<ImageView> {
   return toImageView(await findOwnImage(services.db, input));
+}
+
+interface OwnHash {
+  readonly ownerId: string;
+  readonly role: "upload" | "mask";
+  /** Of the bytes of a file as they were sent, in hexadecimal digits. */
+  readonly sha256: string;
+}
+
+/** The owner's picture that was made of a file of these bytes. Throws `not_found`. */
+export async function getImageByHash(
+  services: Pick<Services, "db">,
+  { ownerId, role, sha256 }: OwnHash,
+): Promise<ImageView> {
+  const same = await findSameBytes(services.db, { ownerId, role, uploadSha256: sha256 });
+  if (!same) throw new AppError("not_found");
+  return getImage(services, { ownerId, id: same.id });
 }
 
 interface OwnImagesInput {

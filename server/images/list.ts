@@ -3,6 +3,7 @@ import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { type Db, schema } from "../db/index.ts";
 import { type JobKind, jobKinds } from "../engines.ts";
+import { isTimeZone } from "../platform/days.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type ImageView, toImageView, viewColumns } from "./image.ts";
@@ -35,6 +36,13 @@ function decodeCursor(cursor: string): string {
 
 const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
+const timezone = z
+  .string()
+  .max(64)
+  .refine(isTimeZone, "is no time zone of the IANA database, such as Europe/Sofia")
+  .meta({ description: "Of the days in `search`: the IANA name, by default UTC" })
+  .optional();
+
 /** Filters of an image list; the same for tRPC and the HTTP API. */
 export const listImagesSchema = z.strictObject({
   cursor: z.string().max(100).meta({ format: "cursor" }).optional(),
@@ -45,12 +53,15 @@ export const listImagesSchema = z.strictObject({
   from: moment.optional(),
   to: moment.optional(),
   search: z.string().trim().max(500).optional(),
+  timezone,
   stacks: z.boolean().optional(),
   stackId: z.uuid().optional(),
 });
 
 /** Of the pages' list alone: it is read from any moment on, in both directions. */
 export const listGallerySchema = listImagesSchema.extend({
+  // A browser may know newer zones than the server.
+  timezone: timezone.catch(undefined),
   newer: z.boolean().optional(),
   jump: z
     .strictObject({ from: moment, before: moment, skip: z.int().min(0).max(10_000_000).default(0) })
@@ -75,6 +86,8 @@ export interface ListImagesInput {
   readonly to?: Date | undefined;
   /** Words, phrases and filters that must all hold: `parseSearch` has the language. */
   readonly search?: string | undefined;
+  /** Of the days that a search names, by its IANA name; UTC by default. */
+  readonly timezone?: string | undefined;
   /** Only the newest picture of each stack that the other filters let through. */
   readonly stacks?: boolean | undefined;
   /** Only the pictures of this stack. */
@@ -171,6 +184,23 @@ async function placeOfList(
   return { at: last?.id ?? from, side: "older" };
 }
 
+/**
+ * How many pictures `listImages` shows with these filters, at most `most`; null for a search that says something of meaning, since
+ * something is always near. Throws as `listImages` does.
+ */
+export async function countUpTo(
+  { db }: Pick<Services, "db">,
+  { most, ...input }: ListImagesInput & { readonly most: number },
+): Promise<number | null> {
+  const { ownerId, search = "" } = input;
+  if (nearnessOf(search)) return null;
+  await fillSearchTexts(db, ownerId);
+  const conditions = conditionsOfList(input);
+  const isTrash = asksForTrash(search);
+  const shown = input.stacks === true && !isTrash ? newestOfStack(ownerId, conditions) : undefined;
+  return (await findIds(db, { ownerId, conditions, shown, isTrash, limit: most })).length;
+}
+
 /** By the day, or by what the search says of meaning. */
 async function findPage(
   services: Pick<Services, "config" | "db" | "env">,
@@ -200,7 +230,7 @@ async function readRows(db: Db, ids: readonly string[]) {
 }
 
 export function conditionsOfList(input: ListImagesInput): Conditions {
-  const searched = input.search === undefined ? null : conditionsOf(input.search, input.ownerId);
+  const searched = input.search === undefined ? null : conditionsOf(input.search, input);
   return (listed) => {
     const filters = [
       input.role ? eq(listed.role, input.role) : ne(listed.role, "mask"),

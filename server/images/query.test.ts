@@ -34,6 +34,19 @@ test.each([
   expect(read(search)).toEqual([meaning]);
 });
 
+test("days are of the time zone, also where the clock is changed on them", () => {
+  const days = (search: string, timeZone: string) =>
+    parseSearch(search, timeZone).map(({ meaning }) => "at" in meaning && meaning.at.toISOString());
+  expect(days("from:2026-03-29 to:2026-03-29", "Europe/Sofia")).toEqual([
+    "2026-03-28T22:00:00.000Z",
+    "2026-03-29T21:00:00.000Z",
+  ]);
+  expect(days("from:2026 to:2026-12", "America/Los_Angeles")).toEqual([
+    "2026-01-01T08:00:00.000Z",
+    "2027-01-01T08:00:00.000Z",
+  ]);
+});
+
 test.each([
   "kind:painting",
   "rating:good",

@@ -1,3 +1,4 @@
+import { startOfDay } from "../platform/days.ts";
 import { type JobKind, jobKinds } from "../platform/names.ts";
 
 /** What the operator `is:` can say of a picture. */
@@ -66,15 +67,15 @@ const maxTerms = 30;
 
 /**
  * Reads a search: words, `"phrases"`, `-without` and `operator:value`. What has an operator that there is not is a word, since
- * times and addresses have colons too. Days are of UTC.
+ * times and addresses have colons too. Days are of the time zone, by its IANA name.
  */
-export function parseSearch(search: string): SearchTerm[] {
+export function parseSearch(search: string, timeZone = "UTC"): SearchTerm[] {
   const terms = [...search.matchAll(termPattern)].slice(0, maxTerms).map(({ 0: source, groups = {} }) => {
     const operator = searchOperators.find((name) => name === groups["operator"]?.toLowerCase());
     const isNot = groups["not"] === "-";
     const value = groups["quoted"] ?? groups["plain"] ?? "";
     if (operator)
-      return { source, isNot, meaning: readers[operator](value, operator) ?? { wrong: operator } };
+      return { source, isNot, meaning: readers[operator](value, timeZone) ?? { wrong: operator } };
     const words = groups["operator"] === undefined ? value : `${groups["operator"]}:${value}`;
     return { source, isNot, meaning: { words, isPhrase: groups["quoted"] !== undefined } };
   });
@@ -87,7 +88,7 @@ export function termOf(operator: SearchOperator, value: string, isNot = false): 
   return `${isNot ? "-" : ""}${operator}:${/\s/u.test(plain) ? `"${plain}"` : plain}`;
 }
 
-type Reader = (value: string, operator: SearchOperator) => Filter | null;
+type Reader = (value: string, timeZone: string) => Filter | null;
 
 const readers: Readonly<Record<SearchOperator, Reader>> = {
   kind: readKinds,
@@ -102,8 +103,8 @@ const readers: Readonly<Record<SearchOperator, Reader>> = {
     const range = readRange(value);
     return range ? { name: "rating", range } : null;
   },
-  from: (value) => readDay(value, "from"),
-  to: (value) => readDay(value, "to"),
+  from: (value, timeZone) => readDay(value, "from", timeZone),
+  to: (value, timeZone) => readDay(value, "to", timeZone),
   size: readSize,
   near: (text) => (text === "" ? null : { name: "near", text }),
   similar: (text) => (isUuid.test(text) ? { name: "similar", imageId: text.toLowerCase() } : null),
@@ -149,20 +150,23 @@ function readSize(value: string): Filter | null {
 const msPerUnit = { d: 86_400_000, w: 7 * 86_400_000 };
 
 /** `2026`, `2026-03`, `2026-03-07`, or how long ago: `10d`, `4w`, `6m`, `1y`. */
-function readDay(value: string, name: "from" | "to"): Filter | null {
+function readDay(value: string, name: "from" | "to", timeZone: string): Filter | null {
   const [, count, unit] = /^(\d{1,4})([dwmy])$/i.exec(value) ?? [];
   if (count !== undefined) return { name, at: ago(Number(count), String(unit).toLowerCase()) };
   const [, year, month, day] = /^(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?$/.exec(value) ?? [];
   if (year === undefined) return null;
   const start = [Number(year), Number(month ?? 1) - 1, Number(day ?? 1)] as const;
-  if (new Date(Date.UTC(...start)).getUTCMonth() !== start[1]) return null;
-  if (name === "from") return { name, at: new Date(Date.UTC(...start)) };
-  const isDay = day !== undefined;
-  if (isDay) return { name, at: new Date(Date.UTC(start[0], start[1], start[2] + 1)) };
-  return {
-    name,
-    at: new Date(month === undefined ? Date.UTC(start[0] + 1, 0) : Date.UTC(start[0], start[1] + 1)),
-  };
+  const first = new Date(Date.UTC(...start));
+  if (first.getUTCMonth() !== start[1]) return null;
+  if (name === "to") moveOn(first, { month, day });
+  return { name, at: startOfDay(timeZone, first.toISOString().slice(0, 10)) ?? first };
+}
+
+/** To the first day behind a day, a month or a year. */
+function moveOn(first: Date, { month, day }: Readonly<Record<"day" | "month", string | undefined>>): void {
+  if (day !== undefined) first.setUTCDate(first.getUTCDate() + 1);
+  else if (month !== undefined) first.setUTCMonth(first.getUTCMonth() + 1);
+  else first.setUTCFullYear(first.getUTCFullYear() + 1);
 }
 
 function ago(count: number, unit: string): Date {

@@ -97,6 +97,8 @@ export interface SearchInput {
   readonly ownerId: string;
   /** Words and filters, in the language of \`parseSearch\`; without one the newest pictures are found. */
   readonly words: readonly string[];
+  /** Of the days that the words name, by its IANA name; UTC by default. */
+  readonly timezone?: string | undefined;
   readonly from?: Date | null | undefined;
   readonly to?: Date | null | undefined;
   readonly limit: number;
@@ -124,7 +126,7 @@ export async function searchImages(
   const { db } = services;
   const { ownerId, from, to, limit } = input;
   await fillSearchTexts(db, ownerId);
-  const parts = partsOf(input.words);
+  const parts = partsOf(input);
   const filters: Conditions = (searched) =>
     [
       ne(searched.role, "mask"),
@@ -150,8 +152,8 @@ export async function searchImages(
 }
 
 /** The words and the filters of what an assistant looks for. */
-function partsOf(texts: readonly string[]) {
-  const terms = texts.flatMap(parseSearch);
+function partsOf({ words: texts, timezone }: Pick<SearchInput, "timezone" | "words">) {
+  const terms = texts.flatMap((text) => parseSearch(text, timezone));
   // What must not be there is a filter, too.
   const isFilter = ({ meaning, isNot }: SearchTerm) => "name" in meaning || (isNot && "words" in meaning);
   const words = terms

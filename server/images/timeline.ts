@@ -17,6 +17,8 @@ export interface MonthCount {
 interface CountInput {
   readonly ownerId: string;
   readonly search?: string | undefined;
+  /** Of the days that a search names; UTC by default. The months are always of UTC. */
+  readonly timezone?: string | undefined;
 }
 
 /** Pictures that a search may find before its months are not counted any more. */
@@ -28,7 +30,7 @@ const mostFound = 25_000;
  */
 export async function countMonths(
   { db }: Pick<Services, "db">,
-  { ownerId, search }: CountInput,
+  { ownerId, search, timezone }: CountInput,
 ): Promise<MonthCount[] | null> {
   if (search === undefined) return readKept(db, ownerId);
   if (asksForTrash(search)) return null;
@@ -36,7 +38,7 @@ export async function countMonths(
   const own = and(
     eq(images.ownerId, ownerId),
     isNull(images.deletedAt),
-    ...conditionsOfList({ ownerId, search })(images),
+    ...conditionsOfList({ ownerId, search, timezone })(images),
   );
   const months = await db.execute<{ month: string; pictures: number; found: number }>(sql`
     with hits as materialized (

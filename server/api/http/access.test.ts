@@ -31,6 +31,7 @@ const cases: Readonly<Record<string, Case>> = {
   giveUpUpload: {},
   listImages: {},
   getImage: {},
+  getImageByHash: {},
   changeImage: { body: { rating: 3 } },
   listTags: {},
   listDuplicates: {},
@@ -160,7 +161,8 @@ async function call(
   const path = route.path
     .replace("{id}", id)
     .replace("{imageId}", owner.imageId)
-    .replace("{userId}", "nobody");
+    .replace("{userId}", "nobody")
+    .replace("{sha256}", "0".repeat(64));
   const url = `${testOrigin}/api/v1${path}`;
   const all = new Headers(headers);
   // Answers name their request, and are compared.

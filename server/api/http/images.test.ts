@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readSample } from "@atelier/testing/pictures";
 import {
   createTestServices,
@@ -229,4 +230,43 @@ test("title, star, rating and tags of a picture are changed, and the tags are li
   });
   for (const wrong of [{ rating: 6 }, { tags: ["none"] }, { colour: "red" }])
     expect((await change(wrong)).status).toBe(400);
+});
+
+test("a file that was uploaded before is found by the hash of its bytes, by its owner alone", async () => {
+  const { id } = await addPicture("astronaut.png");
+  const hash = createHash("sha256")
+    .update(await readSample("astronaut.png"))
+    .digest("hex");
+  for (const sha256 of [hash, hash.toUpperCase()]) {
+    const { status, headers } = await send(`/images/by-hash/${sha256}`, { method: "HEAD" });
+    expect([status, headers.get("location")]).toEqual([200, `/api/v1/images/${id}`]);
+  }
+  expect(await (await send(`/images/by-hash/${hash}`)).json()).toMatchObject({ id });
+  const statusOf = async (path: string, key?: string) =>
+    (await send(`/images/by-hash/${path}`, { method: "HEAD", ...(key && { key }) })).status;
+  expect(await statusOf(hash, strangerKey)).toBe(404);
+  expect(await statusOf(`${hash}?role=mask`)).toBe(404);
+  expect(await statusOf("0".repeat(64))).toBe(404);
+  expect(await statusOf("0".repeat(63))).toBe(404);
+  await send(`/images/${id}`, { method: "DELETE" });
+  expect(await statusOf(hash)).toBe(404);
+});
+
+test("days of a search are of UTC, or of the time zone that is named", async () => {
+  const { id } = await addPicture("coffee.png");
+  const createdAt = new Date("2019-05-31T22:30:00Z");
+  await fixture.services.db.update(schema.images).set({ createdAt }).where(eq(schema.images.id, id));
+  const found = async (zone: string) => {
+    const { items } = await (await send(`/images?search=from:2019-06%20to:2019-06${zone}`)).json();
+    return items.length;
+  };
+  expect([await found(""), await found("&timezone=Europe/Sofia"), await found("&timezone=UTC")]).toEqual([
+    0, 1, 0,
+  ]);
+  const wrong = await send("/images?search=from:2019&timezone=Mars/Olympus");
+  const message = "is no time zone of the IANA database, such as Europe/Sofia";
+  expect([wrong.status, await wrong.json()]).toEqual([
+    400,
+    expect.objectContaining({ errors: [{ path: "timezone", message }] }),
+  ]);
 });

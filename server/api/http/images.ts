@@ -5,6 +5,7 @@ import {
   changeImageSchema,
   deleteForGood,
   getImage,
+  getImageByHash,
   listImages,
   listImagesSchema,
   listTags,
@@ -91,6 +92,29 @@ const getImageRoute = defineRoute({
   responses: { 200: { description: "The picture", schema: imageSchema } },
   handle: async ({ services, caller, params: { id } }) =>
     Response.json(await getImage(services, { id, ownerId: caller.userId })),
+});
+
+/** GET and HEAD /images/by-hash/{sha256} */
+const getImageByHashRoute = defineRoute({
+  method: "get",
+  path: "/images/by-hash/{sha256}",
+  operationId: "getImageByHash",
+  summary: "Find the picture of a file that was uploaded before",
+  description:
+    "By the SHA-256 of the file's bytes as they were sent. `HEAD` answers the same without a body: 200 with `Location`, the address of the picture, whose last part is its id, or 404. A program that asks first needs not send what the studio has; sent again, the same bytes are the same picture.",
+  tag: "images",
+  params: z.object({
+    sha256: z
+      .string()
+      .regex(/^[\dA-Fa-f]{64}$/, "is 64 hexadecimal digits")
+      .toLowerCase(),
+  }),
+  query: z.object({ role: z.enum(["upload", "mask"]).default("upload") }),
+  responses: { 200: { description: "The picture; `Location` has its address", schema: imageSchema } },
+  async handle({ services, caller, params: { sha256 }, query: { role } }) {
+    const image = await getImageByHash(services, { ownerId: caller.userId, role, sha256 });
+    return Response.json(image, { headers: { location: `/api/v1/images/${image.id}` } });
+  },
 });
 
 /** PATCH /images/{id} */
@@ -240,6 +264,7 @@ const getImageFileRoute = defineRoute({
 export const imageRoutes = [
   listImagesRoute,
   getImageRoute,
+  getImageByHashRoute,
   changeImageRoute,
   listTagsRoute,
   deleteImageRoute,

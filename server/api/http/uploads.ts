@@ -72,7 +72,7 @@ export const createUpload = defineRoute({
   summary: "Upload pictures",
   description: `JPEG, PNG, WebP, AVIF, HEIC, GIF or TIFF (whatever its name) in parts named \`file\`: at most ${uploadLimits.files}, each at most
 ${pictureLimits.uploadMib} MB and ${pictureLimits.uploadMegapixels} megapixels, no side longer than ${pictureLimits.uploadSidePx} pixels and, above
-${pictureLimits.uploadRatioFreeMegapixels} megapixel, than ${pictureLimits.uploadRatio} times the other side. All are stored or none. The same bytes are stored once. With \`role=mask\` the picture is stored as a mask (white
+${pictureLimits.uploadRatioFreeMegapixels} megapixel, than ${pictureLimits.uploadRatio} times the other side. All are stored or none. The same bytes are stored once; \`HEAD /api/v1/images/by-hash/{sha256}\` tells whether they are. With \`role=mask\` the picture is stored as a mask (white
 = change; an area counts from grey value 128 on). With \`scaleDown=true\` a picture of up to ${pictureLimits.scalableMegapixels} megapixels is scaled down to
 ${pictureLimits.uploadMegapixels} instead of being refused. Only pixels are kept, in sRGB and upright: no metadata, no further pictures or films of the file.`,
   tag: "images",

@@ -175,6 +175,7 @@ const cases: Readonly<Record<string, Case>> = {
   "images.tag": { access: "filtered", resource: "imageId", input: (id) => ({ ids: [id], name: "stolen" }) },
   "images.untag": { access: "filtered", resource: "imageId", input: (id) => ({ ids: [id], name: "mine" }) },
   "boards.list": { access: "member", input: {} },
+  "boards.counts": { access: "member", input: {} },
   "boards.create": { access: "member", input: { name: "Autumn" } },
   "boards.change": { access: "owned", resource: "boardId", input: (id) => ({ id, name: "Stolen" }) },
   "boards.remove": { access: "owned", resource: "boardId", input: byId },

@@ -7,6 +7,7 @@ import {
   copyFromBoard,
   changeBoard,
   changeBoardSchema,
+  countSaved,
   createBoard,
   createBoardSchema,
   getSharedBoard,
@@ -42,7 +43,6 @@ import {
   getImage,
   listGallerySchema,
   listImages,
-  listImagesSchema,
   listTags,
   rateImages,
   removeImages,
@@ -76,7 +76,7 @@ export const imagesRouter = t.router({
 
   /** Of the list of stacks with this search; null where counting would take too long. */
   months: memberProcedure
-    .input(listImagesSchema.pick({ search: true }).prefault({}))
+    .input(listGallerySchema.pick({ search: true, timezone: true }).prefault({}))
     .query(async ({ ctx, input }) => ({
       months: await countMonths(ctx.services, { ...input, ownerId: ctx.caller.userId }),
     })),
@@ -135,6 +135,13 @@ export const boardsRouter = t.router({
   list: memberProcedure.input(boardPicturesSchema.partial().prefault({})).query(async ({ ctx, input }) => ({
     items: await listBoards(ctx.services, { ...input, ownerId: ctx.caller.userId }),
   })),
+
+  /** What the saved searches find, up to 100 each. */
+  counts: memberProcedure
+    .input(listGallerySchema.pick({ timezone: true }).prefault({}))
+    .query(async ({ ctx, input }) => ({
+      items: await countSaved(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+    })),
 
   create: memberProcedure
     .input(createBoardSchema)

@@ -6,7 +6,7 @@ import { stageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
 import { recall } from "../recall.ts";
 import type { QuestionRow } from "../life.ts";
-import { todayIn } from "../days.ts";
+import { todayIn } from "../../platform/days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";
 import { askForJson, type PromptedCall } from "./ask-json.ts";
 import type { CallResult, CallServices } from "./calls.ts";

@@ -4,7 +4,7 @@ import type { Services } from "../../services.ts";
 import { type Prompt, readPrompt } from "../prompts.ts";
 import { recall, type RecallHit } from "../recall.ts";
 import type { QuestionRow } from "../life.ts";
-import { dayOf, endOfDay, startOfDay, todayIn } from "../days.ts";
+import { dayOf, endOfDay, startOfDay, todayIn } from "../../platform/days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";
 import { type CountTokens, cutToTokens, loadTokenCounter } from "./tokens.ts";
 

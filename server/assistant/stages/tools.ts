@@ -9,7 +9,7 @@ import type { Services } from "../../services.ts";
 import { propose, type ProposedRequest } from "../proposals.ts";
 import { recall } from "../recall.ts";
 import type { QuestionRow } from "../life.ts";
-import { endOfDay, startOfDay } from "../days.ts";
+import { endOfDay, startOfDay } from "../../platform/days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";
 
 export interface ToolContext {
@@ -155,14 +155,12 @@ export function toolsFor(services: Services, { run, submitter, show }: ToolConte
     search_gallery: tool({
       ...forms.search_gallery,
       execute: ({ words: wanted, from, to }) =>
-        orReason(services, async () => ({
-          pictures: await searchImages(services, {
-            ownerId,
-            words: wanted,
-            ...periodOf(await readTimeZone(services, ownerId), { from, to }),
-            limit: maxFound,
-          }),
-        })),
+        orReason(services, async () => {
+          const timezone = await readTimeZone(services, ownerId);
+          const period = periodOf(timezone, { from, to });
+          const asked = { ownerId, words: wanted, timezone, ...period, limit: maxFound };
+          return { pictures: await searchImages(services, asked) };
+        }),
     }),
     show_images: tool({
       ...forms.show_images,
