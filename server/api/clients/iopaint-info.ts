@@ -1,7 +1,7 @@
 import sharp from "sharp";
 import { z } from "zod";
 import { readCapabilities } from "../../jobs/index.ts";
-import { AppError } from "../../platform/index.ts";
+import { AppError, ruleOf } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { type MultipartRules, withParts } from "../http/multipart.ts";
 import { readBody } from "./picture-bodies.ts";
@@ -86,8 +86,9 @@ const serverConfigRoute: ClientRoute = {
       realesrganModels: ["atelier"],
       interactiveSegModel: "atelier",
       interactiveSegModels: ["atelier"],
-      enableFileManager: false,
-      enableAutoSaving: false,
+      enableFileManager: true,
+      // Its *Save* sends the picture to `save_image`; without it the page downloads.
+      enableAutoSaving: true,
       enableControlnet: false,
       controlnetMethod: null,
       disableModelSwitch: false,
@@ -191,6 +192,16 @@ export const iopaintInfoRoutes: readonly ClientRoute[] = [
   { ...switchModelRoute, path: "/switch_model", operationId: "iopaintSwitchModelByName" },
   switchPluginRoute,
   samplersRoute,
+  { ...samplersRoute, method: "post", operationId: "iopaintSamplersByPost" },
   genInfoRoute,
   inputImageRoute,
 ];
+
+/** IOPaint's own shape of errors; its clients show `detail`. */
+export function iopaintError(error: AppError): Response {
+  const { httpStatus } = ruleOf(error.code);
+  // A mask of another size than the picture is 400 there.
+  const status = error.code === "mask_size" ? 400 : httpStatus;
+  const body = { error: error.code, detail: error.message, body: "", errors: error.message };
+  return Response.json(body, { status, headers: { "cache-control": "no-store" } });
+}

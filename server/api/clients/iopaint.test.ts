@@ -9,6 +9,7 @@ import type { Hono } from "hono";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
+import { purgeImages } from "../../images/index.ts";
 import { createHttpApp } from "../index.ts";
 import { type ClientScene, openClientScene } from "./fixtures/scene.ts";
 
@@ -325,6 +326,8 @@ describe("Lama Cleaner", () => {
     });
     expect(await read("/iopaint/api/v1/model")).toMatchObject({ name: "lama", model_type: "inpaint" });
     expect(await read("/iopaint/api/v1/samplers")).toEqual(["UniPC"]);
+    const posted = await scene.send("/iopaint/api/v1/samplers", { method: "POST" });
+    expect(await posted.json()).toEqual(["UniPC"]);
     expect(await (await scene.send("/model")).text()).toBe("lama");
     expect(await (await send("/model", { name: "lama" })).text()).toContain("lama");
     for (const to of ["model", "switch_model"])
@@ -365,6 +368,45 @@ describe("Lama Cleaner", () => {
     const answer = await scene.send("/iopaint/api/v1/gen-info", { method: "POST", body: form });
     expect([answer.status, await answer.json()]).toEqual([200, info]);
   });
+});
+
+test("D2 the file manager shows the gallery of the key's owner, and saving puts a picture there", async () => {
+  const form = new FormData();
+  form.set("file", new Blob([new Uint8Array(await drawPicture("webp"))]), "my/cup_cleanup.webp");
+  const saved = await scene.send("/iopaint/api/v1/save_image", { method: "POST", body: form });
+  expect([saved.status, await saved.json()]).toEqual([200, null]);
+  const list = async (tab: string, key?: string) =>
+    (await scene.send(`/iopaint/api/v1/medias?tab=${tab}`, { ...(key && { key }) })).json();
+  const [file] = await list("input");
+  expect(file).toEqual({
+    name: expect.stringMatching(/cup_cleanup [\da-f-]{36}\.webp$/),
+    ...sizePx,
+    ctime: expect.any(Number),
+    mtime: file.ctime,
+  });
+  const open = (route: string, name: string, key?: string) =>
+    scene.send(`/iopaint/api/v1/${route}?tab=input&filename=${encodeURIComponent(name)}`, {
+      ...(key && { key }),
+    });
+  const whole = await open("media_file", file.name);
+  expect(whole.headers.get("content-type")).toBe("image/webp");
+  expect(await sharp(await whole.arrayBuffer()).metadata()).toMatchObject(sizePx);
+  const small = await open("media_thumbnail_file", `${file.name}`);
+  expect(await sharp(await small.arrayBuffer()).metadata()).toMatchObject({ format: "webp" });
+  expect([await list("output"), await list("mask")]).toEqual([[], []]);
+  expect((await scene.send("/iopaint/api/v1/medias?tab=other")).status).toBe(400);
+  expect((await open("media_file", "cup.webp")).status).toBe(404);
+  // To others it is not there.
+  expect(await list("input", scene.stranger.key)).toEqual([]);
+  expect((await open("media_file", file.name, scene.stranger.key)).status).toBe(404);
+  const kept = await scene.services.db
+    .select({ id: images.id })
+    .from(images)
+    .where(eq(images.ownerId, scene.owner.id));
+  await purgeImages(
+    scene.services,
+    kept.map(({ id }) => id),
+  );
 });
 
 test("D2 a user's fifth picture at once is refused, and the four come", async () => {

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { adjustMask, formatOf, highlightMask, maskOfCutOut } from "../../images/index.ts";
-import { type AppError, ruleOf } from "../../platform/index.ts";
 import { asOneOfFew } from "../requests.ts";
-import { clickPlugin, cutOutPlugin, iopaintInfoRoutes } from "./iopaint-info.ts";
+import { iopaintFileRoutes } from "./iopaint-files.ts";
+import { clickPlugin, cutOutPlugin, iopaintError, iopaintInfoRoutes } from "./iopaint-info.ts";
 import { pictureSchema, readBody } from "./picture-bodies.ts";
 import {
   collectPicture,
@@ -168,18 +168,16 @@ const adjustMaskRoute: ClientRoute = {
     }),
 };
 
-/** IOPaint's own shape of errors; its clients show `detail`. */
-function errorResponse(error: AppError): Response {
-  const { httpStatus } = ruleOf(error.code);
-  // A mask of another size than the picture is 400 there.
-  const status = error.code === "mask_size" ? 400 : httpStatus;
-  const body = { error: error.code, detail: error.message, body: "", errors: error.message };
-  return Response.json(body, { status, headers: { "cache-control": "no-store" } });
-}
-
-/** The HTTP API of IOPaint 1.6, without its socket, its file manager and saving on the server. */
+/** The HTTP API of IOPaint 1.6, without its socket. */
 export const iopaintApi: ClientApi = {
-  routes: [inpaintRoute, pluginImageRoute, pluginMaskRoute, adjustMaskRoute, ...iopaintInfoRoutes],
+  routes: [
+    inpaintRoute,
+    pluginImageRoute,
+    pluginMaskRoute,
+    adjustMaskRoute,
+    ...iopaintInfoRoutes,
+    ...iopaintFileRoutes,
+  ],
   isSwitched: false,
-  errorResponse,
+  errorResponse: iopaintError,
 };
