@@ -11,6 +11,7 @@ import { type CreateForm, createForm, useForm } from "./form.ts";
 import { planOf } from "./plan.ts";
 import { PromptCard } from "./prompt-card.tsx";
 import { useHasGone } from "./reference-list.tsx";
+import { lacksPictures } from "./references.ts";
 import { type CreateRequest, buildRequest, randomSeed, useCreateRemix } from "./requests.ts";
 import { Results } from "./results.tsx";
 import { useCreateRun, useCreations } from "./creations.ts";
@@ -93,8 +94,8 @@ function usePlan({ chosen, offered, run }: MakingInput) {
   const jobs = plan?.requests.map(forEstimate) ?? [];
   const first = chosen === undefined ? null : forEstimate(buildRequest(form, chosen));
   // Without the pictures that a workflow needs, nobody can say where it would run.
-  const lacksPictures = plan?.problem?.what === "pictureNeeded";
-  const answer = useEstimate(jobs[0] ?? (lacksPictures ? null : first));
+  const isOpen = chosen !== undefined && lacksPictures(form.references, chosen);
+  const answer = useEstimate(jobs[0] ?? (isOpen ? null : first));
   const ofBatch = useBatchEstimate(jobs.length > 1 ? { jobs } : null);
   const isShown = ofBatch?.jobs === jobs.length;
   const make = () => {

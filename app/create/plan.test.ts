@@ -4,6 +4,7 @@ import { numbersIn, promptsIn, wordsIn } from "./axis-values.ts";
 import { createForm, type CreateForm, emptyForm, maxJobs, readForm } from "./form.ts";
 import { planOf } from "./plan.ts";
 import { readPrompts } from "./prompt-field.ts";
+import { lacksPictures } from "./references.ts";
 import { escapeTemplate, formOfJob, isTemplate } from "./requests.ts";
 
 const side = { type: "integer", min: 256, max: 1_536, multipleOf: 16, default: 1_024 } as const;
@@ -278,6 +279,9 @@ test("what a workflow does not take of the pictures is said, and nothing is made
   });
   expect(problemOf([], needsOne)).toEqual({ what: "pictureNeeded", workflow: "Outlines", role: "structure" });
   expect(problemOf([picture("a", "structure")], needsOne)).toBeNull();
+  expect(lacksPictures([picture("a")], needsOne)).toBe(true);
+  expect(lacksPictures([picture("a", "structure")], needsOne)).toBe(false);
+  expect(lacksPictures([], takesPictures)).toBe(false);
   const grid = form({ ...x("workflow", "pictures, large"), references: [picture("a")] });
   expect(planOf(grid, takesPictures, [takesPictures, large]).problem).toEqual({
     what: "noPictures",

@@ -65,6 +65,14 @@ export type PictureProblem =
       readonly most: number;
     };
 
+const isNeeded = ({ inputs }: Takes, role: PictureRole) =>
+  inputs.some((input) => input.required && input.role === role);
+
+/** Whether a workflow needs a picture that the form does not have, whatever else is wrong. */
+export function lacksPictures(references: readonly Reference[], offered: Takes): boolean {
+  return pictureRoles.some((role) => isNeeded(offered, role) && ofRole(references, role).length === 0);
+}
+
 export function pictureProblem(
   references: readonly Reference[],
   offered: Pick<OfferedWorkflow, "inputs" | "title">,
@@ -76,8 +84,7 @@ export function pictureProblem(
     const count = ofRole(references, role).length;
     if (count > 0 && most === 0) return { what: "noRole", workflow, role };
     if (count > most) return { what: "tooManyPictures", workflow, role, most };
-    const isNeeded = offered.inputs.some((input) => input.required && input.role === role);
-    if (isNeeded && count === 0) return { what: "pictureNeeded", workflow, role };
+    if (count === 0 && isNeeded(offered, role)) return { what: "pictureNeeded", workflow, role };
   }
   return null;
 }

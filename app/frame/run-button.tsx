@@ -12,6 +12,14 @@ export function isBehindDialog(): boolean {
   return document.querySelector(modalDialogs) !== null;
 }
 
+/** Key presses that came while a dialog was open: when the page hears one, that very press may have closed the dialog. */
+const ofDialogs = new WeakSet<Event>();
+
+if (typeof window !== "undefined")
+  window.addEventListener("keydown", (event) => void (isBehindDialog() && ofDialogs.add(event)), {
+    capture: true,
+  });
+
 type KeyPress = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "repeat">;
 
 /** Ctrl+Enter or Cmd+Enter; a held key counts once. */
@@ -21,7 +29,7 @@ export function isRunKey({ key, ctrlKey, metaKey, repeat }: KeyPress): boolean {
 
 /** Whether keys belong to a text field or an open dialog rather than to the page. */
 export function isTyping(event: KeyboardEvent): boolean {
-  if (isBehindDialog()) return true;
+  if (ofDialogs.has(event)) return true;
   const { target } = event;
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || target.closest("input, textarea, select, [role=menu]") !== null;
@@ -31,7 +39,7 @@ export function isTyping(event: KeyboardEvent): boolean {
 function useRunKey(canStart: boolean, onRun: () => void): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (!isRunKey(event) || isBehindDialog()) return;
+      if (!isRunKey(event) || ofDialogs.has(event)) return;
       event.preventDefault();
       if (canStart) onRun();
     };

@@ -11,13 +11,20 @@ export function afterPress(text: string, { key, ctrlKey, metaKey, altKey }: KeyP
   return Array.from(key).length === 1 ? text + key : null;
 }
 
-let typed = "";
+interface Typed {
+  readonly text: string;
+  /** Enter came last: the first of what is found is wanted. */
+  readonly isEntered: boolean;
+}
 
-/** What was typed since the palette was opened and its line had no focus; empty the second time. */
-export function takeTyped(): string {
-  const text = typed;
-  typed = "";
-  return text;
+const nothing: Typed = { text: "", isEntered: false };
+let typed = nothing;
+
+/** What was typed since the palette was opened and its line had no focus; nothing the second time. */
+export function takeTyped(): Typed {
+  const taken = typed;
+  typed = nothing;
+  return taken;
 }
 
 /** Gathers what is typed after the palette was asked for, until its line has the focus for the first time. */
@@ -25,7 +32,7 @@ export function useEarlyKeys(isOpen: boolean, onEscape: () => void): void {
   // In time for the very next key: a store that changed is shown at once.
   useLayoutEffect(() => {
     if (!isOpen) return undefined;
-    typed = "";
+    typed = nothing;
     const leaving = new AbortController();
     const options = { capture: true, signal: leaving.signal };
     const press = (event: KeyboardEvent) => {
@@ -33,10 +40,12 @@ export function useEarlyKeys(isOpen: boolean, onEscape: () => void): void {
       const { key, metaKey } = event;
       // AltGr, which writes characters, is Ctrl and Alt together on some systems.
       const isWriting = event.getModifierState("AltGraph");
-      const text = afterPress(typed, isWriting ? { key, metaKey, ctrlKey: false, altKey: false } : event);
-      if (text !== null) typed = text;
-      // An Enter would press the button below.
-      if (text === null && event.key !== "Enter") return;
+      const plain = { ctrlKey: false, altKey: false };
+      const text = afterPress(typed.text, isWriting ? { key, metaKey, ...plain } : event);
+      // It would press the button below.
+      const isEntered = key === "Enter";
+      if (text === null && !isEntered) return;
+      typed = { text: text ?? typed.text, isEntered };
       event.preventDefault();
       event.stopImmediatePropagation();
     };

@@ -64,13 +64,16 @@ function Finder({ onNewBoard }: FinderProps) {
   const router = useRouter();
   const [text, setText] = useState("");
   const [marked, setMarked] = useState("");
+  /** Enter was pressed before there was anything to choose. */
+  const isEntered = useRef(false);
   const [recents] = useState(() => parseRecents(readDraft(draftKeys.palette)));
   const { choices, isSearching } = useChoices(text, onNewBoard);
   const sections = sectionsOf(choices, text, recents);
   const offered = sections.flatMap((section) => section.choices);
-  const type = (next: string) => {
+  const type = (next: string, isEnteredNow = false) => {
     setText(next);
     setMarked("");
+    isEntered.current = isEnteredNow;
   };
   const choose = (choice: Choice) => {
     writeDraft(draftKeys.palette, JSON.stringify(withRecent(recents, choice)));
@@ -78,6 +81,12 @@ function Finder({ onNewBoard }: FinderProps) {
     if (choice.href !== undefined) router.push(choice.href);
     choice.act?.();
   };
+  const [first] = offered;
+  useEffect(() => {
+    if (!isEntered.current || isSearching || first === undefined) return;
+    isEntered.current = false;
+    choose(first);
+  });
   return (
     <CommandRoot
       label={t("label")}
@@ -97,7 +106,15 @@ function Finder({ onNewBoard }: FinderProps) {
         <CommandInput
           value={text}
           onValueChange={type}
-          onFocus={() => type(text + takeTyped())}
+          onFocus={() => {
+            const early = takeTyped();
+            type(text + early.text, early.isEntered);
+          }}
+          onKeyDown={({ key, currentTarget, nativeEvent }) => {
+            const root = currentTarget.closest("[cmdk-root]");
+            const hasChoice = root?.querySelector("[aria-selected=true]") !== null;
+            if (key === "Enter" && !nativeEvent.isComposing && !hasChoice) isEntered.current = true;
+          }}
           maxLength={200}
           placeholder={t("placeholder")}
           className={inputLook}

@@ -2,7 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
 import { toastDone, toastWithAction } from "../ui/toasts.tsx";
 import { allFilesOf, filesOf, mayBePicture } from "./collect.ts";
 import { acceptedTypes, addUploads } from "./store.ts";
@@ -11,18 +11,17 @@ type Take = (files: File[]) => void;
 
 const targets: Take[] = [];
 
-/** Receiver of files that are dropped or pasted: the one that registered last. */
-function currentTarget(): Take | undefined {
-  return targets.at(-1);
-}
-
+/** Takes files that are dropped on the page or pasted, before the gallery does; of several parts the one that came last. */
 export function useFileTarget(take: Take): void {
+  const onFiles = useEffectEvent(take);
+  // Once for the life of the part: a part whose `take` changes keeps its place among the others.
   useEffect(() => {
-    targets.push(take);
+    const target: Take = (files) => onFiles(files);
+    targets.push(target);
     return () => {
-      targets.splice(targets.lastIndexOf(take), 1);
+      targets.splice(targets.indexOf(target), 1);
     };
-  }, [take]);
+  }, []);
 }
 
 export function carriesFiles(data: DataTransfer | null): boolean {
@@ -110,12 +109,17 @@ async function offerSettings(file: File, { t, open }: Offer): Promise<void> {
   });
 }
 
-function passOn(files: File[]): void {
-  if (files.length > 0) currentTarget()?.(files);
+interface PageFiles {
+  readonly setOver: (isOver: boolean) => void;
+  /** Gets the files that no part of the page takes. */
+  readonly takeRest: Take;
 }
 
 /** Listens on the whole page. A drop zone that takes a file itself calls `preventDefault`; the event is then ignored here. */
-function usePageFiles(setOver: (over: boolean) => void): void {
+function usePageFiles({ setOver, takeRest }: PageFiles): void {
+  const passOn = useEffectEvent((files: File[]) => {
+    if (files.length > 0) (targets.at(-1) ?? takeRest)(files);
+  });
   useEffect(() => {
     const leaving = new AbortController();
     const { signal } = leaving;
@@ -131,7 +135,7 @@ function usePageFiles(setOver: (over: boolean) => void): void {
       setOver(false);
       if (event.defaultPrevented || !carriesFiles(event.dataTransfer)) return;
       event.preventDefault();
-      void allFilesOf(event.dataTransfer).then(passOn);
+      void allFilesOf(event.dataTransfer).then((files) => passOn(files));
     };
     const paste = (event: ClipboardEvent) => {
       if (!event.defaultPrevented) passOn(filesOf(event.clipboardData));
@@ -148,8 +152,7 @@ function usePageFiles(setOver: (over: boolean) => void): void {
 export function PageDrop() {
   const t = useTranslations("uploads");
   const [isOver, setOver] = useState(false);
-  usePageFiles(setOver);
-  useFileTarget(useUploadWithOffer());
+  usePageFiles({ setOver, takeRest: useUploadWithOffer() });
   if (!isOver) return null;
   return (
     <div

@@ -95,11 +95,15 @@ test("what is typed right after Ctrl+K, before the palette is loaded, stands in 
   await beGuest(page);
   await page.goto("/");
   await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
-  const held = Promise.withResolvers<void>();
-  await page.route(/\/_next\/static\/chunks\//, async (route) => {
-    await held.promise;
-    await route.continue();
-  });
+  const hold = async () => {
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/_next\/static\/chunks\//, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    return held;
+  };
+  const held = await hold();
   await page.keyboard.press("Control+K");
   await page.keyboard.type("thenn");
   await page.keyboard.press("Backspace");
@@ -111,4 +115,13 @@ test("what is typed right after Ctrl+K, before the palette is loaded, stands in 
   await page.keyboard.type("me");
   await expect(line).toHaveValue("theme");
   await expect(palette.getByRole("option", { selected: true })).toHaveText("Dark appearance");
+
+  await page.goto("/jobs");
+  await expect(page.getByRole("heading", { name: "Jobs", level: 1 })).toBeVisible();
+  const heldAgain = await hold();
+  await page.keyboard.press("Control+K");
+  await page.keyboard.type("gallery");
+  await page.keyboard.press("Enter");
+  heldAgain.resolve();
+  await expect(page).toHaveURL(/\/gallery$/);
 });

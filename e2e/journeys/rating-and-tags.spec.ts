@@ -42,12 +42,23 @@ test("@all pictures are rated by key and tagged in the viewer and as a selection
   await dialog.getByRole("combobox", { name: "Add a tag" }).fill("ni");
   await page.getByRole("option", { name: "Night sky" }).click();
   await expect(page.getByText("Tagged “Night sky”", { exact: true })).toBeVisible();
+  const rated = Promise.withResolvers<void>();
+  await page.route(/images\.rate/, async (route) => {
+    await rated.promise;
+    await route.continue();
+  });
   await dialog.getByRole("button", { name: "3 stars" }).click();
+  // It closes the dialog and nothing else, also from a button that waits for its answer.
   await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+  await expect(page.getByRole("toolbar", { name: "Selection" })).toBeVisible();
+  rated.resolve();
   await expect(sheet.getByRole("img", { name: "3 stars" })).toHaveCount(2);
 
   const search = page.getByRole("combobox", { name: "Search the pictures" });
   await search.fill("tag:");
+  // Read without its value: the list and the selection stay.
+  await expect(page).toHaveURL(/search=tag%3A$/);
   await page.getByRole("option", { name: /Night sky/ }).click();
   await expect(
     sheet.getByRole("button", { name: /rocket|coffee/ }).and(page.locator("[data-tile]")),

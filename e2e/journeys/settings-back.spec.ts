@@ -50,10 +50,13 @@ test("@all a picture that is dropped on Create beside the prompt shows its setti
   await dialog.getByRole("button", { name: "Use these settings" }).click();
   await expect(prompt).toHaveValue("a red fox in snow");
 
-  await dropFiles(beside, [samplePath("astronaut.png")]);
-  await expect(
+  await expect(dialog).toBeHidden();
+  // It goes by itself, and letting go of a file may take its time.
+  const told = expect(
     page.getByText("This picture carries no settings that can be read. It goes to the gallery."),
   ).toBeVisible();
+  await dropFiles(beside, [samplePath("astronaut.png")]);
+  await told;
   await page.getByRole("link", { name: "Gallery", exact: true }).click();
   await expect(page.locator("[data-tile]")).toHaveCount(1);
 });

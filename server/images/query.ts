@@ -79,8 +79,12 @@ export function parseSearch(search: string, timeZone = "UTC"): SearchTerm[] {
     const words = groups["operator"] === undefined ? value : `${groups["operator"]}:${value}`;
     return { source, isNot, meaning: { words, isPhrase: groups["quoted"] !== undefined } };
   });
-  return terms.filter(({ source }) => source !== "-");
+  return terms.filter(({ source }) => source !== "-" && !isUnfinished(source));
 }
+
+/** An operator whose value is still to be typed says nothing yet: the list stays as it is. */
+const isUnfinished = (source: string) =>
+  searchOperators.some((name) => source.replace(/^-/, "").toLowerCase() === `${name}:`);
 
 /** Writes a term; a value with blanks gets quotes. */
 export function termOf(operator: SearchOperator, value: string, isNot = false): string {
