@@ -15,12 +15,18 @@ import { benchDroppedStreams, benchFinishToBrowser } from "./live-streams.ts";
 import { benchPages } from "./pages.ts";
 import { benchChain, benchFaultyProvider, benchWebhooks } from "./providers.ts";
 import { benchQuick } from "./quick.ts";
+import { benchRecallKinds } from "./recall.ts";
 import { benchRecovery } from "./recovery.ts";
 import { benchScaleOut, longJobs, shortJobs } from "./scale-out.ts";
 import { benchAcceptToStarted, benchThroughput } from "./start-and-throughput.ts";
 import { benchStatements } from "./statements.ts";
 import { benchTimeline } from "./timeline.ts";
 import { benchWholeStudio, quickPicture, slowPicture } from "./whole-studio.ts";
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { talks: { type: "string" }, model: { type: "string" }, users: { type: "string" } },
+});
 
 const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   "p1-postgres": () => benchAcceptToStarted("postgres"),
@@ -56,6 +62,8 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   b1: () => benchAsk(),
   m2: () => benchOwnSet(),
   m3: () => benchRecall(),
+  recall: () =>
+    benchRecallKinds({ talks: values.talks, model: values.model, users: Number(values.users ?? Infinity) }),
   o2: () => benchAdminPages(),
   p11: () => benchColdStart(),
   find: () => benchFindPictures(),
@@ -66,7 +74,6 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   pages: () => benchPages(),
 };
 
-const { positionals } = parseArgs({ allowPositionals: true });
 const chosen = positionals.length > 0 ? positionals : Object.keys(benches);
 for (const name of chosen) {
   const bench = benches[name];

@@ -1,4 +1,5 @@
 import type { ForeignMessage } from "@atelier/server/assistant";
+export { type AskedTalk, makeAnswers, type TalkQuestion } from "./answers.ts";
 
 /** A fact about one subject as it was last stated, with all its statements, oldest first. */
 export interface ToldFact {
