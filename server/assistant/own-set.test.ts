@@ -1,4 +1,5 @@
-import { makeTalks, type ToldTalks } from "@atelier/testing/memory";
+import { forCasesInTurn } from "@atelier/testing/cases";
+import { makeAnswers, makeTalks, type ToldTalks } from "@atelier/testing/memory";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -115,3 +116,20 @@ test("M2 after forgetting everything nothing is found, of one user alone", async
     expect([...(await find(two, question)), ...(await find(two, value))]).toEqual([]);
   expect(await find(one, one.told.facts[0]?.question ?? "")).not.toEqual([]);
 });
+
+const answers = Map.groupBy(makeAnswers(), ({ name }) => (["ru", "zh"].includes(name) ? "usual" : "others"));
+
+forCasesInTurn(
+  "M1 the reply of the named person is among five, though it has no word of the question: $name",
+  { usual: answers.get("usual") ?? [], others: answers.get("others") ?? [] },
+  async ({ name, messages, questions }) => {
+    const { services } = fixture;
+    const userId = await addSpeaker(services.db, name);
+    const ids = await importTalks(services.db, userId, messages);
+    const asked = questions.filter((_, at) => at % 5 === 0);
+    for (const { text, evidence } of asked) {
+      const hits = await recall(services, userId, text, { limit: 5 });
+      expect(hits.map(({ id }) => id)).toContain(ids.get(evidence[0] ?? ""));
+    }
+  },
+);

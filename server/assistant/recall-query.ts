@@ -6,13 +6,6 @@ export interface NamedDate {
   readonly year: number | null;
 }
 
-/** What a question says besides its words. */
-export interface QueryHints {
-  readonly dates: readonly NamedDate[];
-  /** Words that may be names of speakers, in lower case. */
-  readonly names: readonly string[];
-}
-
 /** Languages whose names of months are known. */
 const locales = ["en", "de", "fr", "es", "it", "pt", "nl", "ru"];
 
@@ -66,14 +59,55 @@ export function readDates(text: string): NamedDate[] {
   return [...iso, ...named];
 }
 
-const maxNames = 20;
+const nameWord = /[\p{L}\p{M}]+/gu;
+const partsOf = (name: string) => name.match(nameWord) ?? [];
+/** Scripts whose languages give names other endings: `Мария`, `Марии`. */
+const lastVowel = /[аяоеийьαηοις]$/u;
+const inflecting = /[\p{Script=Cyrillic}\p{Script=Greek}]/u;
+/** Scripts without capitals: most of them write no space behind a name, or a preposition before it. */
+const withoutCase = /\p{Lo}/u;
+const longestEnding = 2;
 
-export function readHints(query: string): QueryHints {
-  const names = (query.match(/\p{Lu}[\p{L}'-]+/gu) ?? []).map((name) =>
-    name.toLowerCase().replace(/'s$/, ""),
-  );
-  return { dates: readDates(query), names: [...new Set(names)].slice(0, maxNames) };
+/** Whether a word of a query, in lower case, is a form of a part of a name. */
+function isFormOf(word: string, part: string): boolean {
+  if (word === part || word === `${part}s`) return true;
+  if (!inflecting.test(part) || part.length < 4) return false;
+  return word.startsWith(part.replace(lastVowel, "")) && word.length <= part.length + longestEnding;
 }
+
+/**
+ * Those of the speakers, names in lower case, whom a query names by their whole name or a part of it. `Monica Geller` in the
+ * query is not Ross Geller, who has less of it.
+ */
+export function namedSpeakers(query: string, speakers: readonly string[]): string[] {
+  const capitals = partsOf(query)
+    .filter((word) => /^\p{Lu}/u.test(word))
+    .map((word) => word.toLowerCase());
+  const caseless = query.toLowerCase();
+  const isNamed = (part: string) =>
+    withoutCase.test(part) ? caseless.includes(part) : capitals.some((word) => isFormOf(word, part));
+  const named = speakers.map((name) => {
+    const parts = partsOf(name);
+    return { name, parts: parts.filter((part) => (part.length > 1 || parts.length > 1) && isNamed(part)) };
+  });
+  return named
+    .filter(({ parts }) => parts.length > 0)
+    .filter(
+      ({ parts }) =>
+        !named.some(
+          (other) => other.parts.length > parts.length && parts.every((part) => other.parts.includes(part)),
+        ),
+    )
+    .map(({ name }) => name);
+}
+
+/** Whether a stem is that of a part of a name. */
+export const isStemOfName = (stem: string, name: string) =>
+  partsOf(name).some(
+    (part) =>
+      part === stem ||
+      (stem.length > 2 && part.startsWith(stem) && part.length <= stem.length + longestEnding),
+  );
 
 const dayMs = 86_400_000;
 /** People speak of a day some days later. */

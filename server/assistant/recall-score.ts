@@ -32,18 +32,18 @@ export interface Corpus {
 }
 
 /**
- * Chosen on three of the ten public LoCoMo conversations and measured once on the other seven; docs/assistant.md has the
- * figures.
+ * Chosen on samples of three kinds of talk (LoCoMo, half of FriendsQA, REALTALK) and measured on others: docs/benchmarks.md
+ * has the figures.
  */
 const k1 = 0.6;
 const b = 0.4;
 const sessionK1 = 0.9;
 /** Part of the score of the first, second and third message before and after. */
-const beforeWeights = [0.5, 0.2, 0.2];
-const afterWeights = [0.4, 0.1, 0.05];
-const coverageWeight = 0.3;
+const beforeWeights = [0.5, 0.1, 0.1];
+const afterWeights = [0.4, 0.1, 0.1];
+const coverageWeight = 0.6;
 const sessionWeight = 1;
-const speakerBonus = 0.2;
+const speakerBonus = 0.8;
 /** A question seldom holds what is asked for. */
 const questionFactor = 0.75;
 const dateBonus = 1;
@@ -120,16 +120,16 @@ export function rankCandidates(
     const words = (own.get(id) ?? 0) + near(before, beforeWeights) + near(after, afterWeights);
     const fit =
       words * (1 + (coverageWeight * sum(window)) / total) +
-      sessionWeight * (fitOfSession.get(conversationId ?? "") ?? 0) +
-      fitOfMeaning(candidate);
-    return (
+      sessionWeight * (fitOfSession.get(conversationId ?? "") ?? 0);
+    const byWords =
       fit *
       (candidate.isBySpeaker ? 1 + speakerBonus : 1) *
       (candidate.isQuestion ? questionFactor : 1) *
       (1 + dateBonus * fitOfDate(dates, candidate.from, candidate.to)) *
       (1 + recencyBonus * (rankById.get(id) ?? 0)) *
-      (1 + replacedBonus * (newness.get(id) ?? 0))
-    );
+      (1 + replacedBonus * (newness.get(id) ?? 0));
+    // Beside what the query says of speaker and form: vectors know that themselves.
+    return byWords + fitOfMeaning(candidate);
   };
   return candidates
     .map((candidate) => ({ candidate, score: score(candidate) }))

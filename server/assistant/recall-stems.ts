@@ -29,8 +29,13 @@ export const textArray = (texts: readonly string[]) =>
     sql`, `,
   )}]::text[]`;
 
+interface Talks extends Corpus {
+  /** Names of those who speak in the user's talks, in lower case. */
+  readonly speakers: readonly string[];
+}
+
 interface KnownCorpus {
-  readonly corpus: Corpus;
+  readonly corpus: Talks;
   readonly readAtMs: number;
   /** Rows of stems that many rows have: counting these takes most of the time of a recall. */
   readonly commonStems: Map<string, number>;
@@ -43,22 +48,32 @@ const corporaOf = keptBy((_db: Owned["db"]) => new Map<string, KnownCorpus>());
 const sampledRows = 2_000;
 /** A larger log counts as one of this size, since counting takes time and the ranking changes little. */
 const maxDocuments = 20_000;
+const maxSpeakers = 200;
 
-/** The sizes that the ranking needs. */
-export async function readCorpus({ db, userId }: Owned): Promise<Corpus> {
+/** The sizes that the ranking needs, and who speaks. */
+export async function readCorpus({ db, userId }: Owned): Promise<Talks> {
   const known = corporaOf(db);
   const last = known.get(userId);
   // What a small memory gains changes its sizes at once.
   if (last && last.corpus.documents > countLimit && performance.now() - last.readAtMs < corpusMs)
     return last.corpus;
-  const [row] = await db.execute<Record<keyof Corpus, number>>(sql`
+  const [row] = await db.execute<Record<keyof Corpus, number> & { speakers: string[] }>(sql`
     select (select count(*) from (select from ${assistantMessages} where owner_id = ${userId} limit ${literal(maxDocuments)}) logged)::int
         + (select count(*) from ${memories} where owner_id = ${userId})::int as documents,
       (select count(*) from assistant_conversations where owner_id = ${userId})::int as conversations,
       coalesce((select avg(cardinality(terms)) from (
         select terms from ${assistantMessages} where owner_id = ${userId} order by at desc limit ${literal(sampledRows)}
-      ) newest), 10)::float8 as "meanLength"`);
-  const corpus = { documents: 0, conversations: 0, ...row, meanLength: Math.max(1, row?.meanLength ?? 10) };
+      ) newest), 10)::float8 as "meanLength",
+      array(select distinct lower(speaker) from (
+        select speaker from ${assistantMessages} where owner_id = ${userId} limit ${literal(maxDocuments)}
+      ) logged where speaker is not null limit ${literal(maxSpeakers)}) as speakers`);
+  const corpus = {
+    documents: 0,
+    conversations: 0,
+    speakers: [],
+    ...row,
+    meanLength: Math.max(1, row?.meanLength ?? 10),
+  };
   if (known.size >= maxCorpora) known.clear();
   known.set(userId, { corpus, readAtMs: performance.now(), commonStems: new Map() });
   return corpus;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { addSpeaker, importTalks } from "./import-talks.ts";
 import { addMemory, deleteMemory, editMemory, forgetEverything } from "./memories.ts";
 import { recall } from "./recall.ts";
-import { readDates } from "./recall-query.ts";
+import { namedSpeakers, readDates } from "./recall-query.ts";
 
 let fixture: TestServices;
 beforeAll(async () => void (fixture = await createTestServices()));
@@ -87,6 +87,30 @@ test("M2 of a fact that changed the later one comes first", async () => {
     talk("second", 30, "My size is L."),
   );
   expect((await find("What is my size?"))[0]).toBe("My size is L.");
+});
+
+test.each([
+  ["What did Ross do?", ["ross geller"]],
+  ["Where is Monica Geller's ring?", ["monica geller"]],
+  ["What did the Gellers say?", ["ross geller", "monica geller"]],
+  ["Who will ross it?", []],
+  ["Где ключи Марии?", ["мария"]],
+  ["Wo sind Noras Schuhe?", ["nora"]],
+  ["王芳的备用钥匙在哪里?", ["王芳"]],
+  ["花子さんの鍵はどこですか?", ["花子"]],
+  ["أين مفاتيح نورا؟", ["نورا"]],
+])("whom a question names, by a part of the name and in every script: %s", (query, expected) => {
+  const speakers = ["ross geller", "monica geller", "мария", "марк", "nora", "王芳", "花子", "نورا", "e"];
+  expect(namedSpeakers(query, speakers)).toEqual(expected);
+});
+
+test("what the named speaker said goes before what others said of it", async () => {
+  const find = await remember(
+    talk("keys", 0, "Ann: The spare keys are at work."),
+    talk("more keys", 1, "Ben: The spare keys hang in the shed."),
+  );
+  expect((await find("Where are Ann's spare keys?"))[0]).toBe("The spare keys are at work.");
+  expect((await find("Where are the spare keys of Ben?"))[0]).toBe("The spare keys hang in the shed.");
 });
 
 test("a date in the question prefers its time, and a period keeps everything else out", async () => {

@@ -1,7 +1,5 @@
-import { sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
 import { findMeaning, type RecallServices } from "./recall-meaning.ts";
-import { readHints } from "./recall-query.ts";
+import { isStemOfName, namedSpeakers, readDates } from "./recall-query.ts";
 import {
   candidateLimit,
   mergeNeighbours,
@@ -16,12 +14,10 @@ import {
   whereOf,
 } from "./recall-rows.ts";
 import { type Candidate, rankCandidates, type ScoreInput } from "./recall-score.ts";
-import { readCorpus, readTerms, type Term, textArray } from "./recall-stems.ts";
+import { readCorpus, readTerms, type Term } from "./recall-stems.ts";
 import type { Meaning } from "../meaning/index.ts";
 
 export type { RecallHit } from "./recall-rows.ts";
-
-const { assistantMessages } = schema;
 
 export interface RecallOptions {
   readonly limit: number;
@@ -36,7 +32,7 @@ export interface RecallOptions {
 /** The best of them, whose neighbours are read. */
 const neighbourhoods = 100;
 /** A name says less than a thing: both speakers of a talk say it. */
-const nameWeight = 0.2;
+const nameWeight = 0.6;
 
 /**
  * What a user's memory has about a query, best first: messages and memories, found by stems and, where a model of embeddings
@@ -78,20 +74,16 @@ interface ByWords {
 }
 
 async function readByWords(reader: Reader, query: string): Promise<ByWords> {
-  const hints = readHints(query);
-  const [corpus, terms, speakers] = await Promise.all([
-    readCorpus(reader),
-    readTerms(reader, query),
-    readSpeakers(reader, hints.names),
-  ]);
+  const [corpus, terms] = await Promise.all([readCorpus(reader), readTerms(reader, query)]);
+  const speakers = namedSpeakers(query, corpus.speakers);
   const weighed = terms.map((term): Term => {
-    const isName = speakers.some((name) => term.key.endsWith(` ${name}`));
-    return isName ? { ...term, weight: nameWeight } : term;
+    const stem = term.key.slice(term.key.indexOf(" ") + 1);
+    return speakers.some((name) => isStemOfName(stem, name)) ? { ...term, weight: nameWeight } : term;
   });
   const wanted = { terms, speakers };
   const rare = chooseTerms(terms);
   const found = rare.length === 0 ? [] : await readCandidates(reader, { ...wanted, rare });
-  return { wanted, input: { terms: weighed, corpus, dates: hints.dates }, found };
+  return { wanted, input: { terms: weighed, corpus, dates: readDates(query) }, found };
 }
 
 interface NearInput {
@@ -120,13 +112,4 @@ function chooseTerms(terms: readonly Term[]): Term[] {
   return terms
     .toSorted((one, other) => one.documents - other.documents)
     .filter(({ documents }, at) => at === 0 || (rows += documents) <= candidateLimit);
-}
-
-/** Those of the names in the query that speakers of the user's talks have. */
-async function readSpeakers({ db, userId }: Reader, names: readonly string[]): Promise<string[]> {
-  if (names.length === 0) return [];
-  const rows = await db.execute<{ name: string }>(sql`
-    select name from unnest(${textArray(names)}) name
-    where exists (select from ${assistantMessages} m where m.owner_id = ${userId} and m.speaker is not null and lower(m.speaker) = name)`);
-  return rows.map(({ name }) => name);
 }
