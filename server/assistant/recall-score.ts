@@ -1,4 +1,4 @@
-import { fitOfDate, type NamedDate } from "./recall-query.ts";
+import { fitOfDate, type NamedDate, type Order } from "./recall-query.ts";
 
 /** A stem of the query with what it weighs for this user. */
 export interface QueryTerm {
@@ -52,6 +52,8 @@ const recencyBonus = 0.1;
 /** Of statements with the same, most of the query's words the newest is probably the one that holds: from the oldest to it. */
 const replacedBonus = 0.2;
 const sameSubject = 0.5;
+/** The same where the query asks for the first or the last time. */
+const orderBonus = 1;
 /** What fits in meaning as well as can be, in parts of what fits in all words. Chosen on two kinds of talk: docs/benchmarks.md. */
 const meaningWeight = 1.5;
 /** Standard deviations from the mean nearness that count nothing, and wholly. */
@@ -73,6 +75,8 @@ export interface ScoreInput {
   readonly terms: readonly QueryTerm[];
   readonly corpus: Corpus;
   readonly dates: readonly NamedDate[];
+  /** Which of those on one subject the query asks for. */
+  readonly order: Order | null;
   /** How near a message or memory is in meaning, in standard deviations; null without embeddings. */
   readonly meaning: { of(id: string): number } | null;
 }
@@ -88,7 +92,7 @@ export interface Scored {
  */
 export function rankCandidates(
   candidates: readonly Candidate[],
-  { terms, corpus, dates, meaning }: ScoreInput,
+  { terms, corpus, dates, order, meaning }: ScoreInput,
 ): Scored[] {
   const weights = terms.map(({ weight, documents }) => weight * rarity(corpus.documents, documents));
   const total = weights.reduce((sum, weight) => sum + weight, 0) || 1;
@@ -112,7 +116,9 @@ export function rankCandidates(
   const rankById = new Map(byTime.map(({ id }, at) => [id, at / Math.max(1, byTime.length - 1)]));
   const near = (ids: readonly string[], parts: readonly number[]) =>
     parts.reduce((all, part, at) => all + part * (own.get(ids[at] ?? "") ?? 0), 0);
-  const newness = rankNewness(candidates, (mask) => sum(mask) >= sameSubject * total);
+  const newness = rankNewness(candidates, order, (mask) => sum(mask) >= sameSubject * total);
+  const newnessBonus = order === null ? replacedBonus : orderBonus;
+  const timeBonus = order === "oldest" ? 0 : recencyBonus;
   const fitOfMeaning = createFitOfMeaning(candidates, { own, total, meaning });
   const score = (candidate: Candidate): number => {
     const { id, mask, before, after, conversationId } = candidate;
@@ -126,8 +132,8 @@ export function rankCandidates(
       (candidate.isBySpeaker ? 1 + speakerBonus : 1) *
       (candidate.isQuestion ? questionFactor : 1) *
       (1 + dateBonus * fitOfDate(dates, candidate.from, candidate.to)) *
-      (1 + recencyBonus * (rankById.get(id) ?? 0)) *
-      (1 + replacedBonus * (newness.get(id) ?? 0));
+      (1 + timeBonus * (rankById.get(id) ?? 0)) *
+      (1 + newnessBonus * (newness.get(id) ?? 0));
     // Beside what the query says of speaker and form: vectors know that themselves.
     return byWords + fitOfMeaning(candidate);
   };
@@ -136,19 +142,24 @@ export function rankCandidates(
     .toSorted((one, other) => other.score - one.score);
 }
 
-/** From 0, the oldest, to 1, the newest of the messages that have the same words of a query, if these are its subject. */
+/**
+ * From 0, the oldest, to 1, the newest of the messages that have the same words of a query, if these are its subject. Of all
+ * on the subject, where the query asks for an order; the other way round where it asks for the oldest.
+ */
 function rankNewness(
   candidates: readonly Candidate[],
+  order: Order | null,
   isSubject: (mask: number) => boolean,
 ): ReadonlyMap<string, number> {
   const groups = Map.groupBy(
     candidates.filter(({ kind, mask, isQuestion }) => kind === "message" && !isQuestion && isSubject(mask)),
-    ({ mask }) => mask,
+    ({ mask }) => (order === null ? mask : 0),
   );
+  const sign = order === "oldest" ? -1 : 1;
   return new Map(
     [...groups.values()].flatMap((group) =>
       group
-        .toSorted((one, other) => one.to.getTime() - other.to.getTime())
+        .toSorted((one, other) => sign * (one.to.getTime() - other.to.getTime()))
         .map(({ id }, at): [string, number] => [id, group.length < 2 ? 0 : at / (group.length - 1)]),
     ),
   );

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { addSpeaker, importTalks } from "./import-talks.ts";
 import { addMemory, deleteMemory, editMemory, forgetEverything } from "./memories.ts";
 import { recall } from "./recall.ts";
-import { namedSpeakers, readDates } from "./recall-query.ts";
+import { namedSpeakers, readDates, readOrder } from "./recall-query.ts";
 
 let fixture: TestServices;
 beforeAll(async () => void (fixture = await createTestServices()));
@@ -152,7 +152,40 @@ test("dates in several languages; a word at the head of a question is no month",
   expect(readDates("What happened on 4 May 2023?")).toEqual([{ month: 5, day: 4, year: 2023 }]);
   expect(readDates("What did we do on March 3rd?")).toEqual([{ month: 3, day: 3, year: null }]);
   expect(readDates("Was haben wir im Januar probiert?")).toEqual([{ month: 1, day: null, year: null }]);
-  expect(readDates("Что было в мае 2024?")).toEqual([]);
+  expect(readDates("Что было в мае 2024?")).toEqual([{ month: 5, day: null, year: 2024 }]);
+  expect(readDates("Какво стана през януари?")).toEqual([{ month: 1, day: null, year: null }]);
+  expect(readDates("2024年5月3日我们试了什么?")).toEqual([{ month: 5, day: 3, year: 2024 }]);
+  expect(readDates("What did we try before May 2023?")).toEqual([
+    { month: 5, day: null, year: 2023, side: "before" },
+  ]);
+  expect(readDates("Was kam nach dem 3. März?")).toEqual([{ month: 3, day: 3, year: null, side: "after" }]);
+  expect(readDates("5月以前我穿什么?")).toEqual([{ month: 5, day: null, year: null, side: "before" }]);
   expect(readDates("on 2024-02-29")).toEqual([{ month: 2, day: 29, year: 2024 }]);
   expect(readDates("May I see it?")).toEqual([]);
+});
+
+test("the first and the last time of something, and what was before or after a day", async () => {
+  const find = await remember(
+    talk("one", 2, "We tried the red coat with Mia."),
+    talk("two", 20, "We tried the red coat with Lea."),
+    talk("three", 45, "We tried the red coat with Ida."),
+  );
+  const first = async (query: string) => (await find(query))[0]?.split(" ").at(-1);
+  expect(await first("With whom did we try the red coat the first time?")).toBe("Mia.");
+  expect(await first("With whom did we try the red coat the last time?")).toBe("Ida.");
+  expect(await first("With whom did we try the red coat before 10 April 2026?")).toBe("Mia.");
+  expect(await first("With whom did we try the red coat after 1 May 2026?")).toBe("Ida.");
+});
+
+test.each([
+  ["When did I last wear it?", null],
+  ["What did we cook the last time?", "newest"],
+  ["Was war zuletzt meine Größe?", "newest"],
+  ["¿Qué talla tuve la primera vez?", "oldest"],
+  ["Что я носил в первый раз?", "oldest"],
+  ["Кога за последния път снимахме?", "newest"],
+  ["我第一次穿的是什么?", "oldest"],
+  ["What did I wear last summer?", null],
+])("the order that a question asks for: %s", (query, expected) => {
+  expect(readOrder(query).order).toBe(expected);
 });

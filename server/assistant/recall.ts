@@ -1,5 +1,5 @@
 import { findMeaning, type RecallServices } from "./recall-meaning.ts";
-import { isStemOfName, namedSpeakers, readDates } from "./recall-query.ts";
+import { isStemOfName, namedSpeakers, readDates, readOrder } from "./recall-query.ts";
 import {
   candidateLimit,
   mergeNeighbours,
@@ -74,7 +74,8 @@ interface ByWords {
 }
 
 async function readByWords(reader: Reader, query: string): Promise<ByWords> {
-  const [corpus, terms] = await Promise.all([readCorpus(reader), readTerms(reader, query)]);
+  const { order, rest } = readOrder(query);
+  const [corpus, terms] = await Promise.all([readCorpus(reader), readTerms(reader, rest)]);
   const speakers = namedSpeakers(query, corpus.speakers);
   const weighed = terms.map((term): Term => {
     const stem = term.key.slice(term.key.indexOf(" ") + 1);
@@ -83,7 +84,7 @@ async function readByWords(reader: Reader, query: string): Promise<ByWords> {
   const wanted = { terms, speakers };
   const rare = chooseTerms(terms);
   const found = rare.length === 0 ? [] : await readCandidates(reader, { ...wanted, rare });
-  return { wanted, input: { terms: weighed, corpus, dates: readDates(query) }, found };
+  return { wanted, input: { terms: weighed, corpus, dates: readDates(query), order }, found };
 }
 
 interface NearInput {
