@@ -87,7 +87,7 @@ export {
   type JobView,
   serverLabel,
 } from "./read.ts";
-export { type Job, type JobEventType, type Lease, readJob } from "./job.ts";
+export { isFinal, type Job, type JobEventType, type Lease, readJob } from "./job.ts";
 export { list, listJobsSchema, listPrompts, type WrittenPrompt } from "./list.ts";
 export { agreedSchema, type CloudQuote } from "./agreement.ts";
 export {

@@ -4,6 +4,7 @@ import type { Services } from "../../services.ts";
 import { logRequests } from "../http/request-log.ts";
 import { generationsApi } from "./generations.ts";
 import { iopaintApi } from "./iopaint.ts";
+import { iopaintSocketApi } from "./iopaint-socket.ts";
 import { jobServerApi } from "./job-server.ts";
 import { lamaApi } from "./lama.ts";
 import { queryApi } from "../assistant-queries.ts";
@@ -24,6 +25,7 @@ export const clientMounts: readonly Mount[] = [
   { api: generationsApi, prefix: "/api/generations" },
   { api: queryApi, prefix: "/api" },
   { api: iopaintApi, prefix: "/iopaint/api/v1" },
+  { api: iopaintSocketApi, prefix: "/iopaint" },
   { api: lamaApi, prefix: "/iopaint" },
   { api: openaiApi, prefix: "/v1" },
   { api: sdapi, prefix: "" },

@@ -168,7 +168,7 @@ const adjustMaskRoute: ClientRoute = {
     }),
 };
 
-/** The HTTP API of IOPaint 1.6, without its socket. */
+/** The HTTP API of IOPaint 1.6; `iopaint-socket.ts` has its progress. */
 export const iopaintApi: ClientApi = {
   routes: [
     inpaintRoute,
