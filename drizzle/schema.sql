@@ -621,6 +621,7 @@ create table jobs (
   provider_attempt_id uuid,
   agreed jsonb,
   template jsonb,
+  traceparent text,
   constraint jobs_pkey PRIMARY KEY (id),
   constraint jobs_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE RESTRICT
 );

@@ -11,6 +11,8 @@ import {
   logConnectionErrors,
   type Logger,
   openLog,
+  openTracing,
+  type Tracing,
   useProxies,
 } from "./platform/index.ts";
 import {
@@ -35,6 +37,8 @@ export interface Services {
   readonly hints: Hints;
   /** For whatever a request starts and does not await; the log has what fails. */
   readonly later: Later;
+  /** Null while nothing is traced. */
+  readonly tracing: Tracing | null;
   /** Closes all of it, and what rooms keep for it (`keptBy`). */
   close(): Promise<void>;
 }
@@ -86,6 +90,7 @@ export async function openServices({
     isPooled: env.DATABASE_POOLER !== undefined,
     onError,
   });
+  const tracing = await openTracing(env, { name, log });
   const disk = await openDisk(env);
   const connection = queueConnection(env, databaseUrl);
   const bells = createBells(connection, { onError, isPatient: isFunction(env) });
@@ -101,9 +106,10 @@ export async function openServices({
     bells,
     hints,
     later,
+    tracing,
     async close() {
       await closeKept(services);
-      await Promise.allSettled([bells.close(), hints.close()]);
+      await Promise.allSettled([bells.close(), hints.close(), tracing?.close()]);
       await closeKept(disk, config, database.db);
       disk.close();
       await database.close();

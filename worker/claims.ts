@@ -5,6 +5,7 @@ import { type CloudRunInput, type Providers, runCloudJob } from "./cloud/cloud-j
 import type { Engine } from "./engines/index.ts";
 import type { LiveOffer } from "./live-offer.ts";
 import { type Incarnation, RunStopped } from "./base/index.ts";
+import { noteClaim } from "./base/spans.ts";
 import type { Readiness } from "./readiness.ts";
 import { hearWatchers } from "./report.ts";
 import { runJob } from "./run-job.ts";
@@ -116,6 +117,7 @@ async function begin(
   const slots = offer.current().queues.find((own) => own.queue === queue)?.slots ?? 0;
   // The number of slots may have become smaller since the bell was taken.
   if (!node || !input.readiness.isReady() || runs.isClosed() || runs.count(queue) >= slots) return null;
+  const claimingAt = new Date();
   const job = await claim(services, {
     nodeId: node.id,
     queue,
@@ -123,6 +125,7 @@ async function begin(
     otherQueues: otherQueuesOf(input, queue),
   });
   if (!job) return null;
+  noteClaim(services, job, claimingAt);
   const lease: Lease = { jobId: job.id, attempt: job.attempt, nodeId: node.id };
   const engine = findEngine(input.engines, job);
   const otherServers = offer.otherServers(queue, job.need);

@@ -13,7 +13,7 @@ import {
 } from "@atelier/server/jobs";
 import { persist } from "@atelier/server/leases";
 import { countRun } from "@atelier/server/nodes";
-import { AppError } from "@atelier/server/platform";
+import { AppError, inSpan } from "@atelier/server/platform";
 import { findWorkflow, readRunCosts } from "@atelier/server/scheduling";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
@@ -21,6 +21,7 @@ import type { Engine, EngineOutput, EngineTask } from "./engines/index.ts";
 import { createReport } from "./report.ts";
 import { type BadEnd, endBadly } from "./base/end-badly.ts";
 import { RunStopped } from "./base/index.ts";
+import { inModelSpan, inRunSpan } from "./base/spans.ts";
 import { createRunClock } from "./runs.ts";
 import type { ServerLeases } from "./held-servers.ts";
 
@@ -72,7 +73,9 @@ export async function runJob(services: Services, input: RunInput): Promise<void>
   const startedMs = performance.now();
   let outcome: Outcome;
   try {
-    outcome = await withTempFolder(services.env, (workDir) => work(services, input, workDir));
+    outcome = await inRunSpan(services, job, () =>
+      withTempFolder(services.env, (workDir) => work(services, input, workDir)),
+    );
   } catch (error) {
     // What the engine threw may be an effect of the stop.
     const { aborted, reason } = input.signal;
@@ -92,8 +95,9 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
   const clock = createRunClock(services.config, job, await readPastRuns(services, job));
   // Last: both are ended with the engine's run.
   const report = createReport(services, lease);
-  const outputs = await engine
-    .run(task, {
+  const model = { job, provider: engine.name, model: job.workflow ?? job.need };
+  const outputs = await inModelSpan(services, model, () =>
+    engine.run(task, {
       signal: AbortSignal.any([signal, clock.signal]),
       onBegin() {
         clock.begin();
@@ -109,12 +113,12 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
         if (!(await noteSubmission(services, lease, posting))) throw new RunStopped("lost");
       },
       takeServer: (url) => input.serverLeases.take({ url, jobId: job.id, nodeId: lease.nodeId }),
-    })
-    .finally(() => {
-      clock.stop();
-      report.end();
-    });
-  return store(services, input, { outputs, inputFiles: inputs });
+    }),
+  ).finally(() => {
+    clock.stop();
+    report.end();
+  });
+  return inSpan(services.tracing, "store", {}, () => store(services, input, { outputs, inputFiles: inputs }));
 }
 
 /** What past runs like this one took, ms; none where they are too few or cannot be read. */

@@ -11,6 +11,7 @@ import {
   takePlace,
   toAppError,
   underRequestId,
+  underTraceparent,
 } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -48,7 +49,7 @@ export function withRequestId(
   const { headers } = request;
   const received = { id: headers.get(requestIdHeader), forwardedFor: headers.get("x-forwarded-for") };
   return underRequestId(received, async (requestId) => {
-    const response = await answer();
+    const response = await underTraceparent(headers.get("traceparent"), async () => answer());
     response.headers.set(requestIdHeader, requestId);
     keepPrivate(response);
     return response;

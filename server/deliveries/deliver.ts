@@ -1,7 +1,7 @@
-import { sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { persist } from "../leases/index.ts";
-import { isAppError, toAppError } from "../platform/index.ts";
+import { inSpan, isAppError, type SpanStart, toAppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type Channel, DeliveryError } from "./channel.ts";
 import {
@@ -80,7 +80,7 @@ export async function deliver(services: Services, input: DeliverInput): Promise<
   const { jobId, channel, attempt } = held;
   log.info({ jobId, channel, attempt }, tags[via].win);
   try {
-    const { externalId } = await sendWithin(services, held, input);
+    const { externalId } = await inDeliverySpan(services, held, () => sendWithin(services, held, input));
     const isMarked = await persist(() => markDelivered(services, held, externalId), { patienceMs });
     if (isMarked) log.info({ jobId, channel }, "MARK_DELIVERED");
     else log.warn({ jobId, channel }, "delivery sent, but its lock was taken over before it was recorded");
@@ -93,6 +93,25 @@ export async function deliver(services: Services, input: DeliverInput): Promise<
     if (isReleased && failure.waitMs === null && !failure.isGone) await disableIfDead(services, held);
     return failure.waitMs === null ? "failed" : "retry";
   }
+}
+
+/** The last span of a job. */
+async function inDeliverySpan<Answer>(
+  { db, tracing }: Services,
+  { id, jobId, channel, attempt }: HeldDelivery,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  if (tracing === null || jobId === null) return work();
+  const { jobs } = schema;
+  const [job] = await db.select({ traceparent: jobs.traceparent }).from(jobs).where(eq(jobs.id, jobId));
+  const attributes = {
+    "atelier.job.id": jobId,
+    "atelier.delivery.id": id,
+    "atelier.delivery.channel": channel,
+    "atelier.delivery.attempt": attempt,
+  };
+  const start: SpanStart = { parent: job?.traceparent ?? null, kind: "client", attributes };
+  return inSpan(tracing, `deliver ${channel}`, start, work);
 }
 
 async function sendWithin(

@@ -32,6 +32,7 @@ test("accept_job stores each column that a draft has, as it is", async () => {
     retryNumber: 4,
     once: true,
     requestId: "a request",
+    traceparent: "a span",
     maxRetries: 1,
     sessionId: "a session",
     metadata: { of: "metadata" },

@@ -1,6 +1,6 @@
 import { type Asked, type Db, type PromptTemplate, tiers, type Tx } from "../db/index.ts";
 import { keptLoras } from "../nodes/index.ts";
-import { AppError, currentRequestId, isAppError } from "../platform/index.ts";
+import { AppError, currentRequestId, currentTraceparent, isAppError } from "../platform/index.ts";
 import { composePrompts } from "../presets/index.ts";
 import { type Caller, hasRight, requireRight } from "../accounts/index.ts";
 import { isConsentStored } from "../safety.ts";
@@ -231,6 +231,7 @@ function rowOf({ id, request, options }: Draft, quote: Quote, { inputs, params }
     retryNumber: options.retry?.number ?? null,
     once: options.once ?? false,
     requestId: currentRequestId(),
+    traceparent: currentTraceparent(),
   };
 }
 

@@ -1,7 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, inTurn, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
 import { requireWebhookUrl } from "../deliveries/index.ts";
-import { AppError, newId } from "../platform/index.ts";
+import { AppError, inSpan, newId, type SpanStart } from "../platform/index.ts";
 import { checkGuestSpace, quotaRule } from "../images/index.ts";
 import { consentFor } from "../safety.ts";
 import { noteAccepted } from "../scheduling/index.ts";
@@ -36,6 +36,18 @@ export interface Submitted {
  */
 export async function submit(services: Services, input: unknown, options: SubmitOptions): Promise<Submitted> {
   const draft = draftOf(services, input, options);
+  return inAcceptSpan(services, draft, () => acceptDraft(services, draft));
+}
+
+/** The first span of a job, which its row keeps; below that of the request where a client sent one. */
+function inAcceptSpan(services: Services, { id, request }: Draft, work: () => Promise<Submitted>) {
+  const attributes = { "atelier.job.id": id, "atelier.job.kind": request.kind };
+  const start: SpanStart = { kind: "server", attributes };
+  return inSpan(services.tracing, `accept ${request.kind}`, start, work);
+}
+
+async function acceptDraft(services: Services, draft: Draft): Promise<Submitted> {
+  const { options } = draft;
   const job = await prepare(services, draft).catch(async (error: unknown) => {
     // A repeated request gets its first answer, also when it could not be placed now.
     const known = await findKnown(services.db, draft);

@@ -146,6 +146,13 @@ const envSchema = z.object({
   /** Key and certificates (PEM, or files with them) that sign what AI made, instead of the studio's own; see docs/provenance.md. */
   SIGNING_KEY: optionalText,
   SIGNING_CERTIFICATES: optionalText,
+  /** A collector of traces by OTLP over HTTP; unset: nothing is traced. See docs/debugging.md. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
+  OTEL_SERVICE_NAME: text.max(100, "must have at most 100 characters").optional(),
+  /** Puts prompts into spans of models. */
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: z
+    .stringbool({ error: "must be true or false" })
+    .default(false),
   AUTH_SECRET: z.string().min(32, "must have at least 32 characters").optional(),
   WORKER_NAME: text.max(100, "must have at most 100 characters").optional(),
   WORKER_ONLY: list.default([]),

@@ -62,5 +62,13 @@ export {
   requestIdHeader,
   underRequestId,
 } from "./request-id.ts";
+export {
+  currentTraceparent,
+  inSpan,
+  openTracing,
+  type SpanStart,
+  type Tracing,
+  underTraceparent,
+} from "./tracing.ts";
 export { logConnectionErrors } from "./connection-log.ts";
 export { leaveOutRepeats, followLog, openLog, type Logger } from "./log.ts";

@@ -33,6 +33,7 @@ import { persist } from "@atelier/server/leases";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import { endBadly } from "../base/end-badly.ts";
+import { inModelSpan, inRunSpan } from "../base/spans.ts";
 import { takeResult } from "./results.ts";
 import { type CloudInputs, readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
 
@@ -71,8 +72,8 @@ export async function runCloudJob(services: Services, input: CloudRunInput): Pro
     nodeId: lease.nodeId,
   });
   try {
-    const outcome = await withTempFolder(services.env, (workDir) =>
-      walk({ ...services, log }, input, workDir),
+    const outcome = await inRunSpan(services, job, () =>
+      withTempFolder(services.env, (workDir) => walk({ ...services, log }, input, workDir)),
     );
     log.info({ outcome, model: job.model }, "submit ended");
   } catch (error) {
@@ -217,7 +218,8 @@ async function callOnce(
   const callSignal = client.isAsynchronous ? limit : AbortSignal.any([limit, signal]);
   let submitted: Submitted;
   try {
-    submitted = await client.submit(key.access, submission, callSignal);
+    const model = { job, provider: attempt.provider, model: job.model ?? job.need };
+    submitted = await inModelSpan(services, model, () => client.submit(key.access, submission, callSignal));
   } catch (error) {
     return refused(services, { lease, attempt }, toProviderError(error));
   }

@@ -6,7 +6,7 @@ import sharp from "sharp";
 import type { InputRole } from "@atelier/server/engines";
 import { discardOutput, type StoredOutput, storeOutput } from "@atelier/server/images";
 import { completeFromProvider, failFromProvider, type Job } from "@atelier/server/jobs";
-import { isAppError, pictureLimits, resultHosts, safeFetch } from "@atelier/server/platform";
+import { inSpan, isAppError, pictureLimits, resultHosts, safeFetch } from "@atelier/server/platform";
 import {
   type Attempt,
   bytesOfText,
@@ -59,7 +59,9 @@ export async function finish(services: Services, finished: Finished): Promise<bo
   );
   if (again) throw again;
   if (made.length === 0) throw faults[0] ?? new ProviderError("internal", "The run has no picture.");
-  const stored = await storeAll(services, finished, made);
+  const { id: jobId, traceparent: parent } = finished.job;
+  const start = { parent, attributes: { "atelier.job.id": jobId } };
+  const stored = await inSpan(services.tracing, "store", start, () => storeAll(services, finished, made));
   const shape = otherShapeOf(finished.job, stored);
   const job = await completeFromProvider(services, { attempt, outputs: stored, costUsd, shape });
   if (job) return true;

@@ -1,5 +1,11 @@
 import type { Context, Hono } from "hono";
-import { type AppError, requestIdHeader, ruleOf, underRequestId } from "../../platform/index.ts";
+import {
+  type AppError,
+  requestIdHeader,
+  ruleOf,
+  underRequestId,
+  underTraceparent,
+} from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { keepPrivate } from "../requests.ts";
 
@@ -12,7 +18,7 @@ export function logRequests(app: Hono, services: Services): void {
     };
     return underRequestId(received, async (requestId) => {
       const startedAtMs = performance.now();
-      await next();
+      await underTraceparent(context.req.header("traceparent") ?? null, next);
       context.header(requestIdHeader, requestId);
       keepPrivate(context.res);
       logRequest(services, context, startedAtMs);

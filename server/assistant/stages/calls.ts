@@ -8,12 +8,13 @@ import type { Services } from "../../services.ts";
 import { ModelError, type ModelErrorClass, toModelError } from "./model-errors.ts";
 import { learnContext } from "../model-notes.ts";
 import { hostOf, type StageModel } from "../models.ts";
-import { openModel } from "./open-model.ts";
+import { inCallSpan, openModel } from "./open-model.ts";
 
 const { modelCalls } = schema;
 
 /** What calls need of a process. */
-export type CallServices = Pick<Services, "db" | "env" | "config" | "log">;
+export type CallServices = Pick<Services, "db" | "env" | "config" | "log"> &
+  Partial<Pick<Services, "tracing">>;
 
 export interface CallFor {
   /** Null for calls outside of a question. */
@@ -164,15 +165,17 @@ async function callOnce<T>(
   const limits = startLimits(model);
   let firstTextAt: Date | null = null;
   try {
-    const { value, usage, readTokens } = await make(
-      {
-        model: await openModel(services, model.id),
-        maxOutputTokens: model.maxOutputTokens,
-        ...(model.temperature === undefined ? {} : { temperature: model.temperature }),
-        abortSignal: AbortSignal.any([signal, limits.signal]),
-        maxRetries: 0,
-      },
-      { noteFirstText: () => (firstTextAt ??= new Date()), ...limits.progress },
+    const { value, usage, readTokens } = await inCallSpan(services.tracing, call, async () =>
+      make(
+        {
+          model: await openModel(services, model.id),
+          maxOutputTokens: model.maxOutputTokens,
+          ...(model.temperature === undefined ? {} : { temperature: model.temperature }),
+          abortSignal: AbortSignal.any([signal, limits.signal]),
+          maxRetries: 0,
+        },
+        { noteFirstText: () => (firstTextAt ??= new Date()), ...limits.progress },
+      ),
     );
     await settle(services, id, { call, usage, firstTextAt, errorClass: null });
     await noteContext(services, call, readTokens);

@@ -1,5 +1,5 @@
 import type { EmbeddingModel, LanguageModel } from "ai";
-import { type Env, outsideFetch } from "../../platform/index.ts";
+import { type Env, inSpan, outsideFetch, type Tracing } from "../../platform/index.ts";
 import { embedOnboard } from "../../meaning/index.ts";
 import type { Services } from "../../services.ts";
 import { learnRefused, readModelNote } from "../model-notes.ts";
@@ -102,5 +102,36 @@ async function openLocal(services: Opening, id: string) {
         );
       },
     }),
+  });
+}
+
+interface TracedCall {
+  readonly stage: string;
+  readonly model: { readonly id: string };
+  readonly runId: string | null;
+}
+
+interface Used {
+  readonly usage: { readonly inputTokens: number | undefined; readonly outputTokens: number | undefined };
+}
+
+/** A call with the tokens that it took, as the conventions for generative AI name them; no words of it. */
+export function inCallSpan<T extends Used>(
+  tracing: Tracing | null | undefined,
+  { stage, model, runId }: TracedCall,
+  work: () => Promise<T>,
+): Promise<T> {
+  const attributes = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": hostOf(model.id),
+    "gen_ai.request.model": model.id,
+    "atelier.assistant.stage": stage,
+    "atelier.run.id": runId,
+  };
+  return inSpan(tracing ?? null, `chat ${model.id}`, { kind: "client", attributes }, async (span) => {
+    const result = await work();
+    const { inputTokens, outputTokens } = result.usage;
+    span?.set({ "gen_ai.usage.input_tokens": inputTokens, "gen_ai.usage.output_tokens": outputTokens });
+    return result;
   });
 }

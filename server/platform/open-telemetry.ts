@@ -1,0 +1,113 @@
+import { hostname } from "node:os";
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace-base";
+import type { Logger } from "pino";
+import {
+  currentTraceparent,
+  type OpenSpan,
+  type SpanAttributes,
+  type SpanStart,
+  type Tracing,
+} from "./tracing.ts";
+
+interface TracingInput {
+  /** As the specification has it: `/v1/traces` is added. */
+  readonly endpoint: string;
+  readonly serviceName: string;
+  readonly takesPrompts: boolean;
+  readonly log: Logger;
+}
+
+/** One request to the collector; spans wait meanwhile, and above `maxQueueSize` new ones are dropped. */
+const exportTimeoutMs = 5_000;
+const closeTimeoutMs = 2_000;
+
+const kinds = {
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER,
+} as const;
+
+/**
+ * Spans over OTLP with the SDK of OpenTelemetry. It is not registered as the process's own: no library sends spans by itself.
+ * `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_TRACES_SAMPLER` and `OTEL_BSP_*` are read by the SDK.
+ */
+export function createTracing({ endpoint, serviceName, takesPrompts, log }: TracingInput): Tracing {
+  const url = `${endpoint.replace(/\/+$/, "")}/v1/traces`;
+  const exporter = noting(new OTLPTraceExporter({ url, timeoutMillis: exportTimeoutMs }), log);
+  const resource = resourceFromAttributes({
+    "service.name": serviceName,
+    "service.instance.id": `${hostname()}/${process.pid}`,
+  });
+  const processor = new BatchSpanProcessor(exporter, { exportTimeoutMillis: exportTimeoutMs });
+  const provider = new BasicTracerProvider({ resource, spanProcessors: [processor] });
+  const tracer = provider.getTracer("atelier");
+  return {
+    takesPrompts,
+    lastAnswer: exporter.lastAnswer,
+    start(name, { parent = currentTraceparent(), kind, attributes, startedAt }: SpanStart): OpenSpan {
+      const context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, contextOf(parent));
+      const span = tracer.startSpan(
+        name,
+        {
+          kind: kind === undefined ? SpanKind.INTERNAL : kinds[kind],
+          ...(startedAt ? { startTime: startedAt } : {}),
+          attributes: known(attributes),
+        },
+        context,
+      );
+      const { traceId, spanId, traceFlags } = span.spanContext();
+      return {
+        traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`,
+        set: (more) => void span.setAttributes(known(more)),
+        end(error) {
+          if (error !== undefined) {
+            span.setAttribute("error.type", error);
+            span.setStatus({ code: SpanStatusCode.ERROR });
+          }
+          span.end();
+        },
+      };
+    },
+    async close() {
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(late.resolve, closeTimeoutMs);
+      await Promise.race([provider.shutdown().catch(() => undefined), late.promise]);
+      clearTimeout(timer);
+    },
+  };
+}
+
+function contextOf(traceparent: string) {
+  const [, traceId = "", spanId = "", flags = "00"] = traceparent.split("-");
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+}
+
+function known(attributes: SpanAttributes = {}) {
+  const set = Object.entries(attributes).filter(([, value]) => value !== undefined && value !== null);
+  // Safe cast: what is left has a value, and an array is not written to.
+  return Object.fromEntries(set) as Record<string, string | number | boolean | string[]>;
+}
+
+/** The exporter, which notes whether the collector answers; the log tells each change once. */
+function noting(exporter: OTLPTraceExporter, log: Logger): SpanExporter & Pick<Tracing, "lastAnswer"> {
+  let last: { readonly fault: string | null } | null = null;
+  return {
+    lastAnswer: () => last,
+    export(spans, onResult) {
+      exporter.export(spans, (result) => {
+        const fault = result.error ? result.error.message : null;
+        const isFault = result.code !== 0;
+        if (isFault && !last?.fault) log.warn({ err: result.error }, "the trace collector takes no spans");
+        if (!isFault && last?.fault) log.info("the trace collector takes spans again");
+        last = { fault: isFault ? (fault ?? "no answer") : null };
+        onResult(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
+  };
+}

@@ -1,0 +1,92 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Logger } from "pino";
+import type { Env } from "./env.ts";
+
+type Value = string | number | boolean | readonly string[];
+
+/** What a span says; what is undefined or null is left out. */
+export type SpanAttributes = Readonly<Record<string, Value | null | undefined>>;
+
+export interface SpanStart {
+  /** W3C `traceparent` of the span that it belongs to; null: a new trace begins; by default the span that the code runs in. */
+  readonly parent?: string | null;
+  readonly kind?: "server" | "client" | "producer" | "consumer";
+  readonly attributes?: SpanAttributes;
+  /** For what was only noticed later; now by default. */
+  readonly startedAt?: Date;
+}
+
+export interface OpenSpan {
+  /** For spans below it, also in other processes. */
+  readonly traceparent: string;
+  set(attributes: SpanAttributes): void;
+  /** Once. `error`: a code, never a text that people wrote. */
+  end(error?: string): void;
+}
+
+/** Spans for a collector. Nothing here throws or waits: without a collector spans are dropped. */
+export interface Tracing {
+  start(name: string, start: SpanStart): OpenSpan;
+  /** Whether spans may hold prompts; only when the operator asked for it. */
+  readonly takesPrompts: boolean;
+  /** Whether the collector took the last spans, in its own words where it did not; null before the first. */
+  lastAnswer(): { readonly fault: string | null } | null;
+  /** Sends what is left, for two seconds at most. */
+  close(): Promise<void>;
+}
+
+type TracingEnv = Pick<Env, "OTEL_EXPORTER_OTLP_ENDPOINT" | "OTEL_SERVICE_NAME"> &
+  Pick<Env, "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT">;
+
+/** Null without `OTEL_EXPORTER_OTLP_ENDPOINT`: then nothing of OpenTelemetry is loaded. */
+export async function openTracing(
+  env: TracingEnv,
+  { name, log }: { readonly name: string; readonly log: Logger },
+): Promise<Tracing | null> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = env;
+  if (endpoint === undefined) return null;
+  const { createTracing } = await import("./open-telemetry.ts");
+  return createTracing({
+    endpoint,
+    serviceName: env.OTEL_SERVICE_NAME ?? `atelier-${name}`,
+    takesPrompts: env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT,
+    log,
+  });
+}
+
+const current = new AsyncLocalStorage<string>();
+
+/** The span that this code runs in; null outside of one. A job keeps it on its row. */
+export const currentTraceparent = (): string | null => current.getStore() ?? null;
+
+const form = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** Runs `work` below the span that a client or a proxy names in the header `traceparent`; a header of another form is ignored. */
+export function underTraceparent<Answer>(header: string | null, work: () => Answer): Answer {
+  return header !== null && form.test(header) ? current.run(header, work) : work();
+}
+
+/** The same work within a span, which ends with it; the work alone while nothing is traced. */
+export async function inSpan<Answer>(
+  tracing: Tracing | null,
+  name: string,
+  start: SpanStart,
+  work: (span: OpenSpan | null) => Promise<Answer>,
+): Promise<Answer> {
+  if (tracing === null) return work(null);
+  const span = tracing.start(name, start);
+  try {
+    const answer = await current.run(span.traceparent, () => work(span));
+    span.end();
+    return answer;
+  } catch (error) {
+    span.end(codeOf(error));
+    throw error;
+  }
+}
+
+/** Codes of our own errors and names of the others: what people wrote stays out. */
+function codeOf(error: unknown): string {
+  if (error instanceof Error && "code" in error && typeof error.code === "string") return error.code;
+  return error instanceof Error ? error.name : "error";
+}
