@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { justify } from "./layout-rows.ts";
+import { justify, lineAt, linesNear } from "./layout-rows.ts";
 
 const options = { widthPx: 1000, targetHeightPx: 200, gapPx: 4 };
 const picture = (widthPx: number, heightPx: number) => ({ widthPx, heightPx });
@@ -44,4 +44,20 @@ test("a panorama does not squeeze its row to a line", () => {
 
 test("nothing gives no rows", () => {
   expect(justify([], options)).toEqual([]);
+});
+
+test("the line at a height is the last that begins there or above", () => {
+  const tops = [0, 40, 280, 520];
+  expect([-100, 0, 39, 40, 519, 520, 9_000].map((topPx) => lineAt(tops, topPx))).toEqual([
+    0, 0, 0, 1, 2, 3, 3,
+  ]);
+  expect(lineAt([], 0)).toBe(-1);
+});
+
+test("lines in view are there with six above and below, and no others", () => {
+  const tops = Array.from({ length: 100 }, (_, index) => index * 100);
+  expect(linesNear(tops, 2_000, 2_899)).toEqual({ first: 14, end: 35 });
+  expect(linesNear(tops, -300, 599)).toEqual({ first: 0, end: 12 });
+  expect(linesNear(tops, 9_500, 10_400)).toEqual({ first: 89, end: 100 });
+  expect(linesNear([], 0, 900)).toEqual({ first: 0, end: 0 });
 });

@@ -126,3 +126,20 @@ export function topsOf(lines: readonly SheetLine[], gapPx: number): number[] {
     return own;
   });
 }
+
+/** The line at a height of the list; -1 without lines. */
+export function lineAt(tops: readonly number[], topPx: number): number {
+  const after = tops.findIndex((top) => top > topPx);
+  return after === -1 ? tops.length - 1 : Math.max(0, after - 1);
+}
+
+/** So many lines above and below what is in view are there before they are scrolled to. */
+const linesAhead = 6;
+
+/** The lines between two heights of the list and some around them, as `[first, end)`. */
+export function linesNear(tops: readonly number[], fromPx: number, toPx: number) {
+  return {
+    first: Math.max(0, lineAt(tops, fromPx) - linesAhead),
+    end: Math.min(tops.length, lineAt(tops, toPx) + 1 + linesAhead),
+  };
+}

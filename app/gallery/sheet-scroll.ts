@@ -1,6 +1,23 @@
 "use client";
-import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { dayOf, type SheetLine, sheetLines, topsOf, usualProportion } from "./layout-rows.ts";
+import {
+  useCallback,
+  useEffect,
+  useEffectEvent,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
+import {
+  dayOf,
+  lineAt,
+  linesNear,
+  type SheetLine,
+  sheetLines,
+  topsOf,
+  usualProportion,
+} from "./layout-rows.ts";
 import type { ListedImage } from "./stack.tsx";
 import {
   firstIndexOf,
@@ -73,6 +90,38 @@ export function useSheetLayout({ part, images, widthPx, gapPx }: LayoutInput): S
   }, [gapPx, images, isFromNewest, isToOldest, part.firstIndex, targetHeightPx, timeline, widthPx]);
 }
 
+/** Of the whole list, in px. */
+export function heightOf({ lines, tops }: SheetLayout, gapPx: number): number {
+  const last = lines.at(-1);
+  return last === undefined ? 0 : (tops.at(-1) ?? 0) + last.heightPx + gapPx;
+}
+
+function watchView(listener: () => void): () => void {
+  const leaving = new AbortController();
+  for (const type of ["scroll", "resize"])
+    window.addEventListener(type, listener, { passive: true, signal: leaving.signal });
+  return () => leaving.abort();
+}
+
+/** The lines to put into the document, `[first, end)`: heights are known, so nothing is measured. */
+export function useShownLines({ tops }: SheetLayout, marginPx: number) {
+  const near = () => {
+    const fromPx = window.scrollY - marginPx;
+    return linesNear(tops, fromPx, fromPx + window.innerHeight);
+  };
+  const first = useSyncExternalStore(
+    watchView,
+    () => near().first,
+    () => 0,
+  );
+  const end = useSyncExternalStore(
+    watchView,
+    () => near().end,
+    () => 0,
+  );
+  return { first, end };
+}
+
 const noGaps = { newerPx: 0, olderPx: 0 };
 
 /** The room of what is not read, on both sides of what is. */
@@ -81,12 +130,6 @@ function gapsOf(timeline: Timeline, firstIndex: number, end: number) {
     newerPx: firstIndex === 0 ? 0 : topOf(timeline, firstIndex),
     olderPx: timeline.heightPx - topOf(timeline, end),
   };
-}
-
-/** The line at a height of the list. */
-function lineAt(tops: readonly number[], topPx: number): number {
-  const after = tops.findIndex((top) => top > topPx);
-  return after === -1 ? tops.length - 1 : Math.max(0, after - 1);
 }
 
 /** The line of a picture of what is read; of the first of a day, its heading. */

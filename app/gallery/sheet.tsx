@@ -1,13 +1,12 @@
 "use client";
-import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useFormatter, useTranslations } from "next-intl";
-import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useBoxSize } from "../ui/hooks.ts";
 import { dayOf, type Row, type SheetLine } from "./layout-rows.ts";
 import { SelectionRectangle } from "./rectangle.tsx";
 import { hasScrubber, Scrubber } from "./scrubber.tsx";
 import type { Selection } from "./selection.tsx";
-import { useSheetLayout, useSheetScroll } from "./sheet-scroll.ts";
+import { heightOf, useSheetLayout, useSheetScroll, useShownLines } from "./sheet-scroll.ts";
 import type { ListedImage } from "./stack.tsx";
 import { Tile } from "./tile.tsx";
 import type { GalleryWindow } from "./window.ts";
@@ -85,7 +84,6 @@ interface SheetProps {
 }
 
 const gapPx = 4;
-const linesAhead = 6;
 
 /** The room of pictures that are not read yet, as empty tiles; only what is near the visible area is drawn by the browser. */
 function Gap() {
@@ -130,18 +128,7 @@ export function Sheet({ part, images, selection, openId, onOpen }: SheetProps) {
   const layout = useSheetLayout({ part, images, widthPx: width, gapPx });
   const { lines, timeline } = layout;
   const marginPx = element?.offsetTop ?? 0;
-  // oxlint-disable-next-line react/incompatible-library -- the React compiler, which this warns about, is not in use
-  const virtual = useWindowVirtualizer({
-    count: lines.length,
-    estimateSize: (index) => (lines[index]?.heightPx ?? 0) + gapPx,
-    overscan: linesAhead,
-    scrollMargin: marginPx,
-    getItemKey: (index) => {
-      const line = lines[index];
-      return line?.type === "day" ? line.day : (line?.key ?? index);
-    },
-  });
-  useLayoutEffect(() => virtual.measure(), [lines, virtual]);
+  const shown = useShownLines(layout, marginPx);
   useKeptFocus(lines);
   const { go, placeNow } = useSheetScroll({ part, layout, openId, marginPx });
 
@@ -152,22 +139,20 @@ export function Sheet({ part, images, selection, openId, onOpen }: SheetProps) {
         role="group"
         aria-label={t("pictures")}
         className="relative"
-        style={{ height: virtual.getTotalSize() }}
+        style={{ height: heightOf(layout, gapPx) }}
       >
-        {virtual.getVirtualItems().map((item) => {
-          const line = lines[item.index];
-          if (line === undefined) return null;
-          const topPx = item.start - virtual.options.scrollMargin;
-          return (
-            <div
-              key={item.key}
-              className="absolute inset-x-0 top-0"
-              style={{ height: line.heightPx, transform: `translateY(${topPx}px)` }}
-            >
-              <Line line={line} gapPx={gapPx} selection={selection} openId={openId} onOpen={onOpen} />
-            </div>
-          );
-        })}
+        {lines.slice(shown.first, shown.end).map((line, at) => (
+          <div
+            key={line.type === "day" ? line.day : line.key}
+            className="absolute inset-x-0 top-0"
+            style={{
+              height: line.heightPx,
+              transform: `translateY(${layout.tops[shown.first + at] ?? 0}px)`,
+            }}
+          >
+            <Line line={line} gapPx={gapPx} selection={selection} openId={openId} onOpen={onOpen} />
+          </div>
+        ))}
         <SelectionRectangle
           list={element}
           selection={selection}
