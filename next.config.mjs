@@ -1,3 +1,5 @@
+import { createRequire } from "node:module";
+import path from "node:path";
 import { PHASE_DEVELOPMENT_SERVER } from "next/constants.js";
 import createNextIntlPlugin from "next-intl/plugin";
 
@@ -48,6 +50,21 @@ const securityHeaders = [
   { key: "Cross-Origin-Opener-Policy", value: "same-origin" },
 ];
 
+/** A file of a package, from this folder, as the bundler wants it. */
+const fileOf = (/** @type {string} */ name) =>
+  `./${path.relative(import.meta.dirname, createRequire(import.meta.url).resolve(name))}`;
+
+/**
+ * Texts of the pages reach the browser compiled, so that it needs no reader of ICU messages. next-intl's own setting for it
+ * is only for catalogues that it loads itself.
+ */
+const formatAlias = {
+  "use-intl/format-message": {
+    browser: fileOf("use-intl/format-message/format-only"),
+    default: "./app/frame/format-message.ts",
+  },
+};
+
 /** @param {string} phase */
 export default function config(phase) {
   // Next.js reads it after this file: it would tell its makers of each build.
@@ -73,6 +90,7 @@ export default function config(phase) {
     },
     // `pnpm check` checks them, the pages' own rules included.
     typescript: { ignoreBuildErrors: true },
+    turbopack: { resolveAlias: formatAlias },
     allowedDevOrigins: phase === PHASE_DEVELOPMENT_SERVER ? ["127.0.0.1"] : undefined,
     headers: async () => [
       { source: "/:path*", headers: securityHeaders },

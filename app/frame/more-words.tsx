@@ -2,16 +2,22 @@
 import { type Messages, NextIntlClientProvider, useLocale, useMessages } from "next-intl";
 import { type ReactNode, useMemo } from "react";
 
+/** Texts by name: as they are shown, or as lists that `format-message.ts` made of them. */
 export interface Part {
-  [key: string]: Part | string;
+  [key: string]: Part | readonly unknown[] | string;
 }
+
+type Content = Part[string];
+
+const isPart = (content: Content | undefined): content is Part =>
+  typeof content === "object" && !Array.isArray(content);
 
 /** Both; where both have a part, its texts. */
 function join(outer: Part, inner: Part): Part {
   const joined = { ...outer };
   for (const [key, value] of Object.entries(inner)) {
     const known = joined[key];
-    joined[key] = typeof known === "object" && typeof value === "object" ? join(known, value) : value;
+    joined[key] = isPart(known) && isPart(value) ? join(known, value) : value;
   }
   return joined;
 }

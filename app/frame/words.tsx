@@ -20,8 +20,8 @@ function copy(from: object, to: Part, [key = "", ...rest]: readonly string[]): v
   // Safe cast: messages are texts and objects of texts.
   if (rest.length === 0) to[key] = found as Part;
   else {
-    const inner = to[key];
-    const next = typeof inner === "object" ? inner : {};
+    // Safe cast: what is above a namespace is a part, never a text.
+    const next = (to[key] ?? {}) as Part;
     to[key] = next;
     copy(found, next, rest);
   }
