@@ -14,6 +14,7 @@ import {
   ensureNginx,
   ensurePgBouncer,
   ensureRedis,
+  findHeavyPages,
   findOverfullRoutes,
   readPlaywrightCounts,
   readVitestCounts,
@@ -54,7 +55,8 @@ async function runBuild(extra: Readonly<Record<string, string>> = {}): Promise<P
     return { run, counts: countPart(true, null), failures: [] };
   }
   const built = await runTool("next", ["build"], { env });
-  const failures = findOverfullRoutes(buildDir).map((route) => `${route} holds the whole project`);
+  const overfull = findOverfullRoutes(buildDir).map((route) => `${route} holds the whole project`);
+  const failures = built.isOk ? [...overfull, ...findHeavyPages(buildDir)] : overfull;
   const run = { ...built, name: "next build", isOk: built.isOk && failures.length === 0 };
   if (run.isOk) markBuilt(buildDir, sources);
   return { run, counts: countPart(run.isOk, null), failures };

@@ -24,7 +24,6 @@ import { useSelection } from "./selection.tsx";
 import { hasScrubber } from "./scrubber.tsx";
 import { Sheet, SheetSkeleton } from "./sheet.tsx";
 import type { ListedImage } from "./stack.tsx";
-import { TrashBar, TrashNote } from "./trash.tsx";
 import { useViewerAddress, Viewer } from "./viewer/door.tsx";
 import { type GalleryWindow, useGalleryWindow } from "./window.ts";
 
@@ -171,13 +170,17 @@ function GalleryHeader({ hasPictures, search }: HeaderProps) {
   );
 }
 
+const TrashNote = later(async () => (await import("./trash.tsx")).TrashNote);
+const TrashBar = later(async () => (await import("./trash.tsx")).TrashBar);
+
 /** What can be chosen among: boards, filters, and what the trash says of itself. */
 function Choices({ search, isEmpty }: { readonly search: string; readonly isEmpty: boolean }) {
+  const showFailure = useFailureToast();
   return (
     <>
       <BoardStrip search={search} />
       <FilterBar search={search} />
-      {hasTerm(search, trashTerm) ? <TrashNote isEmpty={isEmpty} /> : null}
+      {hasTerm(search, trashTerm) ? <TrashNote isWanted onFailure={showFailure} props={{ isEmpty }} /> : null}
     </>
   );
 }
@@ -264,7 +267,7 @@ export function Gallery() {
         <NearSection search={text} list={part} onOpen={viewer.open} />
         {query.isError ? <LoadFailed error={query.error} onRetry={() => retryLoad(query)} /> : null}
       </div>
-      {isTrash ? <TrashBar selection={selection} /> : bar}
+      {isTrash ? <TrashBar isWanted onFailure={showFailure} props={{ selection }} /> : bar}
       <Viewer images={images} address={viewer} stacks />
     </div>
   );

@@ -1,13 +1,12 @@
 "use client";
 import { Check, Star } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type DragEvent, type KeyboardEvent, memo, type MouseEvent, ViewTransition } from "react";
+import { type DragEvent, type KeyboardEvent, memo, type MouseEvent, useState, ViewTransition } from "react";
 import { downloadUrl } from "../client/remix.ts";
 import { RatingBadge } from "../pictures/marks.tsx";
 import { AiBadge, Picture, useImageName } from "../pictures/picture.tsx";
 import { cx } from "../ui/button.tsx";
 import { type ListedImage, StackBadge } from "./stack.tsx";
-import { TrashBadge } from "./trash.tsx";
 
 const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 };
 
@@ -50,6 +49,21 @@ function carry(event: DragEvent, { id, mime }: ListedImage, name: string): void 
   event.dataTransfer.setData("DownloadURL", `${mime}:${file}:${url}`);
   event.dataTransfer.setData("text/uri-list", url);
   event.dataTransfer.setData("text/plain", url);
+}
+
+const dayMs = 86_400_000;
+
+/** On a tile of the trash: how long the picture is still there. */
+function TrashBadge({ until }: { readonly until: string | null }) {
+  const t = useTranslations("trash");
+  const [now] = useState(() => Date.now());
+  if (until === null) return null;
+  const days = Math.floor((Date.parse(until) - now) / dayMs);
+  return (
+    <span className="pointer-events-none absolute top-1.5 inset-e-1.5 flex h-[18px] items-center rounded-[4px] bg-black/65 px-1.5 text-[11px] font-medium text-white">
+      {t("daysLeft", { count: days })}
+    </span>
+  );
 }
 
 interface Props {

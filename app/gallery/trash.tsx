@@ -83,21 +83,6 @@ export function TrashNote({ isEmpty }: { readonly isEmpty: boolean }) {
   );
 }
 
-const dayMs = 86_400_000;
-
-/** On a tile of the trash: how long the picture is still there. */
-export function TrashBadge({ until }: { readonly until: string | null }) {
-  const t = useTranslations("trash");
-  const [now] = useState(() => Date.now());
-  if (until === null) return null;
-  const days = Math.floor((Date.parse(until) - now) / dayMs);
-  return (
-    <span className="pointer-events-none absolute top-1.5 inset-e-1.5 flex h-[18px] items-center rounded-[4px] bg-black/65 px-1.5 text-[11px] font-medium text-white">
-      {t("daysLeft", { count: days })}
-    </span>
-  );
-}
-
 /** What can be done with chosen pictures of the trash. */
 export function TrashBar({ selection }: { readonly selection: Selection }) {
   const t = useTranslations("trash");

@@ -1,15 +1,12 @@
 "use client";
-import { ChevronDown, CircleAlert, ListChecks } from "lucide-react";
+import { CircleAlert, ListChecks } from "lucide-react";
 import { useTranslations } from "next-intl";
-import Link from "next/link";
-import { memo, useEffect, useRef } from "react";
-import type { JobView } from "@atelier/server/jobs";
+import { useEffect } from "react";
+import { useFailureToast } from "../client/failures.ts";
 import { useLiveJobs, useOpenJobCount } from "../live/hooks.tsx";
-import { IconButton, Spinner } from "../ui/button.tsx";
-import { UploadRows, useLeaveWarning } from "../uploads/rows.tsx";
+import { Spinner } from "../ui/button.tsx";
+import { later } from "../ui/later.tsx";
 import { type Upload, useUploads } from "../uploads/store.ts";
-import { JobAction, JobStateLine, JobThumbnail } from "./parts.tsx";
-import { jobHref, shownKind, promptsOf } from "./text.ts";
 
 function usePillText(openCount: number, uploads: readonly Upload[]): string {
   const t = useTranslations("jobs");
@@ -72,90 +69,32 @@ export function UploadsRow(props: PillProps) {
   );
 }
 
-/** One job of the tray. `memo`: renders again only when this job changes. */
-const TrayRow = memo(function TrayRow({ job }: { readonly job: JobView }) {
-  const t = useTranslations("jobs");
-  const { prompt } = promptsOf(job.params);
-  return (
-    <li className="flex items-center gap-3 px-3 py-2">
-      <Link href={jobHref(job)} className="flex min-w-0 flex-1 items-center gap-3 rounded-control">
-        <JobThumbnail job={job} size="small" />
-        <span className="flex min-w-0 flex-1 flex-col gap-0.5">
-          <span className="truncate text-xs font-medium">
-            {t(`kinds.${shownKind(job)}`)}
-            {prompt === "" ? null : <span className="ms-1.5 font-normal text-quiet">{prompt}</span>}
-          </span>
-          <JobStateLine job={job} />
-        </span>
-      </Link>
-      <JobAction job={job} />
-    </li>
-  );
-});
+const Tray = later(async () => (await import("./tray.tsx")).Tray);
 
-const rowsShown = 20;
-
-const focusAtOnce = (button: HTMLButtonElement | null) => button?.focus();
-
-/** Gives the focus back to what had it before. */
-function useReturnedFocus(): void {
-  const before = useRef<Element | null>(null);
-  before.current ??= document.activeElement;
-  useEffect(
-    () => () => {
-      if (before.current instanceof HTMLElement) before.current.focus();
-    },
-    [],
-  );
-}
-
-function Tray({ onClose }: { readonly onClose: () => void }) {
-  const t = useTranslations("jobs");
-  const jobs = useLiveJobs();
-  const uploads = useUploads();
-  useReturnedFocus();
-  const tray = useRef<HTMLElement>(null);
+/** The browser asks before the page is left while files wait or are sent. */
+function useLeaveWarning(uploads: readonly Upload[]): void {
+  const isBusy = uploads.some(({ state }) => state === "waiting" || state === "sending");
   useEffect(() => {
-    const press = ({ key, target }: KeyboardEvent) => {
-      if (key === "Escape" && target instanceof Node && tray.current?.contains(target)) onClose();
-    };
-    // In the capture phase: the tooltip of the focused button would take the first Esc.
-    window.addEventListener("keydown", press, { capture: true });
-    return () => window.removeEventListener("keydown", press, { capture: true });
-  }, [onClose]);
-  return (
-    <section
-      aria-label={t("tray")}
-      ref={tray}
-      className="fixed inset-e-3 bottom-[calc(var(--tabs)+12px)] inset-s-3 z-40 flex max-h-[60dvh] flex-col overflow-hidden rounded-card bg-raised shadow-float sm:inset-s-auto sm:w-[360px] wide:inset-e-auto wide:inset-s-[208px]"
-    >
-      <div className="flex h-12 shrink-0 items-center justify-between border-b border-line pe-1.5 ps-4">
-        <h2 className="text-sm font-medium">{t("tray")}</h2>
-        <IconButton label={t("collapse")} onClick={onClose} ref={focusAtOnce}>
-          <ChevronDown aria-hidden />
-        </IconButton>
-      </div>
-      {jobs.length + uploads.length === 0 ? (
-        <p className="px-4 py-5 text-xs text-quiet">{t("trayEmpty")}</p>
-      ) : null}
-      <ul className="overflow-y-auto py-1">
-        <UploadRows uploads={uploads} />
-        {jobs.slice(0, rowsShown).map((job) => (
-          <TrayRow key={job.id} job={job} />
-        ))}
-      </ul>
-      <Link
-        href="/jobs"
-        className="border-t border-line px-4 py-3 text-xs font-medium text-quiet hover:text-ink"
-      >
-        {t("allJobs")}
-      </Link>
-    </section>
-  );
+    if (!isBusy) return;
+    const leaving = new AbortController();
+    window.addEventListener("beforeunload", (event) => event.preventDefault(), { signal: leaving.signal });
+    return () => leaving.abort();
+  }, [isBusy]);
 }
 
 /** The tray of jobs and uploads, which opens beside the frame's side or over the tabs. */
 export function JobsTray({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+  const showFailure = useFailureToast();
   useLeaveWarning(useUploads());
-  return isOpen ? <Tray onClose={onClose} /> : null;
+  return (
+    <Tray
+      isWanted={isOpen}
+      isShown={isOpen}
+      onFailure={(error) => {
+        onClose();
+        showFailure(error);
+      }}
+      props={{ onClose }}
+    />
+  );
 }

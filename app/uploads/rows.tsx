@@ -1,7 +1,7 @@
 "use client";
 import { CircleAlert, ImageIcon, RotateCcw, X } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { hasOwnAdvice, useFailureText } from "../client/failures.ts";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
@@ -123,17 +123,6 @@ function FailedGroup({ uploads }: { readonly uploads: readonly Upload[] }) {
 const groupFrom = 4;
 /** Of more than this many that wait only the number is shown: on a phone the tray would hide the page. */
 const waitingShown = 3;
-
-/** The browser asks before a page is left that still sends: what waits would be lost. */
-export function useLeaveWarning(uploads: readonly Upload[]): void {
-  const isBusy = uploads.some(({ state }) => state === "waiting" || state === "sending");
-  useEffect(() => {
-    if (!isBusy) return;
-    const leaving = new AbortController();
-    window.addEventListener("beforeunload", (event) => event.preventDefault(), { signal: leaving.signal });
-    return () => leaving.abort();
-  }, [isBusy]);
-}
 
 /** How far a large number of files is, and those that wait given up at once. */
 function Rest({ waiting, sending }: Readonly<Record<"waiting" | "sending", readonly Upload[]>>) {

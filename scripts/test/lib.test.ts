@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -5,7 +6,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readFilesOfAll, readTestFiles, readWholeFilesOfAll, slowFiles } from "./files.ts";
 import {
   countPart,
+  findHeavyPages,
   findOverfullRoutes,
+  measureScripts,
   readPlaywrightCounts,
   readVitestCounts,
   readVitestFailures,
@@ -42,6 +45,32 @@ test("a route of the build that would hold the whole project is found", () => {
   expect(findOverfullRoutes(folder)).toEqual([]);
   trace("upload", "../../../../package.json", "../../../../scripts/test/lib.ts");
   expect(findOverfullRoutes(folder)).toEqual(["server/app/upload/route.js.nft.json"]);
+});
+
+test("a page whose scripts have grown is found, by what the browser loads of them", () => {
+  const chunks = path.join(folder, "static/chunks");
+  mkdirSync(chunks, { recursive: true });
+  writeFileSync(path.join(chunks, "root.js"), randomBytes(100_000));
+  writeFileSync(path.join(chunks, "own.js"), randomBytes(20_000));
+  writeFileSync(path.join(chunks, "heavy.js"), randomBytes(400_000));
+  writeFileSync(
+    path.join(folder, "build-manifest.json"),
+    JSON.stringify({ rootMainFiles: ["static/chunks/root.js"] }),
+  );
+  for (const page of ["gallery/page", "page", "create/page", "edit/[image]/page", "sign-in/page"]) {
+    const file = path.join(folder, `server/app/${page}_client-reference-manifest.js`);
+    mkdirSync(path.dirname(file), { recursive: true });
+    const own = page === "create/page" ? "heavy" : "own";
+    const entryJSFiles = { [`[project]/app/${page}`]: ["static/chunks/root.js", `static/chunks/${own}.js`] };
+    writeFileSync(
+      file,
+      `globalThis.M = {};\nglobalThis.M["/${page}"] = ${JSON.stringify({ entryJSFiles })};\n`,
+    );
+  }
+  expect(measureScripts(folder, "gallery/page")).toBeCloseTo(120, 0);
+  expect(findHeavyPages(folder)).toEqual([
+    expect.stringMatching(/^the scripts of create\/page have 50\d\.\d kB/),
+  ]);
 });
 
 test("a part that failed without a failed test counts as one failure", () => {

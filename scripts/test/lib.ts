@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { gzipSync } from "node:zlib";
 
 function hasProgram(name: string): boolean {
   return spawnSync(name, ["--version"]).error === undefined;
@@ -105,5 +106,41 @@ export function findOverfullRoutes(buildDir: string): string[] {
       readFileSync(path.join(buildDir, file), "utf8"),
     );
     return files.some((traced) => traced.endsWith("/scripts/test/lib.ts"));
+  });
+}
+
+/** What the scripts that a page names may have together, compressed by gzip, in kB: a little above what they have. */
+const scriptLimitsKb: Readonly<Record<string, number>> = {
+  "gallery/page": 230,
+  page: 234,
+  "create/page": 304,
+  "edit/[image]/page": 356,
+  "sign-in/page": 200,
+};
+
+interface PageManifest {
+  readonly entryJSFiles: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The scripts of a page of a production build together, compressed by gzip, in kB. */
+export function measureScripts(buildDir: string, page: string): number {
+  const read = (file: string) => readFileSync(path.join(buildDir, file), "utf8");
+  const { rootMainFiles }: { rootMainFiles: readonly string[] } = JSON.parse(read("build-manifest.json"));
+  const manifest = read(`server/app/${page}_client-reference-manifest.js`);
+  const json = /\] = (\{.*\});?\s*$/s.exec(manifest)?.[1] ?? "{}";
+  const { entryJSFiles }: PageManifest = JSON.parse(json);
+  const own = entryJSFiles[`[project]/app/${page}`];
+  if (own === undefined) throw new Error(`The build does not say what scripts ${page} has.`);
+  const files = [...new Set([...rootMainFiles, ...own])];
+  return (
+    files.reduce((sum, file) => sum + gzipSync(readFileSync(path.join(buildDir, file))).length, 0) / 1_000
+  );
+}
+
+/** Pages whose scripts have become larger than they may be, a line each. */
+export function findHeavyPages(buildDir: string): string[] {
+  return Object.entries(scriptLimitsKb).flatMap(([page, limitKb]) => {
+    const kb = measureScripts(buildDir, page);
+    return kb <= limitKb ? [] : [`the scripts of ${page} have ${kb.toFixed(1)} kB, more than ${limitKb}`];
   });
 }
