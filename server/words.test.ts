@@ -1,6 +1,9 @@
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
 import { expect, test } from "vitest";
 import { locales } from "./locales.ts";
-import { loadMessages, sentenceOf, wordsIn } from "./words.ts";
+import { shippedLists, shippedStyles } from "./presets/shipped.ts";
+import { loadMessages, retell, retellAll, sentenceOf, wordsIn } from "./words.ts";
 
 function keysOf(part: object): string[] {
   return Object.entries(part).flatMap(([key, value]) =>
@@ -29,4 +32,95 @@ test("a failure is the thrower's sentence in English, and the text of its code i
   expect(sentenceOf(await wordsIn("de"), failure)).toContain(t("errors.queue_full.title"));
   const unknown = { code: "of_a_later_version", message: "New." };
   expect(sentenceOf(await wordsIn("de"), unknown)).toBe("New.");
+});
+
+const root = path.resolve(import.meta.dirname, "..");
+const thrown =
+  /(?:new AppError|refuseGarment|refusePerson|conflict)\(\s*(?:"\w+",\s*)?("(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)/g;
+/** Codes whose sentences no page shows, and sentences for programs alone. */
+const notShown =
+  /^(?:AUTH_SECRET|A job of an order|A proposal was stored|An account is deleted|The cursor |There is no job )/;
+
+/** The English sentences that the files throw, with "7" where a value stands. */
+function sentencesOf(...patterns: string[]): string[] {
+  const files = patterns
+    .flatMap((pattern) => globSync(pattern, { cwd: root }))
+    .filter((file) => !file.includes(".test."));
+  const found = files.flatMap((file) => [...readFileSync(path.join(root, file), "utf8").matchAll(thrown)]);
+  const texts = found.map(([, written = ""]) =>
+    written
+      .slice(1, -1)
+      .replaceAll(/\$\{[^}]*\}/g, "7")
+      .replaceAll('\\"', '"'),
+  );
+  return texts.filter((text) => /^[A-Z].* /.test(text) && !notShown.test(text));
+}
+
+test("what pages show of a refusal is in the catalogue of every language", async () => {
+  const told = sentencesOf(
+    "server/{boards,links,presets,users,wardrobe}/*.ts",
+    "server/images/{tags,quota,near,conditions}.ts",
+    "server/jobs/{submit-many,reorder,retry}.ts",
+    "server/telegram/links.ts",
+    "server/deliveries/{endpoints,notifications}.ts",
+    "server/nodes/admin-requests.ts",
+    "server/assistant/{ask,proposals}.ts",
+    "worker/engines/local/{garment,people}/*.ts",
+  );
+  expect(told.length).toBeGreaterThan(60);
+  for (const locale of locales) {
+    const words = await wordsIn(locale);
+    const unknown = told.filter((text) => retell(text, words) === null);
+    expect(unknown).toEqual([]);
+    // English is the key of a sentence, so it comes out as it went in.
+    if (locale === "en") expect(told.map((text) => retell(text, words))).toEqual(told);
+    else expect(told.filter((text) => retell(text, words) === text)).toEqual([]);
+  }
+});
+
+test("an answer for pages has the sentences of the server in the reader's language, and all else as it was", async () => {
+  const at = new Date();
+  const answer = {
+    node: {
+      lastError: "The server cannot be reached.",
+      problems: [{ what: "Disk space", reason: "of a later version" }],
+    },
+    jobs: [
+      {
+        error: {
+          code: "person_unsuitable",
+          message: "The person is seen from behind. Use a photo from the front.",
+        },
+      },
+    ],
+    question: "The server cannot be reached.",
+    at,
+    names: new Set(["Disk space"]),
+  };
+  expect(retellAll(answer, await wordsIn("en"))).toBe(answer);
+  expect(retellAll(answer, await wordsIn("de"))).toEqual({
+    ...answer,
+    node: {
+      lastError: "Der Server ist nicht erreichbar.",
+      problems: [{ what: "Speicherplatz", reason: "of a later version" }],
+    },
+    jobs: [
+      {
+        error: {
+          code: "person_unsuitable",
+          message: "Die Person ist von hinten zu sehen. Nehmen Sie ein Foto von vorn.",
+        },
+      },
+    ],
+  });
+  expect(retell("You can have 7 tags. Remove some that you do not need.", await wordsIn("ru"))).toContain(
+    "7",
+  );
+});
+
+test("every shipped style and list has a title", async () => {
+  const messages = await loadMessages("en");
+  const keyOf = (name: string) => name.toLowerCase().replaceAll(" ", "_");
+  expect(Object.keys(messages.shippedStyles)).toEqual(Object.keys(shippedStyles).map(keyOf));
+  expect(Object.keys(messages.shippedLists)).toEqual(Object.keys(shippedLists).map(keyOf));
 });

@@ -64,12 +64,15 @@ export function wordsIn(locale: Locale): Promise<Words> {
   return known;
 }
 
-/** What a failure says to a person: the thrower's sentence in English, which is more precise, else the text of the code. */
+/** What a failure says to a person: the thrower's sentence, which is more precise, where there is one in their language, else the text of the code. */
 export function sentenceOf(
-  { locale, t }: Words,
+  words: Words,
   { code, message }: { readonly code: string; readonly message: string },
 ): string {
+  const { locale, t } = words;
   const key = code as "internal";
+  const told = retell(message, words);
+  if (told !== null) return told;
   if (locale === sourceLocale || !t.has(`errors.${key}.title`)) return message;
   return t("bot.failure", { title: t(`errors.${key}.title`), advice: t(`errors.${key}.advice`) });
 }
@@ -90,4 +93,55 @@ export function speakIn<Answer>(words: Words, run: () => Answer): Answer {
 /** Answers the request of a page in its language. */
 export async function speakTo<Answer>(headers: Headers, answer: () => Promise<Answer>): Promise<Answer> {
   return speakIn(await wordsIn(readLocale(headers) ?? sourceLocale), answer);
+}
+
+interface Sentence {
+  readonly key: string;
+  readonly pattern: RegExp;
+}
+
+const placeholder = /\{(\w+)\}/;
+
+/** The sentences of `faults`: what stands in them by its names. */
+const sentences: readonly Sentence[] = Object.entries(en.faults).map(([key, text]) => {
+  const parts = text
+    .split(placeholder)
+    .map((part, at) => (at % 2 === 0 ? RegExp.escape(part) : `(?<${part}>.+?)`));
+  return { key, pattern: new RegExp(`^${parts.join("")}$`, "s") };
+});
+
+/**
+ * What the server wrote in English (into a row, an error, a report) in the words of its reader; null for a sentence that
+ * `faults` of the catalogue lacks. Rows, logs and programs keep the English, which is the key: no second text is stored.
+ */
+export function retell(text: string, { t } = currentWords()): string | null {
+  for (const { key, pattern } of sentences) {
+    const found = pattern.exec(text);
+    // Safe casts: the key and the names of its values are read from the catalogue itself.
+    if (found) return t(`faults.${key as "serverAway"}`, found.groups as never);
+  }
+  return null;
+}
+
+/** Fields in which people read why something does not work. */
+const telling = new Set(["lastError", "problem", "reason", "what"]);
+
+/** An answer for pages, with the sentences of the server in the words of its reader; plain objects and lists are walked, nothing else. */
+export function retellAll<Answer>(answer: Answer, words = currentWords()): Answer {
+  // Safe cast: texts are replaced by texts.
+  return words.locale === sourceLocale ? answer : (retold(answer, words) as Answer);
+}
+
+function retold(value: unknown, words: Words): unknown {
+  if (Array.isArray(value)) return value.map((one) => retold(one, words));
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype)
+    return value;
+  const isFailure = "code" in value && typeof value.code === "string";
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]: [string, unknown]) => {
+      if (typeof one !== "string") return [key, retold(one, words)];
+      const isTold = telling.has(key) || (isFailure && key === "message");
+      return [key, isTold ? (retell(one, words) ?? one) : one];
+    }),
+  );
 }

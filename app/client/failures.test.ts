@@ -25,4 +25,12 @@ describe("failures", () => {
     expect(hasOwnAdvice({ code: "engine_crashed", message: "exit code 137" })).toBe(false);
     expect(hasOwnAdvice({ code: "person_unsuitable", message: "" })).toBe(false);
   });
+
+  test("what the server says in the words of the page is the advice, whatever its code", () => {
+    const data = { appCode: "bad_request", isTold: true };
+    expect(hasOwnAdvice(failureOf({ message: "You can have 500 tags.", data }))).toBe(true);
+    expect(
+      hasOwnAdvice(failureOf({ message: "You can have 500 tags.", data: { appCode: "bad_request" } })),
+    ).toBe(false);
+  });
 });

@@ -11,6 +11,8 @@ export interface Failure {
   readonly message: string;
   /** Figures or names that explain it. */
   readonly details?: Readonly<Record<string, unknown>>;
+  /** The message is one for people, in the language of the page. */
+  readonly isTold?: boolean;
 }
 
 /** The user was asked, and does not want it: nothing has to be said. */
@@ -29,7 +31,12 @@ export function failureOf(error: unknown): Failure {
   const details = typeof found === "object" && found !== null ? { ...found } : {};
   if (typeof code !== "string" || typeof message !== "string") return { code: "offline", message: "" };
   // Safe cast: a newer server may send a code that this page has no text for; then its message is shown.
-  return { code: code as ErrorCode, message, details };
+  return {
+    code: code as ErrorCode,
+    message,
+    details,
+    isTold: field(field(error, "data"), "isTold") === true,
+  };
 }
 
 const saysWhatIsWrong: ReadonlySet<string> = new Set([
@@ -41,9 +48,9 @@ const saysWhatIsWrong: ReadonlySet<string> = new Set([
   "template_invalid",
 ]);
 
-/** Whether the server's message is more precise than the text of the code: it says what is wrong with this picture. */
-export function hasOwnAdvice({ code, message }: Pick<Failure, "code" | "message">): boolean {
-  return (code.endsWith("_unsuitable") || saysWhatIsWrong.has(code)) && message !== "";
+/** Whether the server's message is more precise than the text of the code: it says what is wrong with this picture or request. */
+export function hasOwnAdvice({ code, message, isTold = false }: Failure): boolean {
+  return (isTold || code.endsWith("_unsuitable") || saysWhatIsWrong.has(code)) && message !== "";
 }
 
 /** Copies a text to the clipboard and confirms it. */

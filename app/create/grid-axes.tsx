@@ -63,7 +63,7 @@ function AxisField({ name, chosen, offered }: AxisFieldProps) {
   const options =
     axis.param === "workflow"
       ? offered.map(({ name: value, title }) => ({ value, title }))
-      : presets.map((style) => ({ value: style.name, title: style.name }));
+      : presets.map((style) => ({ value: style.name, title: style.title }));
   return (
     <div className="grid gap-x-3 gap-y-1.5 sm:grid-cols-[212px_minmax(0,1fr)] sm:items-start">
       <Select

@@ -75,7 +75,7 @@ function Row({ preset, isChosen, isFull, onUse, onEdit }: RowProps) {
   const t = useTranslations("create.library");
   const me = useMe();
   const remove = useRemove();
-  const { id, name, from, type } = preset;
+  const { id, name, title, from, type } = preset;
   const mayChange = from === "own" || (from === "studio" && me?.isAdmin === true);
   return (
     <li className="flex items-center gap-1 border-t border-line py-1 first:border-t-0">
@@ -90,7 +90,10 @@ function Row({ preset, isChosen, isFull, onUse, onEdit }: RowProps) {
         )}
       >
         <span className="flex items-baseline gap-2 text-sm font-medium">
-          <span className="truncate">{type === "list" ? `__${name}__` : name}</span>
+          <span className="truncate">{type === "list" ? `__${name}__` : title}</span>
+          {type === "list" && title !== name ? (
+            <span className="truncate text-xs font-normal text-quiet">{title}</span>
+          ) : null}
           {from === "own" ? null : (
             <span className="text-xs font-normal text-quiet">{t(`from.${from}`)}</span>
           )}

@@ -10,6 +10,7 @@ import { IconButton } from "../ui/button.tsx";
 import { useSettled } from "../ui/hooks.ts";
 import { createForm, useForm } from "./form.ts";
 import { promptsIn } from "./axis-values.ts";
+import { usePresets } from "./library.tsx";
 import { isTemplate } from "./requests.ts";
 
 const quietMs = 300;
@@ -80,7 +81,9 @@ export function PromptPreview() {
 export function StyleChips() {
   const t = useTranslations("create");
   const { styles } = useForm();
+  const offered = usePresets("style");
   if (styles.length === 0) return null;
+  const titleOf = (name: string) => offered.find((style) => style.name === name)?.title ?? name;
   const remove = (name: string) => createForm.set({ styles: styles.filter((one) => one !== name) });
   return (
     <ul aria-label={t("styles")} className="flex flex-wrap gap-1.5 px-4 pb-3 sm:px-5">
@@ -88,11 +91,11 @@ export function StyleChips() {
         <li key={name}>
           <button
             type="button"
-            aria-label={t("removeStyle", { name })}
+            aria-label={t("removeStyle", { name: titleOf(name) })}
             onClick={() => remove(name)}
             className="touch flex h-7 items-center gap-1.5 rounded-full bg-well px-2.5 text-xs ring-1 ring-line ring-inset hover:bg-hover [&_svg]:size-3.5"
           >
-            {name}
+            {titleOf(name)}
             <X aria-hidden className="text-quiet" />
           </button>
         </li>

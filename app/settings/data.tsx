@@ -12,7 +12,7 @@ import { Field } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { SettingsSection } from "./section.tsx";
 
-/** The server asks for this word. */
+/** The server asks for this word; people type the one of their language. */
 const deletionWord = "delete";
 
 /** Deletes the account; then every tab of this browser leaves. */
@@ -50,7 +50,8 @@ function DeleteForm({ isGuest, onClose }: FormProps) {
   const [password, setPassword] = useState("");
   const [typed, setTyped] = useState("");
   const remove = useDeleteAccount();
-  const isTyped = typed.trim().toLowerCase() === deletionWord;
+  const word = t("deleteWord");
+  const isTyped = typed.trim().toLowerCase() === word;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     remove.mutate(isGuest ? undefined : password);
@@ -71,7 +72,7 @@ function DeleteForm({ isGuest, onClose }: FormProps) {
       )}
       <Field
         name="delete-word"
-        label={t("deleteType")}
+        label={t("deleteType", { word })}
         autoComplete="off"
         spellCheck={false}
         required

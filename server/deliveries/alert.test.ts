@@ -1,6 +1,8 @@
 import { startMailServer, startWebhookReceiver } from "@atelier/testing/deliveries";
 import { createTestServices, openAccount, openAdmin } from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
+import { schema } from "../db/index.ts";
 import { alertAdmins } from "./alert.ts";
 
 type OnFinished = (end: () => Promise<void>) => void;
@@ -60,4 +62,19 @@ test("B9 an address or a mail server that is away stops nothing; the other way i
   await receiver.close();
   await alertAdmins(services, { code: "two", text: "It failed." });
   expect(mail.received).toHaveLength(1);
+});
+
+test("each admin is told in their language, with what the catalogue knows of the fault", async ({
+  onTestFinished,
+}) => {
+  const { services, mail } = await open(onTestFinished);
+  await openAdmin(services, "german@example.org");
+  await services.db
+    .update(schema.users)
+    .set({ locale: "de" })
+    .where(eq(schema.users.email, "german@example.org"));
+  await alertAdmins(services, { code: "store", text: "The server cannot be reached." });
+  const texts = new Map(mail.received.map(({ to, raw }) => [to.join(), raw]));
+  expect(texts.get("admin@example.org")).toContain("The server cannot be reached.");
+  expect(texts.get("german@example.org")).toContain("Der Server ist nicht erreichbar.");
 });

@@ -1,7 +1,9 @@
 import { eq, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { safeFetch, hostEntryOf } from "../platform/index.ts";
+import { asLocale, sourceLocale } from "../locales.ts";
 import type { Services } from "../services.ts";
+import { retell, wordsIn } from "../words.ts";
 import { offersEmail, sendMail } from "./email.ts";
 
 const { studio, users } = schema;
@@ -46,14 +48,22 @@ async function isFirst({ db }: Services, { code }: Fault): Promise<boolean> {
 }
 
 async function mailAdmins({ db, env }: Services, { code, text }: Fault): Promise<void> {
-  const admins = await db.select({ email: users.email }).from(users).where(eq(users.role, "admin"));
-  if (admins.length === 0) return;
-  const mail = {
-    bcc: admins.map(({ email }) => email),
-    subject: `Atelier: ${code}`,
-    text: `${text}\n\nThe log of the process has the details. No further message about ${code} is sent within an hour.\n`,
-  };
-  await sendMail(env, mail, AbortSignal.timeout(sendMs));
+  const admins = await db
+    .select({
+      email: users.email,
+      locale: sql<string | null>`coalesce(${users.locale}, ${users.browserLocale})`,
+    })
+    .from(users)
+    .where(eq(users.role, "admin"));
+  for (const [locale, readers] of Map.groupBy(admins, (admin) => asLocale(admin.locale) ?? sourceLocale)) {
+    const words = await wordsIn(locale);
+    const mail = {
+      bcc: readers.map(({ email }) => email),
+      subject: words.t("mails.fault.subject", { code }),
+      text: `${words.t("mails.fault.text", { code, text: retell(text, words) ?? text })}\n`,
+    };
+    await sendMail(env, mail, AbortSignal.timeout(sendMs));
+  }
 }
 
 async function postFault({ env }: Services, { code, text }: Fault): Promise<void> {

@@ -4,6 +4,7 @@ import { type PresetContents, type PresetType, schema, type StyleParts, type Tx 
 import { AppError, isId, isStorable, jsonObject, newId } from "../platform/index.ts";
 import { cleanName, searchForm } from "../images/index.ts";
 import type { Services } from "../services.ts";
+import { currentWords } from "../words.ts";
 import { choicesOf, listName, parseTemplate, templateFault } from "./language.ts";
 import { shippedLists, shippedStyles } from "./shipped.ts";
 
@@ -71,7 +72,10 @@ type Typed = {
 export type PresetView = Typed[PresetType] & {
   /** Null for one that every studio has. */
   readonly id: string | null;
+  /** By which requests and prompts name it. */
   readonly name: string;
+  /** What people read: the name, of a shipped one in their language. */
+  readonly title: string;
   readonly from: "own" | "studio" | "shipped";
 };
 
@@ -82,7 +86,16 @@ export async function listPresets({ db }: Pick<Services, "db">, { userId }: Read
     .from(presets)
     .where(and(or(eq(presets.ownerId, userId), isNull(presets.ownerId)), isNull(presets.removedAt)))
     .orderBy(presets.type, sql`${presets.ownerId} is null`, presets.key, presets.id);
-  return [...rows.map(toView), ...shipped];
+  return [...rows.map(toView), ...shipped.map(withTitle)];
+}
+
+function withTitle(preset: PresetView): PresetView {
+  const { t } = currentWords();
+  const name = preset.name.toLowerCase().replaceAll(" ", "_");
+  // Safe casts: a test asks for the title of each.
+  const title =
+    preset.type === "list" ? t(`shippedLists.${name as "mood"}`) : t(`shippedStyles.${name as "cinematic"}`);
+  return { ...preset, title };
 }
 
 const shipped: readonly PresetView[] = [
@@ -92,11 +105,11 @@ const shipped: readonly PresetView[] = [
     content: { lines },
   })),
   ...Object.entries(shippedStyles).map(([name, content]) => ({ type: "style" as const, name, content })),
-].map((one) => ({ ...one, id: null, from: "shipped" as const }));
+].map((one) => ({ ...one, id: null, title: one.name, from: "shipped" as const }));
 
 function toView({ id, ownerId, type, name, content }: typeof presets.$inferSelect): PresetView {
   // Safe cast: content is checked against its type when it is saved.
-  return { id, name, from: ownerId === null ? "studio" : "own", type, content } as PresetView;
+  return { id, name, title: name, from: ownerId === null ? "studio" : "own", type, content } as PresetView;
 }
 
 /** What this reader may change: one's own, and for admins the studio's. */

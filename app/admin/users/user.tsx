@@ -196,10 +196,11 @@ function DeletePanel({ user }: Props) {
 function DeleteForm({ user: { id, email, role } }: Props) {
   const t = useTranslations("admin.users");
   const router = useRouter();
-  const wanted = role === "guest" ? "delete" : (email ?? "");
+  const isGuest = role === "guest";
+  const wanted = isGuest ? t("deleteWord") : (email ?? "");
   const [typed, setTyped] = useState("");
   const remove = useAdminAction(async () => {
-    const { isGone } = await api.admin.users.remove.mutate({ id, confirm: typed });
+    const { isGone } = await api.admin.users.remove.mutate({ id, confirm: isGuest ? "delete" : typed });
     toastDone(isGone ? t("deleted") : t("deleting"));
     router.push("/admin/users");
   });

@@ -92,6 +92,7 @@ function ExportButton() {
   );
 }
 
+/** The server asks for this word; people type the one of their language. */
 const confirmWord = "forget";
 
 /** Removes everything, after the word was typed. */
@@ -99,6 +100,7 @@ function ForgetButton() {
   const t = useTranslations("memory");
   const [isOpen, setOpen] = useState(false);
   const [word, setWord] = useState("");
+  const wanted = t("forgetTyped");
   const forget = useMemoryAction(
     () => api.memories.forget.mutate({ confirm: confirmWord }),
     () => {
@@ -117,14 +119,14 @@ function ForgetButton() {
           <p className="text-sm text-quiet">{t("forgetText")}</p>
           <Field
             name="confirm"
-            label={t("forgetWord", { word: confirmWord })}
+            label={t("forgetWord", { word: wanted })}
             value={word}
             autoComplete="off"
             onChange={(event) => setWord(event.target.value)}
           />
           <Button
             look="danger"
-            disabled={word !== confirmWord || forget.isPending}
+            disabled={word.trim().toLowerCase() !== wanted || forget.isPending}
             onClick={() => forget.mutate(undefined)}
           >
             {t("forget")}

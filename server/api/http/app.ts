@@ -2,6 +2,7 @@ import { type Context, Hono } from "hono";
 import type { z } from "zod";
 import { AppError, issuesOf, originOf, requireReadable, keptBy } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
+import { speakTo } from "../../words.ts";
 import { iopaintApi } from "../clients/iopaint.ts";
 import { mountClientApi } from "../clients/route.ts";
 import { answerUnrouted } from "../methods.ts";
@@ -53,7 +54,9 @@ const appOf = keptBy(createHttpApp);
 
 /** Answers a request below /api/v1 with the one app of these services. */
 export function handleHttp(services: Services, request: Request): Promise<Response> | Response {
-  return appOf(services).fetch(request);
+  // Programs with a key read English, whatever their library accepts.
+  if (request.headers.has("authorization")) return appOf(services).fetch(request);
+  return speakTo(request.headers, async () => appOf(services).fetch(request));
 }
 
 /** The HTTP API under /api/v1 as one fetch handler: `createHttpApp(services).fetch(request)`. */

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type Caller, type KeyRight, requireRight, resolveCaller, rightFor } from "../../accounts/index.ts";
 import { AppError, type ErrorCode, errorRules, toProblem } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
+import { retell } from "../../words.ts";
 import { admitRead, admitWrite } from "../requests.ts";
 
 const readMethods = new Set(["GET", "HEAD"]);
@@ -45,7 +46,8 @@ export const problemSchema = z.looseObject({
 /** An error as `application/problem+json`. */
 export function problemResponse(error: AppError): Response {
   const { status, headers, body } = toProblem(error);
-  return new Response(JSON.stringify(body), { status, headers });
+  const detail = retell(error.message) ?? error.message;
+  return new Response(JSON.stringify({ ...body, detail }), { status, headers });
 }
 
 type Method = "get" | "post" | "put" | "patch" | "delete";

@@ -12,6 +12,7 @@ import {
   ruleOf,
 } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
+import { retell } from "../../words.ts";
 import { classifyError } from "../requests.ts";
 
 /** The context of every procedure; procedures of `memberProcedure` also have `caller`. */
@@ -96,21 +97,23 @@ export function statusOfAll(errors: readonly TRPCError[], calls: number): number
   return errors.length === calls && others.length === 0 ? status : undefined;
 }
 
-/** The tRPC instance; its error shape adds `data.appCode` (closed table), `data.details` and `data.requestId`, and never a stack. */
+/** The tRPC instance; its error shape adds `data.appCode` (closed table), `data.details`, `data.isTold` (the message is in the words of the reader) and `data.requestId`, and never a stack. */
 export const t = initTRPC.context<TrpcContext>().create({
   transformer: superjson,
   isDev: false,
   errorFormatter({ shape, error, ctx }) {
     const appError = appErrorOf(error);
+    const told = retell(appError.message);
     return {
       ...shape,
-      message: appError.message,
+      message: told ?? appError.message,
       data: {
         code: shape.data.code,
         httpStatus: statusOf(error),
         path: shape.data.path,
         appCode: appError.code,
         details: appError.details ?? null,
+        isTold: told !== null,
         requestId: ctx?.requestId ?? null,
       },
     };

@@ -4,6 +4,7 @@ import superjson from "superjson";
 import { z } from "zod";
 import { AppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
+import { currentWords, retellAll } from "../../words.ts";
 import { createContext, t, type TrpcContext, toTrpcError } from "./init.ts";
 import { jobsRouter, type LiveUpdate } from "./jobs.ts";
 
@@ -25,14 +26,17 @@ const encoder = new TextEncoder();
 const event = (name: string, data: unknown) =>
   encoder.encode(`event: ${name}\ndata: ${data === null ? "" : JSON.stringify(data)}\n\n`);
 
-const encoded = new WeakMap<object, Uint8Array>();
+const encoded = new WeakMap<object, Map<string, Uint8Array>>();
 
-/** An update as its event. All streams of an owner share the update, which is serialised once. */
+/** An update as its event. All streams of an owner share the update, which is serialised once for each language. */
 function encode(update: object): Uint8Array {
-  const known = encoded.get(update);
-  if (known) return known;
-  const bytes = encoder.encode(`data: ${JSON.stringify(superjson.serialize(update))}\n\n`);
-  encoded.set(update, bytes);
+  const { locale } = currentWords();
+  const known = encoded.get(update) ?? new Map<string, Uint8Array>();
+  encoded.set(update, known);
+  const bytes =
+    known.get(locale) ??
+    encoder.encode(`data: ${JSON.stringify(superjson.serialize(retellAll(update)))}\n\n`);
+  known.set(locale, bytes);
   return bytes;
 }
 

@@ -10,7 +10,7 @@ import {
   type TestServices,
 } from "@atelier/testing/services";
 import { AppError } from "../../platform/index.ts";
-import { createHttpApp, handleTrpc } from "../index.ts";
+import { createHttpApp, handleHttp, handleTrpc } from "../index.ts";
 import { createContext, t } from "./init.ts";
 import { memberProcedure } from "./procedures.ts";
 
@@ -47,6 +47,32 @@ describe("bad text", () => {
       }),
     );
     expect(response.status).toBe(400);
+  });
+
+  test("a refusal has its reason in the language of the page, and in English for a key", async () => {
+    const ask = async (headers: Headers) => {
+      const all = {
+        ...Object.fromEntries(headers),
+        "accept-language": "de",
+        "content-type": "application/json",
+      };
+      const body = superjson.stringify({ name: "none", imageIds: [] });
+      const url = `${testOrigin}/api/trpc/boards.create`;
+      const request = new Request(url, { method: "POST", headers: all, body });
+      return JSON.stringify(await (await handleTrpc(fixture.services, request)).json());
+    };
+    const told = await ask(owner.browser.headers);
+    expect(told).toContain("Der Name „none“ bedeutet");
+    expect(told).toContain('"isTold":true');
+
+    const authorization = `Bearer ${owner.apiKey}`;
+    const asked = new Request(`${testOrigin}/api/v1/boards`, {
+      method: "POST",
+      headers: { authorization, "accept-language": "de", "content-type": "application/json" },
+      body: JSON.stringify({ name: "none" }),
+    });
+    const answer = await handleHttp(fixture.services, asked);
+    expect(await answer.json()).toMatchObject({ detail: expect.stringContaining("stands for nothing in a search") });
   });
 
   test("POST /jobs refuses a key with control characters and names wrong fields by dotted paths", async () => {

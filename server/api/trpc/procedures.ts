@@ -2,6 +2,7 @@ import { type Caller, requireRight, resolveCaller } from "../../accounts/index.t
 import { recordAct } from "../../audit/index.ts";
 import { AppError, requireReadable, ruleOf } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
+import { retellAll } from "../../words.ts";
 import { admitRead, admitWrite, streamLimits } from "../requests.ts";
 import { appErrorOf, t, toTrpcError, type TrpcContext } from "./init.ts";
 
@@ -72,7 +73,7 @@ const report = t.middleware(async ({ ctx, path, type, next }) => {
   if (type === "subscription" && isAsyncIterable(result.data))
     return { ...result, data: watched(call, result.data) };
   log(call, undefined);
-  return result;
+  return { ...result, data: retellAll(result.data) };
 });
 
 /** The pages' own procedures are not for keys with rights of their own: those look, and do all else by the HTTP API. */
