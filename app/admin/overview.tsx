@@ -7,7 +7,7 @@ import { useFailureText } from "../client/failures.ts";
 import { useCloudNames } from "../client/cloud.ts";
 import { Connections } from "./checkup.tsx";
 import { LiveData, useOverview, useWindow } from "./live.tsx";
-import { formatAge, formatSpan, Panel, Sparkline, Times, useAgo } from "./parts.tsx";
+import { useSpans, Panel, Sparkline, Times, useAgo } from "./parts.tsx";
 import { QueueTable } from "./queue-table.tsx";
 import { Cell, Row, Table } from "./table.tsx";
 
@@ -16,6 +16,7 @@ function EstimatePanel({ overview: { estimate, window } }: { readonly overview: 
   const t = useTranslations("admin.figures");
   const admin = useTranslations("admin");
   const format = useFormatter();
+  const { span } = useSpans();
   const { estimated, within, medianErrorMs } = estimate;
   const inWindow = admin(`inWindows.${window}`);
   return (
@@ -35,7 +36,7 @@ function EstimatePanel({ overview: { estimate, window } }: { readonly overview: 
           </div>
           <div className="flex flex-col-reverse">
             <dt className="text-quiet">{t("error")}</dt>
-            <dd className="text-lg">{medianErrorMs === null ? "–" : formatSpan(medianErrorMs)}</dd>
+            <dd className="text-lg">{medianErrorMs === null ? "–" : span(medianErrorMs)}</dd>
           </div>
         </dl>
       )}
@@ -82,11 +83,12 @@ function FailuresPanel({ overview: { failures, window } }: { readonly overview: 
 }
 
 function useSentence(): (item: Attention) => string {
+  const { age } = useSpans();
   const t = useTranslations("admin.attention");
   const nameOf = useCloudNames();
   return (item) => {
     if ("duty" in item) return t(item.type, { duty: item.duty, failures: item.failures });
-    if ("ms" in item) return t(item.type, { node: item.node, span: formatAge(item.ms) });
+    if ("ms" in item) return t(item.type, { node: item.node, span: age(item.ms) });
     switch (item.type) {
       case "queue_without_node":
         return t(item.type, { queue: item.queue, waiting: item.waiting });
@@ -209,7 +211,8 @@ const secondMs = 1_000;
 function DutyTable({ duties }: Pick<Overview, "duties">) {
   const t = useTranslations("admin.duties");
   const ago = useAgo();
-  const span = (ms: number) => (ms < secondMs ? t("ms", { ms }) : formatSpan(ms));
+  const { span: spanOf } = useSpans();
+  const span = (ms: number) => (ms < secondMs ? t("ms", { ms }) : spanOf(ms));
   return (
     <Table caption={t("title")} columns={[t("work"), t("done"), t("took")]} numeric={[2]}>
       {duties.map(({ name, doneAgeMs, tookMs, failures, error, isRunning }) => (

@@ -1,9 +1,10 @@
 "use client";
 import { Ban, CircleAlert, CircleCheck, Clock, LoaderCircle, type LucideIcon } from "lucide-react";
 import { useFormatter, useLocale, useTranslations } from "next-intl";
-import { type ReactNode, useCallback, useId } from "react";
+import { type ReactNode, useCallback, useId, useMemo } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import type { Times as Figures } from "@atelier/server/monitoring";
+import { type SayTime, useSayTime } from "../jobs/text.ts";
 import { cx } from "../ui/button.tsx";
 
 export type Tone = "ok" | "warn" | "fail" | "info" | "quiet";
@@ -123,43 +124,49 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Two units: `3 min 20 s`; the small one is left out when it is 0. */
-const inTwoUnits = (
-  ms: number,
-  big: number,
-  [bigUnit, small, smallUnit]: readonly [string, number, string],
-) => {
-  const rest = Math.floor((ms % big) / small);
-  return `${Math.floor(ms / big)} ${bigUnit}${rest > 0 ? ` ${rest} ${smallUnit}` : ""}`;
-};
-
-/** A duration as text: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`. */
-export function formatSpan(ms: number): string {
+/** A duration as text: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`; a smaller unit is left out when it is 0. */
+export function formatSpan(ms: number, say: SayTime): string {
   const known = Math.max(0, ms);
-  if (known < 9_950) return `${(known / second).toFixed(1)} s`;
-  if (known < minute) return `${Math.floor(known / second)} s`;
-  if (known < hour) return inTwoUnits(known, minute, ["min", second, "s"]);
-  if (known < day) return inTwoUnits(known, hour, ["h", minute, "min"]);
-  return inTwoUnits(known, day, ["d", hour, "h"]);
+  if (known < 9_950) return say(known / second, "seconds", 1);
+  if (known < minute) return say(Math.floor(known / second), "seconds");
+  const [big, bigUnit, small, smallUnit] =
+    known < hour
+      ? ([minute, "minutes", second, "seconds"] as const)
+      : known < day
+        ? ([hour, "hours", minute, "minutes"] as const)
+        : ([day, "days", hour, "hours"] as const);
+  const rest = Math.floor((known % big) / small);
+  const whole = say(Math.floor(known / big), bigUnit);
+  return rest > 0 ? `${whole} ${say(rest, smallUnit)}` : whole;
 }
 
 /** Like `formatSpan`, but only the largest unit. */
-export function formatAge(ms: number): string {
+export function formatAge(ms: number, say: SayTime): string {
   const known = Math.max(0, ms);
-  if (known < minute) return `${Math.floor(known / second)} s`;
-  if (known < hour) return `${Math.floor(known / minute)} min`;
-  if (known < 2 * day) return `${Math.floor(known / hour)} h`;
-  return `${Math.floor(known / day)} d`;
+  if (known < minute) return say(Math.floor(known / second), "seconds");
+  if (known < hour) return say(Math.floor(known / minute), "minutes");
+  if (known < 2 * day) return say(Math.floor(known / hour), "hours");
+  return say(Math.floor(known / day), "days");
+}
+
+/** Durations and ages in the language of the page. */
+export function useSpans() {
+  const say = useSayTime();
+  return useMemo(
+    () => ({ span: (ms: number) => formatSpan(ms, say), age: (ms: number) => formatAge(ms, say) }),
+    [say],
+  );
 }
 
 /** Median and 95th percentile of a duration, `12 s / 40 s`; a dash without data. */
 export function Times({ times: { p50, p95 } }: { readonly times: Figures }) {
+  const { span } = useSpans();
   if (p50 === null || p95 === null) return <span className="text-quiet">–</span>;
   return (
     <>
-      {formatSpan(p50)}
+      {span(p50)}
       <span className="text-quiet"> / </span>
-      {formatSpan(p95)}
+      {span(p95)}
     </>
   );
 }
@@ -167,7 +174,8 @@ export function Times({ times: { p50, p95 } }: { readonly times: Figures }) {
 /** An age as text: `4 s ago`; a dash for null. */
 export function useAgo(): (ms: number | null) => string {
   const t = useTranslations("admin");
-  return useCallback((ms) => (ms === null ? t("none") : t("ago", { span: formatAge(ms) })), [t]);
+  const { age } = useSpans();
+  return useCallback((ms) => (ms === null ? t("none") : t("ago", { span: age(ms) })), [t, age]);
 }
 
 const mb = 1_048_576;

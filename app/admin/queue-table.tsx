@@ -2,7 +2,7 @@
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import type { Overview, QueueFigures } from "@atelier/server/monitoring";
-import { formatSpan, Sparkline, Times, useInPhrase } from "./parts.tsx";
+import { useSpans, Sparkline, Times, useInPhrase } from "./parts.tsx";
 import { Cell, wideOnlyCell, Row, Table } from "./table.tsx";
 
 type Translate = ReturnType<typeof useTranslations<"admin.queues">>;
@@ -13,6 +13,7 @@ function endedHead(t: Translate, inPhrase: ReturnType<typeof useInPhrase>): stri
 }
 
 function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly window: Overview["window"] }) {
+  const { span } = useSpans();
   const t = useTranslations("admin.queues");
   const inPhrase = useInPhrase();
   const figures = useTranslations("admin.figures");
@@ -25,7 +26,7 @@ function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly wi
         {oldestWaitingMs === null ? (
           <span className="text-sm text-quiet">{t("idle")}</span>
         ) : (
-          <span className="text-lg whitespace-nowrap">{formatSpan(oldestWaitingMs)}</span>
+          <span className="text-lg whitespace-nowrap">{span(oldestWaitingMs)}</span>
         )}
       </Cell>
       <Cell label={t("queue")} isHead className="text-sm font-medium max-md:order-first md:whitespace-nowrap">

@@ -70,6 +70,94 @@ describe("settings of the programs of this field", () => {
     expect(found).toMatchObject({ ...fox, source: "invokeai", model, others: ["scheduler"] });
   });
 
+  test("InvokeAI 2: its record, and the line of its command", async () => {
+    const image = {
+      prompt: [{ prompt: "a red fox in snow [blurry, text]", weight: 1 }],
+      steps: 28,
+      cfg_scale: 6.5,
+      seed: 123_456,
+      width: 832,
+      height: 1_216,
+      sampler: "k_lms",
+      variations: [],
+    };
+    const record = JSON.stringify({
+      model_weights: "stable-diffusion-1.5",
+      app_id: "invoke-ai/InvokeAI",
+      image,
+    });
+    const command = '"a red fox in snow [blurry, text]" -s 28 -S 123456 -W 832 -H 1216 -C 6.5 -A k_lms';
+    const { loras: _none, ...plain } = fox;
+    const wanted = { ...plain, source: "invokeai", others: ["sampler"], loras: [] };
+    const whole = await settingsOf(await pngWithTexts({ Dream: command, "sd-metadata": record }));
+    expect(whole).toMatchObject({ ...wanted, model: "stable-diffusion-1.5" });
+    const text = JSON.stringify({ image: { ...image, prompt: "a red fox in snow [blurry, text]" } });
+    expect(await settingsOf(await pngWithTexts({ "sd-metadata": text }))).toMatchObject({
+      ...wanted,
+      model: null,
+    });
+    expect(await settingsOf(await pngWithTexts({ Dream: command }))).toMatchObject({
+      ...wanted,
+      model: null,
+    });
+    for (const broken of [
+      "",
+      '"a fox"',
+      '"a fox" -',
+      "a fox -s 5",
+      `"${" ".repeat(90_000)}[" -s 5`,
+      `"${"[".repeat(9_000)}" -s 5`,
+    ])
+      expect((await settingsOf(await pngWithTexts({ Dream: broken })))?.negativePrompt ?? "").toBe("");
+  });
+
+  test("Fooocus by its own scheme, as a PNG and in camera data; by A1111's it is read as that", async () => {
+    const record = {
+      prompt: "a red fox in snow",
+      negative_prompt: "blurry, text",
+      styles: "['Fooocus V2', 'Fooocus Sharp']",
+      performance: "Speed",
+      steps: 28,
+      resolution: "(832, 1216)",
+      guidance_scale: 6.5,
+      sharpness: 2,
+      base_model: "juggernautXL_v8Rundiffusion",
+      sampler: "dpmpp_2m_sde_gpu",
+      scheduler: "karras",
+      seed: "123456",
+      loras: [
+        ["fur_detail", 0.8, "a1b2c3"],
+        ["None", 1, ""],
+      ],
+      metadata_scheme: "fooocus",
+      version: "Fooocus v2.5.5",
+    };
+    const userComment = 0x92_86;
+    const wanted = {
+      ...fox,
+      source: "fooocus",
+      model: "juggernautXL_v8Rundiffusion",
+      others: ["sampler", "scheduler", "performance", "sharpness", "styles"],
+    };
+    const text = JSON.stringify(record);
+    for (const file of [
+      pngWithTexts({ parameters: text, fooocus_scheme: "fooocus" }),
+      jpegWithExif(exifWith(text)),
+      webpWithExif(exifWith(null, { texts: { [userComment]: text, [0x92_7c]: "fooocus" } })),
+    ])
+      expect(await settingsOf(await file)).toMatchObject(wanted);
+
+    const { loras: _later, metadata_scheme: _scheme, ...early } = record;
+    const older = JSON.stringify({
+      ...early,
+      lora_combined_1: "fur_detail : 0.8",
+      lora_combined_2: "None : 1.0",
+    });
+    expect(await settingsOf(await pngWithTexts({ parameters: older }))).toMatchObject(wanted);
+    const asA1111 = pngWithTexts({ parameters: carriedExamples.a1111, fooocus_scheme: "a1111" });
+    expect(await settingsOf(await asA1111)).toMatchObject(ofA1111);
+  });
+
   test("SwarmUI, also as a JPEG", async () => {
     const text = carriedExamples.swarmui;
     for (const file of [pngWithTexts({ parameters: text }), jpegWithExif(exifWith(text))])

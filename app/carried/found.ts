@@ -6,7 +6,7 @@ export interface Lora {
 }
 
 /** Where settings come from: this program, or the format of another one. */
-type SettingsSource = "atelier" | "a1111" | "comfyui" | "invokeai" | "swarmui";
+type SettingsSource = "atelier" | "a1111" | "comfyui" | "fooocus" | "invokeai" | "swarmui";
 
 /** The settings of a picture, in the words of this studio. What the file does not say is null or empty. */
 export interface FoundSettings {
@@ -96,3 +96,19 @@ export function recordsIn(record: Plain, name: string): readonly Plain[] {
   const value = own(record, name);
   return Array.isArray(value) ? value.slice(0, mostRecords).filter(isRecord) : [];
 }
+
+/** What most programs call alike. */
+export function commonOf(settings: Plain) {
+  return {
+    prompt: textIn(settings, "prompt", "positive_prompt") ?? "",
+    negativePrompt: textIn(settings, "negativePrompt", "negative_prompt", "negativeprompt") ?? "",
+    seed: numberIn(settings, "seed"),
+    steps: numberIn(settings, "steps"),
+    guidance: numberIn(settings, "guidance", "cfg_scale", "cfgscale"),
+    widthPx: numberIn(settings, "width"),
+    heightPx: numberIn(settings, "height"),
+  };
+}
+
+export const isSet = (value: unknown) =>
+  value !== undefined && value !== null && value !== "" && !(Array.isArray(value) && value.length === 0);

@@ -1,7 +1,10 @@
 import { pictureInputRoles } from "../create/references.ts";
 import { fromComfyui } from "./comfyui.ts";
+import { fromFooocus, fromInvokeai2, fromInvokeai2Command } from "./older.ts";
 import {
+  commonOf,
   type FoundSettings,
+  isSet,
   type Lora,
   noSettings,
   numberIn,
@@ -41,6 +44,9 @@ function partOf(name: string, text: string): Part {
 const readers: readonly ((part: Part) => FoundSettings | null)[] = [
   fromAtelier,
   fromInvokeai,
+  fromFooocus,
+  fromInvokeai2,
+  fromInvokeai2Command,
   fromSwarmui,
   fromA1111,
 ];
@@ -79,19 +85,6 @@ function beforeStyles(template: Plain | null) {
   };
 }
 
-/** What most programs call alike. */
-function commonOf(settings: Plain) {
-  return {
-    prompt: textIn(settings, "prompt", "positive_prompt") ?? "",
-    negativePrompt: textIn(settings, "negativePrompt", "negative_prompt", "negativeprompt") ?? "",
-    seed: numberIn(settings, "seed"),
-    steps: numberIn(settings, "steps"),
-    guidance: numberIn(settings, "guidance", "cfg_scale", "cfgscale"),
-    widthPx: numberIn(settings, "width"),
-    heightPx: numberIn(settings, "height"),
-  };
-}
-
 function fromInvokeai({ name, json }: Part): FoundSettings | null {
   if (name !== "invokeai_metadata" || !json) return null;
   const model = recordIn(json, "model");
@@ -110,9 +103,6 @@ function fromInvokeai({ name, json }: Part): FoundSettings | null {
     ),
   };
 }
-
-const isSet = (value: unknown) =>
-  value !== undefined && value !== null && value !== "" && !(Array.isArray(value) && value.length === 0);
 
 function fromSwarmui({ json }: Part): FoundSettings | null {
   const params = json && recordIn(json, "sui_image_params");

@@ -26,6 +26,7 @@ import { Button, cx, IconButton } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
 import {
   formatSeconds,
+  useSayTime,
   canRetryHelp,
   shownKind,
   useElapsedSeconds,
@@ -175,6 +176,7 @@ function useStateText(job: JobView, waiting: WaitingText | null): string {
 
 /** A job's state as text, and a progress bar while it runs. */
 export function JobStateLine({ job }: { readonly job: JobView }) {
+  const say = useSayTime();
   const t = useTranslations("jobs");
   const waiting = useWaitingText(job);
   const text = useStateText(job, waiting);
@@ -189,7 +191,7 @@ export function JobStateLine({ job }: { readonly job: JobView }) {
         <span className="tabular ms-auto shrink-0 ps-2">
           {isOpen && progress !== null ? `${Math.round(progress * 100)} % · ` : null}
           {/* Of a job that waits it counts when it starts. */}
-          {waiting === null ? formatSeconds(seconds) : null}
+          {waiting === null ? formatSeconds(seconds, say) : null}
         </span>
       </p>
       {isOpen && job.status === "processing" ? (

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { formatSeconds, paramRows, canRetryHelp, shownKind, promptsOf } from "./text.ts";
 
+const letters = { seconds: "s", minutes: "min", hours: "h", days: "d" };
+
 describe("duration", () => {
   test.each([
     [0, "0 s"],
@@ -8,7 +10,7 @@ describe("duration", () => {
     [65, "1:05 min"],
     [7389, "2:03:09 h"],
   ])("%d seconds read as %s", (seconds, text) => {
-    expect(formatSeconds(seconds)).toBe(text);
+    expect(formatSeconds(seconds, (value, unit) => `${value} ${letters[unit]}`)).toBe(text);
   });
 });
 

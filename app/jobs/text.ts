@@ -1,5 +1,5 @@
 "use client";
-import { useTranslations } from "next-intl";
+import { useFormatter, useTranslations } from "next-intl";
 import { useCallback, useEffect, useState } from "react";
 import type { JobKind } from "@atelier/server/engines";
 import type { JobView } from "@atelier/server/jobs";
@@ -8,13 +8,32 @@ import { type Failure, type FailureText, useFailureText } from "../client/failur
 import { useAllWorkflows } from "../client/queries.ts";
 import { useProgress } from "../live/hooks.tsx";
 
+/** A time with its unit; a number gets `digits` behind the sign of its language, none by default. */
+export type SayTime = (
+  value: number | string,
+  unit: "seconds" | "minutes" | "hours" | "days",
+  digits?: number,
+) => string;
+
+export function useSayTime(): SayTime {
+  const t = useTranslations("waiting.units");
+  const format = useFormatter();
+  return useCallback(
+    (value, unit, digits = 0) => {
+      const places = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+      return t(unit, { value: typeof value === "string" ? value : format.number(value, places) });
+    },
+    [t, format],
+  );
+}
+
 /** `7 s`, `1:05 min`, `2:03:09 h`. */
-export function formatSeconds(seconds: number): string {
+export function formatSeconds(seconds: number, say: SayTime): string {
   const pad = (value: number) => String(value).padStart(2, "0");
-  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 60) return say(seconds, "seconds");
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes}:${pad(seconds % 60)} min`;
-  return `${Math.floor(minutes / 60)}:${pad(minutes % 60)}:${pad(seconds % 60)} h`;
+  if (minutes < 60) return say(`${minutes}:${pad(seconds % 60)}`, "minutes");
+  return say(`${Math.floor(minutes / 60)}:${pad(minutes % 60)}:${pad(seconds % 60)}`, "hours");
 }
 
 /** URL that a job links to: its result in the gallery when there is one, else its page. */

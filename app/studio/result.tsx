@@ -5,7 +5,7 @@ import type { JobView } from "@atelier/server/jobs";
 import { useIsGone } from "../client/queries.ts";
 import { imageUrl } from "../client/remix.ts";
 import { useCancelJob } from "../jobs/parts.tsx";
-import { formatSeconds, useElapsedSeconds, useJobNow } from "../jobs/text.ts";
+import { formatSeconds, useElapsedSeconds, useJobNow, useSayTime } from "../jobs/text.ts";
 import { useWaitingText } from "../jobs/waiting-text.ts";
 import { hasEnded } from "../live/store.ts";
 import { CompareSlider } from "../pictures/compare-slider.tsx";
@@ -128,6 +128,7 @@ function ResultRunning({ job, pass }: ShownProps) {
   const now = useJobNow(job);
   const waiting = useWaitingText(job);
   const seconds = useElapsedSeconds(job.createdAt, job.endedAt);
+  const say = useSayTime();
   const cancel = useCancelJob(job.id);
   const isBetween = pass?.isBetween === true;
   const progress = progressOf(now.progress, pass);
@@ -149,7 +150,7 @@ function ResultRunning({ job, pass }: ShownProps) {
           {[
             ...(pass === null ? [] : [t("pieces.pass", { number: pass.number, count: pass.count })]),
             ...(progress === null ? [] : [`${Math.round(progress * 100)} %`]),
-            formatSeconds(seconds),
+            formatSeconds(seconds, say),
           ].join(" · ")}
         </p>
         {waiting === null ? null : (

@@ -2,6 +2,7 @@
 import { useFormatter, useTranslations } from "next-intl";
 import type { AssistantFigures, StageFigures } from "@atelier/server/assistant";
 import { api } from "../../client/api.ts";
+import { useSayTime } from "../../jobs/text.ts";
 import { useDollars } from "../../ui/hooks.ts";
 import { Facts } from "../../ui/display.tsx";
 import { LiveData, useLiveQuery, useWindow } from "../live.tsx";
@@ -55,11 +56,12 @@ function Models() {
 }
 
 export function useMs(): (ms: number | null) => string {
+  const say = useSayTime();
   const format = useFormatter();
   return (ms) => {
     if (ms === null) return "–";
     if (ms < 1_000) return `${format.number(ms, { maximumFractionDigits: 0 })} ms`;
-    return `${format.number(ms / 1_000, { maximumFractionDigits: 1 })} s`;
+    return say(ms / 1_000, "seconds", 1);
   };
 }
 

@@ -3,7 +3,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import type { FoundJob } from "@atelier/server/jobs";
 import { cx } from "../../ui/button.tsx";
-import { formatSpan, JobStatusChip } from "../parts.tsx";
+import { useSpans, JobStatusChip } from "../parts.tsx";
 import { Cell, CompactRow, rowLink, Table, wideOnlyCell } from "../table.tsx";
 
 /** Creation time of an id in ms since 1970: the first 48 bits of a UUID version 7. */
@@ -17,6 +17,7 @@ function JobRow({ job }: { readonly job: FoundJob }) {
   const story = useTranslations("admin.story");
   const format = useFormatter();
   const made = new Date(job.createdAt);
+  const { span } = useSpans();
   const minute = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
   const servers = [job.node, job.server].filter((name) => name !== null).join(" · ");
   const error = job.errorCode?.replaceAll("_", " ");
@@ -57,10 +58,10 @@ function JobRow({ job }: { readonly job: FoundJob }) {
         <span className={job.tier === "normal" ? "text-quiet" : "font-medium"}>{t(`tiers.${job.tier}`)}</span>
       </Cell>
       <Cell label={story("waited")} isNumeric className={cx(wideOnlyCell, "max-md:hidden")}>
-        {formatSpan(job.waitedMs)}
+        {span(job.waitedMs)}
       </Cell>
       <Cell label={t("took")} isNumeric className="max-md:hidden">
-        {job.ranMs === null ? "–" : formatSpan(job.ranMs)}
+        {job.ranMs === null ? "–" : span(job.ranMs)}
       </Cell>
       <Cell label={t("asked")} isNumeric className="max-md:row-start-2 max-md:text-end max-md:text-quiet">
         <time dateTime={job.createdAt} className="whitespace-nowrap">

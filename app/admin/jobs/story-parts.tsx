@@ -11,7 +11,7 @@ import { Button } from "../../ui/button.tsx";
 import { Facts } from "../../ui/display.tsx";
 import { Segmented } from "../../ui/fields.tsx";
 import { ConfirmButton, useAdminAction } from "../controls.tsx";
-import { formatSpan, JobStatusChip, Panel } from "../parts.tsx";
+import { useSpans, JobStatusChip, Panel } from "../parts.tsx";
 
 /** Spans below this are shown as none: they would read "0.0 s". */
 const noSpanMs = 50;
@@ -19,8 +19,9 @@ const noSpanMs = 50;
 type Placement = NonNullable<AnyStory["placement"]>;
 
 function Weighed({ weighed }: Pick<Placement, "weighed">) {
+  const { span } = useSpans();
   const t = useTranslations("admin.story");
-  const waitText = (ms: number) => (ms < noSpanMs ? t("noWait") : t("waitOf", { span: formatSpan(ms) }));
+  const waitText = (ms: number) => (ms < noSpanMs ? t("noWait") : t("waitOf", { span: span(ms) }));
   return (
     <ul aria-label={t("weighed")} className="mt-3 divide-y divide-line border-y border-line text-xs">
       {weighed.map(({ queue, need, waitS, refused }) => (
@@ -46,8 +47,9 @@ function Weighed({ weighed }: Pick<Placement, "weighed">) {
 }
 
 function WaitPromise({ estimate }: { readonly estimate: NonNullable<AnyStory["estimate"]> }) {
+  const { span } = useSpans();
   const t = useTranslations("admin.story");
-  const [low, high] = estimate.waitMs.map(formatSpan);
+  const [low, high] = estimate.waitMs.map(span);
   return (
     <p className="tabular mt-3 text-xs text-quiet">
       {`${t("promise")}: ${t("promiseText", { position: estimate.position + 1, isAtOnce: String(estimate.waitMs[1] < noSpanMs), low: low ?? "", high: high ?? "", runs: estimate.runs })}`}
@@ -139,8 +141,9 @@ export function StoryActions({ job }: { readonly job: AnyStory }) {
 
 const link = "underline underline-offset-4";
 
-function spanBetween(from: string | null, to: string | null): string {
-  return from === null || to === null ? "–" : formatSpan(Date.parse(to) - Date.parse(from));
+function useSpanBetween(): (from: string | null, to: string | null) => string {
+  const { span } = useSpans();
+  return (from, to) => (from === null || to === null ? "–" : span(Date.parse(to) - Date.parse(from)));
 }
 
 type Fact = readonly [string, ReactNode];
@@ -189,6 +192,7 @@ function sessionFacts({ sessionId }: AnyStory, label: string): readonly Fact[] {
 /** Owner, node, server and times of the job. */
 export function StoryFactList({ job }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
+  const spanBetween = useSpanBetween();
   const jobs = useTranslations("admin.jobs");
   const story = useTranslations("story.facts");
   const format = useFormatter();

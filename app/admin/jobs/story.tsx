@@ -8,7 +8,7 @@ import { shownKind } from "../../jobs/text.ts";
 import { buttonStyle } from "../../ui/button.tsx";
 import { Facts } from "../../ui/display.tsx";
 import { LiveData, useLiveQuery } from "../live.tsx";
-import { formatSpan, JobStatusChip, Json, Panel, useInPhrase } from "../parts.tsx";
+import { useSpans, JobStatusChip, Json, Panel, useInPhrase } from "../parts.tsx";
 import { PlacementPanel, StoryActions, StoryFactList } from "./story-parts.tsx";
 
 type Event = AnyStory["events"][number];
@@ -59,9 +59,10 @@ function AnyTimeline({ job: { events } }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
   const format = useFormatter();
   const textOf = useEventText();
+  const { span } = useSpans();
   const timeBefore = (at: number) => {
     const [event, before] = [events[at], events[at - 1]];
-    return event && before ? `+${formatSpan(Date.parse(event.at) - Date.parse(before.at))}` : "";
+    return event && before ? `+${span(Date.parse(event.at) - Date.parse(before.at))}` : "";
   };
   return (
     <Panel title={t("timeline")}>

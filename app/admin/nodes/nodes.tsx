@@ -8,7 +8,7 @@ import { cx } from "../../ui/button.tsx";
 import { EmptyState, Progress } from "../../ui/display.tsx";
 import { useAddressTarget } from "../controls.tsx";
 import { LiveData, useLiveQuery } from "../live.tsx";
-import { formatSpan, StateChip, type Tone, useAgo } from "../parts.tsx";
+import { useSpans, StateChip, type Tone, useAgo } from "../parts.tsx";
 import { NodeActions } from "./node-controls.tsx";
 import { ServerTable } from "./servers.tsx";
 
@@ -75,6 +75,7 @@ function NodeStateChip({ node }: { readonly node: NodeFigures }) {
 
 /** The jobs that a node runs, each with a link to its history. */
 function RunningJobs({ jobs }: { readonly jobs: readonly NodeJob[] }) {
+  const { span } = useSpans();
   const t = useTranslations("admin.nodes");
   const jobTexts = useTranslations("jobs");
   return (
@@ -90,7 +91,7 @@ function RunningJobs({ jobs }: { readonly jobs: readonly NodeJob[] }) {
                   {jobTexts(`kinds.${kind}`)}
                   <span className="text-quiet">{` · ${queue}`}</span>
                 </span>
-                <span className="shrink-0 text-quiet">{formatSpan(sinceMs)}</span>
+                <span className="shrink-0 text-quiet">{span(sinceMs)}</span>
               </span>
               <Progress
                 value={progress}
@@ -109,6 +110,7 @@ const gib = 1024 ** 3;
 
 /** One node: its last beat, its jobs, its servers and the actions of an admin. */
 function NodeSection({ node }: { readonly node: NodeFigures }) {
+  const { span } = useSpans();
   const t = useTranslations("admin.nodes");
   const ago = useAgo();
   const headingId = `node-${node.id}-name`;
@@ -117,7 +119,7 @@ function NodeSection({ node }: { readonly node: NodeFigures }) {
     t("host", { hostname: node.hostname, pid: String(node.pid) }),
     t("machine", { cores, gib: Math.round(memoryBytes / gib) }),
     ...node.capability.gpus.map(({ name }) => name),
-    t("up", { span: formatSpan(node.startedMs) }),
+    t("up", { span: span(node.startedMs) }),
     t("processed", { done: node.processed, failed: node.failed }),
   ];
   return (

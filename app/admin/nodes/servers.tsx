@@ -15,7 +15,7 @@ import { api } from "../../client/api.ts";
 import { useEngineName } from "../../jobs/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { useAdminAction } from "../controls.tsx";
-import { formatAge, StateChip, type Tone, useAgo } from "../parts.tsx";
+import { useSpans, StateChip, type Tone, useAgo } from "../parts.tsx";
 import { Cell, wideOnlyCell, Row, Table } from "../table.tsx";
 
 /** Number of needs and models of a server, its last error, and what is missing for the other workflows. */
@@ -67,6 +67,7 @@ const looks: Record<ServerFigures["state"], readonly [LucideIcon, Tone]> = {
 };
 
 function ServerStateChip({ server }: { readonly server: ServerFigures }) {
+  const { age } = useSpans();
   const t = useTranslations("admin.servers");
   const state = server.drainRequested && server.state !== "down" ? "draining" : server.state;
   const [icon, tone] = looks[state];
@@ -75,7 +76,7 @@ function ServerStateChip({ server }: { readonly server: ServerFigures }) {
       <StateChip icon={icon} tone={tone}>
         {t(`states.${state}`)}
       </StateChip>
-      <span className="text-quiet">{t("since", { span: formatAge(server.changedMs) })}</span>
+      <span className="text-quiet">{t("since", { span: age(server.changedMs) })}</span>
     </span>
   );
 }

@@ -7,7 +7,7 @@ import { useDollars } from "../../ui/hooks.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmButton, useAdminAction } from "../controls.tsx";
 import { LiveData, useLiveQuery } from "../live.tsx";
-import { formatSpan, StateChip, type Tone } from "../parts.tsx";
+import { useSpans, StateChip, type Tone } from "../parts.tsx";
 import { Cell, Row, Table } from "../table.tsx";
 import { ChainList } from "./chains.tsx";
 import { SpendTable, StudioCaps } from "./spend.tsx";
@@ -26,6 +26,7 @@ function limitsOf({ limits: { maxConcurrent, rpm }, keys, keyReports }: Provider
 
 /** Where a provider has several keys: each that failed last, by the start of its hash. */
 function KeyList({ provider: { keyReports } }: { readonly provider: Provider }) {
+  const { span } = useSpans();
   const t = useTranslations("admin.providers");
   const nameOf = useCloudNames();
   const failing = keyReports.filter(({ streak }) => streak > 0);
@@ -38,7 +39,7 @@ function KeyList({ provider: { keyReports } }: { readonly provider: Provider }) 
             key: keyId.slice(0, 6),
             count: streak,
             reason: nameOf("reasons", lastErrorClass ?? "internal"),
-            span: formatSpan(cooldownLeftMs),
+            span: span(cooldownLeftMs),
           })}
         </li>
       ))}
@@ -98,6 +99,7 @@ function SwitchButton({ provider: { provider, isEnabled } }: { readonly provider
 
 /** One provider: its state, its load against its limits, its errors and its spend. */
 function ProviderRow({ provider }: { readonly provider: Provider }) {
+  const { span } = useSpans();
   const t = useTranslations("admin.providers");
   const usd = useDollars();
   const nameOf = useCloudNames();
@@ -126,7 +128,7 @@ function ProviderRow({ provider }: { readonly provider: Provider }) {
         {t("limit", { value: inLastMinute, limit: rpm })}
       </Cell>
       <Cell label={t("cooldown")} isNumeric>
-        {cooldownLeftMs > 0 ? t("cooldownLeft", { span: formatSpan(cooldownLeftMs) }) : "–"}
+        {cooldownLeftMs > 0 ? t("cooldownLeft", { span: span(cooldownLeftMs) }) : "–"}
       </Cell>
       <Cell label={t("streak")}>
         {streak === 0 ? "–" : errors}

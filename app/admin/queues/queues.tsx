@@ -4,7 +4,7 @@ import Link from "next/link";
 import { type ReactNode, useId } from "react";
 import type { FigureWindow, QueueFigures } from "@atelier/server/monitoring";
 import { LiveData, useOverview, useWindow } from "../live.tsx";
-import { formatSpan, Sparkline, Times, useInPhrase } from "../parts.tsx";
+import { useSpans, Sparkline, Times, useInPhrase } from "../parts.tsx";
 
 /** The requirements of a queue for a node, as a sentence. */
 function useQueueNeeds(): (queue: QueueFigures) => string {
@@ -43,12 +43,13 @@ interface Props {
 }
 
 function Figures({ queue }: Pick<Props, "queue">) {
+  const { span } = useSpans();
   const t = useTranslations("admin.queues");
   const inPhrase = useInPhrase();
   const { oldestWaitingMs, waiting, running, slots, window: inWindow } = queue;
   return (
     <dl className="grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-3">
-      <Figure name={t("oldest")}>{oldestWaitingMs === null ? t("idle") : formatSpan(oldestWaitingMs)}</Figure>
+      <Figure name={t("oldest")}>{oldestWaitingMs === null ? t("idle") : span(oldestWaitingMs)}</Figure>
       <Figure name={t("waiting")}>{waiting}</Figure>
       <Figure name={`${t("running")} / ${inPhrase(t("slots"))}`}>{`${running} / ${slots}`}</Figure>
       <Figure name={`${t("completed")} / ${inPhrase(t("failed"))}`}>

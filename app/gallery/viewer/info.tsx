@@ -10,7 +10,7 @@ import { keys } from "../../client/queries.ts";
 import { settingsDownloadUrl } from "../../client/remix.ts";
 import { DowngradeNote } from "../../jobs/parts.tsx";
 import { JobParams } from "../../jobs/placement.tsx";
-import { shownKind, useEngineName } from "../../jobs/text.ts";
+import { shownKind, useEngineName, useSayTime } from "../../jobs/text.ts";
 import { Stars } from "../../pictures/marks.tsx";
 import { TagEditor } from "../../pictures/tag-editor.tsx";
 import { type Fact, Facts } from "../../ui/display.tsx";
@@ -67,6 +67,7 @@ function useRows(image: ImageView) {
   const jobs = useTranslations("jobs");
   const format = useFormatter();
   const engineName = useEngineName();
+  const say = useSayTime();
   const { job } = useSourceImage(image);
   const moment = (iso: string) => format.dateTime(new Date(iso), { dateStyle: "medium", timeStyle: "short" });
   const rows: Fact[] = [
@@ -83,7 +84,7 @@ function useRows(image: ImageView) {
   if (job.server !== null) rows.push([t("facts.server"), job.server]);
   if (job.startedAt !== null && job.endedAt !== null) {
     const seconds = (Date.parse(job.endedAt) - Date.parse(job.startedAt)) / 1_000;
-    rows.push([t("facts.time"), `${seconds.toFixed(1)} s`]);
+    rows.push([t("facts.time"), say(seconds, "seconds", 1)]);
   }
   return rows;
 }

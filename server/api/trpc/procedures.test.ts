@@ -72,7 +72,9 @@ describe("bad text", () => {
       body: JSON.stringify({ name: "none" }),
     });
     const answer = await handleHttp(fixture.services, asked);
-    expect(await answer.json()).toMatchObject({ detail: expect.stringContaining("stands for nothing in a search") });
+    expect(await answer.json()).toMatchObject({
+      detail: expect.stringContaining("stands for nothing in a search"),
+    });
   });
 
   test("POST /jobs refuses a key with control characters and names wrong fields by dotted paths", async () => {
