@@ -371,6 +371,22 @@ describe("fail", () => {
       },
     );
 
+    test("a job whose LoRAs are away waits on after all attempts, and is not charged", async () => {
+      const { services } = opened;
+      const id = await addJob(services, { owner });
+      const { maxAttempts } = services.config.limits;
+      for (let attempt = 1; attempt <= maxAttempts + 1; attempt += 1) {
+        const lease = await tryAgain();
+        if (!lease) throw new Error("the job was not started");
+        const away = new AppError("server_busy", undefined, { details: { loras: ["fur.safetensors"] } });
+        await fail(services, lease, away);
+      }
+      const waits = { status: "pending", attempt: maxAttempts + 1, charged: 0 };
+      expect(await readJob(services, id)).toMatchObject(waits);
+      const lease = await tryAgain();
+      if (lease) await fail(services, lease, new AppError("no_engine"));
+    });
+
     test("A13 a failed try waits before the next and says why in the story", async () => {
       const { services } = opened;
       const id = await addJob(services, { owner });

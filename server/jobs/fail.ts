@@ -24,7 +24,7 @@ import {
 
 /**
  * Ends a failed attempt. With the strategy `fail` the job ends at once; otherwise it returns to the line until it has
- * used its charged attempts (its own `maxRetries`, if fewer) or `maxAttempts`. A job with `once` ends with its first failure. Null when the lease is no
+ * used its charged attempts (its own `maxRetries`, if fewer) or `maxAttempts`; a job whose LoRAs are away waits on. A job with `once` ends with its first failure. Null when the lease is no
  * longer current.
  */
 export async function fail(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
@@ -66,6 +66,11 @@ function wasTried({ code }: AppError): boolean {
   return code !== "server_busy" && code !== "budget_exceeded" && code !== "not_agreed";
 }
 
+/** The servers that could run the job lack now what they had when it was accepted: nothing was tried. */
+function isAway({ code, details }: AppError): boolean {
+  return code === "server_busy" && Array.isArray(details?.["loras"]);
+}
+
 async function finish(services: Services, job: Job): Promise<Job> {
   hint(services, [job]);
   await scheduleDispatch(services, job.queue);
@@ -80,16 +85,18 @@ async function requeue(
   const rule = ruleOf(error.code);
   const { maxAttempts } = services.config.limits;
   const charge = rule.charged ? 1 : 0;
+  // What is away may come back on any day, as a worker that is awaited may: no count of attempts ends that wait.
+  const hasAttempts = isAway(error) ? sql`true` : sql`attempt < ${maxAttempts}`;
   return transition(services.db, {
     from: claimedStatuses,
     to: "pending",
-    where: sql`${heldBy(lease)} and charged + ${charge} < ${maxChargedOf(services.config)} and attempt < ${maxAttempts}`,
+    where: sql`${heldBy(lease)} and charged + ${charge} < ${maxChargedOf(services.config)} and ${hasAttempts}`,
     set: {
       charged: sql`charged + ${charge}`,
       nodeId: null,
       progress: 0,
       stage: null,
-      notBefore: nextAttempt.waits ? nextAttemptAt(services.config) : null,
+      notBefore: nextAttempt.waits ? nextAttemptAt(services.config, isAway(error) ? awayDelays : 1) : null,
       ...nextAttempt.set,
     },
     event: "requeued",
@@ -103,9 +110,13 @@ function exceptionOf({ details }: AppError): { readonly exception?: string } {
   return typeof exception === "string" ? { exception } : {};
 }
 
-/** The delay doubles with each attempt; the exponent is bounded to avoid an overflow. */
-function nextAttemptAt({ timing }: Config): SQL {
-  const { retryDelayMs, maxRetryDelayMs } = timing;
+/** What is away is looked for less often: each look is an event of the job. */
+const awayDelays = 5;
+
+/** The delay doubles with each attempt up to `longest` times the longest one; the exponent is bounded to avoid an overflow. */
+function nextAttemptAt({ timing }: Config, longest: number): SQL {
+  const { retryDelayMs } = timing;
+  const maxRetryDelayMs = timing.maxRetryDelayMs * longest;
   const waitMs = sql`least(${maxRetryDelayMs}::float8, ${retryDelayMs}::float8 * power(2, least(attempt, 30) - 1))`;
   return sql`now() + ${waitMs} * interval '1 millisecond'`;
 }
