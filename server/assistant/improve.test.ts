@@ -1,5 +1,5 @@
 import { addUser } from "@atelier/testing/pictures";
-import { startLlm, textOf } from "@atelier/testing/llm";
+import { answerByRules, startLlm, textOf } from "@atelier/testing/llm";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -28,6 +28,13 @@ const improve = (prompt: string, signal = new AbortController().signal, on = ope
   improvePrompt(on, { ...improveSchema.parse({ prompt }), ownerId, signal });
 const calls = () =>
   opened.services.db.select().from(schema.modelCalls).where(eq(schema.modelCalls.ownerId, ownerId));
+
+test("the simulator that is tried by hand improves a prompt and keeps its choices", async () => {
+  llm.answer = answerByRules;
+  const { prompt, problem } = await improve("a {red|blue} fox in __light__");
+  expect(problem).toBeNull();
+  expect(prompt).toMatch(/^a \{red\|blue\} fox in __light__, /);
+});
 
 test("a better prompt is asked for once, with the prompt alone, and counted as the user's", async () => {
   const from = llm.requests.length;

@@ -40,9 +40,14 @@ function afterTool({ messages }: LlmRequest, question: string): LlmReply {
   return { text: "Here they are:", toolCalls: [{ name: "show_images", args: { imageIds: ids } }] };
 }
 
-/** The object that was asked for: of the analyzer, or of the archivist. */
+const improvable = z.strictObject({ prompt: z.string() });
+
+/** The object that was asked for: an improved prompt, or that of the analyzer, or of the archivist. */
 function formOf({ messages, response_format: format }: LlmRequest): object {
   const material = readJson(textOf(messages.at(-1) ?? { role: "user" }));
+  const improved = improvable.safeParse(material);
+  if (improved.success)
+    return { prompt: `${improved.data.prompt}, soft window light, shallow depth of field` };
   const question = analyzed.safeParse(material);
   if (JSON.stringify(format).includes("searchKeywords"))
     return {
