@@ -72,7 +72,9 @@ export function ImproveButton({ improving }: { readonly improving: Improving }) 
   );
 }
 
-const words = (text: string) => text.trim().split(/\s+/u).join("\n");
+/** A word, a sign or a letter of a script without spaces, with the space before it. */
+const piece = / ?(?:\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{M}\p{N}_{}|:'-])+|\S)/gu;
+const words = (text: string) => (text.trim().replaceAll(/\s+/gu, " ").match(piece) ?? []).join("\n");
 
 /** What would change, word by word, to be taken or not. */
 export function Improvement({ improving }: { readonly improving: Improving }) {
@@ -94,22 +96,21 @@ export function Improvement({ improving }: { readonly improving: Improving }) {
     >
       <p className="text-sm break-words">
         {diffLines(words(before), words(after)).map(({ text, kind }, at) => {
-          const shown = `${text} `;
           // oxlint-disable-next-line react/no-array-index-key -- words repeat
           if (kind === "added")
             return (
               <ins key={at} className="bg-ok/15 no-underline">
-                {shown}
+                {text}
               </ins>
             );
           // oxlint-disable-next-line react/no-array-index-key -- words repeat
           if (kind === "removed")
             return (
               <del key={at} className="text-quiet">
-                {shown}
+                {text}
               </del>
             );
-          return shown;
+          return text;
         })}
       </p>
       <div className="flex justify-end gap-2">

@@ -183,7 +183,7 @@ function CardActions({ job }: { readonly job: JobView }) {
   const imageId = job.outputs[0]?.imageId;
   if (imageId === undefined) return null;
   return (
-    <div role="group" aria-label={t("actions")} className="-ms-2 flex">
+    <div role="group" aria-label={t("actions")} className="-ms-2 flex flex-wrap">
       <IconButton label={t("remix")} onClick={() => router.push(`/create?remix=${imageId}`)}>
         <Repeat2 aria-hidden />
       </IconButton>

@@ -27,7 +27,10 @@ export function ShownOnce({ text, value, onDone }: ShownOnceProps) {
     clipboard.writeText(value).then(() => toastDone(t("copied")), selectIt);
   };
   return (
-    <div role="status" className="flex flex-col gap-3 rounded-card border border-edge/60 bg-well p-4">
+    <div
+      role="status"
+      className="flex flex-col gap-3 self-stretch rounded-card border border-edge/60 bg-well p-4"
+    >
       <p className="text-xs font-medium">{text}</p>
       <code
         ref={shown}
