@@ -47,7 +47,7 @@ export function fromFooocus({ json }: Part): FoundSettings | null {
 /** A list, or one as Python writes it: `['Fooocus V2', 'Cinematic']`. */
 function namesIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.filter((one) => typeof one === "string");
-  return typeof value === "string" ? (value.slice(0, 10_000).match(/(?<=')[^'\[\],]+(?=')/g) ?? []) : [];
+  return typeof value === "string" ? (value.slice(0, 10_000).match(/(?<=')[^'[\],]+(?=')/g) ?? []) : [];
 }
 
 const mostLoras = 50;

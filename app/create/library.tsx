@@ -71,11 +71,22 @@ interface RowProps {
   readonly onEdit: () => void;
 }
 
+/** A list by what is written for it in a prompt. */
+function PresetName({ preset: { type, name, title } }: Pick<RowProps, "preset">) {
+  if (type !== "list") return <span className="truncate">{title}</span>;
+  return (
+    <>
+      <span className="truncate">{`__${name}__`}</span>
+      {title === name ? null : <span className="truncate text-xs font-normal text-quiet">{title}</span>}
+    </>
+  );
+}
+
 function Row({ preset, isChosen, isFull, onUse, onEdit }: RowProps) {
   const t = useTranslations("create.library");
   const me = useMe();
   const remove = useRemove();
-  const { id, name, title, from, type } = preset;
+  const { id, name, from, type } = preset;
   const mayChange = from === "own" || (from === "studio" && me?.isAdmin === true);
   return (
     <li className="flex items-center gap-1 border-t border-line py-1 first:border-t-0">
@@ -90,10 +101,7 @@ function Row({ preset, isChosen, isFull, onUse, onEdit }: RowProps) {
         )}
       >
         <span className="flex items-baseline gap-2 text-sm font-medium">
-          <span className="truncate">{type === "list" ? `__${name}__` : title}</span>
-          {type === "list" && title !== name ? (
-            <span className="truncate text-xs font-normal text-quiet">{title}</span>
-          ) : null}
+          <PresetName preset={preset} />
           {from === "own" ? null : (
             <span className="text-xs font-normal text-quiet">{t(`from.${from}`)}</span>
           )}

@@ -196,11 +196,10 @@ function DeletePanel({ user }: Props) {
 function DeleteForm({ user: { id, email, role } }: Props) {
   const t = useTranslations("admin.users");
   const router = useRouter();
-  const isGuest = role === "guest";
-  const wanted = isGuest ? t("deleteWord") : (email ?? "");
+  const wanted = role === "guest" ? t("deleteWord") : (email ?? "");
   const [typed, setTyped] = useState("");
   const remove = useAdminAction(async () => {
-    const { isGone } = await api.admin.users.remove.mutate({ id, confirm: isGuest ? "delete" : typed });
+    const { isGone } = await api.admin.users.remove.mutate({ id, confirm: email ?? "delete" });
     toastDone(isGone ? t("deleted") : t("deleting"));
     router.push("/admin/users");
   });
