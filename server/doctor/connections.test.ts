@@ -278,6 +278,23 @@ test("the address for alerts is reached without a message, and its path is a sec
   expect(answers.requests.map(({ method }) => method)).toEqual(["HEAD"]);
 });
 
+test("the collector of traces is sent an empty list, and its refusal is quoted", async () => {
+  let given: { readonly status: number; readonly body: string } = { status: 200, body: "{}" };
+  const answers = keep(await serveAnswers(() => given));
+  const check = () => oneOf({ OTEL_EXPORTER_OTLP_ENDPOINT: answers.url }, "Trace collector");
+  expect(await check()).toMatchObject({ state: "ok" });
+  expect(answers.requests.map(({ method, path, body }) => [method, path, body])).toEqual([
+    ["POST", "/v1/traces", '{"resourceSpans":[]}'],
+  ]);
+  given = { status: 404, body: "no such route here" };
+  expect(await check()).toMatchObject({
+    state: "fail",
+    message: expect.stringMatching(/HTTP 404.*without \/v1\/traces.*no such route here/s),
+  });
+  given = { status: 401, body: "who are you" };
+  expect(await check()).toMatchObject({ state: "warn", message: expect.stringContaining("who are you") });
+});
+
 test("a proxy is asked for a way to a host that the studio calls, and its refusal is quoted", async () => {
   const proxy = keep(await startConnectProxy(1));
   proxy.refusal = 407;

@@ -6,6 +6,7 @@ import { checkMail } from "./mail.ts";
 import { clean, secretsOf, type SeenClock } from "./other-side.ts";
 import {
   checkAlertWebhook,
+  checkTraces,
   checkClocks,
   checkProviderKeys,
   checkProxyWays,
@@ -35,6 +36,7 @@ export async function checkConnections({ env, config, database, mailTo }: Connec
     within("Mail server", checkMail(env, mailTo)),
     within("Telegram bot", checkTelegram(env, clocks)),
     within("ALERT_WEBHOOK_URL", checkAlertWebhook(env, clocks)),
+    within("Trace collector", checkTraces(env, clocks)),
     within("Proxy", checkProxyWays(env, outside)),
     within("Database rights", checkRightsIn(database, { env, clocks })),
   ]);

@@ -54,6 +54,25 @@ export async function checkAlertWebhook(env: Env, clocks: SeenClock[]): Promise<
   return [warned(name, `${host} answers HTTP ${answer.status} to HEAD; check that it takes a POST`)];
 }
 
+/** Whether the collector takes spans; an empty list is sent. */
+export async function checkTraces(env: Env, clocks: SeenClock[]): Promise<CheckResult[]> {
+  const name = "Trace collector";
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = env;
+  if (endpoint === undefined)
+    return [untried(name, "OTEL_EXPORTER_OTLP_ENDPOINT is not set: nothing is traced")];
+  const url = `${endpoint.replace(/\/+$/, "")}/v1/traces`;
+  const headers = { "content-type": "application/json" };
+  const answer = await ask(url, { method: "POST", headers, body: '{"resourceSpans":[]}' }, clocks);
+  if (answer.status < 300) return [passed(name, `${new URL(url).host} takes spans`)];
+  if (!refused.includes(answer.status))
+    return [
+      saidNo(name, answer, "OTEL_EXPORTER_OTLP_ENDPOINT has to be for OTLP over HTTP, without /v1/traces"),
+    ];
+  const advice = "this check sends none of OTEL_EXPORTER_OTLP_HEADERS; look whether they hold its key";
+  const refusal = warned(name, `refuses (HTTP ${answer.status}); ${advice}`);
+  return [{ ...refusal, said: wordsOf(answer) }];
+}
+
 const connectMs = 10_000;
 
 /** Whether each proxy opens a way to a host outside that this studio calls. */
