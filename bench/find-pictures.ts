@@ -1,4 +1,5 @@
 import { fillSearchTexts, listImages, type ListImagesInput } from "@atelier/server/images";
+import { measureBoards } from "./find-boards.ts";
 import { openStage, type Stage } from "./stage.ts";
 import { quantile, show } from "./start-and-throughput.ts";
 
@@ -30,6 +31,9 @@ export async function benchFindPictures(): Promise<string[]> {
     `texts of ${sizes[2]} pictures made in ${show(filledMs / 1_000, 0)} s, index ${show(index?.mb ?? 0, 0)} MB; p95 in ms of ${calls} calls at ${sizes.join(", ")} pictures, and the last to the first`,
   ];
   for (const [name, input] of Object.entries(searches)) lines.push(await measure(stage, name, input));
+  const owners = [sizes[0], sizes[2]].map((size) => `owner-${size}`);
+  lines.push(`boards, tags and some of several words: p50 and p95 in ms at ${sizes[0]} and ${sizes[2]}`);
+  lines.push(...(await measureBoards(stage, owners)));
   await stage.close();
   return lines;
 }

@@ -1,14 +1,15 @@
-import { and, asc, eq, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
-import { type Db, schema, type Tx } from "../db/index.ts";
+import { schema, type Tx } from "../db/index.ts";
 import { checkSearch, cleanName } from "../images/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isBoardOf, requireBoardOf } from "./access.ts";
+import { type BoardView, getBoard, own, type OwnBoard } from "./read.ts";
 
-const { boardImages, boardMembers, boards, images } = schema;
+const { boardImages, boards, images } = schema;
 
-const limits = { ofOwner: 200, characters: 60, idsPerCall: 500, covers: 4 } as const;
+const limits = { ofOwner: 200, characters: 60, idsPerCall: 500 } as const;
 
 const name = z.string().min(1).max(limits.characters);
 const search = z.string().trim().min(1).max(500);
@@ -23,86 +24,6 @@ export const createBoardSchema = z.union([
 export const changeBoardSchema = z.strictObject({ name: name.optional(), search: search.optional() });
 
 export const boardPicturesSchema = z.strictObject({ imageIds: imageIds.min(1) });
-
-export interface BoardView {
-  readonly id: string;
-  readonly name: string;
-  /** Null for a board with pictures of its own. */
-  readonly search: string | null;
-  /** How many of the owner's pictures are on it; null for a saved search. */
-  readonly pictures: number | null;
-  /** With how many users it is shared. */
-  readonly members: number;
-  /** Those of the owner's pictures that came last, at most four. */
-  readonly coverIds: readonly string[];
-  /** How many of the pictures that were asked about are on it. */
-  readonly held: number;
-  /** ISO 8601, UTC. */
-  readonly createdAt: string;
-}
-
-interface OwnBoard {
-  readonly ownerId: string;
-  readonly id: string;
-}
-
-interface ListBoardsInput {
-  readonly ownerId: string;
-  /** Own pictures of which each board says how many it holds. */
-  readonly imageIds?: readonly string[] | undefined;
-}
-
-/** The boards and saved searches of an owner, by the alphabet. */
-export async function listBoards(
-  { db }: Pick<Services, "db">,
-  { ownerId, imageIds: asked = [] }: ListBoardsInput,
-): Promise<BoardView[]> {
-  return readBoards(db, eq(boards.ownerId, ownerId), asked);
-}
-
-/** Throws `not_found`. */
-export async function getBoard({ db }: Pick<Services, "db">, address: OwnBoard): Promise<BoardView> {
-  const [board] = await readBoards(db, own(address), []);
-  if (!board) throw new AppError("not_found");
-  return board;
-}
-
-async function readBoards(db: Db, which: SQL | undefined, asked: readonly string[]): Promise<BoardView[]> {
-  const live = sql`from ${boardImages} join ${images} on ${images.id} = ${boardImages.imageId}
-    where ${boardImages.boardId} = ${boards.id} and ${images.ownerId} = ${boards.ownerId}
-      and ${images.deletedAt} is null`;
-  const rows = await db
-    .select({
-      board: boards,
-      pictures: sql<number>`(select count(*)::int ${live})`,
-      members: sql<number>`(select count(*)::int from ${boardMembers} where ${boardMembers.boardId} = ${boards.id})`,
-      coverIds: sql<string[]>`array(select ${images.id} ${live}
-        order by ${boardImages.addedAt} desc, ${images.id} desc limit ${limits.covers})`,
-      held:
-        asked.length === 0
-          ? sql<number>`0`
-          : sql<number>`(select count(*)::int ${live} and ${inArray(images.id, asked.filter(isId))})`,
-    })
-    .from(boards)
-    .where(and(which, isNull(boards.removedAt)))
-    .orderBy(asc(boards.key), asc(boards.id));
-  return rows.map(({ board, pictures, members, coverIds, held }) => ({
-    id: board.id,
-    name: board.name,
-    search: board.search,
-    pictures: board.search === null ? pictures : null,
-    members,
-    coverIds,
-    held,
-    createdAt: board.createdAt.toISOString(),
-  }));
-}
-
-/** This board of this owner, not removed. Throws `not_found` for a malformed id. */
-function own({ ownerId, id }: OwnBoard): SQL | undefined {
-  if (!isId(id)) throw new AppError("not_found");
-  return and(eq(boards.id, id), eq(boards.ownerId, ownerId), isNull(boards.removedAt));
-}
 
 interface CreateBoardInput {
   readonly ownerId: string;

@@ -17,18 +17,16 @@ export { boardRights, isSharedWith } from "./access.ts";
 export {
   addToBoard,
   boardPicturesSchema,
-  type BoardView,
   changeBoard,
   changeBoardSchema,
   createBoard,
   createBoardSchema,
-  getBoard,
-  listBoards,
   purgeBoards,
   removeBoard,
   restoreBoard,
   takeFromBoard,
 } from "./boards.ts";
+export { type BoardView, getBoard, listBoards } from "./read.ts";
 export { countSaved } from "./saved.ts";
 export {
   type BoardMember,

@@ -54,7 +54,7 @@ async function read(db: Db, { userId, which, asked = [] }: ReadInput): Promise<S
       right: boardMembers.right,
       pictures: sql<number>`(select count(*)::int ${seen})`,
       coverIds: sql<string[]>`array(select ${images.id} ${seen}
-        order by ${boardImages.addedAt} desc, ${images.id} desc limit ${coversOfBoard})`,
+        order by ${boardImages.addedAt} desc, ${boardImages.imageId} desc limit ${coversOfBoard})`,
       held: asked.length === 0 ? sql<number>`0` : sql<number>`${held}`,
     })
     .from(boards)
@@ -146,7 +146,8 @@ export async function listSharedPictures(
 ): Promise<SharedPage> {
   const place = cursor === undefined ? null : decodePlace(cursor);
   const after = place
-    ? sql`and (${microsOf}, ${images.id}) < (${place.micros}::bigint, ${place.id}::uuid)`
+    ? sql`and (${boardImages.addedAt}, ${boardImages.imageId}) <
+        (to_timestamp((${place.micros}::numeric / 1000000)::float8), ${place.id}::uuid)`
     : sql``;
   await requireBoardOf(db, { userId, id });
   const rows = await db.execute<PictureRow>(sql`
@@ -157,7 +158,7 @@ export async function listSharedPictures(
     from ${boards} join ${boardImages} on ${boardImages.boardId} = ${boards.id}
       join ${images} on ${images.id} = ${boardImages.imageId} join ${users} on ${users.id} = ${images.ownerId}
     where ${boards.id} = ${id} and ${images.deletedAt} is null and ${images.ownerId} not in (${suspendedUsers}) ${after}
-    order by ${microsOf} desc, ${images.id} desc limit ${limit + 1}`);
+    order by ${boardImages.addedAt} desc, ${boardImages.imageId} desc limit ${limit + 1}`);
   const shown = rows.slice(0, limit);
   const last = rows.length > limit ? shown.at(-1) : undefined;
   const items = shown.map((row) => toPicture(row, userId));
