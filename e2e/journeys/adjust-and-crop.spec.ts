@@ -50,7 +50,7 @@ async function farthest(page: Page, shown: Shown, imageId: string): Promise<numb
   }, given);
 }
 
-test("D1 a photo is adjusted as the stage shows it, partly restored and cropped; the crop opens again, and no AI is named", async ({
+test("@all D1 a photo is adjusted as the stage shows it, partly restored and cropped; the crop opens again, and no AI is named", async ({
   page,
 }) => {
   await beGuest(page);

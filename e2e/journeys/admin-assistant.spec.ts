@@ -10,7 +10,9 @@ test.beforeEach(async ({ llmPort }) => {
 });
 test.afterEach(() => stop());
 
-test("an admin tries a draft beside the active prompt, stores it, and tries it again", async ({ page }) => {
+test("@all an admin tries a draft beside the active prompt, stores it, and tries it again", async ({
+  page,
+}) => {
   await beAdmin(page);
   await page.goto("/admin/assistant");
   await page.getByRole("button", { name: "New version: Responder" }).click();
@@ -41,7 +43,9 @@ test("an admin tries a draft beside the active prompt, stores it, and tries it a
   await expect(stored.getByRole("region", { name: "Version 2" })).toBeVisible();
 });
 
-test("what a draft of the assembler makes of the own memory is seen without a model", async ({ page }) => {
+test("@all what a draft of the assembler makes of the own memory is seen without a model", async ({
+  page,
+}) => {
   await stop();
   await beAdmin(page);
   await page.goto("/assistant/memory");

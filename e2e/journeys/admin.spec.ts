@@ -42,7 +42,7 @@ test("O4 D9 an admin drains the node, raises a waiting job and resumes; the stor
   await expect(log.getByText("run ended")).toBeVisible();
 });
 
-test("O4 an admin stops a job after being asked in place, and runs it again", async ({ page }) => {
+test("@all O4 an admin stops a job after being asked in place, and runs it again", async ({ page }) => {
   await beAdmin(page);
   const image = await uploadSample(page, "astronaut.png");
   await page.goto("/admin/nodes");
@@ -78,7 +78,7 @@ test("S1 an account that is no admin finds no way there, and is told so", async 
   expect(answer.status()).toBe(403);
 });
 
-test("O4 @phone a job takes two lines of the list on a phone, and a tap on them opens it", async ({
+test("@all O4 @phone a job takes two lines of the list on a phone, and a tap on them opens it", async ({
   page,
 }) => {
   await beAdmin(page);

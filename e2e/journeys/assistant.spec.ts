@@ -103,7 +103,7 @@ test("B1 @all a question that is typed or entered while another is on its way or
   await expect(question).toHaveValue("");
 });
 
-test("M2 what the user writes down is remembered, corrected and forgotten", async ({ page }) => {
+test("@all M2 what the user writes down is remembered, corrected and forgotten", async ({ page }) => {
   await beGuest(page);
   await page.goto("/assistant/memory");
   await page.getByLabel("Remember this").fill("I wear size M");

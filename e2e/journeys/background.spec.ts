@@ -22,7 +22,7 @@ function readPixel(page: Page, id: string, x: number, y: number): Promise<number
   );
 }
 
-test("D1 a background becomes transparent, a colour and another picture, and the person stays as she was", async ({
+test("@all D1 a background becomes transparent, a colour and another picture, and the person stays as she was", async ({
   page,
 }) => {
   await beGuest(page);

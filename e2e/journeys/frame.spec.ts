@@ -123,7 +123,7 @@ test("@all the keyboard alone reaches all that a page offers, and is held nowher
   }
 });
 
-test("@phone the sections of the settings are a strip that stays in view and marks where one is", async ({
+test("@all @phone the sections of the settings are a strip that stays in view and marks where one is", async ({
   page,
 }) => {
   await beUser(page);

@@ -78,7 +78,7 @@ test("A15 S8 the gallery's viewer by keyboard: move, star, download, delete and 
   await expect(rocket).toHaveCount(0);
 });
 
-test("A15 a picture whose removal is on its way does not come back with a list that is read meanwhile", async ({
+test("@all A15 a picture whose removal is on its way does not come back with a list that is read meanwhile", async ({
   page,
 }) => {
   await beGuest(page);

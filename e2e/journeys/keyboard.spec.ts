@@ -16,7 +16,7 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
   await expect(target).toBeFocused();
 }
 
-test("A5 E8 an outfit is changed and compared by keyboard alone", async ({ page }) => {
+test("@all A5 E8 an outfit is changed and compared by keyboard alone", async ({ page }) => {
   await page.goto("/");
   const person = page.getByRole("region", { name: "Person" });
   const garment = page.getByRole("region", { name: "Garment" });

@@ -27,7 +27,7 @@ test("a language that is chosen in the settings is that of all pages", async ({ 
   expect(await missing.text()).toContain(de.pageErrors.notFoundTitle);
 });
 
-test("what is typed stays when the language changes, and the account has it in another browser", async ({
+test("@all what is typed stays when the language changes, and the account has it in another browser", async ({
   page,
   browser,
   baseURL,
@@ -57,7 +57,7 @@ test("what is typed stays when the language changes, and the account has it in a
   await elsewhere.close();
 });
 
-test("a visitor gets the language of the browser, and English when the studio has none of those", async ({
+test("@all a visitor gets the language of the browser, and English when the studio has none of those", async ({
   browser,
   baseURL,
 }) => {

@@ -5,7 +5,7 @@ import { findBarriers } from "../steps/find-barriers.ts";
 import { samplePath } from "../steps/samples.ts";
 import { expect, test } from "../test.ts";
 
-test("C1 two pieces that the engine dresses one by one are one order, compared with the person at its end", async ({
+test("@all C1 two pieces that the engine dresses one by one are one order, compared with the person at its end", async ({
   page,
 }) => {
   await beGuest(page);

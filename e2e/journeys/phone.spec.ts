@@ -23,7 +23,9 @@ test("A5 @phone an outfit is changed on a phone", async ({ page }) => {
   await expect(page.getByRole("application", { name: "Picture to paint on" })).toBeVisible();
 });
 
-test("D1 @phone the frame of an expansion is pulled by a finger, at handles of 44 px", async ({ page }) => {
+test("@all D1 @phone the frame of an expansion is pulled by a finger, at handles of 44 px", async ({
+  page,
+}) => {
   await beGuest(page);
   await page.goto(`/edit/${await uploadSample(page, "coffee.png")}`);
   await chooseMode(page, "Expand");

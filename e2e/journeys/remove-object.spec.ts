@@ -9,7 +9,9 @@ const pictureWidth = 600;
 const spoon = { from: { x: 400, y: 300 }, to: { x: 470, y: 250 }, pictureWidth };
 const corner = { from: { x: 60, y: 60 }, to: { x: 130, y: 60 }, pictureWidth };
 
-test("D1 an object is painted over and goes; undone and erased marks leave no trace", async ({ page }) => {
+test("@all D1 an object is painted over and goes; undone and erased marks leave no trace", async ({
+  page,
+}) => {
   await beGuest(page);
   const id = await uploadSample(page, "coffee.png");
   await page.goto(`/edit/${id}`);

@@ -42,7 +42,7 @@ test("D1 @all what is selected is shared by one link and processed as one batch;
   await expect(page.getByRole("main").getByRole("status")).toContainText("2 of 2 done");
 });
 
-test("A15 a rectangle from empty space selects what it touches, adds with Shift, and Escape takes it back; a picture is carried out as its file", async ({
+test("@all A15 a rectangle from empty space selects what it touches, adds with Shift, and Escape takes it back; a picture is carried out as its file", async ({
   page,
 }) => {
   await beGuest(page);

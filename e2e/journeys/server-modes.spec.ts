@@ -36,7 +36,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
   });
   test.afterAll(() => stop());
 
-  test("D1 a photo grows beyond its sides by shape, frame and number, and stays as it was inside", async ({
+  test("@all D1 a photo grows beyond its sides by shape, frame and number, and stays as it was inside", async ({
     page,
   }) => {
     await beGuest(page);
@@ -127,7 +127,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await expect(frame).toHaveAccessibleName(/700 × 700/);
   });
 
-  test("D1 a background is painted by a prompt, and what stands out stays pixel by pixel", async ({
+  test("@all D1 a background is painted by a prompt, and what stands out stays pixel by pixel", async ({
     page,
   }) => {
     await beGuest(page);

@@ -74,7 +74,7 @@ test("P9 a click and keys on the timeline lead to any month, and what is chosen 
   await expect(page.getByRole("checkbox", { name: "Select picture 3", exact: true })).toBeChecked();
 });
 
-test("P9 scrolling far and back shows every picture once, in its order", async ({ page }) => {
+test("@all P9 scrolling far and back shows every picture once, in its order", async ({ page }) => {
   await beGuest(page);
   await fillMonths(page, { months: 3, picturesEach: 100 });
   await page.goto("/gallery");
@@ -98,7 +98,7 @@ test("P9 scrolling far and back shows every picture once, in its order", async (
   expect(seen.size).toBe(300);
 });
 
-test("P9 @phone the handle of the timeline is pulled by a finger to a month of long ago", async ({
+test("@all P9 @phone the handle of the timeline is pulled by a finger to a month of long ago", async ({
   page,
 }) => {
   await beGuest(page);

@@ -9,7 +9,7 @@ import { expect, test } from "../test.ts";
 const toolsOf = (page: Page) => page.getByRole("toolbar", { name: "Tools" });
 const choose = (page: Page, name: string) => toolsOf(page).getByRole("button", { name }).click();
 
-test("D1 areas are marked by mouse: lasso, polygon, rectangle and ellipse, with Ctrl taken away", async ({
+test("@all D1 areas are marked by mouse: lasso, polygon, rectangle and ellipse, with Ctrl taken away", async ({
   page,
 }) => {
   const on = await openEditor(page);
@@ -149,7 +149,7 @@ test("D1 D5 E8 every tool and the whole mask work by keyboard alone", async ({ p
   expect(await findBarriers(page)).toEqual([]);
 });
 
-test("D2 the subject is selected on this computer, added to and kept", async ({ page }) => {
+test("@all D2 the subject is selected on this computer, added to and kept", async ({ page }) => {
   await beGuest(page);
   const id = await uploadSample(page, "astronaut.png");
   await page.goto(`/edit/${id}`);

@@ -66,7 +66,7 @@ test("C1 @all shoes are kept and say why they are not worn; the studio offers on
   await expect(page.getByRole("button", { name: "Use Boots" })).toHaveCount(0);
 });
 
-test("C1 S3 a consent that was stated in the studio is withdrawn in the wardrobe, and asked for again", async ({
+test("@all C1 S3 a consent that was stated in the studio is withdrawn in the wardrobe, and asked for again", async ({
   page,
 }) => {
   await beGuest(page);
@@ -94,7 +94,7 @@ test("C1 S3 a consent that was stated in the studio is withdrawn in the wardrobe
   await expect(statement).not.toBeChecked();
 });
 
-test("C1 a garment that could not be cut out says why", async ({ page }) => {
+test("@all C1 a garment that could not be cut out says why", async ({ page }) => {
   await beGuest(page);
   const imageId = await uploadSample(page, "garment_tee.jpg");
   await page.route("**/api/trpc/wardrobe.list**", async (route) => {
@@ -129,7 +129,7 @@ test("C1 @all who deletes a picture of the wardrobe is told so, and undo brings 
 
 test.describe(() => {
   test.use({ expectedError: /422/ });
-  test("C1 an address of this network is refused in words, and the dialog stays", async ({ page }) => {
+  test("@all C1 an address of this network is refused in words, and the dialog stays", async ({ page }) => {
     await beGuest(page);
     await page.goto("/wardrobe");
     await page.getByRole("button", { name: "Add" }).click();
