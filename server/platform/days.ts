@@ -10,19 +10,24 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
+/** By the name in lower case: a name may come in any case. A format takes some 30 kB, and offsets make thousands of names. */
 const formats = new Map<string, Intl.DateTimeFormat>();
+const mostFormats = 100;
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {
-  const format =
-    formats.get(timeZone) ??
-    new Intl.DateTimeFormat("en", {
-      timeZone,
-      calendar: "iso8601",
-      year: "numeric",
-      month: "2-digit",
-      day: "2-digit",
-    });
-  formats.set(timeZone, format);
+  const name = timeZone.toLowerCase();
+  const known = formats.get(name);
+  if (known) return known;
+  const format = new Intl.DateTimeFormat("en", {
+    timeZone,
+    calendar: "iso8601",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+  });
+  const [oldest] = formats.keys();
+  if (oldest !== undefined && formats.size >= mostFormats) formats.delete(oldest);
+  formats.set(name, format);
   return format;
 }
 

@@ -1,0 +1,19 @@
+import { expect, test, vi } from "vitest";
+import { dayOf } from "./days.ts";
+
+test("names of one zone in any case share a format, and only some zones keep one", () => {
+  const made = vi.spyOn(Intl, "DateTimeFormat");
+  try {
+    const at = new Date("2026-11-25T23:00:00Z");
+    for (const name of ["Europe/Sofia", "EUROPE/sofia", "europe/SOFIA"])
+      expect(dayOf(name, at)).toBe("2026-11-26");
+    expect(made).toHaveBeenCalledTimes(1);
+    for (let minutes = 0; minutes < 200; minutes += 1)
+      dayOf(`+0${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}`, at);
+    made.mockClear();
+    dayOf("Europe/Sofia", at);
+    expect(made).toHaveBeenCalledTimes(1);
+  } finally {
+    made.mockRestore();
+  }
+});
