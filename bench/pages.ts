@@ -108,21 +108,23 @@ export async function benchPages(): Promise<string[]> {
   if (dataDir === undefined || profile === undefined) throw new Error("There is no folder.");
   const origin = `http://127.0.0.1:${port}`;
   const stopComfy = await startSimulator(comfyPort);
-  const stop = await startStudio({
-    NODE_ENV: "production",
-    PORT: String(port),
-    APP_URL: origin,
-    ATELIER_DATA_DIR: dataDir,
-    COMFYUI_URLS: `http://127.0.0.1:${comfyPort}`,
-  });
-  const { args = [], ...chosen } = await chooseBrowser();
-  const context = await chromium.launchPersistentContext(profile, {
-    ...chosen,
-    args: [...args, `--remote-debugging-port=${debugPort}`],
-    baseURL: origin,
-    locale: "en",
-  });
+  let stop: Awaited<ReturnType<typeof startStudio>> | undefined;
+  let context: BrowserContext | undefined;
   try {
+    stop = await startStudio({
+      NODE_ENV: "production",
+      PORT: String(port),
+      APP_URL: origin,
+      ATELIER_DATA_DIR: dataDir,
+      COMFYUI_URLS: `http://127.0.0.1:${comfyPort}`,
+    });
+    const { args = [], ...chosen } = await chooseBrowser();
+    context = await chromium.launchPersistentContext(profile, {
+      ...chosen,
+      args: [...args, `--remote-debugging-port=${debugPort}`],
+      baseURL: origin,
+      locale: "en",
+    });
     await fill(dataDir, await upload(context, origin));
     await untilCreateIsOffered(context);
     const reports = new Map<string, PageReport[]>();
@@ -135,8 +137,8 @@ export async function benchPages(): Promise<string[]> {
       `load of the machine at the end: ${load.join(", ")} (1, 5, 15 minutes)`,
     ];
   } finally {
-    await context.close();
-    await stop();
+    await context?.close();
+    await stop?.();
     await stopComfy();
     await rm(profile, { recursive: true, force: true });
   }

@@ -1,7 +1,7 @@
 import { mkdtemp } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { chromium, type Page } from "@playwright/test";
+import { type Browser, chromium, type Page } from "@playwright/test";
 import pg from "pg";
 import sharp from "sharp";
 import { countMonths, listImages, type ListImagesInput, removeImages } from "@atelier/server/images";
@@ -56,6 +56,14 @@ const measured: Readonly<Record<string, Call>> = {
 
 async function benchServer(): Promise<string[]> {
   const stage = await openStage("postgres");
+  try {
+    return await measureServer(stage);
+  } finally {
+    await stage.close();
+  }
+}
+
+async function measureServer(stage: Stage): Promise<string[]> {
   for (const size of sizes) await seedOwner(stage, `owner-${size}`, size);
   for (let other = 0; other < others; other += 1) await seedOwner(stage, `other-${other}`, othersEach);
   await stage.run("vacuum analyze");
@@ -81,7 +89,6 @@ async function benchServer(): Promise<string[]> {
     const ratio = of(sizes[1], 0.5) / of(sizes[0], 0.5);
     lines.push(`${name}: ${figures.join(", ")}; ${show(ratio, 2)}; at most ${show(bytes / 1_000, 1)} kB`);
   }
-  await stage.close();
   return lines;
 }
 
@@ -174,8 +181,9 @@ async function benchBrowser(): Promise<string[]> {
     APP_URL: origin,
     ATELIER_DATA_DIR: dataDir,
   });
-  const browser = await chromium.launch(await chooseBrowser());
+  let browser: Browser | undefined;
   try {
+    browser = await chromium.launch(await chooseBrowser());
     const viewport = { width: 1_440, height: 900 };
     const context = await browser.newContext({ baseURL: origin, viewport, locale: "en" });
     const page = await context.newPage();
@@ -197,7 +205,7 @@ async function benchBrowser(): Promise<string[]> {
       `24,000 px scrolled: frames p50 ${ms(scrolled.frames, 0.5)}, p95 ${ms(scrolled.frames, 0.95)}, longest ${ms(scrolled.frames, 1)}; longest script of a frame or an event ${longestMs.toFixed(0)} ms; at most ${scrolled.nodes} elements, ${scrolled.tiles} tiles`,
     ];
   } finally {
-    await browser.close();
+    await browser?.close();
     await stop();
   }
 }

@@ -1,7 +1,7 @@
-import { sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { addUser } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import {
@@ -28,15 +28,19 @@ interface Facts {
   readonly role?: "upload" | "mask";
   readonly stackId?: string;
   readonly title?: string;
+  readonly owner?: string;
 }
 
-async function addPicture(createdAt: string, { role = "upload", stackId, title = "" }: Facts = {}) {
+async function addPicture(
+  createdAt: string,
+  { role = "upload", stackId, title = "", owner = ownerId }: Facts = {},
+) {
   const id = newId();
   const facts = { mime: "image/webp", widthPx: 4, heightPx: 3, sizeBytes: 1, thumbhash: "" };
   const names = { storedSha256: id, storageKey: id, title, stackId: stackId ?? null };
   await opened.services.db
     .insert(schema.images)
-    .values({ ...facts, ...names, id, ownerId, role, createdAt: new Date(createdAt) });
+    .values({ ...facts, ...names, id, ownerId: owner, role, createdAt: new Date(createdAt) });
   return id;
 }
 
@@ -160,8 +164,11 @@ test("counts are those of the pictures after inserts, removals, restores, moves 
     }
   };
   const readers = [ownerId, ownerId, account].map(reader);
-  await Promise.all([0, 1, 2, 3, 4].map((own) => writer(own * 5)));
-  isDone = true;
+  try {
+    await Promise.all([0, 1, 2, 3, 4].map((own) => writer(own * 5)));
+  } finally {
+    isDone = true;
+  }
   await Promise.all(readers);
   const moved = await monthsOfPictures(account);
   expect(moved.length).toBeGreaterThan(0);
@@ -169,10 +176,64 @@ test("counts are those of the pictures after inserts, removals, restores, moves 
   expect(await countMonths(services, { ownerId })).toEqual(await monthsOfPictures(ownerId));
 });
 
-test("the duty takes the notes of owners who do not look", async () => {
+const waitingForMonths = sql<number>`
+  select count(*)::int as waiting from pg_locks where locktype = 'advisory' and not granted and classid::bigint =
+    (hashtext('months')::bigint & 4294967295) and database = (select oid from pg_database where datname = current_database())`;
+
+test("readers who look at once wait without a connection, and an owner without pictures is counted once", async () => {
+  const { services } = opened;
+  const { counts } = await services.db.transaction(async (tx) => {
+    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('months'), hashtext(${ownerId}))`);
+    const counts = Promise.all([1, 2, 3, 4].map(() => countMonths(services, { ownerId })));
+    const read = async () => (await tx.execute<{ waiting: number }>(waitingForMonths))[0]?.waiting;
+    await vi.waitUntil(async () => (await read()) === 1, { timeout: 5_000, interval: 10 });
+    // Would wait for a connection of the pool, of which there are five.
+    for (let call = 0; call < 5; call += 1) await services.db.$count(schema.users);
+    expect(await read()).toBe(1);
+    return { counts };
+  });
+  expect(await counts).toEqual([[], [], [], []]);
+  const kept = await services.db
+    .select()
+    .from(schema.monthCounts)
+    .where(eq(schema.monthCounts.ownerId, ownerId));
+  expect(kept.map(({ pictures }) => pictures)).toEqual([0]);
+  await addPicture(dayOf(1));
+  expect(await countMonths(services, { ownerId })).toEqual([{ month: "2026-01", pictures: 1 }]);
+});
+
+test("an owner who is deleted while the months are counted stops neither", async () => {
   const { db } = opened.services;
+  const id = await addPicture(dayOf(1));
+  const counted = await db.transaction(async (tx) => {
+    await tx.execute(sql`select from users where id = ${ownerId} for update`);
+    const months = countMonths(opened.services, { ownerId }).catch((error: unknown) => error);
+    const isWaiting = sql<number>`select count(*)::int as waiting from pg_locks where not granted and locktype = 'transactionid'`;
+    await vi.waitUntil(async () => (await tx.execute<{ waiting: number }>(isWaiting))[0]?.waiting === 1, {
+      timeout: 5_000,
+      interval: 10,
+    });
+    await tx.execute(sql`delete from images where id = ${id}`);
+    await tx.execute(sql`delete from stack_changes where owner_id = ${ownerId}`);
+    await tx.execute(sql`delete from users where id = ${ownerId}`);
+    return { months };
+  });
+  expect(await counted.months).toEqual([]);
+});
+
+test("the duty takes the notes of owners who do not look, and one who fails holds up no other", async () => {
+  const { services } = opened;
+  const { db } = services;
+  const failing = await addUser(services);
+  // A sum that has no room.
+  await db
+    .insert(schema.monthCounts)
+    .values({ ownerId: failing, month: "2026-01-01", pictures: 2 ** 31 - 1 });
+  await addPicture(dayOf(1), { owner: failing });
   await addPicture(dayOf(1));
   await countNoted(opened.services);
-  expect(await db.$count(schema.stackChanges)).toBe(0);
-  expect(await db.$count(schema.monthCounts, sql`owner_id = ${ownerId}`)).toBe(1);
+  const owners = await db.selectDistinct({ id: schema.stackChanges.ownerId }).from(schema.stackChanges);
+  expect(owners).toEqual([{ id: failing }]);
+  expect(await db.$count(schema.monthCounts, sql`owner_id = ${ownerId} and pictures > 0`)).toBe(1);
+  await db.delete(schema.stackChanges);
 });

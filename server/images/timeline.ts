@@ -1,11 +1,11 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
-import { type Db, schema, type Tx } from "../db/index.ts";
+import { type Db, inTurn, schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { asksForTrash } from "./conditions.ts";
 import { conditionsOfList, stackOf } from "./list.ts";
 import { fillSearchTexts } from "./search-text.ts";
 
-const { images, monthCounts, stackChanges, stackMonths } = schema;
+const { images, monthCounts, stackChanges, stackMonths, users } = schema;
 
 /** How many pictures of a month a list of stacks shows. */
 export interface MonthCount {
@@ -66,7 +66,7 @@ async function readKept(db: Db, ownerId: string): Promise<MonthCount[]> {
       order by kept.month desc`);
   let rows = await read();
   if (rows.some(({ month, noted }) => noted || month === null)) {
-    await db.transaction((tx) => countChanges(tx, ownerId));
+    await countChanges(db, ownerId);
     rows = await read();
   }
   return rows.flatMap(({ month, pictures }) =>
@@ -81,9 +81,17 @@ const mostChanged = 20_000;
  * Counts what was noted. Writers wait for nobody: a note and its change become visible at once, the notes are taken first, and
  * the pictures are read after them. A change between the two is counted now and, by its own note, again.
  */
-async function countChanges(tx: Tx, ownerId: string): Promise<void> {
+function countChanges(db: Db, ownerId: string): Promise<void> {
+  // Requests of one owner wait here before they take a connection.
+  return inTurn(`months of ${ownerId}`, () => db.transaction((tx) => countOnce(tx, ownerId)));
+}
+
+async function countOnce(tx: Tx, ownerId: string): Promise<void> {
   // Two that count at once would both add one change.
   await tx.execute(sql`select pg_advisory_xact_lock(hashtext('months'), hashtext(${ownerId}))`);
+  // Before the rows below: a deletion of the owner holds the owner first, and then asks for them.
+  const owner = await tx.select({ id: users.id }).from(users).where(eq(users.id, ownerId)).for("key share");
+  if (owner.length === 0) return;
   const noted = await tx
     .delete(stackChanges)
     .where(eq(stackChanges.ownerId, ownerId))
@@ -110,6 +118,10 @@ async function countAll(tx: Tx, ownerId: string): Promise<void> {
       select ${ownerId}, stack, month from (${monthsOfStacks(ownerId)}) stacks returning month)
     insert into ${monthCounts} (owner_id, month, pictures)
     select ${ownerId}, month, count(*) from counted group by month`);
+  // An owner without pictures has a row as well, else every look would count anew.
+  await tx.execute(sql`
+    insert into ${monthCounts} (owner_id, month, pictures)
+    select ${ownerId}, ${monthOf(sql`now()`)}, 0 on conflict do nothing`);
 }
 
 async function countStacks(tx: Tx, ownerId: string, stackIds: readonly string[]): Promise<void> {
@@ -132,7 +144,15 @@ async function countStacks(tx: Tx, ownerId: string, stackIds: readonly string[])
 const ownersAtOnce = 50;
 
 /** A duty: counts what was noted for owners who do not look at their gallery, so that notes do not pile up. */
-export async function countNoted({ db }: Pick<Services, "db">): Promise<void> {
-  const owners = await db.selectDistinct({ id: stackChanges.ownerId }).from(stackChanges).limit(ownersAtOnce);
-  for (const { id } of owners) await db.transaction((tx) => countChanges(tx, id));
+export async function countNoted({ db, log }: Pick<Services, "db" | "log">): Promise<void> {
+  const owners = await db
+    .select({ id: stackChanges.ownerId })
+    .from(stackChanges)
+    .groupBy(stackChanges.ownerId)
+    .orderBy(sql`random()`)
+    .limit(ownersAtOnce);
+  for (const { id } of owners)
+    await countChanges(db, id).catch((error: unknown) => {
+      log.warn({ err: error, userId: id }, "months not counted, the next pass tries again");
+    });
 }

@@ -66,6 +66,8 @@ async function removeRest({ db }: Services, userId: string): Promise<boolean> {
 
 /** The user goes last: the foreign keys of jobs and pictures prove that none is left behind. */
 async function removeRows(tx: Tx, userId: string): Promise<void> {
+  // Locked first, as by those who count the user's months and then take its rows.
+  await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for("update");
   const withoutFiles = Object.entries(userTables).filter(
     ([, { onDelete, inExport }]) => onDelete === "removed" && (inExport === "rows" || inExport === "none"),
   );
