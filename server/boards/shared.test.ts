@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { addUser } from "@atelier/testing/pictures";
@@ -12,7 +13,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { resolveCaller } from "../accounts/index.ts";
 import { schema } from "../db/index.ts";
-import { getImage, openFile, removeImages } from "../images/index.ts";
+import { getImage, ingest, openFile, removeImages } from "../images/index.ts";
 import { newId } from "../platform/index.ts";
 import {
   addToBoard,
@@ -60,6 +61,8 @@ async function addPicture(owner: string): Promise<string> {
   return id;
 }
 
+const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+
 async function shared(right: "see" | "add") {
   const board = await createBoard(opened.services, { ownerId, name: "Autumn", imageIds: [owner.imageId] });
   await shareBoard(opened.services, { ownerId, id: board.id, email: member.email.toUpperCase(), right });
@@ -67,8 +70,8 @@ async function shared(right: "see" | "add") {
 }
 const pictures = async (address: { id: string; userId: string }, limit = 60) =>
   (await listSharedPictures(opened.services, { ...address, limit })).items;
-const file = (address: { id: string; userId: string }, imageId = owner.imageId) =>
-  openSharedPicture(opened.services, { ...address, imageId, variant: "original", isHead: true });
+const file = (address: { id: string; userId: string }, imageId = owner.imageId, isHead = true) =>
+  openSharedPicture(opened.services, { ...address, imageId, variant: "original", isHead });
 
 test("a member copies a picture into the own gallery, once, and keeps it when the sharing ends; others do not", async () => {
   const { services } = opened;
@@ -115,6 +118,21 @@ test("a copy of what AI made is marked as such, and so is a copy of the copy", a
   await shareBoard(services, { ownerId, id: address.id, email: `third-${count}@example.com`, right: "see" });
   const copy = await copyFromBoard(services, { ...address, userId: third.caller.userId, imageId: id });
   expect((await getImage(services, { ownerId: third.caller.userId, id: copy.id })).isAi).toBe(true);
+});
+
+test("bytes that were uploaded by hand are marked when they are copied from what AI made", async () => {
+  const { services } = opened;
+  const address = await shared("see");
+  const { body } = await file(address, owner.imageId, false);
+  const bytes = await buffer(body ?? Readable.from([]));
+  const byHand = await ingest(services, { ownerId: member.userId, role: "upload", bytes });
+  const made = { role: "result", jobId: newId(), storedSha256: sha256(bytes) } as const;
+  await services.db.update(schema.images).set(made).where(eq(schema.images.id, owner.imageId));
+  const read = () => getImage(services, { ownerId: member.userId, id: byHand.id });
+  expect((await read()).isAi).toBe(false);
+  const copy = await copyFromBoard(services, { ...address, imageId: owner.imageId });
+  expect(copy).toEqual({ id: byHand.id, created: false });
+  expect((await read()).isAi).toBe(true);
 });
 
 test("S1 a member sees the board with its pictures and their files, and changes nothing without the right to add", async () => {

@@ -1,3 +1,5 @@
+import { eq } from "drizzle-orm";
+import { type Db, schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type ImageRow, type IngestedImage, isAiPicture, toUntagged, uploadKey } from "./image.ts";
@@ -15,15 +17,23 @@ export async function copyPicture(
 ): Promise<IngestedImage> {
   const same = { ownerId, role: "upload", uploadSha256: source.storedSha256 } as const;
   const known = await findSameBytes(services.db, same);
-  if (known) return { ...toUntagged(known, null), created: false, notes: [] };
+  if (known) return markCopy(services.db, source, { ...toUntagged(known, null), created: false, notes: [] });
   await checkQuota(services.db, services.config, { ...same, sizeBytes: source.sizeBytes });
   const files = await readFiles(services, source);
   const id = newId();
   const { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title } = source;
   const facts = { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title };
-  return storeUpload(services, {
+  const stored = await storeUpload(services, {
     row: { ...same, ...facts, copyOfAi: isAiPicture(source), id, storageKey: uploadKey(ownerId, id) },
     files,
     notes: [],
   });
+  return markCopy(services.db, source, stored);
+}
+
+/** The user may have uploaded the same bytes by hand, when nothing told that AI made them. */
+async function markCopy(db: Db, source: ImageRow, copy: IngestedImage): Promise<IngestedImage> {
+  if (copy.isAi || !isAiPicture(source)) return copy;
+  await db.update(schema.images).set({ copyOfAi: true }).where(eq(schema.images.id, copy.id));
+  return { ...copy, isAi: true };
 }
