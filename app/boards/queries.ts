@@ -19,12 +19,16 @@ export function useBoards() {
   return useQuery({ queryKey: keys.boards, queryFn: () => api.boards.list.query({}) }).data?.items;
 }
 
+/** Of counts of all saved searches; a change of a list counts them again before. */
+const countsFreshMs = 60_000;
+
 /** How many pictures saved searches show, by the id of each, at most 100; some have none, and all until loaded. */
 export function useSavedCounts(boards: readonly Board[] | undefined): ReadonlyMap<string, number> {
   const searches = boards?.flatMap(({ search }) => search ?? []) ?? [];
   const { data } = useQuery({
     queryKey: keys.savedCounts(searches),
-    queryFn: () => api.boards.counts.query({ timezone: viewerTimezone() }),
+    queryFn: ({ signal }) => api.boards.counts.query({ timezone: viewerTimezone() }, { signal }),
+    staleTime: countsFreshMs,
     enabled: searches.length > 0,
     placeholderData: keepPreviousData,
   });

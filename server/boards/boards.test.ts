@@ -74,6 +74,26 @@ test("saved searches say what they find as the gallery shows it, at most 100, an
   for (let at = 0; at < 102; at += 1) await addPicture();
   expect(await count()).toEqual(found(0, 100));
   expect(await countSaved(opened.services, { ownerId: other })).toEqual([]);
+  expect(await countSaved(opened.services, { ownerId, signal: AbortSignal.abort() })).toEqual([]);
+});
+
+test("a saved search that fails leaves out its own count alone", async () => {
+  const { services } = opened;
+  await addPicture();
+  await make("First", { search: "is:upload" });
+  const second = await make("Second", { search: "is:upload" });
+  let calls = 0;
+  const db = new Proxy(services.db, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key);
+      if (key !== "execute" || typeof value !== "function") return value;
+      return (...input: unknown[]) => {
+        calls += 1;
+        return calls === 1 ? Promise.reject(new Error("canceling statement")) : value.apply(target, input);
+      };
+    },
+  });
+  expect(await countSaved({ ...services, db }, { ownerId })).toEqual([{ id: second.id, pictures: 1 }]);
 });
 
 test("a board has the pictures that are put on it once, with at most four covers, and says which came and went", async () => {

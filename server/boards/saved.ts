@@ -19,12 +19,14 @@ interface CountInput {
   readonly ownerId: string;
   /** Of days that a search names, by its IANA name; UTC by default. */
   readonly timezone?: string | undefined;
+  /** No search begins after it; the counts so far are returned. */
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** Of the first saved searches by the alphabet; without those that go by meaning or cannot be read. */
+/** Of the first saved searches by the alphabet; without those that go by meaning, cannot be read or take too long. */
 export async function countSaved(
-  services: Pick<Services, "db">,
-  { ownerId, timezone }: CountInput,
+  services: Pick<Services, "db" | "log">,
+  { ownerId, timezone, signal }: CountInput,
 ): Promise<SavedCount[]> {
   const saved = await services.db
     .select({ id: boards.id, search: boards.search })
@@ -34,15 +36,15 @@ export async function countSaved(
     .limit(most.searches);
   const counts: SavedCount[] = [];
   for (const { id, search } of saved) {
+    if (signal?.aborted) break;
     const asked = { ownerId, search: search ?? "", timezone, stacks: true, most: most.pictures };
-    const pictures = await countUpTo(services, asked).catch(noneIfUnreadable);
+    const pictures = await countUpTo(services, asked).catch((error: unknown) => {
+      // Saved by another version, whose searches have operators that this one does not know.
+      const isUnreadable = isAppError(error) && error.code === "bad_request";
+      if (!isUnreadable) services.log.warn({ err: error, boardId: id }, "a saved search is not counted");
+      return null;
+    });
     if (pictures !== null) counts.push({ id, pictures });
   }
   return counts;
-}
-
-/** Saved by another version, whose searches have operators that this one does not know. */
-function noneIfUnreadable(error: unknown): null {
-  if (isAppError(error) && error.code === "bad_request") return null;
-  throw error;
 }

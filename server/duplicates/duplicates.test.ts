@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { addUser } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { eq, inArray } from "drizzle-orm";
+import { eq, inArray, sql } from "drizzle-orm";
 import sharp from "sharp";
 import type { Sharp } from "sharp";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { mergeGuest } from "../accounts/index.ts";
 import { addToBoard, createBoard, getBoard } from "../boards/index.ts";
 import { schema } from "../db/index.ts";
@@ -286,6 +286,21 @@ test("pictures of a dismissed group that were no pair do not meet again through 
   // Taken back, they are not made a pair of.
   await services.db.delete(schema.images).where(inArray(schema.images.id, [b, third]));
   expect(await groups()).toEqual([]);
+});
+
+test("a picture that is purged while its group is dismissed is left out", async () => {
+  const { db } = opened.services;
+  const [keepId, other] = await addPair();
+  const third = await add(await sample("rocket.jpg"));
+  const group = { ownerId, imageIds: [keepId, other, third], dismissed: true };
+  const { dismissal } = await db.transaction(async (tx) => {
+    await tx.execute(sql`delete from images where id = ${third}`);
+    const dismissal = dismissDuplicates(opened.services, group).catch((error: unknown) => error);
+    const waiting = sql`select count(*)::int as waiting from pg_locks where not granted and locktype = 'transactionid'`;
+    await vi.waitUntil(async () => (await tx.execute(waiting))[0]?.["waiting"] === 1, { interval: 10 });
+    return { dismissal };
+  });
+  expect(await dismissal).toBeUndefined();
 });
 
 test("all groups are merged at once, keeping what was chosen in place of what is proposed", async () => {

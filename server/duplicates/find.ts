@@ -186,6 +186,7 @@ async function storePairs(
       select i.id, t.id, i.owner_id from (
         select distinct * from jsonb_to_recordset(${JSON.stringify(pairs)}::jsonb) as read("imageId" uuid, "twinId" uuid)) made
       join ${images} i on i.id = made."imageId" join ${images} t on t.id = made."twinId" and t.owner_id = i.owner_id
+      order by i.id, t.id
       for share of i, t
       on conflict (image_id, twin_id) do update set is_found = true where not ${duplicatePairs.isFound}`);
     await tx

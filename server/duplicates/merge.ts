@@ -234,10 +234,17 @@ export async function dismissDuplicates(
 
 /** Those of a group that are no pair are kept apart too: a picture that is like both would bring them together again. */
 async function keepApart(tx: Tx, ownerId: string, imageIds: readonly string[]): Promise<void> {
-  const own = sql`select ${images.id} from ${images}
-    where ${images.ownerId} = ${ownerId} and ${inArray(images.id, [...imageIds])}`;
+  // Locked in the order of all: a purge removes none of them in between.
+  const own = await tx
+    .select({ id: images.id })
+    .from(images)
+    .where(and(eq(images.ownerId, ownerId), inArray(images.id, [...imageIds])))
+    .orderBy(images.id)
+    .for("key share");
+  const here = sql`select unnest(${sql.param(own.map(({ id }) => id))}::uuid[]) as id`;
   await tx.execute(sql`
     insert into ${duplicatePairs} as pair (image_id, twin_id, owner_id, dismissed_at, is_found)
-    select one.id, other.id, ${ownerId}, now(), false from (${own}) one join (${own}) other on one.id < other.id
+    select one.id, other.id, ${ownerId}, now(), false from (${here}) one join (${here}) other on one.id < other.id
+    order by one.id, other.id
     on conflict (image_id, twin_id) do update set dismissed_at = coalesce(pair.dismissed_at, now())`);
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { extensionOf, ingest, listImages, openFile } from "../../images/index.ts";
-import { openResult } from "../../jobs/index.ts";
+import { noteServed, openResult } from "../../jobs/index.ts";
 import { AppError } from "../../platform/index.ts";
 import { type MultipartRules, withParts } from "../http/multipart.ts";
 import { servedStream } from "../http/streams.ts";
@@ -64,10 +64,10 @@ function fileRoute(path: `/${string}`, operationId: string, variant: "original" 
         ? openResult(services, own)
         : openFile(services, { ...own, variant }));
       if (!body) return new Response(null, { headers });
-      return new Response(
-        servedStream(services, body, () => Promise.resolve()),
-        { headers },
-      );
+      const onServed = async () => {
+        if (variant === "original") await noteServed(services, own.id);
+      };
+      return new Response(servedStream(services, body, onServed), { headers });
     },
   };
 }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { startIopaintSimulator, type IopaintSimulator } from "@atelier/testing/iopaint";
+import { insertJob } from "@atelier/testing/jobs";
 import { listObjects, listTempFiles, pngChunk, withPngChunk } from "@atelier/testing/pictures";
 import { testOrigin } from "@atelier/testing/services";
 import { startTestWorker, type TestWorker } from "@atelier/testing/worker";
@@ -407,6 +408,31 @@ test("D2 the file manager shows the gallery of the key's owner, and saving puts 
     scene.services,
     kept.map(({ id }) => id),
   );
+});
+
+test("A8 the result of an ephemeral job that the file manager opens is answered, and its thumbnail alone is not", async () => {
+  const { services, owner } = scene;
+  const { db } = services;
+  const form = new FormData();
+  form.set("file", new Blob([new Uint8Array(await drawPicture("webp"))]), "cup.webp");
+  await scene.send("/iopaint/api/v1/save_image", { method: "POST", body: form });
+  const [picture] = await db.select().from(images).where(eq(images.ownerId, owner.id));
+  const imageId = picture?.id ?? "";
+  const id = await insertJob(services, { owner: { userId: owner.id, isGuest: false, imageId } });
+  await db
+    .update(jobs)
+    .set({ status: "completed", retention: "ephemeral", endedAt: new Date() })
+    .where(eq(jobs.id, id));
+  await db.insert(schema.jobOutputs).values({ jobId: id, position: 0, imageId });
+  const open = async (route: string) =>
+    (await scene.send(`/iopaint/api/v1/${route}?tab=input&filename=${imageId}.webp`)).arrayBuffer();
+  const answeredAt = async () => (await db.select().from(jobs).where(eq(jobs.id, id)))[0]?.answeredAt ?? null;
+  await open("media_thumbnail_file");
+  expect(await answeredAt()).toBeNull();
+  await open("media_file");
+  await expect.poll(answeredAt, { timeout: 20_000 }).not.toBeNull();
+  await db.delete(jobs).where(eq(jobs.id, id));
+  await purgeImages(services, [imageId]);
 });
 
 test("D2 a user's fifth picture at once is refused, and the four come", async () => {

@@ -139,8 +139,8 @@ export const boardsRouter = t.router({
   /** What the saved searches find, up to 100 each. */
   counts: memberProcedure
     .input(listGallerySchema.pick({ timezone: true }).prefault({}))
-    .query(async ({ ctx, input }) => ({
-      items: await countSaved(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+    .query(async ({ ctx, input, signal }) => ({
+      items: await countSaved(ctx.services, { ...input, ownerId: ctx.caller.userId, signal }),
     })),
 
   create: memberProcedure
