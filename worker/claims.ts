@@ -32,6 +32,7 @@ export interface Consumers {
   follow(): void;
   /** Whether the node may claim. A drained node consumes no bells, so that other nodes get them. */
   setActive(isActive: boolean): void;
+  isActive(): boolean;
   /** Claims without a bell, for instance when a server became free although no run of this node ended. */
   claimNow(): void;
   close(): Promise<void>;
@@ -74,6 +75,7 @@ export function consume(services: Services, input: ConsumeInput): Consumers {
       follow();
       claimNow();
     },
+    isActive: () => isActive,
     claimNow,
     async close() {
       await subscriptions.close();

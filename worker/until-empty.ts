@@ -4,8 +4,10 @@ import { lateStartMs } from "@atelier/server/scheduling";
 import type { Services } from "@atelier/server/services";
 import type { Flags } from "./args.ts";
 import { type Loop, startLoop } from "./base/loop.ts";
+import type { Consumers } from "./claims.ts";
 import type { LiveOffer } from "./live-offer.ts";
 import type { Runs } from "./runs.ts";
+import type { ServerPool } from "./servers/index.ts";
 
 /** What a worker that an autoscaler starts works on: one queue, until it had nothing for it for `waitMs`. */
 export interface UntilEmpty {
@@ -27,7 +29,9 @@ export function untilEmptyOf(config: Config, once: Flags["once"]): UntilEmpty | 
 interface UntilEmptyInput {
   readonly until: UntilEmpty;
   readonly offer: Pick<LiveOffer, "current">;
+  readonly pool: Pick<ServerPool, "list">;
   readonly runs: Pick<Runs, "leases">;
+  readonly consumers: Pick<Consumers, "isActive">;
   readonly end: (cause: "empty" | "unserved") => void;
 }
 
@@ -42,34 +46,52 @@ export function withOneQueue(config: Config, queue: string): Config {
 }
 
 /**
- * Ends the worker with `empty` when for `waitMs` it ran nothing and no job waited that it could run, and with `unserved` when
- * none of its servers could be used in time: at least ten minutes, or three times the usual start of the queue.
+ * Ends the worker with `empty` when for `waitMs` it ran nothing and no job waited that it could run, or it takes no jobs: it
+ * is drained, its disk is full, or it does not reach the store. Ends it with `unserved` when nothing could be used for too
+ * long: ten minutes, or three times the usual start of the queue if that is longer. While a server of it has not answered
+ * yet, it waits for that one as long, if any job waits.
  */
-export function startUntilEmpty(
-  services: Services,
-  { until: { queue, waitMs }, offer, runs, end }: UntilEmptyInput,
-): Loop {
+export function startUntilEmpty(services: Services, input: UntilEmptyInput): Loop {
+  const { until, offer, runs, consumers, end } = input;
+  const { queue, waitMs } = until;
   const startedAtMs = performance.now();
   const serverMs = Math.max(leastServerMs, lateStartMs(services.config, queue));
+  const isLoading = createLoading(input.pool);
   let idleFromMs = startedAtMs;
-  const look = async (): Promise<"busy" | "idle" | "unserved"> => {
-    if (runs.leases().length > 0) return "busy";
+  let unofferedFromMs = startedAtMs;
+  const look = async (nowMs: number): Promise<"busy" | "idle" | "unserved"> => {
+    const mayLoad = isLoading() && nowMs - startedAtMs <= serverMs;
     const needs = offer.current().queues.flatMap(({ offers }) => offers.map(({ need }) => need));
-    if (needs.length === 0) return performance.now() - startedAtMs > serverMs ? "unserved" : "busy";
-    return (await isAnyWaiting(services, { queue, needs })) ? "busy" : "idle";
+    const isRunning = runs.leases().length > 0;
+    if (needs.length > 0 || isRunning) unofferedFromMs = nowMs;
+    if (isRunning) return "busy";
+    if (!consumers.isActive()) return "idle";
+    if (needs.length === 0) return nowMs - unofferedFromMs > serverMs ? "unserved" : "busy";
+    return (await isAnyWaiting(services, mayLoad ? { queue } : { queue, needs })) ? "busy" : "idle";
   };
   return startLoop(services.log, "until empty", async () => {
-    const seen = await look();
     const nowMs = performance.now();
+    const seen = await look(nowMs);
     if (seen === "unserved") {
       services.log.error({ queue, serverMs }, "no server for the queue answered in time");
       end("unserved");
     }
     if (seen !== "idle") idleFromMs = nowMs;
     else if (nowMs - idleFromMs >= waitMs) {
-      services.log.info({ queue }, "nothing is left in the queue");
+      const why = consumers.isActive() ? "nothing is left in the queue" : "this worker may take no jobs";
+      services.log.info({ queue }, why);
       end("empty");
     }
     return lookMs;
   });
+}
+
+/** Whether a server of the pool has never answered so far; drained ones do not count. */
+function createLoading(pool: UntilEmptyInput["pool"]): () => boolean {
+  const answered = new Set<string>();
+  return () => {
+    const servers = pool.list();
+    for (const { url, state } of servers) if (state === "healthy" || state === "degraded") answered.add(url);
+    return servers.some(({ url, state }) => (state === "unknown" || state === "down") && !answered.has(url));
+  };
 }

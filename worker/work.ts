@@ -76,19 +76,20 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const consumers = consume(services, consumeInput);
   consumers.setActive(readiness.isReady());
   void pool.start();
-  // Both wait for messages of people: nothing for a worker that ends soon.
+  // They wait for messages of people, or recur: nothing for a worker that ends soon.
   const telegram = until
     ? null
     : startTelegram(services, { nodeId: () => incarnation.current()?.id ?? null });
   const assistant = until ? null : startAssistant(services, incarnation);
+  const duties = until ? null : startDuties(services);
   const loops = [
     ...startWatchOver(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),
     followNode(services, { incarnation, offer, pool, consumers }),
     serverLeases.follow(pool, incarnation),
     ...(input.providers.keys.length > 0 ? [startFollowing(services, input.providers, incarnation)] : []),
     startDeliveries(services),
-    startDuties(services),
-    ...(until ? [startUntilEmpty(services, { until, offer, runs, end: stop.end })] : []),
+    ...(duties ? [duties] : []),
+    ...(until ? [startUntilEmpty(services, { until, offer, pool, runs, consumers, end: stop.end })] : []),
     ...(telegram ? [telegram] : []),
     startOrphanedPrompts(services, pool),
     startReadinessWatch(services, { readiness, incarnation }),

@@ -3,6 +3,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
+import type { Need } from "../engines.ts";
 import { pruneNeeds } from "../nodes/index.ts";
 import { offeredWorkflows } from "../scheduling/index.ts";
 import { readCapabilities } from "./capabilities.ts";
@@ -100,5 +101,46 @@ describe("started on demand", () => {
     await waitsSince(id, 600);
     await sweep(services);
     expect(await readJob(services, id)).toMatchObject({ queue: "gpu-slow" });
+  });
+
+  test("S8 a job that the workers started for it cannot run fails; one that none came for waits", async () => {
+    const { services } = opened;
+    const { nodes } = schema;
+    const words = { ...request, workflow: "t2i_sdxl" };
+    const { id } = await submit(services, words, { submitter: owner });
+    await waitsSince(id, 900);
+    const starts = async (state: "active" | "gone", fromS: number, toS: number, needs: readonly Need[]) => {
+      const node = await addNode(services, { queue: "gpu-high", needs, state });
+      const secondsAgo = (seconds: number) => sql`now() - make_interval(secs => ${seconds})`;
+      await services.db
+        .update(nodes)
+        .set({ startedAt: secondsAgo(fromS), seenAt: secondsAgo(toS) })
+        .where(eq(nodes.id, node));
+    };
+    const statusNow = async () => {
+      await sweep(services);
+      return (await readJob(services, id)).status;
+    };
+    // Of before its submit, without a server, and two that had one.
+    await starts("gone", 5_000, 1_000, ["comfyui/t2i_sd15"]);
+    for (let i = 0; i < 3; i += 1) await starts("gone", 800, 100, []);
+    await starts("gone", 800, 780, ["comfyui/t2i_sd15"]);
+    await starts("gone", 700, 680, ["comfyui/t2i_sd15"]);
+    expect(await statusNow()).toBe("queued");
+    await starts("active", 700, 0, ["comfyui/t2i_sd15"]);
+    expect(await statusNow()).toBe("failed");
+    expect(await readJob(services, id)).toMatchObject({ errorCode: "no_engine" });
+    // One that could run it a while ago makes it wait, however many came.
+    await starts("gone", 9_000, 8_000, [need]);
+    const other = await submit(services, words, { submitter: owner });
+    await waitsSince(other.id, 900);
+    await sweep(services);
+    expect(await readJob(services, other.id)).toMatchObject({ status: "queued" });
+  });
+
+  test("S8 what a start was expected to take is kept apart from the waits that estimates learn from", async () => {
+    const { services } = opened;
+    const { id } = await submit(services, request, { submitter: owner });
+    expect((await readJob(services, id)).estimate).not.toHaveProperty("meanMs");
   });
 });

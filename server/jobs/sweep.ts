@@ -1,7 +1,7 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
 import { isDatabaseAway, schema } from "../db/index.ts";
 import { localEngine, type Need } from "../engines.ts";
-import { isActive, isOrphaned } from "../nodes/index.ts";
+import { hasEnded, isActive, isOrphaned } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
 import {
   isGpuQueue,
@@ -195,20 +195,30 @@ export async function clearAvoidedServers(services: Services): Promise<void> {
 
 const message = "No server that was seen in the last 24 hours can do this any more.";
 
+/** Since its submit, workers with a server were in its queue for so long, or so many came for it and ended. */
+const triedMinutes = 10;
+const triedStarts = 3;
+
 /**
  * Fails waiting jobs that no node of the last 24 hours could serve: `submit` would refuse them now. Only after a node
  * has been active for an hour, since after a stop of the whole system the servers must be found first. One statement,
- * so that jobs submitted meanwhile are compared with the same nodes. A queue that is started on demand may sleep for longer.
+ * so that jobs submitted meanwhile are compared with the same nodes. A queue that is started on demand may sleep for
+ * longer; there a job fails once workers came for it that cannot run it, or machines would be started for it without end.
  */
 async function failUnservable(services: Services): Promise<void> {
   const { jobs, nodes, nodeQueues } = schema;
   const startable = onDemandQueues(services.config);
+  const wasTried = sql`(
+    select count(*) filter (where ${hasEnded()} and n.started_at > ${jobs.createdAt}) >= ${triedStarts}
+      or coalesce(sum(extract(epoch from n.seen_at - greatest(n.started_at, ${jobs.createdAt}))), 0) >= ${triedMinutes * 60}
+    from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
+    where q.queue = ${jobs.queue} and q.seen_needs <> '{}' and n.seen_at > ${jobs.createdAt})`;
   const failed = await transitionAll(services.db, {
     from: ["pending", "queued"],
     to: "failed",
-    where: sql`${startable.length > 0 ? sql`${jobs.queue} not in ${startable}` : sql`true`}
-      and not (${jobs.engine} = ${localEngine.name} and ${inArray(jobs.kind, [...localEngine.kinds])})
-      and exists (select 1 from ${nodes} n where ${isActive()} and n.started_at < now() - interval '1 hour')
+    where: sql`not (${jobs.engine} = ${localEngine.name} and ${inArray(jobs.kind, [...localEngine.kinds])})
+      and case when ${startable.length > 0 ? sql`${jobs.queue} in ${startable}` : sql`false`} then ${wasTried}
+        else exists (select 1 from ${nodes} n where ${isActive()} and n.started_at < now() - interval '1 hour') end
       and not exists (
         select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
         where (${jobs.need} = any(q.seen_needs) or ${jobs.need} = any(q.needs))
@@ -241,17 +251,17 @@ export async function readAwaitedNeeds({ db }: Pick<Services, "db">): Promise<Se
   return new Set(result.map(({ need }) => need));
 }
 
-/** Whether a job of these needs waits in the queue. */
+/** Whether a job waits in the queue, of these needs where they are given. */
 export async function isAnyWaiting(
   { db }: Pick<Services, "db">,
-  { queue, needs }: { readonly queue: string; readonly needs: readonly Need[] },
+  { queue, needs }: { readonly queue: string; readonly needs?: readonly Need[] },
 ): Promise<boolean> {
   const { jobs } = schema;
   const isOfQueue = and(eq(jobs.queue, queue), inArray(jobs.status, ["pending", "queued"]));
   const [one] = await db
     .select({ id: jobs.id })
     .from(jobs)
-    .where(and(isOfQueue, inArray(jobs.need, [...needs])))
+    .where(and(isOfQueue, needs && inArray(jobs.need, [...needs])))
     .limit(1);
   return one !== undefined;
 }

@@ -2,6 +2,7 @@ import { and, eq, getTableColumns, notInArray, sql, type SQL } from "drizzle-orm
 import { type Db, type NodeCapability, schema, type Tx } from "../db/index.ts";
 import type { Need } from "../engines.ts";
 import type { Services } from "../services.ts";
+import { hasEnded } from "./states.ts";
 
 /** A queue that a node subscribes to. */
 export interface NodeQueue {
@@ -130,7 +131,9 @@ export async function pruneNeeds({ db, config }: Pick<Services, "db" | "config">
   const started = Object.keys(config.queues).filter((queue) => config.queues[queue]?.onDemand);
   const mayForget = started.length > 0 ? sql`${nodeQueues.queue} not in ${started}` : sql`true`;
   const seenAt = sql`(${nodeQueues.needsSeenAt} ->> need)::timestamptz`;
-  const isPast = sql`need <> all(${nodeQueues.needs}) and ${seenAt} < now() - interval '24 hours'`;
+  const isOver = sql`exists (select 1 from ${schema.nodes} n
+    where n.id = ${nodeQueues.nodeId} and ${hasEnded()} and n.seen_at < now() - interval '24 hours')`;
+  const isPast = sql`(need <> all(${nodeQueues.needs}) and ${seenAt} < now() - interval '24 hours' or ${isOver})`;
   await db.execute(sql`
     update ${nodeQueues} set
       seen_needs = array(select need from unnest(${nodeQueues.seenNeeds}) as s(need) where (${isPast}) is not true),

@@ -215,9 +215,11 @@ function awaitedFor(need: Need, missed: ReadonlySet<string>): "worker" | "server
 }
 
 /** The estimate of a job: its wait, and its run time from the nearest past runs. */
-export function toEstimate({ position, isLive, waitMs, meanMs, quality, cost }: Wait): Estimate {
+export function toEstimate({ position, isLive, awaits, waitMs, meanMs, quality, cost }: Wait): Estimate {
   const runs = cost.runsMs.toSorted((a, b) => a - b);
-  const wait = { position, isLive, waitMs, meanMs, quality };
+  // How long a start took teaches nothing about a line.
+  const expected = awaits === "start" ? {} : { meanMs };
+  const wait = { position, isLive, waitMs, ...expected, quality };
   if (runs.length === 0) {
     const runMs = cost.meanMs < assumedRunMs[0] ? assumedQuickMs : assumedRunMs;
     return { ...wait, runMs, runs: 0 };

@@ -1,3 +1,4 @@
+import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { addNode } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
@@ -26,6 +27,25 @@ describe("known workflows", () => {
     await db.insert(schema.nodeWorkflows).values({ nodeId, name, hash, manifest, graph });
     await vi.waitFor(async () => expect(await findWorkflow(db, "later")).toMatchObject({ hash }), 5_000);
   });
+});
+
+test("an own workflow is known as long as its need, also when its worker ended days ago", async () => {
+  const { db } = opened.services;
+  const { manifest, graph } = sampleFiles();
+  for (const { name: wanted, needs } of [
+    { name: "kept", needs: ["comfyui/kept"] as const },
+    { name: "forgotten", needs: [] },
+  ]) {
+    const nodeId = await addNode(opened.services, { needs, state: "gone" });
+    await db
+      .update(schema.nodes)
+      .set({ seenAt: sql`now() - interval '3 days'` })
+      .where(eq(schema.nodes.id, nodeId));
+    const { hash, name } = parseWorkflow({ name: wanted, manifest, graph, isBuiltIn: false });
+    await db.insert(schema.nodeWorkflows).values({ nodeId, name, hash, manifest, graph });
+  }
+  await vi.waitFor(async () => expect(await findWorkflow(db, "kept")).toMatchObject({ name: "kept" }), 5_000);
+  expect(await findWorkflow(db, "forgotten")).toBeNull();
 });
 
 describe("workflows", () => {

@@ -100,6 +100,10 @@ interface Head extends Record<string, unknown> {
   readonly hash: string;
 }
 
+/** SQL condition on `nodes n`: the need is kept for it, for 30 days where its queue is started on demand. */
+const knows = (need: SQL): SQL =>
+  sql`exists (select 1 from ${schema.nodeQueues} q where q.node_id = n.id and ${need} = any(q.seen_needs))`;
+
 const keyOf = ({ name, hash }: Head) => `${name} ${hash}`;
 
 /** Reads only graphs that were not parsed before, since graphs are large. */
@@ -108,7 +112,7 @@ async function readPublished(db: Db): Promise<Workflow[]> {
   const heads = await db.execute<Head>(sql`
     select distinct on (w.name) w.node_id as "nodeId", w.name, w.hash
     from ${nodeWorkflows} w join ${nodes} n on n.id = w.node_id
-    where ${isPresent()} or n.seen_at > now() - interval '24 hours'
+    where ${isPresent()} or n.seen_at > now() - interval '24 hours' or ${knows(sql`'comfyui/' || w.name`)}
     order by w.name, n.started_at desc`);
   const unknown = heads.filter((head) => !parsedByKey.has(keyOf(head)));
   const parsed = new Map([...parsedByKey, ...(await parseAll(db, unknown))]);
@@ -231,7 +235,8 @@ export async function readLoras(db: Db, workflow: string): Promise<readonly (rea
   const { engineServers, nodes } = schema;
   const rows = await db.execute<{ loras: string[] }>(sql`
     select distinct s.loras from ${engineServers} s join ${nodes} n on n.id = s.node_id
-    where (${isActive()} or n.seen_at > now() - interval '24 hours') and ${`comfyui/${workflow}`} = any (s.needs)`);
+    where (${isActive()} or n.seen_at > now() - interval '24 hours' or ${knows(sql`${`comfyui/${workflow}`}::text`)})
+      and ${`comfyui/${workflow}`} = any (s.needs)`);
   return rows.map(({ loras }) => loras.toSorted());
 }
 
