@@ -1,6 +1,7 @@
 import { keptBy } from "../platform/index.ts";
-import { sql } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
+import type { Need } from "../engines.ts";
 import type { Services } from "../services.ts";
 import { hint, inOrderOfId, jobFromRow } from "./job.ts";
 
@@ -159,4 +160,19 @@ async function withTimeout(work: Promise<void>): Promise<void> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Whether a job waits in the queue, of these needs where they are given. */
+export async function isAnyWaiting(
+  { db }: Pick<Services, "db">,
+  { queue, needs }: { readonly queue: string; readonly needs?: readonly Need[] },
+): Promise<boolean> {
+  const { jobs } = schema;
+  const isOfQueue = and(eq(jobs.queue, queue), inArray(jobs.status, ["pending", "queued"]));
+  const [one] = await db
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(and(isOfQueue, needs && inArray(jobs.need, [...needs])))
+    .limit(1);
+  return one !== undefined;
 }

@@ -9,6 +9,7 @@ import {
   readWaits,
   startingWait,
   startMsOf,
+  unservedSince,
   toEstimate,
   type Wait,
 } from "../scheduling/index.ts";
@@ -118,22 +119,36 @@ const shownJobs = 30;
 export async function readWaiting(services: Services, ownerId: string): Promise<Waiting> {
   const { jobs } = schema;
   const result = await services.db.execute<Record<string, unknown>>(sql`
-    select *, count(*) over () as total from ${jobs} where owner_id = ${ownerId} and status in ('pending', 'queued')
+    select *, count(*) over () as total,
+      (extract(epoch from now() - ${unservedSince(sql`jobs.queue`, sql`jobs.created_at`, sql`jobs.need`)}) * 1000)::float8 as "unservedMs"
+    from ${jobs} where owner_id = ${ownerId} and status in ('pending', 'queued')
     order by status desc, tier desc, owner_order, id limit ${shownJobs}`);
   if (result.length === 0) return { items: [], total: 0 };
   const own = result.map(jobFromRow);
   const waits = await readWaits(services.db, own.map(targetOf));
   const items = own.flatMap((job, at) => {
     const wait = waits[at];
-    return wait ? [toWaiting(job, withStart(services, job, wait))] : [];
+    return wait
+      ? [
+          toWaiting(
+            job,
+            withStart(services, { queue: job.queue, passedMs: Number(result[at]?.["unservedMs"]) }, wait),
+          ),
+        ]
+      : [];
   });
   return { items, total: Number(result[0]?.total) };
 }
 
+interface Unserved {
+  readonly queue: string;
+  /** Since its submit, or since a worker could last take it. */
+  readonly passedMs: number;
+}
+
 /** The wait of a job whose queue is started on demand, from what has passed of it. */
-function withStart({ config }: Services, { queue, createdAt }: Job, wait: Wait): Wait {
+function withStart({ config }: Services, { queue, passedMs }: Unserved, wait: Wait): Wait {
   const startMs = wait.isLive ? null : startMsOf(config, queue);
-  const passedMs = Date.now() - createdAt.getTime();
   return startMs === null ? wait : startingWait(wait, Math.max(0, startMs - passedMs));
 }
 

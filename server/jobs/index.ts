@@ -61,15 +61,8 @@ export {
   persistProgress,
   start,
 } from "./claimed.ts";
-export { dispatch, rering } from "./dispatch.ts";
-export {
-  findOrphanedPrompts,
-  isAnyWaiting,
-  readActivity,
-  readAwaitedNeeds,
-  requeueRestored,
-  sweep,
-} from "./sweep.ts";
+export { dispatch, isAnyWaiting, rering } from "./dispatch.ts";
+export { findOrphanedPrompts, readActivity, readAwaitedNeeds, requeueRestored, sweep } from "./sweep.ts";
 export { tidy, tidyDuties } from "./tidy.ts";
 export { estimate, readWaiting } from "./estimate.ts";
 export { moveInLine } from "./reorder.ts";

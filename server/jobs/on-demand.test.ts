@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { schema } from "../db/index.ts";
 import type { Need } from "../engines.ts";
 import { pruneNeeds } from "../nodes/index.ts";
-import { offeredWorkflows } from "../scheduling/index.ts";
+import { offeredWorkflows, readPlaces, startingWait } from "../scheduling/index.ts";
 import { readCapabilities } from "./capabilities.ts";
 import { estimate, readWaiting } from "./estimate.ts";
 import { submit } from "./submit.ts";
@@ -86,9 +86,12 @@ describe("started on demand", () => {
       return told.isPossible ? told.queue : null;
     };
     expect(await queueNow()).toBe("gpu-slow");
-    for (let i = 0; i < 8; i += 1) await submit(services, request, { submitter: owner });
-    // 30 s each without past runs: after six of them a start of 180 s is sooner.
-    expect(await queueNow()).toBe("gpu-high");
+    const made = [];
+    for (let i = 0; i < 10; i += 1) made.push(await submit(services, request, { submitter: owner }));
+    const queues = await Promise.all(made.map(async ({ id }) => (await readJob(services, id)).queue));
+    // 30 s each without past runs: after six of them a start of 180 s is sooner, and then the lines grow side by side.
+    expect(new Set(queues.slice(0, 6))).toEqual(new Set(["gpu-slow"]));
+    expect(new Set(queues.slice(7))).toEqual(new Set(["gpu-high", "gpu-slow"]));
   });
 
   test("S8 jobs stay in the queue while the start may take, and move on when it does not come", async () => {
@@ -99,6 +102,15 @@ describe("started on demand", () => {
     await sweep(services);
     expect(await readJob(services, id)).toMatchObject({ queue: "gpu-high" });
     await waitsSince(id, 600);
+    // A worker that could run it ended a minute ago: the next start may take its time.
+    const last = await addNode(services, { queue: "gpu-high", needs: [need], state: "gone" });
+    await services.db
+      .update(schema.nodes)
+      .set({ seenAt: sql`now() - interval '1 minute'` })
+      .where(eq(schema.nodes.id, last));
+    await sweep(services);
+    expect(await readJob(services, id)).toMatchObject({ queue: "gpu-high" });
+    await services.db.delete(schema.nodes).where(eq(schema.nodes.id, last));
     await sweep(services);
     expect(await readJob(services, id)).toMatchObject({ queue: "gpu-slow" });
   });
@@ -142,5 +154,27 @@ describe("started on demand", () => {
     const { services } = opened;
     const { id } = await submit(services, request, { submitter: owner });
     expect((await readJob(services, id)).estimate).not.toHaveProperty("meanMs");
+  });
+
+  test("S8 a start that does not come is counted on no more, and the line after it counts where it does", async () => {
+    const { services } = opened;
+    const places = async () => (await readPlaces(services.db, services.config, [need]))[0];
+    const { id } = await submit(services, request, { submitter: owner });
+    expect(await places()).toMatchObject({ queue: "gpu-high", startMs: 180_000, awayMs: 0 });
+    await waitsSince(id, 600);
+    const late = await places();
+    expect(late).toMatchObject({ queue: "gpu-high", startMs: null });
+    expect(late?.awayMs).toBeGreaterThanOrEqual(600_000);
+    const cost = {
+      meanMs: 30_000,
+      varianceMs2: 0,
+      runsMs: [],
+      isMeasured: false,
+      isOfQueue: false,
+      waitRange: null,
+    };
+    const line = { position: 3, isLive: false, awaits: null, waitMs: [0, 0], sureMs: 0, meanMs: 0 } as const;
+    const wait = startingWait({ ...line, quality: "assumed", cost }, 180_000);
+    expect(wait).toMatchObject({ meanMs: 270_000, sureMs: 180_000, waitMs: [180_000, 270_000] });
   });
 });

@@ -1,4 +1,4 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { inArray, sql } from "drizzle-orm";
 import { isDatabaseAway, schema } from "../db/index.ts";
 import { localEngine, type Need } from "../engines.ts";
 import { hasEnded, isActive, isOrphaned } from "../nodes/index.ts";
@@ -11,6 +11,7 @@ import {
   readPlaces,
   readWaits,
   servingServers,
+  unservedSince,
 } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { cancelOfSuspended } from "./cancel.ts";
@@ -124,13 +125,18 @@ export async function requeueRestored(services: Services): Promise<{ requeued: n
  * first, so that only the fair pick releases them. Jobs of a queue that is started on demand stay while its start may take.
  */
 export async function moveStranded(services: Services): Promise<void> {
+  const since = unservedSince(sql`waiting.queue`, sql`waiting.oldest`, sql`waiting.need`);
+  const isLate = (queue: string, waitedMs: number) => {
+    const lateMs = lateStartMs(services.config, queue);
+    return lateMs === 0 || waitedMs >= lateMs;
+  };
   const stranded = await services.db.execute<{ queue: string; need: Need; waitedMs: number }>(sql`
-    select queue, need, "waitedMs" from (
-      select queue, need, (extract(epoch from now() - min(created_at)) * 1000)::float8 as "waitedMs"
+    select queue, need, (extract(epoch from now() - ${since}) * 1000)::float8 as "waitedMs" from (
+      select queue, need, min(created_at) as oldest
       from ${schema.jobs} where status in ('pending', 'queued') group by queue, need) waiting
     where serving_slots(queue, need) = 0`);
   for (const { queue, need, waitedMs } of stranded)
-    if (waitedMs >= lateStartMs(services.config, queue)) await move(services, { from: queue, need });
+    if (isLate(queue, waitedMs)) await move(services, { from: queue, need });
 }
 
 async function move(services: Services, { from, need }: { from: string; need: Need }): Promise<void> {
@@ -249,21 +255,6 @@ export async function readAwaitedNeeds({ db }: Pick<Services, "db">): Promise<Se
     where not exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
       where ${isActive()} and w.need = any(q.needs))`);
   return new Set(result.map(({ need }) => need));
-}
-
-/** Whether a job waits in the queue, of these needs where they are given. */
-export async function isAnyWaiting(
-  { db }: Pick<Services, "db">,
-  { queue, needs }: { readonly queue: string; readonly needs?: readonly Need[] },
-): Promise<boolean> {
-  const { jobs } = schema;
-  const isOfQueue = and(eq(jobs.queue, queue), inArray(jobs.status, ["pending", "queued"]));
-  const [one] = await db
-    .select({ id: jobs.id })
-    .from(jobs)
-    .where(and(isOfQueue, needs && inArray(jobs.need, [...needs])))
-    .limit(1);
-  return one !== undefined;
 }
 
 /** Whether any job waits or is claimed; decides how often a worker sweeps and watches. */

@@ -38,7 +38,7 @@ export {
   seenNeeds,
   servingServers,
 } from "./places.ts";
-export { lateStartMs, onDemandQueues, startableNeeds, startMsOf } from "./on-demand.ts";
+export { lateStartMs, onDemandQueues, startableNeeds, startMsOf, unservedSince } from "./on-demand.ts";
 export { readRunCosts, sizeClassOf } from "./costs.ts";
 export { offeredModels } from "./models.ts";
 export { readWaits, startingWait, toEstimate, type LineTarget, type Wait } from "./waits.ts";

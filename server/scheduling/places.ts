@@ -4,7 +4,15 @@ import type { Need } from "../engines.ts";
 import { isActive, isLiveNode } from "../nodes/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { HeldKeys } from "../providers/index.ts";
-import { declaredPlaces, onDemandQueues, startableNeeds, startMsOf } from "./on-demand.ts";
+import {
+  declaredPlaces,
+  lateStartMs,
+  onDemandQueues,
+  servedAt,
+  startableNeeds,
+  startMsOf,
+  unservedSince,
+} from "./on-demand.ts";
 
 /** A need on a queue. */
 export interface Place {
@@ -18,7 +26,7 @@ export interface Place {
   readonly awayMs: number;
   /** Every server that can run it may have too small a card for it. */
   readonly isTight: boolean;
-  /** Until a worker takes a job there that is started for it, as usual; null where none is started or one is live. */
+  /** Until a worker takes a job there that is started for it, as usual; null where none is started, one is live, or the start is too late. */
   readonly startMs: number | null;
 }
 
@@ -42,14 +50,13 @@ export async function readPlaces(
     needs.map((need) => sql`${need}`),
     sql`, `,
   );
-  // While a node beats, a need that it lacks was last served when the node noted it; else when the node was last seen.
-  const servedAt = sql`case when w.need = any(q.needs) then n.seen_at
-    else least(n.seen_at, coalesce((q.needs_seen_at ->> w.need)::timestamptz, n.seen_at)) end`;
-  const places = await db.execute<Place & Record<string, unknown>>(sql`
+  const oldest = sql`(select min(j.created_at) from ${jobs} j where j.queue = o.queue and j.status in ('pending', 'queued'))`;
+  const since = unservedSince(sql`o.queue`, oldest);
+  const places = await db.execute<FoundPlace & Record<string, unknown>>(sql`
     with known as (
       select q.queue, w.need,
         coalesce(sum(q.slots) filter (where ${isLiveNode} and w.need = any(q.needs)), 0)::int as slots,
-        max(${servedAt}) as served_at
+        max(${servedAt(sql`w.need`)}) as served_at
       from unnest(array[${wanted}]::text[]) as w(need)
       join ${nodeQueues} q on w.need = any(q.seen_needs) or w.need = any(q.needs)
       join ${nodes} n on n.id = q.node_id
@@ -66,12 +73,22 @@ export async function readPlaces(
         select bool_and(o.need = any(s.tight_needs)) from ${engineServers} s
         join ${nodes} n on n.id = s.node_id and ${isActive()}
         where s.state = 'healthy' and o.need = any(s.needs)), false) as "isTight",
-      (select count(*)::int from ${jobs} j where j.queue = o.queue and j.status = 'pending') as waiting
+      (select count(*)::int from ${jobs} j where j.queue = o.queue and j.status = 'pending') as waiting,
+      case when ${oldest} is null or ${startable.length > 0 ? sql`o.queue not in ${startable}` : sql`true`} then 0
+        else greatest(0, (extract(epoch from now() - ${since}) * 1000)::float8) end as "unservedMs"
     from offered o`);
-  return places.map((place) => {
-    const startMs = place.slots > 0 ? null : startMsOf(config, place.queue);
-    return startMs === null ? { ...place, startMs } : { ...place, startMs, awayMs: 0 };
-  });
+  return places.map((place) => withStart(config, place));
+}
+
+/** `unservedMs`: since when jobs wait in a queue that is started on demand without a worker; 0 where none waits. */
+type FoundPlace = Omit<Place, "startMs"> & { readonly unservedMs: number };
+
+/** A start that is too late is expected no more: the place is away, as one whose worker died. */
+function withStart(config: Pick<Config, "queues">, { unservedMs, ...place }: FoundPlace): Place {
+  const startMs = place.slots > 0 ? null : startMsOf(config, place.queue);
+  if (startMs === null) return { ...place, startMs };
+  if (unservedMs >= lateStartMs(config, place.queue)) return { ...place, startMs: null, awayMs: unservedMs };
+  return { ...place, startMs, awayMs: 0 };
 }
 
 /** A place that live nodes can serve now. */

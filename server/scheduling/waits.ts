@@ -179,7 +179,7 @@ export function waitIn({ position, lanes, missed }: Outlook, need: Need, cost: R
   };
 }
 
-/** The wait where a worker is started on demand: its start, and at the most all that is before the job on one worker. */
+/** The wait where a worker is started on demand: its start, and then all that is before the job, on one worker; more may come. */
 export function startingWait(wait: Wait, startMs: number): Wait {
   const longest = Math.round(startMs + wait.position * wait.cost.meanMs);
   return {
@@ -187,7 +187,7 @@ export function startingWait(wait: Wait, startMs: number): Wait {
     awaits: "start",
     waitMs: [startMs, longest],
     sureMs: startMs,
-    meanMs: startMs,
+    meanMs: longest,
     quality: "assumed",
   };
 }

@@ -5,7 +5,7 @@ import type { JobKind } from "../engines.ts";
 import { isActive, isPresent } from "../nodes/index.ts";
 import { builtInWorkflows, type ParamName, parseWorkflow, type Workflow } from "../workflows/index.ts";
 import { currentWords } from "../words.ts";
-import { type Queues, startableNeeds } from "./on-demand.ts";
+import { knows, type Queues, startableNeeds } from "./on-demand.ts";
 import { livePlaces } from "./places.ts";
 
 interface Published {
@@ -99,10 +99,6 @@ interface Head extends Record<string, unknown> {
   readonly name: string;
   readonly hash: string;
 }
-
-/** SQL condition on `nodes n`: the need is kept for it, for 30 days where its queue is started on demand. */
-const knows = (need: SQL): SQL =>
-  sql`exists (select 1 from ${schema.nodeQueues} q where q.node_id = n.id and ${need} = any(q.seen_needs))`;
 
 const keyOf = ({ name, hash }: Head) => `${name} ${hash}`;
 
