@@ -18,6 +18,7 @@ export const keys = {
   cloudSpend: ["cloud", "spend"],
   jobAttempts: (id: string) => ["cloud", "attempts", id],
   apiKeys: ["api-keys"],
+  sessions: ["sessions"],
   links: ["links"],
   presets: ["presets"],
   loras: (workflow: string) => ["loras", workflow],

@@ -6,13 +6,14 @@ import { type FormEvent, useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
-import { authClient, minPasswordLength, signOut } from "../client/session.ts";
+import { authClient, minPasswordLength } from "../client/session.ts";
 import { useAuthError } from "../sign-in/sign-in.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
 import { Field } from "../ui/fields.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import { SettingsSection } from "./section.tsx";
+import { SessionsSection } from "./sessions.tsx";
 
 function NameForm({ name: current }: { readonly name: string }) {
   const t = useTranslations("settings");
@@ -121,28 +122,6 @@ function PasswordForm() {
   );
 }
 
-function SignOutButtons() {
-  const t = useTranslations("settings");
-  const onError = useFailureToast();
-  const leave = useMutation({
-    mutationFn: async (everywhere: boolean) => {
-      if (everywhere) await (await authClient()).revokeSessions({ fetchOptions: { throw: true } });
-      await signOut();
-    },
-    onError,
-  });
-  return (
-    <div className="flex flex-wrap gap-2">
-      <Button disabled={leave.isPending} onClick={() => leave.mutate(false)}>
-        {t("signOut")}
-      </Button>
-      <Button disabled={leave.isPending} onClick={() => leave.mutate(true)}>
-        {t("signOutEverywhere")}
-      </Button>
-    </div>
-  );
-}
-
 interface Props {
   readonly me: { readonly name: string; readonly email: string | null };
 }
@@ -157,9 +136,7 @@ export function AccountSection({ me }: Props) {
       <SettingsSection id="password" title={t("password")} text={t("passwordText")}>
         <PasswordForm />
       </SettingsSection>
-      <SettingsSection id="sessions" title={t("sessions")} text={t("sessionsText")}>
-        <SignOutButtons />
-      </SettingsSection>
+      <SessionsSection />
     </>
   );
 }

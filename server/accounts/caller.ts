@@ -11,6 +11,7 @@ export interface Caller {
   readonly isSelfMade?: boolean;
   readonly isAdmin: boolean;
   readonly via: "session" | "api_key";
+  readonly sessionId?: string;
   /** Of the API key itself; not of whom it acts for. */
   readonly keyId?: string;
   /** Of an API key that may not do all that its owner may; without `admin` in it `isAdmin` is false. */

@@ -28,6 +28,7 @@ export {
 export { setLocale, wordsFor } from "./language.ts";
 export { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
 export { createResetLink, resetLinkHours, spendResetLink } from "./password-reset.ts";
+export { endOtherSessions, endSession, listSessions } from "./sessions.ts";
 export { userTables } from "./user-tables.ts";
 export {
   entryTokenHeader,

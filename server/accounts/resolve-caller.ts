@@ -6,6 +6,7 @@ import type { Services } from "../services.ts";
 import { authOf } from "./auth.ts";
 import { type Caller, isBanned, type UserFacts } from "./caller.ts";
 import { readRights, rightsOf } from "./key-rights.ts";
+import { noteUse } from "./sessions.ts";
 
 /**
  * The caller of a request: the owner of `Authorization: Bearer <API key>`, else of the session cookie. Null when there is
@@ -52,7 +53,9 @@ async function callerOfSession(services: Services, headers: Headers): Promise<Ca
     headers,
     query: { disableCookieCache: true, disableRefresh: true },
   });
-  return found && !isBanned(found.user) ? callerFor(found.user, "session") : null;
+  if (!found || isBanned(found.user)) return null;
+  noteUse(services, found.session);
+  return { ...callerFor(found.user, "session"), sessionId: found.session.id };
 }
 
 function callerFor(user: UserFacts, via: Caller["via"]): Caller {

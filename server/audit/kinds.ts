@@ -4,6 +4,7 @@ const auditKinds = [
   "sign_in.failed",
   "account.made",
   "account.password_changed",
+  "account.session_ended",
   "account.sessions_ended",
   "account.exported",
   "account.deleted",

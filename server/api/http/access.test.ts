@@ -96,6 +96,9 @@ const cases: Readonly<Record<string, Case>> = {
   redeliver: {},
   listWorkflows: {},
   exportAccount: {},
+  listSessions: {},
+  endSession: {},
+  endOtherSessions: {},
   getScaling: {},
   listAudit: {},
   exportAudit: {},
@@ -162,6 +165,7 @@ async function call(
     .replace("{id}", id)
     .replace("{imageId}", owner.imageId)
     .replace("{userId}", "nobody")
+    .replace("{sessionId}", "nobody")
     .replace("{sha256}", "0".repeat(64));
   const url = `${testOrigin}/api/v1${path}`;
   const all = new Headers(headers);

@@ -53,6 +53,9 @@ const byIds = (id: string) => ({ ids: [id] });
 const cases: Readonly<Record<string, Case>> = {
   "account.me": { access: "public" },
   "account.usage": { access: "member" },
+  "account.sessions": { access: "member" },
+  "account.endSession": { access: "member", input: { id: newId() }, lacks: 404 },
+  "account.endOtherSessions": { access: "member" },
   "account.setLocale": { access: "member", input: { locale: "de" } },
   "admin.overview": { access: "admin", input: {} },
   "admin.audit.search": { access: "admin", input: {} },

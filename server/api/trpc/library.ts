@@ -1,9 +1,12 @@
 import { z } from "zod";
 import {
   createApiKey,
+  endOtherSessions,
+  endSession,
   getAccount,
   keyRights,
   listApiKeys,
+  listSessions,
   maxKeyDays,
   maxKeyNameLength,
   refuseGuest,
@@ -52,6 +55,13 @@ import { asOneOfFew } from "../requests.ts";
 import { t } from "./init.ts";
 import { memberProcedure, publicProcedure } from "./procedures.ts";
 
+/** Keys are for accounts: a guest would lose theirs with the cookie, and a key must not make further keys. */
+export const accountProcedure = memberProcedure.use(({ ctx, next }) => {
+  refuseGuest(ctx.caller);
+  if (ctx.caller.via !== "session") throw new AppError("forbidden", "API keys are managed in the browser.");
+  return next();
+});
+
 export const accountRouter = t.router({
   /** Null without a session. */
   me: publicProcedure.query(({ ctx }) => (ctx.caller ? getAccount(ctx.services, ctx.caller) : null)),
@@ -63,6 +73,19 @@ export const accountRouter = t.router({
     .mutation(({ ctx, input }) =>
       setLocale(ctx.services, { userId: ctx.caller.userId, locale: input.locale }),
     ),
+  /** The devices on which the account is signed in. */
+  sessions: accountProcedure.query(async ({ ctx: { services, caller } }) => {
+    const { userId, sessionId = null } = caller;
+    return { items: await listSessions(services, { userId, sessionId }) };
+  }),
+  endSession: accountProcedure.input(z.strictObject({ id: lineOfText })).mutation(async ({ ctx, input }) => {
+    await endSession(ctx.services, { userId: ctx.caller.userId, id: input.id });
+    return input;
+  }),
+  endOtherSessions: accountProcedure.mutation(async ({ ctx: { services, caller } }) => {
+    const { userId, sessionId = null } = caller;
+    return { ended: await endOtherSessions(services, { userId, sessionId }) };
+  }),
   /** By the one-time link of an admin. */
   resetPassword: publicProcedure
     .input(z.strictObject({ token: z.string().max(100), password: z.string().max(1_000) }))
@@ -75,13 +98,6 @@ export const accountRouter = t.router({
     .mutation(({ ctx, input }) =>
       deleteOwnAccount(ctx.services, { caller: ctx.caller, password: input.password }),
     ),
-});
-
-/** Keys are for accounts: a guest would lose theirs with the cookie, and a key must not make further keys. */
-export const accountProcedure = memberProcedure.use(({ ctx, next }) => {
-  refuseGuest(ctx.caller);
-  if (ctx.caller.via !== "session") throw new AppError("forbidden", "API keys are managed in the browser.");
-  return next();
 });
 
 export const apiKeysRouter = t.router({

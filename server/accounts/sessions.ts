@@ -1,0 +1,112 @@
+import Bowser from "bowser";
+import { and, desc, eq, gt, ne, sql } from "drizzle-orm";
+import { recordAct } from "../audit/index.ts";
+import { schema } from "../db/index.ts";
+import { AppError, currentSender } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+
+const { sessions } = schema;
+
+/** A device on which a user is signed in. Times are ISO 8601, UTC. */
+export interface SessionView {
+  readonly id: string;
+  /** As the browser names itself; null for what is no known browser. */
+  readonly browser: string | null;
+  readonly system: string | null;
+  /** Where it was used last, as the studio knows it behind `TRUSTED_PROXIES`. */
+  readonly address: string | null;
+  readonly startedAt: string;
+  /** To five minutes. */
+  readonly lastUsedAt: string;
+  /** The one that asks. */
+  readonly isCurrent: boolean;
+}
+
+/** Far above any header of a browser. */
+const maxAgentLength = 500;
+
+function deviceOf(userAgent: string | null): Pick<SessionView, "browser" | "system"> {
+  const agent = (userAgent ?? "").slice(0, maxAgentLength);
+  if (agent === "") return { browser: null, system: null };
+  const { browser, os } = Bowser.parse(agent);
+  return { browser: browser.name || null, system: os.name || null };
+}
+
+interface Asker {
+  readonly userId: string;
+  /** Null for a key, which is none of the sessions. */
+  readonly sessionId: string | null;
+}
+
+/** The open sessions of a user, the one used last first. */
+export async function listSessions(
+  { db }: Pick<Services, "db">,
+  { userId, sessionId }: Asker,
+): Promise<SessionView[]> {
+  const rows = await db
+    .select()
+    .from(sessions)
+    .where(and(eq(sessions.userId, userId), gt(sessions.expiresAt, new Date())))
+    .orderBy(desc(sessions.updatedAt), desc(sessions.id));
+  return rows.map((row) => ({
+    id: row.id,
+    ...deviceOf(row.userAgent),
+    address: row.ipAddress || null,
+    startedAt: row.createdAt.toISOString(),
+    lastUsedAt: row.updatedAt.toISOString(),
+    isCurrent: row.id === sessionId,
+  }));
+}
+
+/** Ends one session at once; its streams close within half a minute. Throws `not_found`, also for another user's. */
+export async function endSession(
+  { db }: Pick<Services, "db">,
+  { userId, id }: { readonly userId: string; readonly id: string },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const gone = await tx
+      .delete(sessions)
+      .where(and(eq(sessions.id, id), eq(sessions.userId, userId)))
+      .returning({ id: sessions.id });
+    if (gone.length === 0) throw new AppError("not_found");
+    await recordAct(tx, { kind: "account.session_ended", by: userId, object: id });
+  });
+}
+
+/** Ends all sessions but the one that asks; for a key all of them. Returns how many. */
+export async function endOtherSessions(
+  { db }: Pick<Services, "db">,
+  { userId, sessionId }: Asker,
+): Promise<number> {
+  return db.transaction(async (tx) => {
+    const isOwn = eq(sessions.userId, userId);
+    const gone = await tx
+      .delete(sessions)
+      .where(sessionId === null ? isOwn : and(isOwn, ne(sessions.id, sessionId)))
+      .returning({ id: sessions.id });
+    const details = { sessions: gone.length };
+    if (gone.length > 0) await recordAct(tx, { kind: "account.sessions_ended", by: userId, details });
+    return gone.length;
+  });
+}
+
+/** A session in use is noted this often. */
+const noteMs = 5 * 60_000;
+
+/** Notes that a session is used, and from where; after the answer, and seldom, so that reads write nothing. */
+export function noteUse(
+  { db, later }: Pick<Services, "db" | "later">,
+  { id, updatedAt }: { readonly id: string; readonly updatedAt: Date },
+): void {
+  if (Date.now() - updatedAt.getTime() < noteMs) return;
+  const address = currentSender()?.address ?? null;
+  // Many requests of one page see the same old time: the first one writes.
+  const isOld = sql`${sessions.updatedAt} < now() - ${noteMs} * interval '1 millisecond'`;
+  later(
+    db
+      .update(sessions)
+      .set({ updatedAt: new Date(), ...(address === null ? {} : { ipAddress: address }) })
+      .where(and(eq(sessions.id, id), isOld))
+      .then(() => undefined),
+  );
+}
