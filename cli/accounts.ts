@@ -9,19 +9,21 @@ import {
   type KeyRight,
   keyRights,
   maxKeyDays,
+  maxKeyPerMinute,
   resetPassword as resetAccountPassword,
 } from "@atelier/server/accounts";
 import { AppError, originOf } from "@atelier/server/platform";
 import { withServices } from "./database.ts";
 import { parseFlags } from "./flags.ts";
 
-const createApiKeyUsage = `Usage: atelier create-api-key --email <address> [--name <name>] [--rights <${keyRights.join(",")}>] [--days <days>]`;
+const createApiKeyUsage = `Usage: atelier create-api-key --email <address> [--name <name>] [--rights <${keyRights.join(",")}>] [--days <days>] [--per-minute <requests>]`;
 
-function readDays(value: string): number | null {
+/** The whole number of an option, from 1; null where it is not given. */
+function readCount(name: string, value: string, max: number): number | null {
   if (value === "") return null;
-  const days = Number(value);
-  if (Number.isInteger(days) && days >= 1 && days <= maxKeyDays) return days;
-  throw new AppError("bad_request", `--days must be a whole number from 1 to ${maxKeyDays}.`);
+  const count = Number(value);
+  if (Number.isInteger(count) && count >= 1 && count <= max) return count;
+  throw new AppError("bad_request", `--${name} must be a whole number from 1 to ${max}.`);
 }
 
 function readRights(value: string): KeyRight[] | null {
@@ -41,15 +43,18 @@ export async function createApiKey(args: string[]): Promise<number> {
       name: { type: "string", default: "command line" },
       rights: { type: "string", default: "" },
       days: { type: "string", default: "" },
+      "per-minute": { type: "string", default: "" },
     },
     required: ["email", "name"],
     usage: createApiKeyUsage,
   });
   if (!flags) return 1;
   return withServices(async (services) => {
-    const [rights, days] = [readRights(flags.rights), readDays(flags.days)];
+    const rights = readRights(flags.rights);
+    const days = readCount("days", flags.days, maxKeyDays);
+    const perMinute = readCount("per-minute", flags["per-minute"], maxKeyPerMinute);
     const { id: userId } = await findAccount(services, { email: flags.email });
-    const { key } = await createKey(services, { userId, name: flags.name, rights, days });
+    const { key } = await createKey(services, { userId, name: flags.name, rights, days, perMinute });
     console.log(key);
   });
 }

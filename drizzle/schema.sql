@@ -24,8 +24,10 @@ create table api_keys (
   metadata text,
   created_at timestamp with time zone default now() not null,
   updated_at timestamp with time zone default now() not null,
+  per_minute integer,
   constraint api_keys_pkey PRIMARY KEY (id),
   constraint api_keys_name_length CHECK (char_length(name) <= 100),
+  constraint api_keys_per_minute CHECK (per_minute > 0),
   constraint api_keys_reference_id_users_id_fk FOREIGN KEY (reference_id) REFERENCES users(id) ON DELETE CASCADE
 );
 CREATE INDEX api_keys_key ON api_keys USING btree (key);

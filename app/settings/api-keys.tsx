@@ -40,14 +40,14 @@ type ApiKey = Awaited<ReturnType<typeof api.apiKeys.list.query>>["items"][number
 type Right = NonNullable<ApiKey["rights"]>[number];
 
 /** What a key may and until when; an ended one is said in red. */
-function KeyTerms({ apiKey: { rights, endsAt, hasEnded } }: { readonly apiKey: ApiKey }) {
+function KeyTerms({ apiKey: { rights, endsAt, hasEnded, perMinute } }: { readonly apiKey: ApiKey }) {
   const t = useTranslations("apiKeys");
   const format = useFormatter();
   const names = rights === null ? [t("allRights")] : rights.map((right) => t(`rights.${right}`));
   const day = endsAt === null ? null : format.dateTime(new Date(endsAt), { dateStyle: "medium" });
   return (
     <p className="text-xs text-quiet">
-      {names.join(" · ")}
+      {[...names, ...(perMinute === null ? [] : [t("rate", { count: perMinute })])].join(" · ")}
       {day === null ? null : (
         <span className={hasEnded ? "text-fail" : undefined}>
           {" · "}
@@ -134,6 +134,9 @@ function RightsChoice({ offered, rights, onChange }: RightsChoiceProps) {
 const userRights = ["read", "create", "spend"] as const;
 const allRights = [...userRights, "admin", "metrics"] as const;
 
+/** A limit of the server. */
+const maxPerMinute = 100_000;
+
 const lifetimes = ["never", "7", "30", "90", "365"] as const;
 
 function CreateKeyForm({ onCreated }: { readonly onCreated: (key: string) => void }) {
@@ -144,6 +147,7 @@ function CreateKeyForm({ onCreated }: { readonly onCreated: (key: string) => voi
   const offered = useMe()?.isAdmin === true ? allRights : userRights;
   const [rights, setRights] = useState<ReadonlySet<Right>>(new Set(allRights));
   const [days, setDays] = useState<string>("never");
+  const [perMinute, setPerMinute] = useState("");
   const isWhole = offered.every((right) => rights.has(right));
   const create = useMutation({
     mutationFn: () =>
@@ -151,12 +155,14 @@ function CreateKeyForm({ onCreated }: { readonly onCreated: (key: string) => voi
         name: name.trim(),
         rights: isWhole ? null : [...rights],
         days: days === "never" ? null : Number(days),
+        perMinute: perMinute.trim() === "" ? null : Number(perMinute),
       }),
     onSuccess: ({ key }) => {
       onCreated(key);
       setName("");
       setRights(new Set(allRights));
       setDays("never");
+      setPerMinute("");
       return queries.invalidateQueries({ queryKey: keys.apiKeys });
     },
     onError,
@@ -186,6 +192,21 @@ function CreateKeyForm({ onCreated }: { readonly onCreated: (key: string) => voi
             value,
             title: value === "never" ? t("endsNever") : t("endsAfter", { days: Number(value) }),
           }))}
+        />
+      </div>
+      <div className="sm:max-w-[280px]">
+        <Field
+          name="key-rate"
+          label={t("ownRate")}
+          hint={t("ownRateHint")}
+          type="number"
+          inputMode="numeric"
+          min={1}
+          max={maxPerMinute}
+          step={1}
+          autoComplete="off"
+          value={perMinute}
+          onValueChange={setPerMinute}
         />
       </div>
       <RightsChoice offered={offered} rights={rights} onChange={setRights} />

@@ -168,3 +168,28 @@ test("two processes together let exactly the configured number of a user's write
   expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(perMinute);
   expect(await takePermitOf(services, "writes", "another user")).toBe(true);
 });
+
+test("a key with a rate of its own is refused above it, in two processes together, and others are not", async () => {
+  const { services } = fixture;
+  const { userId } = (await resolveCaller(
+    services,
+    (await openAccount(services, "rated@example.com")).headers,
+  )) ?? { userId: "" };
+  const another = await fixture.openAnother();
+  const slow = await createApiKey(services, { userId, name: "slow", perMinute: 5 });
+  const usual = await createApiKey(services, { userId, name: "usual" });
+  const bearer = ({ key }: { key: string }) => new Headers({ authorization: `Bearer ${key}` });
+  // Not over the turn of a minute, at which the count begins anew.
+  await expect.poll(() => new Date().getSeconds(), { timeout: 15_000 }).toBeLessThan(50);
+  const asked = Array.from({ length: 12 }, (_, at) =>
+    resolveCaller(at % 2 === 0 ? services : another, bearer(slow)).then(
+      () => "taken",
+      (error: { code: string }) => error.code,
+    ),
+  );
+  const answers = await Promise.all(asked);
+  expect(answers.filter((answer) => answer === "taken")).toHaveLength(5);
+  expect(answers.filter((answer) => answer === "rate_limited")).toHaveLength(7);
+  expect(await resolveCaller(services, bearer(usual))).not.toBeNull();
+  expect(await listApiKeys(services, { userId })).toMatchObject([{ perMinute: null }, { perMinute: 5 }]);
+});

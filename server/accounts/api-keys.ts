@@ -16,15 +16,18 @@ export interface CreateApiKeyInput {
   readonly rights?: readonly KeyRight[] | null;
   /** 1..365; null, the default: it does not end by itself. */
   readonly days?: number | null;
+  /** Requests in a minute, from 1; null, the default: `limits.apiKeyPerMinute`, which is the most in any case. */
+  readonly perMinute?: number | null;
 }
 
 export const maxKeyDays = 365;
+export const maxKeyPerMinute = 100_000;
 const dayS = 86_400;
 
 /** Makes an API key; `key` is returned once, only its hash is stored. Throws `conflict` above 50 keys. */
 export async function createApiKey(
   services: Services,
-  { userId, name, rights = null, days = null }: CreateApiKeyInput,
+  { userId, name, rights = null, days = null, perMinute = null }: CreateApiKeyInput,
 ): Promise<{ id: string; key: string }> {
   const held = await services.db.$count(schema.apiKeys, eq(schema.apiKeys.referenceId, userId));
   if (held >= maxKeys)
@@ -38,7 +41,12 @@ export async function createApiKey(
       ...(days === null ? {} : { expiresIn: days * dayS }),
     },
   });
-  await recordAct(services.db, { kind: "key.made", by: userId, object: made.id, details: { rights, days } });
+  await services.db.transaction(async (tx) => {
+    const { apiKeys } = schema;
+    if (perMinute !== null) await tx.update(apiKeys).set({ perMinute }).where(eq(apiKeys.id, made.id));
+    const details = { rights, days, perMinute };
+    await recordAct(tx, { kind: "key.made", by: userId, object: made.id, details });
+  });
   return { id: made.id, key: made.key };
 }
 
@@ -74,6 +82,8 @@ export interface ApiKeyView {
   readonly hasEnded: boolean;
   /** Null: all that its owner may. */
   readonly rights: readonly KeyRight[] | null;
+  /** Null: as many requests as any key. */
+  readonly perMinute: number | null;
 }
 
 /** The keys of a user, newest first. */
@@ -93,5 +103,6 @@ export async function listApiKeys({ db }: Services, input: { userId: string }): 
     endsAt: row.expiresAt?.toISOString() ?? null,
     hasEnded: row.expiresAt !== null && row.expiresAt <= new Date(),
     rights: readRights(row.permissions),
+    perMinute: row.perMinute,
   }));
 }

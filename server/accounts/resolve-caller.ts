@@ -39,7 +39,7 @@ async function callerOfKey(services: Services, key: string): Promise<Caller | nu
     .where(eq(schema.apiKeys.key, await defaultKeyHasher(key)));
   if (!found || found.key.enabled === false || isBanned(found.user)) return null;
   if (found.key.expiresAt && found.key.expiresAt <= new Date()) return null;
-  if (!(await takePermit(services, found.key.id))) throw new AppError("rate_limited");
+  if (!(await takePermit(services, found.key))) throw new AppError("rate_limited");
   const caller: Caller = { ...callerFor(found.user, "api_key"), keyId: found.key.id };
   const held = readRights(found.key.permissions);
   if (held === null) return caller;
@@ -64,10 +64,13 @@ function callerFor(user: UserFacts, via: Caller["via"]): Caller {
   return { userId: user.id, isGuest, isSelfMade: !isAdmin && user.selfMade === true, isAdmin, via };
 }
 
-/** Counts one request of an API key; false when its limit of this minute is reached. */
-function takePermit(services: Services, keyId: string): Promise<boolean> {
-  return takeFrom(permitsOf(services), keyId, () => takeKeyBlock(services, keyId));
+/** Counts one request of an API key; false when its limit of this minute is reached, its own or that of all keys. */
+function takePermit(services: Services, { id, perMinute }: RatedKey): Promise<boolean> {
+  const max = Math.min(services.config.limits.apiKeyPerMinute, perMinute ?? Number.POSITIVE_INFINITY);
+  return takeFrom(permitsOf(services), id, () => takeKeyBlock(services, id, max));
 }
+
+type RatedKey = Pick<typeof schema.apiKeys.$inferSelect, "id" | "perMinute">;
 
 /** What is counted a minute besides the requests of keys: by a user's session, and by the address of an unknown sender. */
 const permitLimits = {
@@ -159,8 +162,7 @@ const blockOf = (max: number) => Math.max(1, Math.floor(max / blocksPerMinute));
  * Takes a block of permits of the current minute from the key's row. All processes take from the same row, so the
  * limit holds for all of them together; the row lock decides between two at once.
  */
-async function takeKeyBlock({ db, config }: Services, keyId: string): Promise<Block | undefined> {
-  const max = config.limits.apiKeyPerMinute;
+async function takeKeyBlock({ db }: Services, keyId: string, max: number): Promise<Block | undefined> {
   const minute = sql`date_trunc('minute', statement_timestamp())`;
   const rows = await db.execute<{ granted: number; leftMs: number }>(sql`
     with held as (

@@ -9,6 +9,7 @@ import {
   listSessions,
   maxKeyDays,
   maxKeyNameLength,
+  maxKeyPerMinute,
   refuseGuest,
   revokeApiKey,
   setLocale,
@@ -111,6 +112,7 @@ export const apiKeysRouter = t.router({
         name: lineOfText.trim().min(1).max(maxKeyNameLength),
         rights: z.array(z.enum(keyRights)).min(1).max(keyRights.length).nullable().default(null),
         days: z.int().min(1).max(maxKeyDays).nullable().default(null),
+        perMinute: z.int().min(1).max(maxKeyPerMinute).nullable().default(null),
       }),
     )
     .mutation(({ ctx, input }) => createApiKey(ctx.services, { userId: ctx.caller.userId, ...input })),

@@ -147,6 +147,8 @@ export const apiKeys = pgTable(
     lastRequest: at("last_request"),
     expiresAt: at("expires_at"),
     permissions: text("permissions"),
+    /** Requests that the key may make in a minute; null: `limits.apiKeyPerMinute`, which is the most in any case. */
+    perMinute: integer("per_minute"),
     metadata: text("metadata"),
     createdAt: at("created_at").notNull().defaultNow(),
     updatedAt: at("updated_at").notNull().defaultNow(),
@@ -154,6 +156,7 @@ export const apiKeys = pgTable(
   (table) => [
     index("api_keys_key").on(table.key),
     index("api_keys_reference").on(table.referenceId),
+    check("api_keys_per_minute", sql`${table.perMinute} > 0`),
     check("api_keys_name_length", sql`char_length(${table.name}) <= 100`),
   ],
 );

@@ -11,10 +11,10 @@ import {
 import { eq } from "drizzle-orm";
 import superjson from "superjson";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createHttpApp, handleTrpc } from "../api/index.ts";
+import { createHttpApp, handleTrpc } from "./index.ts";
 import { schema } from "../db/index.ts";
-import { resolveCaller } from "./index.ts";
-import type { SessionView } from "./sessions.ts";
+import { resolveCaller } from "../accounts/index.ts";
+import type { SessionView } from "../accounts/sessions.ts";
 
 let fixture: TestServices;
 beforeAll(async () => (fixture = await createTestServices()));
