@@ -24,7 +24,6 @@ import { linkRoutes } from "./links.ts";
 import { openApiDocument } from "./openapi.ts";
 import { logFailure, logRequests } from "./request-log.ts";
 import { type HttpRoute, problemResponse, requireCaller } from "./route.ts";
-import { sessionRoutes } from "./sessions.ts";
 import { createUpload } from "./uploads.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
@@ -45,7 +44,6 @@ export const httpRoutes: readonly HttpRoute[] = [
   ...webhookRoutes,
   listWorkflows,
   exportRoute,
-  ...sessionRoutes,
   scalingRoute,
   ...auditRoutes,
 ];
