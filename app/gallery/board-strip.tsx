@@ -16,7 +16,7 @@ import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { FilterChips, useSearchFilter } from "../parts/filters.tsx";
 import { BoardCover, BoardForm, useRefreshBoards } from "../pictures/boards.tsx";
-import { Button, IconButton } from "../ui/button.tsx";
+import { Button, cx, IconButton } from "../ui/button.tsx";
 import { Chip, chipStyle } from "../ui/display.tsx";
 import { Field } from "../ui/fields.tsx";
 import { later } from "../ui/later.tsx";
@@ -143,6 +143,17 @@ function BoardMenu({ board }: { readonly board: Board }) {
   );
 }
 
+/** On a wide screen the strip is a list at the side of the pictures, and a chip one of its lines. */
+const sideLine =
+  "xl:h-9 xl:w-full xl:min-w-0 xl:shrink xl:justify-start xl:gap-2.5 xl:rounded-control xl:border-transparent xl:px-2.5 xl:text-sm xl:font-normal xl:text-ink xl:aria-pressed:border-transparent xl:aria-pressed:bg-hover xl:aria-pressed:font-medium xl:aria-pressed:text-ink";
+const cover = "-ms-1.5 size-5 xl:ms-0 xl:-me-0.5";
+const sideName = "max-w-48 truncate xl:max-w-none";
+const sideCount = "tabular opacity-70 xl:ms-auto xl:text-xs";
+
+function SideHeading({ children }: { readonly children: string }) {
+  return <h2 className="hidden px-2.5 pt-5 pb-1.5 text-xs font-medium text-quiet xl:block">{children}</h2>;
+}
+
 /** Of a saved search 100 stands for any number above 99. */
 const mostShown = 99;
 
@@ -159,15 +170,15 @@ function BoardChip({ board, search, pictures }: BoardChipProps) {
   const isShown = search.toLowerCase() === searchOf(board).toLowerCase();
   return (
     <span className="flex shrink-0 items-center">
-      <Chip pressed={isShown} onPress={() => set("search", isShown ? null : searchOf(board))}>
-        {board.search === null ? (
-          <BoardCover board={board} className="-ms-1.5 size-5" />
-        ) : (
-          <Bookmark aria-hidden />
-        )}
-        <span className="max-w-48 truncate">{board.name}</span>
+      <Chip
+        className={sideLine}
+        pressed={isShown}
+        onPress={() => set("search", isShown ? null : searchOf(board))}
+      >
+        {board.search === null ? <BoardCover board={board} className={cover} /> : <Bookmark aria-hidden />}
+        <span className={sideName}>{board.name}</span>
         {pictures === null ? null : (
-          <span className="tabular opacity-70">
+          <span className={sideCount}>
             {board.search !== null && pictures > mostShown ? `${mostShown}+` : pictures}
           </span>
         )}
@@ -182,16 +193,20 @@ function BoardChip({ board, search, pictures }: BoardChipProps) {
 function SharedChip({ board }: { readonly board: SharedBoard }) {
   const t = useTranslations("boards");
   return (
-    <Link href={`/boards/${board.id}`} title={t("by", { name: board.ownerName })} className={chipStyle}>
-      <BoardCover board={board} className="-ms-1.5 size-5" />
-      <span className="max-w-48 truncate">{board.name}</span>
-      <span className="tabular opacity-70">{board.pictures}</span>
+    <Link
+      href={`/boards/${board.id}`}
+      title={t("by", { name: board.ownerName })}
+      className={cx(chipStyle, sideLine)}
+    >
+      <BoardCover board={board} className={cover} />
+      <span className={sideName}>{board.name}</span>
+      <span className={sideCount}>{board.pictures}</span>
       <Users role="img" aria-label={t("by", { name: board.ownerName })} className="opacity-70" />
     </Link>
   );
 }
 
-/** The boards and the saved searches: a press on one puts its search into the line. */
+/** The boards and the saved searches: a press on one puts its search into the line. A strip, on a wide screen a list at the side. */
 export function BoardStrip({ search }: { readonly search: string }) {
   const t = useTranslations("boards");
   const { set } = useSearchFilter();
@@ -199,25 +214,35 @@ export function BoardStrip({ search }: { readonly search: string }) {
   const shared = useSharedBoards();
   const found = useSavedCounts(boards);
   const [isMaking, setMaking] = useState(false);
-  const ordered = boards?.toSorted((a, b) => Number(a.search !== null) - Number(b.search !== null));
-  return (
-    <FilterChips label={t("title")}>
-      <Chip pressed={search === ""} onPress={() => set("search", null)}>
-        <Images aria-hidden />
-        {t("all")}
-      </Chip>
-      {ordered?.map((board) => (
+  const chips = (isSearch: boolean) =>
+    boards
+      ?.filter((board) => (board.search !== null) === isSearch)
+      .map((board) => (
         <BoardChip
           key={board.id}
           board={board}
           search={search}
           pictures={board.pictures ?? found.get(board.id) ?? null}
         />
-      ))}
+      ));
+  const searches = chips(true);
+  return (
+    <FilterChips
+      label={t("title")}
+      className="xl:sticky xl:top-4 xl:mx-0 xl:max-h-[calc(100dvh-2rem)] xl:flex-col xl:flex-nowrap xl:gap-0.5 xl:self-start xl:overflow-y-auto xl:p-0"
+    >
+      <Chip className={sideLine} pressed={search === ""} onPress={() => set("search", null)}>
+        <Images aria-hidden />
+        {t("all")}
+      </Chip>
+      <SideHeading>{t("title")}</SideHeading>
+      {chips(false)}
       {shared?.map((board) => (
         <SharedChip key={board.id} board={board} />
       ))}
-      <Button look="quiet" size="small" onClick={() => setMaking(true)}>
+      {searches === undefined || searches.length === 0 ? null : <SideHeading>{t("searches")}</SideHeading>}
+      {searches}
+      <Button look="quiet" size="small" className="xl:mt-3 xl:self-start" onClick={() => setMaking(true)}>
         <Plus aria-hidden />
         {t("new")}
       </Button>

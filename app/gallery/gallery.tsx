@@ -12,7 +12,7 @@ import { FilterChips, FilterDivider, useSearchFilter } from "../parts/filters.ts
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { jobKindOrder } from "../jobs/text.ts";
 import { useRemoving } from "../pictures/actions.tsx";
-import { Button, buttonStyle } from "../ui/button.tsx";
+import { Button, buttonStyle, cx } from "../ui/button.tsx";
 import { Chip, chipStyle, EmptyState } from "../ui/display.tsx";
 import { later } from "../ui/later.tsx";
 import { useFilePicker, useUploadWithOffer } from "../uploads/drop.tsx";
@@ -173,12 +173,11 @@ function GalleryHeader({ hasPictures, search }: HeaderProps) {
 const TrashNote = later(async () => (await import("./trash.tsx")).TrashNote);
 const TrashBar = later(async () => (await import("./trash.tsx")).TrashBar);
 
-/** What can be chosen among: boards, filters, and what the trash says of itself. */
+/** What can be chosen among: filters, and what the trash says of itself. */
 function Choices({ search, isEmpty }: { readonly search: string; readonly isEmpty: boolean }) {
   const showFailure = useFailureToast();
   return (
     <>
-      <BoardStrip search={search} />
       <FilterBar search={search} />
       {hasTerm(search, trashTerm) ? <TrashNote isWanted onFailure={showFailure} props={{ isEmpty }} /> : null}
     </>
@@ -224,6 +223,9 @@ function Pictures({ text, part, selection, openId, onOpen }: PicturesProps) {
 
 const SelectionBar = later(async () => (await import("./selection-bar.tsx")).SelectionBar);
 
+/** The boards stand beside the pictures. */
+const withSide = "xl:grid xl:grid-cols-[208px_minmax(0,1fr)] xl:gap-x-8";
+
 export function Gallery() {
   const showFailure = useFailureToast();
   const { text, search } = useSearchOfPage();
@@ -254,18 +256,21 @@ export function Gallery() {
   return (
     <div className={hasScrubber(part.months) ? "wide:pe-14" : undefined}>
       <GalleryHeader hasPictures={hasPictures} search={search} />
-      <div className="px-4 sm:px-6 wide:px-8">
-        {hasPictures ? <Choices search={text} isEmpty={isEmpty} /> : null}
-        <Waiting isPending={query.isPending} isEmpty={isEmpty} search={search} />
-        <Pictures
-          text={text}
-          part={part}
-          selection={selection}
-          openId={viewer.imageId}
-          onOpen={isTrash ? choose : viewer.open}
-        />
-        <NearSection search={text} list={part} onOpen={viewer.open} />
-        {query.isError ? <LoadFailed error={query.error} onRetry={() => retryLoad(query)} /> : null}
+      <div className={cx("px-4 sm:px-6 wide:px-8", hasPictures && withSide)}>
+        {hasPictures ? <BoardStrip search={text} /> : null}
+        <div className="min-w-0">
+          {hasPictures ? <Choices search={text} isEmpty={isEmpty} /> : null}
+          <Waiting isPending={query.isPending} isEmpty={isEmpty} search={search} />
+          <Pictures
+            text={text}
+            part={part}
+            selection={selection}
+            openId={viewer.imageId}
+            onOpen={isTrash ? choose : viewer.open}
+          />
+          <NearSection search={text} list={part} onOpen={viewer.open} />
+          {query.isError ? <LoadFailed error={query.error} onRetry={() => retryLoad(query)} /> : null}
+        </div>
       </div>
       {isTrash ? <TrashBar isWanted onFailure={showFailure} props={{ selection }} /> : bar}
       <Viewer images={images} address={viewer} stacks />

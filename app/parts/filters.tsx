@@ -20,12 +20,21 @@ export function useSearchFilter() {
 }
 
 /** A row of filters: it wraps on a wide screen, else it scrolls sideways and fades where more follows. */
-export function FilterChips({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+interface FilterChipsProps {
+  readonly label: string;
+  readonly className?: string;
+  readonly children: ReactNode;
+}
+
+export function FilterChips({ label, className, children }: FilterChipsProps) {
   return (
     <div
       role="group"
       aria-label={label}
-      className="no-scrollbar -mx-4 flex gap-1.5 overflow-x-auto py-1.5 pe-8 ps-4 max-wide:mask-r-from-[calc(100%-32px)] sm:-mx-0.5 sm:ps-0.5 wide:flex-wrap wide:pe-0.5"
+      className={cx(
+        "no-scrollbar -mx-4 flex gap-1.5 overflow-x-auto py-1.5 pe-8 ps-4 max-wide:mask-r-from-[calc(100%-32px)] sm:-mx-0.5 sm:ps-0.5 wide:flex-wrap wide:pe-0.5",
+        className,
+      )}
     >
       {children}
     </div>

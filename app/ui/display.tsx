@@ -5,6 +5,7 @@ import { cx } from "./button.tsx";
 interface ChipProps {
   readonly pressed: boolean;
   readonly onPress: () => void;
+  readonly className?: string;
   readonly children: ReactNode;
 }
 
@@ -12,9 +13,9 @@ export const chipStyle =
   "touch inline-flex h-8 shrink-0 items-center gap-1.5 rounded-full border border-line px-3 text-xs font-medium text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:text-paper [&_svg]:size-3.5";
 
 /** A filter that is on or off. */
-export function Chip({ pressed, onPress, children }: ChipProps) {
+export function Chip({ pressed, onPress, className, children }: ChipProps) {
   return (
-    <button type="button" aria-pressed={pressed} onClick={onPress} className={chipStyle}>
+    <button type="button" aria-pressed={pressed} onClick={onPress} className={cx(chipStyle, className)}>
       {children}
     </button>
   );
