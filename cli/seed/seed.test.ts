@@ -155,6 +155,7 @@ const pages: Readonly<Record<string, () => Promise<unknown>[]>> = {
   "admin/users/[id]/page.tsx": () => [
     firstId("admin.users.list").then((id) => read("admin.users.get", { id })),
   ],
+  "admin/audit/page.tsx": () => [items("admin.audit.search")],
   "admin/deliveries/page.tsx": () => [items("admin.deliveries.search")],
   "admin/assistant/page.tsx": () => [
     items("admin.assistant.runs"),
