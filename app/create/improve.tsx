@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { Sparkles } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useEffect, useRef } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { useAssistantStatus } from "../assistant/queries.ts";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
@@ -74,7 +74,16 @@ export function ImproveButton({ improving }: { readonly improving: Improving }) 
 
 /** A word, a sign or a letter of a script without spaces, with the space before it. */
 const piece = / ?(?:\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{M}\p{N}_{}|:'-])+|\S)/gu;
-const words = (text: string) => (text.trim().replaceAll(/\s+/gu, " ").match(piece) ?? []).join("\n");
+/** More than these are compared by words between spaces: the comparison takes the product of both. */
+const mostPieces = 600;
+
+function words(before: string, after: string) {
+  const plain = [before, after].map((text) => text.trim().replaceAll(/\s+/gu, " "));
+  const pieces = plain.map((text) => text.match(piece) ?? []);
+  const isLong = pieces.some(({ length }) => length > mostPieces);
+  const [old = [], next = []] = isLong ? plain.map((text) => text.match(/ ?[^ ]{1,60}/gu) ?? []) : pieces;
+  return diffLines(old.join("\n"), next.join("\n"));
+}
 
 /** What would change, word by word, to be taken or not. */
 export function Improvement({ improving }: { readonly improving: Improving }) {
@@ -82,6 +91,7 @@ export function Improvement({ improving }: { readonly improving: Improving }) {
   const { prompt } = useForm();
   const sayReplaced = useReplacedToast();
   const { after, before, close } = improving;
+  const pieces = useMemo(() => (after === null ? [] : words(before, after)), [before, after]);
   // Who wrote on meanwhile would lose it.
   if (after === null || prompt !== before) return null;
   const use = () => {
@@ -95,7 +105,7 @@ export function Improvement({ improving }: { readonly improving: Improving }) {
       className="mx-4 mb-3 flex flex-col gap-2 rounded-control bg-well p-3 sm:mx-5"
     >
       <p className="text-sm break-words">
-        {diffLines(words(before), words(after)).map(({ text, kind }, at) => {
+        {pieces.map(({ text, kind }, at) => {
           // oxlint-disable-next-line react/no-array-index-key -- words repeat
           if (kind === "added")
             return (

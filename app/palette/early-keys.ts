@@ -43,8 +43,10 @@ export function useEarlyKeys(isOpen: boolean, onEscape: () => void): void {
       const plain = { ctrlKey: false, altKey: false };
       const text = afterPress(typed.text, isWriting ? { key, metaKey, ...plain } : event);
       // It would press the button below.
-      const isEntered = key === "Enter";
-      if (text === null && !isEntered) return;
+      const isEnter = key === "Enter";
+      if (text === null && !isEnter) return;
+      // Without a word it asks for nothing, as one that is held since it opened the palette.
+      const isEntered = isEnter && !event.repeat && typed.text !== "";
       typed = { text: text ?? typed.text, isEntered };
       event.preventDefault();
       event.stopImmediatePropagation();

@@ -113,7 +113,7 @@ function Finder({ onNewBoard }: FinderProps) {
           onKeyDown={({ key, currentTarget, nativeEvent }) => {
             const root = currentTarget.closest("[cmdk-root]");
             const hasChoice = root?.querySelector("[aria-selected=true]") !== null;
-            if (key === "Enter" && !nativeEvent.isComposing && !hasChoice) isEntered.current = true;
+            isEntered.current = key === "Enter" && !nativeEvent.isComposing && !hasChoice && text !== "";
           }}
           maxLength={200}
           placeholder={t("placeholder")}

@@ -72,7 +72,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await expect(viewer.getByText(/^ink drawing of a red hat, on a fox/)).toBeVisible();
   });
 
-  test("@all a LoRA, an earlier prompt and a favourite come back, also from the file of the picture", async ({
+  test("a LoRA, an earlier prompt and a favourite come back, also from the file of the picture", async ({
     page,
   }, testInfo) => {
     await beGuest(page);

@@ -28,12 +28,14 @@ const monthOf: ReadonlyMap<string, number> = new Map(
   ),
 );
 
-/** `мае`, `януари`: months of Cyrillic scripts with another ending. */
+/** `мае`, `января`: months of Cyrillic scripts with another ending. Names such as Мария and Марк begin as March does. */
 const shortestDeclined = 4;
+const declinedMarch = /^март(?:[аеу]|ом)$/;
 function monthNamed(word: string): number | undefined {
   const known = monthOf.get(word);
   if (known !== undefined || !/^\p{Script=Cyrillic}+$/u.test(word)) return known;
   if (word === "мае") return 5;
+  if (word.startsWith("мар")) return declinedMarch.test(word) ? 3 : undefined;
   for (const [name, month] of monthOf)
     if (
       name.length >= shortestDeclined &&

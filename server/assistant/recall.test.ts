@@ -152,6 +152,8 @@ test("dates in several languages; a word at the head of a question is no month",
   expect(readDates("What happened on 4 May 2023?")).toEqual([{ month: 5, day: 4, year: 2023 }]);
   expect(readDates("What did we do on March 3rd?")).toEqual([{ month: 3, day: 3, year: null }]);
   expect(readDates("Was haben wir im Januar probiert?")).toEqual([{ month: 1, day: null, year: null }]);
+  expect(readDates("Что любит Мария после Марка и Мартина?")).toEqual([]);
+  expect(readDates("Что было в марте?")).toEqual([{ month: 3, day: null, year: null }]);
   expect(readDates("Что было в мае 2024?")).toEqual([{ month: 5, day: null, year: 2024 }]);
   expect(readDates("Какво стана през януари?")).toEqual([{ month: 1, day: null, year: null }]);
   expect(readDates("2024年5月3日我们试了什么?")).toEqual([{ month: 5, day: 3, year: 2024 }]);

@@ -66,6 +66,9 @@ function wasTried({ code }: AppError): boolean {
   return code !== "server_busy" && code !== "budget_exceeded" && code !== "not_agreed";
 }
 
+/** For how long after its submit a job waits for what is away. */
+const awayHours = 24;
+
 /** The servers that could run the job lack now what they had when it was accepted: nothing was tried. */
 function isAway({ code, details }: AppError): boolean {
   return code === "server_busy" && Array.isArray(details?.["loras"]);
@@ -85,8 +88,10 @@ async function requeue(
   const rule = ruleOf(error.code);
   const { maxAttempts } = services.config.limits;
   const charge = rule.charged ? 1 : 0;
-  // What is away may come back on any day, as a worker that is awaited may: no count of attempts ends that wait.
-  const hasAttempts = isAway(error) ? sql`true` : sql`attempt < ${maxAttempts}`;
+  // What is away may come back, as a worker that is awaited may: the day that such a worker gets ends that wait, no count of attempts.
+  const isYoung = sql`created_at > now() - make_interval(hours => ${awayHours})`;
+  const isLeft = sql`attempt < ${maxAttempts}`;
+  const hasAttempts = isAway(error) ? sql`(${isLeft} or ${isYoung})` : isLeft;
   return transition(services.db, {
     from: claimedStatuses,
     to: "pending",

@@ -1,6 +1,6 @@
 import { comfyuiEngine as facts, type Need } from "@atelier/server/engines";
 import { AppError, isAppError, type ErrorCode } from "@atelier/server/platform";
-import { hasLoras, lorasSchema } from "@atelier/server/workflows";
+import { findLoras, lorasSchema } from "@atelier/server/workflows";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
 import type { Engine, EngineContext, EngineOutput, EngineTask } from "../port.ts";
 import { preparePictures } from "./canvas.ts";
@@ -65,7 +65,9 @@ function requireLoras(pool: ServerPool, { need, avoid }: EngineTask, loras: read
     .list()
     .filter(({ state, needs, url }) => state === "healthy" && needs.includes(need) && !avoid.includes(url));
   const [first] = able;
-  if (!first || able.some((server) => hasLoras(loras, server.loras))) return;
+  // A name that may be any of several files is not away: nothing would end a wait for it.
+  const isThere = able.some((server) => findLoras(loras, server.loras).lacking.length === 0);
+  if (!first || isThere) return;
   throw new AppError(
     "server_busy",
     `No connected server has now: ${loras.join(", ")}. The job waits for one.`,
