@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { eq } from "drizzle-orm";
 import { schema } from "../../db/index.ts";
 import { cancel, claim, confirmCancel, start } from "../../jobs/index.ts";
+import { places, takePlace } from "../../platform/index.ts";
 import { type ClientScene, openClientScene } from "./fixtures/scene.ts";
 
 let scene: ClientScene;
@@ -21,8 +22,8 @@ const say = (sid: string, body: string, key = scene.owner.key) =>
     headers: { "content-length": String(body.length) },
   });
 
-async function open(): Promise<string> {
-  const text = await (await scene.send(address)).text();
+async function open(key = scene.owner.key): Promise<string> {
+  const text = await (await scene.send(address, { key })).text();
   expect(text).toMatch(/^0\{/);
   const { sid, upgrades, pingInterval } = JSON.parse(text.slice(1));
   expect([upgrades, pingInterval]).toEqual([[], 25_000]);
@@ -86,4 +87,22 @@ test("D2 a session is its owner's alone; other transports and a second poll at o
   for (let at = 0; at < 9; at += 1) sids.push(await open());
   expect((await say(sids[0] ?? "", "3")).status).toBe(400);
   expect((await say(sids[8] ?? "", "3")).status).toBe(200);
+});
+
+test("D2 a page connects once however often it asks, and a session holds a place until it ends", async () => {
+  const { id: userId, key } = scene.stranger;
+  const sid = await open(key);
+  expect((await say(sid, Array(2_000).fill("40").join("\u001E"), key)).status).toBe(200);
+  expect((await (await poll(sid, key)).text()).split("\u001E")).toHaveLength(1);
+  const holder = { userId };
+  const taken: (() => void)[] = [];
+  const takeAll = () => {
+    for (;;) taken.push(takePlace(scene.services, "stream", holder));
+  };
+  expect(takeAll).toThrow(places.stream.message);
+  expect(taken).toHaveLength(places.stream.perUser - 1);
+  expect((await scene.send(address, { key })).status).toBe(429);
+  await say(sid, "1", key);
+  taken.push(takePlace(scene.services, "stream", holder));
+  for (const giveBack of taken) giveBack();
 });

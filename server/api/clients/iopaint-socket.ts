@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { feedOf } from "../../live/index.ts";
 import { isFinal, jobSource, type JobView } from "../../jobs/index.ts";
-import { AppError, keptBy, streamMs } from "../../platform/index.ts";
+import { AppError, type Holder, keptBy, streamMs, takePlace } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { iopaintError } from "./iopaint-info.ts";
 import type { ClientApi, ClientInput, ClientRoute } from "./route.ts";
@@ -15,9 +15,12 @@ import type { ClientApi, ClientInput, ClientRoute } from "./route.ts";
 interface Session {
   readonly ownerId: string;
   readonly packets: string[];
+  isConnected: boolean;
   /** Ends the poll that waits. */
   wake: (() => void) | null;
   end(): void;
+  /** Adds a packet where there is room, and wakes the poll that waits. */
+  push(packet: string): void;
   /** Begins its time again. */
   touch(): void;
 }
@@ -33,17 +36,17 @@ const sessionsOf = keptBy(
   },
 );
 
-function openSession(services: Services, ownerId: string): string {
+/** A session takes the place of a stream until it ends, since its polls wait one after the other. */
+function openSession(services: Services, holder: Holder): string {
+  const ownerId = holder.userId;
   const sessions = sessionsOf(services);
   const own = [...sessions].filter(([, session]) => session.ownerId === ownerId);
   for (const [, oldest] of own.slice(0, Math.max(0, own.length - limits.ofOwner + 1))) oldest.end();
+  const giveBack = takePlace(services, "stream", holder);
   const id = randomBytes(15).toString("base64url");
   const stepsById = new Map<string, number>();
-  const send = (event: string, ...data: readonly unknown[]) => {
-    if (session.packets.length < limits.packets)
-      session.packets.push(`42${JSON.stringify([event, ...data])}`);
-    session.wake?.();
-  };
+  const send = (event: string, ...data: readonly unknown[]) =>
+    session.push(`42${JSON.stringify([event, ...data])}`);
   const noteJob = ({ kind, status, id: jobId, params }: JobView) => {
     if (kind !== "inpaint") return;
     if (!isFinal(status)) stepsById.set(jobId, Number(params["steps"] ?? 0));
@@ -65,11 +68,17 @@ function openSession(services: Services, ownerId: string): string {
   const session: Session = {
     ownerId,
     packets: [],
+    isConnected: false,
     wake: null,
+    push(packet) {
+      if (session.packets.length < limits.packets) session.packets.push(packet);
+      session.wake?.();
+    },
     touch: () => timer.refresh(),
     end() {
       clearTimeout(timer);
       remove();
+      giveBack();
       sessions.delete(id);
       session.wake?.();
     },
@@ -105,7 +114,7 @@ const pollRoute: ClientRoute = {
     if (query["transport"] !== "polling" || query["EIO"] !== "4") return refuse("Transport unknown");
     if (request.method === "HEAD") return textResponse("");
     if (query["sid"] === undefined) {
-      const sid = openSession(services, caller.userId);
+      const sid = openSession(services, caller);
       const times = { pingInterval: pingMs, pingTimeout: 20_000, maxPayload: limits.bodyBytes };
       return textResponse(`0${JSON.stringify({ sid, upgrades: [], ...times })}`);
     }
@@ -151,9 +160,9 @@ const sendRoute: ClientRoute = {
     session.touch();
     for (const packet of (await input.request.text()).split("\u001E")) {
       if (packet === "1" || packet === "41") session.end();
-      if (!packet.startsWith("40")) continue;
-      session.packets.push(`40${JSON.stringify({ sid: randomBytes(15).toString("base64url") })}`);
-      session.wake?.();
+      if (!packet.startsWith("40") || session.isConnected) continue;
+      session.isConnected = true;
+      session.push(`40${JSON.stringify({ sid: randomBytes(15).toString("base64url") })}`);
     }
     return textResponse("ok");
   },
