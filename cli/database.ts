@@ -1,5 +1,13 @@
 import { migrate } from "@atelier/server/db";
-import { type Env, inspectEnv, isAppError, loadConfig, openLog, parseEnv } from "@atelier/server/platform";
+import {
+  asOperator,
+  type Env,
+  inspectEnv,
+  isAppError,
+  loadConfig,
+  openLog,
+  parseEnv,
+} from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
 import { openPostgres, readOrCreateSecret } from "../scripts/embedded/postgres.ts";
 
@@ -35,7 +43,7 @@ async function run(action: Action, isAudited: boolean): Promise<void> {
     const log = await openLog({ env: logEnv, name: "cli", isCommand: true });
     const services = await openServices({ env: logEnv, config, name: "cli", log });
     try {
-      await action(services);
+      await asOperator(() => action(services));
     } finally {
       await services.close();
     }

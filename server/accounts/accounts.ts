@@ -1,6 +1,7 @@
 import { domainToASCII } from "node:url";
 import { and, eq, sql } from "drizzle-orm";
 import { z } from "zod";
+import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import { asLocale, type Locale } from "../locales.ts";
@@ -80,7 +81,10 @@ export async function resetPassword(
   requirePassword(password);
   const user = await findAccount(services, { email });
   const hash = await hashPassword(services, password);
-  await services.db.transaction((tx) => setPassword(tx, { userId: user.id, hash }));
+  await services.db.transaction(async (tx) => {
+    await setPassword(tx, { userId: user.id, hash });
+    await recordAct(tx, { kind: "account.password_changed", by: null, to: user.id });
+  });
 }
 
 /** What an account or a link may have as its password; the sign-in refuses longer ones. */
@@ -207,5 +211,6 @@ export async function createUser(services: Services, input: CreateUserInput): Pr
     accountId: user.id,
     password: await passwords.hash(password),
   });
+  await recordAct(services.db, { kind: "account.made", by: null, to: user.id, details: { isAdmin } });
   return { id: user.id };
 }

@@ -4,7 +4,7 @@ import { APIError, getSessionFromCtx } from "better-auth/api";
 import { eq, sql } from "drizzle-orm";
 import { type AuditKind, recordAct } from "../audit/index.ts";
 import { type Db, schema } from "../db/index.ts";
-import { networksOf, newId } from "../platform/index.ts";
+import { isStorable, networksOf, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isBanned } from "./caller.ts";
 
@@ -45,7 +45,16 @@ const recordedPaths: Readonly<Record<string, AuditKind>> = {
  * After an endpoint of the library: adds a sign-in that succeeded or failed, and what a user does to the own account, to the audit
  * log. Of an address without an account nothing is kept but that it was tried.
  */
-export async function recordEntry({ db }: Services, ctx: GenericEndpointContext): Promise<void> {
+export async function recordEntry(services: Services, ctx: GenericEndpointContext): Promise<void> {
+  try {
+    await addEntry(services, ctx);
+  } catch (err) {
+    // The session or the new password stands by now, so the answer must say so.
+    services.log.error({ err, action: ctx.path }, "act not added to the audit log");
+  }
+}
+
+async function addEntry({ db }: Services, ctx: GenericEndpointContext): Promise<void> {
   const kind = recordedPaths[ctx.path];
   if (kind === undefined) return;
   const returned: unknown = Reflect.get(ctx.context, "returned");
@@ -56,11 +65,25 @@ export async function recordEntry({ db }: Services, ctx: GenericEndpointContext)
     return;
   }
   const email = emailOf(ctx);
-  if (email === null) return;
+  if (email === null || !isStorable(email) || !hasPassword(ctx.body)) return;
   const { users } = schema;
   const [user] = await db.select({ id: users.id }).from(users).where(eq(users.email, email.toLowerCase()));
+  if (!user && !(await mayRecordUnknown(db, ctx))) return;
   const outcome = String(failure.body?.["code"] ?? failure.status).toLowerCase();
   await recordAct(db, { kind: "sign_in.failed", by: null, to: user?.id ?? null, outcome });
+}
+
+const hasPassword = (body: unknown) => typeof Reflect.get(Object(body), "password") === "string";
+
+/** Entries stay for long, so a network adds few of addresses without an account; known accounts have the limit of tries. */
+const unknownPerHour = 60;
+
+async function mayRecordUnknown(db: Db, { headers }: GenericEndpointContext): Promise<boolean> {
+  for (const { name, times } of networksOf(headers?.get("x-forwarded-for") ?? "")) {
+    const limit = { windowMs: hourMs, max: unknownPerHour * times };
+    if (!(await countTry(db, `sign-in-unknown|${name}`, limit))) return false;
+  }
+  return true;
 }
 
 function emailOf(ctx: GenericEndpointContext): string | null {

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
-import { type Config, currentRequestId, currentSender, newId } from "../platform/index.ts";
+import { type Config, currentRequestId, currentSender, isId, newId } from "../platform/index.ts";
 import type { AuditKind } from "./kinds.ts";
 
 const { auditEntries } = schema;
@@ -25,7 +25,7 @@ interface Act {
  */
 export async function recordAct(db: Pick<Db | Tx, "insert">, act: Act): Promise<void> {
   const sender = currentSender();
-  const actorId = sender?.userId ?? act.by;
+  const actorId = sender?.isOperator ? null : (sender?.userId ?? act.by);
   const person = act.to ?? act.by;
   await db.insert(auditEntries).values({
     id: newId(),
@@ -37,16 +37,22 @@ export async function recordAct(db: Pick<Db | Tx, "insert">, act: Act): Promise<
     personId: person === actorId ? null : person,
     objectId: act.object ?? null,
     address: sender?.address ?? null,
-    requestId: currentRequestId(),
+    requestId: storedRequestId(),
     details: act.details ?? {},
   });
 }
 
 const maxKindLength = 80;
 
+/** A client chooses its id freely, so only one in the form of a UUID, or an id that was made here, is kept. */
+function storedRequestId(): string | null {
+  const id = currentRequestId();
+  return id !== null && isId(id.replace(/^req-/, "")) ? id : null;
+}
+
 function actorOf(actorId: string | null, sender: ReturnType<typeof currentSender>) {
   if (actorId !== null) return sender?.keyId ? "key" : "user";
-  return sender ? "nobody" : "operator";
+  return sender && !sender.isOperator ? "nobody" : "operator";
 }
 
 /** Entries of one statement of the sweep. */

@@ -7,7 +7,9 @@ import { auditGroups } from "./kinds.ts";
 const { auditEntries, users } = schema;
 
 const text = z.string().trim().max(200).refine(isStorable);
-const time = z.iso.datetime({ offset: true });
+const time = z.iso
+  .datetime({ offset: true })
+  .refine((value) => Date.parse(value) >= 0, "must be a time from 1970 on");
 
 /** What a search of the audit log is narrowed to; an export takes the same. */
 export const auditFilterSchema = z.strictObject({
@@ -57,13 +59,16 @@ export interface AuditEntry {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
+/** PostgreSQL takes offsets up to 15:59, ISO 8601 more. */
+const utc = (time: string) => new Date(time).toISOString();
+
 function conditionOf({ person, kind, address, from, to }: Filter): SQL {
   const parts = [
     person ? isAbout(person) : null,
     kind ? sql`(e.kind = ${kind} or e.kind like ${`${kind.replaceAll("_", String.raw`\_`)}.%`})` : null,
     address ? sql`e.address = ${address}` : null,
-    from ? sql`e.at >= ${from}::timestamptz` : null,
-    to ? sql`e.at < ${to}::timestamptz` : null,
+    from ? sql`e.at >= ${utc(from)}::timestamptz` : null,
+    to ? sql`e.at < ${utc(to)}::timestamptz` : null,
   ].filter((part) => part !== null);
   return parts.length > 0 ? sql.join(parts, sql` and `) : sql`true`;
 }

@@ -57,6 +57,7 @@ export { closeKept, keptBy } from "./kept.ts";
 export { openSealed, seal, sealedHead, sealedMark } from "./sealing.ts";
 export {
   currentRequestId,
+  asOperator,
   currentSender,
   noteSender,
   requestIdHeader,

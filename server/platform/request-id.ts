@@ -16,6 +16,8 @@ export interface Sender {
   userId: string | null;
   /** Of the API key that the request carries. */
   keyId: string | null;
+  /** A command on this machine. */
+  readonly isOperator?: boolean;
 }
 
 interface Request {
@@ -50,6 +52,12 @@ export async function underRequestId<Answer>(
   } finally {
     request.isAnswered = true;
   }
+}
+
+/** Runs a command of an operator: what it does to an account is no act of the account's user. */
+export function asOperator<Result>(command: () => Promise<Result>): Promise<Result> {
+  const sender: Sender = { address: null, userId: null, keyId: null, isOperator: true };
+  return current.run({ id: "", sender, isAnswered: true }, command);
 }
 
 /** The id of the request that this code answers; null outside of one. */

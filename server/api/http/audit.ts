@@ -68,6 +68,8 @@ const exportAuditRoute = defineRoute({
   query: auditFilterSchema.extend({ format: z.enum(auditFormats).default("csv") }),
   responses: { 200: { description: "The entries, the newest first", contentType: "text/csv" } },
   async handle({ services, caller, request, query: { format, ...filter } }) {
+    // Nothing is read, so it is no export.
+    if (request.method === "HEAD") return new Response(null, { headers: headersOf(format) });
     const giveBack = takePlace(services, "export", caller);
     const details = { format, ...filter, person: filter.person === undefined ? undefined : "chosen" };
     await recordAct(services.db, { kind: "admin.audit.export", by: caller.userId, details }).catch(
@@ -79,27 +81,26 @@ const exportAuditRoute = defineRoute({
     const text = exportAudit(services, {
       filter,
       format,
-      isAllowed: () => isStillCaller(services, request.headers),
+      isAllowed: () => isStillCaller(services, request.headers, ({ isAdmin }) => isAdmin),
     });
     const source = Readable.from(bytesOf(text), { objectMode: true, highWaterMark: 1 });
     const end = holdStreamSlot(services, { caller, signal: request.signal, giveBack }, () =>
       source.destroy(),
     );
     source.once("close", end);
-    const day = new Date().toISOString().slice(0, 10);
     return new Response(
       servedStream(services, source, () => Promise.resolve()),
-      {
-        headers: {
-          "Content-Type": contentTypes[format],
-          "Content-Disposition": `attachment; filename="audit-${day}.${format}"`,
-          "Cache-Control": "private, no-store",
-          "X-Accel-Buffering": "no",
-          "X-Content-Type-Options": "nosniff",
-        },
-      },
+      { headers: headersOf(format) },
     );
   },
+});
+
+const headersOf = (format: (typeof auditFormats)[number]) => ({
+  "Content-Type": contentTypes[format],
+  "Content-Disposition": `attachment; filename="audit-${new Date().toISOString().slice(0, 10)}.${format}"`,
+  "Cache-Control": "private, no-store",
+  "X-Accel-Buffering": "no",
+  "X-Content-Type-Options": "nosniff",
 });
 
 async function* bytesOf(text: AsyncIterable<string>): AsyncGenerator<Uint8Array> {

@@ -103,9 +103,14 @@ export function holdStreamSlot(services: Services, reader: StreamReader, onEnd: 
 }
 
 /** Whether the request may still read; a key at its limit of requests is still a key. */
-export async function isStillCaller(services: Services, headers: Headers): Promise<boolean> {
+export async function isStillCaller(
+  services: Services,
+  headers: Headers,
+  mayRead: (caller: Caller) => boolean = () => true,
+): Promise<boolean> {
   try {
-    return (await resolveCaller(services, headers)) !== null;
+    const caller = await resolveCaller(services, headers);
+    return caller !== null && mayRead(caller);
   } catch (error) {
     if (isAppError(error) && error.code === "rate_limited") return true;
     throw error;

@@ -126,26 +126,25 @@ interface Action {
   readonly adminId: string;
 }
 
-/** The act is done or refused by now, so the answer stays what it is when its entry cannot be written. */
+/** The act is done or refused by now, so the answer stays what it is when its entry cannot be written; of a refused one no input is kept. */
 async function noteAction(services: Services, { path, code, details, adminId }: Action): Promise<void> {
   const id: unknown = "id" in details ? details.id : null;
-  const object = typeof id === "string" ? id.slice(0, maxObjectLength) : null;
-  const kept = JSON.stringify(details).length > maxDetailsLength ? {} : { ...details };
+  const object = typeof id === "string" && /^[\w:.-]{1,200}$/.test(id) ? id : null;
   try {
+    const isKept = code === "ok" && JSON.stringify(details).length <= maxDetailsLength;
     await recordAct(services.db, {
       kind: `admin.${path.replace(/^admin\./, "")}`,
       by: adminId,
       object,
       outcome: code,
-      details: kept,
+      details: isKept ? { ...details } : {},
     });
   } catch (err) {
     services.log.error({ err, action: path, code }, "admin action not added to the audit log");
   }
 }
 
-const maxObjectLength = 200;
-const maxDetailsLength = 3_000;
+const maxDetailsLength = 2_000;
 
 /** The input of an act, without what was typed to confirm it: for a user that is an e-mail address. */
 function withoutConfirmation(input: unknown): object {
