@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { recordAct } from "../audit/index.ts";
 import type { Db, Tx } from "../db/index.ts";
 
 export interface MergeGuestInput {
@@ -47,6 +48,7 @@ async function mergeOnce(db: Db, input: MergeGuestInput, attempt: number): Promi
     );
     if (guest.length === 0 || account.length === 0) return;
     await moveAll(tx, input);
+    await recordAct(tx, { kind: "account.guest_merged", by: input.accountId, object: input.guestId });
   });
 }
 

@@ -64,6 +64,10 @@ async function addEntry({ db }: Services, ctx: GenericEndpointContext): Promise<
     if (by !== undefined) await recordAct(db, { kind, by });
     return;
   }
+  await addFailure(db, ctx, failure);
+}
+
+async function addFailure(db: Db, ctx: GenericEndpointContext, failure: APIError): Promise<void> {
   const email = emailOf(ctx);
   if (email === null || !isStorable(email) || !hasPassword(ctx.body)) return;
   const { users } = schema;

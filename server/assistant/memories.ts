@@ -154,6 +154,7 @@ export async function deleteMemory({ db }: Services, own: OwnId): Promise<void> 
         .where(
           and(eq(assistantMessages.ownerId, own.ownerId), inArray(assistantMessages.id, deleted.sourceIds)),
         );
+    if (deleted) await recordAct(tx, { kind: "assistant.memory_deleted", by: own.ownerId, object: own.id });
     return deleted;
   });
   if (!row) throw new AppError("not_found");

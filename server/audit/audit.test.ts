@@ -13,6 +13,8 @@ import superjson from "superjson";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createApiKey, createUser, findAccount, resetPassword, resolveCaller } from "../accounts/index.ts";
 import { createHttpApp, handleAuth, handleTrpc } from "../api/index.ts";
+import { addMemory, deleteMemory } from "../assistant/memories.ts";
+import { createBoard, removeBoard, restoreBoard } from "../boards/index.ts";
 import { schema } from "../db/index.ts";
 import { asOperator, newId, underRequestId } from "../platform/index.ts";
 import { type AuditEntry, pruneAudit, recordAct } from "./index.ts";
@@ -308,4 +310,26 @@ test("S10 what an operator does to an account is no act of its user; an id of a 
     .where(eq(auditEntries.objectId, object))
     .orderBy(auditEntries.id);
   expect(kept).toEqual([{ requestId: null }, { requestId: object }]);
+});
+
+test("S10 a memory that is deleted and a shared board that is removed and restored are entries", async () => {
+  const { services } = fixture;
+  const ownerId = await idOf((await openAccount(services, "forgets@example.com")).headers);
+  const memory = await addMemory(services, { ownerId, text: "likes blue" });
+  await deleteMemory(services, { ownerId, id: memory.id });
+  const [alone, shared] = [
+    await createBoard(services, { ownerId, name: "Alone" }),
+    await createBoard(services, { ownerId, name: "Shared" }),
+  ];
+  await services.db.insert(schema.boardMembers).values({ boardId: shared.id, userId: adminId, right: "see" });
+  for (const { id } of [alone, shared]) {
+    await removeBoard(services, { ownerId, id });
+    await restoreBoard(services, { ownerId, id });
+  }
+  const entries = await find({ person: ownerId }, await keyOf(adminId));
+  expect(entries.map(({ kind, objectId }) => [kind, objectId]).slice(0, 3)).toEqual([
+    ["board.restored", shared.id],
+    ["board.removed", shared.id],
+    ["assistant.memory_deleted", memory.id],
+  ]);
 });

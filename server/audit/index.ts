@@ -10,7 +10,7 @@
  * user name nobody. The table is append-only by triggers of the database; `pruneAudit` alone removes, what is too old.
  */
 export { type AuditGroup, type AuditKind } from "./kinds.ts";
-export { pruneAudit, recordAct } from "./record.ts";
+export { entryOf, pruneAudit, recordAct } from "./record.ts";
 export {
   type AuditEntry,
   auditFilterSchema,

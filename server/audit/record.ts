@@ -19,27 +19,40 @@ interface Act {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
+/** The row of an act, for SQL that stores it with the act. */
+export function entryOf(act: Act): typeof auditEntries.$inferInsert {
+  const { actorId, ...sent } = sentBy(act.by);
+  const person = act.to ?? act.by;
+  return {
+    id: newId(),
+    kind: act.kind.slice(0, maxKindLength),
+    outcome: act.outcome ?? "ok",
+    ...sent,
+    actorId,
+    personId: person === actorId ? null : person,
+    objectId: act.object ?? null,
+    requestId: storedRequestId(),
+    details: act.details ?? {},
+  };
+}
+
+function sentBy(by: string | null) {
+  const sender = currentSender();
+  const actorId = sender?.isOperator ? null : (sender?.userId ?? by);
+  return {
+    actor: actorOf(actorId, sender),
+    actorId,
+    keyId: sender?.keyId ?? null,
+    address: sender?.address ?? null,
+  };
+}
+
 /**
  * Adds an entry about an act of the current request; in the transaction of the act where it has one, so that neither is
  * without the other. A key of an admin that acts for another user is the actor, and that user the person.
  */
 export async function recordAct(db: Pick<Db | Tx, "insert">, act: Act): Promise<void> {
-  const sender = currentSender();
-  const actorId = sender?.isOperator ? null : (sender?.userId ?? act.by);
-  const person = act.to ?? act.by;
-  await db.insert(auditEntries).values({
-    id: newId(),
-    kind: act.kind.slice(0, maxKindLength),
-    outcome: act.outcome ?? "ok",
-    actor: actorOf(actorId, sender),
-    actorId,
-    keyId: sender?.keyId ?? null,
-    personId: person === actorId ? null : person,
-    objectId: act.object ?? null,
-    address: sender?.address ?? null,
-    requestId: storedRequestId(),
-    details: act.details ?? {},
-  });
+  await db.insert(auditEntries).values(entryOf(act));
 }
 
 const maxKindLength = 80;
@@ -50,7 +63,10 @@ function storedRequestId(): string | null {
   return id !== null && isId(id.replace(/^req-/, "")) ? id : null;
 }
 
-function actorOf(actorId: string | null, sender: ReturnType<typeof currentSender>) {
+function actorOf(
+  actorId: string | null,
+  sender: ReturnType<typeof currentSender>,
+): (typeof schema.auditActors)[number] {
   if (actorId !== null) return sender?.keyId ? "key" : "user";
   return sender && !sender.isOperator ? "nobody" : "operator";
 }

@@ -1,5 +1,6 @@
 import { and, eq, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
+import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { checkSearch, cleanName } from "../images/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
@@ -111,13 +112,21 @@ async function lock(tx: Tx, which: SQL | undefined): Promise<typeof boards.$infe
 
 /** Removes a board; its pictures stay. `restoreBoard` takes it back for a while. Throws `not_found`. */
 export async function removeBoard({ db }: Pick<Services, "db">, address: OwnBoard): Promise<void> {
-  const removed = await db
-    .update(boards)
-    .set({ removedAt: sql`now()` })
-    .where(own(address))
-    .returning({ id: boards.id });
-  if (removed.length === 0) throw new AppError("not_found");
+  await db.transaction(async (tx) => {
+    const [removed] = await tx
+      .update(boards)
+      .set({ removedAt: sql`now()` })
+      .where(own(address))
+      .returning({ isShared });
+    if (!removed) throw new AppError("not_found");
+    if (removed.isShared)
+      await recordAct(tx, { kind: "board.removed", by: address.ownerId, object: address.id });
+  });
 }
+
+/** Whether others see the board: it ends for them, too. */
+const isShared = sql<boolean>`(exists (select from board_members m where m.board_id = boards.id)
+  or exists (select from links l where l.board_id = boards.id and l.revoked_at is null))`;
 
 /** Takes a removal back within `config.retention.undoDeleteMs`. Throws `not_found`. */
 export async function restoreBoard(
@@ -127,10 +136,14 @@ export async function restoreBoard(
   const { undoDeleteMs } = services.config.retention;
   const isRecent = sql`${boards.removedAt} > now() - ${undoDeleteMs} * interval '1 millisecond'`;
   if (isId(id))
-    await services.db
-      .update(boards)
-      .set({ removedAt: null })
-      .where(and(eq(boards.id, id), eq(boards.ownerId, ownerId), isRecent));
+    await services.db.transaction(async (tx) => {
+      const [restored] = await tx
+        .update(boards)
+        .set({ removedAt: null })
+        .where(and(eq(boards.id, id), eq(boards.ownerId, ownerId), isRecent))
+        .returning({ isShared });
+      if (restored?.isShared) await recordAct(tx, { kind: "board.restored", by: ownerId, object: id });
+    });
   return getBoard(services, { ownerId, id });
 }
 

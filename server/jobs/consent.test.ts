@@ -58,6 +58,14 @@ test("C1 S3 what an order states is stored for the next one, and another user's 
   await forget(owner);
   await (await order(owner, person, { consent: true })).send();
   expect(await countOf(owner)).toBe(1);
+  const entries = () =>
+    services.db
+      .select({ kind: schema.auditEntries.kind, actorId: schema.auditEntries.actorId })
+      .from(schema.auditEntries)
+      .where(eq(schema.auditEntries.objectId, person));
+  expect(await entries()).toEqual([{ kind: "consent.stated", actorId: owner.userId }]);
+  await (await order(owner, person, { consent: true })).send();
+  expect(await entries()).toHaveLength(1);
   await (await order(owner, person, {})).send();
   const stranger = await addOwner(services);
   const theirs = await samePhoto(stranger);

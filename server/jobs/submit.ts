@@ -1,4 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
+import { entryOf } from "../audit/index.ts";
 import { type Db, inTurn, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
 import { requireWebhookUrl } from "../deliveries/index.ts";
 import { AppError, inSpan, newId, type SpanStart } from "../platform/index.ts";
@@ -166,10 +167,11 @@ export async function storeJob(db: Db | Tx, job: NewJob, rules: AcceptRules): Pr
   const links = [...inputs].map(([role, image]) => ({ role, imageId: image.id }));
   const isStated = request.kind === "outfit_change" && request.params.consent === true;
   const person = isStated ? inputs.get("person") : undefined;
+  const entry = person && entryOf({ kind: "consent.stated", by: row.ownerId, object: person.id });
   const also = {
     event: { queue: row.queue, need: row.need, isLive: row.placement.isLive },
     ...(key === undefined ? {} : { key, requestSha256: sha256Of(options.asked ?? request) }),
-    ...(person ? { consent: consentFor(person.storedSha256) } : {}),
+    ...(person ? { consent: { ...consentFor(person.storedSha256), entry } } : {}),
   };
   const answered = sql`
     select outcome, detail, is_queued as "isQueued", idle, needs_dispatch as "needsDispatch",

@@ -1,4 +1,5 @@
 import { wordsFor } from "../accounts/index.ts";
+import { recordAct } from "../audit/index.ts";
 import type { Words } from "../words.ts";
 import { createHash, randomBytes } from "node:crypto";
 import { and, eq, isNull, ne, or, sql } from "drizzle-orm";
@@ -156,6 +157,7 @@ export async function confirmLink(
         target: [notificationSettings.ownerId, notificationSettings.channel],
         set: { target: chatId, isOn: true, updatedAt: sql`now()` },
       });
+    await recordAct(tx, { kind: "account.chat_linked", by: userId });
     return others.filter((other) => other.chatId !== chatId);
   });
   for (const { chatId: old, userId } of replaced ?? [])
@@ -203,6 +205,7 @@ async function removeLink(
   await tx
     .delete(telegramLinks)
     .where(and(eq(telegramLinks.userId, userId), eq(telegramLinks.chatId, chatId)));
+  await recordAct(tx, { kind: "account.chat_unlinked", by: userId });
   await tx.delete(telegramRequests).where(eq(telegramRequests.chatId, chatId));
   await tx.execute(sql`delete from ${schema.telegramJobs} where chat_id = ${chatId}`);
   await tx

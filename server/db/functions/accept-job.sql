@@ -106,6 +106,11 @@ begin
     insert into consents (id, owner_id, stored_sha256, statement)
     values ((p_rules -> 'consent' ->> 'id')::uuid, v_owner, p_rules -> 'consent' ->> 'storedSha256', p_rules -> 'consent' ->> 'statement')
     on conflict do nothing;
+    if found and p_rules -> 'consent' ? 'entry' then
+      insert into audit_entries (id, kind, outcome, actor, actor_id, key_id, person_id, object_id, address, request_id, details)
+      select e.* from jsonb_to_record(p_rules -> 'consent' -> 'entry') as e (id uuid, kind text, outcome text, actor text,
+        "actorId" text, "keyId" text, "personId" text, "objectId" text, address text, "requestId" text, details jsonb);
+    end if;
   end if;
   if v_is_queued then
     insert into job_events (job_id, revision, type, status) values (v_id, 2, 'queued', 'queued');
