@@ -43,8 +43,9 @@ test("P9 a click and keys on the timeline lead to any month, and what is chosen 
   );
   expect(await tiles(page).count()).toBeLessThan(300);
 
-  const tile = tiles(page).nth(12);
-  const id = (await tile.getAttribute("data-tile")) ?? "";
+  const id = (await tiles(page).nth(12).getAttribute("data-tile")) ?? "";
+  // By its id: what is read around the month comes between the tiles of the document.
+  const tile = page.locator(`[data-tile="${id}"]`);
   await page.locator(`[data-tile="${id}"] + [role=checkbox]`).click();
   await expect(page.getByRole("toolbar", { name: "Selection" }).getByRole("status")).toHaveText("2 selected");
 
@@ -60,7 +61,7 @@ test("P9 a click and keys on the timeline lead to any month, and what is chosen 
   await isOpen(number);
   await page.keyboard.press("Escape");
   await expect(viewer).toHaveCount(0);
-  await expect(page.locator(`[data-tile="${id}"]`)).toBeFocused();
+  await expect(tile).toBeFocused();
 
   await timeline(page).focus();
   await page.keyboard.press("End");
