@@ -64,6 +64,35 @@ test("near: finds by meaning what has none of the words, page by page, and the a
   expect(found?.id).toBe(couchId);
 });
 
+/** Eight letters of each script that the tiny model knows. */
+const scripts = {
+  Latin: "abcdefgh",
+  Cyrillic: "абвгдежз",
+  Chinese: "红沙发猫狗鸟鱼马",
+  Japanese: "あいうえおかきく",
+  Korean: "가나다라마바사아",
+  Arabic: "ابتثجحخد",
+  Hebrew: "אבגדהוזח",
+  Devanagari: "कगचजखघछझ",
+  Thai: "กขคงจฉชซ",
+  Greek: "αβγδεζηθ",
+};
+
+test("near: finds by meaning in every script", async () => {
+  const ids = new Map<string, string>();
+  for (const [script, letters] of Object.entries(scripts))
+    for (const half of [letters.slice(0, 4), letters.slice(4)])
+      ids.set(`${script} ${half}`, await addPicture(half.repeat(12)));
+  await embed();
+  const missed: string[] = [];
+  for (const [name, id] of ids) {
+    const [, half = ""] = name.split(" ");
+    const turned = [...half].toReversed().join("").repeat(12);
+    if ((await list(`near:${turned}`))[0] !== id) missed.push(name);
+  }
+  expect(missed).toEqual([]);
+});
+
 test("nothing of another user is near, nor what was deleted", async () => {
   const other = await addUser(opened.services);
   const foreign = await addPicture(couch, other);

@@ -24,8 +24,25 @@ const mixed = (row: number, at: number) => (Math.imul(row * width + at + 1, 2_65
 
 const ints = (...values: number[]) => Buffer.from(Uint32Array.from(values).buffer);
 
-/** Pieces of one letter each. */
-const letters = ["<s>", "</s>", "<unk>", "\u2581", ...Array.from("abcdefghijklmnopqrstuvwxyz")];
+/** Pieces of one letter each, a few of them of each of ten scripts. */
+const letters = [
+  ...["<s>", "</s>", "<unk>", "\u2581"],
+  ...Array.from(
+    "abcdefghijklmnopqrstuvwxyz" +
+      "\u0430\u0431\u0432\u0433\u0434\u0435\u0436\u0437" +
+      "\u7ea2\u6c99\u53d1\u732b\u72d7\u9e1f\u9c7c\u9a6c" +
+      "\u3042\u3044\u3046\u3048\u304a\u304b\u304d\u304f",
+  ),
+  ...Array.from(
+    "\uac00\ub098\ub2e4\ub77c\ub9c8\ubc14\uc0ac\uc544" +
+      "\u0627\u0628\u062a\u062b\u062c\u062d\u062e\u062f" +
+      "\u05d0\u05d1\u05d2\u05d3\u05d4\u05d5\u05d6\u05d7" +
+      "\u0915\u0916\u0917\u0918\u091a\u091b\u091c\u091d",
+  ),
+  ...Array.from(
+    "\u0e01\u0e02\u0e04\u0e07\u0e08\u0e09\u0e0a\u0e0b" + "\u03b1\u03b2\u03b3\u03b4\u03b5\u03b6\u03b7\u03b8",
+  ),
+];
 
 function vocabularyBytes(): Buffer {
   const texts = letters.map((piece) => Buffer.from(piece));
