@@ -58,6 +58,8 @@ function read(value: unknown, tree: Tree): unknown {
 }
 
 function findDates(value: unknown, keys: readonly string[], found: Record<string, Tree>): void {
+  // JSON would make it null, which a field may take for "none".
+  if (typeof value === "number" && !Number.isFinite(value)) throw new TypeError(`${value} cannot be sent.`);
   if (value instanceof Date) found[pathOf(keys)] = ["Date"];
   else if (typeof value === "object" && value !== null)
     for (const [key, inner] of Object.entries(value)) findDates(inner, [...keys, key], found);
@@ -65,7 +67,8 @@ function findDates(value: unknown, keys: readonly string[], found: Record<string
 
 /**
  * What the browser needs of superjson, with which the server writes and reads: dates, absent values and numbers that JSON
- * lacks. What is undefined is left out. Reading changes what is read. Throws `TypeError` for a type that no answer has.
+ * lacks. What is undefined is left out. Reading changes what is read. Throws `TypeError` for a type that no answer has, and for a
+ * number that JSON lacks in what is sent.
  */
 export const wire = {
   serialize(value: unknown): Wired {

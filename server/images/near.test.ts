@@ -87,7 +87,7 @@ test("near: finds by meaning in every script", async () => {
   const missed: string[] = [];
   for (const [name, id] of ids) {
     const [, half = ""] = name.split(" ");
-    const turned = [...half].toReversed().join("").repeat(12);
+    const turned = Array.from(half).toReversed().join("").repeat(12);
     if ((await list(`near:${turned}`))[0] !== id) missed.push(name);
   }
   expect(missed).toEqual([]);

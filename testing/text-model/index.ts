@@ -26,7 +26,10 @@ const ints = (...values: number[]) => Buffer.from(Uint32Array.from(values).buffe
 
 /** Pieces of one letter each, a few of them of each of ten scripts. */
 const letters = [
-  ...["<s>", "</s>", "<unk>", "\u2581"],
+  "<s>",
+  "</s>",
+  "<unk>",
+  "\u2581",
   ...Array.from(
     "abcdefghijklmnopqrstuvwxyz" +
       "\u0430\u0431\u0432\u0433\u0434\u0435\u0436\u0437" +
