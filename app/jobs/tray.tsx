@@ -34,7 +34,11 @@ const TrayRow = memo(function TrayRow({ job }: { readonly job: JobView }) {
 
 const rowsShown = 20;
 
-const focusAtOnce = (button: HTMLButtonElement | null) => button?.focus();
+/** Unless the focus went on to something else while the tray was loaded. */
+function focusAtOnce(button: HTMLButtonElement | null): void {
+  const focused = document.activeElement;
+  if (focused === document.body || focused?.matches("[aria-expanded=true]") === true) button?.focus();
+}
 
 /** Gives the focus back to what had it before. */
 function useReturnedFocus(): void {

@@ -40,7 +40,7 @@ const timezone = z
   .string()
   .max(64)
   .refine(isTimeZone, "is no time zone of the IANA database, such as Europe/Sofia")
-  .meta({ description: "Of the days in `search`: the IANA name, by default UTC" })
+  .meta({ format: "timezone", description: "Of the days in `search`: the IANA name, by default UTC" })
   .optional();
 
 /** Filters of an image list; the same for tRPC and the HTTP API. */

@@ -16,6 +16,7 @@ const formats: Readonly<Record<string, fc.Arbitrary<string>>> = {
     .map((date) => date.toISOString()),
   uri: fc.webUrl(),
   email: fc.emailAddress(),
+  timezone: fc.constantFrom("UTC", "Europe/Sofia", "America/Argentina/Buenos_Aires", "Asia/Kolkata"),
 };
 
 const matching = new Map<string, fc.Arbitrary<string>>();
