@@ -4,6 +4,7 @@ import type { EngineName } from "../engines.ts";
 import { toAppError } from "../platform/index.ts";
 import {
   noteOf,
+  onDemandQueues,
   type Quote,
   readQuote,
   readWaits,
@@ -118,9 +119,14 @@ const shownJobs = 30;
 /** The first waiting jobs of an owner, in the order in which they will be served. */
 export async function readWaiting(services: Services, ownerId: string): Promise<Waiting> {
   const { jobs } = schema;
+  const since = unservedSince(sql`jobs.queue`, sql`jobs.created_at`, sql`jobs.need`);
+  // Looked for only where something starts workers.
+  const unservedMs =
+    onDemandQueues(services.config).length === 0
+      ? sql`0::float8`
+      : sql`(extract(epoch from now() - ${since}) * 1000)::float8`;
   const result = await services.db.execute<Record<string, unknown>>(sql`
-    select *, count(*) over () as total,
-      (extract(epoch from now() - ${unservedSince(sql`jobs.queue`, sql`jobs.created_at`, sql`jobs.need`)}) * 1000)::float8 as "unservedMs"
+    select *, count(*) over () as total, ${unservedMs} as "unservedMs"
     from ${jobs} where owner_id = ${ownerId} and status in ('pending', 'queued')
     order by status desc, tier desc, owner_order, id limit ${shownJobs}`);
   if (result.length === 0) return { items: [], total: 0 };
