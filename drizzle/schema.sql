@@ -823,6 +823,26 @@ create table notification_settings (
   constraint notification_settings_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
 );
 
+create table passkeys (
+  id text not null,
+  user_id text not null,
+  name text,
+  public_key text not null,
+  credential_id text not null,
+  counter bigint not null,
+  device_type text not null,
+  backed_up boolean not null,
+  transports text,
+  aaguid text,
+  created_at timestamp with time zone default now() not null,
+  last_used_at timestamp with time zone,
+  constraint passkeys_pkey PRIMARY KEY (id),
+  constraint passkeys_name_length CHECK (char_length(name) <= 100),
+  constraint passkeys_user_id_users_id_fk FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint passkeys_credential_id_unique UNIQUE (credential_id)
+);
+CREATE INDEX passkeys_user ON passkeys USING btree (user_id);
+
 create table password_resets (
   id text not null,
   token_hash text not null,
@@ -997,6 +1017,8 @@ create table sessions (
   impersonated_by text,
   created_at timestamp with time zone default now() not null,
   updated_at timestamp with time zone default now() not null,
+  is_strong boolean default false not null,
+  confirmed_at timestamp with time zone,
   constraint sessions_pkey PRIMARY KEY (id),
   constraint sessions_user_id_users_id_fk FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   constraint sessions_token_unique UNIQUE (token)
@@ -1153,6 +1175,19 @@ create table turns (
   constraint turns_pkey PRIMARY KEY (name)
 );
 
+create table two_factors (
+  id text not null,
+  user_id text not null,
+  secret text not null,
+  backup_codes text not null,
+  verified boolean default false not null,
+  failed_verification_count integer default 0 not null,
+  locked_until timestamp with time zone,
+  constraint two_factors_pkey PRIMARY KEY (id),
+  constraint two_factors_user_id_users_id_fk FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX two_factors_user ON two_factors USING btree (user_id);
+
 create table users (
   id text not null,
   name text not null,
@@ -1174,6 +1209,7 @@ create table users (
   locale text,
   browser_locale text,
   program_model text,
+  two_factor_enabled boolean default false not null,
   constraint users_pkey PRIMARY KEY (id),
   constraint users_ban_reason_length CHECK (char_length(ban_reason) <= 1000),
   constraint users_browser_locale_length CHECK (char_length(browser_locale) <= 35),

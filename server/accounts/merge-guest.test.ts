@@ -308,6 +308,8 @@ test("every table that belongs to a user is either moved or dies with the sessio
     // Counted from the account's pictures.
     "month_counts",
     "notification_settings",
+    // A guest signs in with nothing, so has no passkey.
+    "passkeys",
     // A guest has no password.
     "password_resets",
     "presets",
@@ -332,6 +334,8 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "telegram_codes",
     "telegram_links",
     "telegram_requests",
+    // A guest has no password, so no second factor.
+    "two_factors",
     "wardrobe_items",
     "webhook_endpoints",
   ]);

@@ -24,6 +24,18 @@ export const userTables: Readonly<Record<string, UserTable>> = {
     inExport: "rows",
     secrets: ["password", "access_token", "refresh_token", "id_token"],
   },
+  two_factors: {
+    column: "user_id",
+    onDelete: "removed",
+    inExport: "rows",
+    secrets: ["secret", "backup_codes"],
+  },
+  passkeys: {
+    column: "user_id",
+    onDelete: "removed",
+    inExport: "rows",
+    secrets: ["public_key", "credential_id"],
+  },
   api_keys: { column: "reference_id", onDelete: "removed", inExport: "rows", secrets: ["key"] },
   client_users: { column: "user_id", onDelete: "removed", inExport: "rows" },
   client_files: { column: "owner_id", onDelete: "removed", inExport: "rows" },

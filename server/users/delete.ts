@@ -8,7 +8,7 @@ import type { Services } from "../services.ts";
 import { type Act, actOn } from "./acts.ts";
 import { purgeUser } from "./purge.ts";
 
-const { users, sessions, apiKeys, credentials, passwordResets } = schema;
+const { users, sessions, apiKeys, credentials, passwordResets, passkeys, twoFactors } = schema;
 
 /** Whoever deletes a user without an address, or their own account, types this. */
 export const deletionWord = "delete";
@@ -69,6 +69,7 @@ async function markDeleted(tx: Tx, id: string): Promise<void> {
       banReason: null,
       banExpires: null,
       role: "user",
+      twoFactorEnabled: false,
       name: "",
       email: `deleted-${id}@atelier.invalid`,
     })
@@ -76,6 +77,8 @@ async function markDeleted(tx: Tx, id: string): Promise<void> {
   await tx.delete(sessions).where(eq(sessions.userId, id));
   await tx.delete(apiKeys).where(eq(apiKeys.referenceId, id));
   await tx.delete(credentials).where(eq(credentials.userId, id));
+  await tx.delete(twoFactors).where(eq(twoFactors.userId, id));
+  await tx.delete(passkeys).where(eq(passkeys.userId, id));
   await tx.delete(passwordResets).where(eq(passwordResets.userId, id));
 }
 

@@ -334,6 +334,21 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
   users: () => null,
   sessions: () => null,
   credentials: () => null,
+  two_factors: (userId) =>
+    fixture.services.db
+      .insert(schema.twoFactors)
+      .values({ id: newId(), userId, secret: newId(), backupCodes: newId() }),
+  passkeys: (userId) =>
+    fixture.services.db.insert(schema.passkeys).values({
+      id: newId(),
+      userId,
+      name: "key",
+      publicKey: newId(),
+      credentialID: newId(),
+      counter: 0,
+      deviceType: "singleDevice",
+      backedUp: false,
+    }),
   api_keys: () => null,
   audit_entries: () => null,
   images: () => null,

@@ -33,6 +33,8 @@ export const users = pgTable(
     isAnonymous: boolean("is_anonymous").default(false),
     /** Made by a sign-up without an invitation: it spends no money until an admin gives it limits. */
     selfMade: boolean("self_made").notNull().default(false),
+    /** A sign-in with the password needs a code of `two_factors` as well. */
+    twoFactorEnabled: boolean("two_factor_enabled").notNull().default(false),
     role: text("role").default("user"),
     banned: boolean("banned").default(false),
     banReason: text("ban_reason"),
@@ -85,6 +87,10 @@ export const sessions = pgTable(
     ipAddress: text("ip_address"),
     userAgent: text("user_agent"),
     impersonatedBy: text("impersonated_by"),
+    /** Began with a passkey, or with a password and a second factor. */
+    isStrong: boolean("is_strong").notNull().default(false),
+    /** The password was typed again in this session, to change how the account is signed in to. */
+    confirmedAt: at("confirmed_at"),
     createdAt: at("created_at").notNull().defaultNow(),
     updatedAt: at("updated_at").notNull().defaultNow(),
   },
@@ -111,6 +117,48 @@ export const credentials = pgTable(
     updatedAt: at("updated_at").notNull().defaultNow(),
   },
   (table) => [index("credentials_user").on(table.userId)],
+);
+
+/** Authenticator app and recovery codes of a user, encrypted; in force once `verified`. */
+export const twoFactors = pgTable(
+  "two_factors",
+  {
+    id: text("id").primaryKey(),
+    userId: text("user_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    secret: text("secret").notNull(),
+    backupCodes: text("backup_codes").notNull(),
+    verified: boolean("verified").notNull().default(false),
+    failedVerificationCount: integer("failed_verification_count").notNull().default(0),
+    lockedUntil: at("locked_until"),
+  },
+  (table) => [uniqueIndex("two_factors_user").on(table.userId)],
+);
+
+/** Passkeys of a user: the public half of each, and how often it was used if it counts. */
+export const passkeys = pgTable(
+  "passkeys",
+  {
+    id: text("id").primaryKey(),
+    userId: text("user_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    name: text("name"),
+    publicKey: text("public_key").notNull(),
+    credentialID: text("credential_id").notNull().unique(),
+    counter: bigint("counter", { mode: "number" }).notNull(),
+    deviceType: text("device_type").notNull(),
+    backedUp: boolean("backed_up").notNull(),
+    transports: text("transports"),
+    aaguid: text("aaguid"),
+    createdAt: at("created_at").notNull().defaultNow(),
+    lastUsedAt: at("last_used_at"),
+  },
+  (table) => [
+    index("passkeys_user").on(table.userId),
+    check("passkeys_name_length", sql`char_length(${table.name}) <= 100`),
+  ],
 );
 
 export const verifications = pgTable("verifications", {
