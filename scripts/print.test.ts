@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import path from "node:path";
+import { inAll } from "@atelier/testing/cases";
 import { runNode } from "@atelier/testing/processes";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { processEnv } from "@atelier/testing/worker";
@@ -28,11 +29,18 @@ test("print-hints shows what processes tell each other, and how large a preview 
   expect(await run.ended).toBe(0);
 });
 
-test("print-statements shows the statements of a process with their times, and no params", async () => {
-  const env = { ...processEnv(fixture.services), NODE_OPTIONS: `--import=${script("print-statements.ts")}` };
-  const command = path.join(import.meta.dirname, "../cli/main.ts");
-  const run = runNode([command, "users", "list", "--search", "a-secret-word"], env);
-  expect(await run.ended).toBe(0);
-  expect(run.output()).toMatch(/^sql +\d+\.\d ms ok .*select .*users/m);
-  expect(run.output()).not.toContain("a-secret-word");
-});
+test(
+  "print-statements shows the statements of a process with their times, and no params",
+  inAll,
+  async () => {
+    const env = {
+      ...processEnv(fixture.services),
+      NODE_OPTIONS: `--import=${script("print-statements.ts")}`,
+    };
+    const command = path.join(import.meta.dirname, "../cli/main.ts");
+    const run = runNode([command, "users", "list", "--search", "a-secret-word"], env);
+    expect(await run.ended).toBe(0);
+    expect(run.output()).toMatch(/^sql +\d+\.\d ms ok .*select .*users/m);
+    expect(run.output()).not.toContain("a-secret-word");
+  },
+);

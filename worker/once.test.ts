@@ -69,7 +69,7 @@ forBackendSuites("on %s", (backend) => {
 
   test(
     "D4 takes one job of the lightest CPU queue, finishes it, leaves and ends with 0",
-    oneByOne,
+    { ...oneByOne, ...inAll },
     async () => {
       const { services } = opened;
       const { userId, imageId } = owner;

@@ -98,16 +98,20 @@ async function knock(at: string, { line, headers = webSocket, ends = false }: Kn
 const left: Socket[] = [];
 const openFiles = async ({ pid }: ChildProcess) => (await readdir(`/proc/${pid}/fd`)).length;
 
-test("every upgrade that is not the assistant's is answered and closed, and leaves no socket behind", async () => {
-  // What serves the sockets is loaded with the first one, and keeps connections of its own.
-  await knock(host, { line: "GET /api/ws", headers: withKey, status: /^401/ });
-  const before = await openFiles(web);
-  const all = knocks.flatMap((each) => Array.from({ length: 10 }, () => each));
-  const answers = await Promise.all(all.map((each) => knock(host, each)));
-  expect(answers).toEqual(all.map(({ status }) => expect.stringMatching(status)));
-  expect(await waitUntil(async () => (await openFiles(web)) <= before + 2, 10_000)).toBe(true);
-  for (const socket of left) socket.destroy();
-});
+test(
+  "every upgrade that is not the assistant's is answered and closed, and leaves no socket behind",
+  inAll,
+  async () => {
+    // What serves the sockets is loaded with the first one, and keeps connections of its own.
+    await knock(host, { line: "GET /api/ws", headers: withKey, status: /^401/ });
+    const before = await openFiles(web);
+    const all = knocks.flatMap((each) => Array.from({ length: 10 }, () => each));
+    const answers = await Promise.all(all.map((each) => knock(host, each)));
+    expect(answers).toEqual(all.map(({ status }) => expect.stringMatching(status)));
+    expect(await waitUntil(async () => (await openFiles(web)) <= before + 2, 10_000)).toBe(true);
+    for (const socket of left) socket.destroy();
+  },
+);
 
 test("under development the tools of Next alone take upgrades of their own", async () => {
   const { child, at } = await startWeb(fixture.services, { NODE_ENV: "development" });

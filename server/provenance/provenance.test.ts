@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { buffer } from "node:stream/consumers";
+import { inAll } from "@atelier/testing/cases";
 import { addImage, addOwner } from "@atelier/testing/jobs";
 import { readSample } from "@atelier/testing/pictures";
 import { readByOthers } from "@atelier/testing/provenance";
@@ -207,7 +208,7 @@ describe("the watermark", () => {
     }
   });
 
-  test("is not in what must not be changed", async () => {
+  test("is not in what must not be changed", inAll, async () => {
     for (const kind of jobKinds.filter((one) => one !== "text_to_image" && one !== "edit")) {
       const { bytes } = await make(kind);
       expect(await findMark(bytes)).toBeNull();

@@ -95,8 +95,9 @@ forCases(
 
 /** Each provider that is asked for the end of a run, with a model that it is the only one to make here. */
 const asked = {
-  usual: [{ provider: "replicate", request: { model: "flux-2-pro" } }],
+  usual: [],
   others: [
+    { provider: "replicate", request: { model: "flux-2-pro" } },
     { provider: "kie", request: { model: "nano-banana-edit", kind: "edit" } },
     { provider: "fal", request: { model: "z-image-turbo" } },
     { provider: "higgsfield", request: { model: "soul" } },

@@ -80,29 +80,33 @@ describe("with one worker and a list of servers", () => {
     },
   );
 
-  test("F25 A10 with all servers down jobs wait, say so and go on when one is back", oneByOne, async () => {
-    const { services, owner } = scene;
-    const { id: running, at, other } = await runHeld();
-    await Promise.all([at.kill(), other.kill()]);
-    await untilState(at, "down");
-    await untilState(other, "down");
-    const later = await scene.submitWords();
-    expect(await readJob(services, later)).toMatchObject({ placement: { isLive: false } });
-    await until(services, running, "pending", "queued");
-    const { items: waiting } = await readWaiting(services, owner.userId);
-    expect(waiting.map(({ id }) => id).toSorted()).toEqual([running, later].toSorted());
-    for (const { isLive, reason } of waiting)
-      expect([isLive, reason]).toEqual([false, expect.stringContaining("is away")]);
-    await other.start();
-    const jobs = await untilAll(services, [running, later], { statuses: ["completed"] });
-    expect(jobs.map(({ server, charged }) => [server, charged])).toEqual([
-      [other.url, 0],
-      [other.url, 0],
-    ]);
-    await at.start();
-    await untilState(at, "healthy");
-    expect(await scene.faults()).toEqual([]);
-  });
+  test(
+    "F25 A10 with all servers down jobs wait, say so and go on when one is back",
+    { ...oneByOne, ...inAll },
+    async () => {
+      const { services, owner } = scene;
+      const { id: running, at, other } = await runHeld();
+      await Promise.all([at.kill(), other.kill()]);
+      await untilState(at, "down");
+      await untilState(other, "down");
+      const later = await scene.submitWords();
+      expect(await readJob(services, later)).toMatchObject({ placement: { isLive: false } });
+      await until(services, running, "pending", "queued");
+      const { items: waiting } = await readWaiting(services, owner.userId);
+      expect(waiting.map(({ id }) => id).toSorted()).toEqual([running, later].toSorted());
+      for (const { isLive, reason } of waiting)
+        expect([isLive, reason]).toEqual([false, expect.stringContaining("is away")]);
+      await other.start();
+      const jobs = await untilAll(services, [running, later], { statuses: ["completed"] });
+      expect(jobs.map(({ server, charged }) => [server, charged])).toEqual([
+        [other.url, 0],
+        [other.url, 0],
+      ]);
+      await at.start();
+      await untilState(at, "healthy");
+      expect(await scene.faults()).toEqual([]);
+    },
+  );
 
   test(
     "F28 a run that hangs at 0 % is interrupted at the limit of its size and goes to another server, not to the same",

@@ -5,7 +5,7 @@ import type { ComfySimulator, Guard } from "@atelier/testing/comfyui";
 import pino from "pino";
 import sharp from "sharp";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { forCasesInTurn } from "@atelier/testing/cases";
+import { forCasesInTurn, inAll } from "@atelier/testing/cases";
 import { newContext, openScene, type Scene } from "../engines/comfyui/fixtures/open-scene.ts";
 import { createComfyuiEngine } from "../engines/comfyui/engine.ts";
 import { checkServers, createServerPool, createSources, type ServerPool } from "./index.ts";
@@ -23,25 +23,29 @@ const untilState = (pool: ServerPool, server: ComfySimulator, state: string | un
   vi.waitUntil(() => stateOf(pool, server) === state, waiting);
 const newTask = () => scene.newTask({ workflow: "t2i_sd15" });
 
-test("F25 a server killed in mid-job is out of rotation at once; restarted empty it takes jobs again", async () => {
-  const [a, b] = [await scene.startServer({ stepMs: 60 }), await scene.startServer()];
-  const { engine, pool } = await scene.openEngine(a, b);
-  const run = engine.run(newTask(), newContext().context);
-  await vi.waitUntil(() => a.prompts()[0]?.started === 1, waiting);
-  const [ended] = await Promise.allSettled([run, a.kill()]);
-  expect(ended).toMatchObject({ status: "rejected", reason: { code: "server_lost" } });
-  expect(stateOf(pool, a)).toBe("down");
-  for (let each = 0; each < 3; each++)
-    expect(await engine.run(newTask(), newContext().context)).toHaveLength(1);
-  expect(b.prompts()).toHaveLength(3);
-  await a.start();
-  await untilState(pool, a, "healthy");
-  await Promise.all([
-    engine.run(newTask(), newContext().context),
-    engine.run(newTask(), newContext().context),
-  ]);
-  expect(a.prompts().at(-1)?.finished).toBe(1);
-});
+test(
+  "F25 a server killed in mid-job is out of rotation at once; restarted empty it takes jobs again",
+  inAll,
+  async () => {
+    const [a, b] = [await scene.startServer({ stepMs: 60 }), await scene.startServer()];
+    const { engine, pool } = await scene.openEngine(a, b);
+    const run = engine.run(newTask(), newContext().context);
+    await vi.waitUntil(() => a.prompts()[0]?.started === 1, waiting);
+    const [ended] = await Promise.allSettled([run, a.kill()]);
+    expect(ended).toMatchObject({ status: "rejected", reason: { code: "server_lost" } });
+    expect(stateOf(pool, a)).toBe("down");
+    for (let each = 0; each < 3; each++)
+      expect(await engine.run(newTask(), newContext().context)).toHaveLength(1);
+    expect(b.prompts()).toHaveLength(3);
+    await a.start();
+    await untilState(pool, a, "healthy");
+    await Promise.all([
+      engine.run(newTask(), newContext().context),
+      engine.run(newTask(), newContext().context),
+    ]);
+    expect(a.prompts().at(-1)?.finished).toBe(1);
+  },
+);
 
 const tokens = [
   ["a bearer token", { headers: { authorization: "Bearer secret-1" } }],

@@ -1,3 +1,4 @@
+import { inAll } from "@atelier/testing/cases";
 import { expect, onTestFinished, test } from "vitest";
 import { schema } from "@atelier/server/db";
 import { readOverview } from "@atelier/server/monitoring";
@@ -113,26 +114,30 @@ test("C4 a Bot API that fails, refuses for now, or has another reader is asked a
   expect(lines.join("\n")).not.toContain("simulated-token-canary");
 });
 
-test("C4 a bot with a webhook is told of once, to admins as well, and read as soon as the webhook is gone", async () => {
-  const { api, services, lines, start } = await openStudio();
-  const id = await addNode(services, { slots: 5 });
-  const attention = async () => (await readOverview(services, { window: "1h" })).attention;
-  api.setWebhook(true);
-  start(services, id);
-  await until("the attention", async () => ((await attention()).length > 0 ? true : null));
-  expect(await attention()).toMatchObject([
-    { type: "bot_unread", reason: expect.stringMatching(/has a webhook.*deleteWebhook/) },
-  ]);
-  const polls = () => api.calls.filter((name) => name === "getUpdates").length;
-  await until("another try", () => (polls() >= 2 ? true : null));
-  expect(lines.filter((line) => line.includes("has a webhook"))).toHaveLength(1);
-  api.setWebhook(false);
-  const person = api.person();
-  await linkOwner(services, person);
-  person.say("/status");
-  await until("the answer", () => person.messages[0]);
-  expect(await attention()).toEqual([]);
-});
+test(
+  "C4 a bot with a webhook is told of once, to admins as well, and read as soon as the webhook is gone",
+  inAll,
+  async () => {
+    const { api, services, lines, start } = await openStudio();
+    const id = await addNode(services, { slots: 5 });
+    const attention = async () => (await readOverview(services, { window: "1h" })).attention;
+    api.setWebhook(true);
+    start(services, id);
+    await until("the attention", async () => ((await attention()).length > 0 ? true : null));
+    expect(await attention()).toMatchObject([
+      { type: "bot_unread", reason: expect.stringMatching(/has a webhook.*deleteWebhook/) },
+    ]);
+    const polls = () => api.calls.filter((name) => name === "getUpdates").length;
+    await until("another try", () => (polls() >= 2 ? true : null));
+    expect(lines.filter((line) => line.includes("has a webhook"))).toHaveLength(1);
+    api.setWebhook(false);
+    const person = api.person();
+    await linkOwner(services, person);
+    person.say("/status");
+    await until("the answer", () => person.messages[0]);
+    expect(await attention()).toEqual([]);
+  },
+);
 
 test("C4 a worker that no longer reads the bot says nothing of it to admins", async () => {
   const { api, services, start } = await openStudio();

@@ -1,4 +1,5 @@
 import path from "node:path";
+import { inAll } from "@atelier/testing/cases";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -105,7 +106,7 @@ test("long work goes on as a job that can be asked for, waited for and cancelled
   expect(stopped.facts.cancelled).toBe(true);
 });
 
-test("changes, enlarges and cuts out a picture that was added", async () => {
+test("changes, enlarges and cuts out a picture that was added", inAll, async () => {
   const client = await open(overHttp());
   const base64 = (await drawPhoto(256, 256)).toString("base64");
   const { pictureId } = (await call(client, "add_picture", { base64 })).facts;

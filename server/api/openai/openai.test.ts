@@ -1,3 +1,4 @@
+import { inAll } from "@atelier/testing/cases";
 import { addNode } from "@atelier/testing/jobs";
 import { desc, eq } from "drizzle-orm";
 import OpenAI, { toFile } from "openai";
@@ -72,7 +73,7 @@ describe("the official package", () => {
     expect(items.map(({ jobId }) => jobId)).toEqual(expect.arrayContaining(ids));
   });
 
-  test("gets the picture in the format and with the settings that it asked for", async () => {
+  test("gets the picture in the format and with the settings that it asked for", inAll, async () => {
     const own = { seed: 41, steps: 4, negative_prompt: "people" };
     const answer = await client.images.generate({
       model: "atelier/t2i_sdxl",
@@ -181,7 +182,7 @@ describe("the official package", () => {
     });
   });
 
-  test("is told when the run failed, and does not send it again by itself", async () => {
+  test("is told when the run failed, and does not send it again by itself", inAll, async () => {
     const before = await studio.services.db.$count(jobs);
     studio.comfy.inject({ kind: "node-error", times: "forever" });
     await expect(

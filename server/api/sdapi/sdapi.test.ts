@@ -1,3 +1,4 @@
+import { inAll } from "@atelier/testing/cases";
 import { eq } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -155,7 +156,7 @@ describe("SillyTavern", () => {
     expect((await get("progress")).json.state.job_count).toBe(0);
   });
 
-  test("sees the preview while the sampler runs", async () => {
+  test("sees the preview while the sampler runs", inAll, async () => {
     const model = { sd_model_checkpoint: "t2i_sdxl" };
     const asked = post("txt2img", { prompt: "a house", steps: 100, override_settings: model });
     let image: string | null = null;

@@ -1,3 +1,4 @@
+import { inAll } from "@atelier/testing/cases";
 import { startLlm, type LlmReply, type LlmRequest, textOf } from "@atelier/testing/llm";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -165,7 +166,7 @@ function hasSystem({ messages }: LlmRequest): boolean {
 }
 
 describe("time", () => {
-  test("an answer that grows is not cut, however long it takes", async () => {
+  test("an answer that grows is not cut, however long it takes", inAll, async () => {
     const text = "one two three four five six seven eight nine ten";
     llm.answer = answering({ text, wordMs: 500 });
     expect(await askAll("Count.", { on: hasty })).toMatchObject({ status: "completed", answer: text });

@@ -204,21 +204,25 @@ describe.concurrent("run prompt lost", () => {
     expect(storyOf(server, input.promptId)).toMatchObject({ posted: 1, finished: 1 });
   });
 
-  test("F20 a server that says nothing for a while, as one that loads a large model, has not lost the prompt", async () => {
-    const server = await startServer();
-    server.inject({ kind: "hold" });
-    const input = newInput();
-    const run = runPrompt(server, input);
-    await begun(server, input.promptId);
-    server.inject({ kind: "never-answers", times: "forever" });
-    const before = asked(server);
-    // Each of them is waited for for three seconds.
-    await vi.waitUntil(() => asked(server) >= before + 4, { timeout: 30_000 });
-    server.clearFaults();
-    server.release();
-    await expect(run).resolves.toHaveLength(1);
-    expect(storyOf(server, input.promptId)).toMatchObject({ posted: 1, finished: 1 });
-  });
+  test(
+    "F20 a server that says nothing for a while, as one that loads a large model, has not lost the prompt",
+    inAll,
+    async () => {
+      const server = await startServer();
+      server.inject({ kind: "hold" });
+      const input = newInput();
+      const run = runPrompt(server, input);
+      await begun(server, input.promptId);
+      server.inject({ kind: "never-answers", times: "forever" });
+      const before = asked(server);
+      // Each of them is waited for for three seconds.
+      await vi.waitUntil(() => asked(server) >= before + 4, { timeout: 30_000 });
+      server.clearFaults();
+      server.release();
+      await expect(run).resolves.toHaveLength(1);
+      expect(storyOf(server, input.promptId)).toMatchObject({ posted: 1, finished: 1 });
+    },
+  );
 
   test("F20 a server that takes the prompt and then answers nothing any more is lost", inAll, async () => {
     const server = await startServer({ stepMs: 500 });

@@ -1,3 +1,4 @@
+import { inAll } from "@atelier/testing/cases";
 import { AppError } from "@atelier/server/platform";
 import type { ComfySimulator } from "@atelier/testing/comfyui";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -79,7 +80,7 @@ describe("F3 A17 with another server free", () => {
     await expectAdopted(engine, task, [at, other]);
   });
 
-  test("a job is run anew when its server stays away or is not of this node", async () => {
+  test("a job is run anew when its server stays away or is not of this node", inAll, async () => {
     const [at, other] = [await scene.startServer(), await scene.startServer()];
     const task = await leaveAtWork(at);
     const { engine: without } = await scene.openEngine(other);

@@ -4,7 +4,7 @@ import path from "node:path";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { z } from "zod";
-import { forCasesInTurn } from "@atelier/testing/cases";
+import { forCasesInTurn, inAll } from "@atelier/testing/cases";
 import { createBench, sample, type BenchRun } from "./fixtures/run-bench.ts";
 import { emptyScenes, overlap, subjectScenes } from "./fixtures/subject-scenes.ts";
 
@@ -182,7 +182,7 @@ describe("another background", () => {
     expect(at(made, 5, 5)).toEqual(colour);
   });
 
-  it("D1 a picture covers the ground, at the place that is asked for", async () => {
+  it("D1 a picture covers the ground, at the place that is asked for", inAll, async () => {
     const background = await drawHalves({ width: 400, height: 200 });
     const corners = async (params: object) => {
       const { made } = await setGround({ ...params }, { background });
@@ -213,7 +213,7 @@ describe("another background", () => {
       expect(Math.abs((made.data[corner + channel] ?? 0) - (data[corner + channel] ?? 255))).toBeLessThan(6);
   });
 
-  it("D1 where the picture behind is transparent the result is, or shows the colour", async () => {
+  it("D1 where the picture behind is transparent the result is, or shows the colour", inAll, async () => {
     const background = await drawHalves({ width: 512, height: 512 }, 0);
     const clear = await setGround({}, { background });
     expect(clear.made.channels).toBe(4);
@@ -282,28 +282,24 @@ describe("what stands out", () => {
     "tee on wood": 0.95,
   } as const;
   type SceneName = keyof typeof least;
-  const others = Object.keys(least).slice(2) as SceneName[];
+  const others = Object.keys(least).slice(1) as SceneName[];
 
-  forCasesInTurn(
-    "D2: its mask covers %s",
-    { usual: ["mug on wood", "dress in a room"] as const, others },
-    async (name) => {
-      const scene = (await subjectScenes()).find((one) => one.name === name);
-      if (scene === undefined) throw new Error(`there is no scene ${name}`);
-      const image = await write(name, scene.png);
-      const isGarment = scene.class === "garment";
-      const { output } = isGarment
-        ? await bench.run("remove_background", { image }, { params: { subject: "garment" } })
-        : await bench.run("segment", { image }, { params: { subject: true } });
-      expect(output.facts).toMatchObject({ found: scene.class });
-      const grey = await sharp(output.path)
-        .extractChannel(isGarment ? 3 : 0)
-        .raw()
-        .toBuffer();
-      const mask = Uint8Array.from(grey, (value) => (value >= 128 ? 1 : 0));
-      expect(overlap(mask, scene)).toBeGreaterThan(least[name]);
-    },
-  );
+  forCasesInTurn("D2: its mask covers %s", { usual: ["mug on wood"] as const, others }, async (name) => {
+    const scene = (await subjectScenes()).find((one) => one.name === name);
+    if (scene === undefined) throw new Error(`there is no scene ${name}`);
+    const image = await write(name, scene.png);
+    const isGarment = scene.class === "garment";
+    const { output } = isGarment
+      ? await bench.run("remove_background", { image }, { params: { subject: "garment" } })
+      : await bench.run("segment", { image }, { params: { subject: true } });
+    expect(output.facts).toMatchObject({ found: scene.class });
+    const grey = await sharp(output.path)
+      .extractChannel(isGarment ? 3 : 0)
+      .raw()
+      .toBuffer();
+    const mask = Uint8Array.from(grey, (value) => (value >= 128 ? 1 : 0));
+    expect(overlap(mask, scene)).toBeGreaterThan(least[name]);
+  });
 
   forCasesInTurn(
     "%s alone is refused: nothing stands out",

@@ -164,7 +164,7 @@ describe("outfit_change", () => {
     });
   });
 
-  it("refuses a cat as a garment, and one that has the colour of its ground", async () => {
+  it("refuses a cat as a garment, and one that has the colour of its ground", inAll, async () => {
     const pale = path.join(bench.dir, "pale.png");
     await sharp(tee).linear(0.04, 240).toFile(pale);
     await expect(
