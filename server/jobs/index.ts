@@ -81,7 +81,7 @@ export {
   serverLabel,
 } from "./read.ts";
 export { isFinal, type Job, type JobEventType, type Lease, readJob } from "./job.ts";
-export { list, listJobsSchema, listPrompts, type WrittenPrompt } from "./list.ts";
+export { list, listJobsSchema, listPrompts, listSessions, type WrittenPrompt } from "./list.ts";
 export { agreedSchema, type CloudQuote } from "./agreement.ts";
 export {
   kindParams,

@@ -44,6 +44,28 @@ export async function list(services: Services, input: ListJobsInput & { ownerId:
   return { items: page, nextCursor: items.length > limit ? (page.at(-1)?.id ?? null) : null };
 }
 
+/** Sessions of an owner whose name begins so, the newest job's first, with their jobs; `cursor` is the last job of the page before. */
+export async function listSessions(
+  services: Services,
+  { ownerId, prefix, cursor }: { ownerId: string; prefix: string; cursor?: string | undefined },
+): Promise<{ readonly sessions: readonly (readonly JobView[])[]; readonly nextCursor: string | null }> {
+  if (cursor !== undefined && !isId(cursor)) throw new AppError("bad_request", "The cursor is invalid.");
+  const before = cursor === undefined ? sql`` : sql`and jobs.id < ${cursor}`;
+  const items = await loadViews(
+    services.db,
+    sql`jobs.owner_id = ${ownerId} and starts_with(jobs.session_id, ${prefix}) ${before}`,
+    sql`order by jobs.id desc limit ${sessionPage}`,
+  );
+  const sessions = [...Map.groupBy(items, ({ sessionId }) => sessionId).values()];
+  const hasMore = items.length === sessionPage;
+  // The page may end within a session, which the next one then shows whole.
+  const whole = hasMore && sessions.length > 1 ? sessions.slice(0, -1) : sessions;
+  const last = whole.at(-1)?.at(-1);
+  return { sessions: whole, nextCursor: hasMore ? (last?.id ?? null) : null };
+}
+
+const sessionPage = 100;
+
 /** A prompt as it was written, before anything was drawn from it. */
 export interface WrittenPrompt {
   readonly prompt: string;

@@ -23,7 +23,7 @@ export interface Order {
   readonly count: number;
   /** Of one picture; 0 keeps to what costs nothing. */
   readonly maxPriceUsd: number;
-  /** Which program ordered, to find its jobs by. */
+  /** Which program ordered, and after a colon what for, to find its jobs by. */
   readonly sessionId: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
@@ -124,7 +124,8 @@ async function submitOne(
     metadata,
     agreed: { maxPriceUsd },
   };
-  const once = key === undefined ? {} : { idempotencyKey: `${sessionId} ${key} ${at}` };
+  const [program] = sessionId.split(":", 1);
+  const once = key === undefined ? {} : { idempotencyKey: `${program} ${key} ${at}` };
   // These programs do not know which settings a workflow takes, and in which range.
   const { id } = await submit(services, request, { submitter: caller, keepsUnused: true, ...once });
   return id;

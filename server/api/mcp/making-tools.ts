@@ -8,6 +8,7 @@ const making = (name: string, title: string, description: string) => ({
   title,
   description: `${description} Costs nothing unless maxPriceUsd allows it. The result stays in the gallery.`,
   isReading: false,
+  isLong: true,
 });
 const generate = tool(
   {

@@ -10,7 +10,10 @@ import { type Choice, findChoice, readChoices } from "../clients/choices.ts";
 import { followOrder, type Order, placeOrder, unusedNotes } from "../clients/orders.ts";
 import type { ClientInput } from "../clients/route.ts";
 
-export type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
+export interface Extra extends RequestHandlerExtra<ServerRequest, ServerNotification> {
+  /** The session id of the jobs that the call orders. */
+  readonly mark: string;
+}
 
 export type Content =
   | { readonly type: "text"; readonly text: string }
@@ -20,9 +23,16 @@ export type Content =
 export interface Answer {
   readonly facts: Readonly<Record<string, unknown>>;
   readonly pictures?: readonly Content[];
+  /** Nothing was made. */
+  readonly isError?: boolean;
 }
 
-const longestWaitS = 600;
+export const toResult = ({ facts, pictures = [], isError = false }: Answer) => ({
+  content: [{ type: "text" as const, text: JSON.stringify(facts) }, ...pictures],
+  ...(isError ? { isError } : {}),
+});
+
+export const longestWaitS = 600;
 
 /** Members that every tool has that makes pictures. */
 export const makingFields = {
@@ -64,7 +74,7 @@ export async function make(input: ClientInput, making: Making, extra: Extra): Pr
   const choices = making.model === undefined ? [] : await readChoices(input.services, [making.kind]);
   // A price behind the name is not the one that the person allowed.
   const { choice, note } = findChoice(choices, making.model);
-  const placed = await placeOrder(input, orderOf(making, choice));
+  const placed = await placeOrder(input, orderOf(making, choice, extra.mark));
   const { ids } = placed;
   const jobs = await follow(input, { ...placed, waitSeconds: making.waitSeconds }, extra);
   const given = Object.fromEntries(Object.entries(making.params).filter(([name]) => name !== "prompt"));
@@ -72,8 +82,21 @@ export async function make(input: ClientInput, making: Making, extra: Extra): Pr
     .filter(({ status }) => status === "completed")
     .flatMap((job) => unusedNotes(given, job));
   const notes = [...new Set([...(note === null ? [] : [note]), ...unused])];
+  return answerOf(input, { ids, jobs, notes });
+}
+
+interface Made {
+  readonly ids: readonly string[];
+  /** Those that have ended. */
+  readonly jobs: readonly JobView[];
+  readonly notes: readonly string[];
+}
+
+/** What a tool says of the jobs that it ordered. */
+export async function answerOf(input: ClientInput, { ids, jobs, notes }: Made): Promise<Answer> {
   const done = new Map(jobs.map((job) => [job.id, job]));
   return {
+    isError: done.size === ids.length && jobs.every(({ status }) => status !== "completed"),
     facts: {
       jobs: ids.map((id) => factsOf(id, done.get(id))),
       ...(notes.length > 0 ? { notes } : {}),
@@ -83,7 +106,8 @@ export async function make(input: ClientInput, making: Making, extra: Extra): Pr
   };
 }
 
-function orderOf({ kind, params, pictures, maxPriceUsd, count = 1 }: Making, choice: Choice | null): Order {
+function orderOf(making: Making, choice: Choice | null, sessionId: string): Order {
+  const { kind, params, pictures, maxPriceUsd, count = 1 } = making;
   return {
     kind,
     choice,
@@ -91,7 +115,7 @@ function orderOf({ kind, params, pictures, maxPriceUsd, count = 1 }: Making, cho
     pictures: pictures.map(({ role, id }) => ({ role, picture: { id } })),
     count,
     maxPriceUsd,
-    sessionId: "mcp",
+    sessionId,
   };
 }
 
@@ -106,7 +130,7 @@ interface Waiting {
 export async function follow(
   input: ClientInput,
   { ids, waitSeconds, giveBack: held }: Waiting,
-  extra: Extra,
+  extra: Omit<Extra, "mark">,
 ): Promise<readonly JobView[]> {
   const { services, caller, request } = input;
   const giveBack = held ?? takePlace(services, "stream", caller);
@@ -134,7 +158,7 @@ interface Step {
 }
 
 /** Progress of all jobs together; null for a client that did not ask for it. */
-function reporterOf(ids: readonly string[], { _meta, sendNotification }: Extra) {
+function reporterOf(ids: readonly string[], { _meta, sendNotification }: Omit<Extra, "mark">) {
   const token = _meta?.progressToken;
   if (token === undefined) return null;
   const byId = new Map(ids.map((id) => [id, 0]));

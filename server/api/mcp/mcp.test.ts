@@ -3,9 +3,11 @@ import { inAll } from "@atelier/testing/cases";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { CallToolResultSchema, CreateTaskResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { addNode } from "@atelier/testing/jobs";
+import { sql } from "drizzle-orm";
 import sharp from "sharp";
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createApiKey } from "../../accounts/index.ts";
 import { schema } from "../../db/index.ts";
 import { type ClientStudio, drawPhoto, openClientStudio } from "../clients/fixtures/studio.ts";
@@ -159,24 +161,68 @@ test("another's pictures and jobs are as unknown as what never was", async () =>
   expect(edited.facts.error).toBe("not_found");
 });
 
-test("a wrong key, a page of another site and a request for a session are refused", async () => {
+test("a wrong key is refused", async () => {
   await expect(open(overHttp("wrong"))).rejects.toThrow(/API key/);
-  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
-  const ask = ({ headers, ...init }: { method: string; body?: string; headers?: Record<string, string> }) =>
-    fetch(`${studio.url}/mcp`, {
-      ...init,
-      headers: {
-        authorization: `Bearer ${studio.owner.key}`,
-        accept: "application/json, text/event-stream",
-        "content-type": "application/json",
-        ...headers,
-      },
-    });
-  const foreign = await ask({ method: "POST", body, headers: { origin: "https://evil.example" } });
-  expect([foreign.status, (await foreign.json()).jsonrpc]).toEqual([403, "2.0"]);
-  expect((await ask({ method: "GET" })).status).toBe(405);
-  expect((await ask({ method: "POST", body: `[${body},${body}]` })).status).toBe(400);
-  expect((await ask({ method: "POST", body: "x".repeat(26_000_000) })).status).toBe(413);
+});
+
+const long = { prompt: "a house", model: "atelier/t2i_sdxl", waitSeconds: 60 };
+const openJobs = () =>
+  studio.services.db.$count(schema.jobs, sql`status not in ('completed', 'failed', 'cancelled')`);
+
+test("a call that its client cancels ends its job, another client's with the same id goes on", async () => {
+  studio.comfy.inject({ kind: "slow-node", ms: 1_500 });
+  const { db } = studio.services;
+  const gone = () => db.$count(schema.jobs, sql`status = 'cancelled' or cancel_requested_at is not null`);
+  const before = await gone();
+  const [one, other] = [await open(overHttp()), await open(overHttp())];
+  const leaving = new AbortController();
+  const named = (client: Client, signal?: AbortSignal) =>
+    client.callTool({ name: "generate_image", arguments: long }, undefined, signal ? { signal } : {});
+  const left = named(one, leaving.signal).catch((error: unknown) => error);
+  const stays = named(other);
+  await vi.waitUntil(async () => (await openJobs()) === 2, { timeout: 10_000, interval: 20 });
+  leaving.abort("changed my mind");
+  expect(await left).toBeInstanceOf(Error);
+  await vi.waitUntil(async () => (await gone()) === before + 1, { timeout: 10_000, interval: 20 });
+  const answer = await stays;
+  expect(JSON.stringify(answer)).toMatch(/completed/);
+  expect(await gone()).toBe(before + 1);
+});
+
+test("long work is a task: its jobs, which any process answers for, and its owner alone", async () => {
+  const client = await open(overHttp());
+  const { tools } = await client.listTools();
+  const support = new Map(tools.map(({ name, execution }) => [name, execution?.taskSupport]));
+  expect([support.get("generate_image"), support.get("list_models")]).toEqual(["optional", undefined]);
+  const params = { name: "generate_image", arguments: { ...long, count: 2 } };
+  const options = { task: { ttl: 60_000 } };
+  const seen = await Array.fromAsync(client.experimental.tasks.callToolStream(params, undefined, options));
+  expect([seen[0], seen.at(-1)]).toMatchObject([
+    { type: "taskCreated", task: { status: "working", ttl: null } },
+    { type: "result", result: { content: [{ type: "text" }, { type: "image" }, { type: "image" }] } },
+  ]);
+  const taskId = seen[0]?.type === "taskCreated" ? seen[0].task.taskId : "";
+  const again = await open(overHttp());
+  expect((await again.experimental.tasks.getTask(taskId)).status).toBe("completed");
+  expect((await again.experimental.tasks.listTasks()).tasks.map((task) => task.taskId)).toContain(taskId);
+  await expect(again.experimental.tasks.cancelTask(taskId)).rejects.toThrow(/completed/);
+  const stranger = await open(overHttp(studio.stranger.key));
+  expect((await stranger.experimental.tasks.listTasks()).tasks).toEqual([]);
+  for (const reach of [
+    () => stranger.experimental.tasks.getTask(taskId),
+    () => stranger.experimental.tasks.getTaskResult(taskId),
+    () => stranger.experimental.tasks.cancelTask(taskId),
+  ])
+    await expect(reach()).rejects.toThrow(/not found/);
+  studio.comfy.inject({ kind: "slow-node", ms: 5_000 });
+  const begun = await client.request(
+    { method: "tools/call", params: { ...params, task: {} } },
+    CreateTaskResultSchema,
+  );
+  const stopped = await client.experimental.tasks.cancelTask(begun.task.taskId);
+  expect(stopped.status).toBe("cancelled");
+  const result = await client.experimental.tasks.getTaskResult(begun.task.taskId, CallToolResultSchema);
+  expect(result).toMatchObject({ isError: true });
 });
 
 test("S9 a key that only looks finds pictures and changes nothing", async () => {

@@ -1,12 +1,28 @@
+import { createHash } from "node:crypto";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
+import {
+  type CallToolRequest,
+  CallToolRequestSchema,
+  CancelledNotificationSchema,
+  ErrorCode,
+  isInitializeRequest,
+  ListToolsRequestSchema,
+  McpError,
+  type RequestId,
+  type Tool as ListedTool,
+} from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
 import { requireRight } from "../../accounts/index.ts";
-import { AppError, toProblem } from "../../platform/index.ts";
-import { logFailure } from "../http/request-log.ts";
+import { list } from "../../jobs/index.ts";
+import { AppError, newId, toProblem } from "../../platform/index.ts";
+import { cancelQuietly } from "../clients/orders.ts";
 import { readJson } from "../clients/picture-bodies.ts";
 import type { ClientApi, ClientInput, ClientRoute } from "../clients/route.ts";
+import { logFailure } from "../http/request-log.ts";
 import { classifyError, isCrossSite } from "../requests.ts";
-import type { Answer, Extra } from "./making.ts";
+import { type Extra, toResult } from "./making.ts";
+import { asRpc, serveTasks, taskCapability, taskMark, taskOfJobs } from "./tasks.ts";
 import type { Tool } from "./tool.ts";
 import { tools } from "./tools.ts";
 
@@ -16,18 +32,44 @@ const instructions = `Atelier is an image studio. Pictures have ids; tools take 
 const maxBodyBytes = 24 * 1_048_576;
 
 function serverFor(input: ClientInput): McpServer {
-  const server = new McpServer(
+  const mcp = new McpServer(
     { name: "atelier", title: "Atelier", version: "0.1.0" },
-    { instructions, capabilities: { tools: {} } },
+    { instructions, capabilities: { tools: {}, tasks: taskCapability } },
   );
-  for (const tool of tools) {
-    const { name, title, description, schema, isReading } = tool;
-    const annotations = { readOnlyHint: isReading, destructiveHint: false, openWorldHint: false };
-    server.registerTool(name, { title, description, inputSchema: schema, annotations }, (given, extra) =>
-      call(input, tool, { given, extra }),
-    );
-  }
-  return server;
+  mcp.server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(describe) }));
+  mcp.server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) =>
+    call(input, params, { ...extra, mark: markOf(input, extra.requestId, params.task !== undefined) }),
+  );
+  serveTasks(mcp.server, input);
+  return mcp;
+}
+
+function describe({ name, title, description, schema, isReading, isLong }: Tool) {
+  return {
+    name,
+    title,
+    description,
+    // Safe cast: each schema is one of an object.
+    inputSchema: z.toJSONSchema(schema, { io: "input" }) as ListedTool["inputSchema"],
+    annotations: { readOnlyHint: isReading, destructiveHint: false, openWorldHint: false },
+    ...(isLong === true ? { execution: { taskSupport: "optional" as const } } : {}),
+  };
+}
+
+type CallParams = CallToolRequest["params"];
+
+/** Throws an error of JSON-RPC for an unknown tool, and for work that becomes no task. */
+async function call(input: ClientInput, { name, arguments: given = {}, task }: CallParams, extra: Extra) {
+  const tool = tools.find((one) => one.name === name);
+  if (!tool) throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 200)}`);
+  if (task === undefined) return answerCall(input, tool, { given, extra });
+  if (tool.isLong !== true) throw new McpError(ErrorCode.MethodNotFound, `${name} runs as no task.`);
+  return asRpc(input.services, async () => {
+    requireRight(input.caller, "create");
+    // The jobs are the task: its result is waited for by tasks/result.
+    const { facts } = await tool.run(input, { ...given, waitSeconds: 0 }, extra);
+    return { task: await taskOfJobs(input, facts["jobs"]) };
+  });
 }
 
 interface Call {
@@ -36,7 +78,7 @@ interface Call {
 }
 
 /** What goes wrong is told to the model, which can then do something else. */
-async function call(input: ClientInput, tool: Tool, { given, extra }: Call) {
+async function answerCall(input: ClientInput, tool: Tool, { given, extra }: Call) {
   try {
     if (!tool.isReading) requireRight(input.caller, "create");
     return toResult(await tool.run(input, given, extra));
@@ -50,13 +92,13 @@ async function call(input: ClientInput, tool: Tool, { given, extra }: Call) {
   }
 }
 
-const toResult = ({ facts, pictures = [] }: Answer) => ({
-  content: [{ type: "text" as const, text: JSON.stringify(facts) }, ...pictures],
-});
+/** The name of a session, which clients send with each request that follows `initialize`. */
+const sessionHeader = "mcp-session-id";
 
 /**
- * POST /mcp: each request stands alone, without a session, so that any process answers it. GET and DELETE, which are for
- * sessions, are 405, as the specification wants it. A page of another site is refused whatever it sends.
+ * POST /mcp: each request stands alone, so that any process answers it. A session is only a name that the client repeats: with
+ * the request's id it marks the jobs of a call, by which `notifications/cancelled` finds them from any process. GET and DELETE, for
+ * which nothing is kept, are 405, as the specification wants it. A page of another site is refused whatever it sends.
  */
 const mcpRoute: ClientRoute = {
   method: "post",
@@ -68,39 +110,64 @@ const mcpRoute: ClientRoute = {
     const { services, request } = input;
     if (isCrossSite(services.env, request))
       throw new AppError("forbidden", "The request comes from another site.");
-    const parsedBody = await readJson(input, maxBodyBytes, oneMessage);
+    const parsedBody = await readJson(input, maxBodyBytes, (body) => body);
+    // One request would be counted for many calls.
+    if (Array.isArray(parsedBody))
+      return refuse(400, ErrorCode.InvalidRequest, "Send one message at a time: an array is not taken.");
+    const cancelled = CancelledNotificationSchema.safeParse(parsedBody);
+    if (cancelled.success) await cancelCall(input, cancelled.data.params.requestId);
     const transport = new WebStandardStreamableHTTPServerTransport();
     const server = serverFor(input);
     await server.connect(transport);
     request.signal.addEventListener("abort", () => void server.close().catch(() => undefined), {
       once: true,
     });
-    return transport.handleRequest(request, { parsedBody });
+    const response = await transport.handleRequest(request, { parsedBody });
+    if (response.ok && isInitializeRequest(parsedBody)) response.headers.set(sessionHeader, newId());
+    return response;
   },
 };
 
-/** One request would be counted for many calls. */
-function oneMessage(body: unknown): unknown {
-  if (Array.isArray(body))
-    throw new AppError("bad_request", "Send one message at a time: an array is not taken.");
-  return body;
+/** By which the jobs of a call are found: those of a task by its id, others by the session and the id of the request. */
+function markOf({ request }: ClientInput, id: RequestId, isTask: boolean): string {
+  if (isTask) return `${taskMark}${newId()}`;
+  // Two clients without a session would share their ids.
+  const session = request.headers.get(sessionHeader) ?? newId();
+  const hash = createHash("sha256").update(JSON.stringify([session, id]));
+  return `mcp:call:${hash.digest("base64url")}`;
+}
+
+/** Cancels what a call of the caller's session ordered that still waits or runs; an unknown id is no fault. */
+async function cancelCall(input: ClientInput, id: RequestId | undefined): Promise<void> {
+  const { services, caller, request } = input;
+  if (id === undefined || !request.headers.has(sessionHeader)) return;
+  requireRight(caller, "create");
+  const asked = { status: "open" as const, sessionId: markOf(input, id, false), limit: 100 };
+  const { items } = await list(services, { ...asked, ownerId: caller.userId });
+  for (const job of items) await cancelQuietly(input, job.id);
 }
 
 /** An error of JSON-RPC that belongs to no message. */
+function refuse(status: number, code: number, message: string, init: Refusal = {}): Response {
+  const { data, headers = {} } = init;
+  return Response.json(
+    { jsonrpc: "2.0", error: { code, message, ...(data === undefined ? {} : { data }) }, id: null },
+    { status, headers: { "cache-control": "no-store", ...headers } },
+  );
+}
+
+interface Refusal {
+  readonly data?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 function errorResponse(error: AppError): Response {
   const { status, headers } = toProblem(error);
   const wait = headers["retry-after"];
-  return Response.json(
-    {
-      jsonrpc: "2.0",
-      error: { code: -32_000, message: error.message, data: { code: error.code } },
-      id: null,
-    },
-    {
-      status,
-      headers: { "cache-control": "no-store", ...(wait === undefined ? {} : { "retry-after": wait }) },
-    },
-  );
+  return refuse(status, error.code === "bad_request" ? ErrorCode.ParseError : -32_000, error.message, {
+    data: { code: error.code },
+    headers: wait === undefined ? {} : { "retry-after": wait },
+  });
 }
 
 /** The studio's tools for language models, by the Model Context Protocol over streamable HTTP. */

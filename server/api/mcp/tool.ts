@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { AppError, issuesOf } from "../../platform/index.ts";
 import type { ClientInput } from "../clients/route.ts";
 import type { Answer, Extra } from "./making.ts";
 
@@ -14,6 +15,8 @@ export interface Tool {
   readonly schema: z.ZodObject;
   /** It changes nothing. */
   readonly isReading: boolean;
+  /** It orders jobs, which a client may have as a task. */
+  readonly isLong?: boolean;
   run(input: ClientInput, given: unknown, extra: Extra): Promise<Answer>;
 }
 
@@ -22,5 +25,14 @@ export function tool<Schema extends z.ZodObject>(
   facts: Omit<Tool, "schema" | "run"> & { readonly schema: Schema },
   run: (input: ClientInput, given: z.output<Schema>, extra: Extra) => Promise<Answer>,
 ): Tool {
-  return { ...facts, run: (input, given, extra) => run(input, facts.schema.parse(given), extra) };
+  return { ...facts, run: (input, given, extra) => run(input, parse(facts.schema, given), extra) };
+}
+
+/** Throws `bad_request` with what is wrong, which the model can mend. */
+function parse<Schema extends z.ZodObject>(schema: Schema, given: unknown): z.output<Schema> {
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const issues = issuesOf(result.error);
+  const text = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
+  throw new AppError("bad_request", `Invalid arguments: ${text}`, { details: { issues } });
 }
