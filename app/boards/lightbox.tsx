@@ -25,6 +25,7 @@ export function Lightbox({ boardId, pictures, shownId, onShow, onTakeOff, onCopy
   const popup = useRef<HTMLDivElement>(null);
   const at = pictures.findIndex(({ id }) => id === shownId);
   const picture = pictures[at];
+  const name = picture?.title || t("picture");
   const step = (by: number) => {
     const next = pictures[at + by];
     if (next !== undefined) onShow(next.id);
@@ -47,9 +48,7 @@ export function Lightbox({ boardId, pictures, shownId, onShow, onTakeOff, onCopy
             <>
               <div className="flex min-h-14 items-center gap-1 px-3">
                 <div className="min-w-0 flex-1 px-1">
-                  <Dialog.Title className="truncate text-sm font-medium">
-                    {picture.title || t("picture")}
-                  </Dialog.Title>
+                  <Dialog.Title className="truncate text-sm font-medium">{name}</Dialog.Title>
                   <p className="flex items-center gap-2 text-xs opacity-80">
                     {t("by", { name: picture.ownerName })}
                     {picture.isAi ? <AiBadge /> : null}
@@ -82,7 +81,7 @@ export function Lightbox({ boardId, pictures, shownId, onShow, onTakeOff, onCopy
                   imageId={picture.id}
                   src={boardFileUrl(boardId, picture.id, "preview")}
                   variant="preview"
-                  alt={picture.title || t("picture")}
+                  alt={picture.isAi ? t("aiPicture", { name }) : name}
                   fit="contain"
                   eager
                   className="absolute inset-0 size-full"

@@ -49,7 +49,7 @@ test("A5 A11 D7 E8 a person and a garment become a result, seen live from waitin
   await page.mouse.move(box.x + box.width * 0.75, middle, { steps: 4 });
   await page.mouse.up();
   await expect(slider).toHaveAttribute("aria-valuenow", "75");
-  await expect(result.getByText("Made by an engine")).toBeVisible();
+  await expect(result.getByText("Made with AI")).toBeVisible();
 
   await result.getByRole("button", { name: "Try another garment" }).click();
   await expect(page.getByRole("region", { name: "Garment" }).getByText("What do they wear?")).toBeVisible();

@@ -24,7 +24,7 @@ test("D1 a person is cut out, the ground becomes transparent", async ({ page }) 
   const face = { x: 225, y: 110 };
   const ground = { x: 490, y: 60 };
   expect(await readOpacity(page, resultId, [face, ground])).toEqual([255, 0]);
-  await expect(page.getByText("Made by an engine")).toBeAttached();
+  await expect(page.getByText("Made with AI")).toBeAttached();
 
   await page.getByRole("button", { name: "Compare" }).click();
   await expect(page.getByRole("slider", { name: "Before and after" })).toBeVisible();

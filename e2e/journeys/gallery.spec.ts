@@ -22,14 +22,14 @@ test("A15 S8 the gallery's viewer by keyboard: move, star, download, delete and 
   await page.keyboard.press("Enter");
   const viewer = page.getByRole("dialog", { name: "Picture" });
   await expect(viewer.getByRole("img", { name: /^Remove background, / })).toBeVisible();
-  await expect(viewer.getByText("Made by an engine")).toBeAttached();
+  await expect(viewer.getByText("Made with AI")).toBeAttached();
 
   await expect(viewer.getByRole("button", { name: "Close" })).toBeFocused();
   const stack = viewer.getByRole("list", { name: "Stack" }).getByRole("button");
   await expect(stack).toHaveCount(2);
   await page.keyboard.press("ArrowDown");
   await expect(viewer.getByRole("img", { name: "astronaut" })).toBeVisible();
-  await expect(viewer.getByText("Made by an engine")).toHaveCount(0);
+  await expect(viewer.getByText("Made with AI")).toHaveCount(0);
   await page.keyboard.press("ArrowRight");
   await expect(viewer.getByRole("img", { name: "rocket" })).toBeVisible();
   await page.keyboard.press("ArrowLeft");

@@ -3,7 +3,7 @@ import { eq, sql } from "drizzle-orm";
 import { isPassword, suspendedUsers } from "../accounts/index.ts";
 import { type BatchPlace, getBatch } from "../batches/index.ts";
 import { schema } from "../db/index.ts";
-import { type OpenedFile, openFile, type Variant } from "../images/index.ts";
+import { type AiFacts, isAiPicture, type OpenedFile, openFile, type Variant } from "../images/index.ts";
 import { AppError, isAppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { hashOfToken, picturesOf } from "./links.ts";
@@ -16,6 +16,8 @@ export interface ShownPicture {
   readonly heightPx: number;
   /** The axes of its place in a lookbook, without prompts; empty where there are none. */
   readonly label: string;
+  /** Is shown as made with AI. */
+  readonly isAi: boolean;
 }
 
 /** What a visitor sees. */
@@ -131,7 +133,7 @@ async function readPlaces(services: Services, { ownerId, batchId }: LinkRow): Pr
 const shownBy = ({ id, batchId, boardId }: LinkRow) =>
   picturesOf(sql`${id}::uuid`, sql`${batchId}::uuid`, sql`${boardId}::uuid`);
 
-interface PictureRow extends Record<string, unknown> {
+interface PictureRow extends Record<string, unknown>, AiFacts {
   readonly id: string;
   readonly widthPx: number;
   readonly heightPx: number;
@@ -144,15 +146,17 @@ async function readPictures(
   places: readonly BatchPlace[],
 ): Promise<ShownPicture[]> {
   const rows = await db.execute<PictureRow>(sql`
-    select i.id, i.width_px as "widthPx", i.height_px as "heightPx", p.position
+    select i.id, i.width_px as "widthPx", i.height_px as "heightPx", p.position, i.role,
+      i.job_id as "jobId", i.copy_of_ai as "copyOfAi", i.nothing_generated as "nothingGenerated"
     from (${shownBy(link)}) p
     join ${images} i on i.id = p.id order by p.position, p.output`);
   const titles = await readTitles({ db }, link.ownerId, places);
-  return rows.map(({ id, widthPx, heightPx, position }) => ({
-    id,
-    widthPx,
-    heightPx,
-    label: labelOf(places[position], titles),
+  return rows.map((row) => ({
+    id: row.id,
+    widthPx: row.widthPx,
+    heightPx: row.heightPx,
+    label: labelOf(places[row.position], titles),
+    isAi: isAiPicture(row),
   }));
 }
 

@@ -20,6 +20,7 @@ footer svg { width: 18px; height: 18px; }
 .button, button { display: inline-flex; align-items: center; justify-content: center; height: 40px; padding: 0 16px; border: 1px solid var(--edge);
   border-radius: 6px; background: var(--surface); color: var(--ink); font: inherit; font-weight: 500; white-space: nowrap; cursor: pointer; }
 .button:hover { background: var(--hover); }
+.ai { padding: 0 6px; border-radius: 4px; background: rgb(0 0 0 / 0.65); color: #fff; font-size: 12px; line-height: 20px; white-space: nowrap; }
 .primary { border-color: transparent; background: var(--accent); color: var(--on-accent); }
 @media (max-width: 640px) { main { padding: 28px 16px; } }
 @media (prefers-reduced-motion: no-preference) { @view-transition { navigation: auto; } }`;
@@ -29,6 +30,8 @@ const grid = `
 .grid a { display: flex; flex-direction: column; gap: 8px; color: var(--quiet); font-size: 13px; line-height: 18px; overflow-wrap: anywhere; }
 .grid a:hover { color: var(--ink); }
 .grid img { width: 100%; height: auto; aspect-ratio: var(--proportion); object-fit: contain; background: var(--well); }
+.grid li { position: relative; }
+.grid .ai { position: absolute; top: 8px; inset-inline-end: 8px; }
 .waits { aspect-ratio: var(--proportion); border: 1px dashed var(--line); }
 .few { grid-template-columns: repeat(auto-fill, minmax(min(100%, 340px), 1fr)); }
 @media (max-width: 640px) { .grid { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 16px 8px; } }`;

@@ -15,6 +15,9 @@ type Text =
   | "next"
   | "all"
   | "download"
+  | "ai"
+  | "aiLong"
+  | "aiPicture"
   | "madeWith"
   | "password.title"
   | "password.text"
@@ -79,8 +82,10 @@ interface Shown {
 const titleOf = ({ title, pictures, open }: ShownLink, texts: VisitorTexts) =>
   title || texts(pictures.length + open === 1 ? "titleOne" : "title");
 
-function nameOf({ label }: ShownPicture, at: number, texts: VisitorTexts): string {
-  return label || texts("picture", { number: at + 1 });
+/** The text in place of a picture: it says that AI made it, as the label on screen does. */
+function nameOf({ label, isAi }: ShownPicture, at: number, texts: VisitorTexts): string {
+  const name = label || texts("picture", { number: at + 1 });
+  return isAi ? texts("aiPicture", { name }) : name;
 }
 
 /** Width ÷ height of a cell: that of the picture in the middle, so that a lookbook has no bands. */
@@ -126,6 +131,7 @@ export function gridView({ base, link }: Shown): View {
                     alt="${nameOf(picture, at, texts)}"
                     loading="lazy"
                   />
+                  ${picture.isAi ? html`<span class="ai" aria-hidden="true">${texts("ai")}</span>` : ""}
                   ${picture.label === "" ? "" : html`<span aria-hidden="true">${picture.label}</span>`}
                 </a>
               </li>`,
@@ -182,6 +188,7 @@ export function pictureView({ base, link, at }: Shown & { readonly at: number })
               : ""
           }
           <h1>${titleOf(link, texts)}</h1>
+          ${picture.isAi ? html`<span class="ai">${texts("aiLong")}</span>` : ""}
           ${
             mayDownload
               ? html`<a class="button" href="${base}/${picture.id}/original" download

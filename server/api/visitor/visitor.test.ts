@@ -82,6 +82,18 @@ test("a link shows its pictures to a visitor without a session, privately, and t
   expect(await statusOf(`${path}/3`)).toBe(404);
 });
 
+test("a picture that AI made says so on the page and in the text in its place, a photo does not", async () => {
+  const [made, photo] = [await addImage(opened.services, ownerId), first];
+  await opened.services.db.update(schema.images).set({ copyOfAi: true }).where(eq(schema.images.id, made));
+  const grid = await share({ imageIds: [made, photo] });
+  const text = await view(grid.path);
+  expect(text).toContain('alt="aiPicture picture 1"');
+  expect(text).toContain('alt="picture 2"');
+  expect(text.match(/class="ai"/g)).toHaveLength(1);
+  expect(await view(`${grid.path}/1`)).toMatch(/class="ai">aiLong<[\s\S]+alt="aiPicture picture 1"/);
+  expect(await view(`${grid.path}/2`)).not.toContain('class="ai"');
+});
+
 test("pictures are scaled for the page; the original leaves where it may, without metadata and the title of its file", async () => {
   const link = await share({ imageIds: [second] });
   const preview = await ask(`${link.path}/${second}/preview`);
