@@ -39,6 +39,7 @@ import {
   type ConfigProblem,
   type Env,
   findMisspelled,
+  findVainStarts,
   loadConfig,
   type Logger,
   openLog,
@@ -122,6 +123,8 @@ async function prepare(
   once: Flags["once"],
 ): Promise<WorkInput> {
   const until = untilEmptyOf(config, once);
+  const keys = readKeys(env);
+  if (keys.length > 0) for (const reason of findVainStarts(config)) log.warn(reason);
   const { workflows, problems } = await loadWorkflows(env);
   for (const { what, reason } of problems) log.warn({ workflow: what, reason }, "workflow refused");
   const { sources, problems: ofServers } = createSources(env);
@@ -129,7 +132,7 @@ async function prepare(
   const pool = createServerPool({ sources, workflows: () => workflows, config, log });
   const serverEngines = sources.length > 0 ? createServerEngines({ pool, config, log }) : [];
   // A worker for one queue takes nothing for providers.
-  const providers = { keys: until ? [] : readKeys(env), clientOf };
+  const providers = { keys: until ? [] : keys, clientOf };
   return {
     ...(until ? { until } : {}),
     engines: [createLocalEngine({ log }), ...serverEngines],

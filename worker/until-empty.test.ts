@@ -1,5 +1,7 @@
 import { addJob, addOwner, testQueue } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { schema } from "@atelier/server/db";
+import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { NodeOffer } from "./live-offer.ts";
 import type { ServerState } from "./servers/index.ts";
@@ -92,6 +94,21 @@ describe("a worker for one queue", { concurrent: false }, () => {
     await pass(minutes(1));
     expect(end).not.toHaveBeenCalled();
     state.isActive = false;
+    await pass(minutes(1));
+    expect(end).toHaveBeenCalledWith("empty");
+  });
+
+  test("S8 a job that rests for longer than it waits, as one whose LoRA is away, does not keep it", async () => {
+    const rest = (seconds: number) =>
+      opened.services.db
+        .update(schema.jobs)
+        .set({ status: "pending", notBefore: sql`now() + make_interval(secs => ${seconds})` });
+    await rest(20);
+    const { state, end, pass } = start(["healthy"]);
+    state.needs = ["local/upscale"];
+    await pass(minutes(1));
+    expect(end).not.toHaveBeenCalled();
+    await rest(300);
     await pass(minutes(1));
     expect(end).toHaveBeenCalledWith("empty");
   });

@@ -67,7 +67,8 @@ export function startUntilEmpty(services: Services, input: UntilEmptyInput): Loo
     if (isRunning) return "busy";
     if (!consumers.isActive()) return "idle";
     if (needs.length === 0) return nowMs - unofferedFromMs > serverMs ? "unserved" : "busy";
-    return (await isAnyWaiting(services, mayLoad ? { queue } : { queue, needs })) ? "busy" : "idle";
+    const waiting = { queue, dueWithinMs: waitMs, ...(mayLoad ? {} : { needs }) };
+    return (await isAnyWaiting(services, waiting)) ? "busy" : "idle";
   };
   return startLoop(services.log, "until empty", async () => {
     const nowMs = performance.now();

@@ -1,6 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { startRedis } from "@atelier/testing/redis";
-import { checkSigningKey } from "./checks.ts";
+import { checkConfigFile, checkSigningKey } from "./checks.ts";
 import { checkRedis, judgeRedis } from "./redis.ts";
 import { inspectEnv } from "../platform/index.ts";
 import { makeSigningPair } from "../provenance/certificate.ts";
@@ -91,4 +94,24 @@ describe("check signing key", () => {
       message: expect.stringContaining("another key"),
     });
   });
+});
+
+test("S8 a start on demand that a purchase comes before is a warning, where a key could buy", async () => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "atelier-checks-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const look = async (
+    overflowAfterS: number,
+    source: Readonly<Record<string, string>> = { FAL_API_KEY: "k" },
+  ) => {
+    const file = path.join(folder, `${overflowAfterS}.mjs`);
+    const queues = { "gpu-high": { minVramGib: 8, onDemand: { startS: 180 } }, "cpu-light": {} };
+    await writeFile(file, `export default ${JSON.stringify({ queues, cloud: { overflowAfterS } })};`);
+    return checkConfigFile({ ...inspectEnv(source).env, ATELIER_CONFIG: file });
+  };
+  expect(await look(180)).toMatchObject([
+    { isOk: true },
+    { isOk: true, isWarning: true, message: expect.stringContaining("gpu-high") },
+  ]);
+  expect(await look(181)).toMatchObject([{ isOk: true }]);
+  expect(await look(60, {})).toMatchObject([{ isOk: true }]);
 });

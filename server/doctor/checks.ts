@@ -6,6 +6,7 @@ import {
   ConfigError,
   type Env,
   findMisspelled,
+  findVainStarts,
   isLoopback,
   loadConfig,
   readProxy,
@@ -121,13 +122,16 @@ export async function checkDiskSpace(dataDir: string): Promise<CheckResult> {
 }
 
 /** The file about behaviour, a finding for each of its faults. */
-export async function checkConfigFile(file: string): Promise<CheckResult[]> {
+export async function checkConfigFile(env: Env): Promise<CheckResult[]> {
+  const file = env.ATELIER_CONFIG;
   const name = "ATELIER_CONFIG";
   if (!existsSync(file))
     return [failed(name, `there is no file ${path.resolve(file)}; correct the path, or unset the name`)];
   try {
-    modelsOf(await loadConfig(file));
-    return [passed(name, file)];
+    const config = await loadConfig(file);
+    modelsOf(config);
+    const vain = readKeys(env).length > 0 ? findVainStarts(config) : [];
+    return [passed(name, file), ...vain.map((message) => warned(name, message))];
   } catch (error) {
     if (!(error instanceof ConfigError)) return [failed(name, `${file} is not valid: ${reasonOf(error)}`)];
     return error.problems.map((fault) => failed(name, `${file}: ${fault.name} ${fault.message}`));

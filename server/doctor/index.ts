@@ -40,7 +40,7 @@ async function checkHost(env: Env): Promise<CheckResult[]> {
     ...checkProxies(env),
     folder,
     ...space,
-    ...(await checkConfigFile(env.ATELIER_CONFIG)),
+    ...(await checkConfigFile(env)),
   ];
 }
 

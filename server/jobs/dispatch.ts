@@ -162,17 +162,26 @@ async function withTimeout(work: Promise<void>): Promise<void> {
   }
 }
 
+interface WaitingIn {
+  readonly queue: string;
+  readonly needs?: readonly Need[];
+  /** A job that rests, for instance until its LoRA is back, counts when it is due again within this time. */
+  readonly dueWithinMs: number;
+}
+
 /** Whether a job waits in the queue, of these needs where they are given. */
 export async function isAnyWaiting(
   { db }: Pick<Services, "db">,
-  { queue, needs }: { readonly queue: string; readonly needs?: readonly Need[] },
+  { queue, needs, dueWithinMs }: WaitingIn,
 ): Promise<boolean> {
   const { jobs } = schema;
   const isOfQueue = and(eq(jobs.queue, queue), inArray(jobs.status, ["pending", "queued"]));
+  const dueBy = sql`now() + ${dueWithinMs} * interval '1 millisecond'`;
+  const isDue = sql`(${jobs.notBefore} is null or ${jobs.notBefore} <= ${dueBy})`;
   const [one] = await db
     .select({ id: jobs.id })
     .from(jobs)
-    .where(and(isOfQueue, needs && inArray(jobs.need, [...needs])))
+    .where(and(isOfQueue, isDue, needs && inArray(jobs.need, [...needs])))
     .limit(1);
   return one !== undefined;
 }

@@ -6,7 +6,7 @@ import {
   purgeDeleted,
 } from "../images/index.ts";
 import { doDuties, type Duty } from "../leases/index.ts";
-import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
+import { pruneEnded, pruneNeeds, pruneOffers } from "../nodes/index.ts";
 import { pruneAttempts, sumPastDays } from "../providers/index.ts";
 import type { Services } from "../services.ts";
 import { expireEphemeral, expireGuests, pruneEvents, pruneKeys, pruneSignIns } from "./cleanup.ts";
@@ -29,6 +29,7 @@ export const tidyDuties: readonly Duty[] = [
   { name: "old sign-ins", everyMs: minuteMs, run: pruneSignIns },
   { name: "ended nodes", everyMs: minuteMs, run: pruneEnded },
   { name: "old needs", everyMs: minuteMs, run: pruneNeeds },
+  { name: "old offers", everyMs: minuteMs, run: pruneOffers },
   { name: "old attempts of providers", everyMs: minuteMs, run: pruneAttempts },
   { name: "sums of past days", everyMs: minuteMs, run: sumPastDays },
 ];

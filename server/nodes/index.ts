@@ -42,7 +42,15 @@ export {
   isPresent,
   isPresentState,
 } from "./states.ts";
-export { keptLoras, pruneNeeds, writeQueues, type NodeQueue, changeNode, type SeenServer } from "./offer.ts";
+export {
+  keptLoras,
+  pruneNeeds,
+  pruneOffers,
+  writeQueues,
+  type NodeQueue,
+  changeNode,
+  type SeenServer,
+} from "./offer.ts";
 export { publishRefused } from "./workflows.ts";
 export {
   readAdminRequests,

@@ -1,9 +1,9 @@
-import { eq, sql } from "drizzle-orm";
+import { eq, inArray, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addNode } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
-import { changeNode, pruneNeeds, type SeenServer, writeQueues } from "./offer.ts";
+import { changeNode, pruneNeeds, pruneOffers, type SeenServer, writeQueues } from "./offer.ts";
 
 let opened: TestServices;
 beforeAll(async () => {
@@ -118,5 +118,28 @@ describe("offer", () => {
     const [left] = await read(nodeId);
     expect(left).toMatchObject({ needs: ["comfyui/b"], seenNeeds: ["comfyui/b"] });
     expect(Object.keys(left?.needsSeenAt ?? {})).toEqual(["comfyui/b"]);
+  });
+
+  test("S8 of workers that ended a day ago the newest five of each need keep their offers, and all keep their rows", async () => {
+    const { db } = opened.services;
+    const { nodes } = schema;
+    const ids: string[] = [];
+    const addEnded = async (need: "comfyui/c" | "comfyui/d", hours: number) => {
+      const id = await addNode(opened.services, { queue: "gpu-high", needs: [need], state: "gone" });
+      await db
+        .update(nodes)
+        .set({ seenAt: sql`now() - make_interval(hours => ${hours})` })
+        .where(eq(nodes.id, id));
+      ids.push(id);
+      return id;
+    };
+    const rare = await addEnded("comfyui/d", 300);
+    for (let hours = 40; hours > 32; hours -= 1) await addEnded("comfyui/c", hours);
+    const today = await addEnded("comfyui/c", 20);
+    await pruneOffers(opened.services);
+    const offers = await Promise.all(ids.map(read));
+    const kept = ids.filter((_, at) => offers[at]?.length === 1);
+    expect(kept).toEqual([rare, ...ids.slice(5, 9), today]);
+    expect(await db.$count(nodes, inArray(nodes.id, ids))).toBe(ids.length);
   });
 });

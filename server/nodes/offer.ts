@@ -125,6 +125,26 @@ export async function changeNode({ db }: Pick<Services, "db">, change: NodeChang
   });
 }
 
+/** So many of the newest workers of a queue keep what they offered, for each need. */
+const keptOffers = 5;
+
+/**
+ * Removes what workers offered that ended a day ago, but for the newest of each need: where each start is a new worker, the
+ * rows that placing reads would grow with the starts. The workers themselves stay, for the stories of their jobs.
+ */
+export async function pruneOffers({ db }: Pick<Services, "db">): Promise<void> {
+  const { nodeQueues, nodes } = schema;
+  await db.execute(sql`
+    with ranked as (
+      select q.node_id, q.queue,
+        row_number() over (partition by q.queue, s.need order by n.seen_at desc, n.id desc) as place
+      from ${nodeQueues} q join ${nodes} n on n.id = q.node_id, unnest(q.seen_needs) as s(need)
+    )
+    delete from ${nodeQueues} q using ${nodes} n
+    where n.id = q.node_id and ${hasEnded()} and n.seen_at < now() - interval '24 hours' and not exists (
+      select 1 from ranked r where r.node_id = q.node_id and r.queue = q.queue and r.place <= ${keptOffers})`);
+}
+
 /** Removes seen needs that a node has not offered for 24 hours, e.g. of a removed server. Those of a queue that is started on demand stay with its node. */
 export async function pruneNeeds({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
   const { nodeQueues } = schema;

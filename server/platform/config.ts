@@ -219,6 +219,23 @@ export function parseConfig(input: unknown): Config {
   throw new ConfigError(readConfigProblems(result.error, { schema: configSchema, input }));
 }
 
+/**
+ * Queues that are started on demand in vain: with a key of a provider, a job that finds no worker is bought before one could have started.
+ * A sentence for each, for the operator.
+ */
+export function findVainStarts({ queues, cloud }: Pick<Config, "queues" | "cloud">): string[] {
+  const policies = [cloud.policy, ...Object.values(cloud.policies)];
+  if (!policies.some((policy) => policy === "own_first" || policy === "fastest")) return [];
+  const { overflowAfterS } = cloud;
+  return Object.entries(queues).flatMap(([queue, { onDemand }]) =>
+    onDemand && overflowAfterS <= onDemand.startS
+      ? [
+          `the queue "${queue}" starts in ${onDemand.startS} s, and a job goes to a provider when it would wait for more than ${overflowAfterS} s: none starts a worker. Set cloud.overflowAfterS above it, or cloud.policy to "cheapest" or "own_only"`,
+        ]
+      : [],
+  );
+}
+
 /** Where the file about behaviour is, unless the environment names another one. */
 export const usualConfigFile = "atelier.config.ts";
 

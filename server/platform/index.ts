@@ -40,6 +40,7 @@ export { findMisspelled, inspectEnv, parseEnv, type Env } from "./env.ts";
 export { ConfigError, type ConfigProblem, readConfigProblems } from "./config-problems.ts";
 export {
   defineConfig,
+  findVainStarts,
   loadConfig,
   loadConfigOr,
   parseConfig,
