@@ -8,15 +8,18 @@ import {
   invitationDays,
   type KeyRight,
   keyRights,
+  maxKeyCapUsd,
   maxKeyDays,
   maxKeyPerMinute,
   resetPassword as resetAccountPassword,
 } from "@atelier/server/accounts";
+import { capPeriods } from "@atelier/server/db";
 import { AppError, originOf } from "@atelier/server/platform";
+import type { KeyCap } from "@atelier/server/providers";
 import { withServices } from "./database.ts";
 import { parseFlags } from "./flags.ts";
 
-const createApiKeyUsage = `Usage: atelier create-api-key --email <address> [--name <name>] [--rights <${keyRights.join(",")}>] [--days <days>] [--per-minute <requests>]`;
+const createApiKeyUsage = `Usage: atelier create-api-key --email <address> [--name <name>] [--rights <${keyRights.join(",")}>] [--days <days>] [--per-minute <requests>] [--cap <USD> [--cap-per <${capPeriods.join("|")}>]]`;
 
 /** The whole number of an option, from 1; null where it is not given. */
 function readCount(name: string, value: string, max: number): number | null {
@@ -34,6 +37,17 @@ function readRights(value: string): KeyRight[] | null {
   throw new AppError("bad_request", `--rights are some of ${keyRights.join(", ")}, not "${unknown}".`);
 }
 
+/** The cap of `--cap` and `--cap-per`; null where there is none. */
+function readCap(value: string, period: string): KeyCap | null {
+  if (value === "") return null;
+  const usd = Number(value);
+  if (!(usd >= 0 && usd <= maxKeyCapUsd))
+    throw new AppError("bad_request", `--cap must be a sum in USD from 0 to ${maxKeyCapUsd}.`);
+  const known = capPeriods.find((one) => one === period);
+  if (known !== undefined) return { usd, period: known };
+  throw new AppError("bad_request", `--cap-per is one of ${capPeriods.join(", ")}, not "${period}".`);
+}
+
 /** `atelier create-api-key`: makes an API key for an account; stdout holds the key alone, which is shown this once. */
 export async function createApiKey(args: string[]): Promise<number> {
   const flags = parseFlags({
@@ -44,6 +58,8 @@ export async function createApiKey(args: string[]): Promise<number> {
       rights: { type: "string", default: "" },
       days: { type: "string", default: "" },
       "per-minute": { type: "string", default: "" },
+      cap: { type: "string", default: "" },
+      "cap-per": { type: "string", default: "month" },
     },
     required: ["email", "name"],
     usage: createApiKeyUsage,
@@ -53,8 +69,9 @@ export async function createApiKey(args: string[]): Promise<number> {
     const rights = readRights(flags.rights);
     const days = readCount("days", flags.days, maxKeyDays);
     const perMinute = readCount("per-minute", flags["per-minute"], maxKeyPerMinute);
+    const cap = readCap(flags.cap, flags["cap-per"]);
     const { id: userId } = await findAccount(services, { email: flags.email });
-    const { key } = await createKey(services, { userId, name: flags.name, rights, days, perMinute });
+    const { key } = await createKey(services, { userId, name: flags.name, rights, days, perMinute, cap });
     console.log(key);
   });
 }

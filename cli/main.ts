@@ -16,7 +16,8 @@ const verbs: Readonly<Record<string, Verb>> = {
     load: async () => (await import("./accounts.ts")).createUser,
   },
   "create-api-key": {
-    summary: "makes an API key of an account and prints it once: --email [--name] [--rights] [--days]",
+    summary:
+      "makes an API key of an account and prints it once: --email [--name] [--rights] [--days] [--cap]",
     load: async () => (await import("./accounts.ts")).createApiKey,
   },
   invite: {

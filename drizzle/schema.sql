@@ -102,6 +102,7 @@ create table assistant_runs (
   created_at timestamp(3) with time zone default clock_timestamp() not null,
   ended_at timestamp(3) with time zone,
   thinking text default ''::text not null,
+  api_key_id text,
   constraint assistant_runs_pkey PRIMARY KEY (id),
   constraint assistant_runs_conversation_id_assistant_conversations_id_fk FOREIGN KEY (conversation_id) REFERENCES assistant_conversations(id) ON DELETE CASCADE,
   constraint assistant_runs_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE,
@@ -288,8 +289,10 @@ create table daily_spend (
   day date not null,
   owner_id text,
   usd double precision not null,
+  api_key_id text,
   constraint daily_spend_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE SET NULL
 );
+CREATE INDEX daily_spend_api_key ON daily_spend USING btree (api_key_id, day) WHERE api_key_id IS NOT NULL;
 CREATE INDEX daily_spend_day ON daily_spend USING btree (day);
 CREATE INDEX daily_spend_owner ON daily_spend USING btree (owner_id);
 
@@ -624,6 +627,7 @@ create table jobs (
   agreed jsonb,
   template jsonb,
   traceparent text,
+  api_key_id text,
   constraint jobs_pkey PRIMARY KEY (id),
   constraint jobs_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE RESTRICT
 );
@@ -642,6 +646,18 @@ CREATE INDEX jobs_unfinished ON jobs USING btree (status, id) WHERE status = ANY
 CREATE INDEX jobs_window ON jobs USING btree (queue, queued_at) WHERE status = 'queued'::text;
 CREATE TRIGGER jobs_drop_logs AFTER DELETE ON jobs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION drop_job_logs();
 CREATE TRIGGER jobs_end_batch AFTER UPDATE OF status ON jobs FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status AND (new.status = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text]))) EXECUTE FUNCTION end_batch();
+
+create table key_caps (
+  key_id text not null,
+  user_id text not null,
+  usd double precision not null,
+  period text not null,
+  constraint key_caps_pkey PRIMARY KEY (key_id),
+  constraint key_caps_period CHECK (period = ANY (ARRAY['day'::text, 'week'::text, 'month'::text, 'never'::text])),
+  constraint key_caps_usd CHECK (usd >= 0::double precision),
+  constraint key_caps_user_id_users_id_fk FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX key_caps_user ON key_caps USING btree (user_id);
 
 create table likenesses (
   image_id uuid not null,
@@ -730,11 +746,13 @@ create table model_calls (
   started_at timestamp(3) with time zone default clock_timestamp() not null,
   first_text_at timestamp(3) with time zone,
   ended_at timestamp(3) with time zone,
+  api_key_id text,
   constraint model_calls_pkey PRIMARY KEY (id),
   constraint model_calls_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE SET NULL,
   constraint model_calls_run_id_assistant_runs_id_fk FOREIGN KEY (run_id) REFERENCES assistant_runs(id) ON DELETE SET NULL
 );
 CREATE INDEX model_calls_age ON model_calls USING btree (started_at);
+CREATE INDEX model_calls_api_key ON model_calls USING btree (api_key_id, started_at) WHERE api_key_id IS NOT NULL;
 CREATE INDEX model_calls_owner ON model_calls USING btree (owner_id, started_at);
 CREATE INDEX model_calls_run ON model_calls USING btree (run_id);
 
@@ -930,11 +948,13 @@ create table provider_attempts (
   deadline_at timestamp(3) with time zone,
   finish_token uuid,
   finish_until timestamp(3) with time zone,
+  api_key_id text,
   constraint provider_attempts_pkey PRIMARY KEY (id),
   constraint provider_attempts_job_id_jobs_id_fk FOREIGN KEY (job_id) REFERENCES jobs(id) ON DELETE SET NULL,
   constraint provider_attempts_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE SET NULL
 );
 CREATE INDEX provider_attempts_age ON provider_attempts USING btree (created_at);
+CREATE INDEX provider_attempts_api_key ON provider_attempts USING btree (api_key_id, created_at) WHERE api_key_id IS NOT NULL;
 CREATE INDEX provider_attempts_due ON provider_attempts USING btree (next_poll_at) WHERE state = ANY (ARRAY['submitting'::text, 'unknown'::text, 'accepted'::text]);
 CREATE INDEX provider_attempts_ended ON provider_attempts USING btree (provider, key_id, ended_at);
 CREATE INDEX provider_attempts_job ON provider_attempts USING btree (job_id);

@@ -10,6 +10,7 @@ import { Button } from "../ui/button.tsx";
 import { Checkbox, Field } from "../ui/fields.tsx";
 import { Confirmation } from "../ui/overlays.tsx";
 import { Select } from "../ui/select.tsx";
+import { type ApiKey, CapFields, capOf, type CapText, KeySpend, noCap } from "./key-cap.tsx";
 import { SettingsSection } from "./section.tsx";
 
 interface RevokeDialogProps {
@@ -36,7 +37,6 @@ function RevokeDialog({ name, isOpen, onOpenChange, onConfirm }: RevokeDialogPro
   );
 }
 
-type ApiKey = Awaited<ReturnType<typeof api.apiKeys.list.query>>["items"][number];
 type Right = NonNullable<ApiKey["rights"]>[number];
 
 /** What a key may and until when; an ended one is said in red. */
@@ -82,6 +82,7 @@ function ApiKeyRow({ apiKey }: { readonly apiKey: ApiKey }) {
           {apiKey.lastUsedAt === null ? t("neverUsed") : t("used", { day: day(apiKey.lastUsedAt) })}
         </p>
         <KeyTerms apiKey={apiKey} />
+        <KeySpend apiKey={apiKey} />
       </div>
       <Button
         size="small"
@@ -148,6 +149,7 @@ function CreateKeyForm({ onCreated }: { readonly onCreated: (key: string) => voi
   const [rights, setRights] = useState<ReadonlySet<Right>>(new Set(allRights));
   const [days, setDays] = useState<string>("never");
   const [perMinute, setPerMinute] = useState("");
+  const [cap, setCap] = useState<CapText>(noCap);
   const isWhole = offered.every((right) => rights.has(right));
   const create = useMutation({
     mutationFn: () =>
@@ -156,6 +158,7 @@ function CreateKeyForm({ onCreated }: { readonly onCreated: (key: string) => voi
         rights: isWhole ? null : [...rights],
         days: days === "never" ? null : Number(days),
         perMinute: perMinute.trim() === "" ? null : Number(perMinute),
+        cap: capOf(cap),
       }),
     onSuccess: ({ key }) => {
       onCreated(key);
@@ -163,6 +166,7 @@ function CreateKeyForm({ onCreated }: { readonly onCreated: (key: string) => voi
       setRights(new Set(allRights));
       setDays("never");
       setPerMinute("");
+      setCap(noCap);
       return queries.invalidateQueries({ queryKey: keys.apiKeys });
     },
     onError,
@@ -194,7 +198,8 @@ function CreateKeyForm({ onCreated }: { readonly onCreated: (key: string) => voi
           }))}
         />
       </div>
-      <div className="sm:max-w-[280px]">
+      <div className="grid gap-3 sm:grid-cols-2">
+        <CapFields cap={cap} onChange={setCap} />
         <Field
           name="key-rate"
           label={t("ownRate")}

@@ -2,7 +2,15 @@ import { createTestServices, openAccount, type TestServices } from "@atelier/tes
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
-import { createApiKey, keyRights, listApiKeys, resolveCaller, revokeApiKey, takePermitOf } from "./index.ts";
+import {
+  createApiKey,
+  keyRights,
+  listApiKeys,
+  resolveCaller,
+  revokeApiKey,
+  setKeyCap,
+  takePermitOf,
+} from "./index.ts";
 
 const perMinute = 40;
 let fixture: TestServices;
@@ -86,6 +94,21 @@ test("a key with chosen rights has those, an admin's only as long as its owner i
   expect((await resolveCaller(services, bearer(whole.key)))?.rights).toBeUndefined();
   const view = (await listApiKeys(services, { userId })).find(({ name }) => name === "chosen");
   expect(view).toMatchObject({ rights: ["read", "admin", "metrics"], endsAt: null });
+});
+
+test("a key with a cap counts as one with chosen rights, whose cap its owner alone changes", async () => {
+  const { services } = fixture;
+  const cap = { usd: 5, period: "month" } as const;
+  const { id, key } = await createApiKey(services, { userId, name: "capped", cap });
+  const caller = await resolveCaller(services, bearer(key));
+  expect([...(caller?.rights ?? [])]).toEqual(["read", "create", "spend"]);
+  await expect(setKeyCap(services, { userId: "another", id, cap: null })).rejects.toMatchObject({
+    code: "not_found",
+  });
+  expect((await listApiKeys(services, { userId }))[0]).toMatchObject({ cap, spentUsd: 0, reservedUsd: 0 });
+  await setKeyCap(services, { userId, id, cap: null });
+  expect((await resolveCaller(services, bearer(key)))?.rights).toBeUndefined();
+  await revokeApiKey(services, { userId, id });
 });
 
 test.each(["", "{", "[]", "null", '{"atelier":"read"}', '{"other":["read"]}'])(

@@ -1,7 +1,8 @@
 import { and, desc, eq } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
-import { schema } from "../db/index.ts";
+import { schema, type Tx } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
+import { type KeyBudget, type KeyCap, readKeyBudgets } from "../providers/index.ts";
 import type { Services } from "../services.ts";
 import { authOf } from "./auth.ts";
 import { type KeyRight, readRights, toPermissions } from "./key-rights.ts";
@@ -18,16 +19,20 @@ export interface CreateApiKeyInput {
   readonly days?: number | null;
   /** Requests in a minute, from 1; null, the default: `limits.apiKeyPerMinute`, which is the most in any case. */
   readonly perMinute?: number | null;
+  /** What the key may spend; null, the default: only the owner's caps hold. */
+  readonly cap?: KeyCap | null;
 }
 
 export const maxKeyDays = 365;
 export const maxKeyPerMinute = 100_000;
+/** US dollars. */
+export const maxKeyCapUsd = 1_000_000;
 const dayS = 86_400;
 
 /** Makes an API key; `key` is returned once, only its hash is stored. Throws `conflict` above 50 keys. */
 export async function createApiKey(
   services: Services,
-  { userId, name, rights = null, days = null, perMinute = null }: CreateApiKeyInput,
+  { userId, name, rights = null, days = null, perMinute = null, cap = null }: CreateApiKeyInput,
 ): Promise<{ id: string; key: string }> {
   const held = await services.db.$count(schema.apiKeys, eq(schema.apiKeys.referenceId, userId));
   if (held >= maxKeys)
@@ -44,10 +49,47 @@ export async function createApiKey(
   await services.db.transaction(async (tx) => {
     const { apiKeys } = schema;
     if (perMinute !== null) await tx.update(apiKeys).set({ perMinute }).where(eq(apiKeys.id, made.id));
-    const details = { rights, days, perMinute };
+    if (cap !== null) await storeCap(tx, { userId, id: made.id, cap });
+    const details = { rights, days, perMinute, cap };
     await recordAct(tx, { kind: "key.made", by: userId, object: made.id, details });
   });
   return { id: made.id, key: made.key };
+}
+
+export interface KeyCapInput {
+  readonly userId: string;
+  readonly id: string;
+  /** Null takes the cap away. */
+  readonly cap: KeyCap | null;
+}
+
+/**
+ * Changes what a key may spend; what it has spent stays counted. A key that had no cap counts as one with chosen rights from now
+ * on. Throws `not_found` for an unknown key and for another user's.
+ */
+export async function setKeyCap({ db }: Services, input: KeyCapInput): Promise<void> {
+  const { userId, id, cap } = input;
+  const { apiKeys } = schema;
+  await db.transaction(async (tx) => {
+    const own = await tx
+      .select({ id: apiKeys.id })
+      .from(apiKeys)
+      .where(and(eq(apiKeys.id, id), eq(apiKeys.referenceId, userId)))
+      .for("update");
+    if (own.length === 0) throw new AppError("not_found");
+    await storeCap(tx, input);
+    await recordAct(tx, { kind: "key.capped", by: userId, object: id, details: { cap } });
+  });
+}
+
+async function storeCap(tx: Tx, { userId, id: keyId, cap }: KeyCapInput): Promise<void> {
+  const { keyCaps } = schema;
+  if (cap === null) await tx.delete(keyCaps).where(eq(keyCaps.keyId, keyId));
+  else
+    await tx
+      .insert(keyCaps)
+      .values({ keyId, userId, ...cap })
+      .onConflictDoUpdate({ target: keyCaps.keyId, set: cap });
 }
 
 export interface RevokeApiKeyInput {
@@ -69,7 +111,7 @@ export async function revokeApiKey({ db }: Services, { userId, id }: RevokeApiKe
 }
 
 /** An API key as its owner sees it. Times are ISO 8601, UTC. */
-export interface ApiKeyView {
+export interface ApiKeyView extends KeyBudget {
   readonly id: string;
   readonly name: string;
   /** Its first characters, to tell keys apart. */
@@ -87,13 +129,34 @@ export interface ApiKeyView {
 }
 
 /** The keys of a user, newest first. */
-export async function listApiKeys({ db }: Services, input: { userId: string }): Promise<ApiKeyView[]> {
+export async function listApiKeys(services: Services, input: { userId: string }): Promise<ApiKeyView[]> {
   const { apiKeys } = schema;
-  const rows = await db
+  const rows = await services.db
     .select()
     .from(apiKeys)
     .where(eq(apiKeys.referenceId, input.userId))
     .orderBy(desc(apiKeys.id));
+  return toViews(services, rows);
+}
+
+/** The key of a request as it may see itself. Throws `not_found` when it is gone. */
+export async function readApiKey(services: Services, id: string): Promise<ApiKeyView> {
+  const { apiKeys } = schema;
+  const [view] = await toViews(services, await services.db.select().from(apiKeys).where(eq(apiKeys.id, id)));
+  if (!view) throw new AppError("not_found");
+  return view;
+}
+
+const unspent: KeyBudget = { cap: null, spentUsd: 0, reservedUsd: 0, resetsAt: null };
+
+async function toViews(
+  services: Services,
+  rows: readonly (typeof schema.apiKeys.$inferSelect)[],
+): Promise<ApiKeyView[]> {
+  const budgets = await readKeyBudgets(
+    services,
+    rows.map(({ id }) => id),
+  );
   return rows.map((row) => ({
     id: row.id,
     name: row.name ?? "",
@@ -104,5 +167,6 @@ export async function listApiKeys({ db }: Services, input: { userId: string }): 
     hasEnded: row.expiresAt !== null && row.expiresAt <= new Date(),
     rights: readRights(row.permissions),
     perMinute: row.perMinute,
+    ...(budgets.get(row.id) ?? unspent),
   }));
 }

@@ -12,7 +12,7 @@ export interface Caller {
   readonly isAdmin: boolean;
   readonly via: "session" | "api_key";
   readonly sessionId?: string;
-  /** Of the API key itself; not of whom it acts for. */
+  /** Of the API key that calls, also where it acts for another user. */
   readonly keyId?: string;
   /** Of an API key that may not do all that its owner may; without `admin` in it `isAdmin` is false. */
   readonly rights?: ReadonlySet<KeyRight>;

@@ -11,7 +11,17 @@
 export { accountOf, type Caller, findEnded, refuseGuest, suspendedUsers } from "./caller.ts";
 export { authOf, maxKeyNameLength, servedAuthPaths, trustedOrigins } from "./auth.ts";
 export { actAs, findClient } from "./client-users.ts";
-export { createApiKey, listApiKeys, maxKeyDays, maxKeyPerMinute, revokeApiKey } from "./api-keys.ts";
+export {
+  type ApiKeyView,
+  createApiKey,
+  listApiKeys,
+  maxKeyCapUsd,
+  maxKeyDays,
+  maxKeyPerMinute,
+  readApiKey,
+  revokeApiKey,
+  setKeyCap,
+} from "./api-keys.ts";
 export { hasRight, type KeyRight, keyRights, requireRight, rightFor } from "./key-rights.ts";
 export {
   createUser,

@@ -301,6 +301,8 @@ test("every table that belongs to a user is either moved or dies with the sessio
     // Made by admins alone, and a guest is never one.
     "invitations",
     "jobs",
+    // Of API keys, which a guest does not have.
+    "key_caps",
     "likenesses",
     "links",
     "memories",

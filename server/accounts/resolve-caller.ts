@@ -5,7 +5,7 @@ import { AppError, keptBy, newId, noteSender } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { authOf } from "./auth.ts";
 import { type Caller, isBanned, type UserFacts } from "./caller.ts";
-import { readRights, rightsOf } from "./key-rights.ts";
+import { keyRights, readRights, rightsOf } from "./key-rights.ts";
 import { noteUse } from "./sessions.ts";
 
 /**
@@ -33,15 +33,17 @@ function bearerOf(headers: Headers): string | null {
 
 async function callerOfKey(services: Services, key: string): Promise<Caller | null> {
   const [found] = await services.db
-    .select({ key: schema.apiKeys, user: schema.users })
+    .select({ key: schema.apiKeys, user: schema.users, capUsd: schema.keyCaps.usd })
     .from(schema.apiKeys)
+    .leftJoin(schema.keyCaps, eq(schema.keyCaps.keyId, schema.apiKeys.id))
     .innerJoin(schema.users, eq(schema.users.id, schema.apiKeys.referenceId))
     .where(eq(schema.apiKeys.key, await defaultKeyHasher(key)));
   if (!found || found.key.enabled === false || isBanned(found.user)) return null;
   if (found.key.expiresAt && found.key.expiresAt <= new Date()) return null;
   if (!(await takePermit(services, found.key))) throw new AppError("rate_limited");
   const caller: Caller = { ...callerFor(found.user, "api_key"), keyId: found.key.id };
-  const held = readRights(found.key.permissions);
+  // A key with a cap counts as one with chosen rights: it makes no key without one, and sets no cap.
+  const held = readRights(found.key.permissions) ?? (found.capUsd === null ? null : keyRights);
   if (held === null) return caller;
   const rights = rightsOf(held, caller.isAdmin);
   return { ...caller, rights, isAdmin: caller.isAdmin && rights.has("admin") };

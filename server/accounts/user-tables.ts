@@ -73,6 +73,7 @@ export const userTables: Readonly<Record<string, UserTable>> = {
   },
   daily_spend: { column: "owner_id", onDelete: "unnamed", inExport: "rows" },
   spending_caps: { column: "user_id", onDelete: "removed", inExport: "rows" },
+  key_caps: { column: "user_id", onDelete: "removed", inExport: "rows" },
   deliveries: { column: "owner_id", onDelete: "removed", inExport: "rows", secrets: ["lock_token"] },
   webhook_endpoints: {
     column: "owner_id",

@@ -44,7 +44,7 @@ async function accept({ services, caller, request }: ClientInput): Promise<Accep
       "query is required: a text of at most 8,000 characters; conversation_id is an id.",
     );
   const owner = userName === undefined ? caller : await actFor(services, caller, parseUserName(userName));
-  return ask(services, { ...question.data, ownerId: owner.userId });
+  return ask(services, { ...question.data, ownerId: owner.userId, apiKeyId: caller.keyId });
 }
 
 /** GET /api/query/:id/status */

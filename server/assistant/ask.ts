@@ -31,6 +31,8 @@ export const askSchema = z.object({
 
 export interface Question extends z.infer<typeof askSchema> {
   readonly ownerId: string;
+  /** The API key that asks, whose cap holds for the calls of models; none for a session. */
+  readonly apiKeyId?: string | undefined;
 }
 
 /** Where the answer to a question is found. */
@@ -118,8 +120,8 @@ async function accept(services: Services, asked: Asked): Promise<Verdict | undef
       select ${questionId}::uuid, id, ${ownerId}, 'user', ${text}, ${runId}::uuid,
         not ${isPaused}, case when ${isPaused} then clock_timestamp() end from conversation
     ), started as (
-      insert into ${assistantRuns} (id, owner_id, conversation_id, question_id, status)
-      select ${runId}::uuid, ${ownerId}, id, ${questionId}::uuid, 'new' from conversation returning id
+      insert into ${assistantRuns} (id, owner_id, conversation_id, question_id, api_key_id, status)
+      select ${runId}::uuid, ${ownerId}, id, ${questionId}::uuid, ${asked.apiKeyId ?? null}, 'new' from conversation returning id
     )
     select is_full as "isFull", is_answering as "isAnswering", exists (select from started) as "isAccepted" from judged`;
   return services.db.transaction(async (tx) => {

@@ -22,6 +22,7 @@ const auditKinds = [
   "invitation.made",
   "invitation.revoked",
   "key.made",
+  "key.capped",
   "key.revoked",
   "link.made",
   "link.changed",

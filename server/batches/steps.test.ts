@@ -226,6 +226,19 @@ test("a paid step counts for the price of the batch, and is refused when it has 
   });
 });
 
+test("the steps of a batch are bought with the key that sent it", async () => {
+  const submitter = { ...scene.owner, keyId: "a key" };
+  const { id, jobIds } = await submitBatch(
+    scene.services,
+    { jobs: [twice(upscale)] },
+    { ...scene.as, submitter },
+  );
+  await complete(jobIds[0] ?? "");
+  expect(await beginSteps(scene.services, { batchId: id })).toBe(1);
+  const keys = (await jobsOf()).map(({ apiKeyId }) => apiKeyId).filter((apiKeyId) => apiKeyId !== null);
+  expect(keys).toEqual(["a key", "a key"]);
+});
+
 test("F11 twenty that begin a step at the same moment begin one job", async () => {
   const another = await scene.openAnother();
   const { id, jobIds, results } = await sendDue();

@@ -41,6 +41,8 @@ interface DueStep {
   readonly jobId: string;
   readonly imageId: string | null;
   readonly ownerId: string;
+  /** The API key that sent the job before. */
+  readonly apiKeyId: string | null;
   readonly isGuest: boolean;
   /** The job before was asked to stop and completed all the same, or its owner is suspended. */
   readonly isUnwanted: boolean;
@@ -63,7 +65,7 @@ async function readDue(
   after: Place | null,
 ): Promise<readonly DueStep[]> {
   return db.execute<DueStep & Record<string, unknown>>(sql`
-    select s.batch_id as "batchId", s.position, s.number, s.role, s.request, s.template, j.id as "jobId", j.owner_id as "ownerId",
+    select s.batch_id as "batchId", s.position, s.number, s.role, s.request, s.template, j.id as "jobId", j.owner_id as "ownerId", j.api_key_id as "apiKeyId",
       (select o.image_id from ${jobOutputs} o where o.job_id = j.id order by o.position limit 1) as "imageId",
       coalesce(u.is_anonymous, false) as "isGuest",
       j.cancel_requested_at is not null or coalesce(u.banned, false) as "isUnwanted",
@@ -96,7 +98,7 @@ export async function beginSteps(services: Services, reach: Reach = {}): Promise
 }
 
 async function begin(services: Services, step: DueStep): Promise<boolean> {
-  const { batchId, position, number, role, request, imageId, ownerId, isGuest } = step;
+  const { batchId, position, number, role, request, imageId, ownerId, apiKeyId, isGuest } = step;
   const stop = step.isUnwanted ? unwanted : imageId === null ? gone : null;
   if (stop) {
     await stopPlace(services, step, stop);
@@ -108,7 +110,7 @@ async function begin(services: Services, step: DueStep): Promise<boolean> {
       { ...request, inputs: { ...Object(request["inputs"]), [role]: imageId } },
       {
         // What only an admin may ask for was checked when the batch was accepted.
-        submitter: { userId: ownerId, isGuest, isAdmin: true },
+        submitter: { userId: ownerId, isGuest, isAdmin: true, ...(apiKeyId ? { keyId: apiKeyId } : {}) },
         template: step.template ?? undefined,
         idempotencyKey: `step:${batchId}:${position}:${number}`,
         alongside: (tx, newId) => takePlace(tx, step, newId),

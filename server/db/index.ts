@@ -44,6 +44,8 @@ export {
   type Checkup,
   type Asked,
   type AttemptState,
+  capPeriods,
+  type CapPeriod,
   cloudPolicies,
   type CloudPolicy,
   type PlacedBecause,

@@ -24,6 +24,8 @@ export interface Submitter {
   readonly isGuest: boolean;
   /** Whether the tiers above `normal` are allowed. */
   readonly isAdmin?: boolean;
+  /** The API key whose cap counts; none for a session. */
+  readonly keyId?: Caller["keyId"];
   /** Of an API key with rights of its own. */
   readonly rights?: Caller["rights"];
 }
@@ -231,6 +233,7 @@ function rowOf({ id, request, options }: Draft, quote: Quote, { inputs, params }
     retryNumber: options.retry?.number ?? null,
     once: options.once ?? false,
     requestId: currentRequestId(),
+    apiKeyId: options.submitter.keyId ?? null,
     traceparent: currentTraceparent(),
   };
 }

@@ -90,7 +90,7 @@ async function placeAgain(
     });
     const inputs = await recallInputs(db, job.ownerId, request);
     const sizeClassOf = sizeClassesOf(request, inputs);
-    const asker = { userId: job.ownerId, isGuest: false };
+    const asker = { userId: job.ownerId, isGuest: false, keyId: job.apiKeyId ?? undefined };
     const maxAgeMs = config.timing.placesMs;
     const quote = await readQuote(services, {
       request,

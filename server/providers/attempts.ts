@@ -17,7 +17,7 @@ import {
   toLoads,
 } from "./load.ts";
 import { blameOf, type CloudModel, type ModelOffer, type ProviderError } from "./port.ts";
-import { type Budget, budgetColumns, checkBudget } from "./spend.ts";
+import { checkPurse, type Purse, purseColumns } from "./key-caps.ts";
 
 export type Attempt = typeof schema.providerAttempts.$inferSelect;
 
@@ -44,7 +44,7 @@ export function attemptsOf(db: Db | Tx, jobId: string): Promise<Attempt[]> {
 }
 
 /** What a choice depends on, of one moment. */
-export interface Facts extends ChainChanges, Budget {
+export interface Facts extends ChainChanges, Purse {
   /** The requests for the job, oldest first. */
   readonly attempts: readonly Attempt[];
   readonly loads: Loads;
@@ -69,9 +69,10 @@ export async function readFacts(
   { jobId, ownerId, keys }: Subject,
 ): Promise<Facts> {
   const { modelCalls, providerAttempts } = schema;
+  const buyer = { ownerId, apiKeyId: sql`(select api_key_id from ${schema.jobs} where id = ${jobId})` };
   const since = sql`statement_timestamp() - ${seenS} * interval '1 second'`;
   const [row] = await db.execute<Record<string, unknown>>(sql`
-    select ${chainColumns()}, ${budgetColumns(config, ownerId)},
+    select ${chainColumns()}, ${purseColumns(config, buyer)},
       (select coalesce(json_agg(a order by a.created_at, a.id), '[]') from ${providerAttempts} a where a.job_id = ${jobId}) as attempts,
       (select coalesce(json_agg(l), '[]') from (${loadsOf(rowsOfKeys(keys), config)}) l) as loads,
       json_build_object('since', ${since},
@@ -129,7 +130,7 @@ export async function reserve(
   for (let tries = 1; ; tries += 1) {
     const picked = pickKey(facts.loads, config, keys);
     if ("busy" in picked) return picked;
-    checkBudget(config, facts, counted);
+    checkPurse(config, facts, counted);
     const intent = { attempt: intentOf(reservation, picked.key, { config, counted }), seen: facts.seen };
     const attempt = await store(intent);
     if (attempt) return { attempt, key: picked.key };

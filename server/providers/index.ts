@@ -82,14 +82,6 @@ export {
   readSpendLines,
   toAttemptView,
 } from "./report.ts";
-export {
-  checkCaps,
-  dollars,
-  lockSpend,
-  readCaps,
-  readOwnCaps,
-  readSpend,
-  setCaps,
-  sumPastDays,
-} from "./spend.ts";
+export { checkCaps, type KeyBudget, type KeyCap, readKeyBudgets } from "./key-caps.ts";
+export { dollars, lockSpend, readCaps, readOwnCaps, readSpend, setCaps, sumPastDays } from "./spend.ts";
 export { lackOf, lacksOf, mayTake, offersFor, paramsTaken } from "./takes.ts";

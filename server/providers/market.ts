@@ -3,9 +3,9 @@ import { type Agreed, type Db, schema, type Tx } from "../db/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import { countedPriceUsd, mayBuy } from "./agreed.ts";
 import { type ChainChanges, chainColumns, chainOf } from "./chain.ts";
+import { checkPurse, type Purse, purseColumns } from "./key-caps.ts";
 import { judge, type KeyLoadRow, limitsOf, loadsOf } from "./load.ts";
 import { type CloudModel, type ModelOffer, type ProviderName, titleOfProvider } from "./port.ts";
-import { type Budget, budgetColumns, checkBudget } from "./spend.ts";
 
 /** Why nothing can be bought of a model now. */
 export interface Hindrance {
@@ -23,13 +23,15 @@ export interface Ware {
 
 export interface Shopping {
   readonly ownerId: string;
+  /** The API key whose cap holds, too; none for a session. */
+  readonly apiKeyId?: string | null | undefined;
   readonly models: readonly CloudModel[];
   /** Providers that a live node holds a key of. */
   readonly held: ReadonlySet<string>;
   readonly agreed: Agreed | null;
 }
 
-interface Facts extends ChainChanges, Budget {
+interface Facts extends ChainChanges, Purse {
   readonly loads: readonly KeyLoadRow[];
 }
 
@@ -41,8 +43,9 @@ export async function readMarket(db: Db | Tx, config: Config, shopping: Shopping
   const { providerAttempts } = schema;
   const usedKeys = sql`select distinct provider, key_id from ${providerAttempts}
     where created_at > statement_timestamp() - ${lately} or state in ('submitting', 'unknown', 'accepted')`;
+  const buyer = { ownerId: shopping.ownerId, apiKeyId: sql`${shopping.apiKeyId ?? null}::text` };
   const [facts] = await db.execute<Facts & Record<string, unknown>>(sql`
-    select ${chainColumns()}, ${budgetColumns(config, shopping.ownerId)},
+    select ${chainColumns()}, ${purseColumns(config, buyer)},
       (select coalesce(json_agg(l), '[]') from (${loadsOf(usedKeys, config)}) l) as loads`);
   if (!facts) throw new Error("the read of the market gave no row");
   return shopping.models.map((model) => wareOf(config, { ...shopping, facts }, model));
@@ -66,7 +69,7 @@ function hindranceOf(config: Config, { facts, agreed }: Market, offer: ModelOffe
   const { priceUsd, provider } = offer;
   if (!mayBuy(agreed, priceUsd)) return priceUsd === null ? unknownPrice(provider) : tooDear(provider);
   try {
-    checkBudget(config, facts, countedPriceUsd(config, agreed, priceUsd));
+    checkPurse(config, facts, countedPriceUsd(config, agreed, priceUsd));
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return { why: "cap", error };

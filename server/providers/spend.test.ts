@@ -6,7 +6,8 @@ import { schema } from "../db/index.ts";
 import { newId, parseConfig } from "../platform/index.ts";
 import type { AttemptState } from "../db/index.ts";
 import { findModel, modelsOf } from "./models.ts";
-import { checkCaps, readOwnCaps, readSpend, setCaps, sumPastDays } from "./spend.ts";
+import { checkCaps } from "./key-caps.ts";
+import { readOwnCaps, readSpend, setCaps, sumPastDays } from "./spend.ts";
 
 const { dailySpend, modelCalls, providerAttempts, studio } = schema;
 let opened: TestServices;

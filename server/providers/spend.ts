@@ -20,12 +20,18 @@ export function spentOf({ cloud }: Pick<Config, "cloud">): SQL {
     then coalesce(${priceUsd}, ${cloud.assumedPriceUsd}::float8) else 0 end)`;
 }
 
-const dayStart = sql`date_trunc('day', now() at time zone 'utc') at time zone 'utc'`;
-const monthStart = sql`date_trunc('month', now() at time zone 'utc') at time zone 'utc'`;
+/** SQL expression: when the running day, week or month (UTC) began, or one that comes so many later. */
+export function startOf(unit: "day" | "week" | "month", later = 0): SQL {
+  const start = sql`date_trunc(${sql.raw(`'${unit}'`)}, now() at time zone 'utc')`;
+  return sql`(${start} + ${sql.raw(`interval '${later} ${unit}'`)}) at time zone 'utc'`;
+}
+
+export const dayStart = startOf("day");
+const monthStart = startOf("month");
 /** SQL condition: the attempt is of this month. */
 export const isOfThisMonth = sql`${schema.providerAttempts.createdAt} >= ${monthStart}`;
 
-const summedUntil = sql`coalesce((select ${schema.studio.spendSummedUntil} from ${schema.studio}), '-infinity')`;
+export const summedUntil = sql`coalesce((select ${schema.studio.spendSummedUntil} from ${schema.studio}), '-infinity')`;
 /** SQL condition: the moment is of this month, and its spend is not in `daily_spend`. */
 const isUnsummed = (at: SQL) => sql`${at} >= greatest(${monthStart}, ${summedUntil})`;
 
@@ -45,7 +51,7 @@ function spendings(config: Pick<Config, "cloud">): SQL {
 }
 
 /** SQL expression: what a call of a model counts. */
-const modelSpend = sql`coalesce(cost_usd, expected_usd)`;
+export const modelSpend = sql`coalesce(cost_usd, expected_usd)`;
 
 /** SQL expression: the `Spend` of the rows of this month that match. */
 function sumOf(own: SQL, at: SQL = sql`at`, usd: SQL = sql`usd`): SQL {
@@ -124,12 +130,6 @@ export async function setCaps(db: Pick<Db, "select" | "insert">, userId: string,
     .onConflictDoUpdate({ target: schema.spendingCaps.userId, set: caps });
 }
 
-export interface Purchase {
-  readonly ownerId: string;
-  /** Null when unknown: `assumedPriceUsd` counts. */
-  readonly priceUsd: number | null;
-}
-
 /** What the caps of a user's purchase are checked against, of one moment. */
 export interface Budget {
   /** The user's own caps; null where the studio's count. */
@@ -171,18 +171,6 @@ export function checkBudget(config: Pick<Config, "cloud">, budget: Budget, price
     refusalOf(own, budget.spend.own, { ...price, whose: "Your" }) ??
     refusalOf(studio, budget.spend.studio, { ...price, whose: "The studio's" });
   if (message !== null) throw new AppError("budget_exceeded", message);
-}
-
-/** `checkBudget` with the budget of this moment, for an answer before anything is bought. */
-export async function checkCaps(
-  db: Db | Tx,
-  config: Pick<Config, "cloud">,
-  { ownerId, priceUsd }: Purchase,
-): Promise<void> {
-  const [budget] = await db.execute<Budget & Record<string, unknown>>(
-    sql`select ${budgetColumns(config, ownerId)}`,
-  );
-  if (budget) checkBudget(config, budget, priceUsd);
 }
 
 const uninvitedText =
@@ -252,13 +240,14 @@ async function sumNextDay(tx: Tx, config: Config): Promise<boolean> {
     select from ${providerAttempts} where ${isOf(sql`created_at`)} and state in ('submitting', 'unknown', 'accepted') limit 1`);
   if (open) return false;
   await tx.execute(sql`
-    insert into ${dailySpend} (day, owner_id, usd)
-    select (${next.from}::timestamptz at time zone 'utc')::date, owner_id, sum(usd) from (
-      select owner_id, ${spentOf(config)} as usd from ${providerAttempts} where ${isOf(sql`created_at`)}
+    insert into ${dailySpend} (day, owner_id, api_key_id, usd)
+    select (${next.from}::timestamptz at time zone 'utc')::date, owner_id, api_key_id, sum(usd) from (
+      select owner_id, api_key_id, ${spentOf(config)} as usd from ${providerAttempts} where ${isOf(sql`created_at`)}
       union all
-      select owner_id, ${modelSpend} from ${modelCalls} where ${isOf(sql`started_at`)}
-    ) spent group by owner_id having sum(usd) > 0`);
+      select owner_id, api_key_id, ${modelSpend} from ${modelCalls} where ${isOf(sql`started_at`)}
+    ) spent group by owner_id, api_key_id having sum(usd) > 0`);
   await tx.execute(sql`update ${studio} set spend_summed_until = ${next.until}::timestamptz`);
-  await tx.execute(sql`delete from ${dailySpend} where day < (${keptFrom} at time zone 'utc')::date`);
+  await tx.execute(sql`delete from ${dailySpend} where day < (${keptFrom} at time zone 'utc')::date
+    and (api_key_id is null or owner_id is null)`);
   return true;
 }

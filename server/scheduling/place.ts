@@ -27,6 +27,8 @@ export interface PlaceInput extends OptionInput {
   readonly policy: () => Promise<CloudPolicy>;
   /** What the person agreed to; null: the settings and the caps alone decide. */
   readonly agreed: Agreed | null;
+  /** The API key whose cap holds, too; none for a session. */
+  readonly apiKeyId?: string | undefined;
   readonly hasWaited: boolean;
 }
 
@@ -94,10 +96,14 @@ async function readScene(db: Db, config: Config, input: PlaceInput): Promise<Sce
   return { ...input, candidates, config, policy, options, home, shops, verdict };
 }
 
-async function readWares(db: Db, { config, share, shops, agreed }: Scene): Promise<readonly Ware[]> {
+async function readWares(
+  db: Db,
+  { config, share, shops, agreed, apiKeyId }: Scene,
+): Promise<readonly Ware[]> {
   const models = shops.flatMap(({ candidate: { model } }) => (model ? [model] : []));
   if (models.length === 0) return [];
-  return readMarket(db, config, { ownerId: share.ownerId, models, held: await liveProviders(db), agreed });
+  const held = await liveProviders(db);
+  return readMarket(db, config, { ownerId: share.ownerId, apiKeyId, models, held, agreed });
 }
 
 /** The model that the policy prefers of those that can be bought now. */

@@ -24,6 +24,8 @@ interface QuoteRequest extends Omit<PlaceRequest, "roles"> {
 interface Asker {
   readonly userId: string;
   readonly isGuest: boolean;
+  /** The API key that asks, whose cap counts, too. */
+  readonly keyId?: string | undefined;
 }
 
 /** Where a request would go now, when it would start there, and why there. */
@@ -83,6 +85,7 @@ export async function readQuote(
     maxAgeMs,
     policy,
     agreed: request.agreed ?? null,
+    apiKeyId: asker.keyId,
     sizeClassOf,
     hasWaited,
   });

@@ -411,6 +411,8 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
     fixture.services.db.insert(schema.dailySpend).values({ ownerId, day: "2026-11-01", usd: 1 }),
   spending_caps: (userId) =>
     fixture.services.db.insert(schema.spendingCaps).values({ userId, dailyUsd: 1, monthlyUsd: null }),
+  key_caps: (userId) =>
+    fixture.services.db.insert(schema.keyCaps).values({ keyId: newId(), userId, usd: 1, period: "month" }),
   client_users: (userId) =>
     fixture.services.db.insert(schema.clientUsers).values({ userId, name: `client ${userId}` }),
   client_files: (ownerId) =>

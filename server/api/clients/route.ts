@@ -147,6 +147,11 @@ export function parseUserName(value: unknown): string {
 /** An admin's key acts for the user of that name, any other key for its owner whatever the name. */
 export async function actFor(services: Services, caller: Caller, userName: string): Promise<Caller> {
   if (!caller.isAdmin) return caller;
-  const { rights } = caller;
-  return { ...(await actAs(services, userName)), ...(rights ? { rights } : {}) };
+  const { rights, keyId } = caller;
+  // The key's rights and its cap hold for what it does for others.
+  return {
+    ...(await actAs(services, userName)),
+    ...(rights ? { rights } : {}),
+    ...(keyId ? { keyId } : {}),
+  };
 }

@@ -96,6 +96,7 @@ const cases: Readonly<Record<string, Case>> = {
   redeliver: {},
   listWorkflows: {},
   exportAccount: {},
+  getOwnKey: {},
   getScaling: {},
   listAudit: {},
   exportAudit: {},

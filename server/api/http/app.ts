@@ -7,6 +7,7 @@ import { iopaintApi } from "../clients/iopaint.ts";
 import { mountClientApi } from "../clients/route.ts";
 import { answerUnrouted } from "../methods.ts";
 import { classifyError, maxJsonBytes, readLimited } from "../requests.ts";
+import { exportRoute, ownKeyRoute } from "./account.ts";
 import { auditRoutes } from "./audit.ts";
 import { batchRoutes } from "./batches.ts";
 import { boardRoutes } from "./boards.ts";
@@ -16,7 +17,7 @@ import { sharedBoardRoutes } from "./shared-boards.ts";
 import { withoutBody } from "./streams.ts";
 import { identifyRoute } from "./identify.ts";
 import { imageRoutes } from "./images.ts";
-import { exportRoute, jobBundleRoute, jobEventsRoute, listWorkflows } from "./job-files.ts";
+import { jobBundleRoute, jobEventsRoute, listWorkflows } from "./job-files.ts";
 import { jobRoutes } from "./jobs.ts";
 import { duplicateRoutes } from "./duplicates.ts";
 import { scalingRoute } from "./metrics.ts";
@@ -44,6 +45,7 @@ export const httpRoutes: readonly HttpRoute[] = [
   ...webhookRoutes,
   listWorkflows,
   exportRoute,
+  ownKeyRoute,
   scalingRoute,
   ...auditRoutes,
 ];

@@ -3,10 +3,9 @@ import { jobKinds } from "../../engines.ts";
 import { get, noteAnswer, openBundle, streamEvents } from "../../jobs/index.ts";
 import { places } from "../../platform/index.ts";
 import { offeredWorkflows } from "../../scheduling/index.ts";
-import { openExport } from "../../users/index.ts";
 import { streamTimesOf } from "../requests.ts";
 import { defineRoute } from "./route.ts";
-import { answerEvents, isStillCaller, servedStream } from "./streams.ts";
+import { answerEvents, servedStream } from "./streams.ts";
 
 export const jobBundleRoute = defineRoute({
   method: "get",
@@ -27,38 +26,6 @@ export const jobBundleRoute = defineRoute({
           "Content-Type": "application/zip",
           "Content-Disposition": `attachment; filename="job-${id}.zip"`,
           "Cache-Control": "private, no-store",
-          "X-Content-Type-Options": "nosniff",
-        },
-      },
-    );
-  },
-});
-
-/** GET /account/export */
-export const exportRoute = defineRoute({
-  method: "get",
-  path: "/account/export",
-  operationId: "exportAccount",
-  summary: "Download everything that the studio holds about you as a zip",
-  description:
-    "`account.json` (the account, sessions, API keys and consents, without secrets), `jobs.json` (every job with its settings), the originals of uploads, results and masks, and `pictures.json`, which names the file of each. The length is not known before the end: a download that breaks off is no valid zip, and begins anew. One export of a user at a time, else 429. Deleted pictures are not in it.",
-  tag: "account",
-  responses: { 200: { description: "The zip", contentType: "application/zip" } },
-  async handle({ services, caller, request }) {
-    const zip = await openExport(services, {
-      ...caller,
-      signal: request.signal,
-      isAllowed: () => isStillCaller(services, request.headers),
-    });
-    const day = new Date().toISOString().slice(0, 10);
-    return new Response(
-      servedStream(services, zip, () => Promise.resolve()),
-      {
-        headers: {
-          "Content-Type": "application/zip",
-          "Content-Disposition": `attachment; filename="atelier-${day}.zip"`,
-          "Cache-Control": "private, no-store",
-          "X-Accel-Buffering": "no",
           "X-Content-Type-Options": "nosniff",
         },
       },

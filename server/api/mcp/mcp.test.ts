@@ -149,6 +149,11 @@ test("nothing is bought without its price in the call", async () => {
   const begun = await call(client, "generate_image", bought);
   await call(client, "cancel_job", { jobId: begun.facts.jobs[0].jobId });
   expect(await count()).toBe(before + 1);
+  const cap = { usd: 0.03, period: "never" } as const;
+  const capped = await createApiKey(studio.services, { userId: studio.admin.id, name: "capped", cap });
+  const refused = await call(await open(overHttp(capped.key)), "generate_image", bought);
+  expect([refused.isError, refused.facts.error]).toEqual([true, "budget_exceeded"]);
+  expect(refused.facts.message).toContain("This API key may spend $0.030 in all");
 });
 
 test("another's pictures and jobs are as unknown as what never was", async () => {

@@ -4,10 +4,13 @@ import { desc, eq } from "drizzle-orm";
 import OpenAI, { toFile } from "openai";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { createApiKey, setKeyCap } from "../../accounts/index.ts";
 import { schema } from "../../db/index.ts";
 import { listImages, listImagesSchema } from "../../images/index.ts";
 import { places, takePlace } from "../../platform/index.ts";
 import { handleClients } from "../clients/app.ts";
+import { createHttpApp } from "../http/app.ts";
+import { actFor } from "../clients/route.ts";
 import { type ClientScene, openClientScene } from "../clients/fixtures/scene.ts";
 import { type ClientStudio, drawPhoto, openClientStudio } from "../clients/fixtures/studio.ts";
 
@@ -337,6 +340,57 @@ describe("what costs money", () => {
       expect(refused.body.error.message).toMatch(/\$0\.04.*max_price_usd/s);
     }
     expect(await scene.services.db.$count(jobs)).toBe(0);
+  });
+
+  test("S9 above the cap of its key is 402 here, in the HTTP API and over A1111's; the key reads what is left", async () => {
+    const { services, admin } = scene;
+    const cap = { usd: 0.03, period: "week" } as const;
+    const { id, key } = await createApiKey(services, { userId: admin.id, name: "capped", cap });
+    const whole = { userId: admin.id, isGuest: false, isAdmin: true, via: "api_key", keyId: id } as const;
+    expect(await actFor(services, whole, "another")).toMatchObject({ keyId: id, isAdmin: false });
+    const headers = { "content-type": "application/json", prefer: "respond-async, wait=0" };
+    const app = createHttpApp(services);
+    const rest = async (path: string, init: { headers?: object } = {}) =>
+      app.request(path, { ...init, headers: { ...init.headers, authorization: `Bearer ${key}` } });
+    const post = async (path: string, body: object) => {
+      const init = { method: "POST", headers, body: JSON.stringify(body) };
+      const answer = path.startsWith("/api/v1/")
+        ? await rest(path, init)
+        : await scene.send(path, { ...init, key });
+      return { status: answer.status, body: await answer.json() };
+    };
+    const message = expect.stringMatching(
+      /^This API key may spend \$0\.030 a week: \$0\.00 .*costs \$0\.040\.$/,
+    );
+    const openai = { prompt: "a house", model: "atelier/painter", max_price_usd: 1 };
+    expect(await post("/v1/images/generations", openai)).toMatchObject({
+      status: 402,
+      body: { error: { code: "insufficient_quota", type: "insufficient_quota", message } },
+    });
+    const params = { prompt: "a house" };
+    const agreed = { maxPriceUsd: 1, ownOnly: false, unknownPrice: false };
+    const job = { kind: "text_to_image", params, model: "painter", agreed };
+    expect(await post("/api/v1/jobs", job)).toMatchObject({
+      status: 402,
+      body: { code: "budget_exceeded", detail: message },
+    });
+    expect(await post("/api/v1/jobs/estimate", job)).toMatchObject({
+      status: 200,
+      body: { isPossible: false, reason: message },
+    });
+    expect(await post("/api/v1/batches", { jobs: [job, job] })).toMatchObject({ status: 402 });
+    const web = { ...params, override_settings: { sd_model_checkpoint: "atelier/painter@1" } };
+    const a1111 = await post("/sdapi/v1/txt2img", web);
+    expect(a1111).toMatchObject({ status: 402, body: { detail: message } });
+    const left = await (await rest("/api/v1/keys/me")).json();
+    expect(left).toMatchObject({ id, cap, spentUsd: 0, reservedUsd: 0, leftUsd: 0.03 });
+    expect(left.resetsAt).toMatch(/T00:00:00Z$/);
+    expect(new Date(left.resetsAt).getUTCDay()).toBe(1);
+    await setKeyCap(services, { userId: admin.id, id, cap: { usd: 1, period: "week" } });
+    expect(await post("/v1/images/generations", openai)).toMatchObject({ status: 202 });
+    const rows = await services.db.select({ apiKeyId: jobs.apiKeyId }).from(jobs);
+    expect(rows).toEqual([{ apiKeyId: id }]);
+    await services.db.delete(jobs);
   });
 
   test("is bought with one, in the body, a header or behind the name, and bound to it", async () => {

@@ -161,6 +161,11 @@ const cases: Readonly<Record<string, Case>> = {
   "notifications.set": { access: "member", input: { channel: "email", isOn: false } },
   "apiKeys.list": { access: "member" },
   "apiKeys.create": { access: "member", input: { name: "new" } },
+  "apiKeys.setCap": {
+    access: "owned",
+    resource: "apiKeyId",
+    input: (id: string) => ({ id, cap: { usd: 5, period: "month" } }),
+  },
   "apiKeys.revoke": { access: "owned", resource: "apiKeyId", input: byId },
   "telegram.state": { access: "member" },
   "telegram.createLink": { access: "member", lacks: 409 },

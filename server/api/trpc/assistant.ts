@@ -63,7 +63,7 @@ export const assistantRouter = t.router({
   ask: memberProcedure.input(askSchema).mutation(({ ctx, input }) => {
     if (!readStatus(ctx.services, ctx.caller).mayAsk)
       throw new AppError("forbidden", "Guests cannot ask a model that costs money. Create an account.");
-    return ask(ctx.services, { ...input, ownerId: ctx.caller.userId });
+    return ask(ctx.services, { ...input, ownerId: ctx.caller.userId, apiKeyId: ctx.caller.keyId });
   }),
   /** A better prompt for a picture, to be shown before it is used. */
   improvePrompt: memberProcedure.input(improveSchema).mutation(async ({ ctx, input, signal }) => {

@@ -7,14 +7,17 @@ import {
   keyRights,
   listApiKeys,
   listSessions,
+  maxKeyCapUsd,
   maxKeyDays,
   maxKeyNameLength,
   maxKeyPerMinute,
   refuseGuest,
   revokeApiKey,
+  setKeyCap,
   setLocale,
   spendResetLink,
 } from "../../accounts/index.ts";
+import { capPeriods } from "../../db/index.ts";
 import {
   getEdit,
   listEdits,
@@ -101,6 +104,8 @@ export const accountRouter = t.router({
     ),
 });
 
+const capSchema = z.strictObject({ usd: z.number().min(0).max(maxKeyCapUsd), period: z.enum(capPeriods) });
+
 export const apiKeysRouter = t.router({
   list: accountProcedure.query(async ({ ctx }) => ({
     items: await listApiKeys(ctx.services, { userId: ctx.caller.userId }),
@@ -113,9 +118,16 @@ export const apiKeysRouter = t.router({
         rights: z.array(z.enum(keyRights)).min(1).max(keyRights.length).nullable().default(null),
         days: z.int().min(1).max(maxKeyDays).nullable().default(null),
         perMinute: z.int().min(1).max(maxKeyPerMinute).nullable().default(null),
+        cap: capSchema.nullable().default(null),
       }),
     )
     .mutation(({ ctx, input }) => createApiKey(ctx.services, { userId: ctx.caller.userId, ...input })),
+  setCap: accountProcedure
+    .input(z.strictObject({ id: lineOfText, cap: capSchema.nullable() }))
+    .mutation(async ({ ctx, input }) => {
+      await setKeyCap(ctx.services, { userId: ctx.caller.userId, ...input });
+      return { id: input.id };
+    }),
   revoke: accountProcedure.input(z.strictObject({ id: lineOfText })).mutation(async ({ ctx, input }) => {
     await revokeApiKey(ctx.services, { userId: ctx.caller.userId, id: input.id });
     return { id: input.id };

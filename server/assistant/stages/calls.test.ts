@@ -145,6 +145,34 @@ test("no temperature is sent to a model that refuses it", async () => {
   expect(plain.at(-1)).not.toHaveProperty("temperature");
 });
 
+test("a question of an API key is answered within the cap of the key", async () => {
+  const { db } = services;
+  const [id, conversationId, questionId] = [newId(), newId(), newId()];
+  await db.insert(schema.assistantConversations).values({ id: conversationId, ownerId, title: "t" });
+  const question = { id: questionId, conversationId, ownerId, role: "user", text: "Hello" } as const;
+  await db.insert(schema.assistantMessages).values(question);
+  const status = "responding";
+  await db
+    .insert(schema.assistantRuns)
+    .values({ id, ownerId, conversationId, questionId, apiKeyId: "a key", status });
+  await db.insert(schema.keyCaps).values({ keyId: "a key", userId: ownerId, usd: 0.01, period: "day" });
+  const model = stageModel(services, "responder");
+  if (!model) throw new Error("no model");
+  const dear = { ...model, price: { inputUsd: 0, outputUsd: 10, isKnown: true } };
+  const call = { runId: id, ownerId, stage: "responder", promptVersion: 1, inputTokens: 0 } as const;
+  const make = async () => ({ value: "Hi", usage: { inputTokens: 1, outputTokens: 100 } });
+  const signal = new AbortController().signal;
+  const asked = callModel(services, { ...call, model: dear }, { signal, make });
+  await expect(asked).rejects.toMatchObject({
+    class: "over_budget",
+    message: expect.stringContaining("This API key may spend $0.010 a day"),
+  });
+  await db.update(schema.keyCaps).set({ usd: 0.03 });
+  expect(await callModel(services, { ...call, model: dear }, { signal, make })).toBe("Hi");
+  const [stored] = await db.select().from(schema.modelCalls).where(eq(schema.modelCalls.runId, id));
+  expect(stored).toMatchObject({ apiKeyId: "a key", costUsd: 0.001 });
+});
+
 test("two calls at once never exceed a cap, and the refusal names it", async () => {
   await services.db.insert(schema.spendingCaps).values({ userId: ownerId, dailyUsd: 0.05, monthlyUsd: null });
   // 2,000 tokens at the most, at 10 dollars for a million: two cents a call.

@@ -10,7 +10,7 @@ import { learnContext } from "../model-notes.ts";
 import { hostOf, type StageModel } from "../models.ts";
 import { inCallSpan, openModel } from "./open-model.ts";
 
-const { modelCalls } = schema;
+const { assistantRuns, modelCalls } = schema;
 
 /** What calls need of a process. */
 export type CallServices = Pick<Services, "db" | "env" | "config" | "log"> &
@@ -220,12 +220,23 @@ async function begin(services: CallServices, call: CallFor, number: number): Pro
   const { inputUsd, outputUsd } = model.price;
   const expectedUsd = (inputTokens * inputUsd + model.maxOutputTokens * outputUsd) / perMillion;
   const id = newId();
-  const row = { id, runId, ownerId, stage, try: number, model: model.id, promptVersion, expectedUsd };
+  const apiKeyId = sql`(select api_key_id from ${assistantRuns} where id = ${runId}::uuid)`;
+  const row = {
+    id,
+    runId,
+    apiKeyId,
+    ownerId,
+    stage,
+    try: number,
+    model: model.id,
+    promptVersion,
+    expectedUsd,
+  };
   try {
     await services.db.transaction(async (tx) => {
       if (expectedUsd > 0) {
         await lockSpend(tx);
-        await checkCaps(tx, services.config, { ownerId, priceUsd: expectedUsd });
+        await checkCaps(tx, services.config, { ownerId, apiKeyId, priceUsd: expectedUsd });
       }
       await tx.insert(modelCalls).values(row);
     });

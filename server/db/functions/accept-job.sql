@@ -85,14 +85,14 @@ begin
     end if;
   end if;
   insert into jobs (id, owner_id, kind, status, tier, params, queue, engine, workflow, need, placement, estimate,
-    size_class, input_count, retention, retry_of, retry_number, once, max_retries, session_id, metadata, request_id, traceparent,
+    size_class, input_count, retention, retry_of, retry_number, once, max_retries, session_id, metadata, request_id, api_key_id, traceparent,
     model, own_only, agreed, template,
     revision, ring, queued_at, rung_at)
   values (v_id, v_owner, p_job ->> 'kind', case when v_is_queued then 'queued' else 'pending' end, (p_job ->> 'tier')::int,
     p_job -> 'params', v_queue, p_job ->> 'engine', p_job ->> 'workflow', v_need, p_job -> 'placement', p_job -> 'estimate',
     (p_job ->> 'sizeClass')::smallint, (p_job ->> 'inputCount')::smallint, p_job ->> 'retention',
     (p_job ->> 'retryOf')::uuid, (p_job ->> 'retryNumber')::int, (p_job ->> 'once')::boolean,
-    (p_job ->> 'maxRetries')::smallint, p_job ->> 'sessionId', p_job -> 'metadata', p_job ->> 'requestId', p_job ->> 'traceparent',
+    (p_job ->> 'maxRetries')::smallint, p_job ->> 'sessionId', p_job -> 'metadata', p_job ->> 'requestId', p_job ->> 'apiKeyId', p_job ->> 'traceparent',
     p_job ->> 'model', coalesce((p_job ->> 'ownOnly')::boolean, false), p_job -> 'agreed', p_job -> 'template',
     1 + v_is_queued::int, v_is_queued::int, case when v_is_queued then clock_timestamp() end, case when v_is_queued then clock_timestamp() end);
   insert into job_events (job_id, revision, type, status, data) values (v_id, 1, 'created', 'pending', p_rules -> 'event');

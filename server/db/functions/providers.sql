@@ -28,9 +28,10 @@ begin
     return;
   end if;
   return query
-    insert into provider_attempts (id, job_id, owner_id, node_id, model, provider, key_id, endpoint, state, token, price_usd,
+    insert into provider_attempts (id, job_id, owner_id, api_key_id, node_id, model, provider, key_id, endpoint, state, token, price_usd,
       next_poll_at, deadline_at)
-    values ((p_attempt ->> 'id')::uuid, (p_attempt ->> 'jobId')::uuid, p_attempt ->> 'ownerId', (p_attempt ->> 'nodeId')::uuid,
+    values ((p_attempt ->> 'id')::uuid, (p_attempt ->> 'jobId')::uuid, p_attempt ->> 'ownerId',
+      (select j.api_key_id from jobs j where j.id = (p_attempt ->> 'jobId')::uuid), (p_attempt ->> 'nodeId')::uuid,
       p_attempt ->> 'model', p_attempt ->> 'provider', p_attempt ->> 'keyId', p_attempt ->> 'endpoint', 'submitting',
       p_attempt ->> 'token', (p_attempt ->> 'priceUsd')::float8,
       clock_timestamp() + (p_attempt ->> 'submitLimitS')::float8 * interval '1 second',

@@ -80,6 +80,8 @@ export const assistantRuns = pgTable(
     questionId: uuid("question_id")
       .notNull()
       .references(() => assistantMessages.id, { onDelete: "cascade" }),
+    /** The API key that asked, also after it was revoked; null: a session. */
+    apiKeyId: text("api_key_id"),
     /** The answer in the log, when the run completed. */
     answerId: uuid("answer_id"),
     status: text("status").$type<QuestionStatus>().notNull(),
@@ -151,6 +153,8 @@ export const modelCalls = pgTable(
     id: uuid("id").primaryKey(),
     runId: uuid("run_id").references(() => assistantRuns.id, { onDelete: "set null" }),
     ownerId: text("owner_id").references(() => users.id, { onDelete: "set null" }),
+    /** Of the question; null for calls outside of one. */
+    apiKeyId: text("api_key_id"),
     stage: text("stage")
       .$type<"analyzer" | "responder" | "archivist" | "trial" | "embedding" | "improvement">()
       .notNull(),
@@ -173,6 +177,9 @@ export const modelCalls = pgTable(
   (table) => [
     index("model_calls_run").on(table.runId),
     index("model_calls_owner").on(table.ownerId, table.startedAt),
+    index("model_calls_api_key")
+      .on(table.apiKeyId, table.startedAt)
+      .where(sql`${table.apiKeyId} is not null`),
     index("model_calls_age").on(table.startedAt),
   ],
 );

@@ -119,6 +119,8 @@ export const jobs = pgTable(
     metadata: jsonb("metadata").$type<Record<string, unknown>>(),
     /** Id of the HTTP request that submitted the job. */
     requestId: text("request_id"),
+    /** The API key that sent it, also after it was revoked; null: a session. Its cap holds for what the job buys. */
+    apiKeyId: text("api_key_id"),
     /** The span that accepted the job, as W3C `traceparent`; null while nothing is traced. */
     traceparent: text("traceparent"),
     cancelRequestedAt: at("cancel_requested_at"),

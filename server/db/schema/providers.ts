@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import {
   boolean,
+  check,
   date,
   doublePrecision,
   index,
@@ -34,6 +35,8 @@ export const providerAttempts = pgTable(
     /** Job and user are null when they were removed. */
     jobId: uuid("job_id").references(() => jobs.id, { onDelete: "set null" }),
     ownerId: text("owner_id").references(() => users.id, { onDelete: "set null" }),
+    /** The studio's API key that the job was sent with, also after it was revoked; null: a session. */
+    apiKeyId: text("api_key_id"),
     provider: text("provider").notNull(),
     /** Hash of the API key: each key has its own rate. */
     keyId: text("key_id").notNull(),
@@ -72,6 +75,9 @@ export const providerAttempts = pgTable(
     index("provider_attempts_key").on(table.provider, table.keyId, table.createdAt),
     index("provider_attempts_ended").on(table.provider, table.keyId, table.endedAt),
     index("provider_attempts_owner").on(table.ownerId, table.createdAt),
+    index("provider_attempts_api_key")
+      .on(table.apiKeyId, table.createdAt)
+      .where(sql`${table.apiKeyId} is not null`),
     index("provider_attempts_age").on(table.createdAt),
     index("provider_attempts_due")
       .on(table.nextPollAt)
@@ -103,6 +109,28 @@ export const spendingCaps = pgTable("spending_caps", {
   monthlyUsd: doublePrecision("monthly_usd"),
 });
 
+/** After what time the cap of an API key counts from 0 again: each at midnight (UTC), a week on Monday. */
+export const capPeriods = ["day", "week", "month", "never"] as const;
+export type CapPeriod = (typeof capPeriods)[number];
+
+/** What an API key may spend, US dollars. It stays when the key is revoked: jobs that wait are still bound by it. */
+export const keyCaps = pgTable(
+  "key_caps",
+  {
+    keyId: text("key_id").primaryKey(),
+    userId: text("user_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    usd: doublePrecision("usd").notNull(),
+    period: text("period").$type<CapPeriod>().notNull(),
+  },
+  (table) => [
+    index("key_caps_user").on(table.userId),
+    check("key_caps_usd", sql`${table.usd} >= 0`),
+    check("key_caps_period", sql`${table.period} in ('day', 'week', 'month', 'never')`),
+  ],
+);
+
 /**
  * What each user spent on each day (UTC) before `studio.spend_summed_until`, at providers and on models, so that the caps
  * need not add up a month of requests. A day is summed once, when all its requests have ended and no cost can change.
@@ -113,7 +141,15 @@ export const dailySpend = pgTable(
     day: date("day", { mode: "string" }).notNull(),
     /** Null when the user was removed. */
     ownerId: text("owner_id").references(() => users.id, { onDelete: "set null" }),
+    /** Of the API key that spent it. These rows are kept, since the cap of a key may count all that it ever spent. */
+    apiKeyId: text("api_key_id"),
     usd: doublePrecision("usd").notNull(),
   },
-  (table) => [index("daily_spend_day").on(table.day), index("daily_spend_owner").on(table.ownerId)],
+  (table) => [
+    index("daily_spend_day").on(table.day),
+    index("daily_spend_owner").on(table.ownerId),
+    index("daily_spend_api_key")
+      .on(table.apiKeyId, table.day)
+      .where(sql`${table.apiKeyId} is not null`),
+  ],
 );
