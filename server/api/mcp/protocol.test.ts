@@ -84,3 +84,17 @@ test("what clients send amiss is answered by JSON-RPC, and never as a fault of t
   const left = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 99 } };
   expect((await send(left, { "mcp-session-id": "made up" })).status).toBe(202);
 });
+
+test("the schemas of the tools say what each value is, as the inspector asks", async () => {
+  const { result } = await send({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+  const unsaid = (value: unknown): boolean =>
+    typeof value === "object" &&
+    value !== null &&
+    (Object.keys(value).length === 0 ||
+      ("additionalProperties" in value && unsaid(value.additionalProperties)));
+  for (const { name, inputSchema } of result.tools) {
+    expect(JSON.stringify(inputSchema)).not.toMatch(/\$ref/);
+    const strange = Object.entries(inputSchema.properties).filter(([, value]) => unsaid(value));
+    expect([name, strange]).toEqual([name, []]);
+  }
+});

@@ -154,6 +154,14 @@ const listModels = tool(
   },
 );
 
+/** Of LoRAs, or one value: without references and lists of types, which some programs do not read. */
+const settingSchema = z.union([
+  z.string(),
+  z.number(),
+  z.boolean(),
+  z.array(z.strictObject({ name: z.string(), weight: z.number().optional() })),
+]);
+
 const estimateTool = tool(
   {
     ...reading(
@@ -169,7 +177,10 @@ const estimateTool = tool(
         .record(z.string(), z.uuid())
         .default({})
         .describe("By role: image, mask, reference, person, garment, as the kind takes them."),
-      params: z.record(z.string(), z.unknown()).default({}),
+      params: z
+        .record(z.string(), settingSchema)
+        .default({})
+        .describe("Other settings of the kind: width, height, seed, scale, loras."),
     }),
   },
   async ({ services, caller }, { kind, model, prompt, pictureIds: inputs, params }) => {

@@ -1,5 +1,7 @@
+import { createOpenAI } from "@ai-sdk/openai";
 import { inAll } from "@atelier/testing/cases";
 import { addNode } from "@atelier/testing/jobs";
+import { generateImage } from "ai";
 import { desc, eq } from "drizzle-orm";
 import OpenAI, { toFile } from "openai";
 import sharp from "sharp";
@@ -196,6 +198,27 @@ describe("the official package", () => {
     expect((await studio.services.db.$count(jobs)) - before).toBe(1);
   });
 });
+
+test("the AI SDK makes and edits pictures, and is told why not", async () => {
+  const model = (name: string) =>
+    createOpenAI({ baseURL: `${studio.url}/v1`, apiKey: studio.owner.key }).image(name);
+  const made = await generateImage({
+    model: model("gpt-image-1"),
+    prompt: "a house",
+    n: 2,
+    size: "512x512",
+    providerOptions: { openai: { quality: "high", outputFormat: "jpeg" } },
+  });
+  expect(made.images.map(({ mediaType }) => mediaType)).toEqual(["image/jpeg", "image/jpeg"]);
+  const photo = await drawPhoto();
+  const prompt = { text: "in snow", images: [photo] };
+  const { image } = await generateImage({ model: model("atelier"), prompt });
+  expect(await sharp(image.uint8Array).metadata()).toMatchObject({ format: "png" });
+  await expect(generateImage({ model: model("nothing"), prompt: "a house" })).rejects.toMatchObject({
+    statusCode: 404,
+    message: expect.stringContaining("nothing"),
+  });
+}, 60_000);
 
 describe("a program that hangs up", () => {
   const ask = (headers: Record<string, string>, signal: AbortSignal) =>

@@ -143,7 +143,7 @@ async function toAsked(input: ClientInput, body: Fields, { kinds, pictures, know
   return { body, order, settings, notes: [...(note === null ? [] : [note]), ...notesOf(body, known)] };
 }
 
-const mostPictures = 16;
+export const mostPictures = 16;
 
 /** What a job of the kind can be told of it. */
 function settingsOf(body: Fields, kind: JobKind) {

@@ -8,7 +8,7 @@ import { awaitOrder, outputOf, type Placed, placeOrder, unusedNotes } from "../c
 import { pictureSchema, readBody, withoutNothing } from "../clients/picture-bodies.ts";
 import type { ClientInput, ClientRoute } from "../clients/route.ts";
 import { sendJson } from "../clients/send.ts";
-import { type Asked, readImage, readText, sdapiSession } from "./request.ts";
+import { type Asked, mostPictures, readImage, readText, sdapiSession } from "./request.ts";
 
 /** What outlives the order: its pictures stay in memory no longer. */
 interface Ordered extends Omit<Asked, "order"> {
@@ -134,6 +134,11 @@ const extraSchema = z.looseObject({
   upscaler_2: z.string().default("None"),
 });
 
+type Enlarging = Pick<
+  z.output<typeof extraSchema>,
+  "resize_mode" | "upscaling_resize" | "gfpgan_visibility" | "codeformer_visibility" | "upscaler_2"
+>;
+
 interface OneJob {
   readonly kind: JobKind;
   readonly params: Readonly<Record<string, unknown>>;
@@ -168,6 +173,12 @@ const extraRoute: ClientRoute = {
 
 async function orderUpscale(input: ClientInput) {
   const { image, ...asked } = await readBody(input, z.preprocess(withoutNothing, extraSchema));
+  const { scale, notes } = scaleOf(asked);
+  return { notes, placed: await orderOne(input, { kind: "upscale", params: { scale }, image }) };
+}
+
+/** How much is enlarged, and what is left out. Throws `bad_request`. */
+function scaleOf(asked: Enlarging) {
   if (asked.resize_mode !== 0)
     throw new AppError(
       "bad_request",
@@ -181,8 +192,33 @@ async function orderUpscale(input: ClientInput) {
     ...(asked.gfpgan_visibility + asked.codeformer_visibility > 0 ? ["Faces were not restored."] : []),
     ...(["None", ""].includes(asked.upscaler_2) ? [] : ["upscaler_2 is not known here and was left out."]),
   ];
-  return { notes, placed: await orderOne(input, { kind: "upscale", params: { scale }, image }) };
+  return { scale, notes };
 }
+
+const listedSchema = z.looseObject({ data: pictureSchema });
+const extraBatchSchema = extraSchema
+  .omit({ image: true })
+  .extend({ imageList: z.array(listedSchema).min(1).max(mostPictures) });
+
+/** POST extra-batch-images: the same of several pictures, one after the other. */
+const extraBatchRoute: ClientRoute = {
+  method: "post",
+  path: "/sdapi/v1/extra-batch-images",
+  operationId: "sdapiExtraBatchImages",
+  async handle(input) {
+    // Each picture is an order by itself, and a key names one.
+    if (input.request.headers.has("idempotency-key"))
+      throw new AppError("bad_request", "extra-batch-images takes no Idempotency-Key.");
+    const { imageList, ...asked } = await readBody(input, z.preprocess(withoutNothing, extraBatchSchema));
+    const { scale, notes } = scaleOf(asked);
+    const images: string[] = [];
+    for (const { data } of imageList) {
+      const placed = await orderOne(input, { kind: "upscale", params: { scale }, image: data });
+      images.push(await madeOf(input, placed));
+    }
+    return Response.json({ html_info: notes.join(" "), images });
+  },
+};
 
 const cutOutSchema = z.looseObject({
   input_image: pictureSchema,
@@ -213,6 +249,7 @@ export const runRoutes: readonly ClientRoute[] = [
   textRoute,
   imageRoute,
   extraRoute,
+  extraBatchRoute,
   cutOutRoute,
   { ...cutOutRoute, path: "/sdapi/v1/rembg", operationId: "sdapiRembg" },
 ];

@@ -236,6 +236,17 @@ describe("plug-ins", () => {
     });
     expect(grown.json.html_info).toBe("");
     expect(await picture(grown.json.image)).toMatchObject({ width: 128, height: 96 });
+    // As `webuiapi` sends it.
+    const named = { data: small, name: "photo.png" };
+    const both = await post("extra-batch-images", {
+      imageList: [named, named],
+      upscaling_resize: 2,
+      resize_mode: 0,
+      show_extras_results: true,
+      upscale_first: false,
+    });
+    expect(both.json.images).toHaveLength(2);
+    expect(await picture(both.json.images[1])).toMatchObject({ format: "png", width: 128 });
     const cut = await ask("POST", "/rembg", { body: { input_image: await photo(), model: "u2net" } });
     expect(cut.json.detail).toBeUndefined();
     expect(await picture(cut.json.image)).toMatchObject({ format: "png" });
