@@ -1,7 +1,9 @@
-import { readdir } from "node:fs/promises";
+import { readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { schema } from "@atelier/server/db";
+import { gateModel } from "@atelier/server/gate";
+import { ingest } from "@atelier/server/images";
 import { claim, submit, sweep } from "@atelier/server/jobs";
 import { writeQueues } from "@atelier/server/nodes";
 import {
@@ -15,10 +17,13 @@ import {
   testQueue,
   until,
 } from "@atelier/testing/jobs";
-import { AppError } from "@atelier/server/platform";
+import { modelPath } from "@atelier/server/models";
+import { AppError, parseConfig } from "@atelier/server/platform";
+import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { listTempFiles } from "@atelier/testing/pictures";
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
 
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { consume, type ConsumeInput } from "./claims.ts";
 import type { Engine, EngineContext } from "./engines/index.ts";
@@ -65,6 +70,71 @@ test("D12 a run works below the data folder, where the sweep finds what a killed
   expect((await readJob(services, id)).status).toBe("completed");
   expect(await listTempFiles(services)).toEqual([]);
 });
+
+test.each([
+  [
+    "refuses the photo",
+    { safety: { refuseInputs: { upscale: 0.8 } }, colour: "red", code: "input_refused", ran: [] },
+  ],
+  [
+    "refuses the result",
+    { safety: { refuseResults: { upscale: 0.8 } }, colour: "red", code: "result_refused", ran: ["green"] },
+  ],
+  [
+    "has no model",
+    { safety: { refuseResults: { upscale: 0.8 } }, colour: "green", code: "gate_unavailable", ran: [] },
+  ],
+] as const)(
+  "S5 where the gate %s, the job fails once and nothing is shown or kept",
+  async (_, { safety, colour, code, ran }) => {
+    const config = parseConfig({ safety });
+    const services = { ...opened.services, config };
+    if (code !== "gate_unavailable") await addTinyGateModel(services.env);
+    else await rm(modelPath(services.env, gateModel), { force: true });
+    const nodeId = await addNode(services);
+    const owner = await addOwner(services);
+    const [green, red] = [await pictureOf("green"), await pictureOf("red")];
+    const id = await addJob(services, { owner });
+    const bytes = code === "input_refused" ? red : green;
+    const { id: inputId } = await ingest(services, { ownerId: owner.userId, role: "upload", bytes });
+    await services.db
+      .update(schema.jobInputs)
+      .set({ imageId: inputId })
+      .where(eq(schema.jobInputs.jobId, id));
+    const job = await claim(services, { nodeId, queue: testQueue, offers: localOffers });
+    if (!job) throw new Error("the job was not claimed");
+    const seen: string[] = [];
+    let previews = 0;
+    const engine: Engine = {
+      name: "local",
+      kinds: ["upscale"],
+      async run({ workDir }, context) {
+        seen.push("green");
+        context.onPreview(async () => {
+          previews += 1;
+          return null;
+        });
+        const made = path.join(workDir, "made");
+        await writeFile(made, colour === "red" ? red : green);
+        return [{ path: made, mime: "image/png" }];
+      },
+      close: () => Promise.resolve(),
+    };
+    await runJob(services, {
+      job,
+      lease: { jobId: id, attempt: job.attempt, nodeId },
+      engine,
+      otherServers: [],
+      serverLeases: createServerLeases(services),
+      signal: new AbortController().signal,
+      onBegin: () => undefined,
+    });
+    expect(await readJob(services, id)).toMatchObject({ status: "failed", errorCode: code });
+    expect([seen, previews]).toEqual([ran, 0]);
+    const kept = await services.db.$count(schema.images, eq(schema.images.jobId, id));
+    expect([kept, await listTempFiles(services)]).toEqual([0, []]);
+  },
+);
 
 test("C6 the lines of a run carry the id of the request that submitted the job", async () => {
   const { log, lines } = captureLog();

@@ -1,6 +1,7 @@
 import path from "node:path";
 import { noteCompleted } from "@atelier/server/batches";
 import type { InputRole } from "@atelier/server/engines";
+import { admitInputs, admitResults, hidesPreviews } from "@atelier/server/gate";
 import { discardOutput, readOriginalTo, type StoredOutput, storeOutput } from "@atelier/server/images";
 import {
   complete,
@@ -44,13 +45,13 @@ type Outcome = "completed" | BadEnd;
  * Runs one claimed job, from its inputs to its last status. Never throws.
  *
  *   claims.ts: claim                  row: waiting_for_engine
- *      | inputs copied to a temp folder
+ *      | inputs copied to a temp folder, the gate looks at them
  *      v
  *   start                             row: processing
  *      | the engine waits for a free server (limit: `serverWaitLimitMs`, then `server_busy`)
  *      v
  *   onBegin                           limit: `runLimitMs` of runs.ts, then `engine_timeout`
- *      | outputs of the engine are stored
+ *      | the gate looks at the outputs of the engine, they are stored
  *      v
  *   complete -----------------------> completed
  *
@@ -89,6 +90,7 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
   const { job, lease, engine, signal } = input;
   if (!engine) throw new AppError("no_engine");
   const inputs = await fetchInputs(services, job, workDir);
+  await admitInputs(services, job, inputs);
   signal.throwIfAborted();
   if (job.status !== "processing" && !(await start(services, lease))) return "fenced";
   const task = await engineTaskFor(services, input, { inputs, workDir });
@@ -107,7 +109,9 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
         clock.noteProgress(fraction, stage);
         report.progress(fraction, stage);
       },
-      onPreview: (make) => report.preview(make),
+      onPreview: (make) => {
+        if (!hidesPreviews(services.config, job.kind)) report.preview(make);
+      },
       async onSubmitting(posting) {
         clock.noteServer(posting.server);
         if (!(await noteSubmission(services, lease, posting))) throw new RunStopped("lost");
@@ -118,7 +122,10 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
     clock.stop();
     report.end();
   });
-  return inSpan(services.tracing, "store", {}, () => store(services, input, { outputs, inputFiles: inputs }));
+  const admitted = await admitResults(services, job, outputs);
+  return inSpan(services.tracing, "store", {}, () =>
+    store(services, input, { outputs: admitted, inputFiles: inputs }),
+  );
 }
 
 /** What past runs like this one took, ms; none where they are too few or cannot be read. */

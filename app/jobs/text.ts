@@ -82,6 +82,7 @@ const finalCodes: ReadonlySet<string> = new Set([
   "graph_invalid",
   "template_invalid",
   "engine_blocked",
+  "input_refused",
   "model_params",
   "provider_input",
 ]);

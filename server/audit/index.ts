@@ -1,7 +1,8 @@
 /**
  * The audit log: who did what, to whom, from where, and when.
  *
- * - act: what a person, a key or an operator does that others may have to answer for; work of the studio itself is none.
+ * - act: what a person, a key or an operator does that others may have to answer for; work of the studio itself is none,
+ *   but for a refusal of the gate, which is recorded for the user whose job it ended.
  * - actor: the user or key that acted, `nobody` before a sign-in has succeeded, `operator` on the command line.
  * - person: the user to whom it was done.
  *

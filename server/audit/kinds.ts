@@ -39,6 +39,8 @@ const auditKinds = [
   "assistant.memory_deleted",
   "consent.stated",
   "consent.withdrawn",
+  "gate.input_refused",
+  "gate.result_refused",
 ] as const;
 
 /** An act of an admin that no verb records itself has the name of its procedure: `admin.nodes.drain`. */
@@ -55,6 +57,7 @@ export const auditGroups = [
   "pictures",
   "assistant",
   "consent",
+  "gate",
   "admin",
 ] as const;
 export type AuditGroup = (typeof auditGroups)[number];

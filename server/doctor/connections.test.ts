@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import os from "node:os";
+import path from "node:path";
 import { inAll } from "@atelier/testing/cases";
+import { addTinyGateModel } from "@atelier/testing/content-gate";
 import { startMailServer } from "@atelier/testing/deliveries";
 import { type AnswerServer, type GivenAnswer, serveAnswers } from "@atelier/testing/http";
 import { startLlm } from "@atelier/testing/llm";
@@ -41,6 +45,33 @@ async function oneOf(source: Source, name: string): Promise<Finding> {
   expect(found).toHaveLength(1);
   return found[0] ?? { name, state: "ok", message: "" };
 }
+
+test("S5 a gate that is on without its model, or with a damaged one, is told, and one that is off is not", async () => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "atelier-doctor-gate-"));
+  try {
+    const { env } = inspectEnv({ ATELIER_DATA_DIR: folder });
+    const find = async (safety: object) =>
+      (
+        await checkConnections({
+          env,
+          config: parseConfig({ safety }),
+          database: Promise.resolve(null),
+          mailTo: null,
+        })
+      ).filter(({ name }) => name === "Content check");
+    expect(await find({})).toEqual([]);
+    const refuseInputs = { outfit_change: 0.8 };
+    expect(await find({ refuseInputs })).toMatchObject([
+      { isOk: false, message: expect.stringContaining("outfit_change") },
+    ]);
+    await addTinyGateModel({ ATELIER_DATA_DIR: folder });
+    expect(await find({ refuseInputs })).toMatchObject([
+      { isOk: false, message: expect.stringContaining("damaged") },
+    ]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
 
 const serve = async (answer: GivenAnswer) => keep(await serveAnswers(() => answer));
 

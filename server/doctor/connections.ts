@@ -1,6 +1,8 @@
+import { gateModel } from "../gate/index.ts";
+import { hasModel, isWhole } from "../models/index.ts";
 import type { Config, Env } from "../platform/index.ts";
 import { readKeys } from "../providers/index.ts";
-import { type CheckResult, within } from "./checks.ts";
+import { type CheckResult, failed, passed, within } from "./checks.ts";
 import { checkRights } from "./database.ts";
 import { checkMail } from "./mail.ts";
 import { clean, secretsOf, type SeenClock } from "./other-side.ts";
@@ -16,7 +18,7 @@ import { checkBucketLinks } from "./storage.ts";
 
 interface Connected {
   readonly env: Env;
-  readonly config: Pick<Config, "assistant">;
+  readonly config: Pick<Config, "assistant" | "safety">;
   /** Address of the database in use, once it is open; null when it cannot be opened. */
   readonly database: Promise<string | null>;
   /** Gets a message for trying; null: none is sent. */
@@ -37,10 +39,27 @@ export async function checkConnections({ env, config, database, mailTo }: Connec
     within("Telegram bot", checkTelegram(env, clocks)),
     within("ALERT_WEBHOOK_URL", checkAlertWebhook(env, clocks)),
     within("Trace collector", checkTraces(env, clocks)),
+    within("Content check", checkGate(env, config)),
     within("Proxy", checkProxyWays(env, outside)),
     within("Database rights", checkRightsIn(database, { env, clocks })),
   ]);
   return [...groups.flat(), checkClocks(clocks)];
+}
+
+/** The model of the gate; nothing where the gate is off. */
+async function checkGate(env: Env, { safety }: Pick<Config, "safety">): Promise<CheckResult[]> {
+  const name = "Content check";
+  const kinds = new Set([...Object.keys(safety.refuseInputs), ...Object.keys(safety.refuseResults)]);
+  if (kinds.size === 0) return [];
+  const listed = [...kinds].join(", ");
+  const advice = "on each computer with a worker: atelier models add content-gate FILE";
+  if (!hasModel(env, gateModel))
+    return [
+      failed(name, `is on for ${listed}, which fail where its model is missing, as here; add it ${advice}`),
+    ];
+  return (await isWhole(env, gateModel))
+    ? [passed(name, `is on for ${listed}; its model is on this computer (${gateModel.licence})`)]
+    : [failed(name, `its model is damaged; add it again, ${advice}`)];
 }
 
 async function checkRightsIn(

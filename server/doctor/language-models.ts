@@ -1,5 +1,6 @@
 import { findStageModel, findVectorModel, hostOf, keyNames } from "../assistant/index.ts";
-import { sha256Of, textModel, textModelPath } from "../meaning/index.ts";
+import { textModel } from "../meaning/index.ts";
+import { isWhole } from "../models/index.ts";
 import type { Env } from "../platform/index.ts";
 import { type CheckResult, failed, passed, untried } from "./checks.ts";
 import { checkLocal, keyOf, nameOf, type Round, type Served, vectors } from "./home-models.ts";
@@ -82,9 +83,8 @@ export function vendorAddresses({ env, config }: Pick<Round, "env" | "config">):
 }
 
 async function checkOnboard(env: Env, name: string): Promise<CheckResult[]> {
-  const isWhole = (await sha256Of(textModelPath(env))) === textModel.sha256;
   return [
-    isWhole
+    (await isWhole(env, textModel))
       ? passed(name, `is on this computer, needs no key and costs nothing (${textModel.licence})`)
       : failed(name, "is damaged; add it again: atelier models add text-model FILE"),
   ];

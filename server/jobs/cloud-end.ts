@@ -83,7 +83,7 @@ export async function failFromProvider(
 ): Promise<Job | null> {
   const { onLateFailure, onLostReply } = services.config.cloud;
   const wish = error.class === "lost" ? onLostReply : onLateFailure;
-  const goesOn = wish === "next" && error.class !== "moderation";
+  const goesOn = wish === "next" && error.class !== "moderation" && error.class !== "gate";
   return end(services, { attempt, error, costUsd, goesOn });
 }
 

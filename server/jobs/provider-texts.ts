@@ -16,6 +16,7 @@ const reasonTexts: Readonly<Record<string, string>> = {
   unsent: "did not get the request",
   input: "refused the input",
   moderation: "refused the content",
+  gate: "made what the studio refuses",
   auth: "refused the studio's key",
   credit: "the studio's account has no credit left",
   model: "does not have the model",
@@ -40,6 +41,7 @@ export function providerError(one: ProviderReason): AppError {
   const details = { provider, reason, ...(quoted(one) === "" ? {} : { words: one.words }) };
   const of = (code: ErrorCode, message?: string) => new AppError(code, message, { details });
   if (one.reason === "lost") return of("provider_unknown");
+  if (one.reason === "gate") return of("result_refused");
   switch (blameOf(one.reason)) {
     case "content":
       return of(

@@ -9,12 +9,9 @@
  * Vectors of texts, of this model or another, are stored in `recall_vectors` and compared in the memory of a process
  * (`vectors.ts`): those of the assistant's memory and those of pictures, each under the name of its model.
  *
- * Rules. Nothing is downloaded, ever. The model runs in a child process (`embed-child.ts`), since a run blocks its process;
- * each process that asks has one of its own, started with the first question and ended when it is idle. A child has no
- * environment, no database and no network address. Who has no file, or whose child fails, searches by words alone.
+ * Rules. Nothing is downloaded, ever. The model runs in a child process (`embed-child.ts`; `server/models`). Who has no file, or whose child fails, searches by words alone.
  */
-export { addTextModel } from "./add.ts";
-export { hasTextModel, sha256Of, textModel, textModelPath } from "./model-file.ts";
+export { hasTextModel, textModel, textModelPath } from "./model-file.ts";
 export { embedOnboard } from "./text-model.ts";
 export { encodeQuery, encodeVector, maxDimensions } from "./vector-scan.ts";
 export {

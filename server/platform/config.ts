@@ -185,6 +185,17 @@ const provenanceSchema = z.strictObject({
   watermark: z.array(z.enum(jobKinds)).default(["text_to_image", "edit"]),
 });
 
+/** From which score on, above 0 to 1, by kind of job. */
+const thresholdsSchema = z.partialRecord(z.enum(jobKinds), z.number().gt(0).max(1)).default({});
+
+/** The gate, by the model of `atelier models add content-gate`; off for a kind without a threshold. See docs/provenance.md. */
+const safetySchema = z.strictObject({
+  /** A job that takes a picture of such a score is refused before it runs. */
+  refuseInputs: thresholdsSchema,
+  /** A result of such a score is not kept. */
+  refuseResults: thresholdsSchema,
+});
+
 const configSchema = z.strictObject({
   timing: timingSchema.prefault({}),
   limits: limitsSchema.prefault({}),
@@ -200,6 +211,7 @@ const configSchema = z.strictObject({
   cloud: cloudSchema.prefault({}),
   assistant: assistantSchema.prefault({}),
   provenance: provenanceSchema.prefault({}),
+  safety: safetySchema.prefault({}),
 });
 
 /** What a queue asks of a node. */

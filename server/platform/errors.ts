@@ -103,16 +103,15 @@ export const errorRules = {
   not_agreed: validation(409, "It would cost more, or go elsewhere, than was agreed. Nothing was started."),
   budget_exceeded: validation(402, "The limit of spending is reached."),
   displaced: {
-    strategy: "fail",
+    ...validation(503, "The line was full and an urgent job took this place. Try again in a few minutes."),
     charged: false,
-    httpStatus: 503,
-    message: "The line was full and an urgent job took this place. Try again in a few minutes.",
   },
-  engine_blocked: {
-    strategy: "fail",
-    charged: true,
-    httpStatus: 422,
-    message: "The server blocked this picture.",
+  engine_blocked: validation(422, "The server blocked this picture."),
+  input_refused: validation(422, "The content of this picture is not allowed here."),
+  result_refused: validation(422, "What was made is not allowed here, so it was not kept."),
+  gate_unavailable: {
+    ...validation(503, "Pictures cannot be checked at the moment, so nothing is made."),
+    charged: false,
   },
   server_lost: network("other_server", "The server that worked on the picture went away."),
   server_busy: network("other_server", "The server is too busy at the moment."),

@@ -91,6 +91,7 @@ it("E4 each class of errors is somebody's: the user's, the operator's, or an out
   const blames = Object.groupBy(
     [
       "moderation",
+      "gate",
       "input",
       "auth",
       "credit",
@@ -106,7 +107,7 @@ it("E4 each class of errors is somebody's: the user's, the operator's, or an out
     blameOf,
   );
   expect(blames).toEqual({
-    content: ["moderation"],
+    content: ["moderation", "gate"],
     request: ["input"],
     operator: ["auth", "credit", "model"],
     outage: ["capacity", "rate", "transient", "lost", "unsent", "timeout", "internal"],

@@ -45,7 +45,7 @@ export interface KeyLoad {
 }
 
 /** Failures that say nothing about the provider. */
-const notItsFault: readonly ProviderErrorClass[] = ["input", "moderation", "model", "unsent"];
+const notItsFault: readonly ProviderErrorClass[] = ["input", "moderation", "gate", "model", "unsent"];
 
 /** A load as a row of `loadsOf`. */
 export interface KeyLoadRow extends KeyLoad {

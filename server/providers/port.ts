@@ -23,7 +23,8 @@ export function titleOfProvider(name: string): string {
  * Why a call or a run failed. `capacity`: the account runs as much as it may; `rate`: too many requests; `lost`: the
  * request may have been accepted, but its answer did not come; `unsent`: the request never arrived, since the worker died
  * or the line was cut; `credit`: the account has no money left; `model`: the provider does not have the model, or the
- * account may not use it; `moderation`: it would not make this content; `input`: it cannot work with the pictures or
+ * account may not use it; `moderation`: it would not make this content; `gate`: the studio refuses what
+ * it made; `input`: it cannot work with the pictures or
  * settings of this request.
  */
 export type ProviderErrorClass =
@@ -35,6 +36,7 @@ export type ProviderErrorClass =
   | "unsent"
   | "input"
   | "moderation"
+  | "gate"
   | "auth"
   | "credit"
   | "timeout"
@@ -45,7 +47,7 @@ export type Blame = "content" | "request" | "operator" | "outage";
 
 /** The kind of fault of an error class, also of one that an older version stored. */
 export function blameOf(errorClass: string): Blame {
-  if (errorClass === "moderation") return "content";
+  if (errorClass === "moderation" || errorClass === "gate") return "content";
   if (errorClass === "input") return "request";
   return ["auth", "credit", "model"].includes(errorClass) ? "operator" : "outage";
 }

@@ -29,6 +29,7 @@ import {
   type Submitted,
 } from "@atelier/server/providers";
 import { cloudQueue } from "@atelier/server/engines";
+import { admitInputs } from "@atelier/server/gate";
 import { persist } from "@atelier/server/leases";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
@@ -95,6 +96,7 @@ async function walk(services: Services, input: CloudRunInput, workDir: string): 
   if (!model) throw new AppError("model_unknown", `The model "${job.model}" is gone.`);
   const others = await modelsWithKey(services, job, keys);
   const inputs = await readCloudInputs(services, job, workDir);
+  await admitInputs(services, job, inputs.files);
   const stops: Stop[] = [];
   for (;;) {
     const outcome = await walkChain(services, { ...input, job }, { model, inputs, workDir });

@@ -29,7 +29,7 @@ import { withTempFolder } from "@atelier/server/storage";
 import { type Loop, startLoop } from "../base/loop.ts";
 import { createSlots } from "../base/slots.ts";
 import type { Incarnation } from "../base/index.ts";
-import { finish } from "./results.ts";
+import { endsRun, finish } from "./results.ts";
 import { readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
 import type { Providers } from "./cloud-job.ts";
 
@@ -210,7 +210,7 @@ async function takeResults(
     if (outcome) noteCompleted(services);
     services.log.info({ outcome: outcome ? "completed" : "no longer wanted" }, "run at the provider ended");
   } catch (error) {
-    if (!(error instanceof ProviderError) || (error.class !== "internal" && !attempt.isOverdue)) throw error;
+    if (!(error instanceof ProviderError) || (!endsRun(error) && !attempt.isOverdue)) throw error;
     // The provider made something, so it is paid for.
     await failFromProvider(services, {
       attempt,

@@ -4,12 +4,14 @@ import path from "node:path";
 import { writeFile } from "node:fs/promises";
 import { schema } from "@atelier/server/db";
 import type { JobKind } from "@atelier/server/engines";
-import { readJob, readAnyStory } from "@atelier/server/jobs";
-import { newId } from "@atelier/server/platform";
+import { failFromProvider, readJob, readAnyStory } from "@atelier/server/jobs";
+import { newId, parseConfig } from "@atelier/server/platform";
 import { ProviderError, type ProviderOutput } from "@atelier/server/providers";
 import { withTempFolder } from "@atelier/server/storage";
+import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { addNode, addOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { finish, type Finished } from "./results.ts";
@@ -152,6 +154,36 @@ test("a result of another shape than asked for is told in the story", async () =
   expect(await take([{ bytes: picture }], one)).toBe(true);
   const story = await readAnyStory(opened.services, { id: one.job.id });
   expect(story.events.at(-1)?.data).toMatchObject({ shape: { asked: "1024 × 1024", made: "40 × 60" } });
+});
+
+test("S5 a result that the gate refuses ends the run, at its price; of several the others are kept", async () => {
+  const before = opened;
+  const config = parseConfig({ safety: { refuseResults: { text_to_image: 0.8 } } });
+  opened = { ...before, services: { ...before.services, config } };
+  try {
+    await addTinyGateModel(opened.services.env);
+    const [red, green] = [await pictureOf("red"), await pictureOf("green")];
+    const one = await waiting();
+    expect(await take([{ bytes: red }], one)).toBe("gate");
+    const { job } = one;
+    const images = opened.services.db.$count(schema.images, eq(schema.images.jobId, job.id));
+    expect(await images).toBe(0);
+    const { attempt } = one;
+    const error = new ProviderError("gate", "refused");
+    const ended = await failFromProvider(opened.services, { attempt, error, costUsd: 0.04 });
+    expect(ended).toMatchObject({ status: "failed", errorCode: "result_refused" });
+    const [charged] = await opened.services.db
+      .select({ costUsd: schema.providerAttempts.costUsd })
+      .from(schema.providerAttempts)
+      .where(eq(schema.providerAttempts.id, attempt.id));
+    expect(Number(charged?.costUsd)).toBe(0.04);
+    const several = await waiting();
+    expect(await take([{ bytes: red }, { bytes: green }], several)).toBe(true);
+    const kept = opened.services.db.$count(schema.images, eq(schema.images.jobId, several.job.id));
+    expect(await kept).toBe(1);
+  } finally {
+    opened = before;
+  }
 });
 
 const box = { left: 2_000, top: 100, width: 200, height: 80 };

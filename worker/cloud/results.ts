@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { randomUUID } from "node:crypto";
 import sharp from "sharp";
 import type { InputRole } from "@atelier/server/engines";
+import { admitResults } from "@atelier/server/gate";
 import { discardOutput, type StoredOutput, storeOutput } from "@atelier/server/images";
 import { completeFromProvider, failFromProvider, type Job } from "@atelier/server/jobs";
 import { inSpan, isAppError, pictureLimits, resultHosts, safeFetch } from "@atelier/server/platform";
@@ -42,7 +43,7 @@ export interface Finished {
 /**
  * Fetches the results of a run, checks that they are pictures, stores them and completes the job. False when the job no
  * longer waits for them. Throws `ProviderError` (`transient`: fetch again; `internal`: what came is no picture, or may not
- * be fetched) and `storage_unavailable`. Several results, of which some are of no use, are stored without those.
+ * be fetched; `gate`: the studio refuses it), `storage_unavailable` and `gate_unavailable`. Several results, of which some are of no use, are stored without those.
  */
 export async function finish(services: Services, finished: Finished): Promise<boolean> {
   const { attempt, costUsd, outputs } = finished;
@@ -59,15 +60,29 @@ export async function finish(services: Services, finished: Finished): Promise<bo
   );
   if (again) throw again;
   if (made.length === 0) throw faults[0] ?? new ProviderError("internal", "The run has no picture.");
+  const admitted = await admit(services, finished.job, made);
   const { id: jobId, traceparent: parent } = finished.job;
   const start = { parent, attributes: { "atelier.job.id": jobId } };
-  const stored = await inSpan(services.tracing, "store", start, () => storeAll(services, finished, made));
+  const stored = await inSpan(services.tracing, "store", start, () => storeAll(services, finished, admitted));
   const shape = otherShapeOf(finished.job, stored);
   const job = await completeFromProvider(services, { attempt, outputs: stored, costUsd, shape });
   if (job) return true;
   for (const { storageKey } of stored) await discardOutput(services, storageKey);
   return false;
 }
+
+/** What the studio refuses was made all the same, and is paid for. */
+async function admit(services: Services, job: Job, made: readonly EngineOutput[]) {
+  try {
+    return await admitResults(services, job, made);
+  } catch (error) {
+    if (!isAppError(error) || error.code !== "result_refused") throw error;
+    throw new ProviderError("gate", error.message, { isCharged: true, cause: error });
+  }
+}
+
+/** Another look would find the same. */
+export const endsRun = ({ class: reason }: ProviderError) => reason === "internal" || reason === "gate";
 
 interface Taken {
   readonly output: ProviderOutput;

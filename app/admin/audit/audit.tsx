@@ -27,6 +27,7 @@ const groups = Object.keys({
   pictures: true,
   assistant: true,
   consent: true,
+  gate: true,
   admin: true,
 } satisfies Record<AuditGroup, true>) as AuditGroup[];
 

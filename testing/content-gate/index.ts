@@ -1,0 +1,25 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { gateModel } from "@atelier/server/gate";
+import { modelPath } from "@atelier/server/models";
+import sharp from "sharp";
+
+/**
+ * An ONNX model with the input and output of the real one: means of the channels, a product, a softmax. Its score is
+ * 1 / (1 + e^((green - red - 6) / 16)), so red pictures are refused and green ones are not.
+ */
+const tinyModel =
+  "CAcSADrjAQo4CgdpbnB1dF8wEgFtIgpSZWR1Y2VNZWFuKg0KBGF4ZXNAAUACoAEHKg8KCGtlZXBkaW1zGACgAQIKEQoBbQoBdxIBbCIGTWF0TXVsCiUKAWwSAXAiB1NvZnRtYXgqFAoEYXhpcxj///////////8BoAECEgR0aW55KiMIAwgCEAFCAXdKGAAAAAAAAAAAAAAAAAAAgL0AAAAAAACAPVooCgdpbnB1dF8wEh0KGwgBEhcKBxIFYmF0Y2gKAwjgAQoDCOABCgIIA2IYCgFwEhMKEQgBEg0KBxIFYmF0Y2gKAggCQgQKABAN";
+
+/** Puts a model of the gate that sees only colours to where the added one stands. */
+export async function addTinyGateModel(env: { readonly ATELIER_DATA_DIR: string }): Promise<void> {
+  const file = modelPath(env, gateModel);
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, Buffer.from(tinyModel, "base64"));
+}
+
+/** A picture that this model refuses, and one that it does not. */
+export const pictureOf = (colour: "red" | "green"): Promise<Buffer> =>
+  sharp({ create: { width: 48, height: 32, channels: 3, background: colour } })
+    .png()
+    .toBuffer();
