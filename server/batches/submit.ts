@@ -15,7 +15,7 @@ import {
   storeMany,
   type Submitter,
 } from "../jobs/index.ts";
-import { AppError, type ErrorCode, newId } from "../platform/index.ts";
+import { AppError, type ErrorCode, inSpan, newId, type SpanStart } from "../platform/index.ts";
 import { toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { addressesIn, withFetched } from "./addresses.ts";
@@ -53,7 +53,12 @@ export async function submitBatch(
   const known = key && (await findKnown(services.db, key));
   if (known) return known;
   const addresses = addressesIn(batch);
-  const acceptThis = (own: BatchRequest) => accept(services, { batch: own, key }, options);
+  const acceptThis = (own: BatchRequest) => {
+    const start: SpanStart = { kind: "server", attributes: { "atelier.batch.jobs": own.requests.length } };
+    return inSpan(services.tracing, "accept batch", start, () =>
+      accept(services, { batch: own, key }, options),
+    );
+  };
   if (addresses.size === 0 || !options.inTurn) return acceptThis(batch);
   return options.inTurn(() => withFetched(services, { batch, addresses, options }, acceptThis));
 }

@@ -153,6 +153,8 @@ const envSchema = z.object({
   OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: z
     .stringbool({ error: "must be true or false" })
     .default(false),
+  /** A request's `traceparent` is the parent of its trace; else the trace is the studio's own and links to it. */
+  TRUST_TRACEPARENT: z.stringbool({ error: "must be true or false" }).default(false),
   AUTH_SECRET: z.string().min(32, "must have at least 32 characters").optional(),
   WORKER_NAME: text.max(100, "must have at most 100 characters").optional(),
   WORKER_ONLY: list.default([]),

@@ -6,6 +6,7 @@ import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from "@ope
 import type { Logger } from "pino";
 import {
   currentTraceparent,
+  foreignTraceparent,
   type OpenSpan,
   type SpanAttributes,
   type SpanStart,
@@ -17,6 +18,8 @@ interface TracingInput {
   readonly endpoint: string;
   readonly serviceName: string;
   readonly takesPrompts: boolean;
+  /** A request's `traceparent` is the parent of what it begins, not a link. */
+  readonly takesParents: boolean;
   readonly log: Logger;
 }
 
@@ -35,7 +38,13 @@ const kinds = {
  * Spans over OTLP with the SDK of OpenTelemetry. It is not registered as the process's own: no library sends spans by itself.
  * `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_TRACES_SAMPLER` and `OTEL_BSP_*` are read by the SDK.
  */
-export function createTracing({ endpoint, serviceName, takesPrompts, log }: TracingInput): Tracing {
+export function createTracing({
+  endpoint,
+  serviceName,
+  takesPrompts,
+  takesParents,
+  log,
+}: TracingInput): Tracing {
   const url = `${endpoint.replace(/\/+$/, "")}/v1/traces`;
   const exporter = noting(new OTLPTraceExporter({ url, timeoutMillis: exportTimeoutMs }), log);
   const resource = resourceFromAttributes({
@@ -48,7 +57,9 @@ export function createTracing({ endpoint, serviceName, takesPrompts, log }: Trac
   return {
     takesPrompts,
     lastAnswer: exporter.lastAnswer,
-    start(name, { parent = currentTraceparent(), kind, attributes, startedAt }: SpanStart): OpenSpan {
+    start(name, { parent: asked, kind, attributes, startedAt }: SpanStart): OpenSpan {
+      const foreign = asked === undefined ? foreignTraceparent() : null;
+      const parent = asked === undefined ? ((takesParents ? foreign : null) ?? currentTraceparent()) : asked;
       const context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, contextOf(parent));
       const span = tracer.startSpan(
         name,
@@ -56,6 +67,7 @@ export function createTracing({ endpoint, serviceName, takesPrompts, log }: Trac
           kind: kind === undefined ? SpanKind.INTERNAL : kinds[kind],
           ...(startedAt ? { startTime: startedAt } : {}),
           attributes: known(attributes),
+          ...(foreign !== null && parent === null ? { links: [{ context: contextOf(foreign) }] } : {}),
         },
         context,
       );

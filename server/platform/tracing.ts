@@ -8,7 +8,10 @@ type Value = string | number | boolean | readonly string[];
 export type SpanAttributes = Readonly<Record<string, Value | null | undefined>>;
 
 export interface SpanStart {
-  /** W3C `traceparent` of the span that it belongs to; null: a new trace begins; by default the span that the code runs in. */
+  /**
+   * W3C `traceparent` of the span that it belongs to; null: a new trace begins. By default the span that the code runs in; of
+   * the first span below a request's own `traceparent` that is its parent where the operator says so, else a link.
+   */
   readonly parent?: string | null;
   readonly kind?: "server" | "client" | "producer" | "consumer";
   readonly attributes?: SpanAttributes;
@@ -36,7 +39,7 @@ export interface Tracing {
 }
 
 type TracingEnv = Pick<Env, "OTEL_EXPORTER_OTLP_ENDPOINT" | "OTEL_SERVICE_NAME"> &
-  Pick<Env, "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT">;
+  Pick<Env, "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" | "TRUST_TRACEPARENT">;
 
 /** Null without `OTEL_EXPORTER_OTLP_ENDPOINT`: then nothing of OpenTelemetry is loaded. */
 export async function openTracing(
@@ -50,20 +53,38 @@ export async function openTracing(
     endpoint,
     serviceName: env.OTEL_SERVICE_NAME ?? `atelier-${name}`,
     takesPrompts: env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT,
+    takesParents: env.TRUST_TRACEPARENT,
     log,
   });
 }
 
-const current = new AsyncLocalStorage<string>();
+interface Place {
+  readonly traceparent: string;
+  /** It came with a request: whoever sent it could put what is done here into any trace. */
+  readonly isForeign: boolean;
+}
+
+const current = new AsyncLocalStorage<Place>();
 
 /** The span that this code runs in; null outside of one. A job keeps it on its row. */
-export const currentTraceparent = (): string | null => current.getStore() ?? null;
+export function currentTraceparent(): string | null {
+  const place = current.getStore();
+  return place && !place.isForeign ? place.traceparent : null;
+}
+
+/** What the request named as its span, until a span of the studio's own begins below it. */
+export function foreignTraceparent(): string | null {
+  const place = current.getStore();
+  return place?.isForeign ? place.traceparent : null;
+}
 
 const form = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** Runs `work` below the span that a client or a proxy names in the header `traceparent`; a header of another form is ignored. */
+/** Runs `work` for the span that a client or a proxy names in the header `traceparent`; a header of another form is ignored. */
 export function underTraceparent<Answer>(header: string | null, work: () => Answer): Answer {
-  return header !== null && form.test(header) ? current.run(header, work) : work();
+  return header !== null && form.test(header)
+    ? current.run({ traceparent: header, isForeign: true }, work)
+    : work();
 }
 
 /** The same work within a span, which ends with it; the work alone while nothing is traced. */
@@ -76,7 +97,7 @@ export async function inSpan<Answer>(
   if (tracing === null) return work(null);
   const span = tracing.start(name, start);
   try {
-    const answer = await current.run(span.traceparent, () => work(span));
+    const answer = await current.run({ traceparent: span.traceparent, isForeign: false }, () => work(span));
     span.end();
     return answer;
   } catch (error) {

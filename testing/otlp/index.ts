@@ -5,6 +5,8 @@ export interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | null;
+  /** Ids of the spans that it links to. */
+  readonly links: readonly string[];
   readonly name: string;
   /** As OTLP numbers it: 2 server, 3 client, 5 consumer. */
   readonly kind: number;
@@ -56,6 +58,7 @@ function spanOf(span: Wire, service: string): ReceivedSpan {
     traceId: String(span["traceId"]),
     spanId: String(span["spanId"]),
     parentSpanId: span["parentSpanId"] ?? null,
+    links: [...((span["links"] ?? []) as Wire[])].map((link) => String(link["spanId"])),
     name: String(span["name"]),
     kind: Number(span["kind"]),
     service,

@@ -1,12 +1,14 @@
 import path from "node:path";
 import { inAll } from "@atelier/testing/cases";
 import { createHttpApp } from "@atelier/server/api";
+import { schema } from "@atelier/server/db";
 import { createEndpoint } from "@atelier/server/deliveries";
 import { startWebhookReceiver } from "@atelier/testing/deliveries";
 import { startTraceCollector } from "@atelier/testing/otlp";
 import { runNode } from "@atelier/testing/processes";
 import { createTestServices, openOwner, testOrigin } from "@atelier/testing/services";
 import { processEnv, startTestWorker } from "@atelier/testing/worker";
+import { inArray } from "drizzle-orm";
 import { expect, onTestFinished, test } from "vitest";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
@@ -17,26 +19,33 @@ async function openTraced(env: Readonly<Record<string, string>>) {
   const opened = await createTestServices({ env: { ALLOWED_PRIVATE_HOSTS: "127.0.0.1", ...env } });
   onTestFinished(() => opened.close());
   const owner = await openOwner(opened.services, "owner@example.com");
-  const submit = (body: object) =>
+  const post = (route: string, body: object) =>
     createHttpApp(opened.services).fetch(
-      new Request(`${testOrigin}/api/v1/jobs`, {
+      new Request(`${testOrigin}/api/v1/${route}`, {
         method: "POST",
         headers: {
           authorization: `Bearer ${owner.apiKey}`,
           "content-type": "application/json",
           traceparent: parent,
         },
-        body: JSON.stringify({ kind: "upscale", inputs: { image: owner.imageId }, ...body }),
+        body: JSON.stringify(body),
       }),
     );
-  return { services: opened.services, owner, submit };
+  const upscale = { kind: "upscale", inputs: { image: owner.imageId } };
+  const submit = (body: object) => post("jobs", { ...upscale, ...body });
+  const submitBatch = (size: number) =>
+    post("batches", { jobs: Array.from({ length: size }, () => upscale) });
+  return { services: opened.services, owner, submit, submitBatch };
 }
 
 test("S9 one trace goes from the request over the worker to the delivery", slow, async () => {
   const collector = await startTraceCollector();
   const receiver = await startWebhookReceiver();
   onTestFinished(() => Promise.all([collector.close(), receiver.close()]).then(() => undefined));
-  const { services, owner, submit } = await openTraced({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  const { services, owner, submit } = await openTraced({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    TRUST_TRACEPARENT: "true",
+  });
   await createEndpoint(services, { ownerId: owner.caller.userId, url: null });
   const worker = await startTestWorker(services, { env: { OTEL_BSP_SCHEDULE_DELAY: "100" } });
   onTestFinished(() => worker.kill9());
@@ -69,6 +78,31 @@ test("S9 one trace goes from the request over the worker to the delivery", slow,
   });
   expect(run?.attributes).toMatchObject({ "atelier.outcome": "completed" });
   expect(inTrace().every(({ startMs, endMs }) => endMs >= startMs)).toBe(true);
+});
+
+test("S9 a stranger's traceparent is a link, and a batch is one trace of its own", slow, async () => {
+  const collector = await startTraceCollector();
+  onTestFinished(() => collector.close());
+  const { services, submit, submitBatch } = await openTraced({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  expect((await submit({})).status).toBe(202);
+  const answer = await submitBatch(3);
+  expect(answer.status).toBe(202);
+  const { jobIds } = (await answer.json()) as { jobIds: string[] };
+  await services.tracing?.close();
+  // The first is that of the owner's earlier job, which no request named.
+  const [earlier, ...spans] = collector.spans();
+  expect(earlier).toMatchObject({ parentSpanId: null, links: [] });
+  expect(spans.map(({ name }) => name)).toEqual(["accept upscale", "accept batch"]);
+  for (const name of ["accept upscale", "accept batch"]) {
+    const span = spans.find((one) => one.name === name);
+    expect(span).toMatchObject({ parentSpanId: null, links: ["b7ad6b7169203331"], isError: false });
+    expect(span?.traceId).not.toBe(traceId);
+  }
+  const batch = spans.find(({ name }) => name === "accept batch");
+  expect(batch?.attributes).toMatchObject({ "atelier.batch.jobs": 3 });
+  const { jobs } = schema;
+  const rows = await services.db.select({ by: jobs.traceparent }).from(jobs).where(inArray(jobs.id, jobIds));
+  expect(rows.map(({ by }) => by)).toEqual(Array(3).fill(`00-${batch?.traceId}-${batch?.spanId}-01`));
 });
 
 test("S9 without an endpoint no module of OpenTelemetry is loaded, with one they are", slow, async () => {
