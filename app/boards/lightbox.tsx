@@ -5,7 +5,7 @@ import { useTranslations } from "next-intl";
 import { type KeyboardEvent, useRef } from "react";
 import { AiBadge, Picture } from "../pictures/picture.tsx";
 import { buttonStyle, IconButton } from "../ui/button.tsx";
-import { boardFileUrl } from "../client/remix.ts";
+import { boardFileUrl } from "../client/urls.ts";
 import type { BoardPicture } from "./queries.ts";
 
 interface Props {

@@ -7,7 +7,7 @@ import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
-import { boardFileUrl } from "../client/remix.ts";
+import { boardFileUrl } from "../client/urls.ts";
 import { canLoadMore, keys, retryLoad } from "../client/queries.ts";
 import { justify } from "../gallery/layout-rows.ts";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";

@@ -9,31 +9,6 @@ import { ownOnly } from "./cloud.ts";
 import { useFailureToast } from "./failures.ts";
 import { keys, useImage } from "./queries.ts";
 
-export type Variant = "original" | "preview" | "thumbnail";
-
-/** URL of one file of a picture. */
-export function imageUrl(id: string, variant: Variant): string {
-  return `/api/v1/images/${id}/file?variant=${variant}`;
-}
-
-/** URL of one file of a picture on a board, also of one that somebody else put there. */
-export function boardFileUrl(boardId: string, imageId: string, variant: Variant): string {
-  return `/api/v1/boards/${boardId}/images/${imageId}/file?variant=${variant}`;
-}
-
-export function downloadUrl(id: string): string {
-  return `${imageUrl(id, "original")}&download=1`;
-}
-
-/** The original with the settings that it was made from. */
-export function settingsDownloadUrl(id: string): string {
-  return `${downloadUrl(id)}&settings=1`;
-}
-
-/** Create with these pictures beside its prompt; without one it asks for some. */
-export const referenceHref = (imageIds: readonly string[]): string =>
-  `/create?reference=${imageIds.join(",")}`;
-
 /** The page that can start with the settings of a picture of each kind; null for kinds without settings to reuse. */
 const pageByKind: Readonly<Record<JobKind, "create" | "studio" | "edit" | null>> = {
   text_to_image: "create",

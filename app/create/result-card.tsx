@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { memo, useState, ViewTransition } from "react";
 import type { JobView } from "@atelier/server/jobs";
-import { downloadUrl, referenceHref } from "../client/remix.ts";
+import { downloadUrl, referenceHref } from "../client/urls.ts";
 import { useSubmit } from "../client/submit.ts";
 import type { Sized } from "../gallery/layout-rows.ts";
 import { DowngradeNote, useCancelJob, useRetryJob } from "../jobs/parts.tsx";

@@ -5,7 +5,7 @@ import Link from "next/link";
 import { useEffect } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useImage, useIsGone } from "../client/queries.ts";
-import { downloadUrl } from "../client/remix.ts";
+import { downloadUrl } from "../client/urls.ts";
 import { ShareButton } from "../links/share.tsx";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { AiBadge, useImageName } from "../pictures/picture.tsx";

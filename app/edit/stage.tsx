@@ -3,7 +3,7 @@ import { Minus, Plus } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { imageUrl } from "../client/remix.ts";
+import { imageUrl } from "../client/urls.ts";
 import { cx, IconButton } from "../ui/button.tsx";
 import { useHeldOriginal } from "./held-original.ts";
 import { BrushRing, MaskTint, OutlineLayer, type PlaceRing, type Tint } from "./overlay.tsx";

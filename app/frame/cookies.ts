@@ -18,6 +18,18 @@ export function noteHintsSeen(): void {
   document.cookie = `${hintsCookie}=1; path=/; max-age=31536000; samesite=lax`;
 }
 
+/** Cookie with the time zone of the browser, by whose days the server lists pictures. */
+export const zoneCookie = "atelier-zone";
+
+export const readZone = (value = ""): string | null => (/^[\w+/-]{1,64}$/.test(value) ? value : null);
+
+export function rememberZone(zone: string): void {
+  const cookie = `${zoneCookie}=${zone}`;
+  if (document.cookie.includes(cookie)) return;
+  // oxlint-disable-next-line unicorn/no-document-cookie -- the Cookie Store API is missing in Firefox
+  document.cookie = `${cookie}; path=/; max-age=31536000; samesite=lax`;
+}
+
 /** Remembers the language of this browser, by which the server renders later pages; null: the one that the browser asks for. */
 export function rememberLocale(locale: Locale | null): void {
   // oxlint-disable-next-line unicorn/no-document-cookie -- the Cookie Store API is missing in Firefox

@@ -25,7 +25,7 @@ import { hasScrubber } from "./scrubber.tsx";
 import { Sheet, SheetSkeleton } from "./sheet.tsx";
 import type { ListedImage } from "./stack.tsx";
 import { useViewerAddress, Viewer } from "./viewer/door.tsx";
-import { type GalleryWindow, useGalleryWindow } from "./window.ts";
+import { type FirstPictures, type GalleryWindow, useGalleryWindow } from "./window.ts";
 
 /** A selection makes a mask, which is no picture of the gallery. */
 const kindFilters = jobKindOrder.filter((kind) => kind !== "segment");
@@ -226,10 +226,11 @@ const SelectionBar = later(async () => (await import("./selection-bar.tsx")).Sel
 /** The boards stand beside the pictures. */
 const withSide = "xl:grid xl:grid-cols-[208px_minmax(0,1fr)] xl:gap-x-8";
 
-export function Gallery() {
+/** `first`: the newest pictures, if the page came with them. */
+export function Gallery({ first }: { readonly first: FirstPictures | null }) {
   const showFailure = useFailureToast();
   const { text, search } = useSearchOfPage();
-  const part = useGalleryWindow(search);
+  const part = useGalleryWindow(search, first);
   const { query, images = none } = part;
   const isEmpty = part.images !== undefined && images.length === 0;
   const viewer = useViewerAddress();

@@ -1,5 +1,8 @@
 import type { ListedImage } from "./stack.tsx";
 
+/** Of one page of the list that is read. */
+export const galleryPageSize = 100;
+
 export interface Sized {
   readonly widthPx: number;
   readonly heightPx: number;

@@ -1,19 +1,61 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
+import { cookies, headers } from "next/headers";
 import { Suspense } from "react";
-import { Gallery } from "./gallery.tsx";
+import { preload } from "react-dom";
+import { procedures } from "@atelier/server/api";
+import { imageUrl } from "../client/urls.ts";
+import { readZone, zoneCookie } from "../frame/cookies.ts";
 import { Words } from "../frame/words.tsx";
+import { sessionCookie } from "../server/proxy-env.ts";
+import { getServices } from "../server/services.ts";
+import { Gallery } from "./gallery.tsx";
+import { galleryPageSize } from "./layout-rows.ts";
+import type { FirstPictures } from "./window.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("frame");
   return { title: t("pages.gallery") };
 }
 
-export default function GalleryPage() {
+/** The page comes without its pictures when they take longer: the browser then asks for them. */
+const patienceMs = 250;
+/** About what a small screen shows at once. */
+const preloaded = 8;
+
+interface Props {
+  readonly searchParams: Promise<Readonly<Record<string, string | string[] | undefined>>>;
+}
+
+async function read(timezone: string): Promise<FirstPictures> {
+  const { images } = procedures(await getServices(), new Headers(await headers()));
+  const filters = { timezone, stacks: true, limit: galleryPageSize };
+  const [list, { months }] = await Promise.all([images.list(filters), images.months({ timezone })]);
+  return { list, months };
+}
+
+/**
+ * The newest pictures with the page itself, so that they need not wait for its scripts. Only when a browser opens the studio with it: from another
+ * page of the studio the gallery is there at once, and asks by itself. Null without a session, for a search, and when the database is away.
+ */
+async function readFirst({ searchParams }: Props): Promise<FirstPictures | null> {
+  const [jar, sent, { search }] = await Promise.all([cookies(), headers(), searchParams]);
+  const timezone = readZone(jar.get(zoneCookie)?.value);
+  const hasSession = jar.getAll().some(({ name }) => sessionCookie.test(name));
+  const isOpened = sent.get("accept")?.includes("text/html") ?? false;
+  if (!isOpened || !hasSession || timezone === null || search !== undefined) return null;
+  const isLate = new Promise<null>((resolve) => setTimeout(resolve, patienceMs, null));
+  return Promise.race([read(timezone).catch(() => null), isLate]);
+}
+
+export default async function GalleryPage(props: Props) {
+  const first = await readFirst(props);
+  for (const { id } of first?.list.items.slice(0, preloaded) ?? [])
+    preload(imageUrl(id, "thumbnail"), { as: "image", fetchPriority: "high" });
   return (
     <Words of="app/gallery/page.tsx">
       <Suspense>
-        <Gallery />
+        <Gallery first={first} />
       </Suspense>
     </Words>
   );

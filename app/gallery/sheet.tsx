@@ -67,7 +67,7 @@ const widths = [180, 240, 130, 200, 160, 260, 150, 210, 190, 140];
 
 export function SheetSkeleton() {
   return (
-    <div aria-hidden className="mt-12 flex flex-wrap gap-1">
+    <div aria-hidden className="flex flex-wrap gap-1 pt-12">
       {widths.map((width) => (
         <span key={width} className="h-52 animate-breathe bg-well" style={{ flex: `1 1 ${width}px` }} />
       ))}
@@ -141,6 +141,7 @@ export function Sheet({ part, images, selection, openId, onOpen }: SheetProps) {
         className="relative"
         style={{ height: heightOf(layout, gapPx) }}
       >
+        {width === 0 ? <SheetSkeleton /> : null}
         {lines.slice(shown.first, shown.end).map((line, at) => (
           <div
             key={line.type === "day" ? line.day : line.key}

@@ -6,7 +6,7 @@ import { useEffect, useRef } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { api } from "../client/api.ts";
 import { byCursor, canLoadMore, keys } from "../client/queries.ts";
-import { imageUrl } from "../client/remix.ts";
+import { imageUrl } from "../client/urls.ts";
 import { useImageName } from "../pictures/picture.tsx";
 import { useNearEnd } from "../ui/hooks.ts";
 

@@ -2,7 +2,7 @@
 import { Check, Star } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type DragEvent, type KeyboardEvent, memo, type MouseEvent, useState, ViewTransition } from "react";
-import { downloadUrl } from "../client/remix.ts";
+import { downloadUrl } from "../client/urls.ts";
 import { RatingBadge } from "../pictures/marks.tsx";
 import { AiBadge, Picture, useImageName } from "../pictures/picture.tsx";
 import { cx } from "../ui/button.tsx";

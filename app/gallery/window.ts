@@ -4,7 +4,9 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { canLoadMore, keys, viewerTimezone } from "../client/queries.ts";
+import { rememberZone } from "../frame/cookies.ts";
 import { useRemoving } from "../pictures/actions.tsx";
+import { galleryPageSize } from "./layout-rows.ts";
 import { isByMeaning } from "./near.tsx";
 import type { ListedImage } from "./stack.tsx";
 import type { Jump } from "./timeline.ts";
@@ -18,14 +20,24 @@ interface PageParam {
   readonly index: number;
 }
 
-const pageSize = 100;
+type ImageList = Awaited<ReturnType<typeof api.images.list.query>>;
+
+/** What a page brings of the gallery without a search: its newest pictures and its months. */
+export interface FirstPictures {
+  readonly list: ImageList;
+  readonly months: Awaited<ReturnType<typeof api.images.months.query>>["months"];
+}
+
+/** Older than anything: it is shown at once and asked for again, since what changed meanwhile is told to nobody. */
+const longAgo = 1;
+
 /** Pages that are kept; those far from what is shown are read again when they come near. */
 const mostPages = 8;
 
 async function readPage(search: string | undefined, { index, jump, ...place }: PageParam) {
   const at = jump && { from: jump.from, before: jump.before, skip: jump.skip };
   const filters = { search, timezone: viewerTimezone(), stacks: true };
-  const page = await api.images.list.query({ ...filters, jump: at, ...place, limit: pageSize });
+  const page = await api.images.list.query({ ...filters, jump: at, ...place, limit: galleryPageSize });
   return {
     ...page,
     search: search ?? "",
@@ -46,12 +58,13 @@ interface Wanted {
   readonly failure?: Error;
 }
 
-function usePages({ search, jump, jumps }: Wanted, canForget: boolean) {
+function usePages({ search, jump, jumps }: Wanted, canForget: boolean, first: FirstPictures | null) {
   const initialPageParam: PageParam = jump === null ? { index: 0 } : { jump, index: jump.index };
   return useInfiniteQuery({
     queryKey: keys.imageList({ search, stacks: true, ...(jumps > 0 ? { jump, jumps } : {}) }),
     queryFn: ({ pageParam }) => readPage(search, pageParam),
     initialPageParam,
+    ...(first === null || search !== undefined || jumps > 0 ? {} : firstPage(first.list)),
     getNextPageParam: ({ nextCursor, index, items }): PageParam | null =>
       nextCursor === null ? null : { cursor: nextCursor, index: index + items.length },
     getPreviousPageParam: ({ previousCursor, index }): PageParam | null =>
@@ -61,23 +74,39 @@ function usePages({ search, jump, jumps }: Wanted, canForget: boolean) {
   });
 }
 
+const firstPage = (list: ImageList) => ({
+  initialData: {
+    pages: [{ ...list, search: "", jump: undefined, index: 0 }],
+    pageParams: [{ index: 0 } satisfies PageParam],
+  },
+  initialDataUpdatedAt: longAgo,
+});
+
+/** Pictures in each month of the list; null while they are not counted, and of what is ordered by meaning, which has none. */
+function useMonths(search: string | undefined, first: FirstPictures | null) {
+  const hasMonths = !isByMeaning(search ?? "");
+  const { data } = useQuery({
+    queryKey: keys.imageMonths({ search }),
+    queryFn: () => api.images.months.query({ search, timezone: viewerTimezone() }),
+    enabled: hasMonths,
+    ...(first === null || search !== undefined
+      ? {}
+      : { initialData: { months: first.months }, initialDataUpdatedAt: longAgo }),
+    placeholderData: keepPreviousData,
+  });
+  return hasMonths ? (data?.months ?? null) : null;
+}
+
 /**
  * The part of the gallery's list that is read: pages that follow one another, from the newest on or from where a jump leads. With
  * the months of the whole list only a few pages are kept, since their room is known without them.
  */
-export function useGalleryWindow(search: string | undefined) {
+export function useGalleryWindow(search: string | undefined, first: FirstPictures | null) {
   const [wanted, setWanted] = useState<Wanted>({ search, jump: null, jumps: 0 });
   // Another search begins at its newest.
   if (wanted.search !== search) setWanted({ search, jump: null, jumps: 0 });
-  const counted = useQuery({
-    queryKey: keys.imageMonths({ search }),
-    queryFn: () => api.images.months.query({ search, timezone: viewerTimezone() }),
-    enabled: !isByMeaning(search ?? ""),
-    placeholderData: keepPreviousData,
-  });
-  // What is ordered by meaning has no months.
-  const months = isByMeaning(search ?? "") ? null : (counted.data?.months ?? null);
-  const query = usePages(wanted, months !== null);
+  const months = useMonths(search, first);
+  const query = usePages(wanted, months !== null, first);
   const jump = useCallback(
     (to: Jump | null) =>
       setWanted(({ before: _before, failure: _failure, ...now }) => ({
@@ -90,6 +119,7 @@ export function useGalleryWindow(search: string | undefined) {
   );
   // All that a jump should show was removed meanwhile.
   if (wanted.jump !== null && isBare(query)) setWanted({ search, jump: null, jumps: 0 });
+  useEffect(() => rememberZone(viewerTimezone()), []);
   const { before, failure } = wanted;
   // What was shown stays.
   if (before !== undefined && query.data === undefined && query.error !== null)

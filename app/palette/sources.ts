@@ -30,7 +30,7 @@ import { searchOf, useBoards, useSharedBoards } from "../boards/queries.ts";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys, useMe, viewerTimezone } from "../client/queries.ts";
-import { boardFileUrl, imageUrl, referenceHref } from "../client/remix.ts";
+import { boardFileUrl, imageUrl, referenceHref } from "../client/urls.ts";
 import { signOut } from "../client/session.ts";
 import { applyTheme, currentTheme, watchTheme } from "../frame/cookies.ts";
 import { useNavItems } from "../frame/nav-items.ts";

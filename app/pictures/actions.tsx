@@ -8,7 +8,7 @@ import type { ImageView } from "@atelier/server/images";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys, useCapabilities, useCapability, useImage } from "../client/queries.ts";
-import { referenceHref } from "../client/remix.ts";
+import { referenceHref } from "../client/urls.ts";
 import { mostReferences } from "../create/form.ts";
 import { useSubmit } from "../client/submit.ts";
 import { buttonStyle, cx, IconButton } from "../ui/button.tsx";

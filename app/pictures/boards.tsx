@@ -7,7 +7,7 @@ import { type Board, useSharedBoards } from "../boards/queries.ts";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
-import { boardFileUrl, imageUrl } from "../client/remix.ts";
+import { boardFileUrl, imageUrl } from "../client/urls.ts";
 import { Button, buttonStyle, cx, IconButton } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";

@@ -3,7 +3,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import { useCallback, useState } from "react";
 import { thumbHashToDataURL } from "thumbhash";
 import type { ImageView } from "@atelier/server/images";
-import { imageUrl, type Variant } from "../client/remix.ts";
+import { imageUrl, type Variant } from "../client/urls.ts";
 import { cx } from "../ui/button.tsx";
 
 /** Marks a picture that an engine made. */

@@ -6,7 +6,7 @@ import type { LinkView } from "@atelier/server/links";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
-import { imageUrl } from "../client/remix.ts";
+import { imageUrl } from "../client/urls.ts";
 import {
   daysOf,
   type EndOrKept,

@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { useIsGone } from "../client/queries.ts";
-import { imageUrl } from "../client/remix.ts";
+import { imageUrl } from "../client/urls.ts";
 import { useCancelJob } from "../jobs/parts.tsx";
 import { formatSeconds, useElapsedSeconds, useJobNow, useSayTime } from "../jobs/text.ts";
 import { useWaitingText } from "../jobs/waiting-text.ts";

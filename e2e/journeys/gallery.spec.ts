@@ -135,3 +135,22 @@ test("@all a selected stack stays selected when a version comes on top, and is d
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(sheet.getByRole("button", { name: /stack of 3$/ }).first()).toBeVisible();
 });
+
+test("@all a gallery that is opened again brings its newest pictures with the page", async ({ page }) => {
+  await beGuest(page);
+  const id = await uploadSample(page, "rocket.jpg");
+  await page.goto("/gallery");
+  const rocket = page
+    .getByRole("group", { name: "Pictures", exact: true })
+    .getByRole("button", { name: "rocket", exact: true });
+  await expect(rocket).toBeVisible();
+  // Nothing that the page asks for is answered.
+  await page.route("**/api/trpc/**", () => undefined);
+  await page.reload();
+  await expect(rocket).toBeVisible();
+  const asPage = await page.request.get("/gallery", { headers: { accept: "text/html" } });
+  expect(await asPage.text()).toContain(`/api/v1/images/${id}/file?variant=thumbnail`);
+  // As a part of the studio that is open already it comes at once.
+  const asPart = await page.request.get("/gallery", { headers: { accept: "*/*" } });
+  expect(await asPart.text()).not.toContain(id);
+});

@@ -13,6 +13,6 @@ export { healthResponse, readyResponse } from "./http/health.ts";
 export { metricsResponse } from "./http/metrics.ts";
 export { handleProviderWebhook } from "./provider-webhooks.ts";
 export type { LiveUpdate } from "./trpc/jobs.ts";
-export { handleTrpc, appRouter, type AppRouter } from "./trpc/handle.ts";
+export { handleTrpc, appRouter, procedures, type AppRouter } from "./trpc/handle.ts";
 export { handleVisit } from "./visitor/app.ts";
 export { withDrainedBody, type DrainBounds } from "./requests.ts";

@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import { useEffect, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { type Adjustments, isNeutral } from "@atelier/server/retouch";
-import { imageUrl } from "../../client/remix.ts";
+import { imageUrl } from "../../client/urls.ts";
 import { cx } from "../../ui/button.tsx";
 import { toastFailure } from "../../ui/toasts.tsx";
 import { useHeldOriginal } from "../held-original.ts";

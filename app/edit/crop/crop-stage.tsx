@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { straightenedSize } from "@atelier/server/retouch";
-import { imageUrl } from "../../client/remix.ts";
+import { imageUrl } from "../../client/urls.ts";
 import { useBoxSize } from "../../ui/hooks.ts";
 import { FrameBox } from "../frame/frame-box.tsx";
 import { type Handle, middle, type Move, type Size } from "../frame/rect.ts";

@@ -5,7 +5,7 @@ import { useCallback, useEffect, useState } from "react";
 import { api } from "../../client/api.ts";
 import { useFailureToast } from "../../client/failures.ts";
 import { useImage } from "../../client/queries.ts";
-import { imageUrl } from "../../client/remix.ts";
+import { imageUrl } from "../../client/urls.ts";
 import { isTyping } from "../../frame/run-button.tsx";
 import { useJobFailureText } from "../../jobs/text.ts";
 import { useProgress } from "../../live/hooks.tsx";

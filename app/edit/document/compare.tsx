@@ -6,7 +6,7 @@ import type { ImageView } from "@atelier/server/images";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../../client/api.ts";
 import { keys, useImage } from "../../client/queries.ts";
-import { imageUrl } from "../../client/remix.ts";
+import { imageUrl } from "../../client/urls.ts";
 import { useParamFacts } from "../../jobs/placement.tsx";
 import { promptsOf, shownKind } from "../../jobs/text.ts";
 import { CompareSlider } from "../../pictures/compare-slider.tsx";

@@ -1,7 +1,7 @@
 "use client";
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { imageUrl } from "../../client/remix.ts";
+import { imageUrl } from "../../client/urls.ts";
 import { cx } from "../../ui/button.tsx";
 import { fitBox, useBoxSize } from "../../ui/hooks.ts";
 import type { SavedView } from "./state.ts";

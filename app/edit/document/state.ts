@@ -1,7 +1,7 @@
 import type { EditState } from "@atelier/server/edits";
 import { api } from "../../client/api.ts";
 import { failureOf } from "../../client/failures.ts";
-import { imageUrl } from "../../client/remix.ts";
+import { imageUrl } from "../../client/urls.ts";
 import { uploadMask } from "../mask/export.ts";
 import type { Mark } from "../mask/marks.ts";
 import { readSelection, type Selection } from "../mask/selection.ts";

@@ -3,7 +3,7 @@ import { Columns2, CornerDownRight, ImageOff, Layers } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { useIsGone } from "../../client/queries.ts";
-import { imageUrl } from "../../client/remix.ts";
+import { imageUrl } from "../../client/urls.ts";
 import { Button, cx, IconButton } from "../../ui/button.tsx";
 import type { OpenEdit } from "./state.ts";
 import type { PlacedVersion, Versions } from "./versions.ts";

@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useCapabilities } from "../../client/queries.ts";
-import { imageUrl } from "../../client/remix.ts";
+import { imageUrl } from "../../client/urls.ts";
 import { cx } from "../../ui/button.tsx";
 import { useBoxSize } from "../../ui/hooks.ts";
 import { FrameBox } from "../frame/frame-box.tsx";

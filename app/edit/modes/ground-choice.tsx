@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useImage } from "../../client/queries.ts";
-import { imageUrl } from "../../client/remix.ts";
+import { imageUrl } from "../../client/urls.ts";
 import { Button, cx } from "../../ui/button.tsx";
 import { Radio, RadioGroup } from "../../ui/radio.tsx";
 import { inputStyle } from "../../ui/fields.tsx";

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useEffect, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useImage } from "../../client/queries.ts";
-import { imageUrl } from "../../client/remix.ts";
+import { imageUrl } from "../../client/urls.ts";
 import { useSourceImage } from "../../gallery/viewer/info.tsx";
 import { Segmented } from "../../ui/fields.tsx";
 import { hasPaint, type Mark, rasterOf } from "../mask/marks.ts";

@@ -7,7 +7,7 @@ import type { ImageView } from "@atelier/server/images";
 import { api } from "../../client/api.ts";
 import { useFailureToast } from "../../client/failures.ts";
 import { keys } from "../../client/queries.ts";
-import { settingsDownloadUrl } from "../../client/remix.ts";
+import { settingsDownloadUrl } from "../../client/urls.ts";
 import { DowngradeNote } from "../../jobs/parts.tsx";
 import { JobParams } from "../../jobs/placement.tsx";
 import { shownKind, useEngineName, useSayTime } from "../../jobs/text.ts";

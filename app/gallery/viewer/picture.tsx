@@ -3,7 +3,7 @@ import { ChevronLeft, ChevronRight } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type PointerEvent, useRef, useState, ViewTransition } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { imageUrl } from "../../client/remix.ts";
+import { imageUrl } from "../../client/urls.ts";
 import { CompareSlider } from "../../pictures/compare-slider.tsx";
 import { AiBadge, Picture, useImageName } from "../../pictures/picture.tsx";
 import { IconButton } from "../../ui/button.tsx";

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import type { ImageView } from "@atelier/server/images";
 import { useCapabilities } from "../../client/queries.ts";
-import { downloadUrl } from "../../client/remix.ts";
+import { downloadUrl } from "../../client/urls.ts";
 import { ShareButton } from "../../links/share.tsx";
 import { QuickActions, StarButton, useRemoveImages } from "../../pictures/actions.tsx";
 import { BoardButton } from "../../pictures/boards.tsx";

@@ -46,6 +46,10 @@ export const appRouter = t.router({
 
 export type AppRouter = typeof appRouter;
 
+/** The procedures for a page that is made on the server, with the checks of a request that has these headers. */
+export const procedures = (services: Services, headers: Headers) =>
+  appRouter.createCaller(createContext(services, new Request("http://page.invalid/", { headers })));
+
 const trpcEndpoint = "/api/trpc";
 
 const maxQueries = 20;
