@@ -2,7 +2,15 @@ import { createResetLink, findAccount, resetLinkHours } from "@atelier/server/ac
 import { listUsersSchema, readUser, readUsers } from "@atelier/server/monitoring";
 import { originOf } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
-import { deleteUser, maxQuotaBytes, setQuota, setRole, suspend, unsuspend } from "@atelier/server/users";
+import {
+  deleteUser,
+  maxQuotaBytes,
+  resetFactors,
+  setQuota,
+  setRole,
+  suspend,
+  unsuspend,
+} from "@atelier/server/users";
 import { withServices } from "./database.ts";
 import { parseFlags } from "./flags.ts";
 
@@ -11,6 +19,7 @@ const usage = `Usage: atelier users list [--search <text>]
        atelier users quota --email <address> --mb <number>|default
        atelier users role --email <address> --to admin|user
        atelier users reset-link --email <address>
+       atelier users reset-factors --email <address>
        atelier users delete --email <address> --yes
 Instead of --email, --id <id> names a user, as \`list\` shows it; guests have no address.`;
 
@@ -61,6 +70,12 @@ const acts: Readonly<Record<string, (flags: Flags) => Act | string>> = {
     const { token } = await createResetLink(services, { userId, adminId: null });
     console.error(`The link works once, for ${resetLinkHours} hours. Hand it to the user.`);
     console.log(`${originOf(services.env)}/sign-in/new-password#${token}`);
+  },
+  "reset-factors": () => async (services, userId) => {
+    await resetFactors(services, { userId, adminId: null });
+    console.error(
+      "The password alone signs in again; authenticator app, recovery codes and passkeys are gone.",
+    );
   },
   delete({ email, yes }) {
     if (!yes)

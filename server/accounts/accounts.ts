@@ -15,6 +15,7 @@ import {
   minPasswordLength,
 } from "./auth.ts";
 import type { Caller } from "./caller.ts";
+import { forgetTrust } from "./factors.ts";
 import { serviceRole } from "./first-admin.ts";
 import { countTry } from "./sign-in-limit.ts";
 
@@ -118,6 +119,7 @@ export async function setPassword(
     .set({ password: hash, updatedAt: new Date() })
     .where(and(eq(credentials.userId, userId), eq(credentials.providerId, "credential")));
   await tx.delete(sessions).where(eq(sessions.userId, userId));
+  await forgetTrust(tx, userId);
 }
 
 /** Whether this is the user's password; false for a user without one. Throws `rate_limited` after ten tries in a minute. */

@@ -18,9 +18,10 @@ import {
 import type { Services } from "../services.ts";
 import { isClientUser } from "./client-users.ts";
 import { admitEntry, claimFirstAdmin, spendInvitation } from "./entry.ts";
+import { awaitsCode, factorPaths, factorPlugins, followFactors, guardFactors, isStrong } from "./factors.ts";
 import { noteBrowserLocale } from "./language.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
-import { limitNewcomers, limitSignIn, recordEntry, settleSignIn } from "./sign-in-limit.ts";
+import { addressLimits, limitNewcomers, limitSignIn, recordEntry, settleSignIn } from "./sign-in-limit.ts";
 
 export const maxUserNameLength = 100;
 export const maxEmailLength = 254;
@@ -52,8 +53,14 @@ function createAuth(services: Services) {
     telemetry: { enabled: false },
     // The caller of the handler logs and maps errors; without this the library writes to the console.
     onAPIError: { throw: true },
-    rateLimit,
-    session: { expiresIn: sessionSeconds, updateAge: sessionRefreshSeconds },
+    rateLimit: addressLimits,
+    session: {
+      expiresIn: sessionSeconds,
+      updateAge: sessionRefreshSeconds,
+      // The age counts that `factors.ts` checks, in which a password that was typed again counts, too.
+      freshAge: 0,
+      additionalFields: { isStrong: { type: "boolean", input: false, required: false, returned: false } },
+    },
     user: {
       additionalFields: { selfMade: { type: "boolean", input: false, required: false } },
     },
@@ -88,7 +95,8 @@ function createAuth(services: Services) {
           before: async ({ userId }, context) => {
             if (await isClientUser(services, userId)) refuse("FORBIDDEN", "This user cannot sign in.");
             const guest = context && (await getSessionFromCtx(context));
-            if (!guest || !("isAnonymous" in guest.user) || guest.user["isAnonymous"] !== true) return;
+            const begun = { data: { isStrong: isStrong(context?.path, guest ?? null, userId) } };
+            if (!guest || !("isAnonymous" in guest.user) || guest.user["isAnonymous"] !== true) return begun;
             // Before there is a session of the account: the guest stays signed in, with all pictures.
             const ids = { guestId: guest.user.id, accountId: userId };
             const text = await describeLackOfSpace(services.db, {
@@ -96,6 +104,7 @@ function createAuth(services: Services) {
               bytesPerUser: services.config.limits.bytesPerUser,
             });
             if (text !== null) refuse("FORBIDDEN", text);
+            return begun;
           },
           after: async ({ userId }, context) => {
             if (context?.headers) await noteBrowserLocale(services, { userId, headers: context.headers });
@@ -103,7 +112,7 @@ function createAuth(services: Services) {
         },
       },
     },
-    plugins: [guests(services), admin({ bannedUserMessage }), keys(services)],
+    plugins: [...factorPlugins(services), guests(services), admin({ bannedUserMessage }), keys(services)],
   });
 }
 
@@ -123,6 +132,7 @@ export const servedAuthPaths: ReadonlyMap<string, readonly string[]> = new Map([
   ["/revoke-sessions", ["POST"]],
   ["/change-password", ["POST"]],
   ["/update-user", ["POST"]],
+  ...factorPaths,
 ]);
 
 /** By the path of the endpoint that was found, so that no spelling of an address reaches another. */
@@ -149,6 +159,8 @@ function databaseFor(db: Db) {
       verification: schema.verifications,
       apikey: schema.apiKeys,
       rateLimit: schema.rateLimits,
+      twoFactor: schema.twoFactors,
+      passkey: schema.passkeys,
     },
   });
 }
@@ -163,34 +175,22 @@ function logTo(services: Services): BetterAuthOptions["logger"] {
   };
 }
 
-/** Per caller's address; the limit per e-mail address is in `sign-in-limit.ts`. */
-const rateLimit = {
-  enabled: true,
-  storage: "database",
-  window: 60,
-  max: 300,
-  customRules: {
-    "/get-session": false,
-    "/sign-in/anonymous": { window: 60, max: 120 },
-    "/sign-in/*": { window: 60, max: 60 },
-    "/sign-up/*": { window: 60, max: 60 },
-    "/change-password": { window: 60, max: 10 },
-  },
-} as const satisfies BetterAuthOptions["rateLimit"];
-
 function guardEntry(services: Services) {
   return createAuthMiddleware(async (ctx) => {
     requireServed(ctx);
     await limitSignIn(services, ctx);
     await admitEntry(services, { path: ctx.path, headers: ctx.headers });
     await limitNewcomers(services, ctx);
+    return guardFactors(services, ctx);
   });
 }
 
 function followEntry(services: Services) {
   return createAuthMiddleware(async (ctx) => {
+    if (await awaitsCode(ctx)) return;
     await settleSignIn(services, ctx);
     await recordEntry(services, ctx);
+    await followFactors(services, ctx);
     const userId = ctx.context.newSession?.user.id;
     if (userId !== undefined)
       await claimFirstAdmin(services, { path: ctx.path, headers: ctx.headers, userId });

@@ -4,6 +4,7 @@
  * - caller: the user or guest behind a request, resolved from a session cookie or an API key.
  * - guest: an anonymous account; `mergeGuest` moves its jobs and images to the account that the guest signs in with.
  * - right: what an API key may do; a key without a list of them may what its owner may.
+ * - factor: what a sign-in needs besides the password: a code of an app, or a recovery code; a passkey stands for both.
  * - entry: the sign-up mode, and the token of an invitation or of the first admin that lets a new account in.
  *
  * Secrets are stored as hashes and never logged. Access to a job or an image is decided where the row is read, not here.
@@ -39,6 +40,8 @@ export { setLocale, wordsFor } from "./language.ts";
 export { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
 export { createResetLink, resetLinkHours, spendResetLink } from "./password-reset.ts";
 export { endOtherSessions, endSession, listSessions } from "./sessions.ts";
+export { forgetTrust, removeFactors } from "./factors.ts";
+export { confirmPassword, passkeyName, readSecurity, removePasskey, renamePasskey } from "./passkeys.ts";
 export { userTables } from "./user-tables.ts";
 export {
   entryTokenHeader,

@@ -1,7 +1,7 @@
 import Bowser from "bowser";
 import { and, desc, eq, gt, ne, sql } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
-import { schema } from "../db/index.ts";
+import { type Db, schema } from "../db/index.ts";
 import { AppError, currentSender } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -109,4 +109,28 @@ export function noteUse(
       .where(and(eq(sessions.id, id), isOld))
       .then(() => undefined),
   );
+}
+
+/** How long a password that was typed again counts, and a new session without one. */
+const confirmedMs = 10 * 60_000;
+
+/** Whether this session began, or its user typed the password again, within the last ten minutes. */
+export async function isRecent(db: Db, sessionId: string): Promise<boolean> {
+  const since = sql`now() - ${confirmedMs} * interval '1 millisecond'`;
+  const latest = sql`greatest(${sessions.createdAt}, ${sessions.confirmedAt})`;
+  return (await db.$count(sessions, and(eq(sessions.id, sessionId), sql`${latest} > ${since}`))) > 0;
+}
+
+/** Throws `forbidden` unless the session is new or its user typed the password again. */
+export async function requireRecent({ db }: Pick<Services, "db">, sessionId: string | undefined) {
+  if (sessionId === undefined || !(await isRecent(db, sessionId)))
+    throw new AppError(
+      "forbidden",
+      "Type your password again, or sign in again, and repeat this within ten minutes.",
+    );
+}
+
+/** Notes that the user of a session typed the password again. The caller checked it. */
+export async function noteConfirmed({ db }: Pick<Services, "db">, sessionId: string): Promise<void> {
+  await db.update(sessions).set({ confirmedAt: new Date() }).where(eq(sessions.id, sessionId));
 }

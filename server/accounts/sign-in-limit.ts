@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { GenericEndpointContext } from "better-auth";
+import type { BetterAuthOptions, GenericEndpointContext } from "better-auth";
 import { APIError, getSessionFromCtx } from "better-auth/api";
 import { eq, sql } from "drizzle-orm";
 import { type AuditKind, recordAct } from "../audit/index.ts";
@@ -12,6 +12,23 @@ const signInWindowMs = 60_000;
 /** Failed tries in a window, of all unknown devices together and of each known device. */
 export const signInTries = 10;
 const deviceSeconds = 180 * 86_400;
+
+/** Per caller's address; the limits per e-mail address are below. */
+export const addressLimits = {
+  enabled: true,
+  storage: "database",
+  window: 60,
+  max: 300,
+  customRules: {
+    "/get-session": false,
+    "/sign-in/anonymous": { window: 60, max: 120 },
+    "/sign-in/*": { window: 60, max: 60 },
+    "/sign-up/*": { window: 60, max: 60 },
+    "/change-password": { window: 60, max: 10 },
+    "/two-factor/*": { window: 60, max: 30 },
+    "/passkey/*": { window: 60, max: 60 },
+  },
+} as const satisfies BetterAuthOptions["rateLimit"];
 
 /** Before each endpoint of the library: ends sessions of banned users, and refuses a sign-in above the limit of failed tries. */
 export async function limitSignIn({ db }: Services, ctx: GenericEndpointContext): Promise<void> {
@@ -37,6 +54,7 @@ export async function settleSignIn({ db }: Services, ctx: GenericEndpointContext
 const recordedPaths: Readonly<Record<string, AuditKind>> = {
   "/sign-in/email": "sign_in.done",
   "/sign-up/email": "account.made",
+  "/passkey/verify-authentication": "sign_in.done",
   "/change-password": "account.password_changed",
   "/revoke-sessions": "account.sessions_ended",
 };
@@ -184,7 +202,7 @@ async function knownDevice(ctx: GenericEndpointContext, email: string): Promise<
   return id;
 }
 
-async function rememberDevice(ctx: GenericEndpointContext, email: string): Promise<void> {
+export async function rememberDevice(ctx: GenericEndpointContext, email: string): Promise<void> {
   const { name, attributes } = deviceCookie(ctx);
   // A browser keeps its id, else each sign-in would start a new count.
   const id = (await knownDevice(ctx, email)) ?? newId();

@@ -37,6 +37,15 @@ const cases: Readonly<Record<string, Case>> = {
   changePassword: { access: "session", body: { newPassword: "long enough", currentPassword: "wrong" } },
   updateUser: { access: "session", body: { name: "New" } },
   listSessions: { access: "session" },
+  enableTwoFactor: { access: "session", body: { password: credentials.password } },
+  disableTwoFactor: { access: "session", body: { password: credentials.password } },
+  generateBackupCodes: { access: "session", body: { password: credentials.password } },
+  verifyTOTP: { access: "session", body: { code: "123456" } },
+  verifyBackupCode: { access: "session", body: { code: "abcde-fghij" } },
+  generatePasskeyRegistrationOptions: { access: "session" },
+  verifyPasskeyRegistration: { access: "session", body: { response: {} } },
+  generatePasskeyAuthenticationOptions: { access: "public", status: 200 },
+  verifyPasskeyAuthentication: { access: "public", body: { response: { id: "unknown" } }, status: 400 },
   revokeSessions: { access: "session", body: {} },
 };
 

@@ -1,5 +1,5 @@
 import { and, eq, isNull } from "drizzle-orm";
-import { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "../accounts/index.ts";
+import { isAdminNow, lockAdmins, removeFactors, requireOtherAdmin, serviceRole } from "../accounts/index.ts";
 import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { cancelAllOf } from "../jobs/index.ts";
@@ -78,6 +78,17 @@ export async function setQuota(
     await tx.update(users).set({ quotaBytes: act.quotaBytes }).where(eq(users.id, id));
     const details = { before, quotaBytes: act.quotaBytes };
     await recordAct(tx, { kind: "user.quota_set", by: act.adminId, to: id, details });
+  });
+}
+
+/**
+ * Removes the authenticator app, the recovery codes and the passkeys of a user who has lost them, and ends all sessions: the
+ * password alone signs in again. Throws `not_found`, and `conflict` when there are none.
+ */
+export async function resetFactors(services: Services, act: Act): Promise<void> {
+  await actOn(services, act, async (tx, { id }) => {
+    if (!(await removeFactors(tx, id))) throw new AppError("conflict", "This user has no second factor.");
+    await recordAct(tx, { kind: "user.factors_reset", by: act.adminId, to: id });
   });
 }
 

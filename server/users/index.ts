@@ -12,7 +12,7 @@
  * All acts on admins take one lock, so that one admin always stays. What belongs to a user stands in `userTables` of
  * accounts. This room knows accounts, images and jobs; none of them knows it.
  */
-export { maxQuotaBytes, setQuota, setRole, suspend, unsuspend } from "./acts.ts";
+export { maxQuotaBytes, resetFactors, setQuota, setRole, suspend, unsuspend } from "./acts.ts";
 export { deleteOwnAccount, deleteUser, deletionWord } from "./delete.ts";
 export { purgeDeleted } from "./purge.ts";
 export { openExport } from "./export.ts";

@@ -1,5 +1,5 @@
 import { and, eq, isNotNull, sql } from "drizzle-orm";
-import { permitKeysOf, userTables } from "../accounts/index.ts";
+import { forgetTrust, permitKeysOf, userTables } from "../accounts/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { removePicturesOf, removeUploadsOf } from "../images/index.ts";
 import { cancelAllOf, removeJobsOf } from "../jobs/index.ts";
@@ -74,6 +74,7 @@ async function removeRows(tx: Tx, userId: string): Promise<void> {
   await tx.execute(
     sql`delete from rate_limits where key in ${[...permitKeysOf(userId), `password|${userId}`]}`,
   );
+  await forgetTrust(tx, userId);
   for (const [table, { column }] of withoutFiles)
     if (table !== "users")
       await tx.execute(sql`delete from ${sql.identifier(table)} where ${sql.identifier(column)} = ${userId}`);

@@ -37,7 +37,15 @@ import {
 } from "../../nodes/index.ts";
 import { lineOfText } from "../../platform/index.ts";
 import { decideLicence, workflowFacts } from "../../scheduling/index.ts";
-import { deleteUser, maxQuotaBytes, setQuota, setRole, suspend, unsuspend } from "../../users/index.ts";
+import {
+  deleteUser,
+  maxQuotaBytes,
+  resetFactors,
+  setQuota,
+  setRole,
+  suspend,
+  unsuspend,
+} from "../../users/index.ts";
 import { adminAssistantRouter } from "./assistant.ts";
 import { adminCloudRouter } from "./cloud.ts";
 import { adminDeliveriesRouter } from "./deliveries.ts";
@@ -140,6 +148,11 @@ const adminUsersRouter = t.router({
   suspend: recordedAdminAction
     .input(oneUser)
     .mutation(({ ctx, input }) => suspend(ctx.services, { userId: input.id, adminId: ctx.caller.userId })),
+  /** For a user who lost the phone: the password alone signs in again. */
+  resetFactors: recordedAdminAction.input(oneUser).mutation(async ({ ctx, input }) => {
+    await resetFactors(ctx.services, { userId: input.id, adminId: ctx.caller.userId });
+    return input;
+  }),
   unsuspend: recordedAdminAction.input(oneUser).mutation(async ({ ctx, input }) => {
     await unsuspend(ctx.services, { userId: input.id, adminId: ctx.caller.userId });
     return input;

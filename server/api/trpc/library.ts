@@ -1,6 +1,7 @@
 import { z } from "zod";
 import {
   createApiKey,
+  confirmPassword,
   endOtherSessions,
   endSession,
   getAccount,
@@ -8,6 +9,10 @@ import {
   listApiKeys,
   listSessions,
   maxKeyCapUsd,
+  passkeyName,
+  readSecurity,
+  removePasskey,
+  renamePasskey,
   maxKeyDays,
   maxKeyNameLength,
   maxKeyPerMinute,
@@ -90,6 +95,26 @@ export const accountRouter = t.router({
     const { userId, sessionId = null } = caller;
     return { ended: await endOtherSessions(services, { userId, sessionId }) };
   }),
+  /** How the caller signs in: password, authenticator app, passkeys. */
+  security: accountProcedure.query(({ ctx }) => readSecurity(ctx.services, ctx.caller.userId)),
+  /** With the password, passkeys may be changed in this session for ten minutes. */
+  confirmPassword: accountProcedure
+    .input(z.strictObject({ password: z.string().max(1_000) }))
+    .mutation(async ({ ctx: { services, caller }, input }) => {
+      const { userId, sessionId } = caller;
+      await confirmPassword(services, { userId, sessionId, password: input.password });
+    }),
+  renamePasskey: accountProcedure
+    .input(z.strictObject({ id: lineOfText, name: passkeyName }))
+    .mutation(async ({ ctx, input }) => {
+      await renamePasskey(ctx.services, { userId: ctx.caller.userId, ...input });
+    }),
+  removePasskey: accountProcedure
+    .input(z.strictObject({ id: lineOfText }))
+    .mutation(async ({ ctx: { services, caller }, input }) => {
+      const { userId, sessionId } = caller;
+      await removePasskey(services, { userId, sessionId, id: input.id });
+    }),
   /** By the one-time link of an admin. */
   resetPassword: publicProcedure
     .input(z.strictObject({ token: z.string().max(100), password: z.string().max(1_000) }))

@@ -1,0 +1,260 @@
+import { createHmac } from "node:crypto";
+import { addImage } from "@atelier/testing/jobs";
+import {
+  createTestServices,
+  openAccount,
+  openGuest,
+  openTestBrowser,
+  testPassword,
+  type TestBrowser,
+  type TestServices,
+} from "@atelier/testing/services";
+import { eq, like, sql } from "drizzle-orm";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { schema } from "../db/index.ts";
+import { readSecurity, removeFactors, resolveCaller } from "./index.ts";
+
+let fixture: TestServices;
+
+beforeAll(async () => {
+  fixture = await createTestServices();
+});
+afterAll(() => fixture.close());
+beforeEach(async () => {
+  // No step of 30 seconds ends in the middle of a test.
+  vi.useFakeTimers({ toFake: ["Date"] });
+  await fixture.services.db.delete(schema.rateLimits);
+});
+afterEach(() => vi.useRealTimers());
+
+const callerOf = ({ headers }: TestBrowser) => resolveCaller(fixture.services, headers);
+const userOf = async (browser: TestBrowser) => (await callerOf(browser))?.userId ?? "";
+const bodyOf = async (response: Response) => Object(await response.json());
+
+const secretOf = (uri: string) => new URL(uri).searchParams.get("secret") ?? "";
+
+function fromBase32(text: string): Buffer {
+  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+  const bits = Array.from(text, (letter) => letters.indexOf(letter).toString(2).padStart(5, "0")).join("");
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+}
+
+/** The code of an app (RFC 6238) this many steps of 30 seconds from now. */
+function codeOf(uri: string, steps = 0): string {
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps));
+  const mac = createHmac("sha1", fromBase32(secretOf(uri)))
+    .update(counter)
+    .digest();
+  const number = mac.readUInt32BE((mac.at(-1) ?? 0) & 15) & 0x7fffffff;
+  return String(number % 1_000_000).padStart(6, "0");
+}
+
+/** An account with an app; the code of the step before this one is spent. */
+async function openWithApp(name: string) {
+  const email = `${name}@example.com`;
+  const browser = await openAccount(fixture.services, email);
+  const { totpURI, backupCodes } = await bodyOf(
+    await browser.auth("/two-factor/enable", { password: testPassword }),
+  );
+  const confirmed = await browser.auth("/two-factor/verify-totp", { code: codeOf(totpURI, -1) });
+  expect(confirmed.status).toBe(200);
+  const enter = (from: TestBrowser) => from.auth("/sign-in/email", { email, password: testPassword });
+  return { email, browser, enter, uri: String(totpURI), codes: backupCodes as string[] };
+}
+
+const actsOf = async (personId: string) => {
+  const { auditEntries } = schema;
+  const isTheirs = sql`${personId} in (${auditEntries.actorId}, ${auditEntries.personId})`;
+  const rows = await fixture.services.db.select().from(auditEntries).where(isTheirs).orderBy(auditEntries.id);
+  return rows.map(({ kind, outcome }) => (outcome === "ok" ? kind : `${kind} ${outcome}`));
+};
+
+test("S1 an app counts once its first code is there, and then other devices sign in again", async () => {
+  const { services } = fixture;
+  const email = "first@example.com";
+  const browser = await openAccount(services, email);
+  const other = openTestBrowser(services);
+  const enter = () => other.auth("/sign-in/email", { email, password: testPassword });
+  await enter();
+  expect((await browser.auth("/two-factor/enable", { password: "wrong password" })).status).toBe(400);
+  const { totpURI } = await bodyOf(await browser.auth("/two-factor/enable", { password: testPassword }));
+  expect(totpURI).toMatch(/^otpauth:\/\/totp\/Atelier:first%40example\.com\?/);
+  expect((await bodyOf(await enter())).twoFactorRedirect).toBeUndefined();
+  expect((await browser.auth("/two-factor/verify-totp", { code: "000000" })).status).toBe(401);
+  expect(await readSecurity(services, await userOf(browser))).toMatchObject({ hasApp: false });
+  const first = { code: codeOf(totpURI) };
+  expect((await browser.auth("/two-factor/verify-totp", first)).status).toBe(200);
+  expect(await readSecurity(services, await userOf(browser))).toMatchObject({
+    hasApp: true,
+    recoveryCodes: 10,
+    hasPassword: true,
+  });
+  expect(await callerOf(other)).toBeNull();
+  expect(await callerOf(browser)).not.toBeNull();
+  expect((await bodyOf(await enter())).twoFactorRedirect).toBe(true);
+  expect(await callerOf(other)).toBeNull();
+  // Seen over the shoulder.
+  const again = await other.auth("/two-factor/verify-totp", first);
+  expect([again.status, (await bodyOf(again)).code]).toEqual([401, "CODE_USED"]);
+  const next = codeOf(totpURI, 1);
+  expect((await other.auth("/two-factor/verify-totp", { code: next })).status).toBe(200);
+  expect(await callerOf(other)).toMatchObject({ via: "session" });
+  expect((await actsOf(await userOf(browser))).slice(-3)).toEqual([
+    "account.factor_added",
+    "sign_in.failed code_used",
+    "sign_in.done",
+  ]);
+});
+
+test("S1 the database holds neither the key of the app nor a recovery code", async () => {
+  const { browser, uri, codes } = await openWithApp("sealed");
+  const isOwn = eq(schema.twoFactors.userId, await userOf(browser));
+  const [row] = await fixture.services.db.select().from(schema.twoFactors).where(isOwn);
+  for (const plain of [secretOf(uri), fromBase32(secretOf(uri)).toString(), codes[0] ?? ""])
+    expect(JSON.stringify(row)).not.toContain(plain);
+});
+
+test("S1 of two sign-ins with one code at once one succeeds; a code two steps away is wrong", async () => {
+  const { enter, uri } = await openWithApp("twice");
+  const browsers = [openTestBrowser(fixture.services), openTestBrowser(fixture.services)];
+  for (const browser of browsers) {
+    await enter(browser);
+    const away = await browser.auth("/two-factor/verify-totp", {
+      code: codeOf(uri, -3 - browsers.indexOf(browser)),
+    });
+    expect((await bodyOf(away)).code).toBe("INVALID_CODE");
+  }
+  const code = codeOf(uri);
+  const answers = await Promise.all(
+    browsers.map((browser) => browser.auth("/two-factor/verify-totp", { code })),
+  );
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+});
+
+test("S1 five wrong codes lock the account for other browsers too, also for the right code", async () => {
+  const { enter, uri, browser, codes } = await openWithApp("locked");
+  const thief = openTestBrowser(fixture.services);
+  await enter(thief);
+  for (let at = 0; at < 5; at += 1)
+    expect((await thief.auth("/two-factor/verify-totp", { code: `00000${at}` })).status).toBe(401);
+  const owner = openTestBrowser(fixture.services);
+  await enter(owner);
+  const refused = await owner.auth("/two-factor/verify-totp", { code: codeOf(uri) });
+  expect([refused.status, (await bodyOf(refused)).code]).toEqual([429, "ACCOUNT_TEMPORARILY_LOCKED"]);
+  const recovery = await owner.auth("/two-factor/verify-backup-code", { code: codes[0] });
+  expect(recovery.status).toBe(429);
+  const { twoFactors } = schema;
+  const [row] = await fixture.services.db
+    .select({ until: twoFactors.lockedUntil })
+    .from(twoFactors)
+    .where(eq(twoFactors.userId, await userOf(browser)));
+  const minutes = ((row?.until?.getTime() ?? 0) - Date.now()) / 60_000;
+  expect([minutes > 14, minutes <= 15]).toEqual([true, true]);
+  await fixture.services.db.update(twoFactors).set({ lockedUntil: new Date(Date.now() - 1) });
+  expect((await owner.auth("/two-factor/verify-totp", { code: codeOf(uri, 1) })).status).toBe(200);
+});
+
+test("S1 a recovery code works once; new ones end the old", async () => {
+  const { enter, codes, browser } = await openWithApp("recovery");
+  const other = openTestBrowser(fixture.services);
+  const use = async (code: string | undefined) => {
+    await enter(other);
+    return (await other.auth("/two-factor/verify-backup-code", { code })).status;
+  };
+  expect(await use(codes[0])).toBe(200);
+  expect(await use(codes[0])).toBe(401);
+  expect(await readSecurity(fixture.services, await userOf(browser))).toMatchObject({ recoveryCodes: 9 });
+  const made = await browser.auth("/two-factor/generate-backup-codes", { password: testPassword });
+  const { backupCodes } = await bodyOf(made);
+  expect(await use(codes[1])).toBe(401);
+  expect(await use(backupCodes[1])).toBe(200);
+});
+
+test("S1 a half-done sign-in has no rights and ends", async () => {
+  const { services } = fixture;
+  const { enter, uri } = await openWithApp("half");
+  const browser = openTestBrowser(services);
+  await enter(browser);
+  expect(await callerOf(browser)).toBeNull();
+  for (const path of ["/revoke-sessions", "/two-factor/disable", "/two-factor/generate-backup-codes"])
+    expect([path, (await browser.auth(path, { password: testPassword })).status]).toEqual([path, 401]);
+  await services.db
+    .update(schema.verifications)
+    .set({ expiresAt: new Date(Date.now() - 1) })
+    .where(like(schema.verifications.identifier, "2fa-%"));
+  const late = await browser.auth("/two-factor/verify-totp", { code: codeOf(uri) });
+  expect([late.status, (await bodyOf(late)).code]).toEqual([401, "INVALID_TWO_FACTOR_COOKIE"]);
+  expect(await callerOf(browser)).toBeNull();
+});
+
+test("S1 a trusted browser needs no code, until a factor or the password changes", async () => {
+  const { services } = fixture;
+  const { enter, uri, browser } = await openWithApp("trust");
+  const other = openTestBrowser(services);
+  await enter(other);
+  await other.auth("/two-factor/verify-totp", { code: codeOf(uri), trustDevice: true });
+  await other.auth("/sign-out");
+  expect((await bodyOf(await enter(other))).twoFactorRedirect).toBeUndefined();
+  expect(await callerOf(other)).not.toBeNull();
+  expect((await browser.auth("/two-factor/disable", { password: "wrong password" })).status).toBe(400);
+  expect((await browser.auth("/two-factor/disable", { password: testPassword })).status).toBe(200);
+  expect(await callerOf(other)).toBeNull();
+  expect(await callerOf(browser)).not.toBeNull();
+  expect(
+    await services.db.$count(schema.twoFactors, eq(schema.twoFactors.userId, await userOf(browser))),
+  ).toBe(0);
+  const { totpURI } = await bodyOf(await browser.auth("/two-factor/enable", { password: testPassword }));
+  await browser.auth("/two-factor/verify-totp", { code: codeOf(totpURI) });
+  expect((await bodyOf(await enter(other))).twoFactorRedirect).toBe(true);
+});
+
+test("S2 a guest who signs in with a code keeps all, and stays a guest until the code is there", async () => {
+  const { services } = fixture;
+  const { enter, uri, browser } = await openWithApp("merged");
+  const accountId = await userOf(browser);
+  const guest = await openGuest(services);
+  const guestId = await userOf(guest);
+  const id = await addImage(services, guestId);
+  await enter(guest);
+  expect(await callerOf(guest)).toMatchObject({ userId: guestId, isGuest: true });
+  await guest.auth("/two-factor/verify-totp", { code: "111111" });
+  expect(await userOf(guest)).toBe(guestId);
+  expect((await guest.auth("/two-factor/verify-totp", { code: codeOf(uri) })).status).toBe(200);
+  expect(await userOf(guest)).toBe(accountId);
+  const { images } = schema;
+  const [row] = await services.db.select({ ownerId: images.ownerId }).from(images).where(eq(images.id, id));
+  expect(row).toEqual({ ownerId: accountId });
+});
+
+test("S1 a suspended user does not get past the second step", async () => {
+  const { services } = fixture;
+  const { enter, uri, browser } = await openWithApp("banned");
+  const userId = await userOf(browser);
+  const other = openTestBrowser(services);
+  await enter(other);
+  await services.db.update(schema.users).set({ banned: true }).where(eq(schema.users.id, userId));
+  expect((await other.auth("/two-factor/verify-totp", { code: codeOf(uri) })).status).toBe(403);
+  expect(await callerOf(other)).toBeNull();
+});
+
+test("S1 factors that are removed from outside: all sessions end and the password alone signs in", async () => {
+  const { services } = fixture;
+  const { enter, browser } = await openWithApp("lost");
+  const userId = await userOf(browser);
+  const remove = () => services.db.transaction((tx) => removeFactors(tx, userId));
+  expect(await remove()).toBe(true);
+  expect(await callerOf(browser)).toBeNull();
+  const entered = await enter(browser);
+  expect(await bodyOf(entered)).toMatchObject({ user: { id: userId } });
+  expect(await userOf(browser)).toBe(userId);
+  expect(await remove()).toBe(false);
+});
+
+test("S1 passwords cannot be guessed where a factor is changed", async () => {
+  const { browser } = await openWithApp("guessed");
+  const statuses = new Set<number>();
+  for (let at = 0; at < 11; at += 1)
+    statuses.add((await browser.auth("/two-factor/disable", { password: `wrong password ${at}` })).status);
+  expect([...statuses]).toEqual([400, 429]);
+});

@@ -1,0 +1,289 @@
+import { createHash } from "node:crypto";
+import { passkey } from "@better-auth/passkey";
+import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
+import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
+import { twoFactor } from "better-auth/plugins/two-factor";
+import { and, eq, like, ne } from "drizzle-orm";
+import { type AuditKind, recordAct } from "../audit/index.ts";
+import { type Db, schema, type Tx } from "../db/index.ts";
+import { originOf } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { mergeGuest } from "./merge-guest.ts";
+import { isRecent } from "./sessions.ts";
+import { countTry, rememberDevice } from "./sign-in-limit.ts";
+
+const { passkeys, sessions, twoFactors, users, verifications } = schema;
+
+/** Wrong codes in a row after which an account takes none for a while, whatever browser they come from. */
+const codeTries = 5;
+const lockSeconds = 15 * 60;
+/** A sign-in with the right password waits this long for its code. */
+const halfDoneSeconds = 10 * 60;
+const trustSeconds = 30 * 86_400;
+/** Longer than the three steps of 30 seconds in which a code is valid. */
+const codeMs = 120_000;
+
+/**
+ * A second factor after the password: a code of an authenticator app, or a recovery code. The library encrypts both with
+ * AUTH_SECRET. A code is valid in its own step of 30 seconds and in the one before and after it.
+ */
+function secondFactor() {
+  return twoFactor({
+    trustDeviceMaxAge: trustSeconds,
+    twoFactorCookieMaxAge: halfDoneSeconds,
+    accountLockout: { enabled: true, maxFailedAttempts: codeTries, durationSeconds: lockSeconds },
+  });
+}
+
+/** After the password of a guest who signs in: the library ends the session, but until the code is there the guest stays one. */
+function keptGuest(): BetterAuthPlugin {
+  const handler = createAuthMiddleware(async (ctx) => {
+    const guest = ctx.context.session;
+    if (ctx.context.newSession || !guest || !isGuest(guest)) return;
+    const { name, attributes } = ctx.context.authCookies.sessionToken;
+    await ctx.setSignedCookie(name, guest.session.token, ctx.context.secret, attributes);
+  });
+  const matcher = ({ path }: { path?: string | undefined }) => path === "/sign-in/email";
+  return { id: "kept-guest", hooks: { after: [{ matcher, handler }] } };
+}
+
+/**
+ * Sign-in with a passkey of the host in APP_URL. It stands for two factors, so the device must have checked its user by
+ * finger, face or PIN. The library refuses a key whose counter went back, as that of a copy would.
+ */
+function passkeyEntry({ env, db }: Services) {
+  return passkey({
+    rpID: new URL(originOf(env)).hostname,
+    rpName: "Atelier",
+    authenticatorSelection: { residentKey: "required", userVerification: "required" },
+    registration: {
+      afterVerification: ({ verification }) => {
+        if (verification.registrationInfo?.userVerified !== true) refuseUnverified();
+      },
+    },
+    authentication: {
+      async afterVerification({ verification }) {
+        const { userVerified, credentialID } = verification.authenticationInfo;
+        if (!userVerified) refuseUnverified();
+        await db
+          .update(passkeys)
+          .set({ lastUsedAt: new Date() })
+          .where(eq(passkeys.credentialID, credentialID));
+      },
+    },
+  });
+}
+
+function refuseUnverified(): never {
+  throw new APIError("UNAUTHORIZED", {
+    code: "PASSKEY_UNVERIFIED",
+    message:
+      "The device did not ask for a finger, a face or a PIN. Set one up on it, or use another passkey.",
+  });
+}
+
+/** In this order: the second factor takes a new session back before a guest's things go to it. */
+export const factorPlugins = (services: Services) =>
+  [secondFactor(), keptGuest(), passkeyEntry(services)] as const;
+
+/** The endpoints of the factors that are served. */
+export const factorPaths: readonly (readonly [string, readonly string[]])[] = [
+  ["/two-factor/enable", ["POST"]],
+  ["/two-factor/disable", ["POST"]],
+  ["/two-factor/verify-totp", ["POST"]],
+  ["/two-factor/verify-backup-code", ["POST"]],
+  ["/two-factor/generate-backup-codes", ["POST"]],
+  ["/passkey/generate-register-options", ["GET"]],
+  ["/passkey/verify-registration", ["POST"]],
+  ["/passkey/generate-authenticate-options", ["GET"]],
+  ["/passkey/verify-authentication", ["POST"]],
+];
+
+/** Whether the password was right and a code is still missing: the library takes the new session back after all hooks of ours. */
+export async function awaitsCode(ctx: GenericEndpointContext): Promise<boolean> {
+  const plugin: unknown = ctx.context.getPlugin("two-factor");
+  const asks: unknown = Reflect.get(Object(plugin), "shouldRequireTwoFactor");
+  return typeof asks === "function" && Boolean(await Reflect.apply(asks, plugin, [ctx]));
+}
+
+/** Who sends a code: somebody half signed in, or a user who sets the app up. */
+interface Step {
+  readonly userId: string;
+  readonly isSignIn: boolean;
+  /** The guest of this browser, whose things go to the account. */
+  readonly guestId: string | null;
+}
+
+const steps = new WeakMap<object, Step>();
+const codePaths = new Set(["/two-factor/verify-totp", "/two-factor/verify-backup-code"]);
+const passwordPaths = new Set([
+  "/two-factor/enable",
+  "/two-factor/disable",
+  "/two-factor/generate-backup-codes",
+]);
+const registerPaths = new Set(["/passkey/generate-register-options", "/passkey/verify-registration"]);
+/** A session that begins at one of these has two factors behind it. */
+const strongPaths = new Set([...codePaths, "/passkey/verify-authentication"]);
+
+const isEntry = (path: string) => path.startsWith("/sign-in/") || path === "/passkey/verify-authentication";
+const isGuest = ({ user }: { readonly user: object }) => Reflect.get(user, "isAnonymous") === true;
+
+/** Before an endpoint of the factors. What it returns replaces headers of the request. Throws APIError. */
+export async function guardFactors({ db }: Services, ctx: GenericEndpointContext) {
+  if (passwordPaths.has(ctx.path)) await limitPassword(db, ctx);
+  if (registerPaths.has(ctx.path)) await guardRegistration(db, ctx);
+  // The cookie of a session that ended elsewhere: on meeting it, the library would drop the cookie of the new session.
+  if (isEntry(ctx.path) && ctx.headers?.has("cookie") && !ctx.context.session)
+    return { context: { headers: withoutSession(ctx) } };
+  return codePaths.has(ctx.path) ? guardCode(db, ctx) : undefined;
+}
+
+async function limitPassword(db: Db, ctx: GenericEndpointContext): Promise<void> {
+  const open = await getSessionFromCtx(ctx, { disableRefresh: true });
+  if (open && !(await countTry(db, `password|${open.user.id}`))) throw tooMany();
+}
+
+const tooMany = () =>
+  new APIError("TOO_MANY_REQUESTS", {
+    code: "TOO_MANY_REQUESTS",
+    message: "Too many tries. Wait a minute and try again.",
+  });
+
+async function guardRegistration(db: Db, ctx: GenericEndpointContext): Promise<void> {
+  const open = await getSessionFromCtx(ctx, { disableRefresh: true });
+  // The endpoint itself refuses callers without a session.
+  if (!open) return;
+  if (isGuest(open))
+    throw new APIError("FORBIDDEN", { code: "FORBIDDEN", message: "Make an account first." });
+  if (!(await isRecent(db, open.session.id)))
+    throw new APIError("FORBIDDEN", {
+      code: "SESSION_NOT_FRESH",
+      message: "Type your password again, or sign in again, and repeat this within ten minutes.",
+    });
+  const name: unknown = Reflect.get(Object(ctx.body ?? ctx.query), "name");
+  if (typeof name === "string" && name.trim().length > maxPasskeyName)
+    throw new APIError("BAD_REQUEST", {
+      code: "INVALID_NAME",
+      message: `A name has at most ${maxPasskeyName} characters.`,
+    });
+}
+
+export const maxPasskeyName = 100;
+
+async function guardCode(db: Db, ctx: GenericEndpointContext) {
+  const step = await readStep(ctx);
+  if (!step) return undefined;
+  steps.set(ctx.context, step);
+  if (ctx.path === "/two-factor/verify-totp") await refuseReplay(db, step, ctx.body);
+  return step.guestId === null ? undefined : { context: { headers: withoutSession(ctx) } };
+}
+
+async function readStep(ctx: GenericEndpointContext): Promise<Step | null> {
+  const open = await getSessionFromCtx(ctx, { disableRefresh: true });
+  if (open && !isGuest(open)) return { userId: open.user.id, isSignIn: false, guestId: null };
+  const { name } = ctx.context.createAuthCookie("two_factor");
+  const id = await ctx.getSignedCookie(name, ctx.context.secret);
+  const waiting = id ? await ctx.context.internalAdapter.findVerificationValue(id) : null;
+  return waiting ? { userId: waiting.value, isSignIn: true, guestId: open?.user.id ?? null } : null;
+}
+
+/** The library takes a code as often as it is sent. Counted before it is checked: of two at once one is refused. */
+async function refuseReplay(db: Db, { userId, isSignIn }: Step, body: unknown): Promise<void> {
+  const code = String(Reflect.get(Object(body), "code")).replace(/\D/g, "");
+  const digest = createHash("sha256").update(`${userId}|${code}`).digest("hex");
+  if (await countTry(db, `code|${digest}`, { windowMs: codeMs, max: 1 })) return;
+  if (isSignIn) await recordAct(db, { kind: "sign_in.failed", by: null, to: userId, outcome: "code_used" });
+  throw new APIError("UNAUTHORIZED", {
+    code: "CODE_USED",
+    message: "This code was sent before. Wait for the next one.",
+  });
+}
+
+/** With the guest's session the library would look for a second factor of the guest. */
+function withoutSession(ctx: GenericEndpointContext): Headers {
+  ctx.context.session = null;
+  const { name } = ctx.context.authCookies.sessionToken;
+  const pairs = (ctx.headers?.get("cookie") ?? "").split("; ");
+  return new Headers({ cookie: pairs.filter((pair) => !pair.startsWith(`${name}=`)).join("; ") });
+}
+
+/** Whether a session that begins now has two factors behind it; `before` is the session that it follows. */
+export function isStrong(
+  path: string | undefined,
+  before: { readonly user: { readonly id: string }; readonly session: object } | null,
+  userId: string,
+): boolean {
+  if (path !== undefined && strongPaths.has(path)) return true;
+  if (path !== "/change-password" || before?.user.id !== userId) return false;
+  return Reflect.get(before.session, "isStrong") === true;
+}
+
+/** After an endpoint of the factors: the audit, the end of other sessions, and the things of a guest. */
+export async function followFactors(services: Services, ctx: GenericEndpointContext): Promise<void> {
+  const returned: unknown = Reflect.get(ctx.context, "returned");
+  const step = steps.get(ctx.context);
+  if (returned instanceof APIError) {
+    const outcome = String(returned.body?.["code"] ?? returned.status).toLowerCase();
+    if (step?.isSignIn)
+      await recordAct(services.db, { kind: "sign_in.failed", by: null, to: step.userId, outcome });
+    return;
+  }
+  if (step?.isSignIn) await finishSignIn(services, ctx, step);
+  else await followChange(services, ctx);
+}
+
+async function finishSignIn(services: Services, ctx: GenericEndpointContext, step: Step): Promise<void> {
+  const { userId, guestId } = step;
+  if (!ctx.context.newSession) return;
+  await rememberDevice(ctx, ctx.context.newSession.user.email);
+  if (guestId !== null) await mergeGuest(services.db, { guestId, accountId: userId });
+  const factor = ctx.path === "/two-factor/verify-totp" ? "app" : "recovery_code";
+  await recordAct(services.db, { kind: "sign_in.done", by: userId, details: { factor } });
+}
+
+const changes: Readonly<Record<string, AuditKind>> = {
+  "/two-factor/verify-totp": "account.factor_added",
+  "/two-factor/disable": "account.factor_removed",
+  "/two-factor/generate-backup-codes": "account.recovery_codes_made",
+  "/passkey/verify-registration": "account.passkey_added",
+};
+
+async function followChange({ db }: Services, ctx: GenericEndpointContext): Promise<void> {
+  const kind = changes[ctx.path];
+  const now = ctx.context.newSession ?? ctx.context.session;
+  // A further code of somebody who has set the app up changes nothing.
+  if (kind === undefined || !now || (codePaths.has(ctx.path) && !ctx.context.newSession)) return;
+  const userId = now.user.id;
+  await db.transaction(async (tx) => {
+    if (kind !== "account.recovery_codes_made") await endOthers(tx, { userId, token: now.session.token });
+    await recordAct(tx, { kind, by: userId });
+  });
+}
+
+/** Where a factor is added or removed, other browsers sign in again, those that were trusted with a code. */
+async function endOthers(
+  tx: Tx,
+  { userId, token }: { readonly userId: string; readonly token: string },
+): Promise<void> {
+  await tx.delete(sessions).where(and(eq(sessions.userId, userId), ne(sessions.token, token)));
+  await forgetTrust(tx, userId);
+}
+
+/** Browsers that the user trusts need a code again. */
+export async function forgetTrust(tx: Tx, userId: string): Promise<void> {
+  await tx
+    .delete(verifications)
+    .where(and(eq(verifications.value, userId), like(verifications.identifier, "trust-device-%")));
+}
+
+/** Removes the app, the recovery codes and the passkeys of a user, and ends all sessions. Returns whether there were any. */
+export async function removeFactors(tx: Tx, userId: string): Promise<boolean> {
+  const apps = await tx
+    .delete(twoFactors)
+    .where(eq(twoFactors.userId, userId))
+    .returning({ id: twoFactors.id });
+  const keys = await tx.delete(passkeys).where(eq(passkeys.userId, userId)).returning({ id: passkeys.id });
+  await tx.update(users).set({ twoFactorEnabled: false }).where(eq(users.id, userId));
+  await endOthers(tx, { userId, token: "" });
+  return apps.length + keys.length > 0;
+}
