@@ -14,6 +14,7 @@ import { benchFanOut } from "./live.ts";
 import { benchDroppedStreams, benchFinishToBrowser } from "./live-streams.ts";
 import { benchPages } from "./pages.ts";
 import { benchChain, benchFaultyProvider, benchWebhooks } from "./providers.ts";
+import { benchProvenance } from "./provenance.ts";
 import { benchQuick } from "./quick.ts";
 import { benchRecallKinds } from "./recall.ts";
 import { benchRecovery } from "./recovery.ts";
@@ -25,7 +26,12 @@ import { benchWholeStudio, quickPicture, slowPicture } from "./whole-studio.ts";
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { talks: { type: "string" }, model: { type: "string" }, users: { type: "string" } },
+  options: {
+    talks: { type: "string" },
+    model: { type: "string" },
+    users: { type: "string" },
+    gate: { type: "string" },
+  },
 });
 
 const benches: Readonly<Record<string, () => Promise<string[]>>> = {
@@ -69,6 +75,7 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   find: () => benchFindPictures(),
   duplicates: () => benchDuplicates(),
   "adjust-preview": () => benchAdjustPreview(),
+  provenance: () => benchProvenance(values.gate),
   quick: () => benchQuick(),
   timeline: () => benchTimeline(),
   pages: () => benchPages(),

@@ -75,6 +75,7 @@ async function withManifest(
     inputFiles,
     mime: files.mime,
     isMarked: files.isMarked ?? false,
+    madeFile: { path: input.path, mime: input.mime },
     keyOf: (image) => objectKey(image, "original"),
   });
   return { ...files, original };

@@ -19,6 +19,8 @@ export interface MadePicture {
   readonly mime: string;
   readonly nothingGenerated: boolean;
   readonly isMarked: boolean;
+  /** The file as its engine or provider made it, whose own manifests are kept. */
+  readonly madeFile: { readonly path: string; readonly mime: string };
   /** Files with the inputs of the job, by role; what is not there is read from the store. */
   readonly inputFiles: Partial<Record<InputRole, string>>;
   /** Of the original of a picture's row in the store. */
@@ -67,6 +69,8 @@ export async function tellOrigin(services: Pick<Services, "db" | "disk">, made: 
   const inputs = await readInputs(services, made.jobId);
   const ingredients: Ingredient[] = [];
   for (const input of inputs) ingredients.push(await ingredientOf(services, made, input));
+  const given = await readGiven(made);
+  if (given) ingredients.push(given);
   return {
     instanceId: instanceIdOf(made.id),
     mime: made.mime,
@@ -114,6 +118,23 @@ async function readInputs({ db }: Pick<Services, "db">, jobId: string): Promise<
   return rows
     .filter(({ inputRole }) => inputRole !== "mask")
     .map(({ image, inputRole }) => ({ ...image, inputRole }));
+}
+
+/** What the engine or provider says itself of the picture that it made; null where it says nothing. */
+async function readGiven({ id, madeFile }: MadePicture): Promise<Ingredient | null> {
+  const bytes = await readFile(madeFile.path);
+  // A quick look, since most files have none.
+  if (!bytes.includes("jumb")) return null;
+  const { hasManifest } = await import("./sign.ts");
+  if (!hasManifest(bytes)) return null;
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  return {
+    relationship: "componentOf",
+    instanceId: `${instanceIdOf(id)}/as-made`,
+    mime: madeFile.mime,
+    sha256,
+    bytes,
+  };
 }
 
 async function ingredientOf(

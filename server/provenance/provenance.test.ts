@@ -16,8 +16,9 @@ import { type Config, newId, openSealed, parseConfig } from "../platform/index.t
 import { digitalSourceTypes } from "../safety.ts";
 import type { Services } from "../services.ts";
 import { findMark } from "../watermark/index.ts";
-import { makeSigningPair } from "./certificate.ts";
-import { markOf, signResult } from "./index.ts";
+import { makeSigningPair, readSigner } from "./certificate.ts";
+import { identify, markOf, signResult } from "./index.ts";
+import { signPicture } from "./sign.ts";
 import { findSigner } from "./signing-key.ts";
 
 let opened: TestServices;
@@ -116,6 +117,30 @@ describe("S8 a result says how it was made, as another reader of C2PA finds", ()
     expect(bytes.includes("a secret wish")).toBe(false);
   });
 
+  test("what a provider says of its own picture is kept in ours", async () => {
+    const plain = sample;
+    const story = { instanceId: "xmp:iid:of-a-provider", mime: "image/png", madeAt: new Date() };
+    const digitalSourceType = `${vocabulary}/trainedAlgorithmicMedia`;
+    const steps = [{ action: "c2pa.created", agent: "a provider", digitalSourceType }];
+    const signer = await readSigner(await makeSigningPair());
+    sample = await signPicture(plain, { ...story, ingredients: [], steps }, signer);
+    try {
+      const { bytes, id } = await make("text_to_image");
+      const { state, active, manifests } = await readValid(bytes);
+      expect(state).toBe("Valid");
+      expect(active.instance_id).toBe(`xmp:iid:${id}`);
+      expect(active.ingredients).toMatchObject([{ relationship: "componentOf" }]);
+      expect(Object.values(manifests).map((one) => one.instance_id)).toContain("xmp:iid:of-a-provider");
+      const owner = { userId: ownerId, isAdmin: false };
+      expect(await identify(services, owner, { bytes, mayDecode: true })).toMatchObject({
+        isOurs: true,
+        record: { imageId: id },
+      });
+    } finally {
+      sample = plain;
+    }
+  });
+
   test("what a person did to an upload is no work of AI", async () => {
     const image = await addImage(services, ownerId);
     const { bytes } = await make("crop", { image }, true);
@@ -192,6 +217,7 @@ test.each([
     mime: "image/png",
     nothingGenerated: false,
     isMarked: false,
+    madeFile: { path: path.join(services.env.ATELIER_DATA_DIR, "none"), mime: "image/png" },
     inputFiles: {},
     keyOf: () => "",
   };
