@@ -47,6 +47,7 @@ const one = `
 figure { position: relative; display: flex; flex: 1; flex-direction: column; align-items: center; justify-content: center; gap: 12px; margin: 0; padding: 0 16px; }
 figure img { width: auto; height: auto; max-height: calc(100dvh - 176px); }
 figcaption { display: flex; flex-wrap: wrap; justify-content: center; gap: 4px 16px; min-height: 40px; align-items: center; color: var(--quiet); overflow-wrap: anywhere; }
+figure .ai { position: absolute; top: 8px; inset-inline-end: 16px; }
 .count { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .step { position: absolute; top: 50%; display: flex; align-items: center; justify-content: center; width: 44px; height: 44px; margin-top: -22px;
   border-radius: 50%; background: var(--raised); color: var(--ink); }

@@ -188,7 +188,6 @@ export function pictureView({ base, link, at }: Shown & { readonly at: number })
               : ""
           }
           <h1>${titleOf(link, texts)}</h1>
-          ${picture.isAi ? html`<span class="ai">${texts("aiLong")}</span>` : ""}
           ${
             mayDownload
               ? html`<a class="button" href="${base}/${picture.id}/original" download
@@ -198,6 +197,7 @@ export function pictureView({ base, link, at }: Shown & { readonly at: number })
           }
         </header>
         <figure>
+          ${picture.isAi ? html`<span class="ai">${texts("aiLong")}</span>` : ""}
           <img
             src="${base}/${picture.id}/preview"
             width="${picture.widthPx}"
