@@ -9,6 +9,7 @@ import { benchDriver } from "./driver.ts";
 import { benchDuplicates } from "./duplicates.ts";
 import { benchEstimateError } from "./estimate-error.ts";
 import { benchFairness } from "./fairness.ts";
+import { benchFleet } from "./fleet.ts";
 import { benchFindPictures } from "./find-pictures.ts";
 import { benchFanOut } from "./live.ts";
 import { benchDroppedStreams, benchFinishToBrowser } from "./live-streams.ts";
@@ -31,6 +32,7 @@ const { positionals, values } = parseArgs({
     model: { type: "string" },
     users: { type: "string" },
     gate: { type: "string" },
+    fleet: { type: "string", multiple: true },
   },
 });
 
@@ -56,6 +58,7 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   estimate: () => benchEstimateError("redis"),
   "fairness-postgres": () => benchFairness("postgres"),
   "fairness-redis": () => benchFairness("redis"),
+  fleet: () => benchFleet(values.fleet),
   "p5-postgres": () => benchFinishToBrowser("postgres"),
   "p5-redis": () => benchFinishToBrowser("redis"),
   "p6-1000": () => benchFanOut(1_000),
