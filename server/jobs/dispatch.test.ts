@@ -1,4 +1,4 @@
-import { eq, sql } from "drizzle-orm";
+import { eq, inArray, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { forBackendSuites } from "@atelier/testing/cases";
 import {
@@ -67,6 +67,21 @@ forBackendSuites("on %s", (backend) => {
     const request = { kind: "upscale", inputs: { image: other.imageId } };
     const { id } = await submit(services, request, { submitter: other });
     expect([await runNext(nodeId), await runNext(nodeId)]).toContain(id);
+  });
+
+  test("E1 F35 with 48 slots busy one owner has ten unclaimed jobs in the window, and others come next", async () => {
+    const { db } = opened.services;
+    const { jobs } = schema;
+    const nodeId = await addNode(opened.services, { slots: 48 });
+    const busy = await insertMany(48, { owner });
+    await db.update(jobs).set({ status: "processing", nodeId }).where(inArray(jobs.id, busy));
+    await insertMany(60, { owner });
+    expect(await dispatch(opened.services, testQueue)).toHaveLength(10);
+    await db
+      .update(jobs)
+      .set({ status: "completed" })
+      .where(inArray(jobs.id, busy.slice(0, 30)));
+    expect(await dispatch(opened.services, testQueue)).toHaveLength(20);
   });
 
   test("E1 owners take turns, and each one's own jobs keep their order", async () => {

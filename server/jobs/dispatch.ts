@@ -56,8 +56,8 @@ export interface Dispatched {
 
 /**
  * Moves the next rows of a queue from the line into its window, in fair order, and rings for them: one call of
- * `dispatch_queue`. The window holds for each need as many unclaimed rows as live slots can run, and at least one, so
- * that a returning node finds work.
+ * `dispatch_queue`. The window holds for each need as many unclaimed rows as slots are free, with all busy a few for
+ * the next ends, and at least one, so that a returning node finds work.
  */
 export async function dispatch(services: Services, queue: string): Promise<readonly Dispatched[]> {
   const moved = await services.db.execute<Dispatched & Record<string, unknown>>(sql`

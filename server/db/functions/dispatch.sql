@@ -35,19 +35,6 @@ create or replace function serving_slots(p_queue text, p_need text) returns int 
   where q.queue = p_queue and p_need = any(q.needs)
 $$;
 
--- Rows of a need that may still enter the window: as many as live slots can run, at least one, less the unclaimed ones.
-create or replace function window_room(p_queue text, p_need text) returns int language sql stable as $$
-  select greatest(1, serving_slots(p_queue, p_need))
-    - (select count(*) from jobs where queue = p_queue and status = 'queued' and need = p_need and avoid = '{}')::int
-$$;
-
--- The row was claimed before and its last attempt was not charged, or a server still holds its prompt: its owner has already
--- used a turn for it, so it is before all others. Not in the queue `cloud`, where a job that found all providers busy waits
--- at the end of the line.
-create or replace function is_resumed(p_job jobs) returns boolean language sql immutable as $$
-  select p_job.attempt > 0 and p_job.queue <> 'cloud' and (p_job.external_id is not null or p_job.attempt > p_job.charged)
-$$;
-
 -- Free slots of the active nodes that serve a need.
 create or replace function idle_slots(p_queue text, p_need text) returns int language sql stable as $$
   select coalesce(sum(greatest(0, q.slots - (
@@ -55,6 +42,21 @@ create or replace function idle_slots(p_queue text, p_need text) returns int lan
   ))), 0)::int
   from node_queues q join nodes n on n.id = q.node_id and n.state = 'active'
   where q.queue = p_queue and p_need = any(q.needs)
+$$;
+
+-- Rows of a need that may still enter the window, less the unclaimed ones: at least one, as many as slots are free, and with all slots
+-- busy a few for each, since what is in the window comes before everybody who submits later. Most fleets have so few slots that all count.
+create or replace function window_room(p_queue text, p_need text) returns int language sql stable as $$
+  select greatest(1, least(s.slots, greatest(idle_slots(p_queue, p_need), 4 + s.slots / 8)))
+    - (select count(*) from jobs where queue = p_queue and status = 'queued' and need = p_need and avoid = '{}')::int
+  from (select serving_slots(p_queue, p_need) as slots) s
+$$;
+
+-- The row was claimed before and its last attempt was not charged, or a server still holds its prompt: its owner has already
+-- used a turn for it, so it is before all others. Not in the queue `cloud`, where a job that found all providers busy waits
+-- at the end of the line.
+create or replace function is_resumed(p_job jobs) returns boolean language sql immutable as $$
+  select p_job.attempt > 0 and p_job.queue <> 'cloud' and (p_job.external_id is not null or p_job.attempt > p_job.charged)
 $$;
 
 -- Fills the window of a queue and returns the rows that were moved, with the idle slots for the need of each.
