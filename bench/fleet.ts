@@ -1,7 +1,7 @@
 import { type Begun, hourMs, type Load, makeLoad, runFifo, userKinds, works } from "./fleet-load.ts";
 import { openClock } from "./fleet-clock.ts";
 import { type Fleet, maxCards, type Outcome, runStudio } from "./fleet-studio.ts";
-import { openStage } from "./stage.ts";
+import { openStage, type Stage } from "./stage.ts";
 import { quantile, show } from "./start-and-throughput.ts";
 
 /** The hour's load is made from it alone. */
@@ -21,6 +21,15 @@ const fleets: Readonly<Record<string, Fleet>> = {
  */
 export async function benchFleet(chosen: readonly string[] = Object.keys(fleets)): Promise<string[]> {
   const stage = await openStage("postgres");
+  try {
+    return await readFleets(stage, chosen);
+  } finally {
+    await stage.close();
+  }
+}
+
+/** Throws when a job was lost, ran twice or began where no worker was. */
+async function readFleets(stage: Stage, chosen: readonly string[]): Promise<string[]> {
   const clock = await openClock(stage);
   const load = makeLoad(seed);
   const needS = load.arrivals.reduce((sum, { runMs }) => sum + runMs, 0) / 1_000;
@@ -35,7 +44,8 @@ export async function benchFleet(chosen: readonly string[] = Object.keys(fleets)
     if (fleet.type === "fixed")
       lines.push(`one line, ${fleet.cards} cards: ${tell(load, runFifo(load, fleet.cards))}`);
   }
-  await stage.close();
+  const broken = lines.filter((line) => line.includes("FAULTS"));
+  if (broken.length > 0) throw new Error(broken.join("\n"));
   return lines;
 }
 

@@ -25,7 +25,7 @@ export const readZone = (value = ""): string | null => (/^[\w+/-]{1,64}$/.test(v
 
 export function rememberZone(zone: string): void {
   const cookie = `${zoneCookie}=${zone}`;
-  if (document.cookie.includes(cookie)) return;
+  if (document.cookie.split("; ").includes(cookie)) return;
   // oxlint-disable-next-line unicorn/no-document-cookie -- the Cookie Store API is missing in Firefox
   document.cookie = `${cookie}; path=/; max-age=31536000; samesite=lax`;
 }

@@ -135,13 +135,15 @@ const keptOffers = 5;
 export async function pruneOffers({ db }: Pick<Services, "db">): Promise<void> {
   const { nodeQueues, nodes } = schema;
   await db.execute(sql`
-    with ranked as (
+    with ended as materialized (
+      -- Not one that registers at this moment.
+      select n.id from ${nodes} n where ${hasEnded()} and n.seen_at < now() - interval '24 hours' for update skip locked
+    ), ranked as (
       select q.node_id, q.queue,
         row_number() over (partition by q.queue, s.need order by n.seen_at desc, n.id desc) as place
       from ${nodeQueues} q join ${nodes} n on n.id = q.node_id, unnest(q.seen_needs) as s(need)
     )
-    delete from ${nodeQueues} q using ${nodes} n
-    where n.id = q.node_id and ${hasEnded()} and n.seen_at < now() - interval '24 hours' and not exists (
+    delete from ${nodeQueues} q using ended e where e.id = q.node_id and not exists (
       select 1 from ranked r where r.node_id = q.node_id and r.queue = q.queue and r.place <= ${keptOffers})`);
 }
 
