@@ -167,6 +167,10 @@ export async function resetPassword(args: string[]): Promise<number> {
   return withServices(async (services) => {
     await resetAccountPassword(services, { email: flags.email, password });
     console.error(`The password of ${flags.email} is changed and all its sessions are ended.`);
+    if (!services.config.signIn.passwords)
+      console.error(
+        `Passwords are off: an admin can sign in with it within an hour at ${originOf(services.env)}/sign-in?password=1`,
+      );
   });
 }
 

@@ -51,7 +51,10 @@ export function forgetDrafts(storage: Pick<Storage, "removeItem">): void {
 let isLeaving = false;
 
 /** Call when the session has ended: deletes the drafts and sends every tab to the sign-in page or a reload. */
-export function announceSignOut(): void {
+export const announceSignOut = (): void => leaveSignedOut("/sign-in");
+
+/** The same, but this tab goes elsewhere, as to the page of a provider that ends the session there. */
+export function leaveSignedOut(goTo: string): void {
   if (isLeaving) return;
   try {
     forgetDrafts(localStorage);
@@ -61,7 +64,7 @@ export function announceSignOut(): void {
   } catch {
     // A blocked storage holds no drafts, and the sign-out goes on.
   }
-  announceAccountChange("/sign-in");
+  announceAccountChange(goTo);
 }
 
 /** Call when this browser uses another account: this tab goes to `goTo`, and all others reload, so that no old data stays visible. */

@@ -1,4 +1,4 @@
-import { announceSignOut, draftKeys, readDraft, writeDraft } from "./leaving.ts";
+import { announceSignOut, draftKeys, leaveSignedOut, readDraft, writeDraft } from "./leaving.ts";
 
 /** A limit of the server, which forms show before they are sent. */
 export const minPasswordLength = 10;
@@ -112,8 +112,11 @@ export function trustSession(): void {
 
 /** Signs this browser out and leads every tab to the page to sign in. */
 export async function signOut(): Promise<void> {
-  await (await authClient()).signOut({ fetchOptions: { throw: true } });
-  announceSignOut();
+  const client = await authClient();
+  // A provider that wants to end its session, too, has a page for it.
+  const answer = await client.signOut({ callbackURL: "/sign-in", disableRedirect: true });
+  if (answer.error !== null) throw answer.error;
+  leaveSignedOut(answer.data.url ?? "/sign-in");
 }
 
 /** `fetch` with a session: a visitor becomes a guest first; after the session has ended the request runs once more. */

@@ -7,7 +7,7 @@ import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
 import { authClient, minPasswordLength } from "../client/session.ts";
-import { useAuthError } from "../sign-in/sign-in.tsx";
+import { useAuthError } from "../sign-in/errors.ts";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
 import { Field } from "../ui/fields.tsx";
@@ -123,19 +123,32 @@ function PasswordForm() {
 }
 
 interface Props {
-  readonly me: { readonly name: string; readonly email: string | null };
+  readonly me: {
+    readonly name: string;
+    readonly email: string | null;
+    readonly hasPassword: boolean;
+    readonly providers: readonly string[];
+  };
 }
 
 export function AccountSection({ me }: Props) {
   const t = useTranslations("settings");
+  const format = useFormatter();
   return (
     <>
       <SettingsSection id="account" title={t("account")} text={t("accountText", { email: me.email ?? "" })}>
         <NameForm name={me.name} />
+        {me.providers.length > 0 ? (
+          <p className="mt-5 max-w-[60ch] text-sm text-quiet">
+            {t("signedInThrough", { providers: format.list([...me.providers]) })}
+          </p>
+        ) : null}
       </SettingsSection>
-      <SettingsSection id="password" title={t("password")} text={t("passwordText")}>
-        <PasswordForm />
-      </SettingsSection>
+      {me.hasPassword ? (
+        <SettingsSection id="password" title={t("password")} text={t("passwordText")}>
+          <PasswordForm />
+        </SettingsSection>
+      ) : null}
       <SessionsSection />
     </>
   );

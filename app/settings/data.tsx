@@ -27,12 +27,12 @@ function useDeleteAccount() {
   });
 }
 
-function useProblem(): (error: unknown) => string {
+function useProblem(asksPassword: boolean): (error: unknown) => string {
   const t = useTranslations("settings");
   const textOf = useFailureText();
   return (error) => {
     const failure = failureOf(error);
-    if (failure.code === "forbidden") return t("deleteWrong");
+    if (failure.code === "forbidden") return t(asksPassword ? "deleteWrong" : "deleteSignIn");
     if (failure.code === "conflict") return t("onlyAdmin");
     const { title, advice } = textOf(failure);
     return `${title}. ${advice}`;
@@ -41,12 +41,14 @@ function useProblem(): (error: unknown) => string {
 
 interface FormProps {
   readonly isGuest: boolean;
+  /** Guests, and who came through a provider, have none. */
+  readonly hasPassword: boolean;
   readonly onClose: () => void;
 }
 
-function DeleteForm({ isGuest, onClose }: FormProps) {
+function DeleteForm({ isGuest, hasPassword, onClose }: FormProps) {
   const t = useTranslations("settings");
-  const problemOf = useProblem();
+  const problemOf = useProblem(hasPassword);
   const [password, setPassword] = useState("");
   const [typed, setTyped] = useState("");
   const remove = useDeleteAccount();
@@ -54,12 +56,12 @@ function DeleteForm({ isGuest, onClose }: FormProps) {
   const isTyped = typed.trim().toLowerCase() === word;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    remove.mutate(isGuest ? undefined : password);
+    remove.mutate(hasPassword ? password : undefined);
   };
   return (
     <form method="post" onSubmit={submit} className="flex flex-col gap-4">
       <p className="text-sm text-quiet">{t(isGuest ? "deleteGuestText" : "deleteText")}</p>
-      {isGuest ? null : (
+      {hasPassword ? (
         <Field
           name="delete-password"
           label={t("deletePassword")}
@@ -69,7 +71,7 @@ function DeleteForm({ isGuest, onClose }: FormProps) {
           value={password}
           onValueChange={setPassword}
         />
-      )}
+      ) : null}
       <Field
         name="delete-word"
         label={t("deleteType", { word })}
@@ -97,7 +99,7 @@ function DeleteForm({ isGuest, onClose }: FormProps) {
 }
 
 /** Export of everything, and the end of the account; for guests as well. */
-export function DataSection({ isGuest }: { readonly isGuest: boolean }) {
+export function DataSection({ isGuest, hasPassword }: Omit<FormProps, "onClose">) {
   const t = useTranslations("settings");
   const [isAsking, setAsking] = useState(false);
   const title = t(isGuest ? "deleteGuest" : "deleteAccount");
@@ -120,7 +122,7 @@ export function DataSection({ isGuest }: { readonly isGuest: boolean }) {
         </div>
       </div>
       <Dialog open={isAsking} onOpenChange={setAsking} title={title}>
-        <DeleteForm isGuest={isGuest} onClose={() => setAsking(false)} />
+        <DeleteForm isGuest={isGuest} hasPassword={hasPassword} onClose={() => setAsking(false)} />
       </Dialog>
     </SettingsSection>
   );

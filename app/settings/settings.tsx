@@ -155,7 +155,7 @@ export function Settings() {
             </>
           ) : null}
           <EnginesSection />
-          {me ? <DataSection isGuest={me.isGuest} /> : null}
+          {me ? <DataSection isGuest={me.isGuest} hasPassword={me.hasPassword} /> : null}
         </div>
       </div>
     </Sections>

@@ -15,7 +15,12 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 /** While the services cannot be opened the page is shown all the same; a sign-in then fails with the reason. */
-const unknown = (): Entry => ({ signUp: letsGuestsIn() ? "open" : "closed", needsAdmin: false });
+const unknown = (): Entry => ({
+  signUp: letsGuestsIn() ? "open" : "closed",
+  needsAdmin: false,
+  passwords: true,
+  providers: [],
+});
 
 export default async function SignInPage() {
   const entry = await getServices().then(readEntry, unknown);

@@ -4,65 +4,14 @@ import { KeyRound } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useSearchParams } from "next/navigation";
-import { type FormEvent, type ReactNode, useCallback, useState, useSyncExternalStore } from "react";
+import { type FormEvent, type ReactNode, useState, useSyncExternalStore } from "react";
 import type { Entry } from "@atelier/server/accounts";
-import { api } from "../client/api.ts";
-import { enterAccount, minPasswordLength, noteAccount } from "../client/session.ts";
-import { announceAccountChange } from "../client/leaving.ts";
-import { rememberLocale } from "../frame/cookies.ts";
+import { enterAccount, minPasswordLength } from "../client/session.ts";
 import { Button } from "../ui/button.tsx";
 import { Field, Segmented } from "../ui/fields.tsx";
+import { useAuthError } from "./errors.ts";
 import { SignInFrame } from "./frame.tsx";
-
-/** Limits of the server, checked here as well so that the form shows them before it is sent. */
-const maxPasswordLength = 128;
-
-type Known =
-  | "wrong"
-  | "wrongCurrent"
-  | "taken"
-  | "short"
-  | "long"
-  | "tooMany"
-  | "email"
-  | "name"
-  | "image"
-  | "noInvitation"
-  | "closed"
-  | "suspended";
-
-const known: Readonly<Record<string, Known>> = {
-  INVALID_EMAIL_OR_PASSWORD: "wrong",
-  INVALID_PASSWORD: "wrongCurrent",
-  INVALID_EMAIL: "email",
-  USER_ALREADY_EXISTS: "taken",
-  USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: "taken",
-  PASSWORD_TOO_SHORT: "short",
-  PASSWORD_TOO_LONG: "long",
-  INVALID_NAME: "name",
-  INVALID_IMAGE: "image",
-  TOO_MANY_REQUESTS: "tooMany",
-  rate_limited: "tooMany",
-  INVITATION_INVALID: "noInvitation",
-  SIGN_UP_CLOSED: "closed",
-  BANNED_USER: "suspended",
-};
-
-/** The text for an error of the account service. */
-export function useAuthError(): (error: unknown) => string {
-  const t = useTranslations("signIn.errors");
-  return useCallback(
-    (error) => {
-      const code: unknown =
-        typeof error === "object" && error !== null ? Reflect.get(error, "code") : undefined;
-      const status: unknown =
-        typeof error === "object" && error !== null ? Reflect.get(error, "status") : undefined;
-      if (status === 429) return t("tooMany");
-      return t(known[String(code)] ?? "other", { min: minPasswordLength, max: maxPasswordLength });
-    },
-    [t],
-  );
-}
+import { finishEntry, Providers, useEntered } from "./providers.tsx";
 
 /** The token of a link: the one that the server printed for the first admin, or an invitation. */
 interface EntryToken {
@@ -181,13 +130,25 @@ type SignInMode = "signIn" | "create";
 export function SignInCard({ entry }: { readonly entry: Entry }) {
   const t = useTranslations("signIn");
   const token = useEntryToken(entry);
-  const isNew = useSearchParams().has("new") || token !== null;
+  const textOf = useAuthError();
+  const query = useSearchParams();
+  const hasEntered = useEntered();
+  const isNew = query.has("new") || token !== null;
+  // Without passwords an admin can still come in by one that was just set on the command line.
+  const hasForm = entry.passwords || query.has("password");
   const [chosen, setMode] = useState<SignInMode | null>(null);
-  const canCreate = entry.signUp === "open" || token !== null;
+  const canCreate = entry.passwords && (entry.signUp === "open" || token !== null);
   const mode = canCreate ? (chosen ?? (isNew ? "create" : "signIn")) : "signIn";
   return (
     <SignInFrame title={t(`titles.${mode}`)} text={t(`texts.${mode}`)}>
       <EntryNote entry={entry} token={token} />
+      <Providers
+        providers={entry.providers}
+        token={token?.value ?? null}
+        textOf={textOf}
+        isBusy={hasEntered}
+        hasMore={hasForm}
+      />
       {canCreate ? (
         <Segmented
           label={t("choice")}
@@ -199,7 +160,7 @@ export function SignInCard({ entry }: { readonly entry: Entry }) {
           ]}
         />
       ) : null}
-      <AccountForm key={mode} mode={mode} token={token} />
+      {hasForm ? <AccountForm key={mode} mode={mode} token={token} /> : null}
       <EntryFooter entry={entry} token={token} />
     </SignInFrame>
   );
@@ -224,13 +185,7 @@ function useEnter(mode: SignInMode, token: EntryToken | null) {
       );
       if (answer.error !== null) throw answer.error;
     },
-    onSuccess: async () => {
-      noteAccount(true);
-      // Without it the next page would be in the language of the browser first.
-      const me = await api.account.me.query().catch(() => null);
-      if (me?.locale) rememberLocale(me.locale);
-      announceAccountChange("/");
-    },
+    onSuccess: finishEntry,
   });
 }
 

@@ -1,4 +1,3 @@
-import { domainToASCII } from "node:url";
 import { and, eq, sql } from "drizzle-orm";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
@@ -6,28 +5,15 @@ import { schema, type Tx } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import { asLocale, type Locale } from "../locales.ts";
 import type { Services } from "../services.ts";
-import {
-  authOf,
-  isReservedEmail,
-  maxEmailLength,
-  maxPasswordLength,
-  maxUserNameLength,
-  minPasswordLength,
-} from "./auth.ts";
+import { authOf, maxPasswordLength, minPasswordLength } from "./auth.ts";
 import type { Caller } from "./caller.ts";
 import { forgetTrust } from "./factors.ts";
 import { serviceRole } from "./first-admin.ts";
+import { isReservedEmail, mailAddress, maxEmailLength, maxUserNameLength } from "./user-data.ts";
 import { countTry } from "./sign-in-limit.ts";
 
-/**
- * An address as it is stored: a domain in other letters becomes the ASCII form that mail servers and the fields of
- * browsers use.
- */
-export function mailAddress(written: string): string {
-  const [, name = "", domain = ""] = /^(.*)@([^@]*)$/s.exec(written.trim()) ?? [];
-  const host = domainToASCII(domain);
-  return (host === "" ? written.trim() : `${name}@${host}`).toLowerCase();
-}
+/** The library's name for a local password, beside the ids of providers. */
+export const passwordWay = "credential";
 
 /** The account with an e-mail address, never a guest. Throws `not_found`. */
 export async function findAccount({ db }: Services, input: { email: string }): Promise<{ id: string }> {
@@ -49,16 +35,24 @@ export interface AccountView {
   readonly isAdmin: boolean;
   /** The language that the user chose; null for that of the browser. */
   readonly locale: Locale | null;
+  /** Whether there is a password that signs in. */
+  readonly hasPassword: boolean;
+  /** Names of the providers through which the user signs in. */
+  readonly providers: readonly string[];
 }
 
 /** The caller's own account; null when it was removed in the meantime. */
-export async function getAccount({ db }: Services, caller: Caller): Promise<AccountView | null> {
+export async function getAccount({ db, config }: Services, caller: Caller): Promise<AccountView | null> {
   const { users } = schema;
+  // Plain names: the builder would leave the tables out, and each column would be that of the inner one.
+  const ways = sql<string[]>`array(select c.provider_id from credentials c
+    where c.user_id = users.id order by c.created_at, c.id)`;
   const [user] = await db
-    .select({ name: users.name, email: users.email, locale: users.locale })
+    .select({ name: users.name, email: users.email, locale: users.locale, ways })
     .from(users)
     .where(eq(users.id, caller.userId));
   if (!user) return null;
+  const { passwords, providers } = config.signIn;
   return {
     id: caller.userId,
     name: user.name,
@@ -66,6 +60,8 @@ export async function getAccount({ db }: Services, caller: Caller): Promise<Acco
     isGuest: caller.isGuest,
     isAdmin: caller.isAdmin,
     locale: asLocale(user.locale),
+    hasPassword: passwords && user.ways.includes(passwordWay),
+    providers: user.ways.flatMap((id) => providers[id]?.name ?? []),
   };
 }
 
@@ -114,10 +110,16 @@ export async function setPassword(
   { userId, hash }: { readonly userId: string; readonly hash: string },
 ): Promise<void> {
   const { credentials, sessions } = schema;
-  await tx
+  const changed = await tx
     .update(credentials)
     .set({ password: hash, updatedAt: new Date() })
-    .where(and(eq(credentials.userId, userId), eq(credentials.providerId, "credential")));
+    .where(and(eq(credentials.userId, userId), eq(credentials.providerId, passwordWay)))
+    .returning({ id: credentials.id });
+  // Whoever came through a provider has none yet.
+  if (changed.length === 0)
+    await tx
+      .insert(credentials)
+      .values({ id: newId(), userId, accountId: userId, providerId: passwordWay, password: hash });
   await tx.delete(sessions).where(eq(sessions.userId, userId));
   await forgetTrust(tx, userId);
 }
@@ -132,7 +134,7 @@ export async function isPasswordOf(
   const [own] = await services.db
     .select({ hash: credentials.password })
     .from(credentials)
-    .where(and(eq(credentials.userId, userId), eq(credentials.providerId, "credential")));
+    .where(and(eq(credentials.userId, userId), eq(credentials.providerId, passwordWay)));
   return own?.hash ? isPassword(services, { hash: own.hash, password }) : false;
 }
 
@@ -209,7 +211,7 @@ export async function createUser(services: Services, input: CreateUserInput): Pr
   );
   await internalAdapter.linkAccount({
     userId: user.id,
-    providerId: "credential",
+    providerId: passwordWay,
     accountId: user.id,
     password: await passwords.hash(password),
   });

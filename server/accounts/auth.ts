@@ -8,7 +8,6 @@ import {
   AppError,
   type Env,
   isLoopback,
-  lineOfText,
   namesLoopback,
   newId,
   originOf,
@@ -19,13 +18,21 @@ import type { Services } from "../services.ts";
 import { isClientUser } from "./client-users.ts";
 import { admitEntry, claimFirstAdmin, spendInvitation } from "./entry.ts";
 import { awaitsCode, factorPaths, factorPlugins, followFactors, guardFactors, isStrong } from "./factors.ts";
+import {
+  accountLinking,
+  attemptOf,
+  callbackPath,
+  checkLink,
+  followProvider,
+  guardProviders,
+  identityProviders,
+  isEntryOpened,
+} from "./identity-providers.ts";
 import { noteBrowserLocale } from "./language.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
+import { applyGroups } from "./provider-entry.ts";
 import { addressLimits, limitNewcomers, limitSignIn, recordEntry, settleSignIn } from "./sign-in-limit.ts";
-
-export const maxUserNameLength = 100;
-export const maxEmailLength = 254;
-const maxBanReasonLength = 1_000;
+import { checkUserData, refuse } from "./user-data.ts";
 
 export const minPasswordLength = 10;
 export const maxPasswordLength = 128;
@@ -52,7 +59,7 @@ function createAuth(services: Services) {
     logger: logTo(services),
     telemetry: { enabled: false },
     // The caller of the handler logs and maps errors; without this the library writes to the console.
-    onAPIError: { throw: true },
+    onAPIError: { throw: true, errorURL: "/sign-in" },
     rateLimit: addressLimits,
     session: {
       expiresIn: sessionSeconds,
@@ -64,6 +71,7 @@ function createAuth(services: Services) {
     user: {
       additionalFields: { selfMade: { type: "boolean", input: false, required: false } },
     },
+    account: { accountLinking },
     emailAndPassword: { enabled: true, minPasswordLength, maxPasswordLength, autoSignIn: true },
     advanced: {
       database: { generateId: () => newId() },
@@ -83,17 +91,24 @@ function createAuth(services: Services) {
             const { data } = checkUserData(user);
             // Without a path the account is made by an admin or the command line.
             if (!context?.path) return { data };
-            const { path, headers } = context;
-            return { data: { ...data, selfMade: !(await spendInvitation(services, { path, headers })) } };
+            if (await isEntryOpened()) return { data };
+            const attempt = await attemptOf(services, context);
+            return { data: { ...data, selfMade: !(await spendInvitation(services, attempt)) } };
           },
         },
         update: { before: async (user) => checkUserData(user) },
+      },
+      account: {
+        create: {
+          before: ({ userId }, context) => checkLink(services, { userId, path: context?.path }),
+        },
       },
       session: {
         create: {
           // Whatever password somebody gives it.
           before: async ({ userId }, context) => {
             if (await isClientUser(services, userId)) refuse("FORBIDDEN", "This user cannot sign in.");
+            await applyGroups(services, userId);
             const guest = context && (await getSessionFromCtx(context));
             const begun = { data: { isStrong: isStrong(context?.path, guest ?? null, userId) } };
             if (!guest || !("isAnonymous" in guest.user) || guest.user["isAnonymous"] !== true) return begun;
@@ -112,7 +127,13 @@ function createAuth(services: Services) {
         },
       },
     },
-    plugins: [...factorPlugins(services), guests(services), admin({ bannedUserMessage }), keys(services)],
+    plugins: [
+      ...factorPlugins(services),
+      guests(services),
+      admin({ bannedUserMessage }),
+      keys(services),
+      identityProviders(services),
+    ],
   });
 }
 
@@ -127,6 +148,8 @@ export const servedAuthPaths: ReadonlyMap<string, readonly string[]> = new Map([
   ["/sign-in/anonymous", ["POST"]],
   ["/sign-in/email", ["POST"]],
   ["/sign-up/email", ["POST"]],
+  ["/sign-in/social", ["POST"]],
+  [callbackPath, ["GET", "POST"]],
   ["/sign-out", ["POST"]],
   ["/list-sessions", ["GET"]],
   ["/revoke-sessions", ["POST"]],
@@ -178,6 +201,7 @@ function logTo(services: Services): BetterAuthOptions["logger"] {
 function guardEntry(services: Services) {
   return createAuthMiddleware(async (ctx) => {
     requireServed(ctx);
+    await guardProviders(services, ctx);
     await limitSignIn(services, ctx);
     await admitEntry(services, { path: ctx.path, headers: ctx.headers });
     await limitNewcomers(services, ctx);
@@ -193,7 +217,8 @@ function followEntry(services: Services) {
     await followFactors(services, ctx);
     const userId = ctx.context.newSession?.user.id;
     if (userId !== undefined)
-      await claimFirstAdmin(services, { path: ctx.path, headers: ctx.headers, userId });
+      await claimFirstAdmin(services, { ...(await attemptOf(services, ctx)), userId });
+    await followProvider(services, ctx);
   });
 }
 
@@ -233,54 +258,4 @@ export function trustedOrigins(env: Pick<Env, "APP_URL" | "HOST">, request: Requ
   const isLocal = isLoopback(env.HOST) && namesLoopback(host);
   const own = isFree || isLocal ? [`http://${host}`, `https://${host}`] : [];
   return env.APP_URL ? [new URL(env.APP_URL).origin, ...own] : own;
-}
-
-/** Columns of a user that a sign-up or a change may set. */
-interface UserData {
-  readonly email?: unknown;
-  readonly name?: unknown;
-  readonly image?: unknown;
-  readonly banReason?: unknown;
-  readonly isAnonymous?: unknown;
-}
-
-/**
- * Checks the columns that a person fills in, before a user is stored or changed; columns that are absent stay absent.
- * Throws the library's API error, which is answered as 400.
- */
-function checkUserData(data: UserData): { data: { name?: string; image?: null; banReason?: string } } {
-  checkEmail(data);
-  const name = nameSchema.optional().safeParse(data.name);
-  if (!name.success) refuse("INVALID_NAME", `A name is one line of at most ${maxUserNameLength} characters.`);
-  // An avatar from another site would let that site track the viewers of the page.
-  if (data.image) refuse("INVALID_IMAGE", "Accounts have no picture.");
-  const banReason = banReasonSchema.nullish().safeParse(data.banReason);
-  if (!banReason.success)
-    refuse("INVALID_BAN_REASON", `A reason is one line of at most ${maxBanReasonLength} characters.`);
-  return {
-    data: {
-      ...(name.data === undefined ? {} : { name: name.data }),
-      ...(data.image === undefined ? {} : { image: null }),
-      ...(typeof banReason.data === "string" ? { banReason: banReason.data } : {}),
-    },
-  };
-}
-
-const nameSchema = lineOfText.trim().max(maxUserNameLength);
-const banReasonSchema = lineOfText.trim().max(maxBanReasonLength);
-
-function checkEmail({ email, isAnonymous }: UserData): void {
-  if (typeof email !== "string" || isAnonymous === true) return;
-  if (email.length > maxEmailLength)
-    refuse("INVALID_EMAIL", `An e-mail address has at most ${maxEmailLength} characters.`);
-  if (isReservedEmail(email)) refuse("INVALID_EMAIL", "E-mail addresses below .invalid are reserved.");
-}
-
-/** Guests and the workers' account have addresses below `.invalid`, which RFC 6761 reserves: no mail reaches them. */
-export function isReservedEmail(email: string): boolean {
-  return /[@.]invalid\.?$/i.test(email.trim());
-}
-
-function refuse(code: string, message: string): never {
-  throw new APIError("BAD_REQUEST", { code, message });
 }

@@ -114,10 +114,13 @@ export interface Entry {
   readonly signUp: "open" | "invite" | "closed";
   /** There is no admin yet: the printed link makes one, whatever `signUp` is. */
   readonly needsAdmin: boolean;
+  /** Whether people sign in with passwords. */
+  readonly passwords: boolean;
+  readonly providers: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** Which sign-ups are open now; without the database, the configured mode. */
-export async function readEntry({ db, env, log }: Services): Promise<Entry> {
+/** Which ways to sign in and up are open now; without the database, the configured mode. */
+export async function readEntry({ db, env, config, log }: Services): Promise<Entry> {
   const needsAdmin = await hasAdmin(db).then(
     (found) => !found,
     (err: unknown) => {
@@ -125,7 +128,9 @@ export async function readEntry({ db, env, log }: Services): Promise<Entry> {
       return false;
     },
   );
-  return { signUp: env.SIGN_UP, needsAdmin };
+  const { passwords, providers } = config.signIn;
+  const shown = Object.entries(providers).map(([id, { name }]) => ({ id, name }));
+  return { signUp: env.SIGN_UP, needsAdmin, passwords, providers: shown };
 }
 
 interface Attempt {
@@ -159,17 +164,21 @@ export async function admitEntry(services: Services, attempt: Attempt): Promise<
   if (!(await isOpenInvitation(services.db, token))) refuse("INVITATION_INVALID");
 }
 
+/** The second is where identity providers lead back to. */
+const makesAccounts = new Set(["/sign-up/email", "/callback/:id"]);
+
 /**
  * Just before the account is stored: marks its invitation as used. False for a sign-up without one, which SIGN_UP=open
  * allows. Throws APIError when another sign-up was first.
  */
 export async function spendInvitation(services: Services, attempt: Attempt): Promise<boolean> {
-  if (attempt.path !== "/sign-up/email") return false;
+  if (!makesAccounts.has(attempt.path)) return false;
   const token = tokenOf(attempt);
   if (await isFirstAdminToken(services, token)) {
     if (services.env.SIGN_UP !== "open" && !(await takeFirstLink(services.db, token))) refuse("LINK_IN_USE");
     return true;
   }
+  if (services.env.SIGN_UP === "closed") refuse("SIGN_UP_CLOSED");
   const isInvited = token !== "" && (await takeInvitation(services.db, token));
   if (!isInvited && services.env.SIGN_UP === "invite") refuse("INVITATION_INVALID");
   return isInvited;

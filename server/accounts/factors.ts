@@ -8,6 +8,7 @@ import { type AuditKind, recordAct } from "../audit/index.ts";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { originOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { callbackPath } from "./identity-providers.ts";
 import { mergeGuest } from "./merge-guest.ts";
 import { isRecent } from "./sessions.ts";
 import { countTry, rememberDevice } from "./sign-in-limit.ts";
@@ -125,7 +126,8 @@ const registerPaths = new Set(["/passkey/generate-register-options", "/passkey/v
 /** A session that begins at one of these has two factors behind it. */
 const strongPaths = new Set([...codePaths, "/passkey/verify-authentication"]);
 
-const isEntry = (path: string) => path.startsWith("/sign-in/") || path === "/passkey/verify-authentication";
+const entryPaths = new Set(["/passkey/verify-authentication", callbackPath]);
+const isEntry = (path: string) => path.startsWith("/sign-in/") || entryPaths.has(path);
 const isGuest = ({ user }: { readonly user: object }) => Reflect.get(user, "isAnonymous") === true;
 
 /** Before an endpoint of the factors. What it returns replaces headers of the request. Throws APIError. */

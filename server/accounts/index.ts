@@ -34,7 +34,6 @@ export {
   passwordSchema,
   resetPassword,
   workerAccount,
-  mailAddress,
 } from "./accounts.ts";
 export { setLocale, wordsFor } from "./language.ts";
 export { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
@@ -53,6 +52,7 @@ export {
   revokeInvitation,
   type InvitationView,
 } from "./entry.ts";
+export { mailAddress } from "./user-data.ts";
 export { mergeGuest } from "./merge-guest.ts";
 export { readSocketCaller, type SocketReader, type SocketRequest } from "./socket-reader.ts";
 export { permitKeysOf, resolveCaller, takePermitOf } from "./resolve-caller.ts";

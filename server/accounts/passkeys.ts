@@ -1,10 +1,10 @@
-import { and, asc, eq, ne } from "drizzle-orm";
+import { and, asc, eq, inArray, ne } from "drizzle-orm";
 import type { z } from "zod";
 import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
 import { AppError, lineOfText } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { isPasswordOf } from "./accounts.ts";
+import { isPasswordOf, passwordWay } from "./accounts.ts";
 import { authOf } from "./auth.ts";
 import { maxPasskeyName } from "./factors.ts";
 import { noteConfirmed, requireRecent } from "./sessions.ts";
@@ -36,7 +36,7 @@ export async function readSecurity(services: Services, userId: string): Promise<
       .from(passkeys)
       .where(eq(passkeys.userId, userId))
       .orderBy(asc(passkeys.createdAt), asc(passkeys.id)),
-    db.$count(credentials, and(eq(credentials.userId, userId), eq(credentials.providerId, "credential"))),
+    db.$count(credentials, and(eq(credentials.userId, userId), eq(credentials.providerId, passwordWay))),
     db.$count(twoFactors, isApp),
   ]);
   const left = apps > 0 ? await authOf(services).api.viewBackupCodes({ body: { userId } }) : null;
@@ -94,6 +94,9 @@ export async function removePasskey(
   { userId, sessionId = "", id }: Own & { readonly id: string },
 ): Promise<void> {
   await requireRecent(services, sessionId);
+  const { passwords, providers } = services.config.signIn;
+  // A provider that is no longer configured lets nobody in.
+  const waysNow = [...Object.keys(providers), ...(passwords ? [passwordWay] : [])];
   await services.db.transaction(async (tx) => {
     // Of two removals at once the second counts what the first left.
     await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for("update");
@@ -104,7 +107,7 @@ export async function removePasskey(
     if (gone.length === 0) throw new AppError("not_found");
     const left = await Promise.all([
       tx.$count(passkeys, eq(passkeys.userId, userId)),
-      tx.$count(credentials, eq(credentials.userId, userId)),
+      tx.$count(credentials, and(eq(credentials.userId, userId), inArray(credentials.providerId, waysNow))),
     ]);
     if (left.every((count) => count === 0))
       throw new AppError("conflict", "This passkey is the only way to sign in. Add another one first.");

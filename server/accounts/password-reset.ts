@@ -5,7 +5,7 @@ import { schema } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { hashPassword, requirePassword, setPassword } from "./accounts.ts";
-import { isReservedEmail } from "./auth.ts";
+import { isReservedEmail } from "./user-data.ts";
 
 const { passwordResets, users } = schema;
 
@@ -20,14 +20,18 @@ export interface ResetLink {
   readonly expiresAt: string;
 }
 
+const passwordsOff = () =>
+  new AppError("conflict", "This studio has no passwords: people sign in through its providers.");
+
 /**
  * Makes a one-time link with which a user sets a new password; earlier links of the user end. The password of today
- * works until then. Throws `not_found`, and `conflict` for a user who signs in without a password.
+ * works until then. Throws `not_found`, and `conflict` for a user who signs in without a password and where there are none.
  */
 export async function createResetLink(
-  { db }: Services,
+  { db, config }: Services,
   { userId, adminId }: { readonly userId: string; readonly adminId: string | null },
 ): Promise<ResetLink> {
+  if (!config.signIn.passwords) throw passwordsOff();
   const token = randomBytes(24).toString("base64url");
   const expiresAt = new Date(Date.now() + resetLinkHours * 3_600_000);
   await db.transaction(async (tx) => {
@@ -56,6 +60,7 @@ export async function spendResetLink(
   services: Services,
   { token, password }: { readonly token: string; readonly password: string },
 ): Promise<void> {
+  if (!services.config.signIn.passwords) throw passwordsOff();
   requirePassword(password);
   const isValid = and(eq(passwordResets.tokenHash, hashOf(token)), gt(passwordResets.expiresAt, new Date()));
   const unknown = new AppError("not_found", "This link was used or has expired. Ask an admin for a new one.");

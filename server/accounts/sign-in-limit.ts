@@ -27,6 +27,7 @@ export const addressLimits = {
     "/change-password": { window: 60, max: 10 },
     "/two-factor/*": { window: 60, max: 30 },
     "/passkey/*": { window: 60, max: 60 },
+    "/callback/*": { window: 60, max: 120 },
   },
 } as const satisfies BetterAuthOptions["rateLimit"];
 

@@ -33,6 +33,8 @@ const cases: Readonly<Record<string, Case>> = {
   signOut: { access: "public", status: 200 },
   signInEmail: { access: "public", body: credentials, status: 401 },
   signUpEmail: { access: "public", body: { ...credentials, password: "short", name: "N" }, status: 400 },
+  signInSocial: { access: "public", body: { provider: "unknown", callbackURL: "/" }, status: 404 },
+  callbackOAuth: { access: "public", status: 302 },
   signInAnonymous: { access: "public", status: 200 },
   changePassword: { access: "session", body: { newPassword: "long enough", currentPassword: "wrong" } },
   updateUser: { access: "session", body: { name: "New" } },

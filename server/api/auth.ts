@@ -46,7 +46,8 @@ export function handleAuth(services: Services, request: Request): Promise<Respon
 }
 
 async function answer(services: Services, request: Request): Promise<Response> {
-  const methods = servedAuthPaths.get(new URL(request.url).pathname.replace(/^\/api\/auth(?=\/)/, ""));
+  const path = new URL(request.url).pathname.replace(/^\/api\/auth(?=\/)/, "");
+  const methods = servedAuthPaths.get(path.replace(/^\/callback\/[^/]+$/, "/callback/:id"));
   if (methods && !methods.includes(request.method)) return answerMethod(request, methods);
   // The library checks some of its writes only when a cookie came along; a visit to another site must not make guests.
   if (request.method !== "GET" && isCrossSite(services.env, request))

@@ -13,6 +13,7 @@ const auditKinds = [
   "account.sessions_ended",
   "account.exported",
   "account.guest_merged",
+  "account.provider_linked",
   "account.chat_linked",
   "account.chat_unlinked",
   "account.deleted",

@@ -152,6 +152,8 @@ export function explain(error: unknown): string {
 }
 
 const secretNames = /(KEY|KEY_ID|TOKEN|SECRET)$/;
+/** JSON with secrets in it. */
+const jsonOfSecrets = new Set(["SERVER_HEADERS", "OIDC_CLIENT_SECRETS"]);
 const shortestSecret = 5;
 /** What people leave unchanged and what stands before a token says nothing. */
 const publicWords = new Set(["bearer", "basic", "token", "atelier", "postgres", "postgresql", "redis"]);
@@ -161,7 +163,7 @@ export function secretsOf(env: Readonly<Partial<Env>>): string[] {
   const found = Object.entries(env).flatMap(([name, value]) => {
     const texts = [value].flat().filter((text) => typeof text === "string");
     if (secretNames.test(name)) return texts.flatMap(partsOf);
-    if (name === "SERVER_HEADERS") return texts.flatMap(textsInJson).flatMap(partsOf);
+    if (jsonOfSecrets.has(name)) return texts.flatMap(textsInJson).flatMap(partsOf);
     return texts.flatMap((text) => inAddress(text, name === "ALERT_WEBHOOK_URL"));
   });
   const spelled = found.filter((text) => isSecret(text)).flatMap(spellings);
@@ -177,7 +179,7 @@ function partsOf(text: string): string[] {
 
 function textsInJson(text: string): string[] {
   const rules = Object.values(parseForeignJson(text) ?? {}) as unknown[];
-  const values = rules.flatMap((rule) => (isRecord(rule) ? Object.values(rule) : []));
+  const values = rules.flatMap((rule) => (isRecord(rule) ? Object.values(rule) : [rule]));
   return values.filter((value) => typeof value === "string");
 }
 

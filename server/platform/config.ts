@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { assistantSchema, cloudSchema } from "./config-paid.ts";
 import { ConfigError, readConfigProblems } from "./config-problems.ts";
+import { signInSchema } from "./config-sign-in.ts";
 import { jobKinds } from "./names.ts";
 import { pictureLimits } from "./picture-limits.ts";
 
@@ -212,6 +213,8 @@ const configSchema = z.strictObject({
   assistant: assistantSchema.prefault({}),
   provenance: provenanceSchema.prefault({}),
   safety: safetySchema.prefault({}),
+  /** Providers of sign-in (OpenID Connect), and whether there are passwords beside. */
+  signIn: signInSchema.prefault({}),
 });
 
 /** What a queue asks of a node. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isAddressRange } from "./addresses.ts";
 import { usualConfigFile } from "./config.ts";
+import { clientSecrets } from "./config-sign-in.ts";
 import { type ConfigProblem, nearestName } from "./config-problems.ts";
 import { databaseUrl, originUrl, proxyText, redisUrl, smtpUrl, webUrl } from "./env-addresses.ts";
 import { isHostEntry } from "./public-addresses.ts";
@@ -141,6 +142,8 @@ const envSchema = z.object({
   TELEGRAM_BOT_NAME: telegramName.optional(),
   /** Who may create an account: everybody, people with an invitation, or only the operator. Guests need `open`. */
   SIGN_UP: z.enum(signUps, { error: `must be one of ${signUps.join(", ")}` }).default("open"),
+  /** Client secrets of the providers of sign-in, as JSON by the id of the provider; see docs/sign-in.md. */
+  OIDC_CLIENT_SECRETS: clientSecrets.optional(),
   /** Answers programs that were written for the old job server, for IOPaint and for Lama Cleaner at their own paths. */
   EXISTING_CLIENTS: z.stringbool({ error: "must be true or false" }).default(false),
   /** Key and certificates (PEM, or files with them) that sign what AI made, instead of the studio's own; see docs/provenance.md. */

@@ -48,6 +48,7 @@ export {
   type ConfigInput,
   type QueueNeeds,
 } from "./config.ts";
+export { clientSecretOf, type IdentityProvider } from "./config-sign-in.ts";
 export { openTunnel, outsideFetch, readProxy, useProxies } from "./proxy.ts";
 export { safeFetch } from "./safe-fetch.ts";
 export { hostEntryOf, checkUrl, isOwnNetwork, resultHosts } from "./public-addresses.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { eq } from "drizzle-orm";
-import { type Caller, isPasswordOf, requireOtherAdmin } from "../accounts/index.ts";
+import { and, eq, gt } from "drizzle-orm";
+import { type Caller, getAccount, isPasswordOf, requireOtherAdmin } from "../accounts/index.ts";
 import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
@@ -40,7 +40,7 @@ export async function deleteUser(
 
 /**
  * Deletes the caller's own account with everything. An account proves itself by its password, a guest has none. Throws
- * `forbidden` for an API key and for a wrong password, and `conflict` for the only admin.
+ * `forbidden` for an API key, for a wrong password, and without one for a session older than 15 minutes, and `conflict` for the only admin.
  */
 export async function deleteOwnAccount(
   services: Services,
@@ -48,14 +48,31 @@ export async function deleteOwnAccount(
 ): Promise<Deleted> {
   const { userId, isGuest, via } = caller;
   if (via !== "session") throw new AppError("forbidden", "An account is deleted in the browser.");
-  if (!isGuest && !(await isPasswordOf(services, { userId, password: password ?? "" })))
-    throw new AppError("forbidden", "This is not your password.");
+  if (!isGuest) await requireProof(services, caller, password);
   await actOn(services, { userId, adminId: null }, async (tx) => {
     await markDeleted(tx, userId);
     await recordAct(tx, { kind: "account.deleted", by: userId });
   });
   services.log.info({ audit: true, userId, action: "account.delete" }, "user deleted their own account");
   return finish(services, userId);
+}
+
+/** Without a password, as through a provider, somebody proves to be here by a session that has just begun. */
+const freshMinutes = 15;
+
+async function requireProof(services: Services, caller: Caller, password: string | undefined): Promise<void> {
+  const { userId, sessionId = "" } = caller;
+  if ((await getAccount(services, caller))?.hasPassword !== false) {
+    if (await isPasswordOf(services, { userId, password: password ?? "" })) return;
+    throw new AppError("forbidden", "This is not your password.");
+  }
+  const since = new Date(Date.now() - freshMinutes * 60_000);
+  const isFresh = and(eq(sessions.id, sessionId), eq(sessions.userId, userId), gt(sessions.createdAt, since));
+  if ((await services.db.$count(sessions, isFresh)) > 0) return;
+  throw new AppError(
+    "forbidden",
+    `Sign out and in again, and delete the account within ${freshMinutes} minutes.`,
+  );
 }
 
 /** From this commit on nobody can use the account, and nothing in its row names a person. */

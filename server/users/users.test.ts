@@ -729,6 +729,27 @@ describe("deleted users", () => {
     expect(await tablesWith([userId, guestId])).toEqual(["audit_entries"]);
   });
 
+  test("an account without a password, as through a provider, is deleted from a session that has just begun", async () => {
+    const { services } = fixture;
+    const { userId, caller } = await openUser("provided");
+    const { credentials, sessions } = schema;
+    await services.db
+      .update(credentials)
+      .set({ providerId: "house", password: null })
+      .where(eq(credentials.userId, userId));
+    const setAge = (minutes: number) =>
+      services.db
+        .update(sessions)
+        .set({ createdAt: new Date(Date.now() - minutes * 60_000) })
+        .where(eq(sessions.userId, userId));
+    const remove = () => deleteOwnAccount(services, { caller, password: undefined });
+    await setAge(16);
+    await expect(remove()).rejects.toMatchObject(refusal("forbidden"));
+    await setAge(14);
+    expect(await remove()).toEqual({ isGone: true });
+    expect(await tablesWith([userId])).toEqual(["audit_entries"]);
+  });
+
   test("ten wrong passwords in a minute are the limit", inAll, async () => {
     const { caller } = await openUser("guessed");
     const remove = (password: string) => deleteOwnAccount(fixture.services, { caller, password });

@@ -1,0 +1,78 @@
+"use client";
+import { useTranslations } from "next-intl";
+import { useCallback } from "react";
+import { minPasswordLength } from "../client/session.ts";
+
+/** Limits of the server, checked here as well so that the form shows them before it is sent. */
+const maxPasswordLength = 128;
+
+type Known =
+  | "wrong"
+  | "wrongCurrent"
+  | "taken"
+  | "short"
+  | "long"
+  | "tooMany"
+  | "email"
+  | "name"
+  | "image"
+  | "noInvitation"
+  | "closed"
+  | "suspended"
+  | "guestTooLarge"
+  | "linkInUse"
+  | "providerDown"
+  | "providerRefused"
+  | "providerWrong"
+  | "cancelled"
+  | "expired"
+  | "noAddress"
+  | "noGroup"
+  | "notLinked"
+  | "linkedElsewhere"
+  | "passwordsOff";
+
+const known: Readonly<Record<string, Known>> = {
+  INVALID_EMAIL_OR_PASSWORD: "wrong",
+  INVALID_PASSWORD: "wrongCurrent",
+  INVALID_EMAIL: "email",
+  USER_ALREADY_EXISTS: "taken",
+  USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: "taken",
+  PASSWORD_TOO_SHORT: "short",
+  PASSWORD_TOO_LONG: "long",
+  INVALID_NAME: "name",
+  INVALID_IMAGE: "image",
+  TOO_MANY_REQUESTS: "tooMany",
+  rate_limited: "tooMany",
+  INVITATION_INVALID: "noInvitation",
+  SIGN_UP_CLOSED: "closed",
+  BANNED_USER: "suspended",
+  GUEST_TOO_LARGE: "guestTooLarge",
+  LINK_IN_USE: "linkInUse",
+  PROVIDER_UNREACHABLE: "providerDown",
+  PROVIDER_REFUSED: "providerRefused",
+  PROVIDER_ANSWER_INVALID: "providerWrong",
+  PROVIDER_CANCELLED: "cancelled",
+  SIGN_IN_EXPIRED: "expired",
+  EMAIL_MISSING: "noAddress",
+  GROUP_MISSING: "noGroup",
+  ACCOUNT_NOT_LINKED: "notLinked",
+  ACCOUNT_LINKED_ELSEWHERE: "linkedElsewhere",
+  PASSWORDS_OFF: "passwordsOff",
+};
+
+/** The text for an error of the account service. */
+export function useAuthError(): (error: unknown) => string {
+  const t = useTranslations("signIn.errors");
+  return useCallback(
+    (error) => {
+      const code: unknown =
+        typeof error === "object" && error !== null ? Reflect.get(error, "code") : undefined;
+      const status: unknown =
+        typeof error === "object" && error !== null ? Reflect.get(error, "status") : undefined;
+      if (status === 429) return t("tooMany");
+      return t(known[String(code)] ?? "other", { min: minPasswordLength, max: maxPasswordLength });
+    },
+    [t],
+  );
+}

@@ -1,0 +1,254 @@
+import { createHash } from "node:crypto";
+import * as oidc from "openid-client";
+import { AppError, clientSecretOf, type IdentityProvider, outsideFetch } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+
+/** Of each request to a provider; people wait for it. */
+const requestSeconds = 8;
+/** Far above discovery documents, key sets and tokens. */
+const maxBytes = 512 * 1024;
+/** Between the clocks of two machines. */
+const clockSkewSeconds = 60;
+/** A provider that changes its endpoints or its settings is followed after this time. */
+const discoveryMs = 600_000;
+
+/** Why a sign-in through a provider failed; the sign-in page has a sentence for each. */
+export type ProviderFailure =
+  | "PROVIDER_UNREACHABLE"
+  | "PROVIDER_REFUSED"
+  | "PROVIDER_ANSWER_INVALID"
+  | "SIGN_IN_EXPIRED";
+
+/** A failure of the provider, or of how it is set up here; the message has the provider's own words and no secret. */
+export class ProviderError extends Error {
+  readonly code: ProviderFailure;
+
+  constructor(code: ProviderFailure, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = "ProviderError";
+    this.code = code;
+  }
+}
+
+/** What an identity provider says of a person. */
+export interface Claims {
+  readonly sub: string;
+  readonly [claim: string]: unknown;
+}
+
+/** What is known after the exchange of a code. */
+interface Vouched {
+  readonly claims: Claims;
+  readonly idToken: string;
+}
+
+interface Found {
+  readonly configuration: oidc.Configuration;
+  readonly until: number;
+}
+
+/** The provider's side of the sign-in: where to send people, and what a code is worth. */
+export interface IdentityClient {
+  readonly id: string;
+  readonly provider: IdentityProvider;
+  /** Where the browser goes. Throws `ProviderError`. */
+  authorize(flow: Flow): Promise<URL>;
+  /** Exchanges a code once; checks signature, issuer, audience, time and nonce. Throws `ProviderError`. */
+  redeem(answer: { readonly code: string } & Omit<Flow, "state">): Promise<Vouched>;
+  /** Where the browser goes to sign out at the provider; null where the provider has no such address. */
+  leave(idToken: string | null, backTo: string | null): Promise<URL | null>;
+}
+
+interface Flow {
+  readonly state: string;
+  readonly codeVerifier: string;
+  readonly redirectUri: string;
+}
+
+/** The client of one provider; discovery is asked for on first use, so that a provider that is down stops nothing else. */
+export function createIdentityClient(
+  { env }: Pick<Services, "env">,
+  id: string,
+  provider: IdentityProvider,
+): IdentityClient {
+  const secret = clientSecretOf(env.OIDC_CLIENT_SECRETS, id);
+  let found: Promise<Found> | null = null;
+  const configurationOf = async (): Promise<oidc.Configuration> => {
+    const known = await found;
+    if (known && known.until > Date.now()) return known.configuration;
+    const asked = discover(provider, secret).then((configuration) => ({
+      configuration,
+      until: Date.now() + discoveryMs,
+    }));
+    found = asked;
+    asked.catch(() => {
+      if (found === asked) found = null;
+    });
+    return (await asked).configuration;
+  };
+  return {
+    id,
+    provider,
+    async authorize({ state, codeVerifier, redirectUri }) {
+      const configuration = await configurationOf();
+      return oidc.buildAuthorizationUrl(configuration, {
+        scope: [...new Set(["openid", ...provider.scopes])].join(" "),
+        redirect_uri: redirectUri,
+        state,
+        nonce: nonceOf(codeVerifier),
+        code_challenge: await oidc.calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: "S256",
+      });
+    },
+    async redeem(answer) {
+      const configuration = await configurationOf();
+      try {
+        return await exchange(configuration, answer);
+      } catch (error) {
+        throw failureOf(error);
+      }
+    },
+    async leave(idToken, backTo) {
+      const configuration = await configurationOf();
+      if (!configuration.serverMetadata().end_session_endpoint) return null;
+      return oidc.buildEndSessionUrl(configuration, {
+        ...(idToken === null ? {} : { id_token_hint: idToken }),
+        ...(backTo === null ? {} : { post_logout_redirect_uri: backTo }),
+      });
+    },
+  };
+}
+
+/** Binds the id token to this browser's try: the library keeps the verifier with the state, so the nonce needs no place of its own. */
+function nonceOf(codeVerifier: string): string {
+  return createHash("sha256").update(`nonce ${codeVerifier}`).digest("base64url");
+}
+
+/** Asks for the discovery document and makes a client of it. Throws `ProviderError`. */
+async function discover(provider: IdentityProvider, secret: string | undefined): Promise<oidc.Configuration> {
+  const issuer = new URL(provider.issuer);
+  const fetchLimited: oidc.CustomFetch = async (url, { body, ...options }) => {
+    // The form of a code is the only thing that is sent.
+    const form = body instanceof URLSearchParams || typeof body === "string" ? body : null;
+    return limited(await outsideFetch(url, { ...options, body: form }));
+  };
+  try {
+    return await oidc.discovery(
+      issuer,
+      provider.clientId,
+      { [oidc.clockTolerance]: clockSkewSeconds },
+      authenticationOf(provider, secret),
+      {
+        timeout: requestSeconds,
+        [oidc.customFetch]: fetchLimited,
+        execute: [
+          oidc.enableNonRepudiationChecks,
+          // The configuration lets only addresses of this machine be without TLS.
+          ...(issuer.protocol === "http:" ? [oidc.allowInsecureRequests] : []),
+        ],
+      },
+    );
+  } catch (error) {
+    throw failureOf(error, "discovery");
+  }
+}
+
+/** The same answer with a body within the limit. Throws `url_too_large`. */
+async function limited(response: Response): Promise<Response> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of response.body ?? []) {
+    sizeBytes += chunk.byteLength;
+    if (sizeBytes > maxBytes)
+      throw new AppError("url_too_large", `The answer has more than ${maxBytes} bytes.`);
+    chunks.push(new Uint8Array(chunk));
+  }
+  const { status, headers } = response;
+  return new Response(chunks.length === 0 ? null : new Blob(chunks), { status, headers });
+}
+
+/** A client without a secret is a public one: PKCE alone protects its codes. */
+function authenticationOf({ clientAuth }: IdentityProvider, secret: string | undefined): oidc.ClientAuth {
+  if (secret === undefined) return oidc.None();
+  const [basic, post] = [oidc.ClientSecretBasic(secret), oidc.ClientSecretPost(secret)];
+  return (server, ...rest) => {
+    // The specification's own default is basic.
+    const taken = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+    const isPost = clientAuth === undefined ? !taken.includes("client_secret_basic") : clientAuth === "post";
+    return (isPost ? post : basic)(server, ...rest);
+  };
+}
+
+async function exchange(
+  configuration: oidc.Configuration,
+  { code, codeVerifier, redirectUri }: { readonly code: string } & Omit<Flow, "state">,
+): Promise<Vouched> {
+  const { issuer } = configuration.serverMetadata();
+  const url = new URL(redirectUri);
+  // State and issuer of the address that the browser brought are compared before this.
+  url.search = new URLSearchParams({ code, iss: issuer }).toString();
+  const tokens = await oidc.authorizationCodeGrant(configuration, url, {
+    pkceCodeVerifier: codeVerifier,
+    expectedNonce: nonceOf(codeVerifier),
+    expectedState: oidc.skipStateCheck,
+    idTokenExpected: true,
+  });
+  const claims = tokens.claims();
+  if (!claims || tokens.id_token === undefined)
+    throw new ProviderError("PROVIDER_ANSWER_INVALID", "The provider sent no id token.");
+  const { email, email_verified: isVerified, ...info } = await infoOf(configuration, tokens, claims.sub);
+  // That an address is verified counts for the address that it was said of.
+  const address = claims["email"] === undefined || claims["email"] === email;
+  const ofAddress = address ? { email, email_verified: isVerified } : {};
+  return { claims: { ...info, ...ofAddress, ...claims }, idToken: tokens.id_token };
+}
+
+/** What is said beside the id token, which often leaves groups and address out; empty where the provider has no such address. */
+async function infoOf(
+  configuration: oidc.Configuration,
+  { access_token: accessToken }: oidc.TokenEndpointResponse,
+  sub: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  if (!configuration.serverMetadata().userinfo_endpoint) return {};
+  return oidc.fetchUserInfo(configuration, accessToken, sub);
+}
+
+/** Codes of the library for an answer that is none of such an endpoint: an error page, HTML, a silence. */
+const unanswered = [
+  "OAUTH_TIMEOUT",
+  "OAUTH_ABORT",
+  "OAUTH_RESPONSE_IS_NOT_JSON",
+  "OAUTH_RESPONSE_IS_NOT_CONFORM",
+  "OAUTH_PARSE_ERROR",
+];
+
+/** The failure that the sign-in page can explain. */
+function failureOf(error: unknown, step: "discovery" | "exchange" = "exchange"): ProviderError {
+  if (error instanceof ProviderError) return error;
+  return new ProviderError(kindOf(error, step), wordsOf(error), error);
+}
+
+function kindOf(error: unknown, step: "discovery" | "exchange"): ProviderFailure {
+  // A code that was used before or is too old; everything else is a fault of what is set up on either side.
+  if (error instanceof oidc.ResponseBodyError)
+    return error.error === "invalid_grant" ? "SIGN_IN_EXPIRED" : "PROVIDER_REFUSED";
+  if (error instanceof oidc.WWWAuthenticateChallengeError) return "PROVIDER_REFUSED";
+  const isInvalid = error instanceof oidc.ClientError && !unanswered.includes(error.code ?? "");
+  return isInvalid && step === "exchange" ? "PROVIDER_ANSWER_INVALID" : "PROVIDER_UNREACHABLE";
+}
+
+function wordsOf(error: unknown): string {
+  if (error instanceof oidc.ResponseBodyError)
+    return [error.error, error.error_description].filter(Boolean).join(": ").slice(0, 500);
+  if (error instanceof oidc.WWWAuthenticateChallengeError) {
+    const said = error.cause.map(({ parameters: { error: code, error_description: words } }) => [
+      code,
+      words,
+    ]);
+    return said.flat().filter(Boolean).join(": ").slice(0, 500) || error.message;
+  }
+  if (!(error instanceof Error)) return String(error).slice(0, 500);
+  const { cause } = error;
+  const deeper = cause instanceof Error && cause.message !== error.message ? ` (${cause.message})` : "";
+  return `${error.message}${deeper}`.slice(0, 500);
+}

@@ -1,0 +1,473 @@
+import {
+  type ForgingProvider,
+  passLoginPages,
+  startForgingProvider,
+  startIdentityProvider,
+  testClientId,
+  testClientSecret,
+  type TestProvider,
+} from "@atelier/testing/identity";
+import {
+  captureLog,
+  createTestServices,
+  openAccount,
+  openGuest,
+  openTestBrowser,
+  type TestBrowser,
+  testOrigin,
+  testPassword,
+  type TestServices,
+} from "@atelier/testing/services";
+import { and, eq, like } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { schema } from "../db/index.ts";
+import { newId, parseConfig } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import {
+  authOf,
+  createInvitation,
+  createUser,
+  removePasskey,
+  resetPassword,
+  resolveCaller,
+} from "./index.ts";
+import { groupsOf } from "./provider-entry.ts";
+
+const captured = captureLog();
+let idp: TestProvider;
+let forging: ForgingProvider;
+let test1: TestServices;
+
+const callbackOf = (id: string) => `${testOrigin}/api/auth/callback/${id}`;
+const verified = (email: string, more: object = {}) => ({
+  email,
+  email_verified: true,
+  name: "A Person",
+  ...more,
+});
+
+beforeAll(async () => {
+  idp = await startIdentityProvider({
+    redirectUris: ["house", "staff", "linking", "broken"].map(callbackOf),
+    afterSignOut: [`${testOrigin}/sign-in`],
+    people: {},
+  });
+  forging = await startForgingProvider();
+  const usual = { name: "The House", issuer: idp.issuer, clientId: testClientId };
+  test1 = await createTestServices({
+    log: captured.log,
+    env: {
+      OIDC_CLIENT_SECRETS: JSON.stringify({
+        house: testClientSecret,
+        staff: testClientSecret,
+        linking: testClientSecret,
+        broken: "a-wrong-secret",
+        forged: testClientSecret,
+        informed: testClientSecret,
+      }),
+    },
+    config: {
+      signIn: {
+        providers: {
+          house: { ...usual, signsOut: true },
+          staff: { ...usual, allowedGroups: ["members"], adminGroups: ["admins"], opensEntry: true },
+          linking: { ...usual, linksByEmail: true },
+          broken: usual,
+          forged: { ...usual, issuer: forging.issuer, opensEntry: true },
+          informed: { ...usual, issuer: forging.issuer, allowedGroups: ["members"], opensEntry: true },
+        },
+      },
+    },
+  });
+});
+afterAll(async () => {
+  await test1.close();
+  await idp.close();
+  await forging.close();
+});
+
+async function start(browser: TestBrowser, provider: string, headers: Record<string, string> = {}) {
+  const body = { provider, callbackURL: "/sign-in?entered=1" };
+  const response = await browser.auth("/sign-in/social", body, headers);
+  const answer: { url?: string; code?: string } = await response.json();
+  return { status: response.status, ...answer };
+}
+
+async function visit(services: Services, browser: TestBrowser, url: string | URL): Promise<string> {
+  const headers = Object.fromEntries(browser.headers);
+  const response = await authOf(services).handler(new Request(url, { headers }));
+  browser.keepCookies(response);
+  return response.headers.get("location") ?? `status ${response.status}`;
+}
+
+async function enter(
+  login: string | null,
+  { provider = "house", browser = openTestBrowser(test1.services), services = test1.services } = {},
+) {
+  const { url = "" } = await start(browser, provider);
+  const back = await passLoginPages(url, login);
+  return { browser, back, location: await visit(services, browser, back) };
+}
+
+const problem = (code: string) => `/sign-in?problem=${code}`;
+const entered = "/sign-in?entered=1";
+const { users, credentials, auditEntries } = schema;
+const caller = (browser: TestBrowser) => resolveCaller(test1.services, browser.headers);
+
+async function userOf(email: string) {
+  const [user] = await test1.services.db.select().from(users).where(eq(users.email, email));
+  return user;
+}
+
+describe("a person of a real provider", () => {
+  test("signs in, has an account, and the same one the next time although the address is another", async () => {
+    idp.people["anna"] = verified("anna@example.com");
+    const first = await enter("anna");
+    expect(first.location).toBe(entered);
+    const me = await caller(first.browser);
+    expect(me).toMatchObject({ isGuest: false, isAdmin: false, via: "session" });
+    idp.people["anna"] = verified("anna.new@example.com");
+    const second = await enter("anna");
+    expect((await caller(second.browser))?.userId).toBe(me?.userId);
+    const kept = await test1.services.db
+      .select()
+      .from(credentials)
+      .where(eq(credentials.userId, me?.userId ?? ""));
+    expect(kept).toMatchObject([
+      { providerId: "house", accountId: "anna", accessToken: null, refreshToken: null },
+    ]);
+    const acts = await test1.services.db
+      .select()
+      .from(auditEntries)
+      .where(and(eq(auditEntries.kind, "sign_in.done"), eq(auditEntries.actorId, me?.userId ?? "")));
+    expect(acts.map(({ details }) => details)).toEqual([{ provider: "house" }, { provider: "house" }]);
+  });
+
+  test("keeps what was made as a guest", async () => {
+    idp.people["guest"] = verified("was.guest@example.com");
+    const guest = await openGuest(test1.services);
+    const before = await caller(guest);
+    const prompts = await test1.services.db
+      .insert(schema.boards)
+      .values({ id: newId(), ownerId: before?.userId ?? "", name: "Mine", key: "mine" })
+      .returning();
+    const { location, browser } = await enter("guest", { browser: guest });
+    expect(location).toBe(entered);
+    const after = await caller(browser);
+    expect(after?.userId).not.toBe(before?.userId);
+    const [board] = await test1.services.db
+      .select()
+      .from(schema.boards)
+      .where(eq(schema.boards.id, prompts[0]?.id ?? ""));
+    expect(board?.ownerId).toBe(after?.userId);
+  });
+
+  test("pressed cancel: the sign-in page says so", async () => {
+    const { location, browser } = await enter(null);
+    expect(location).toBe(problem("PROVIDER_CANCELLED"));
+    expect(await caller(browser)).toBeNull();
+  });
+
+  test("has no address: nothing is made", async () => {
+    idp.people["nobody"] = { name: "No Address" };
+    expect((await enter("nobody")).location).toBe(problem("EMAIL_MISSING"));
+    idp.people["nobody"] = verified(`${"a".repeat(250)}@example.com`);
+    expect((await enter("nobody")).location).toBe(problem("EMAIL_MISSING"));
+  });
+
+  test("the address that leads back works once and in the browser that began", async () => {
+    idp.people["twice"] = verified("twice@example.com");
+    const { url = "" } = await start(openTestBrowser(test1.services), "house");
+    const stolen = await passLoginPages(url, "twice");
+    const thief = openTestBrowser(test1.services);
+    expect(await visit(test1.services, thief, stolen)).toBe(problem("SIGN_IN_EXPIRED"));
+    const { back, browser } = await enter("twice");
+    expect(await visit(test1.services, browser, back)).toBe(problem("SIGN_IN_EXPIRED"));
+    const bare = `${callbackOf("house")}?code=x`;
+    expect(await visit(test1.services, thief, bare)).toBe(problem("SIGN_IN_EXPIRED"));
+  });
+
+  test("signing out leads to the provider's own page where the operator wants it", async () => {
+    idp.people["leaver"] = verified("leaver@example.com");
+    const { browser } = await enter("leaver");
+    const response = await browser.auth("/sign-out", { callbackURL: "/sign-in", disableRedirect: true });
+    const { url }: { url: string } = await response.json();
+    expect(new URL(url).origin).toBe(idp.issuer);
+    expect(new URL(url).searchParams.get("post_logout_redirect_uri")).toBe(`${testOrigin}/sign-in`);
+    expect(await caller(browser)).toBeNull();
+    idp.people["stayer"] = verified("stayer@example.com", { groups: ["members"] });
+    const other = await enter("stayer", { provider: "staff" });
+    expect(await (await other.browser.auth("/sign-out")).json()).toEqual({ success: true });
+  });
+});
+
+describe("accounts that exist already", () => {
+  test("are not linked by their address without the operator's word, nor while it is unverified", async () => {
+    await createUser(test1.services, { email: "held@example.com", password: testPassword });
+    idp.people["held"] = verified("held@example.com");
+    expect((await enter("held")).location).toBe(problem("ACCOUNT_NOT_LINKED"));
+    idp.people["held"] = { ...verified("held@example.com"), email_verified: false };
+    expect((await enter("held", { provider: "linking" })).location).toBe(problem("ACCOUNT_NOT_LINKED"));
+    idp.people["held"] = { email: "held@example.com", name: "x" };
+    expect((await enter("held", { provider: "linking" })).location).toBe(problem("ACCOUNT_NOT_LINKED"));
+  });
+
+  test("of an operator's making are linked where that is allowed; self-made ones are not", async () => {
+    const { id } = await createUser(test1.services, { email: "made@example.com", password: testPassword });
+    idp.people["made"] = verified("Made@Example.com");
+    const { location, browser } = await enter("made", { provider: "linking" });
+    expect(location).toBe(entered);
+    expect((await caller(browser))?.userId).toBe(id);
+    await openAccount(test1.services, "squatted@example.com");
+    idp.people["squatted"] = verified("squatted@example.com");
+    expect((await enter("squatted", { provider: "linking" })).location).toBe(problem("ACCOUNT_NOT_LINKED"));
+  });
+
+  test("stay out while they are suspended", async () => {
+    idp.people["banned"] = verified("banned@example.com");
+    await enter("banned");
+    await test1.services.db.update(users).set({ banned: true }).where(eq(users.email, "banned@example.com"));
+    const { location, browser } = await enter("banned");
+    expect(location).toBe(problem("BANNED_USER"));
+    expect(await caller(browser)).toBeNull();
+  });
+});
+
+describe("other ways in of the same account", () => {
+  const { sessions, twoFactors, passkeys, verifications } = schema;
+
+  test("a second factor is asked for after the password, not after the provider, which ends what waits for a code", async () => {
+    const { services } = test1;
+    const email = "both@example.com";
+    idp.people["both"] = verified(email);
+    const { browser } = await enter("both");
+    const userId = (await caller(browser))?.userId ?? "";
+    await resetPassword(services, { email, password: testPassword });
+    await services.db.update(users).set({ twoFactorEnabled: true }).where(eq(users.id, userId));
+    await services.db
+      .insert(twoFactors)
+      .values({ id: newId(), userId, secret: "s", backupCodes: "b", verified: true });
+    const halfDone = openTestBrowser(services);
+    const withPassword = () => halfDone.auth("/sign-in/email", { email, password: testPassword });
+    const waiting = () =>
+      services.db.$count(
+        verifications,
+        and(eq(verifications.value, userId), like(verifications.identifier, "2fa-%")),
+      );
+    expect(await (await withPassword()).json()).toMatchObject({ twoFactorRedirect: true });
+    expect([await caller(halfDone), await waiting()]).toEqual([null, 1]);
+    expect((await enter("both", { browser: halfDone })).location).toBe(entered);
+    const me = await caller(halfDone);
+    expect([me?.userId, await waiting()]).toEqual([userId, 0]);
+    const [open] = await services.db
+      .select()
+      .from(sessions)
+      .where(eq(sessions.id, me?.sessionId ?? ""));
+    expect(open?.isStrong).toBe(false);
+    await halfDone.auth("/sign-out");
+    const late = await halfDone.auth("/two-factor/verify-totp", { code: "123456" });
+    expect([late.status, Object(await late.json()).code]).toEqual([401, "INVALID_TWO_FACTOR_COOKIE"]);
+    expect(await (await withPassword()).json()).toMatchObject({ twoFactorRedirect: true });
+  });
+
+  test("the cookie of a session that ended elsewhere does not stand in the way", async () => {
+    idp.people["ended"] = verified("ended@example.com");
+    const { browser } = await enter("ended");
+    const userId = (await caller(browser))?.userId ?? "";
+    await test1.services.db.delete(sessions).where(eq(sessions.userId, userId));
+    expect(await caller(browser)).toBeNull();
+    await enter("ended", { browser });
+    expect(await caller(browser)).toMatchObject({ userId });
+  });
+
+  test("the last passkey goes while a provider of today is left", async () => {
+    const { services } = test1;
+    idp.people["keys"] = verified("keys@example.com");
+    const { browser } = await enter("keys");
+    const { userId = "", sessionId } = (await caller(browser)) ?? {};
+    const [row] = await services.db
+      .insert(passkeys)
+      .values({
+        id: newId(),
+        userId,
+        publicKey: "p",
+        credentialID: newId(),
+        counter: 0,
+        deviceType: "singleDevice",
+        backedUp: false,
+      })
+      .returning();
+    const own = { userId, sessionId, id: row?.id ?? "" };
+    const { house: _, ...others } = services.config.signIn.providers;
+    const without: Services = {
+      ...services,
+      config: { ...services.config, signIn: { passwords: true, providers: others } },
+    };
+    await expect(removePasskey(without, own)).rejects.toMatchObject({ code: "conflict" });
+    await removePasskey(services, own);
+    expect(await services.db.$count(passkeys, eq(passkeys.userId, userId))).toBe(0);
+  });
+});
+
+describe("groups", () => {
+  test.each([
+    [{ groups: ["/staff/art", "admins"] }, "groups", ["/staff/art", "admins", "staff/art"]],
+    [{ realm_access: { roles: ["editor"] } }, "realm_access.roles", ["editor"]],
+    [{ "https://example.org/groups": ["art"] }, "https://example.org/groups", ["art"]],
+    [{ groups: "art" }, "groups", ["art"]],
+    [{ groups: [1, null, {}, "art"] }, "groups", ["art"]],
+    [{ groups: null }, "groups.deep.er", []],
+    [{}, "__proto__.constructor.name", []],
+  ])("are read from %j by %s", (claims, claim, names) => {
+    expect(groupsOf({ sub: "s", ...claims }, claim)).toEqual(new Set(names));
+  });
+
+  test("let people in, make admins, and take it back, but never from the only one", async () => {
+    idp.people["mia"] = verified("mia@example.com", { groups: ["others"] });
+    const refused = await enter("mia", { provider: "staff" });
+    expect(refused.location).toBe(problem("GROUP_MISSING"));
+    expect(await userOf("mia@example.com")).toBeUndefined();
+    idp.people["mia"] = verified("mia@example.com", { groups: "/members" });
+    const member = await enter("mia", { provider: "staff" });
+    expect(await caller(member.browser)).toMatchObject({ isAdmin: false });
+    expect((await userOf("mia@example.com"))?.selfMade).toBe(false);
+    idp.people["mia"] = verified("mia@example.com", { groups: ["admins"] });
+    const admin = await enter("mia", { provider: "staff" });
+    expect(await caller(admin.browser)).toMatchObject({ isAdmin: true });
+    idp.people["mia"] = verified("mia@example.com", { groups: ["members"] });
+    expect(await caller((await enter("mia", { provider: "staff" })).browser)).toMatchObject({
+      isAdmin: true,
+    });
+    await createUser(test1.services, { email: "second@example.com", password: testPassword, isAdmin: true });
+    expect(await caller((await enter("mia", { provider: "staff" })).browser)).toMatchObject({
+      isAdmin: false,
+    });
+    // Without the groups that let in, an account that exists stays out, too.
+    idp.people["mia"] = verified("mia@example.com");
+    expect((await enter("mia", { provider: "staff" })).location).toBe(problem("GROUP_MISSING"));
+    const acts = await test1.services.db
+      .select()
+      .from(auditEntries)
+      .where(eq(auditEntries.kind, "user.role_set"));
+    expect(acts.map(({ outcome, details }) => [outcome, details["before"], details["role"]])).toEqual([
+      ["ok", "user", "admin"],
+      ["conflict", "admin", "user"],
+      ["ok", "admin", "user"],
+    ]);
+  });
+});
+
+describe("a studio without open sign-up", () => {
+  test("makes accounts for an invitation, or where the provider opens entry", async () => {
+    const { services } = test1;
+    const closing = (SIGN_UP: "invite" | "closed"): Services => ({
+      ...services,
+      env: { ...services.env, SIGN_UP },
+    });
+    const enterAs = async (
+      login: string,
+      provider: string,
+      token?: string,
+      mode: "invite" | "closed" = "invite",
+    ) => {
+      const closed = closing(mode);
+      const browser = openTestBrowser(closed);
+      const headers: Record<string, string> = token === undefined ? {} : { "atelier-token": token };
+      const { url = "" } = await start(browser, provider, headers);
+      return visit(closed, browser, await passLoginPages(url, login));
+    };
+    idp.people["late"] = verified("late@example.com", { groups: ["members"] });
+    expect(await enterAs("late", "house")).toBe(problem("INVITATION_INVALID"));
+    expect(await enterAs("late", "house", undefined, "closed")).toBe(problem("SIGN_UP_CLOSED"));
+    const { token } = await createInvitation(services, { createdBy: null, days: 1 });
+    expect(await enterAs("late", "house", token)).toBe(entered);
+    idp.people["later"] = verified("later@example.com", { groups: ["members"] });
+    expect(await enterAs("later", "house", token)).toBe(problem("INVITATION_INVALID"));
+    expect(await enterAs("later", "staff", undefined, "closed")).toBe(entered);
+  });
+
+  test("without passwords only an admin whose password was just set on the command line signs in with one", async () => {
+    const { services } = test1;
+    const providers = services.config.signIn.providers;
+    const off: Services = {
+      ...services,
+      config: { ...services.config, signIn: { passwords: false, providers } },
+    };
+    const browser = openTestBrowser(off);
+    const email = "rescue@example.com";
+    const { id } = await createUser(services, { email, password: testPassword, isAdmin: true });
+    await services.db
+      .update(credentials)
+      .set({ updatedAt: new Date(Date.now() - 7_200_000) })
+      .where(eq(credentials.userId, id));
+    const tryIt = async (path: string, body: object) => (await browser.auth(path, body)).status;
+    expect(await tryIt("/sign-in/email", { email, password: testPassword })).toBe(403);
+    expect(await tryIt("/sign-up/email", { email: "n@example.com", password: testPassword, name: "n" })).toBe(
+      403,
+    );
+    expect(await tryIt("/change-password", { currentPassword: "a", newPassword: testPassword })).toBe(403);
+    await resetPassword(services, { email, password: "set by the operator" });
+    expect(await tryIt("/sign-in/email", { email, password: "set by the operator" })).toBe(200);
+    expect(() => parseConfig({ signIn: { passwords: false } })).toThrow("nobody could sign in");
+  });
+});
+
+describe("a provider that is set up wrong, down or hostile", () => {
+  const enterForged = async (provider = "forged") => {
+    const browser = openTestBrowser(test1.services);
+    const { url = "" } = await start(browser, provider);
+    const sent = new URL(url).searchParams;
+    forging.nonce = sent.get("nonce") ?? "";
+    const back = new URL(sent.get("redirect_uri") ?? "");
+    back.search = new URLSearchParams({ code: "c", state: sent.get("state") ?? "" }).toString();
+    return visit(test1.services, browser, back);
+  };
+
+  test("with a wrong secret the log has its words, and no secret", async () => {
+    idp.people["anna"] = verified("anna@example.com");
+    captured.lines.length = 0;
+    expect((await enter("anna", { provider: "broken" })).location).toBe(problem("PROVIDER_REFUSED"));
+    const lines = captured.lines.join("\n");
+    expect(lines).toContain("invalid_client");
+    expect(lines).not.toContain("a-wrong-secret");
+  });
+
+  test.each([
+    ["audience", { aud: "another" }],
+    ["issuer", { iss: "https://else.example.org" }],
+    ["nonce", { nonce: "another" }],
+    ["time", { exp: Math.floor(Date.now() / 1000) - 600, iat: Math.floor(Date.now() / 1000) - 900 }],
+  ])("an id token with a wrong %s lets nobody in", async (_, claims) => {
+    forging.forgery.claims = (usual) => ({ ...usual, ...claims });
+    expect(await enterForged()).toBe(problem("PROVIDER_ANSWER_INVALID"));
+    expect(await userOf("forged@example.com")).toBeUndefined();
+    delete forging.forgery.claims;
+  });
+
+  test("groups may come from userinfo, of the same person as the id token", async () => {
+    expect(await enterForged("informed")).toBe(problem("GROUP_MISSING"));
+    forging.forgery.info = { groups: ["members"], sub: "p-2" };
+    expect(await enterForged("informed")).toBe(problem("PROVIDER_ANSWER_INVALID"));
+    expect(await userOf("forged@example.com")).toBeUndefined();
+    forging.forgery.info = { groups: ["members"] };
+    expect(await enterForged("informed")).toBe(entered);
+    delete forging.forgery.info;
+    await test1.services.db.delete(users).where(eq(users.email, "forged@example.com"));
+  });
+
+  test("its clock may differ by less than a minute", async () => {
+    const now = Math.floor(Date.now() / 1000);
+    forging.forgery.claims = (usual) => ({ ...usual, iat: now + 40, exp: now - 20 });
+    expect(await enterForged()).toBe(entered);
+    delete forging.forgery.claims;
+  });
+
+  test("HTML or a failure of its token endpoint is told as a provider that does not answer", async () => {
+    forging.forgery.token = (_, response) =>
+      response.writeHead(502, { "content-type": "text/html" }).end("<p>");
+    expect(await enterForged()).toBe(problem("PROVIDER_UNREACHABLE"));
+    forging.forgery.token = (request) => request.socket.destroy();
+    expect(await enterForged()).toBe(problem("PROVIDER_UNREACHABLE"));
+    delete forging.forgery.token;
+  });
+});

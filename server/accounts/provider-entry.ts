@@ -1,0 +1,180 @@
+import { getOAuthState, isAPIError } from "better-auth/api";
+import { and, eq, isNull, ne, or } from "drizzle-orm";
+import { z } from "zod";
+import { recordAct } from "../audit/index.ts";
+import { schema } from "../db/index.ts";
+import { type IdentityProvider, lineOfText } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
+import type { Claims, ProviderFailure } from "./identity-client.ts";
+import { isReservedEmail, mailAddress, maxEmailLength, maxUserNameLength } from "./user-data.ts";
+
+const { users, clientUsers } = schema;
+
+/** What is known of a sign-in through a provider while one request ends it. */
+interface ProviderVisit {
+  providerId?: string;
+  provider?: IdentityProvider;
+  claims?: Claims;
+  /** The account is made in this request. */
+  isNew?: true;
+  failure?: ProviderFailure | "EMAIL_MISSING" | "GROUP_MISSING";
+}
+
+const visits = new WeakMap<object, ProviderVisit>();
+
+/** The visit of the current request; null outside of a provider's answer. */
+export async function currentVisit(): Promise<ProviderVisit | null> {
+  const state = await getOAuthState();
+  if (!state) return null;
+  const visit = visits.get(state) ?? {};
+  visits.set(state, visit);
+  return visit;
+}
+
+const ownField = (at: unknown, name: string): unknown =>
+  typeof at === "object" && at !== null && Object.hasOwn(at, name) ? Reflect.get(at, name) : undefined;
+
+/** Groups by a claim, whose dots lead into objects; one string counts as a list of it. Keycloak's `/staff` is also `staff`. */
+export function groupsOf(claims: Claims, claim: string): ReadonlySet<string> {
+  const value = claims[claim] ?? claim.split(".").reduce<unknown>(ownField, claims);
+  const listed: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const names = listed.filter((name) => typeof name === "string");
+  return new Set(names.flatMap((name) => (name.startsWith("/") ? [name, name.slice(1)] : [name])));
+}
+
+const holdsOne = (groups: ReadonlySet<string>, wanted: readonly string[]) =>
+  wanted.some((name) => groups.has(name));
+
+/** Whether a person may come in, by the groups of the provider. */
+export function isLetIn(claims: Claims, provider: IdentityProvider): boolean {
+  const { allowedGroups, adminGroups, groupsClaim } = provider;
+  if (allowedGroups.length === 0) return true;
+  return holdsOne(groupsOf(claims, groupsClaim), [...allowedGroups, ...adminGroups]);
+}
+
+interface ProviderPerson {
+  readonly email: string;
+  readonly emailVerified: boolean;
+  readonly name: string;
+}
+
+const addressSchema = z.string().transform(mailAddress).pipe(z.email().max(maxEmailLength));
+const nameSchema = lineOfText.trim().min(1);
+
+/** The person of the claims; null without an address that can be used. */
+export function personOf(claims: Claims, { trustsEmail }: IdentityProvider): ProviderPerson | null {
+  const address = addressSchema.safeParse(claims["email"]);
+  if (!address.success || isReservedEmail(address.data)) return null;
+  const said = claims["email_verified"];
+  const names = [claims["name"], claims["preferred_username"], address.data.split("@")[0]];
+  const name = names.map((value) => nameSchema.safeParse(value)).find(({ success }) => success)?.data ?? "";
+  return {
+    email: address.data,
+    emailVerified: said === undefined ? trustsEmail : said === true || said === "true",
+    name: Array.from(name).slice(0, maxUserNameLength).join(""),
+  };
+}
+
+/**
+ * Before a first sign-in is linked to the account that has its address: only where the operator allows it, and not to an account that
+ * anybody could have made under this address, since whoever made it would keep the password.
+ */
+export async function mayLinkByEmail(services: Services, userId: string): Promise<boolean> {
+  const visit = await currentVisit();
+  if (visit?.provider?.linksByEmail !== true) return false;
+  const isSafe = and(eq(users.id, userId), eq(users.selfMade, false), isNull(users.deletedAt));
+  const isPerson = or(isNull(users.role), ne(users.role, serviceRole));
+  return (await services.db.$count(users, and(isSafe, isPerson))) === 1;
+}
+
+/**
+ * Before a session begins: makes the user an admin, or an admin an ordinary user, as the groups of the provider say. The only admin who
+ * can sign in stays admin, since nobody could undo it; that is logged and audited.
+ */
+export async function applyGroups(services: Services, userId: string): Promise<void> {
+  const visit = await currentVisit();
+  if (!visit?.provider || !visit.claims || visit.provider.adminGroups.length === 0) return;
+  const { adminGroups, groupsClaim } = visit.provider;
+  const isAdmin = holdsOne(groupsOf(visit.claims, groupsClaim), adminGroups);
+  const details = { role: isAdmin ? "admin" : "user", provider: visit.providerId };
+  await services.db.transaction(async (tx) => {
+    await lockAdmins(tx);
+    if ((await isAdminNow(tx, userId)) === isAdmin) return;
+    const [user] = await tx.select().from(users).where(eq(users.id, userId));
+    if (!user || user.banned === true || user.role === serviceRole) return;
+    if ((await tx.$count(clientUsers, eq(clientUsers.userId, userId))) > 0) return;
+    const isLast =
+      !isAdmin &&
+      (await requireOtherAdmin(tx, userId).then(
+        () => false,
+        () => true,
+      ));
+    if (isLast)
+      services.log.warn({ userId, ...details }, "the only admin lost the admin group and stays admin");
+    else await tx.update(users).set({ role: details.role }).where(eq(users.id, userId));
+    await recordAct(tx, {
+      kind: "user.role_set",
+      by: userId,
+      outcome: isLast ? "conflict" : "ok",
+      details: { before: user.role, ...details },
+    });
+  });
+}
+
+/** After a provider's answer: the entry of the audit log, for a sign-in and for a refusal of somebody whom the provider vouched for. */
+export async function recordVisit(
+  services: Services,
+  { userId, problem }: { readonly userId: string | null; readonly problem: string | null },
+): Promise<void> {
+  const visit = await currentVisit();
+  if (!visit?.claims) return;
+  const details = { provider: visit.providerId };
+  if (userId !== null && problem === null)
+    return recordAct(services.db, { kind: "sign_in.done", by: userId, details });
+  if (problem === null) return;
+  await recordAct(services.db, {
+    kind: "sign_in.failed",
+    by: null,
+    to: userId,
+    outcome: problem.toLowerCase(),
+    details,
+  });
+}
+
+/** Codes of the library, and of the provider in the address that it leads back to, as those of the sign-in page. */
+const problems: Readonly<Record<string, string>> = {
+  access_denied: "PROVIDER_CANCELLED",
+  state_mismatch: "SIGN_IN_EXPIRED",
+  state_not_found: "SIGN_IN_EXPIRED",
+  state_invalid: "SIGN_IN_EXPIRED",
+  no_code: "SIGN_IN_EXPIRED",
+  invalid_code: "PROVIDER_ANSWER_INVALID",
+  issuer_mismatch: "PROVIDER_ANSWER_INVALID",
+  unable_to_get_user_info: "PROVIDER_ANSWER_INVALID",
+  email_not_found: "EMAIL_MISSING",
+  // The library's hook before a session names no better one.
+  FORBIDDEN: "GUEST_TOO_LARGE",
+  account_not_linked: "ACCOUNT_NOT_LINKED",
+  account_already_linked_to_different_user: "ACCOUNT_LINKED_ELSEWHERE",
+};
+
+const ownProblems = new Set([
+  "ACCOUNT_NOT_LINKED",
+  "BANNED_USER",
+  "GROUP_MISSING",
+  "INVITATION_INVALID",
+  "SIGN_UP_CLOSED",
+  "LINK_IN_USE",
+]);
+
+/** Why a provider's answer led to no session, as a code of the sign-in page; null when it led to one. */
+export async function problemOf(returned: unknown): Promise<string | null> {
+  if (!isAPIError(returned)) return null;
+  const location = new Headers(returned.headers ?? {}).get("location");
+  const said = location === null ? null : new URL(location, "http://localhost").searchParams.get("error");
+  if (location !== null && said === null) return null;
+  const code = said ?? String(returned.body?.["code"]);
+  const visit = await currentVisit();
+  return visit?.failure ?? problems[code] ?? (ownProblems.has(code) ? code : "PROVIDER_REFUSED");
+}
