@@ -6,7 +6,8 @@ import { startRedis } from "@atelier/testing/redis";
 import { checkConfigFile, checkSigningKey } from "./checks.ts";
 import { checkRedis, judgeRedis } from "./redis.ts";
 import { inspectEnv } from "../platform/index.ts";
-import { makeSigningPair } from "../provenance/certificate.ts";
+import { makeSigningPair, readSigner } from "../provenance/certificate.ts";
+import { trySigner } from "../provenance/index.ts";
 
 describe("check redis", () => {
   test("a running Redis of today passes with its version", async () => {
@@ -86,7 +87,10 @@ describe("check signing key", () => {
     const { key, certificates } = await makeSigningPair();
     const given = { ...withDatabase, SIGNING_KEY: key, SIGNING_CERTIFICATES: certificates };
     const passing = await checkSigningKey(inspectEnv(given).env);
-    expect(passing).toMatchObject({ isOk: true, message: expect.stringMatching(/valid until 20\d\d-/) });
+    expect(passing).toMatchObject({
+      isOk: true,
+      message: expect.stringMatching(/is verified; .*valid until 20\d\d-/),
+    });
     expect(passing.isWarning).toBeUndefined();
     const other = { ...given, SIGNING_KEY: (await makeSigningPair()).key };
     expect(await checkSigningKey(inspectEnv(other).env)).toMatchObject({
@@ -94,6 +98,13 @@ describe("check signing key", () => {
       message: expect.stringContaining("another key"),
     });
   });
+});
+
+test("a signer is tried by what it signs: bytes that are no signature do not pass", async () => {
+  const signer = await readSigner(await makeSigningPair());
+  expect(await trySigner(signer)).toBe(true);
+  const broken = { ...signer, sign: async (bytes: Uint8Array) => (await signer.sign(bytes)).fill(7) };
+  expect(await trySigner(broken)).toBe(false);
 });
 
 test("S8 a start on demand that a purchase comes before is a warning, where a key could buy", async () => {

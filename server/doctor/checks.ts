@@ -12,7 +12,7 @@ import {
   readProxy,
 } from "../platform/index.ts";
 import { modelsOf, readKeys } from "../providers/index.ts";
-import { readGivenSigner } from "../provenance/index.ts";
+import { readGivenSigner, trySigner } from "../provenance/index.ts";
 import { explain } from "./other-side.ts";
 
 /** Outcome of one check; the message is for people and, when it failed, contains what to do. */
@@ -201,6 +201,8 @@ export async function checkSigningKey(env: Env): Promise<CheckResult> {
   const name = "Signing key";
   try {
     const given = await readGivenSigner(env);
+    if (given && !(await trySigner(given)))
+      return warned(name, "what it signs cannot be verified; renew SIGNING_KEY and SIGNING_CERTIFICATES");
     if (given) return judgeSigner(name, given.validUntil);
   } catch (error) {
     return warned(name, `${reasonOf(error)} What AI makes has no manifest until then: docs/provenance.md`);
@@ -217,5 +219,5 @@ function judgeSigner(name: string, validUntil: Date): CheckResult {
   const day = validUntil.toISOString().slice(0, 10);
   return validUntil.getTime() - Date.now() < noticeDays * dayMs
     ? warned(name, `the certificate ends on ${day}; replace SIGNING_CERTIFICATES before`)
-    : passed(name, `your own, its certificate is valid until ${day}`);
+    : passed(name, `your own, signs and is verified; its certificate is valid until ${day}`);
 }

@@ -8,7 +8,7 @@ import {
   tryKey,
 } from "../providers/index.ts";
 import { type CheckResult, failed, passed, untried, warned } from "./checks.ts";
-import { type Answer, ask, explain, member, type SeenClock, wordsOf } from "./other-side.ts";
+import { type Answer, ask, explain, isPage, member, type SeenClock, wordsOf } from "./other-side.ts";
 
 const refused: readonly number[] = [401, 403, 407];
 
@@ -71,6 +71,66 @@ export async function checkTraces(env: Env, clocks: SeenClock[]): Promise<CheckR
   const advice = "this check sends none of OTEL_EXPORTER_OTLP_HEADERS; look whether they hold its key";
   const refusal = warned(name, `refuses (HTTP ${answer.status}); ${advice}`);
   return [{ ...refusal, said: wordsOf(answer) }];
+}
+
+interface Face {
+  readonly name: string;
+  readonly path: string;
+  /** Sent as JSON; a GET without it. */
+  readonly body?: object;
+}
+
+const initialize = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "doctor", version: "1" } },
+};
+const faces: readonly Face[] = [
+  { name: "HTTP API", path: "/api/v1/keys/me" },
+  { name: "API of OpenAI", path: "/v1/models" },
+  { name: "API of AUTOMATIC1111", path: "/sdapi/v1/options" },
+  { name: "API of IOPaint", path: "/iopaint/api/v1/samplers" },
+  { name: "MCP", path: "/mcp", body: initialize },
+];
+
+/** Whether each API for programs answers at `APP_URL`. No key is sent: the studio itself must ask for one. */
+export async function checkFaces(env: Pick<Env, "APP_URL">, clocks: SeenClock[]): Promise<CheckResult[]> {
+  const { APP_URL: address } = env;
+  if (address === undefined) return [untried("APIs for programs", "APP_URL is not set")];
+  return Promise.all(faces.map((face) => checkFace(new URL(address).origin, face, clocks)));
+}
+
+async function checkFace(
+  origin: string,
+  { name, path, body }: Face,
+  clocks: SeenClock[],
+): Promise<CheckResult> {
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const question = body ? ({ method: "POST", headers, body: JSON.stringify(body) } as const) : {};
+  try {
+    const answer = await ask(`${origin}${path}`, question, clocks);
+    return judgeFace(name, path, answer);
+  } catch (error) {
+    const message = `${origin}${path} gives no answer; start the web process, or correct APP_URL`;
+    return { ...warned(name, message), noAnswer: explain(error) };
+  }
+}
+
+function judgeFace(name: string, path: string, answer: Answer): CheckResult {
+  if (isPage(answer) || (answer.status >= 300 && answer.status < 400)) {
+    const advice = "let what stands before the studio pass this path";
+    return {
+      ...warned(name, `${path} leads to a page for people, which programs cannot use; ${advice}`),
+      said: wordsOf(answer),
+    };
+  }
+  const { headers, status } = answer;
+  const isOwn =
+    headers.get("www-authenticate")?.includes('realm="Atelier"') === true ||
+    headers.get("content-type")?.startsWith("application/problem+json") === true;
+  if (status === 401 && isOwn) return passed(name, `${path} answers, and asks for a key`);
+  return saidNo(name, answer, `the studio asks for a key at ${path}; look what answers there in its place`);
 }
 
 const connectMs = 10_000;

@@ -56,7 +56,6 @@ export function createTracing({
   const tracer = provider.getTracer("atelier");
   return {
     takesPrompts,
-    lastAnswer: exporter.lastAnswer,
     start(name, { parent: asked, kind, attributes, startedAt }: SpanStart): OpenSpan {
       const foreign = asked === undefined ? foreignTraceparent() : null;
       const parent = asked === undefined ? ((takesParents ? foreign : null) ?? currentTraceparent()) : asked;
@@ -104,18 +103,16 @@ function known(attributes: SpanAttributes = {}) {
   return Object.fromEntries(set) as Record<string, string | number | boolean | string[]>;
 }
 
-/** The exporter, which notes whether the collector answers; the log tells each change once. */
-function noting(exporter: OTLPTraceExporter, log: Logger): SpanExporter & Pick<Tracing, "lastAnswer"> {
-  let last: { readonly fault: string | null } | null = null;
+/** The exporter; the log tells once that the collector takes no spans, and once that it does again. */
+function noting(exporter: OTLPTraceExporter, log: Logger): SpanExporter {
+  let wasFault = false;
   return {
-    lastAnswer: () => last,
     export(spans, onResult) {
       exporter.export(spans, (result) => {
-        const fault = result.error ? result.error.message : null;
         const isFault = result.code !== 0;
-        if (isFault && !last?.fault) log.warn({ err: result.error }, "the trace collector takes no spans");
-        if (!isFault && last?.fault) log.info("the trace collector takes spans again");
-        last = { fault: isFault ? (fault ?? "no answer") : null };
+        if (isFault && !wasFault) log.warn({ err: result.error }, "the trace collector takes no spans");
+        if (!isFault && wasFault) log.info("the trace collector takes spans again");
+        wasFault = isFault;
         onResult(result);
       });
     },

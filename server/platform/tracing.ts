@@ -32,8 +32,6 @@ export interface Tracing {
   start(name: string, start: SpanStart): OpenSpan;
   /** Whether spans may hold prompts; only when the operator asked for it. */
   readonly takesPrompts: boolean;
-  /** Whether the collector took the last spans, in its own words where it did not; null before the first. */
-  lastAnswer(): { readonly fault: string | null } | null;
   /** Sends what is left, for two seconds at most. */
   close(): Promise<void>;
 }

@@ -52,6 +52,24 @@ export async function readGivenSigner(env: KeyEnv): Promise<StudioSigner | null>
   return readSigner(given);
 }
 
+/** The smallest PNG: one pixel. */
+const onePixel =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+
+/** Signs a picture of one pixel, which is not kept, and reads it again: whether its statement is by this signer and holds. */
+export async function trySigner(signer: StudioSigner): Promise<boolean> {
+  const [{ signPicture }, { readStatement }] = await Promise.all([import("./sign.ts"), import("./read.ts")]);
+  const story = {
+    instanceId: "xmp:iid:check",
+    mime: "image/png",
+    madeAt: new Date(),
+    ingredients: [],
+    steps: [{ action: "c2pa.created" }],
+  };
+  const read = await readStatement(await signPicture(Buffer.from(onePixel, "base64"), story, signer));
+  return read?.state === "valid" && read.fingerprint === signer.fingerprint;
+}
+
 /** The operator's key and certificates; null when there are none. Throws `bad_request` when a file cannot be read. */
 async function readGivenPair(env: KeyEnv): Promise<SigningPair | null> {
   const { SIGNING_KEY: key, SIGNING_CERTIFICATES: certificates } = env;
