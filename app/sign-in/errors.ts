@@ -71,7 +71,8 @@ export function useAuthError(): (error: unknown) => string {
       const status: unknown =
         typeof error === "object" && error !== null ? Reflect.get(error, "status") : undefined;
       if (status === 429) return t("tooMany");
-      return t(known[String(code)] ?? "other", { min: minPasswordLength, max: maxPasswordLength });
+      const text = Object.hasOwn(known, String(code)) ? known[String(code)] : undefined;
+      return t(text ?? "other", { min: minPasswordLength, max: maxPasswordLength });
     },
     [t],
   );

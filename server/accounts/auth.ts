@@ -21,7 +21,6 @@ import { awaitsCode, factorPaths, factorPlugins, followFactors, guardFactors, is
 import {
   accountLinking,
   attemptOf,
-  callbackPath,
   checkLink,
   followProvider,
   guardProviders,
@@ -31,7 +30,14 @@ import {
 import { noteBrowserLocale } from "./language.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
 import { applyGroups } from "./provider-entry.ts";
-import { addressLimits, limitNewcomers, limitSignIn, recordEntry, settleSignIn } from "./sign-in-limit.ts";
+import {
+  addressLimits,
+  callbackPath,
+  limitNewcomers,
+  limitSignIn,
+  recordEntry,
+  settleSignIn,
+} from "./sign-in-limit.ts";
 import { checkUserData, refuse } from "./user-data.ts";
 
 export const minPasswordLength = 10;
@@ -92,6 +98,7 @@ function createAuth(services: Services) {
             // Without a path the account is made by an admin or the command line.
             if (!context?.path) return { data };
             if (await isEntryOpened()) return { data };
+            if (context.path === callbackPath) await limitNewcomers(services, context);
             const attempt = await attemptOf(services, context);
             return { data: { ...data, selfMade: !(await spendInvitation(services, attempt)) } };
           },
@@ -204,7 +211,7 @@ function guardEntry(services: Services) {
     await guardProviders(services, ctx);
     await limitSignIn(services, ctx);
     await admitEntry(services, { path: ctx.path, headers: ctx.headers });
-    await limitNewcomers(services, ctx);
+    if (ctx.path !== callbackPath) await limitNewcomers(services, ctx);
     return guardFactors(services, ctx);
   });
 }

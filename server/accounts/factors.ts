@@ -8,10 +8,9 @@ import { type AuditKind, recordAct } from "../audit/index.ts";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { originOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { callbackPath } from "./identity-providers.ts";
 import { mergeGuest } from "./merge-guest.ts";
 import { isRecent } from "./sessions.ts";
-import { countTry, rememberDevice } from "./sign-in-limit.ts";
+import { callbackPath, countTry, rememberDevice } from "./sign-in-limit.ts";
 
 const { passkeys, sessions, twoFactors, users, verifications } = schema;
 

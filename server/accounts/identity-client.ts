@@ -185,7 +185,7 @@ async function exchange(
 ): Promise<Vouched> {
   const { issuer } = configuration.serverMetadata();
   const url = new URL(redirectUri);
-  // State and issuer of the address that the browser brought are compared before this.
+  // The library compared the state. Each provider has an address of its own to lead back to, which stands for its issuer.
   url.search = new URLSearchParams({ code, iss: issuer }).toString();
   const tokens = await oidc.authorizationCodeGrant(configuration, url, {
     pkceCodeVerifier: codeVerifier,

@@ -25,6 +25,7 @@ import { newId, parseConfig } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
   authOf,
+  createApiKey,
   createInvitation,
   createUser,
   removePasskey,
@@ -113,6 +114,11 @@ const problem = (code: string) => `/sign-in?problem=${code}`;
 const entered = "/sign-in?entered=1";
 const { users, credentials, auditEntries } = schema;
 const caller = (browser: TestBrowser) => resolveCaller(test1.services, browser.headers);
+
+async function wayNames(userId: string) {
+  const rows = await test1.services.db.select().from(credentials).where(eq(credentials.userId, userId));
+  return rows.map(({ providerId }) => providerId);
+}
 
 async function userOf(email: string) {
   const [user] = await test1.services.db.select().from(users).where(eq(users.email, email));
@@ -218,9 +224,45 @@ describe("accounts that exist already", () => {
     const { location, browser } = await enter("made", { provider: "linking" });
     expect(location).toBe(entered);
     expect((await caller(browser))?.userId).toBe(id);
+    expect(await wayNames(id)).toEqual(["linking"]);
     await openAccount(test1.services, "squatted@example.com");
     idp.people["squatted"] = verified("squatted@example.com");
     expect((await enter("squatted", { provider: "linking" })).location).toBe(problem("ACCOUNT_NOT_LINKED"));
+  });
+
+  test("under an address that nobody proved lose all other ways in once its owner is linked", async () => {
+    const { services } = test1;
+    // An invitation is for whoever has it, under any address.
+    const invited = await openAccount(services, "owner@example.com");
+    const userId = (await caller(invited))?.userId ?? "";
+    await services.db.update(users).set({ selfMade: false }).where(eq(users.id, userId));
+    const { key } = await createApiKey(services, { userId, name: "mine" });
+    const withKey = () => resolveCaller(services, new Headers({ authorization: `Bearer ${key}` }));
+    expect(await withKey()).toMatchObject({ userId });
+    idp.people["owner"] = verified("owner@example.com");
+    const { browser } = await enter("owner", { provider: "linking" });
+    expect(await caller(browser)).toMatchObject({ userId });
+    expect([await caller(invited), await withKey().catch(() => null)]).toEqual([null, null]);
+    expect(await wayNames(userId)).toEqual(["linking"]);
+    const again = await openTestBrowser(services).auth("/sign-in/email", {
+      email: "owner@example.com",
+      password: testPassword,
+    });
+    expect(again.status).toBe(401);
+    // Of an account at a provider that calls the address unverified, the other `sub` goes, too.
+    idp.people["taker"] = {
+      ...verified("victim@example.com", { groups: ["members"] }),
+      email_verified: false,
+    };
+    const taker = await enter("taker", { provider: "staff" });
+    expect(taker.location).toBe(entered);
+    idp.people["victim"] = verified("victim@example.com");
+    const victim = await enter("victim", { provider: "linking" });
+    const me = await caller(victim.browser);
+    expect([await caller(taker.browser), await wayNames(me?.userId ?? "")]).toEqual([null, ["linking"]]);
+    expect((await enter("taker", { provider: "staff" })).location).toBe(problem("ACCOUNT_NOT_LINKED"));
+    // Its owner proved the address: the next link takes nothing.
+    expect((await userOf("victim@example.com"))?.emailVerified).toBe(true);
   });
 
   test("stay out while they are suspended", async () => {
@@ -342,9 +384,13 @@ describe("groups", () => {
     expect(await caller((await enter("mia", { provider: "staff" })).browser)).toMatchObject({
       isAdmin: false,
     });
-    // Without the groups that let in, an account that exists stays out, too.
+    // Without the groups that let in, an account that exists stays out, too, and is no admin.
+    idp.people["mia"] = verified("mia@example.com", { groups: ["admins"] });
+    await enter("mia", { provider: "staff" });
+    expect((await userOf("mia@example.com"))?.role).toBe("admin");
     idp.people["mia"] = verified("mia@example.com");
     expect((await enter("mia", { provider: "staff" })).location).toBe(problem("GROUP_MISSING"));
+    expect((await userOf("mia@example.com"))?.role).toBe("user");
     const acts = await test1.services.db
       .select()
       .from(auditEntries)
@@ -352,6 +398,8 @@ describe("groups", () => {
     expect(acts.map(({ outcome, details }) => [outcome, details["before"], details["role"]])).toEqual([
       ["ok", "user", "admin"],
       ["conflict", "admin", "user"],
+      ["ok", "admin", "user"],
+      ["ok", "user", "admin"],
       ["ok", "admin", "user"],
     ]);
   });

@@ -2,17 +2,22 @@ import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
 import { addOAuthServerContext, APIError, getOAuthState } from "better-auth/api";
 import type { OAuthProvider } from "better-auth/oauth2";
 import { and, eq, gt, sql } from "drizzle-orm";
-import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
 import { keptBy, openSealed, seal } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { entryTokenHeader } from "./entry.ts";
 import { createIdentityClient, type IdentityClient, ProviderError } from "./identity-client.ts";
 import { mailAddress } from "./user-data.ts";
-import { currentVisit, isLetIn, mayLinkByEmail, personOf, problemOf, recordVisit } from "./provider-entry.ts";
-
-/** Where a provider leads people back to. */
-export const callbackPath = "/callback/:id";
+import {
+  applyGroups,
+  currentVisit,
+  isLetIn,
+  linkByEmail,
+  personOf,
+  problemOf,
+  recordVisit,
+} from "./provider-entry.ts";
+import { callbackPath } from "./sign-in-limit.ts";
 
 /** The client of each provider of the configuration, in its order. */
 const clientsOf: (services: Services) => readonly IdentityClient[] = keptBy((services: Services) =>
@@ -33,11 +38,11 @@ export function identityProviders(services: Services): BetterAuthPlugin {
   };
 }
 
-function providerFor({ log }: Services, client: IdentityClient): OAuthProvider {
+function providerFor(services: Services, client: IdentityClient): OAuthProvider {
   const { id, provider } = client;
   const note = (error: unknown): ProviderError => {
     if (!(error instanceof ProviderError)) throw error;
-    log.error({ err: error, provider: id, part: "accounts" }, `sign-in provider: ${error.message}`);
+    services.log.error({ err: error, provider: id, part: "accounts" }, `sign-in provider: ${error.message}`);
     return error;
   };
   return {
@@ -73,7 +78,12 @@ function providerFor({ log }: Services, client: IdentityClient): OAuthProvider {
       if (!visit?.claims) return null;
       const person = personOf(visit.claims, provider);
       if (!person) visit.failure = "EMAIL_MISSING";
-      if (!isLetIn(visit.claims, provider)) visit.failure = "GROUP_MISSING";
+      if (!isLetIn(visit.claims, provider)) {
+        visit.failure = "GROUP_MISSING";
+        // Somebody who lost all groups is no admin here any more, either.
+        const known = await userAt(services, id, visit.claims.sub);
+        if (known !== null) await applyGroups(services, known);
+      }
       return person && visit.failure === undefined ? { user: person, data: visit.claims } : null;
     },
     accountSubject: ({ profile }) => String(Reflect.get(profile, "sub") ?? ""),
@@ -84,6 +94,16 @@ function providerFor({ log }: Services, client: IdentityClient): OAuthProvider {
         }
       : {}),
   };
+}
+
+/** The user whose account at a provider this is; null for a person who was never here. */
+async function userAt({ db }: Services, providerId: string, sub: string): Promise<string | null> {
+  const { credentials } = schema;
+  const [found] = await db
+    .select({ userId: credentials.userId })
+    .from(credentials)
+    .where(and(eq(credentials.providerId, providerId), eq(credentials.accountId, sub)));
+  return found?.userId ?? null;
 }
 
 const tokenPurpose = "entry token";
@@ -131,13 +151,8 @@ export async function checkLink(
   if (path !== callbackPath) return;
   const [visit, state] = [await currentVisit(), await getOAuthState()];
   if (visit?.isNew || state?.link !== undefined) return;
-  if (!(await mayLinkByEmail(services, userId)))
+  if (!(await linkByEmail(services, userId)))
     throw new APIError("FORBIDDEN", { code: "ACCOUNT_NOT_LINKED", message: "There is an account already." });
-  await recordAct(services.db, {
-    kind: "account.provider_linked",
-    by: userId,
-    details: { provider: visit?.providerId, byEmail: true },
-  });
 }
 
 /** After a provider's answer: adds it to the audit log, and leads to the sign-in page with the reason when it failed. */

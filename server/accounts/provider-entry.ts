@@ -2,14 +2,15 @@ import { getOAuthState, isAPIError } from "better-auth/api";
 import { and, eq, isNull, ne, or } from "drizzle-orm";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
-import { schema } from "../db/index.ts";
+import { type Db, schema, type Tx } from "../db/index.ts";
 import { type IdentityProvider, lineOfText } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { removeFactors } from "./factors.ts";
 import { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
 import type { Claims, ProviderFailure } from "./identity-client.ts";
 import { isReservedEmail, mailAddress, maxEmailLength, maxUserNameLength } from "./user-data.ts";
 
-const { users, clientUsers } = schema;
+const { apiKeys, clientUsers, credentials, passwordResets, users } = schema;
 
 /** What is known of a sign-in through a provider while one request ends it. */
 interface ProviderVisit {
@@ -77,15 +78,31 @@ export function personOf(claims: Claims, { trustsEmail }: IdentityProvider): Pro
 }
 
 /**
- * Before a first sign-in is linked to the account that has its address: only where the operator allows it, and not to an account that
- * anybody could have made under this address, since whoever made it would keep the password.
+ * Before a first sign-in is linked to the account that has its address; returns whether it may be: only where the operator allows it, and
+ * not to an account that anybody could have made under this address. While nobody proved the address, every other way into the account
+ * ends, since somebody else may have it.
  */
-export async function mayLinkByEmail(services: Services, userId: string): Promise<boolean> {
+export async function linkByEmail(services: Services, userId: string): Promise<boolean> {
   const visit = await currentVisit();
   if (visit?.provider?.linksByEmail !== true) return false;
   const isSafe = and(eq(users.id, userId), eq(users.selfMade, false), isNull(users.deletedAt));
   const isPerson = or(isNull(users.role), ne(users.role, serviceRole));
-  return (await services.db.$count(users, and(isSafe, isPerson))) === 1;
+  return services.db.transaction(async (tx) => {
+    const [user] = await tx.select().from(users).where(and(isSafe, isPerson)).for("update");
+    if (!user) return false;
+    if (!user.emailVerified) await endOtherWays(tx, userId);
+    const details = { provider: visit.providerId, byEmail: true, endedOtherWays: !user.emailVerified };
+    await recordAct(tx, { kind: "account.provider_linked", by: userId, details });
+    return true;
+  });
+}
+
+async function endOtherWays(tx: Tx, userId: string): Promise<void> {
+  await removeFactors(tx, userId);
+  await tx.delete(credentials).where(eq(credentials.userId, userId));
+  await tx.delete(apiKeys).where(eq(apiKeys.referenceId, userId));
+  await tx.delete(passwordResets).where(eq(passwordResets.userId, userId));
+  await tx.update(users).set({ emailVerified: true }).where(eq(users.id, userId));
 }
 
 /**
@@ -122,42 +139,54 @@ export async function applyGroups(services: Services, userId: string): Promise<v
   });
 }
 
-/** After a provider's answer: the entry of the audit log, for a sign-in and for a refusal of somebody whom the provider vouched for. */
+/**
+ * After a provider's answer: the entries of the audit log, for a new account, a sign-in, and a refusal of somebody whom the provider
+ * vouched for.
+ */
 export async function recordVisit(
   services: Services,
+  outcome: { readonly userId: string | null; readonly problem: string | null },
+): Promise<void> {
+  try {
+    await addVisit(services.db, outcome);
+  } catch (err) {
+    // The session stands by now, so the answer must say so.
+    services.log.error({ err, part: "accounts" }, "act not added to the audit log");
+  }
+}
+
+async function addVisit(
+  db: Db,
   { userId, problem }: { readonly userId: string | null; readonly problem: string | null },
 ): Promise<void> {
   const visit = await currentVisit();
   if (!visit?.claims) return;
   const details = { provider: visit.providerId };
-  if (userId !== null && problem === null)
-    return recordAct(services.db, { kind: "sign_in.done", by: userId, details });
-  if (problem === null) return;
-  await recordAct(services.db, {
-    kind: "sign_in.failed",
-    by: null,
-    to: userId,
-    outcome: problem.toLowerCase(),
-    details,
-  });
+  if (problem !== null) {
+    const outcome = problem.toLowerCase();
+    return recordAct(db, { kind: "sign_in.failed", by: null, to: userId, outcome, details });
+  }
+  if (userId === null) return;
+  if (visit.isNew) await recordAct(db, { kind: "account.made", by: userId, details });
+  await recordAct(db, { kind: "sign_in.done", by: userId, details });
 }
 
 /** Codes of the library, and of the provider in the address that it leads back to, as those of the sign-in page. */
-const problems: Readonly<Record<string, string>> = {
-  access_denied: "PROVIDER_CANCELLED",
-  state_mismatch: "SIGN_IN_EXPIRED",
-  state_not_found: "SIGN_IN_EXPIRED",
-  state_invalid: "SIGN_IN_EXPIRED",
-  no_code: "SIGN_IN_EXPIRED",
-  invalid_code: "PROVIDER_ANSWER_INVALID",
-  issuer_mismatch: "PROVIDER_ANSWER_INVALID",
-  unable_to_get_user_info: "PROVIDER_ANSWER_INVALID",
-  email_not_found: "EMAIL_MISSING",
+const problems: ReadonlyMap<string, string> = new Map([
+  ["access_denied", "PROVIDER_CANCELLED"],
+  ["state_mismatch", "SIGN_IN_EXPIRED"],
+  ["state_not_found", "SIGN_IN_EXPIRED"],
+  ["state_invalid", "SIGN_IN_EXPIRED"],
+  ["no_code", "SIGN_IN_EXPIRED"],
+  ["invalid_code", "PROVIDER_ANSWER_INVALID"],
+  ["issuer_mismatch", "PROVIDER_ANSWER_INVALID"],
+  ["unable_to_get_user_info", "PROVIDER_ANSWER_INVALID"],
+  ["email_not_found", "EMAIL_MISSING"],
   // The library's hook before a session names no better one.
-  FORBIDDEN: "GUEST_TOO_LARGE",
-  account_not_linked: "ACCOUNT_NOT_LINKED",
-  account_already_linked_to_different_user: "ACCOUNT_LINKED_ELSEWHERE",
-};
+  ["FORBIDDEN", "GUEST_TOO_LARGE"],
+  ["account_not_linked", "ACCOUNT_NOT_LINKED"],
+  ["account_already_linked_to_different_user", "ACCOUNT_LINKED_ELSEWHERE"],
+]);
 
 const ownProblems = new Set([
   "ACCOUNT_NOT_LINKED",
@@ -166,6 +195,7 @@ const ownProblems = new Set([
   "INVITATION_INVALID",
   "SIGN_UP_CLOSED",
   "LINK_IN_USE",
+  "TOO_MANY_REQUESTS",
 ]);
 
 /** Why a provider's answer led to no session, as a code of the sign-in page; null when it led to one. */
@@ -176,5 +206,5 @@ export async function problemOf(returned: unknown): Promise<string | null> {
   if (location !== null && said === null) return null;
   const code = said ?? String(returned.body?.["code"]);
   const visit = await currentVisit();
-  return visit?.failure ?? problems[code] ?? (ownProblems.has(code) ? code : "PROVIDER_REFUSED");
+  return visit?.failure ?? problems.get(code) ?? (ownProblems.has(code) ? code : "PROVIDER_REFUSED");
 }

@@ -13,6 +13,9 @@ const signInWindowMs = 60_000;
 export const signInTries = 10;
 const deviceSeconds = 180 * 86_400;
 
+/** Where a provider leads people back to. */
+export const callbackPath = "/callback/:id";
+
 /** Per caller's address; the limits per e-mail address are below. */
 export const addressLimits = {
   enabled: true,
@@ -131,12 +134,12 @@ async function limitKey(ctx: GenericEndpointContext, email: string): Promise<str
 
 const hourMs = 3_600_000;
 
-/** Before a guest or an account is made: the library counts a minute, these an hour and a day. */
+/** Before a guest or an account is made, which at a provider's answer is known late: the library counts a minute, these an hour and a day. */
 export async function limitNewcomers(services: Services, ctx: GenericEndpointContext): Promise<void> {
   const { guestsPerHour, guestsPerDay, signUpsPerHour, signUpsPerDay } = services.config.limits;
   if (ctx.path === "/sign-in/anonymous")
     await limitMade(services, ctx, { what: "guests", hour: guestsPerHour, day: guestsPerDay });
-  if (ctx.path === "/sign-up/email")
+  if (ctx.path === "/sign-up/email" || ctx.path === callbackPath)
     await limitMade(services, ctx, { what: "accounts", hour: signUpsPerHour, day: signUpsPerDay });
 }
 
