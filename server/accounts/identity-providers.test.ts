@@ -239,11 +239,23 @@ describe("accounts that exist already", () => {
     const { key } = await createApiKey(services, { userId, name: "mine" });
     const withKey = () => resolveCaller(services, new Headers({ authorization: `Bearer ${key}` }));
     expect(await withKey()).toMatchObject({ userId });
+    const { telegramLinks, notificationSettings, webhookEndpoints } = schema;
+    await services.db.insert(telegramLinks).values({ userId, chatId: newId(), name: "Theirs" });
+    const target = "theirs@example.com";
+    await services.db.insert(notificationSettings).values({ ownerId: userId, channel: "email", target });
+    const url = "https://theirs.example.com";
+    await services.db.insert(webhookEndpoints).values({ id: newId(), ownerId: userId, url, secret: "s" });
     idp.people["owner"] = verified("owner@example.com");
     const { browser } = await enter("owner", { provider: "linking" });
     expect(await caller(browser)).toMatchObject({ userId });
     expect([await caller(invited), await withKey().catch(() => null)]).toEqual([null, null]);
     expect(await wayNames(userId)).toEqual(["linking"]);
+    const isOn = and(eq(webhookEndpoints.ownerId, userId), eq(webhookEndpoints.isEnabled, true));
+    expect([
+      await services.db.$count(telegramLinks, eq(telegramLinks.userId, userId)),
+      await services.db.$count(notificationSettings, eq(notificationSettings.ownerId, userId)),
+      await services.db.$count(webhookEndpoints, isOn),
+    ]).toEqual([0, 0, 0]);
     const again = await openTestBrowser(services).auth("/sign-in/email", {
       email: "owner@example.com",
       password: testPassword,

@@ -1,5 +1,5 @@
 import { getOAuthState, isAPIError } from "better-auth/api";
-import { and, eq, isNull, ne, or } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, ne, or } from "drizzle-orm";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
 import { type Db, schema, type Tx } from "../db/index.ts";
@@ -97,8 +97,15 @@ export async function linkByEmail(services: Services, userId: string): Promise<b
   });
 }
 
+/** Also what is sent to places that somebody else may have named: the bot's chat acts as the user, webhooks and messages carry results. */
 async function endOtherWays(tx: Tx, userId: string): Promise<void> {
+  const { telegramLinks, telegramCodes, telegramRequests, notificationSettings, webhookEndpoints } = schema;
   await removeFactors(tx, userId);
+  for (const table of [telegramLinks, telegramCodes, telegramRequests])
+    await tx.delete(table).where(eq(table.userId, userId));
+  await tx.delete(notificationSettings).where(eq(notificationSettings.ownerId, userId));
+  const isNamed = and(eq(webhookEndpoints.ownerId, userId), isNotNull(webhookEndpoints.url));
+  await tx.update(webhookEndpoints).set({ isEnabled: false }).where(isNamed);
   await tx.delete(credentials).where(eq(credentials.userId, userId));
   await tx.delete(apiKeys).where(eq(apiKeys.referenceId, userId));
   await tx.delete(passwordResets).where(eq(passwordResets.userId, userId));
