@@ -66,6 +66,8 @@ export function createLiveOffer({ pool, runs, hasRoom, ...fixed }: LiveOfferInpu
   return {
     current: () => offer,
     freeOffers(queue) {
+      // The model of the gate may be gone since.
+      refresh();
       const free = new Set(pool.list().flatMap(({ url, isFree }) => (isFree ? [url] : [])));
       const claims = readClaims(free);
       const isLocalFree = runs.countOfEngine("local") < offer.localSlots;

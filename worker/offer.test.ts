@@ -1,6 +1,13 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { gateModel, readyGate } from "@atelier/server/gate";
+import { modelPath } from "@atelier/server/models";
+import { addTinyGateModel } from "@atelier/testing/content-gate";
+import { captureLog } from "@atelier/testing/services";
 import { describe, expect, test } from "vitest";
 import type { EngineName, JobKind } from "@atelier/server/engines";
-import { type ConfigInput, parseConfig, parseEnv } from "@atelier/server/platform";
+import { type ConfigInput, inspectEnv, parseConfig, parseEnv } from "@atelier/server/platform";
 import { builtInWorkflows } from "@atelier/server/workflows";
 import type { Engine } from "./engines/index.ts";
 import { chooseLightQueue, computeOffer, type OfferInput, parseGpus, parseOnly } from "./offer.ts";
@@ -94,6 +101,31 @@ describe("offer", () => {
       expect(needsOn(offerWith({}), "cpu-light")).toEqual(["local/upscale", "local/inpaint"]);
       expect(needsOn(offerWith({ env: { WORKER_ONLY: "upscale" } }), "cpu-light")).toEqual(["local/upscale"]);
       expect(offerWith({ env: { WORKER_ONLY: "upscale" } }).capability.kinds).toEqual(["upscale"]);
+    });
+
+    test("S5 is no kind that the gate could not look at here, until its model is there and whole", async () => {
+      const folder = await mkdtemp(path.join(os.tmpdir(), "atelier-offer-gate-"));
+      try {
+        const config = { safety: { refuseResults: { upscale: 0.8 } } };
+        const env = { ATELIER_DATA_DIR: folder };
+        const offered = () => needsOn(offerWith({ env, config }), "cpu-light");
+        const ready = () =>
+          readyGate({ env: inspectEnv(env).env, config: parseConfig(config), log: captureLog().log });
+        await ready();
+        expect(offered()).toEqual(["local/inpaint"]);
+        const file = modelPath(env, gateModel);
+        await mkdir(path.dirname(file), { recursive: true });
+        await writeFile(file, "no model");
+        await ready();
+        expect(offered()).toEqual(["local/inpaint"]);
+        await addTinyGateModel(env);
+        await ready();
+        expect(offered()).toEqual(["local/upscale", "local/inpaint"]);
+        await rm(file);
+        expect(offered()).toEqual(["local/inpaint"]);
+      } finally {
+        await rm(folder, { recursive: true });
+      }
     });
 
     test("is as many jobs at once as it is told to", () => {

@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import type { Gpu, NodeCapability, NodeSettings } from "@atelier/server/db";
 import type { NodeQueue } from "@atelier/server/nodes";
 import { cloudEngine, cloudQueue, type JobKind, jobKinds, type Need, needOf } from "@atelier/server/engines";
+import { canJudge } from "@atelier/server/gate";
 import type { Offer } from "@atelier/server/jobs";
 import { AppError, type Config, type Env, type QueueNeeds } from "@atelier/server/platform";
 import { type CloudModel, modelsOf, type ProviderKey, type ProviderName } from "@atelier/server/providers";
@@ -168,14 +169,17 @@ function kindOf(need: Need, { workflows, cloud }: OfferInput): JobKind {
   return workflow?.kind ?? (name as JobKind);
 }
 
-/** Keeps the kinds that the worker, the admin and the queue all allow. */
+/** Keeps the kinds that the worker, the admin and the queue all allow, and that the gate can look at here. */
 function narrow(offers: readonly Offer[], queue: string, input: OfferInput): Offer[] {
   const limits: readonly (readonly string[] | undefined)[] = [
     input.only.length > 0 ? input.only : undefined,
     input.settings.kinds,
     input.config.queues[queue]?.kinds,
   ];
-  return offers.filter(({ need }) => limits.every((kinds) => !kinds || kinds.includes(kindOf(need, input))));
+  return offers.filter(({ need }) => {
+    const kind = kindOf(need, input);
+    return canJudge(input, kind) && limits.every((kinds) => !kinds || kinds.includes(kind));
+  });
 }
 
 /** The kinds of WORKER_ONLY. Throws `bad_request` for kinds that no engine of this worker runs. */

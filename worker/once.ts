@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { beginSteps } from "@atelier/server/batches";
+import { readyGate } from "@atelier/server/gate";
 import { checkStore, otherStoreReason } from "@atelier/server/images";
 import { keepJobLogs } from "@atelier/server/jobs";
 import { AppError } from "@atelier/server/platform";
@@ -73,10 +74,12 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
 
 /** The offer of a `--once` node: one slot of the lightest CPU queue, with the local engine and without servers. */
 async function openLightOffer(
-  { env, config, log }: Services,
+  services: Services,
   engines: readonly Engine[],
   runs: Runs,
 ): Promise<LiveOffer> {
+  const { env, config, log } = services;
+  await readyGate(services);
   const machine = await detectMachine();
   const queue = chooseLightQueue(config, machine);
   const needs = queue === null ? undefined : config.queues[queue];

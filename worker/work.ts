@@ -2,6 +2,7 @@ import type { NodeProblem } from "@atelier/server/db";
 import { cloudEngine } from "@atelier/server/engines";
 import { keepJobLogs } from "@atelier/server/jobs";
 import { AppError, type Env } from "@atelier/server/platform";
+import { readyGate } from "@atelier/server/gate";
 import { isGpuQueue } from "@atelier/server/scheduling";
 import type { Services } from "@atelier/server/services";
 import { builtInWorkflows, readWorkflowFolder, type Workflow } from "@atelier/server/workflows";
@@ -141,6 +142,7 @@ async function openOffer(
   const { env, config } = services;
   const { engines, pool, workflows, providers } = input;
   const cloud = cloudOfferOf(config, providers.keys);
+  await readyGate(services);
   const offer = createLiveOffer({
     env,
     config: input.until ? withOneQueue(config, input.until.queue) : config,

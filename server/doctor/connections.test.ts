@@ -1,10 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { inAll } from "@atelier/testing/cases";
-import { addTinyGateModel } from "@atelier/testing/content-gate";
 import { startMailServer } from "@atelier/testing/deliveries";
 import { type AnswerServer, type GivenAnswer, serveAnswers } from "@atelier/testing/http";
 import { startLlm } from "@atelier/testing/llm";
@@ -12,6 +11,8 @@ import { startConnectProxy, testCertificate } from "@atelier/testing/network";
 import { startProviders } from "@atelier/testing/providers";
 import { startBotApi } from "@atelier/testing/telegram";
 import { afterEach, describe, expect, test } from "vitest";
+import { gateModel } from "../gate/index.ts";
+import { modelPath } from "../models/index.ts";
 import { inspectEnv, parseConfig } from "../platform/index.ts";
 import { checkConnections, finish, type Finding } from "./index.ts";
 import { clean, secretsOf } from "./other-side.ts";
@@ -64,7 +65,8 @@ test("S5 a gate that is on without its model, or with a damaged one, is told, an
     expect(await find({ refuseInputs })).toMatchObject([
       { isOk: false, message: expect.stringContaining("outfit_change") },
     ]);
-    await addTinyGateModel({ ATELIER_DATA_DIR: folder });
+    await mkdir(path.join(folder, "models"));
+    await writeFile(modelPath({ ATELIER_DATA_DIR: folder }, gateModel), "no model");
     expect(await find({ refuseInputs })).toMatchObject([
       { isOk: false, message: expect.stringContaining("damaged") },
     ]);

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
@@ -6,6 +6,7 @@ import { addOwner } from "@atelier/testing/jobs";
 import { readSample } from "@atelier/testing/pictures";
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
+import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { schema } from "../db/index.ts";
@@ -95,6 +96,26 @@ test("without the model, with a damaged one or with a file that is no picture no
   );
   await addTinyGateModel(opened.services.env);
   await admitInputs(gated(), jobOf("outfit_change"), { person: green });
+});
+
+test("a file that is not the very model is refused before anything runs with it", async () => {
+  const env = { ...opened.services.env, ATELIER_DATA_DIR: path.join(folder, "other") };
+  const { log, lines } = captureLog();
+  const admit = () => admitInputs({ ...gated(), env, log }, jobOf("outfit_change"), { person: green });
+  await addTinyGateModel(env);
+  const file = modelPath(env, gateModel);
+  await appendFile(file, "one byte more");
+  await expect(admit()).rejects.toMatchObject({ code: "gate_unavailable" });
+  expect(JSON.stringify(lines)).toContain("damaged");
+  await addTinyGateModel(env);
+  await admit();
+});
+
+test("the model sees a picture as people do who look at it", async () => {
+  const upright = await readSample("astronaut.png");
+  const turned = await sharp(upright).rotate(180).withMetadata({ orientation: 3 }).png().toBuffer();
+  const [one, other] = [await toModelInput(upright), await toModelInput(turned)];
+  expect(one.filter((value, at) => Math.abs(value - (other[at] ?? 0)) > 16)).toHaveLength(0);
 });
 
 test("thresholds are of known kinds, above 0 and at most 1", () => {

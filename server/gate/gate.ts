@@ -2,8 +2,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { recordAct } from "../audit/index.ts";
 import type { JobKind } from "../engines.ts";
-import { type AddedModel, createModelChild, hasModel, modelPath } from "../models/index.ts";
-import { AppError, type Config } from "../platform/index.ts";
+import { type AddedModel, createModelChild, hasModel, isWhole, modelPath } from "../models/index.ts";
+import { AppError, type Config, type Env } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 /** The model of the gate: docs/provenance.md. */
@@ -32,6 +32,9 @@ const askModel = createModelChild<string, number>({
   mostOpen: 1_000,
 });
 
+const missing =
+  "the gate is on and its model is not on this computer, or is damaged: atelier models add content-gate FILE";
+
 type Judging = Pick<Services, "db" | "env" | "log" | "config">;
 
 interface JudgedJob {
@@ -41,6 +44,38 @@ interface JudgedJob {
 }
 
 type Safety = Pick<Config, "safety">;
+
+function isOnFor({ safety }: Safety, kind: JobKind): boolean {
+  return safety.refuseInputs[kind] !== undefined || safety.refuseResults[kind] !== undefined;
+}
+
+/** Models by path that this process found to be the very one. */
+const knownModels = new Set<string>();
+
+/** Whether the model is on this computer. Its SHA-256 is compared once per process. */
+async function checkModel(env: Env): Promise<boolean> {
+  const file = modelPath(env, gateModel);
+  if (!hasModel(env, gateModel)) return false;
+  if (knownModels.has(file)) return true;
+  const isRight = await isWhole(env, gateModel).catch(() => false);
+  if (isRight) knownModels.add(file);
+  return isRight;
+}
+
+/** To be called before a worker's first offer: looks for the model where the gate is on, and logs when it is not there. */
+export async function readyGate({ env, config: { safety }, log }: Pick<Services, "env" | "config" | "log">) {
+  const isOn = Object.keys({ ...safety.refuseInputs, ...safety.refuseResults }).length > 0;
+  if (isOn && !(await checkModel(env))) log.error(`${missing}; jobs of these kinds are not taken`);
+}
+
+/**
+ * Whether this computer can look at what jobs of the kind need looked at. Without the model, or before `readyGate` found it
+ * whole, only kinds for which the gate is off.
+ */
+export function canJudge({ env, config }: Pick<Services, "env" | "config">, kind: JobKind): boolean {
+  const isThere = knownModels.has(modelPath(env, gateModel)) && hasModel(env, gateModel);
+  return isThere || !isOnFor(config, kind);
+}
 
 /** An unfinished picture is shown to nobody where the finished one might be refused. */
 export function hidesPreviews({ safety }: Safety, kind: JobKind): boolean {
@@ -56,10 +91,9 @@ export async function admitInputs(
   job: JudgedJob,
   files: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
-  const { refuseInputs, refuseResults } = services.config.safety;
-  const threshold = refuseInputs[job.kind];
-  if (threshold === undefined && refuseResults[job.kind] === undefined) return;
-  requireModel(services);
+  if (!isOnFor(services.config, job.kind)) return;
+  await requireModel(services);
+  const threshold = services.config.safety.refuseInputs[job.kind];
   if (threshold === undefined) return;
   for (const [role, file] of Object.entries(files)) {
     if (role === "mask" || file === undefined) continue;
@@ -82,7 +116,7 @@ export async function admitResults<Result extends { readonly path: string }>(
   const threshold = services.config.safety.refuseResults[job.kind];
   // The result of a selection is a mask.
   if (threshold === undefined || job.kind === "segment") return results;
-  requireModel(services);
+  await requireModel(services);
   const admitted: Result[] = [];
   for (const result of results) {
     const score = await scoreOf(services, result.path);
@@ -93,9 +127,9 @@ export async function admitResults<Result extends { readonly path: string }>(
   return admitted;
 }
 
-function requireModel({ env, log }: Judging): void {
-  if (hasModel(env, gateModel)) return;
-  log.error("the gate is on and its model is not on this computer: atelier models add content-gate FILE");
+async function requireModel({ env, log }: Judging): Promise<void> {
+  if (await checkModel(env)) return;
+  log.error(missing);
   throw new AppError("gate_unavailable");
 }
 

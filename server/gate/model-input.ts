@@ -8,12 +8,12 @@ const jpegQuality = 75;
 const meanBgr = [104, 117, 123] as const;
 
 /**
- * A picture as the model wants it (float32, height × width × 3, blue first, less the means): squeezed to 256 px, through a JPEG as
+ * A picture, upright, as the model wants it (float32, height × width × 3, blue first, less the means): squeezed to 256 px, through a JPEG as
  * its makers had it, and the 224 px in the middle. Transparency and profiles are left out, as its makers' reader does.
  */
 export async function toModelInput(picture: string | Buffer): Promise<Float32Array> {
   const limitInputPixels = pictureLimits.outputMegapixels * 1_000_000;
-  const jpeg = await sharp(picture, { limitInputPixels, ignoreIcc: true })
+  const jpeg = await sharp(picture, { limitInputPixels, ignoreIcc: true, autoOrient: true })
     .removeAlpha()
     .toColourspace("srgb")
     .resize(scaledPx, scaledPx, { fit: "fill", kernel: "linear", fastShrinkOnLoad: false })

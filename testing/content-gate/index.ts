@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { gateModel } from "@atelier/server/gate";
@@ -11,11 +12,13 @@ import sharp from "sharp";
 const tinyModel =
   "CAcSADrjAQo4CgdpbnB1dF8wEgFtIgpSZWR1Y2VNZWFuKg0KBGF4ZXNAAUACoAEHKg8KCGtlZXBkaW1zGACgAQIKEQoBbQoBdxIBbCIGTWF0TXVsCiUKAWwSAXAiB1NvZnRtYXgqFAoEYXhpcxj///////////8BoAECEgR0aW55KiMIAwgCEAFCAXdKGAAAAAAAAAAAAAAAAAAAgL0AAAAAAACAPVooCgdpbnB1dF8wEh0KGwgBEhcKBxIFYmF0Y2gKAwjgAQoDCOABCgIIA2IYCgFwEhMKEQgBEg0KBxIFYmF0Y2gKAggCQgQKABAN";
 
-/** Puts a model of the gate that sees only colours to where the added one stands. */
+/** Puts a model of the gate that sees only colours to where the added one stands; this process then knows it as the very model. */
 export async function addTinyGateModel(env: { readonly ATELIER_DATA_DIR: string }): Promise<void> {
   const file = modelPath(env, gateModel);
   await mkdir(path.dirname(file), { recursive: true });
-  await writeFile(file, Buffer.from(tinyModel, "base64"));
+  const bytes = Buffer.from(tinyModel, "base64");
+  await writeFile(file, bytes);
+  Object.assign(gateModel, { sha256: createHash("sha256").update(bytes).digest("hex") });
 }
 
 /** A picture that this model refuses, and one that it does not. */

@@ -4,6 +4,7 @@ import { schema } from "@atelier/server/db";
 import { readJob } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";
 import { attemptsOf, clientOf, type ProviderClient } from "@atelier/server/providers";
+import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { addNode, addOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -152,4 +153,29 @@ test("E5 past its deadline a run ends whatever is thrown", async () => {
   const { job, attempt } = await follow(await acceptedJob({ isOverdue: true }), broken);
   expect(job).toMatchObject({ status: "failed" });
   expect(attempt).toMatchObject({ state: "failed", errorClass: "timeout" });
+});
+
+test("S5 past its deadline a bought picture is kept while the gate cannot look at it, and then taken", async () => {
+  const before = opened;
+  const config = {
+    ...before.services.config,
+    safety: { refuseInputs: {}, refuseResults: { text_to_image: 0.8 } },
+  };
+  opened = { ...before, services: { ...before.services, config } };
+  try {
+    const green = (await pictureOf("green")).toString("base64");
+    [status, answer] = [200, `{"status":"succeeded","output":"data:image/png;base64,${green}"}`];
+    const accepted = await acceptedJob({ isOverdue: true });
+    const following = follow(accepted);
+    const looks = async () => (await attemptsOf(opened.services.db, accepted.jobId))[0]?.polls ?? 0;
+    await vi.waitUntil(async () => (await looks()) >= 3, { timeout: 8_000 });
+    expect(await readJob(opened.services, accepted.jobId)).toMatchObject({ status: "processing" });
+    await addTinyGateModel(opened.services.env);
+    const { job, attempt } = await following;
+    expect(job).toMatchObject({ status: "completed" });
+    expect(attempt).toMatchObject({ state: "succeeded", errorClass: null });
+    expect(await attemptsOf(opened.services.db, accepted.jobId)).toHaveLength(1);
+  } finally {
+    opened = before;
+  }
 });

@@ -95,11 +95,11 @@ async function follow(services: Services, { keys, clientOf }: Providers, attempt
   }
 }
 
-/** A picture that the provider made waits this long for the studio's own store to come back. */
+/** A picture that the provider made waits this long for the studio's own store, or the gate, to come back. */
 const ownOutageMs = 24 * 3_600_000;
 
-const ownOutages: readonly string[] = ["storage_unavailable", "storage_full", "database_unavailable"];
-const isOwnOutage = (error: unknown) => isAppError(error) && ownOutages.includes(error.code);
+const ownOutages = /^((storage|database|gate)_unavailable|storage_full)$/;
+const isOwnOutage = (error: unknown) => isAppError(error) && ownOutages.test(error.code);
 
 interface Followed {
   readonly attempt: DueAttempt;
