@@ -1,3 +1,5 @@
+-- In the order of those that buy, so that neither waits for the other.
+LOCK TABLE "jobs", "provider_attempts", "model_calls", "daily_spend", "assistant_runs" IN ACCESS EXCLUSIVE MODE;--> statement-breakpoint
 CREATE TABLE "key_caps" (
 	"key_id" text PRIMARY KEY NOT NULL,
 	"user_id" text NOT NULL,

@@ -180,7 +180,8 @@ function readParams({ kind, params, placement }: Job): Record<string, unknown> {
 function ownMarks({ maxRetries, sessionId, metadata }: Job): Partial<Job> {
   return {
     ...(maxRetries === null ? {} : { maxRetries }),
-    ...(sessionId === null ? {} : { sessionId }),
+    // A task of MCP that has ended stays as it ended.
+    ...(sessionId === null || sessionId.startsWith("mcp:") ? {} : { sessionId }),
     ...(metadata === null ? {} : { metadata }),
   };
 }

@@ -85,7 +85,7 @@ export function checkPurse(config: Pick<Config, "cloud">, purse: Purse, priceUsd
   checkBudget(config, purse, priceUsd);
   const { keyBudget } = purse;
   const countedUsd = priceUsd ?? config.cloud.assumedPriceUsd;
-  if (!keyBudget?.cap || countedUsd === 0) return;
+  if (!keyBudget?.cap || priceUsd === 0) return;
   const { cap, spentUsd, reservedUsd } = keyBudget;
   const usedUsd = spentUsd + reservedUsd;
   // Sums of prices in binary fractions: a ten-thousandth of a cent is no excess.

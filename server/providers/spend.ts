@@ -248,6 +248,7 @@ async function sumNextDay(tx: Tx, config: Config): Promise<boolean> {
     ) spent group by owner_id, api_key_id having sum(usd) > 0`);
   await tx.execute(sql`update ${studio} set spend_summed_until = ${next.until}::timestamptz`);
   await tx.execute(sql`delete from ${dailySpend} where day < (${keptFrom} at time zone 'utc')::date
-    and (api_key_id is null or owner_id is null)`);
+    and (api_key_id is null or owner_id is null and not exists (
+      select from ${schema.keyCaps} c where c.key_id = ${dailySpend.apiKeyId}))`);
   return true;
 }

@@ -133,6 +133,13 @@ test("nothing is bought without its price in the call", async () => {
   const before = await count();
   const estimated = await call(client, "estimate", { kind: "text_to_image", model, prompt: "a house" });
   expect(estimated.facts).toMatchObject({ isPossible: true, priceUsd: 0.04 });
+  const placed = await call(client, "estimate", {
+    kind: "remove_background",
+    pictureIds: { image: crypto.randomUUID() },
+    params: { position: { x: 0.5, y: 0.5 } },
+  });
+  // Of the request only the picture is wrong.
+  expect(placed.facts.error).toBe("not_found");
   for (const maxPriceUsd of [undefined, 0.03]) {
     const refused = await call(client, "generate_image", { prompt: "a house", model, maxPriceUsd });
     expect([refused.isError, refused.facts.error]).toEqual([true, "not_agreed"]);

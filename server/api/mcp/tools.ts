@@ -159,7 +159,8 @@ const settingSchema = z.union([
   z.string(),
   z.number(),
   z.boolean(),
-  z.array(z.strictObject({ name: z.string(), weight: z.number().optional() })),
+  z.record(z.string(), z.unknown()),
+  z.array(z.record(z.string(), z.unknown())),
 ]);
 
 const estimateTool = tool(
