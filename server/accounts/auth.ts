@@ -29,6 +29,7 @@ import {
 } from "./identity-providers.ts";
 import { noteBrowserLocale } from "./language.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
+import { followPasskey } from "./passkey-guard.ts";
 import { applyGroups } from "./provider-entry.ts";
 import {
   addressLimits,
@@ -218,7 +219,7 @@ function guardEntry(services: Services) {
 
 function followEntry(services: Services) {
   return createAuthMiddleware(async (ctx) => {
-    if (await awaitsCode(ctx)) return;
+    if (await awaitsCode(ctx)) return undefined;
     await settleSignIn(services, ctx);
     await recordEntry(services, ctx);
     await followFactors(services, ctx);
@@ -226,6 +227,7 @@ function followEntry(services: Services) {
     if (userId !== undefined)
       await claimFirstAdmin(services, { ...(await attemptOf(services, ctx)), userId });
     await followProvider(services, ctx);
+    return followPasskey(ctx);
   });
 }
 

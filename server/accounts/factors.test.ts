@@ -258,3 +258,67 @@ test("S1 passwords cannot be guessed where a factor is changed", async () => {
     statuses.add((await browser.auth("/two-factor/disable", { password: `wrong password ${at}` })).status);
   expect([...statuses]).toEqual([400, 429]);
 });
+
+test("S1 a new password ends the sign-ins that wait for a code, and the trust in browsers", async () => {
+  const { services } = fixture;
+  const { enter, uri, browser } = await openWithApp("changed");
+  const trusted = openTestBrowser(services);
+  await enter(trusted);
+  await trusted.auth("/two-factor/verify-totp", { code: codeOf(uri), trustDevice: true });
+  const waiting = openTestBrowser(services);
+  await enter(waiting);
+  const { verifications } = schema;
+  const left = async () => {
+    const isTheirs = eq(verifications.value, await userOf(browser));
+    const rows = await services.db.select().from(verifications).where(isTheirs);
+    return new Set(rows.map(({ identifier }) => identifier.split("-")[0]));
+  };
+  expect(await left()).toEqual(new Set(["2fa", "trust"]));
+  const newPassword = "another long password";
+  const form = { currentPassword: testPassword, newPassword, revokeOtherSessions: true };
+  expect((await browser.auth("/change-password", form)).status).toBe(200);
+  expect(await left()).toEqual(new Set());
+  const late = await waiting.auth("/two-factor/verify-totp", { code: codeOf(uri, 1) });
+  expect([late.status, (await bodyOf(late)).code]).toEqual([401, "INVALID_TWO_FACTOR_COOKIE"]);
+});
+
+test("S1 a sign-in with a code that the audit log cannot take stands", async () => {
+  const { services } = fixture;
+  const { enter, uri } = await openWithApp("unaudited");
+  const browser = openTestBrowser(services);
+  await enter(browser);
+  await services.db.execute(sql`alter table audit_entries rename to audit_entries_away`);
+  try {
+    const wrong = await browser.auth("/two-factor/verify-totp", { code: "111111" });
+    expect(wrong.status).toBe(401);
+    expect((await browser.auth("/two-factor/verify-totp", { code: codeOf(uri) })).status).toBe(200);
+  } finally {
+    await services.db.execute(sql`alter table audit_entries_away rename to audit_entries`);
+  }
+  expect(await callerOf(browser)).toMatchObject({ via: "session" });
+});
+
+test("S2 a guest whose pictures no longer fit at the code stays a guest, and the code stays unspent", async () => {
+  const { services } = fixture;
+  const { enter, uri, browser } = await openWithApp("full");
+  const accountId = await userOf(browser);
+  const guest = await openGuest(services);
+  const guestId = await userOf(guest);
+  await enter(guest);
+  const id = await addImage(services, guestId);
+  const { images, users } = schema;
+  const setQuota = (quotaBytes: number | null) =>
+    services.db.update(users).set({ quotaBytes }).where(eq(users.id, accountId));
+  await setQuota(0);
+  const code = codeOf(uri);
+  const refused = await guest.auth("/two-factor/verify-totp", { code });
+  expect([refused.status, (await bodyOf(refused)).message]).toEqual([
+    403,
+    expect.stringContaining("do not fit"),
+  ]);
+  expect(await callerOf(guest)).toMatchObject({ userId: guestId, isGuest: true });
+  expect(await services.db.$count(images, eq(images.id, id))).toBe(1);
+  await setQuota(null);
+  expect((await guest.auth("/two-factor/verify-totp", { code })).status).toBe(200);
+  expect(await userOf(guest)).toBe(accountId);
+});

@@ -3,14 +3,14 @@ import { passkey } from "@better-auth/passkey";
 import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
 import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
 import { twoFactor } from "better-auth/plugins/two-factor";
-import { and, eq, like, ne } from "drizzle-orm";
+import { and, eq, like, ne, or } from "drizzle-orm";
 import { type AuditKind, recordAct } from "../audit/index.ts";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { originOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { mergeGuest } from "./merge-guest.ts";
-import { isRecent } from "./sessions.ts";
-import { callbackPath, countTry, rememberDevice } from "./sign-in-limit.ts";
+import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
+import { guardPasskey, isGuest, noteChecked } from "./passkey-guard.ts";
+import { callbackPath, countTry, rememberDevice, tryRecord } from "./sign-in-limit.ts";
 
 const { passkeys, sessions, twoFactors, users, verifications } = schema;
 
@@ -57,7 +57,8 @@ function passkeyEntry({ env, db }: Services) {
     rpName: "Atelier",
     authenticatorSelection: { residentKey: "required", userVerification: "required" },
     registration: {
-      afterVerification: ({ verification }) => {
+      afterVerification: ({ ctx, verification }) => {
+        noteChecked(ctx);
         if (verification.registrationInfo?.userVerified !== true) refuseUnverified();
       },
     },
@@ -121,22 +122,21 @@ const passwordPaths = new Set([
   "/two-factor/disable",
   "/two-factor/generate-backup-codes",
 ]);
-const registerPaths = new Set(["/passkey/generate-register-options", "/passkey/verify-registration"]);
 /** A session that begins at one of these has two factors behind it. */
 const strongPaths = new Set([...codePaths, "/passkey/verify-authentication"]);
 
 const entryPaths = new Set(["/passkey/verify-authentication", callbackPath]);
 const isEntry = (path: string) => path.startsWith("/sign-in/") || entryPaths.has(path);
-const isGuest = ({ user }: { readonly user: object }) => Reflect.get(user, "isAnonymous") === true;
 
 /** Before an endpoint of the factors. What it returns replaces headers of the request. Throws APIError. */
-export async function guardFactors({ db }: Services, ctx: GenericEndpointContext) {
+export async function guardFactors(services: Services, ctx: GenericEndpointContext) {
+  const { db } = services;
   if (passwordPaths.has(ctx.path)) await limitPassword(db, ctx);
-  if (registerPaths.has(ctx.path)) await guardRegistration(db, ctx);
+  await guardPasskey(db, ctx);
   // The cookie of a session that ended elsewhere: on meeting it, the library would drop the cookie of the new session.
   if (isEntry(ctx.path) && ctx.headers?.has("cookie") && !ctx.context.session)
     return { context: { headers: withoutSession(ctx) } };
-  return codePaths.has(ctx.path) ? guardCode(db, ctx) : undefined;
+  return codePaths.has(ctx.path) ? guardCode(services, ctx) : undefined;
 }
 
 async function limitPassword(db: Db, ctx: GenericEndpointContext): Promise<void> {
@@ -150,33 +150,21 @@ const tooMany = () =>
     message: "Too many tries. Wait a minute and try again.",
   });
 
-async function guardRegistration(db: Db, ctx: GenericEndpointContext): Promise<void> {
-  const open = await getSessionFromCtx(ctx, { disableRefresh: true });
-  // The endpoint itself refuses callers without a session.
-  if (!open) return;
-  if (isGuest(open))
-    throw new APIError("FORBIDDEN", { code: "FORBIDDEN", message: "Make an account first." });
-  if (!(await isRecent(db, open.session.id)))
-    throw new APIError("FORBIDDEN", {
-      code: "SESSION_NOT_FRESH",
-      message: "Type your password again, or sign in again, and repeat this within ten minutes.",
-    });
-  const name: unknown = Reflect.get(Object(ctx.body ?? ctx.query), "name");
-  if (typeof name === "string" && name.trim().length > maxPasskeyName)
-    throw new APIError("BAD_REQUEST", {
-      code: "INVALID_NAME",
-      message: `A name has at most ${maxPasskeyName} characters.`,
-    });
-}
-
-export const maxPasskeyName = 100;
-
-async function guardCode(db: Db, ctx: GenericEndpointContext) {
+async function guardCode(services: Services, ctx: GenericEndpointContext) {
   const step = await readStep(ctx);
   if (!step) return undefined;
+  await requireSpace(services, step);
   steps.set(ctx.context, step);
-  if (ctx.path === "/two-factor/verify-totp") await refuseReplay(db, step, ctx.body);
+  if (ctx.path === "/two-factor/verify-totp") await refuseReplay(services.db, step, ctx.body);
   return step.guestId === null ? undefined : { context: { headers: withoutSession(ctx) } };
+}
+
+/** The password step checked it, and the guest may have added pictures since. Before the code, which is not spent then. */
+async function requireSpace({ db, config }: Services, { userId, guestId }: Step): Promise<void> {
+  if (guestId === null) return;
+  const { bytesPerUser } = config.limits;
+  const message = await describeLackOfSpace(db, { guestId, accountId: userId, bytesPerUser });
+  if (message !== null) throw new APIError("FORBIDDEN", { code: "FORBIDDEN", message });
 }
 
 async function readStep(ctx: GenericEndpointContext): Promise<Step | null> {
@@ -226,7 +214,7 @@ export async function followFactors(services: Services, ctx: GenericEndpointCont
   if (returned instanceof APIError) {
     const outcome = String(returned.body?.["code"] ?? returned.status).toLowerCase();
     if (step?.isSignIn)
-      await recordAct(services.db, { kind: "sign_in.failed", by: null, to: step.userId, outcome });
+      await tryRecord(services, ctx, { kind: "sign_in.failed", by: null, to: step.userId, outcome });
     return;
   }
   if (step?.isSignIn) await finishSignIn(services, ctx, step);
@@ -239,7 +227,7 @@ async function finishSignIn(services: Services, ctx: GenericEndpointContext, ste
   await rememberDevice(ctx, ctx.context.newSession.user.email);
   if (guestId !== null) await mergeGuest(services.db, { guestId, accountId: userId });
   const factor = ctx.path === "/two-factor/verify-totp" ? "app" : "recovery_code";
-  await recordAct(services.db, { kind: "sign_in.done", by: userId, details: { factor } });
+  await tryRecord(services, ctx, { kind: "sign_in.done", by: userId, details: { factor } });
 }
 
 const changes: Readonly<Record<string, AuditKind>> = {
@@ -252,6 +240,7 @@ const changes: Readonly<Record<string, AuditKind>> = {
 async function followChange({ db }: Services, ctx: GenericEndpointContext): Promise<void> {
   const kind = changes[ctx.path];
   const now = ctx.context.newSession ?? ctx.context.session;
+  if (ctx.path === "/change-password" && now) await db.transaction((tx) => forgetTrust(tx, now.user.id));
   // A further code of somebody who has set the app up changes nothing.
   if (kind === undefined || !now || (codePaths.has(ctx.path) && !ctx.context.newSession)) return;
   const userId = now.user.id;
@@ -270,11 +259,11 @@ async function endOthers(
   await forgetTrust(tx, userId);
 }
 
-/** Browsers that the user trusts need a code again. */
+/** Browsers that the user trusts need a code again, and those that wait for a code also the password. */
 export async function forgetTrust(tx: Tx, userId: string): Promise<void> {
-  await tx
-    .delete(verifications)
-    .where(and(eq(verifications.value, userId), like(verifications.identifier, "trust-device-%")));
+  const { identifier, value } = verifications;
+  const isTrust = or(like(identifier, "trust-device-%"), like(identifier, "2fa-%"));
+  await tx.delete(verifications).where(and(eq(value, userId), isTrust));
 }
 
 /** Removes the app, the recovery codes and the passkeys of a user, and ends all sessions. Returns whether there were any. */

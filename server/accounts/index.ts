@@ -40,7 +40,8 @@ export { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-
 export { createResetLink, resetLinkHours, spendResetLink } from "./password-reset.ts";
 export { endOtherSessions, endSession, listSessions } from "./sessions.ts";
 export { forgetTrust, removeFactors } from "./factors.ts";
-export { confirmPassword, passkeyName, readSecurity, removePasskey, renamePasskey } from "./passkeys.ts";
+export { passkeyName } from "./passkey-guard.ts";
+export { confirmPassword, readSecurity, removePasskey, renamePasskey } from "./passkeys.ts";
 export { userTables } from "./user-tables.ts";
 export {
   entryTokenHeader,

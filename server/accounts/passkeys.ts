@@ -2,11 +2,12 @@ import { and, asc, eq, inArray, ne } from "drizzle-orm";
 import type { z } from "zod";
 import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
-import { AppError, lineOfText } from "../platform/index.ts";
+import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isPasswordOf, passwordWay } from "./accounts.ts";
 import { authOf } from "./auth.ts";
-import { maxPasskeyName } from "./factors.ts";
+import { forgetTrust } from "./factors.ts";
+import type { passkeyName } from "./passkey-guard.ts";
 import { noteConfirmed, requireRecent } from "./sessions.ts";
 
 const { credentials, passkeys, sessions, twoFactors, users } = schema;
@@ -53,8 +54,6 @@ export async function readSecurity(services: Services, userId: string): Promise<
   };
 }
 
-export const passkeyName = lineOfText.trim().min(1).max(maxPasskeyName);
-
 /** The session of a user who changes how the account is signed in to. */
 interface Own {
   readonly userId: string;
@@ -86,7 +85,7 @@ export async function renamePasskey(
 }
 
 /**
- * Removes a passkey and ends the user's other sessions. Throws `not_found`, `forbidden` when the session is not recent, and
+ * Removes a passkey, and ends the user's other sessions and the trust in browsers. Throws `not_found`, `forbidden` when the session is not recent, and
  * `conflict` when nothing else is left to sign in with.
  */
 export async function removePasskey(
@@ -112,6 +111,7 @@ export async function removePasskey(
     if (left.every((count) => count === 0))
       throw new AppError("conflict", "This passkey is the only way to sign in. Add another one first.");
     await tx.delete(sessions).where(and(eq(sessions.userId, userId), ne(sessions.id, sessionId)));
+    await forgetTrust(tx, userId);
     await recordAct(tx, { kind: "account.passkey_removed", by: userId, object: id });
   });
 }

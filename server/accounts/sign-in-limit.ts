@@ -68,11 +68,28 @@ const recordedPaths: Readonly<Record<string, AuditKind>> = {
  * log. Of an address without an account nothing is kept but that it was tried.
  */
 export async function recordEntry(services: Services, ctx: GenericEndpointContext): Promise<void> {
+  await orLog(services, ctx, () => addEntry(services, ctx));
+}
+
+/** Adds an act to the audit log after an endpoint; a failure is logged. */
+export async function tryRecord(
+  services: Services,
+  ctx: GenericEndpointContext,
+  act: Parameters<typeof recordAct>[1],
+): Promise<void> {
+  await orLog(services, ctx, () => recordAct(services.db, act));
+}
+
+async function orLog(
+  { log }: Services,
+  ctx: GenericEndpointContext,
+  add: () => Promise<void>,
+): Promise<void> {
   try {
-    await addEntry(services, ctx);
+    await add();
   } catch (err) {
     // The session or the new password stands by now, so the answer must say so.
-    services.log.error({ err, action: ctx.path }, "act not added to the audit log");
+    log.error({ err, action: ctx.path }, "act not added to the audit log");
   }
 }
 

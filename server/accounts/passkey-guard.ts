@@ -1,0 +1,68 @@
+import type { GenericEndpointContext } from "better-auth";
+import { APIError, getSessionFromCtx } from "better-auth/api";
+import { z } from "zod";
+import type { Db } from "../db/index.ts";
+import { lineOfText } from "../platform/index.ts";
+import { isRecent } from "./sessions.ts";
+import { refuse } from "./user-data.ts";
+
+const maxPasskeyName = 100;
+export const passkeyName = lineOfText.trim().min(1).max(maxPasskeyName);
+
+const registerPaths = new Set(["/passkey/generate-register-options", "/passkey/verify-registration"]);
+const answerPaths = new Set(["/passkey/verify-registration", "/passkey/verify-authentication"]);
+
+export const isGuest = ({ user }: { readonly user: object }) => Reflect.get(user, "isAnonymous") === true;
+
+/** What is looked up or stored of a device's answer; the library reads the rest. WebAuthn ids have at most 1,023 bytes. */
+const answerSchema = z.looseObject({
+  id: lineOfText.min(1).max(1_364),
+  response: z.looseObject({ transports: z.array(lineOfText).optional() }),
+});
+
+/** Before an endpoint of passkeys. Throws APIError. */
+export async function guardPasskey(db: Db, ctx: GenericEndpointContext): Promise<void> {
+  if (registerPaths.has(ctx.path)) await guardRegistration(db, ctx);
+  if (!answerPaths.has(ctx.path)) return;
+  const answer = answerSchema.safeParse(Reflect.get(Object(ctx.body), "response"));
+  if (!answer.success) refuse("INVALID_PASSKEY", "The answer of the device cannot be read.");
+}
+
+async function guardRegistration(db: Db, ctx: GenericEndpointContext): Promise<void> {
+  const open = await getSessionFromCtx(ctx, { disableRefresh: true });
+  // The endpoint itself refuses callers without a session.
+  if (!open) return;
+  if (isGuest(open))
+    throw new APIError("FORBIDDEN", { code: "FORBIDDEN", message: "Make an account first." });
+  if (!(await isRecent(db, open.session.id)))
+    throw new APIError("FORBIDDEN", {
+      code: "SESSION_NOT_FRESH",
+      message: "Type your password again, or sign in again, and repeat this within ten minutes.",
+    });
+  const name: unknown = Reflect.get(Object(ctx.body ?? ctx.query), "name");
+  // Without a name it is a passkey without one.
+  if (typeof name === "string" && name.trim() !== "" && !passkeyName.safeParse(name).success)
+    refuse("INVALID_NAME", `A name is one line of at most ${maxPasskeyName} characters.`);
+}
+
+/** Requests whose new key was checked: what fails after that is no fault of the device. */
+const checked = new WeakSet<object>();
+
+/** Notes that the answer of a device was checked. */
+export function noteChecked(ctx: GenericEndpointContext): void {
+  checked.add(ctx.context);
+}
+
+/** After an endpoint of passkeys. What it returns is answered instead. */
+export function followPasskey(ctx: GenericEndpointContext): Response | undefined {
+  const returned: unknown = Reflect.get(ctx.context, "returned");
+  const isFailure = returned instanceof APIError;
+  // The library asks for "preferred", with which a device may skip what its answer is then refused for.
+  if (ctx.path === "/passkey/generate-authenticate-options" && !isFailure)
+    Reflect.set(Object(returned), "userVerification", "required");
+  if (ctx.path !== "/passkey/verify-registration" || !isFailure || checked.has(ctx.context)) return undefined;
+  if (returned.statusCode !== 500) return undefined;
+  // The library answers 500 to whatever it cannot read, and keeps the status of an error that a hook replaces.
+  const message = "The answer of the device is not valid.";
+  return Response.json({ code: "FAILED_TO_VERIFY_REGISTRATION", message }, { status: 400 });
+}

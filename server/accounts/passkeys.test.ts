@@ -1,0 +1,227 @@
+import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto";
+import {
+  createTestServices,
+  openAccount,
+  openGuest,
+  openTestBrowser,
+  testOrigin,
+  type TestBrowser,
+  type TestServices,
+} from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { schema } from "../db/index.ts";
+import { authOf, readSecurity, removePasskey, resolveCaller } from "./index.ts";
+
+let fixture: TestServices;
+
+beforeAll(async () => {
+  fixture = await createTestServices();
+});
+afterAll(() => fixture.close());
+beforeEach(() => fixture.services.db.delete(schema.rateLimits));
+
+const callerOf = ({ headers }: TestBrowser) => resolveCaller(fixture.services, headers);
+const sha256 = (data: string | Buffer) => createHash("sha256").update(data).digest();
+const answerOf = async (response: Response) => [response.status, Object(await response.json()).code];
+
+async function ask(browser: TestBrowser, path: string) {
+  const request = new Request(`${testOrigin}/api/auth/passkey${path}`, { headers: browser.headers });
+  const response = await authOf(fixture.services).handler(request);
+  browser.keepCookies(response);
+  return response;
+}
+
+const optionsOf = async (browser: TestBrowser, path: string) =>
+  Object(await (await ask(browser, path)).json());
+
+/** A device with one key of the curve P-256 (COSE -7, no attestation), as WebAuthn level 2 describes it. */
+function makeDevice() {
+  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const { x = "", y = "" } = publicKey.export({ format: "jwk" });
+  const [id, hex] = [randomBytes(16), (text: string) => Buffer.from(text, "hex")];
+  const cose = Buffer.concat([
+    hex("a5010203262001215820"),
+    Buffer.from(x, "base64url"),
+    hex("225820"),
+    Buffer.from(y, "base64url"),
+  ]);
+  const clientData = (type: string, challenge: string) =>
+    Buffer.from(JSON.stringify({ type, challenge, origin: testOrigin, crossOrigin: false }));
+  const dataOf = (rpId: string, { flags, counter }: { flags: number; counter: number }) => {
+    const tail = Buffer.alloc(5);
+    tail.writeUInt8(flags);
+    tail.writeUInt32BE(counter, 1);
+    return Buffer.concat([sha256(rpId), tail]);
+  };
+  const sent = (response: Record<string, Buffer>) => {
+    const texts = Object.entries(response).map(([name, value]) => [name, value.toString("base64url")]);
+    const name = id.toString("base64url");
+    return {
+      id: name,
+      rawId: name,
+      type: "public-key",
+      clientExtensionResults: {},
+      response: Object.fromEntries(texts),
+    };
+  };
+  return {
+    register({ challenge, rp }: { challenge: string; rp: { id: string } }, { verifies = true } = {}) {
+      const data = dataOf(rp.id, { flags: verifies ? 0x45 : 0x41, counter: 0 });
+      const authData = Buffer.concat([data, Buffer.alloc(16), Buffer.from([0, id.length]), id, cose]);
+      const head = Buffer.concat([
+        hex("a363"),
+        Buffer.from("fmt"),
+        hex("64"),
+        Buffer.from("none"),
+        hex("67"),
+        Buffer.from("attStmt"),
+      ]);
+      const parts = [
+        head,
+        hex("a068"),
+        Buffer.from("authData"),
+        Buffer.from([0x58, authData.length]),
+        authData,
+      ];
+      return sent({
+        clientDataJSON: clientData("webauthn.create", challenge),
+        attestationObject: Buffer.concat(parts),
+      });
+    },
+    enter({ challenge, rpId }: { challenge: string; rpId: string }, { verifies = true, counter = 1 } = {}) {
+      const clientDataJSON = clientData("webauthn.get", challenge);
+      const authenticatorData = dataOf(rpId, { flags: verifies ? 5 : 1, counter });
+      const signature = sign(
+        "sha256",
+        Buffer.concat([authenticatorData, sha256(clientDataJSON)]),
+        privateKey,
+      );
+      return sent({ clientDataJSON, authenticatorData, signature });
+    },
+  };
+}
+
+async function register(browser: TestBrowser, device = makeDevice(), name?: unknown) {
+  const options = await optionsOf(browser, "/generate-register-options");
+  return browser.auth("/passkey/verify-registration", { response: device.register(options), name });
+}
+
+async function openWithPasskey(name: string) {
+  const browser = await openAccount(fixture.services, `${name}@example.com`);
+  const device = makeDevice();
+  expect((await register(browser, device, name)).status).toBe(200);
+  const caller = await callerOf(browser);
+  return { browser, device, userId: caller?.userId ?? "", sessionId: caller?.sessionId };
+}
+
+const keysOf = async (userId: string) => (await readSecurity(fixture.services, userId)).passkeys;
+
+test("S1 a passkey signs in, once its device checked its user, and not as a copy", async () => {
+  const { device, userId } = await openWithPasskey("entered");
+  const browser = openTestBrowser(fixture.services);
+  const enter = async (how: { verifies?: boolean; counter?: number }) => {
+    const options = await optionsOf(browser, "/generate-authenticate-options");
+    expect(options.userVerification).toBe("required");
+    return browser.auth("/passkey/verify-authentication", { response: device.enter(options, how) });
+  };
+  expect(await answerOf(await enter({ verifies: false }))).toEqual([401, "PASSKEY_UNVERIFIED"]);
+  expect(await callerOf(browser)).toBeNull();
+  expect((await enter({ counter: 5 })).status).toBe(200);
+  expect(await callerOf(browser)).toMatchObject({ userId, via: "session" });
+  expect((await keysOf(userId))[0]).toMatchObject({ name: "entered", lastUsedAt: expect.any(String) });
+  expect((await enter({ counter: 4 })).status).toBe(400);
+});
+
+test("S1 a passkey whose device did not check its user is not added, nor one of a guest", async () => {
+  const { services } = fixture;
+  const browser = await openAccount(services, "unchecked@example.com");
+  const options = await optionsOf(browser, "/generate-register-options");
+  const response = makeDevice().register(options, { verifies: false });
+  expect(await answerOf(await browser.auth("/passkey/verify-registration", { response }))).toEqual([
+    401,
+    "PASSKEY_UNVERIFIED",
+  ]);
+  expect(await keysOf((await callerOf(browser))?.userId ?? "")).toEqual([]);
+  expect((await ask(await openGuest(services), "/generate-register-options")).status).toBe(403);
+});
+
+test("S1 answers of a device that cannot be read or stored are 400", async () => {
+  const browser = await openAccount(fixture.services, "unread@example.com");
+  const right = { id: "a", rawId: "a", type: "public-key" };
+  for (const response of [
+    null,
+    7,
+    {},
+    { ...right, id: "a\0" },
+    { ...right, id: 7 },
+    { ...right, id: {} },
+    right,
+  ]) {
+    await optionsOf(browser, "/generate-register-options");
+    const added = await browser.auth("/passkey/verify-registration", { response });
+    expect([response, added.status]).toEqual([response, 400]);
+    await optionsOf(browser, "/generate-authenticate-options");
+    const entered = await browser.auth("/passkey/verify-authentication", { response });
+    expect([response, entered.status]).toEqual([response, 400]);
+  }
+  const options = await optionsOf(browser, "/generate-register-options");
+  const { response, ...device } = makeDevice().register(options);
+  const torn = { ...device, response: { ...response, attestationObject: "AAAA" } };
+  expect(await answerOf(await browser.auth("/passkey/verify-registration", { response: torn }))).toEqual([
+    400,
+    "FAILED_TO_VERIFY_REGISTRATION",
+  ]);
+  await optionsOf(browser, "/generate-register-options");
+  const unstorable = { ...device, response: { ...response, transports: ["usb\0"] } };
+  expect((await browser.auth("/passkey/verify-registration", { response: unstorable })).status).toBe(400);
+});
+
+test("S1 the name of a passkey is one line of at most a hundred characters, or none", async () => {
+  const browser = await openAccount(fixture.services, "named@example.com");
+  for (const name of ["a".repeat(101), "two\nlines", "nul\0", "half \ud800"])
+    expect(await answerOf(await register(browser, makeDevice(), name))).toEqual([400, "INVALID_NAME"]);
+  expect((await register(browser, makeDevice(), " ")).status).toBe(200);
+  expect((await register(browser, makeDevice(), "a".repeat(100))).status).toBe(200);
+  const names = (await keysOf((await callerOf(browser))?.userId ?? "")).map(
+    ({ name }) => name?.length ?? null,
+  );
+  expect(names).toEqual([null, 100]);
+});
+
+test("S1 a removed passkey no longer signs in; the only way to sign in stays", async () => {
+  const { services } = fixture;
+  const { browser, device, userId, sessionId } = await openWithPasskey("removed");
+  const [first] = await keysOf(userId);
+  const own = { userId, sessionId, id: first?.id ?? "" };
+  const stranger = await openWithPasskey("stranger");
+  const foreign = { ...own, userId: stranger.userId, sessionId: stranger.sessionId };
+  await expect(removePasskey(services, foreign)).rejects.toMatchObject({ code: "not_found" });
+  await expect(removePasskey(services, { ...own, sessionId: undefined })).rejects.toMatchObject({
+    code: "forbidden",
+  });
+  const other = openTestBrowser(services);
+  const enter = async () => {
+    const options = await optionsOf(other, "/generate-authenticate-options");
+    return other.auth("/passkey/verify-authentication", { response: device.enter(options, { counter: 0 }) });
+  };
+  expect((await enter()).status).toBe(200);
+  const { credentials, verifications } = schema;
+  await services.db.delete(credentials).where(eq(credentials.userId, userId));
+  await expect(removePasskey(services, own)).rejects.toMatchObject({ code: "conflict" });
+  expect(await callerOf(other)).toMatchObject({ userId });
+  // The second key itself ends the session of the other browser.
+  expect((await register(browser)).status).toBe(200);
+  expect((await enter()).status).toBe(200);
+  const trust = {
+    identifier: "trust-device-removed",
+    value: userId,
+    expiresAt: new Date(Date.now() + 60_000),
+  };
+  await services.db.insert(verifications).values({ id: "removed", ...trust });
+  await removePasskey(services, own);
+  expect(await callerOf(other)).toBeNull();
+  expect(await callerOf(browser)).toMatchObject({ userId });
+  expect(await services.db.$count(verifications, eq(verifications.value, userId))).toBe(0);
+  expect(await answerOf(await enter())).toEqual([401, "PASSKEY_NOT_FOUND"]);
+});
