@@ -19,6 +19,7 @@ export const keys = {
   jobAttempts: (id: string) => ["cloud", "attempts", id],
   apiKeys: ["api-keys"],
   sessions: ["sessions"],
+  security: ["security"],
   links: ["links"],
   presets: ["presets"],
   loras: (workflow: string) => ["loras", workflow],

@@ -13,6 +13,7 @@ import { Progress } from "../ui/display.tsx";
 import { Field } from "../ui/fields.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import { SettingsSection } from "./section.tsx";
+import { SecuritySections } from "./security.tsx";
 import { SessionsSection } from "./sessions.tsx";
 
 function NameForm({ name: current }: { readonly name: string }) {
@@ -149,6 +150,7 @@ export function AccountSection({ me }: Props) {
           <PasswordForm />
         </SettingsSection>
       ) : null}
+      <SecuritySections />
       <SessionsSection />
     </>
   );

@@ -30,7 +30,18 @@ type Known =
   | "noGroup"
   | "notLinked"
   | "linkedElsewhere"
-  | "passwordsOff";
+  | "passwordsOff"
+  | "code"
+  | "recovery"
+  | "codeUsed"
+  | "locked"
+  | "ended"
+  | "passkey"
+  | "passkeyEnded"
+  | "passkeyHere"
+  | "passkeyKnown"
+  | "passkeyUnverified"
+  | "notFresh";
 
 const known: Readonly<Record<string, Known>> = {
   INVALID_EMAIL_OR_PASSWORD: "wrong",
@@ -59,6 +70,23 @@ const known: Readonly<Record<string, Known>> = {
   ACCOUNT_NOT_LINKED: "notLinked",
   ACCOUNT_LINKED_ELSEWHERE: "linkedElsewhere",
   PASSWORDS_OFF: "passwordsOff",
+  INVALID_CODE: "code",
+  INVALID_BACKUP_CODE: "recovery",
+  CODE_USED: "codeUsed",
+  ACCOUNT_TEMPORARILY_LOCKED: "locked",
+  INVALID_TWO_FACTOR_COOKIE: "ended",
+  TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE: "ended",
+  PASSKEY_NOT_FOUND: "passkey",
+  AUTHENTICATION_FAILED: "passkey",
+  AUTH_CANCELLED: "passkeyEnded",
+  ERROR_CEREMONY_ABORTED: "passkeyEnded",
+  ERROR_PASSTHROUGH_SEE_CAUSE_PROPERTY: "passkeyEnded",
+  CHALLENGE_NOT_FOUND: "passkeyEnded",
+  ERROR_INVALID_DOMAIN: "passkeyHere",
+  ERROR_INVALID_RP_ID: "passkeyHere",
+  ERROR_AUTHENTICATOR_PREVIOUSLY_REGISTERED: "passkeyKnown",
+  PASSKEY_UNVERIFIED: "passkeyUnverified",
+  SESSION_NOT_FRESH: "notFresh",
 };
 
 /** The text for an error of the account service. */
@@ -70,8 +98,8 @@ export function useAuthError(): (error: unknown) => string {
         typeof error === "object" && error !== null ? Reflect.get(error, "code") : undefined;
       const status: unknown =
         typeof error === "object" && error !== null ? Reflect.get(error, "status") : undefined;
-      if (status === 429) return t("tooMany");
       const text = Object.hasOwn(known, String(code)) ? known[String(code)] : undefined;
+      if (status === 429 && text !== "locked") return t("tooMany");
       return t(text ?? "other", { min: minPasswordLength, max: maxPasswordLength });
     },
     [t],

@@ -12,6 +12,7 @@ import { Field, Segmented } from "../ui/fields.tsx";
 import { useAuthError } from "./errors.ts";
 import { SignInFrame } from "./frame.tsx";
 import { finishEntry, Providers, useEntered } from "./providers.tsx";
+import { SecondStep } from "./second-step.tsx";
 
 /** The token of a link: the one that the server printed for the first admin, or an invitation. */
 interface EntryToken {
@@ -54,6 +55,15 @@ function AccountForm({ mode, token }: AccountFormProps) {
   const textOf = useAuthError();
   const [values, setValues] = useState(blank);
   const enter = useEnter(mode, token);
+  if (enter.data === "second")
+    return (
+      <SecondStep
+        textOf={textOf}
+        headers={headersOf(token)}
+        onEntered={finishEntry}
+        onBack={() => enter.reset()}
+      />
+    );
   const submit = (event: FormEvent) => {
     event.preventDefault();
     enter.mutate(values);
@@ -74,6 +84,7 @@ function AccountForm({ mode, token }: AccountFormProps) {
       <Button type="submit" look="primary" size="large" disabled={enter.isPending} className="mt-1 w-full">
         {t(mode === "create" ? "create" : "enter")}
       </Button>
+      {mode === "create" ? null : <PasskeyButton token={token} />}
     </form>
   );
 }
@@ -160,7 +171,7 @@ export function SignInCard({ entry }: { readonly entry: Entry }) {
           ]}
         />
       ) : null}
-      {hasForm ? <AccountForm key={mode} mode={mode} token={token} /> : null}
+      {hasForm ? <AccountForm key={mode} mode={mode} token={token} /> : <PasskeyButton token={token} />}
       <EntryFooter entry={entry} token={token} />
     </SignInFrame>
   );
@@ -173,20 +184,54 @@ interface Credentials {
   readonly password: string;
 }
 
-/** Signs in or creates an account; then every tab reloads. */
+const headersOf = (token: EntryToken | null): Record<string, string> =>
+  token === null ? {} : { "atelier-token": token.value };
+
+const needsCode = (data: unknown) => Reflect.get(Object(data), "twoFactorRedirect") === true;
+
+/** Signs in or creates an account; `second` when a code is still needed. */
 function useEnter(mode: SignInMode, token: EntryToken | null) {
-  const fetchOptions = token === null ? {} : { headers: { "atelier-token": token.value } };
+  const fetchOptions = { headers: headersOf(token) };
   return useMutation({
     mutationFn: async ({ name, email, password }: Credentials) => {
-      const answer = await enterAccount<{ error: unknown }>((client) =>
+      const answer = await enterAccount<{ data: unknown; error: unknown }>((client) =>
         mode === "create"
           ? client.signUp.email({ name: name.trim(), email, password, fetchOptions })
           : client.signIn.email({ email, password, fetchOptions }),
       );
       if (answer.error !== null) throw answer.error;
+      return needsCode(answer.data) ? "second" : "done";
+    },
+    onSuccess: (state) => (state === "done" ? finishEntry() : undefined),
+  });
+}
+
+/** Signs in with a passkey of this device, also one that the browser offers in the field of the address. */
+function PasskeyButton({ token }: { readonly token: EntryToken | null }) {
+  const t = useTranslations("signIn");
+  const textOf = useAuthError();
+  const enter = useMutation({
+    mutationFn: async () => {
+      const { error } = await enterAccount<{ error: unknown }>(({ signIn }) =>
+        signIn.passkey({ fetchOptions: { headers: headersOf(token) } }),
+      );
+      if (error !== null) throw error;
     },
     onSuccess: finishEntry,
   });
+  return (
+    <>
+      <Button size="large" className="w-full" disabled={enter.isPending} onClick={() => enter.mutate()}>
+        <KeyRound aria-hidden />
+        {t("passkey")}
+      </Button>
+      {enter.isError ? (
+        <p role="alert" className="text-xs text-fail">
+          {textOf(enter.error)}
+        </p>
+      ) : null}
+    </>
+  );
 }
 
 interface AccountFieldsProps {

@@ -6,7 +6,7 @@ import { twoFactor } from "better-auth/plugins/two-factor";
 import { and, eq, like, ne, or } from "drizzle-orm";
 import { type AuditKind, recordAct } from "../audit/index.ts";
 import { type Db, schema, type Tx } from "../db/index.ts";
-import { originOf } from "../platform/index.ts";
+import { isLoopback, originOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
 import { guardPasskey, isGuest, noteChecked } from "./passkey-guard.ts";
@@ -47,13 +47,19 @@ function keptGuest(): BetterAuthPlugin {
   return { id: "kept-guest", hooks: { after: [{ matcher, handler }] } };
 }
 
+/** WebAuthn knows names only: a studio of this machine alone is `localhost`, as its pages must be opened then. */
+function passkeyHost(env: Services["env"]): string {
+  const { hostname } = new URL(originOf(env));
+  return isLoopback(hostname) ? "localhost" : hostname;
+}
+
 /**
  * Sign-in with a passkey of the host in APP_URL. It stands for two factors, so the device must have checked its user by
  * finger, face or PIN. The library refuses a key whose counter went back, as that of a copy would.
  */
 function passkeyEntry({ env, db }: Services) {
   return passkey({
-    rpID: new URL(originOf(env)).hostname,
+    rpID: passkeyHost(env),
     rpName: "Atelier",
     authenticatorSelection: { residentKey: "required", userVerification: "required" },
     registration: {

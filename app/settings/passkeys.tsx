@@ -1,0 +1,234 @@
+"use client";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useFormatter, useTranslations } from "next-intl";
+import { type FormEvent, useState, useSyncExternalStore } from "react";
+import { api } from "../client/api.ts";
+import { failureOf, useFailureToast } from "../client/failures.ts";
+import { keys } from "../client/queries.ts";
+import { authClient } from "../client/session.ts";
+import { useAuthError } from "../sign-in/errors.ts";
+import { Button } from "../ui/button.tsx";
+import { Field } from "../ui/fields.tsx";
+import { toastDone } from "../ui/toasts.tsx";
+import { SettingsSection } from "./section.tsx";
+
+type Passkey = Awaited<ReturnType<typeof api.account.security.query>>["passkeys"][number];
+
+function useRefresh() {
+  const queries = useQueryClient();
+  return async () => {
+    await queries.invalidateQueries({ queryKey: keys.security });
+    await queries.invalidateQueries({ queryKey: keys.sessions });
+  };
+}
+
+/** The password again, where the account has one: without it only a session of the last ten minutes changes passkeys. */
+async function confirmWith(password: string): Promise<void> {
+  if (password === "") return;
+  await api.account.confirmPassword.mutate({ password }).catch((error: unknown) => {
+    throw failureOf(error).code === "forbidden" ? { code: "INVALID_PASSWORD" } : error;
+  });
+}
+
+interface PasswordProps {
+  readonly isAsked: boolean;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function PasswordField({ isAsked, value, onChange }: PasswordProps) {
+  const t = useTranslations("security");
+  if (!isAsked) return null;
+  return (
+    <Field
+      name="password"
+      label={t("password")}
+      type="password"
+      autoComplete="current-password"
+      required
+      value={value}
+      onValueChange={onChange}
+    />
+  );
+}
+
+interface RowProps {
+  readonly passkey: Passkey;
+  readonly hasPassword: boolean;
+}
+
+function PasskeyRow({ passkey: { id, name, createdAt, lastUsedAt }, hasPassword }: RowProps) {
+  const t = useTranslations("security");
+  const format = useFormatter();
+  const refresh = useRefresh();
+  const onError = useFailureToast();
+  const [mode, setMode] = useState<"shown" | "rename" | "remove">("shown");
+  const [text, setText] = useState("");
+  const day = (iso: string) => format.dateTime(new Date(iso), { dateStyle: "medium" });
+  const shown = name ?? t("unnamed");
+  const act = useMutation({
+    mutationFn: async () => {
+      if (mode === "rename") {
+        await api.account.renamePasskey.mutate({ id, name: text.trim() });
+        return;
+      }
+      await confirmWith(text);
+      await api.account.removePasskey.mutate({ id });
+    },
+    onSuccess: () => {
+      setMode("shown");
+      return refresh();
+    },
+    onError,
+  });
+  const open = (next: "rename" | "remove") => {
+    setText(next === "rename" ? shown : "");
+    setMode(next);
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    act.mutate();
+  };
+  return (
+    <li className="flex flex-col gap-3 py-2.5">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <div className="min-w-0 flex-1">
+          <p className="text-sm font-medium break-words">{shown}</p>
+          <p className="tabular text-xs text-quiet">
+            {t("made", { day: day(createdAt) })}
+            {" · "}
+            {lastUsedAt === null ? t("neverUsed") : t("used", { day: day(lastUsedAt) })}
+          </p>
+        </div>
+        <Button
+          size="small"
+          look="quiet"
+          aria-label={t("renameNamed", { name: shown })}
+          onClick={() => open("rename")}
+        >
+          {t("rename")}
+        </Button>
+        <Button
+          size="small"
+          look="danger"
+          aria-label={t("removeNamed", { name: shown })}
+          onClick={() => open("remove")}
+        >
+          {t("remove")}
+        </Button>
+      </div>
+      {mode === "shown" ? null : (
+        <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-3">
+          {mode === "rename" ? (
+            <Field
+              name="passkey-name"
+              label={t("passkeyName")}
+              required
+              maxLength={100}
+              value={text}
+              onValueChange={setText}
+            />
+          ) : (
+            <PasswordField isAsked={hasPassword} value={text} onChange={setText} />
+          )}
+          <div className="flex gap-2">
+            <Button type="submit" look={mode === "remove" ? "danger" : "primary"} disabled={act.isPending}>
+              {t(mode === "remove" ? "removeYes" : "save")}
+            </Button>
+            <Button look="quiet" onClick={() => setMode("shown")}>
+              {t("cancel")}
+            </Button>
+          </div>
+        </form>
+      )}
+    </li>
+  );
+}
+
+const never = () => () => {};
+
+/** Why passkeys cannot be used here; null when they can. */
+function useObstacle(): "insecure" | "unsupported" | null {
+  return useSyncExternalStore(
+    never,
+    () => {
+      if (!window.isSecureContext) return "insecure";
+      return "PublicKeyCredential" in window ? null : "unsupported";
+    },
+    () => null,
+  );
+}
+
+function AddPasskey({ hasPassword }: { readonly hasPassword: boolean }) {
+  const t = useTranslations("security");
+  const textOf = useAuthError();
+  const refresh = useRefresh();
+  const obstacle = useObstacle();
+  const [name, setName] = useState("");
+  const [password, setPassword] = useState("");
+  const add = useMutation({
+    mutationFn: async () => {
+      await confirmWith(password);
+      const { error } = await (await authClient()).passkey.addPasskey({ name: name.trim() });
+      if (error !== null) throw error;
+    },
+    onSuccess: () => {
+      setName("");
+      setPassword("");
+      toastDone(t("added"));
+      return refresh();
+    },
+  });
+  if (obstacle !== null) return <p className="max-w-[60ch] text-xs text-quiet">{t(obstacle)}</p>;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    add.mutate();
+  };
+  return (
+    <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-4">
+      <Field
+        name="passkey-name"
+        label={t("passkeyName")}
+        placeholder={t("passkeyNameHint")}
+        autoComplete="off"
+        required
+        maxLength={100}
+        value={name}
+        onValueChange={setName}
+      />
+      <PasswordField isAsked={hasPassword} value={password} onChange={setPassword} />
+      {add.isError ? (
+        <p role="alert" className="text-xs text-fail">
+          {textOf(add.error)}
+        </p>
+      ) : null}
+      <Button type="submit" className="self-start" disabled={add.isPending}>
+        {t("add")}
+      </Button>
+    </form>
+  );
+}
+
+interface Props {
+  readonly passkeys: readonly Passkey[];
+  readonly hasPassword: boolean;
+}
+
+/** The passkeys of an account, and a new one. */
+export function PasskeysSection({ passkeys, hasPassword }: Props) {
+  const t = useTranslations("security");
+  return (
+    <SettingsSection id="passkeys" title={t("passkeys")} text={t("passkeysText")}>
+      <div className="flex max-w-[640px] flex-col gap-5">
+        {passkeys.length === 0 ? null : (
+          <ul aria-label={t("passkeys")} className="divide-y divide-line border-y border-line">
+            {passkeys.map((passkey) => (
+              <PasskeyRow key={passkey.id} passkey={passkey} hasPassword={hasPassword} />
+            ))}
+          </ul>
+        )}
+        <AddPasskey hasPassword={hasPassword} />
+      </div>
+    </SettingsSection>
+  );
+}

@@ -1,0 +1,92 @@
+import { createHmac } from "node:crypto";
+import { createAccount } from "../steps/create-account.ts";
+import { signIn } from "../steps/sign-in.ts";
+import { expect, test } from "../test.ts";
+
+// Passkeys are of a name, not of an address.
+test.use({
+  baseURL: `http://localhost:${process.env["ATELIER_E2E_PORT"] ?? 3210}`,
+  // Of the wrong code.
+  expectedError: /401.*verify-totp/,
+});
+
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/** The code that an authenticator app shows for this key (RFC 6238), some steps of 30 seconds from now. */
+function codeOf(key: string, steps: number): string {
+  const bits = Array.from(key, (letter) => letters.indexOf(letter).toString(2).padStart(5, "0")).join("");
+  const secret = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps));
+  const mac = createHmac("sha1", secret).update(counter).digest();
+  const number = mac.readUInt32BE((mac.at(-1) ?? 0) & 15) & 0x7fffffff;
+  return String(number % 1_000_000).padStart(6, "0");
+}
+
+test("an authenticator app, its recovery codes and a passkey sign in @all", async ({
+  page,
+  context,
+  baseURL,
+}) => {
+  // Passkeys are of a name, not of an address.
+  await page.goto(`${baseURL?.replace("127.0.0.1", "localhost")}/`);
+  const account = await createAccount(page);
+  await page.goto("/settings");
+  const factors = page.getByRole("region", { name: "Two factors" });
+  await factors.getByRole("button", { name: "Set up an authenticator app" }).click();
+  await factors.getByLabel("Password").fill(account.password);
+  await factors.getByRole("button", { name: "Set up an authenticator app" }).click();
+  await expect(factors.getByRole("img", { name: "QR code of the key" })).toBeVisible();
+  const key = ((await factors.getByRole("code").textContent()) ?? "").replaceAll(" ", "");
+  await factors.getByLabel("First code").fill(codeOf(key, 0));
+  await factors.getByRole("button", { name: "Turn on" }).click();
+  const shown = factors.getByRole("status").getByRole("listitem");
+  await expect(shown).toHaveCount(10);
+  const codes = await shown.allTextContents();
+  await factors.getByRole("button", { name: "I have kept them" }).click();
+  await expect(factors.getByText("On. 10 recovery codes are left.")).toBeVisible();
+
+  const devtools = await context.newCDPSession(page);
+  await devtools.send("WebAuthn.enable");
+  await devtools.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  const passkeys = page.getByRole("region", { name: "Passkeys" });
+  await passkeys.getByLabel("Name of the passkey").fill("Laptop");
+  await passkeys.getByLabel("Password").fill(account.password);
+  await passkeys.getByRole("button", { name: "Add a passkey" }).click();
+  await expect(passkeys.getByText("Laptop")).toBeVisible();
+
+  const leave = async () => {
+    await page.goto("/settings");
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await expect(page.getByRole("heading", { name: "Welcome back" })).toBeVisible();
+  };
+  await leave();
+  await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+  await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
+
+  await leave();
+  await signIn(page, account);
+  await page.getByRole("textbox", { name: "Code", exact: true }).fill("000 000");
+  await page.getByRole("button", { name: "Continue" }).click();
+  await expect(page.getByText("This code is wrong.")).toBeVisible();
+  const next = codeOf(key, 1);
+  await page.getByRole("textbox", { name: "Code", exact: true }).fill(`${next.slice(0, 3)} ${next.slice(3)}`);
+  await page.getByRole("button", { name: "Continue" }).click();
+  await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
+
+  await leave();
+  await signIn(page, account);
+  await page.getByRole("button", { name: "Use a recovery code" }).click();
+  await page.getByLabel("Recovery code").fill(codes[0] ?? "");
+  await page.getByRole("button", { name: "Continue" }).click();
+  await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
+});
