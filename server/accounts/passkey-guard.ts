@@ -22,16 +22,16 @@ const answerSchema = z.looseObject({
 
 /** Before an endpoint of passkeys. Throws APIError. */
 export async function guardPasskey(db: Db, ctx: GenericEndpointContext): Promise<void> {
-  if (registerPaths.has(ctx.path)) await guardRegistration(db, ctx);
+  if (registerPaths.has(ctx.path) && !(await guardRegistration(db, ctx))) return;
   if (!answerPaths.has(ctx.path)) return;
   const answer = answerSchema.safeParse(Reflect.get(Object(ctx.body), "response"));
   if (!answer.success) refuse("INVALID_PASSKEY", "The answer of the device cannot be read.");
 }
 
-async function guardRegistration(db: Db, ctx: GenericEndpointContext): Promise<void> {
+/** False without a session, of which the endpoint itself speaks. */
+async function guardRegistration(db: Db, ctx: GenericEndpointContext): Promise<boolean> {
   const open = await getSessionFromCtx(ctx, { disableRefresh: true });
-  // The endpoint itself refuses callers without a session.
-  if (!open) return;
+  if (!open) return false;
   if (isGuest(open))
     throw new APIError("FORBIDDEN", { code: "FORBIDDEN", message: "Make an account first." });
   if (!(await isRecent(db, open.session.id)))
@@ -43,6 +43,7 @@ async function guardRegistration(db: Db, ctx: GenericEndpointContext): Promise<v
   // Without a name it is a passkey without one.
   if (typeof name === "string" && name.trim() !== "" && !passkeyName.safeParse(name).success)
     refuse("INVALID_NAME", `A name is one line of at most ${maxPasskeyName} characters.`);
+  return true;
 }
 
 /** Requests whose new key was checked: what fails after that is no fault of the device. */
