@@ -19,6 +19,15 @@ test.each(translated)(
   },
 );
 
+test.each(["en", ...translated])("in %s the name of a button holds what stands on it", (locale) => {
+  const own = readTexts(rootDir, locale);
+  const broken = [...own].filter(([key, name]) => {
+    const shown = key.endsWith("Named") ? own.get(key.replace(/Named$/, "")) : undefined;
+    return shown !== undefined && !name.toLowerCase().includes(shown.toLowerCase());
+  });
+  expect(broken).toEqual([]);
+});
+
 const texts = (all: Readonly<Record<string, string>>): Texts => new Map(Object.entries(all));
 
 test("what a catalogue lacks, what it has too much, and what it breaks is told with the key", () => {
