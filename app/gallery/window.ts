@@ -28,7 +28,7 @@ export interface FirstPictures {
   readonly months: Awaited<ReturnType<typeof api.images.months.query>>["months"];
 }
 
-/** Older than anything: it is shown at once and asked for again, since what changed meanwhile is told to nobody. */
+/** So old that it is shown at once and still read again: what changed since the page was made has been told to nobody. */
 const longAgo = 1;
 
 /** Pages that are kept; those far from what is shown are read again when they come near. */

@@ -14,7 +14,8 @@ import { SettingsSection } from "./section.tsx";
 
 type Passkey = Awaited<ReturnType<typeof api.account.security.query>>["passkeys"][number];
 
-function useRefresh() {
+/** Reads anew what a changed factor shows, and the sessions that it ended. */
+export function useRefresh() {
   const queries = useQueryClient();
   return async () => {
     await queries.invalidateQueries({ queryKey: keys.security });
@@ -31,14 +32,14 @@ async function confirmWith(password: string): Promise<void> {
 }
 
 interface PasswordProps {
-  readonly isAsked: boolean;
   readonly value: string;
   readonly onChange: (value: string) => void;
+  readonly error?: string | null;
 }
 
-function PasswordField({ isAsked, value, onChange }: PasswordProps) {
+/** The password of the account once more. */
+export function PasswordField({ value, onChange, error = null }: PasswordProps) {
   const t = useTranslations("security");
-  if (!isAsked) return null;
   return (
     <Field
       name="password"
@@ -48,6 +49,7 @@ function PasswordField({ isAsked, value, onChange }: PasswordProps) {
       required
       value={value}
       onValueChange={onChange}
+      error={error}
     />
   );
 }
@@ -128,9 +130,9 @@ function PasskeyRow({ passkey: { id, name, createdAt, lastUsedAt }, hasPassword 
               value={text}
               onValueChange={setText}
             />
-          ) : (
-            <PasswordField isAsked={hasPassword} value={text} onChange={setText} />
-          )}
+          ) : hasPassword ? (
+            <PasswordField value={text} onChange={setText} />
+          ) : null}
           <div className="flex gap-2">
             <Button type="submit" look={mode === "remove" ? "danger" : "primary"} disabled={act.isPending}>
               {t(mode === "remove" ? "removeYes" : "save")}
@@ -196,7 +198,7 @@ function AddPasskey({ hasPassword }: { readonly hasPassword: boolean }) {
         value={name}
         onValueChange={setName}
       />
-      <PasswordField isAsked={hasPassword} value={password} onChange={setPassword} />
+      {hasPassword ? <PasswordField value={password} onChange={setPassword} /> : null}
       {add.isError ? (
         <p role="alert" className="text-xs text-fail">
           {textOf(add.error)}

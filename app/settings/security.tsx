@@ -1,5 +1,5 @@
 "use client";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
 import { encode } from "uqr";
@@ -10,7 +10,7 @@ import { useAuthError } from "../sign-in/errors.ts";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
 import { toastDone } from "../ui/toasts.tsx";
-import { PasskeysSection } from "./passkeys.tsx";
+import { PasskeysSection, PasswordField, useRefresh } from "./passkeys.tsx";
 import { SettingsSection } from "./section.tsx";
 
 /** Dark on white in every theme, since cameras read nothing else. */
@@ -98,16 +98,7 @@ function PasswordAct({ label, look, act }: PasswordFormProps) {
   };
   return (
     <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-3">
-      <Field
-        name="password"
-        label={t("password")}
-        type="password"
-        autoComplete="current-password"
-        required
-        value={password}
-        onValueChange={setPassword}
-        error={run.isError ? textOf(run.error) : null}
-      />
+      <PasswordField value={password} onChange={setPassword} error={run.isError ? textOf(run.error) : null} />
       <div className="flex gap-2">
         <Button type="submit" {...(look ? { look } : {})} disabled={run.isPending}>
           {label}
@@ -120,8 +111,14 @@ function PasswordAct({ label, look, act }: PasswordFormProps) {
   );
 }
 
+interface SetupProps {
+  readonly setup: Setup;
+  readonly onDone: () => void;
+  readonly onCancel: () => void;
+}
+
 /** The key of a new app as a picture and as text, and the first code, with which it counts. */
-function AppSetup({ setup, onDone }: { readonly setup: Setup; readonly onDone: () => void }) {
+function AppSetup({ setup, onDone, onCancel }: SetupProps) {
   const t = useTranslations("security");
   const textOf = useAuthError();
   const [code, setCode] = useState("");
@@ -159,9 +156,14 @@ function AppSetup({ setup, onDone }: { readonly setup: Setup; readonly onDone: (
         onValueChange={setCode}
         error={confirm.isError ? textOf(confirm.error) : null}
       />
-      <Button type="submit" look="primary" className="self-start" disabled={confirm.isPending}>
-        {t("turnOnNow")}
-      </Button>
+      <div className="flex gap-2">
+        <Button type="submit" look="primary" disabled={confirm.isPending}>
+          {t("turnOnNow")}
+        </Button>
+        <Button look="quiet" onClick={onCancel}>
+          {t("cancel")}
+        </Button>
+      </div>
     </form>
   );
 }
@@ -183,18 +185,15 @@ function TwoFactors({
   readonly recoveryCodes: number | null;
 }) {
   const t = useTranslations("security");
-  const queries = useQueryClient();
+  const refresh = useRefresh();
   const [setup, setSetup] = useState<Setup | null>(null);
   const [codes, setCodes] = useState<readonly string[] | null>(null);
-  const refresh = async () => {
-    await queries.invalidateQueries({ queryKey: keys.security });
-    await queries.invalidateQueries({ queryKey: keys.sessions });
-  };
   if (codes !== null) return <RecoveryCodes codes={codes} onDone={() => setCodes(null)} />;
   if (setup !== null)
     return (
       <AppSetup
         setup={setup}
+        onCancel={() => setSetup(null)}
         onDone={() => {
           setCodes(setup.codes);
           setSetup(null);
