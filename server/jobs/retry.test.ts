@@ -80,6 +80,15 @@ describe("E8 a job runs again as it was asked for", () => {
     expect((await readJob(services, kept.id)).tier).toBe(tiers.high);
   });
 
+  test("E5 an admin's repeat counts for the key of the job, and is no part of a task that has ended", async () => {
+    const { services, owner } = scene;
+    const request = { kind: "upscale", inputs: { image: owner.imageId }, sessionId: "mcp:task:ended" };
+    const { id } = await submit(services, request, { submitter: { ...owner, keyId: "the key" } });
+    await cancel(services, { ownerId: owner.userId, id });
+    const repeat = await readJob(services, (await retryAny(services, { id })).id);
+    expect([repeat.apiKeyId, repeat.sessionId]).toEqual(["the key", null]);
+  });
+
   test("the owner and an admin who ask at the same moment get one job, whatever its tier", async () => {
     const { services, owner } = scene;
     await addNode(services);

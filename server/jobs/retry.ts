@@ -232,12 +232,23 @@ export async function retryAny(services: Services, { id }: { id: string }): Prom
   if (!isId(id)) throw new AppError("not_found");
   const { jobs, users } = schema;
   const [owner] = await services.db
-    .select({ userId: users.id, isAnonymous: users.isAnonymous, banned: users.banned })
+    .select({
+      userId: users.id,
+      isAnonymous: users.isAnonymous,
+      banned: users.banned,
+      keyId: jobs.apiKeyId,
+    })
     .from(jobs)
     .innerJoin(users, eq(users.id, jobs.ownerId))
     .where(eq(jobs.id, id));
   if (!owner) throw new AppError("not_found");
   if (owner.banned) throw new AppError("conflict", "The owner of this job is suspended.");
-  const submitter = { userId: owner.userId, isGuest: owner.isAnonymous === true, isAdmin: true };
+  const submitter = {
+    userId: owner.userId,
+    isGuest: owner.isAnonymous === true,
+    isAdmin: true,
+    // An admin's repeat stays within what the key of the job may spend.
+    keyId: owner.keyId ?? undefined,
+  };
   return retry(services, { submitter, id });
 }

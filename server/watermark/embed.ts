@@ -12,7 +12,7 @@ interface Pixels {
 const leastMarked = { sidePx: 256, pixels: 120_000 };
 
 const blockPx = 8;
-/** Steps of brightness: where nothing is, for each step between neighbours, and at most. Measured: `bench/watermark.ts`. */
+/** Steps of brightness: where nothing is, for each step between neighbours, and at most. What a mark withstands with them: `bench provenance`. */
 const strength = { base: 1.5, perStep: 0.16, max: 5 };
 /** Keeps the change of a whole picture above 41 dB. */
 const maxRms = 2.15;
