@@ -16,7 +16,7 @@ export function PaletteDoor() {
   const isOpen = useOpening(paletteOpen);
   const showFailure = useFailureToast();
   const [Palette, setPalette] = useState<ComponentType | null>(null);
-  useEarlyKeys(isOpen, close);
+  useEarlyKeys(close);
   const isWanted = isOpen && Palette === null;
   useEffect(() => {
     if (!isWanted) return;

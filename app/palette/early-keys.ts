@@ -1,5 +1,6 @@
 "use client";
 import { useLayoutEffect } from "react";
+import { paletteOpen } from "../frame/openings.ts";
 
 type KeyPress = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">;
 
@@ -17,26 +18,30 @@ interface Typed {
   readonly isEntered: boolean;
 }
 
-const nothing: Typed = { text: "", isEntered: false };
-let typed = nothing;
+let typed: Typed | null = null;
 
-/** What was typed since the palette was opened and its line had no focus; nothing the second time. */
-export function takeTyped(): Typed {
+/** What was typed since the palette was opened and its line had no focus; null the second time. */
+export function takeTyped(): Typed | null {
   const taken = typed;
-  typed = nothing;
+  typed = null;
   return taken;
 }
 
-/** Gathers what is typed after the palette was asked for, until its line has the focus for the first time. */
-export function useEarlyKeys(isOpen: boolean, onEscape: () => void): void {
-  // In time for the very next key: a store that changed is shown at once.
+/**
+ * Gathers what is typed after the palette was asked for, until its line has the focus for the first time. The store
+ * itself says when: a page that is still being hydrated hears of a change of it some keys later.
+ */
+export function useEarlyKeys(onEscape: () => void): void {
   useLayoutEffect(() => {
-    if (!isOpen) return undefined;
-    typed = nothing;
     const leaving = new AbortController();
     const options = { capture: true, signal: leaving.signal };
+    const unwatch = paletteOpen.watch(() => {
+      typed = paletteOpen.get() ? { text: "", isEntered: false } : null;
+    });
     const press = (event: KeyboardEvent) => {
-      if (event.key === "Escape") onEscape();
+      const isInLine = event.target instanceof Element && event.target.matches("[cmdk-input]");
+      if (typed === null || isInLine) return;
+      if (event.key === "Escape") return onEscape();
       const { key, metaKey } = event;
       // AltGr, which writes characters, is Ctrl and Alt together on some systems.
       const isWriting = event.getModifierState("AltGraph");
@@ -51,11 +56,10 @@ export function useEarlyKeys(isOpen: boolean, onEscape: () => void): void {
       event.preventDefault();
       event.stopImmediatePropagation();
     };
-    const enter = ({ target }: FocusEvent) => {
-      if (target instanceof Element && target.matches("[cmdk-input]")) leaving.abort();
-    };
     window.addEventListener("keydown", press, options);
-    window.addEventListener("focusin", enter, options);
-    return () => leaving.abort();
-  }, [isOpen, onEscape]);
+    return () => {
+      unwatch();
+      leaving.abort();
+    };
+  }, [onEscape]);
 }

@@ -108,7 +108,8 @@ function Finder({ onNewBoard }: FinderProps) {
           onValueChange={type}
           onFocus={() => {
             const early = takeTyped();
-            type(text + early.text, early.isEntered);
+            // A focus that leaves and comes back at once finds nothing more, and must not undo the first.
+            if (early !== null) type(text + early.text, early.isEntered);
           }}
           onKeyDown={({ key, currentTarget, nativeEvent }) => {
             const root = currentTarget.closest("[cmdk-root]");
@@ -196,12 +197,10 @@ export function Palette() {
   const isOpen = useOpening(paletteOpen);
   const [isNaming, setNaming] = useState(false);
   const popup = useRef<HTMLDivElement>(null);
+  // At each opening, also at one in the middle of a closing.
+  useEffect(() => paletteOpen.watch(() => paletteOpen.get() && setNaming(false)), []);
   return (
-    <Dialog.Root
-      open={isOpen}
-      onOpenChange={paletteOpen.set}
-      onOpenChangeComplete={(open) => open || setNaming(false)}
-    >
+    <Dialog.Root open={isOpen} onOpenChange={paletteOpen.set}>
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-50 bg-scrim transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0" />
         <Dialog.Popup

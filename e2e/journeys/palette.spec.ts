@@ -116,6 +116,24 @@ test("what is typed right after Ctrl+K, before the palette is loaded, stands in 
   await expect(line).toHaveValue("theme");
   await expect(palette.getByRole("option", { selected: true })).toHaveText("Dark appearance");
 
+  await page.keyboard.press("Escape");
+  await expect(palette).toHaveCount(0);
+  // Keys so quick that the page did not render between them, and a focus that leaves the line and comes back.
+  await page.evaluate(() => {
+    const leave = ({ target }: FocusEvent) => {
+      if (!(target instanceof HTMLElement) || !target.matches("[cmdk-input]")) return;
+      window.removeEventListener("focusin", leave, { capture: true });
+      target.blur();
+      target.focus();
+    };
+    window.addEventListener("focusin", leave, { capture: true });
+    for (const key of ["k", "t", "h", "e"]) {
+      const press = { key, ctrlKey: key === "k", bubbles: true, cancelable: true };
+      document.body.dispatchEvent(new KeyboardEvent("keydown", press));
+    }
+  });
+  await expect(line).toHaveValue("the");
+
   await page.goto("/jobs");
   await expect(page.getByRole("heading", { name: "Jobs", level: 1 })).toBeVisible();
   const heldAgain = await hold();
