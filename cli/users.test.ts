@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { createUser, findAccount, spendResetLink } from "@atelier/server/accounts";
+import { createUser, findAccount, readAdminFactor, spendResetLink } from "@atelier/server/accounts";
 import { addGuest } from "@atelier/testing/pictures";
 import { createTestServices, testPassword, type TestServices } from "@atelier/testing/services";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
@@ -43,6 +43,11 @@ test("an operator suspends, limits, resets and deletes users, and lists them", a
   const { out } = await run("reset-link", "--email", email);
   const [, token = ""] = /^http:\/\/[^/]+\/sign-in\/new-password#([\w-]{32})$/.exec(out) ?? [];
   await spendResetLink(services, { token, password: "set by a link" });
+  expect(await run("admin-factor", "--to", "on")).toMatchObject({ code: 0 });
+  expect(await readAdminFactor(services)).toEqual({ isNeeded: true });
+  expect(await run("admin-factor", "--to", "off")).toMatchObject({ code: 0 });
+  expect(await run("admin-factor")).toMatchObject({ code: 1, said: expect.stringMatching(/on.*off/) });
+  expect(await readAdminFactor(services)).toEqual({ isNeeded: false });
   // The only admin stays.
   expect(await run("delete", "--email", email, "--yes")).toMatchObject({
     code: 1,

@@ -1,4 +1,4 @@
-import { createResetLink, findAccount, resetLinkHours } from "@atelier/server/accounts";
+import { createResetLink, findAccount, resetLinkHours, setAdminFactor } from "@atelier/server/accounts";
 import { listUsersSchema, readUser, readUsers } from "@atelier/server/monitoring";
 import { originOf } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
@@ -20,6 +20,7 @@ const usage = `Usage: atelier users list [--search <text>]
        atelier users role --email <address> --to admin|user
        atelier users reset-link --email <address>
        atelier users reset-factors --email <address>
+       atelier users admin-factor --to on|off
        atelier users delete --email <address> --yes
 Instead of --email, --id <id> names a user, as \`list\` shows it; guests have no address.`;
 
@@ -98,6 +99,7 @@ export async function users([command = "", ...args]: string[]): Promise<number> 
   const flags = parseFlags({ args, options, required: [], usage });
   if (!flags) return 1;
   if (command === "list") return withServices((services) => printUsers(services, flags.search));
+  if (command === "admin-factor") return setFactorRule(flags.to);
   const act = Object.hasOwn(acts, command) ? acts[command]?.(flags) : usage;
   const isNamed = flags.email !== "" || flags.id !== "";
   if (typeof act !== "function" || !isNamed) {
@@ -111,6 +113,26 @@ export async function users([command = "", ...args]: string[]): Promise<number> 
       services.log.info(
         { audit: true, adminId: null, action: `cli users ${command}`, userId },
         "operator action",
+      );
+    },
+    { isAudited: true },
+  );
+}
+
+/** Whether all admins need a second factor. */
+async function setFactorRule(to: string): Promise<number> {
+  if (to !== "on" && to !== "off") {
+    console.error(`--to must be "on" or "off".\n${usage}`);
+    return 1;
+  }
+  const isNeeded = to === "on";
+  return withServices(
+    async (services) => {
+      await setAdminFactor(services, { isNeeded, adminId: null });
+      console.error(
+        isNeeded
+          ? "Admins need a second factor now; without one they can do what any user can."
+          : "Admins need no second factor any more.",
       );
     },
     { isAudited: true },

@@ -1094,6 +1094,7 @@ create table studio (
   spend_summed_until timestamp with time zone,
   checkup jsonb,
   accepted_licences text[] default '{}'::text[] not null,
+  admins_need_factor boolean default false not null,
   constraint studio_pkey PRIMARY KEY (id),
   constraint studio_one_row CHECK (id = 1)
 );

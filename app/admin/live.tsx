@@ -51,6 +51,14 @@ export function AdminGate({ children }: { readonly children: ReactNode }) {
   const me = useMe();
   const { error, retry } = useMeFailure();
   if (me === undefined) return error === null ? null : <LoadFailed error={error} onRetry={retry} />;
+  if (me?.adminLack)
+    return (
+      <EmptyState title={t("lackTitle")} text={t(`lack.${me.adminLack}`)}>
+        <Link href="/settings#two-factors" className={buttonStyle("plain")}>
+          {t("lackTo")}
+        </Link>
+      </EmptyState>
+    );
   if (me?.isAdmin !== true)
     return (
       <EmptyState title={t("notAdminTitle")} text={t("notAdminText")}>

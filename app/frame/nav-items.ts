@@ -52,7 +52,8 @@ export function useNavItems(hadCreate: boolean): readonly CurrentNavItem[] {
   const canCreate = useCapability("text_to_image")?.available;
   const me = useMe();
   // The server renders without these values, so the first client render must not use them.
-  const isAdmin = isHydrated && me?.isAdmin === true;
+  // Whose second factor is missing sees there what to do.
+  const isAdmin = isHydrated && (me?.isAdmin === true || Boolean(me?.adminLack));
   const hasCreate = (isHydrated ? canCreate : undefined) ?? hadCreate;
   useEffect(() => {
     if (canCreate !== undefined) rememberCreate(canCreate);

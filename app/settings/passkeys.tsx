@@ -19,6 +19,8 @@ export function useRefresh() {
   const queries = useQueryClient();
   return async () => {
     await queries.invalidateQueries({ queryKey: keys.security });
+    // Where admins need a second factor, it decides about their pages.
+    await queries.invalidateQueries({ queryKey: keys.me });
     await queries.invalidateQueries({ queryKey: keys.sessions });
   };
 }

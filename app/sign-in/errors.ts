@@ -41,7 +41,8 @@ type Known =
   | "passkeyHere"
   | "passkeyKnown"
   | "passkeyUnverified"
-  | "notFresh";
+  | "notFresh"
+  | "factorFirst";
 
 const known: Readonly<Record<string, Known>> = {
   INVALID_EMAIL_OR_PASSWORD: "wrong",
@@ -87,6 +88,7 @@ const known: Readonly<Record<string, Known>> = {
   ERROR_AUTHENTICATOR_PREVIOUSLY_REGISTERED: "passkeyKnown",
   PASSKEY_UNVERIFIED: "passkeyUnverified",
   SESSION_NOT_FRESH: "notFresh",
+  SECOND_FACTOR_FIRST: "factorFirst",
 };
 
 /** The text for an error of the account service. */

@@ -5,6 +5,7 @@ import { schema, type Tx } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import { asLocale, type Locale } from "../locales.ts";
 import type { Services } from "../services.ts";
+import type { AdminLack } from "./admin-factor.ts";
 import { authOf, maxPasswordLength, minPasswordLength } from "./auth.ts";
 import type { Caller } from "./caller.ts";
 import { forgetTrust } from "./factors.ts";
@@ -33,6 +34,8 @@ export interface AccountView {
   readonly email: string | null;
   readonly isGuest: boolean;
   readonly isAdmin: boolean;
+  /** What an admin has to do first, where the studio asks its admins for a second factor. */
+  readonly adminLack: AdminLack | null;
   /** The language that the user chose; null for that of the browser. */
   readonly locale: Locale | null;
   /** Whether there is a password that signs in. */
@@ -59,6 +62,7 @@ export async function getAccount({ db, config }: Services, caller: Caller): Prom
     email: caller.isGuest ? null : user.email,
     isGuest: caller.isGuest,
     isAdmin: caller.isAdmin,
+    adminLack: caller.adminLack ?? null,
     locale: asLocale(user.locale),
     hasPassword: passwords && user.ways.includes(passwordWay),
     providers: user.ways.flatMap((id) => providers[id]?.name ?? []),

@@ -26,6 +26,7 @@ import {
   guardProviders,
   identityProviders,
   isEntryOpened,
+  isStrongAtProvider,
 } from "./identity-providers.ts";
 import { noteBrowserLocale } from "./language.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
@@ -118,7 +119,8 @@ function createAuth(services: Services) {
             if (await isClientUser(services, userId)) refuse("FORBIDDEN", "This user cannot sign in.");
             await applyGroups(services, userId);
             const guest = context && (await getSessionFromCtx(context));
-            const begun = { data: { isStrong: isStrong(context?.path, guest ?? null, userId) } };
+            const isFactored = await isStrong(services, context?.path, { userId, before: guest ?? null });
+            const begun = { data: { isStrong: isFactored || (await isStrongAtProvider()) } };
             if (!guest || !("isAnonymous" in guest.user) || guest.user["isAnonymous"] !== true) return begun;
             // Before there is a session of the account: the guest stays signed in, with all pictures.
             const ids = { guestId: guest.user.id, accountId: userId };

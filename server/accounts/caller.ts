@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
+import type { AdminLack } from "./admin-factor.ts";
 import type { KeyRight } from "./key-rights.ts";
 
 /** The sender of a request, resolved from the session cookie or an API key. */
@@ -10,6 +11,8 @@ export interface Caller {
   /** The account was made without an invitation; never of an admin. */
   readonly isSelfMade?: boolean;
   readonly isAdmin: boolean;
+  /** An admin who is none until this is there; `isAdmin` is false. */
+  readonly adminLack?: AdminLack;
   readonly via: "session" | "api_key";
   readonly sessionId?: string;
   /** Of the API key that calls, also where it acts for another user. */

@@ -10,9 +10,17 @@ import {
   type TestServices,
 } from "@atelier/testing/services";
 import { eq, like, sql } from "drizzle-orm";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
-import { readSecurity, removeFactors, resolveCaller } from "./index.ts";
+import {
+  createApiKey,
+  type KeyRight,
+  readSecurity,
+  removeFactors,
+  removePasskey,
+  resolveCaller,
+  setAdminFactor,
+} from "./index.ts";
 
 let fixture: TestServices;
 
@@ -321,4 +329,93 @@ test("S2 a guest whose pictures no longer fit at the code stays a guest, and the
   await setQuota(null);
   expect((await guest.auth("/two-factor/verify-totp", { code })).status).toBe(200);
   expect(await userOf(guest)).toBe(accountId);
+});
+
+/** Signs `name` in without a factor, as an admin of a studio that asks for one. */
+async function openUnfactoredAdmin(name: string) {
+  const { services } = fixture;
+  const browser = await openAccount(services, `${name}@example.com`);
+  const userId = await userOf(browser);
+  await services.db.update(schema.users).set({ role: "admin" }).where(eq(schema.users.id, userId));
+  const { key } = await createApiKey(services, { userId, name: "k" });
+  const ofKey = () => resolveCaller(services, new Headers({ authorization: `Bearer ${key}` }));
+  return { browser, userId, ofKey };
+}
+
+describe("where admins need a second factor", () => {
+  const setRule = (isNeeded: boolean, adminId: string | null = null) =>
+    setAdminFactor(fixture.services, { isNeeded, adminId });
+  afterEach(() => setRule(false));
+
+  test("an admin without one is none, nor is a key of theirs, until it is set up", async () => {
+    const { browser, userId, ofKey } = await openUnfactoredAdmin("bare-admin");
+    await expect(setRule(true, userId)).rejects.toMatchObject({ code: "conflict" });
+    await setRule(true);
+    for (const caller of [await callerOf(browser), await ofKey()])
+      expect(caller).toMatchObject({ userId, isAdmin: false, adminLack: "factor" });
+    // The way to set one up stays open.
+    const { totpURI } = await bodyOf(await browser.auth("/two-factor/enable", { password: testPassword }));
+    expect((await browser.auth("/two-factor/verify-totp", { code: codeOf(totpURI) })).status).toBe(200);
+    for (const caller of [await callerOf(browser), await ofKey()])
+      expect([caller?.isAdmin, caller?.adminLack]).toEqual([true, undefined]);
+    await setRule(false, userId);
+    await setRule(true, userId);
+    expect((await actsOf(userId)).slice(-2)).toEqual(["user.admin_factor_set", "user.admin_factor_set"]);
+    expect((await browser.auth("/two-factor/disable", { password: testPassword })).status).toBe(200);
+    expect(await callerOf(browser)).toMatchObject({ isAdmin: false, adminLack: "factor" });
+    await setRule(false);
+    expect(await callerOf(browser)).toMatchObject({ isAdmin: true });
+  });
+
+  test("a trusted browser counts; the password alone beside a passkey does not, and changes no factor", async () => {
+    const { services } = fixture;
+    const { enter, uri, browser } = await openWithApp("trusted-admin");
+    const userId = await userOf(browser);
+    await services.db.update(schema.users).set({ role: "admin" }).where(eq(schema.users.id, userId));
+    await setRule(true);
+    const other = openTestBrowser(services);
+    await enter(other);
+    await other.auth("/two-factor/verify-totp", { code: codeOf(uri), trustDevice: true });
+    await other.auth("/sign-out");
+    await enter(other);
+    expect(await callerOf(other)).toMatchObject({ isAdmin: true });
+    await services.db.delete(schema.twoFactors).where(eq(schema.twoFactors.userId, userId));
+    await services.db
+      .update(schema.users)
+      .set({ twoFactorEnabled: false })
+      .where(eq(schema.users.id, userId));
+    await services.db.insert(schema.passkeys).values({
+      id: "of-trusted-admin",
+      userId,
+      publicKey: "k",
+      credentialID: "of-trusted-admin",
+      counter: 0,
+      deviceType: "multiDevice",
+      backedUp: true,
+    });
+    const thief = openTestBrowser(services);
+    await enter(thief);
+    expect(await callerOf(thief)).toMatchObject({ isAdmin: false, adminLack: "sign_in" });
+    const added = await thief.auth("/two-factor/enable", { password: testPassword });
+    expect([added.status, (await bodyOf(added)).code]).toEqual([403, "SECOND_FACTOR_FIRST"]);
+    const answer = { response: { id: "x", response: {} } };
+    expect(await bodyOf(await thief.auth("/passkey/verify-registration", answer))).toMatchObject({
+      code: "SECOND_FACTOR_FIRST",
+    });
+    const { sessionId, adminLack } = (await callerOf(thief)) ?? {};
+    const removal = removePasskey(services, { userId, sessionId, adminLack, id: "of-trusted-admin" });
+    await expect(removal).rejects.toMatchObject({ code: "forbidden" });
+  });
+
+  test("a key that never had an admin's rights goes on as it was", async () => {
+    const { userId } = await openUnfactoredAdmin("rights-admin");
+    await setRule(true);
+    const callerWith = async (rights: KeyRight[]) => {
+      const { key } = await createApiKey(fixture.services, { userId, name: "k", rights });
+      return resolveCaller(fixture.services, new Headers({ authorization: `Bearer ${key}` }));
+    };
+    expect((await callerWith(["read"]))?.adminLack).toBeUndefined();
+    const scaler = await callerWith(["metrics"]);
+    expect(scaler).toMatchObject({ adminLack: "factor", rights: new Set() });
+  });
 });

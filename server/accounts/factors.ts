@@ -9,7 +9,7 @@ import { type Db, schema, type Tx } from "../db/index.ts";
 import { isLoopback, originOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
-import { guardPasskey, isGuest, noteChecked } from "./passkey-guard.ts";
+import { guardPasskey, guardStrength, isGuest, noteChecked } from "./passkey-guard.ts";
 import { callbackPath, countTry, rememberDevice, tryRecord } from "./sign-in-limit.ts";
 
 const { passkeys, sessions, twoFactors, users, verifications } = schema;
@@ -139,6 +139,7 @@ export async function guardFactors(services: Services, ctx: GenericEndpointConte
   const { db } = services;
   if (passwordPaths.has(ctx.path)) await limitPassword(db, ctx);
   await guardPasskey(db, ctx);
+  await guardStrength(services, ctx);
   // The cookie of a session that ended elsewhere: on meeting it, the library would drop the cookie of the new session.
   if (isEntry(ctx.path) && ctx.headers?.has("cookie") && !ctx.context.session)
     return { context: { headers: withoutSession(ctx) } };
@@ -202,13 +203,23 @@ function withoutSession(ctx: GenericEndpointContext): Headers {
   return new Headers({ cookie: pairs.filter((pair) => !pair.startsWith(`${name}=`)).join("; ") });
 }
 
+interface Beginning {
+  readonly userId: string;
+  readonly before: { readonly user: { readonly id: string }; readonly session: object } | null;
+}
+
 /** Whether a session that begins now has two factors behind it; `before` is the session that it follows. */
-export function isStrong(
+export async function isStrong(
+  { db }: Pick<Services, "db">,
   path: string | undefined,
-  before: { readonly user: { readonly id: string }; readonly session: object } | null,
-  userId: string,
-): boolean {
+  { userId, before }: Beginning,
+): Promise<boolean> {
   if (path !== undefined && strongPaths.has(path)) return true;
+  // With an app in force only a trusted browser keeps this session: from all others the library takes it back.
+  if (path === "/sign-in/email") {
+    const isApp = and(eq(twoFactors.userId, userId), eq(twoFactors.verified, true));
+    return (await db.$count(twoFactors, isApp)) > 0;
+  }
   if (path !== "/change-password" || before?.user.id !== userId) return false;
   return Reflect.get(before.session, "isStrong") === true;
 }
@@ -252,6 +263,9 @@ async function followChange({ db }: Services, ctx: GenericEndpointContext): Prom
   const userId = now.user.id;
   await db.transaction(async (tx) => {
     if (kind !== "account.recovery_codes_made") await endOthers(tx, { userId, token: now.session.token });
+    // A recent sign-in or password, and the finger, face or PIN that the new key has just asked for.
+    if (kind === "account.passkey_added")
+      await tx.update(sessions).set({ isStrong: true }).where(eq(sessions.token, now.session.token));
     await recordAct(tx, { kind, by: userId });
   });
 }

@@ -31,6 +31,7 @@ import {
   removePasskey,
   resetPassword,
   resolveCaller,
+  setAdminFactor,
 } from "./index.ts";
 import { groupsOf } from "./provider-entry.ts";
 
@@ -71,7 +72,13 @@ beforeAll(async () => {
       signIn: {
         providers: {
           house: { ...usual, signsOut: true },
-          staff: { ...usual, allowedGroups: ["members"], adminGroups: ["admins"], opensEntry: true },
+          staff: {
+            ...usual,
+            allowedGroups: ["members"],
+            adminGroups: ["admins"],
+            opensEntry: true,
+            asksSecondFactor: true,
+          },
           linking: { ...usual, linksByEmail: true },
           broken: usual,
           forged: { ...usual, issuer: forging.issuer, opensEntry: true },
@@ -415,6 +422,21 @@ describe("groups", () => {
       ["ok", "admin", "user"],
     ]);
   });
+});
+
+test("where admins need a second factor, that of a provider that asks for one counts", async () => {
+  idp.people["asked"] = verified("asked@example.com", { groups: ["admins"] });
+  await setAdminFactor(test1.services, { isNeeded: true, adminId: null });
+  const { browser } = await enter("asked", { provider: "staff" });
+  const me = await caller(browser);
+  expect([me?.isAdmin, me?.adminLack]).toEqual([true, undefined]);
+  const { config } = test1.services;
+  const unasked = { ...test1.services, config: { ...config, signIn: { passwords: true, providers: {} } } };
+  expect(await resolveCaller(unasked, browser.headers)).toMatchObject({
+    isAdmin: false,
+    adminLack: "factor",
+  });
+  await setAdminFactor(test1.services, { isNeeded: false, adminId: null });
 });
 
 describe("a studio without open sign-up", () => {

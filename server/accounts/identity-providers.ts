@@ -136,6 +136,11 @@ export async function isEntryOpened(): Promise<boolean> {
   return visit?.provider?.opensEntry === true;
 }
 
+/** Before a session begins: whether it is of a provider that asks for a second factor itself. */
+export async function isStrongAtProvider(): Promise<boolean> {
+  return (await currentVisit())?.provider?.asksSecondFactor === true;
+}
+
 /** Of the library's own rules about linking only the first is right here: the provider must call the address verified. */
 export const accountLinking = {
   enabled: true,

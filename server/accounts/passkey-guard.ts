@@ -3,6 +3,8 @@ import { APIError, getSessionFromCtx } from "better-auth/api";
 import { z } from "zod";
 import type { Db } from "../db/index.ts";
 import { lineOfText } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { lackOf, lackTexts } from "./admin-factor.ts";
 import { isRecent } from "./sessions.ts";
 import { refuse } from "./user-data.ts";
 
@@ -44,6 +46,27 @@ async function guardRegistration(db: Db, ctx: GenericEndpointContext): Promise<b
   if (typeof name === "string" && name.trim() !== "" && !passkeyName.safeParse(name).success)
     refuse("INVALID_NAME", `A name is one line of at most ${maxPasskeyName} characters.`);
   return true;
+}
+
+const strengthPaths = new Set([
+  ...registerPaths,
+  "/two-factor/enable",
+  "/two-factor/disable",
+  "/two-factor/verify-totp",
+  "/two-factor/generate-backup-codes",
+]);
+
+/**
+ * Before a factor changes: where admins need one, somebody with the password of an admin alone must not add another. Throws APIError.
+ */
+export async function guardStrength(services: Services, ctx: GenericEndpointContext): Promise<void> {
+  if (!strengthPaths.has(ctx.path)) return;
+  const open = await getSessionFromCtx(ctx, { disableRefresh: true });
+  if (!open || !String(Reflect.get(open.user, "role")).split(",").includes("admin")) return;
+  const own = { userId: open.user.id, sessionId: open.session.id };
+  if ((await lackOf(services, own)) !== "sign_in") return;
+  const message = lackTexts.sign_in;
+  throw new APIError("FORBIDDEN", { code: "SECOND_FACTOR_FIRST", message });
 }
 
 /** Requests whose new key was checked: what fails after that is no fault of the device. */

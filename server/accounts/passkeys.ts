@@ -5,7 +5,9 @@ import { schema } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isPasswordOf, passwordWay } from "./accounts.ts";
+import { refuseLack } from "./admin-factor.ts";
 import { authOf } from "./auth.ts";
+import type { Caller } from "./caller.ts";
 import { forgetTrust } from "./factors.ts";
 import type { passkeyName } from "./passkey-guard.ts";
 import { noteConfirmed, requireRecent } from "./sessions.ts";
@@ -90,9 +92,10 @@ export async function renamePasskey(
  */
 export async function removePasskey(
   services: Services,
-  { userId, sessionId = "", id }: Own & { readonly id: string },
+  { userId, sessionId = "", id, adminLack }: Own & Pick<Caller, "adminLack"> & { readonly id: string },
 ): Promise<void> {
   await requireRecent(services, sessionId);
+  if (adminLack === "sign_in") refuseLack({ adminLack });
   const { passwords, providers } = services.config.signIn;
   // A provider that is no longer configured lets nobody in.
   const waysNow = [...Object.keys(providers), ...(passwords ? [passwordWay] : [])];

@@ -3,9 +3,10 @@ import { eq, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { AppError, keptBy, newId, noteSender } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { lackOf } from "./admin-factor.ts";
 import { authOf } from "./auth.ts";
 import { type Caller, isBanned, type UserFacts } from "./caller.ts";
-import { keyRights, readRights, rightsOf } from "./key-rights.ts";
+import { type KeyRight, keyRights, readRights, rightsOf } from "./key-rights.ts";
 import { noteUse } from "./sessions.ts";
 
 /**
@@ -41,12 +42,24 @@ async function callerOfKey(services: Services, key: string): Promise<Caller | nu
   if (!found || found.key.enabled === false || isBanned(found.user)) return null;
   if (found.key.expiresAt && found.key.expiresAt <= new Date()) return null;
   if (!(await takePermit(services, found.key))) throw new AppError("rate_limited");
-  const caller: Caller = { ...callerFor(found.user, "api_key"), keyId: found.key.id };
+  const ofUser = await withLack(services, callerFor(found.user, "api_key"));
+  const caller: Caller = { ...ofUser, keyId: found.key.id };
   // A key with a cap counts as one with chosen rights: it makes no key without one, and sets no cap.
   const held = readRights(found.key.permissions) ?? (found.capUsd === null ? null : keyRights);
   if (held === null) return caller;
+  return withRights(caller, held);
+}
+
+function withRights({ adminLack, ...caller }: Caller, held: readonly KeyRight[]): Caller {
   const rights = rightsOf(held, caller.isAdmin);
-  return { ...caller, rights, isAdmin: caller.isAdmin && rights.has("admin") };
+  // Of a key that never had an admin's rights nothing is missing.
+  const isLacking = adminLack !== undefined && rightsOf(held, true).size > rights.size;
+  return {
+    ...caller,
+    rights,
+    isAdmin: caller.isAdmin && rights.has("admin"),
+    ...(isLacking ? { adminLack } : {}),
+  };
 }
 
 /** Read from the database each time, so that a session ended elsewhere is over at once. */
@@ -57,7 +70,15 @@ async function callerOfSession(services: Services, headers: Headers): Promise<Ca
   });
   if (!found || isBanned(found.user)) return null;
   noteUse(services, found.session);
-  return { ...callerFor(found.user, "session"), sessionId: found.session.id };
+  return withLack(services, { ...callerFor(found.user, "session"), sessionId: found.session.id });
+}
+
+/** Of an admin what is lacking to be one; asked anew each time, so that a factor that is removed is missed at once. */
+async function withLack(services: Services, caller: Caller): Promise<Caller> {
+  if (!caller.isAdmin) return caller;
+  const { userId, sessionId = null } = caller;
+  const adminLack = await lackOf(services, { userId, sessionId });
+  return adminLack === null ? caller : { ...caller, isAdmin: false, adminLack };
 }
 
 function callerFor(user: UserFacts, via: Caller["via"]): Caller {

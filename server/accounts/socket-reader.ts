@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { refuseLack } from "./admin-factor.ts";
 import { trustedOrigins } from "./auth.ts";
 import { type Caller, refuseGuest } from "./caller.ts";
 import { findClient } from "./client-users.ts";
@@ -34,6 +35,7 @@ export async function readSocketCaller(
   requireRight(caller, "read");
   refuseGuest(caller);
   const name = URL.parse(request.url ?? "", "http://studio")?.searchParams.get("user_id") ?? null;
+  if (name !== null && caller.via !== "session") refuseLack(caller);
   if (!caller.isAdmin || caller.via === "session" || name === null) return { caller, ownerId: caller.userId };
   const named = await findClient(services, name);
   if (!named) throw new AppError("not_found");

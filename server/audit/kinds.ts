@@ -23,6 +23,7 @@ const auditKinds = [
   "user.role_set",
   "user.spending_set",
   "user.factors_reset",
+  "user.admin_factor_set",
   "user.password_link_made",
   "user.password_link_used",
   "user.deleted",

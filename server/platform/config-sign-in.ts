@@ -41,6 +41,8 @@ const identityProviderSchema = z.strictObject({
   linksByEmail: z.boolean().default(false),
   /** Addresses are verified although the provider does not say so. One that it calls unverified stays unverified. */
   trustsEmail: z.boolean().default(false),
+  /** It asks for a second factor itself: whoever comes through it counts as an admin with one. */
+  asksSecondFactor: z.boolean().default(false),
   /** Signing out here signs out at the provider, too. */
   signsOut: z.boolean().default(false),
 });

@@ -1,4 +1,4 @@
-import { wordsFor } from "../accounts/index.ts";
+import { lackOf, wordsFor } from "../accounts/index.ts";
 import { recordAct } from "../audit/index.ts";
 import type { Words } from "../words.ts";
 import { createHash, randomBytes } from "node:crypto";
@@ -245,8 +245,8 @@ export interface LinkedUser {
 }
 
 /** The account that a chat is linked to; null without one, and for one that is suspended or being deleted. */
-export async function findLinkedUser({ db }: Services, chatId: string): Promise<LinkedUser | null> {
-  const [user] = await db
+export async function findLinkedUser(services: Services, chatId: string): Promise<LinkedUser | null> {
+  const [user] = await services.db
     .select({ userId: users.id, role: users.role, name: users.name })
     .from(telegramLinks)
     .innerJoin(users, eq(users.id, telegramLinks.userId))
@@ -257,9 +257,10 @@ export async function findLinkedUser({ db }: Services, chatId: string): Promise<
         sql`not (coalesce(${users.banned}, false) and (${users.banExpires} is null or ${users.banExpires} > now()))`,
       ),
     );
-  return user
-    ? { userId: user.userId, isGuest: false, isAdmin: user.role === "admin", name: user.name }
-    : null;
+  if (!user) return null;
+  const { userId, name } = user;
+  const isAdmin = user.role === "admin" && (await lackOf(services, { userId, sessionId: null })) === null;
+  return { userId, isGuest: false, isAdmin, name };
 }
 
 /** Whether the chat is the account's at this moment. */

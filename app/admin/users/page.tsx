@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import { getTranslations } from "next-intl/server";
 import { PageHeader } from "../../parts/page-parts.tsx";
 import { Invitations } from "./invitations.tsx";
-import { UserList } from "./users.tsx";
+import { FactorRule, UserList } from "./users.tsx";
 import { Words } from "../../frame/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -18,6 +18,7 @@ export default function AdminUsersPage() {
       <PageHeader title={t("pages.users")} />
       <div className="flex flex-col gap-8 px-4 pb-10 sm:px-6 wide:px-8">
         <Invitations />
+        <FactorRule />
         <UserList />
       </div>
     </Words>

@@ -1,5 +1,5 @@
 "use client";
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { CircleUserRound, Cpu, ShieldCheck, Trash2, UserRoundX, VenetianMask } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
@@ -9,7 +9,10 @@ import { byCursor, canLoadMore, retryLoad } from "../../client/queries.ts";
 import { FilterChip, FilterChips, TextFilter, useSearchFilter } from "../../parts/filters.tsx";
 import { LoadFailed } from "../../parts/page-parts.tsx";
 import { EmptyState } from "../../ui/display.tsx";
+import { Checkbox } from "../../ui/fields.tsx";
 import { useNearEnd } from "../../ui/hooks.ts";
+import { toastDone } from "../../ui/toasts.tsx";
+import { useAdminAction } from "../controls.tsx";
 import { Loading, StateChip, useAgo, useSize } from "../parts.tsx";
 import { Cell, Row, Table, wideOnlyCell } from "../table.tsx";
 
@@ -130,6 +133,28 @@ function useUsers() {
     refetchInterval: ({ state }) => (state.data?.pages.length ?? 0) <= 1 && refetchMs,
   });
   return { query, role, state };
+}
+
+/** Whether admins need a second factor; takes effect at once. */
+export function FactorRule() {
+  const t = useTranslations("admin.users");
+  const { data } = useQuery({
+    queryKey: ["admin", "factor-rule"],
+    queryFn: () => api.admin.users.readFactorRule.query(),
+  });
+  const change = useAdminAction(async (isNeeded: boolean) => {
+    await api.admin.users.setFactorRule.mutate({ isNeeded });
+    toastDone(t(isNeeded ? "factorRuleOn" : "factorRuleOff"));
+  });
+  if (data === undefined) return null;
+  return (
+    <div className="flex max-w-[60ch] flex-col gap-1">
+      <Checkbox checked={data.isNeeded} disabled={change.isPending} onChange={(is) => change.mutate(is)}>
+        <span className="text-sm text-ink">{t("factorRule")}</span>
+        <span className="block">{t("factorRuleText")}</span>
+      </Checkbox>
+    </div>
+  );
 }
 
 /** The table of accounts and guests with their filters. */

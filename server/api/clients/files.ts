@@ -1,4 +1,4 @@
-import { type Caller, findClient } from "../../accounts/index.ts";
+import { type Caller, findClient, refuseLack } from "../../accounts/index.ts";
 import {
   type ClientFile,
   type ClientFolder,
@@ -54,6 +54,7 @@ function parseFileName(name: string): string {
 
 /** The files that a name means for a caller; null when an admin's key names a user who was never used. */
 async function folderOf(services: Services, caller: Caller, userName: string): Promise<ClientFolder | null> {
+  refuseLack(caller);
   const owner = caller.isAdmin ? await findClient(services, userName) : caller;
   return owner && { ownerId: owner.userId, userName };
 }

@@ -3,6 +3,7 @@ import {
   actAs,
   type Caller,
   type KeyRight,
+  refuseLack,
   requireRight,
   resolveCaller,
   rightFor,
@@ -146,6 +147,7 @@ export function parseUserName(value: unknown): string {
 
 /** An admin's key acts for the user of that name, any other key for its owner whatever the name. */
 export async function actFor(services: Services, caller: Caller, userName: string): Promise<Caller> {
+  refuseLack(caller);
   if (!caller.isAdmin) return caller;
   const { rights, keyId } = caller;
   // The key's rights and its cap hold for what it does for others.

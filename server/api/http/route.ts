@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { type Caller, type KeyRight, requireRight, resolveCaller, rightFor } from "../../accounts/index.ts";
+import {
+  type Caller,
+  type KeyRight,
+  refuseLack,
+  requireRight,
+  resolveCaller,
+  rightFor,
+} from "../../accounts/index.ts";
 import { AppError, type ErrorCode, errorRules, toProblem } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { retell } from "../../words.ts";
@@ -20,9 +27,10 @@ export async function requireCaller(
 ): Promise<Caller> {
   const caller = await resolveCaller(services, request.headers);
   if (!caller) throw new AppError("unauthorized");
+  const isAdminsRight = right === "admin" || right === "metrics";
+  if (isAdminsRight) refuseLack(caller);
   requireRight(caller, right);
   // An admin's alone: of keys with a list `rightsOf` has seen to it, the others have every right.
-  const isAdminsRight = right === "admin" || right === "metrics";
   if (isAdminsRight && !caller.isAdmin && !caller.rights) throw new AppError("forbidden");
   if (readMethods.has(request.method)) await admitRead(services, caller);
   else await admitWrite(services, request, { caller, counts });

@@ -74,6 +74,8 @@ const cases: Readonly<Record<string, Case>> = {
   "admin.users.list": { access: "admin", input: {} },
   "admin.users.get": { access: "admin", input: { id: newId() } },
   "admin.users.suspend": { access: "admin", input: { id: newId() } },
+  "admin.users.readFactorRule": { access: "admin" },
+  "admin.users.setFactorRule": { access: "admin", input: { isNeeded: false } },
   "admin.users.resetFactors": { access: "admin", input: { id: newId() } },
   "admin.users.unsuspend": { access: "admin", input: { id: newId() } },
   "admin.users.setQuota": { access: "admin", input: { id: newId(), quotaBytes: null } },

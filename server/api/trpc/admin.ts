@@ -4,7 +4,9 @@ import {
   createResetLink,
   invitationDays,
   listInvitations,
+  readAdminFactor,
   revokeInvitation,
+  setAdminFactor,
 } from "../../accounts/index.ts";
 import { searchAudit, searchAuditSchema } from "../../audit/index.ts";
 import { checkUp, readCheckup } from "../../doctor/index.ts";
@@ -157,6 +159,14 @@ const adminUsersRouter = t.router({
     await unsuspend(ctx.services, { userId: input.id, adminId: ctx.caller.userId });
     return input;
   }),
+  /** Whether admins need a second factor. */
+  readFactorRule: adminProcedure.query(({ ctx }) => readAdminFactor(ctx.services)),
+  setFactorRule: recordedAdminAction
+    .input(z.strictObject({ isNeeded: z.boolean() }))
+    .mutation(async ({ ctx, input }) => {
+      await setAdminFactor(ctx.services, { ...input, adminId: ctx.caller.userId });
+      return input;
+    }),
   /** Null is the studio's default. */
   setQuota: recordedAdminAction
     .input(oneUser.extend({ quotaBytes: z.int().min(0).max(maxQuotaBytes).nullable() }))

@@ -112,8 +112,8 @@ export const accountRouter = t.router({
   removePasskey: accountProcedure
     .input(z.strictObject({ id: lineOfText }))
     .mutation(async ({ ctx: { services, caller }, input }) => {
-      const { userId, sessionId } = caller;
-      await removePasskey(services, { userId, sessionId, id: input.id });
+      const { userId, sessionId, adminLack } = caller;
+      await removePasskey(services, { userId, sessionId, adminLack, id: input.id });
     }),
   /** By the one-time link of an admin. */
   resetPassword: publicProcedure

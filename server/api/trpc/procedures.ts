@@ -1,4 +1,4 @@
-import { type Caller, requireRight, resolveCaller } from "../../accounts/index.ts";
+import { type Caller, notAdmin, requireRight, resolveCaller } from "../../accounts/index.ts";
 import { recordAct } from "../../audit/index.ts";
 import { AppError, requireReadable, ruleOf } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
@@ -101,7 +101,7 @@ export const memberProcedure = publicProcedure.use(({ ctx, next }) => {
 
 /** An admin's session or API key; anybody else is refused with `forbidden`. */
 export const adminProcedure = memberProcedure.use(({ ctx, next }) => {
-  if (!ctx.caller.isAdmin) throw new AppError("forbidden");
+  if (!ctx.caller.isAdmin) throw notAdmin(ctx.caller);
   return next();
 });
 

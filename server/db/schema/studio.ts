@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { check, integer, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { boolean, check, integer, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 
 /** One line for each thing that was tried. */
 export interface Checkup {
@@ -32,6 +32,8 @@ export const studio = pgTable(
     spendSummedUntil: timestamp("spend_summed_until", { withTimezone: true }),
     /** What the last look at all connections found, fit to be shown. */
     checkup: jsonb("checkup").$type<Checkup>(),
+    /** Admins need a second factor. */
+    adminsNeedFactor: boolean("admins_need_factor").notNull().default(false),
     /** Names of licences that an admin accepted for the studio; workflows that need another one are off. */
     acceptedLicences: text("accepted_licences").array().notNull().default([]),
     /** When admins were last told of a fault, by its code (ISO 8601). */

@@ -1,0 +1,1 @@
+ALTER TABLE "studio" ADD COLUMN "admins_need_factor" boolean DEFAULT false NOT NULL;
