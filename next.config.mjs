@@ -80,6 +80,8 @@ export default function config(phase) {
     reactStrictMode: true,
     outputFileTracingIncludes: { "/**/*": readByPath },
     experimental: {
+      // They do not say that importing them does nothing, so that a page would carry also what it does not use of them.
+      optimizePackageImports: ["@trpc/client", "thumbhash"],
       // Reading the maps of packages costs the first page 2 to 3 s; our own modules keep theirs.
       turbopackInputSourceMaps: false,
       // A second build is three times as quick with it; where there is none, keeping it is a quarter of the build.

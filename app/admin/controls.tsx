@@ -4,8 +4,7 @@ import { useTranslations } from "next-intl";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { failureOf, useFailureToast } from "../client/failures.ts";
 import { useSearchFilter } from "../parts/filters.tsx";
-import { Button, cx, Spinner } from "../ui/button.tsx";
-import { inputStyle } from "../ui/fields.tsx";
+import { Button, cx, Spinner, inputStyle } from "../ui/button.tsx";
 import { toastFailure } from "../ui/toasts.tsx";
 import { useInPhrase } from "./parts.tsx";
 

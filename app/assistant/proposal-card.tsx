@@ -13,7 +13,7 @@ import { useFailureToast } from "../client/failures.ts";
 import { agreedTo, useEstimate } from "../client/submit.ts";
 import { OwnOnlyChoice } from "../frame/own-only.tsx";
 import { OfferLine } from "../jobs/offer-line.tsx";
-import { JobStateLine } from "../jobs/parts.tsx";
+import { JobStateLine } from "../jobs/row.tsx";
 import { useJob } from "../live/hooks.tsx";
 import { AiBadge, Picture } from "../pictures/picture.tsx";
 import { Button, Spinner } from "../ui/button.tsx";

@@ -1,5 +1,5 @@
 "use client";
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { termOf } from "@atelier/server/search-query";
 import { api } from "../client/api.ts";
 import { byCursor, keys, viewerTimezone } from "../client/queries.ts";
@@ -58,4 +58,13 @@ export function useBoardPictures(id: string) {
     queryFn: ({ pageParam }) => api.boards.pictures.query({ id, cursor: pageParam ?? undefined }),
     ...byCursor,
   });
+}
+
+/** Reads again what shows boards and what is on them. */
+export function useRefreshBoards() {
+  const queries = useQueryClient();
+  return () => {
+    void queries.invalidateQueries({ queryKey: keys.boards });
+    return queries.invalidateQueries({ queryKey: keys.imageLists });
+  };
 }

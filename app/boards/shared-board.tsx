@@ -11,7 +11,6 @@ import { boardFileUrl } from "../client/urls.ts";
 import { canLoadMore, keys, retryLoad } from "../client/queries.ts";
 import { justify } from "../gallery/layout-rows.ts";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
-import { useRefreshBoards } from "../pictures/boards.tsx";
 import { AiBadge, Picture } from "../pictures/picture.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
@@ -20,7 +19,7 @@ import { Confirmation } from "../ui/overlays.tsx";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
 import { Lightbox } from "./lightbox.tsx";
 import { MembersDialog } from "./members.tsx";
-import { type BoardPicture, useBoardPictures, useOpenBoard } from "./queries.ts";
+import { type BoardPicture, useBoardPictures, useOpenBoard, useRefreshBoards } from "./queries.ts";
 
 type Board = NonNullable<ReturnType<typeof useOpenBoard>["data"]>;
 

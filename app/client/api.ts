@@ -1,4 +1,4 @@
-import { createTRPCClient, httpBatchLink, httpLink, httpSubscriptionLink, splitLink } from "@trpc/client";
+import { createTRPCClient, httpBatchLink, splitLink } from "@trpc/client";
 import type { AppRouter } from "@atelier/server/api";
 import { sessionFetch } from "./session.ts";
 
@@ -82,43 +82,29 @@ export const wire = {
   },
 };
 
-const url = "/api/trpc";
+/** Where procedures are called. */
+export const apiUrl = "/api/trpc";
 
 /** Options of the links that send several calls as one HTTP request. */
 const batch = {
-  url,
+  url: apiUrl,
   transformer: wire,
   fetch: (input: RequestInfo | URL | string, init?: object) => sessionFetch(input, init as RequestInit),
 };
 
 /** For the one procedure that needs no session: a visitor with a link does not become a guest. */
 export const sessionlessApi = createTRPCClient<AppRouter>({
-  links: [httpBatchLink({ url, transformer: wire })],
+  links: [httpBatchLink({ url: apiUrl, transformer: wire })],
 });
 
-/** For calls that arrive although the page is being left: each is sent at once, alone. */
-export const keptApi = createTRPCClient<AppRouter>({
-  links: [
-    httpLink({
-      url,
-      transformer: wire,
-      fetch: (input, init) => fetch(input, { ...(init as RequestInit), keepalive: true }),
-    }),
-  ],
-});
-
-/** The typed client of the server's procedures. */
+/** The typed client of the server's procedures; `live/stream.ts` has the one of subscriptions. */
 export const api = createTRPCClient<AppRouter>({
   links: [
     splitLink({
-      condition: (operation) => operation.type === "subscription",
-      true: httpSubscriptionLink({ url, transformer: wire }),
-      false: splitLink({
-        condition: (operation) => operation.type === "mutation",
-        // The server refuses more than five mutations in one request.
-        true: httpBatchLink({ ...batch, maxItems: 5 }),
-        false: httpBatchLink({ ...batch, maxItems: 10 }),
-      }),
+      condition: (operation) => operation.type === "mutation",
+      // The server refuses more than five mutations in one request.
+      true: httpBatchLink({ ...batch, maxItems: 5 }),
+      false: httpBatchLink({ ...batch, maxItems: 10 }),
     }),
   ],
 });

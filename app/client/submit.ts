@@ -1,5 +1,5 @@
 "use client";
-import { useMutation, useQueries, useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { JobView, SubmitInput } from "@atelier/server/jobs";
 import { useSettled } from "../ui/hooks.ts";
@@ -49,23 +49,6 @@ export function useEstimate(request: SubmitInput | null) {
     retry: false,
   });
   return asked === null ? undefined : (data ?? undefined);
-}
-
-const staleMs = 60_000;
-
-/** The range of the run time of each request in ms; null without past runs. */
-export function useRunTimes(requests: readonly (SubmitInput | null)[]) {
-  return useQueries({
-    queries: requests.map((request) => ({
-      queryKey: keys.estimate(request),
-      queryFn: () => (request === null ? null : api.jobs.estimate.query(request)),
-      enabled: request !== null,
-      staleTime: staleMs,
-      retry: false,
-    })),
-    combine: (answers) =>
-      answers.map(({ data }) => (data?.isPossible === true && data.runs > 0 ? data.runMs : null)),
-  });
 }
 
 export type Estimate = Awaited<ReturnType<typeof api.jobs.estimate.query>>;

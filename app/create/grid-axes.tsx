@@ -2,8 +2,7 @@
 import { useTranslations } from "next-intl";
 import type { OfferedWorkflow } from "../client/queries.ts";
 import { Warning } from "../jobs/offer-line.tsx";
-import { cx } from "../ui/button.tsx";
-import { inputStyle } from "../ui/fields.tsx";
+import { cx, inputStyle } from "../ui/button.tsx";
 import { Select } from "../ui/select.tsx";
 import { type Axis, createForm, mostStyles, useForm } from "./form.ts";
 import { usePresets } from "./library.tsx";

@@ -7,8 +7,8 @@ import { api } from "../client/api.ts";
 import { failureOf, useFailureText } from "../client/failures.ts";
 import { keys, useMe } from "../client/queries.ts";
 import { Warning } from "../jobs/offer-line.tsx";
-import { Button } from "../ui/button.tsx";
-import { Checkbox, Field, inputStyle } from "../ui/fields.tsx";
+import { Button, inputStyle } from "../ui/button.tsx";
+import { Checkbox, Field } from "../ui/fields.tsx";
 
 type Typed<View> = View extends PresetView ? Pick<View, "type" | "content"> : never;
 

@@ -11,9 +11,9 @@ import { DowngradeNote, useCancelJob, useRetryJob } from "../jobs/parts.tsx";
 import { type JobNow, canRetryHelp, useJobFailureText, useJobNow } from "../jobs/text.ts";
 import { useWaitingText } from "../jobs/waiting-text.ts";
 import { hasEnded } from "../live/store.ts";
-import { useUpscaleOffer } from "../pictures/actions.tsx";
+import { useUpscaleOffer } from "../pictures/quick-actions.tsx";
 import { AiBadge, Picture } from "../pictures/picture.tsx";
-import { BorderProgress } from "../studio/result.tsx";
+import { BorderProgress } from "../studio/border-progress.tsx";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 

@@ -2,7 +2,8 @@
 import { useTranslations } from "next-intl";
 import type { ImageView } from "@atelier/server/images";
 import type { JobView } from "@atelier/server/jobs";
-import { JobStateLine, useCancelJob, useRetryJob } from "../jobs/parts.tsx";
+import { useCancelJob, useRetryJob } from "../jobs/parts.tsx";
+import { JobStateLine } from "../jobs/row.tsx";
 import { canRetryHelp, shownKind, useJobFailureText } from "../jobs/text.ts";
 import { useJob } from "../live/hooks.tsx";
 import { hasEnded } from "../live/store.ts";

@@ -1,7 +1,7 @@
 "use client";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { type Agreed, type CloudOffer, type PriceQuestion, usePriceQuestion } from "../client/agreement.ts";
+import { type Agreed, type CloudOffer, type PriceQuestion } from "../client/agreement.ts";
 import { useCloudNames } from "../client/cloud.ts";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
@@ -85,9 +85,8 @@ function Question({ question }: { readonly question: PriceQuestion }) {
 }
 
 /** Shows place and price of what was requested and was not shown before, and asks whether it may be made there. */
-export function AgreementDialog() {
+export function AgreementDialog({ question }: { readonly question: PriceQuestion | null }) {
   const t = useTranslations("cloud.agree");
-  const question = usePriceQuestion();
   return (
     <Dialog
       open={question !== null}

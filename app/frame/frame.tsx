@@ -4,18 +4,20 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useRouter } from "next/navigation";
 import { type ReactNode, Suspense, useState } from "react";
+import { usePriceQuestion } from "../client/agreement.ts";
+import { useFailureToast } from "../client/failures.ts";
 import { useMe } from "../client/queries.ts";
 import { JobsPill, JobsTray, UploadsRow } from "../jobs/dock.tsx";
 import { LiveConnection, useOpenJobCount } from "../live/hooks.tsx";
+import { later } from "../ui/later.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { Toaster } from "../ui/toasts.tsx";
 import { PaletteButton, PaletteDoor } from "../palette/door.tsx";
 import { PageDrop } from "../uploads/drop.tsx";
-import { AgreementDialog } from "./agreement-dialog.tsx";
-import { FollowAccountLanguage } from "./language.tsx";
+import { FollowAccountLanguage } from "./follow-language.ts";
 import { type CurrentNavItem, useNavItems } from "./nav-items.ts";
 import { paletteOpen } from "./openings.ts";
-import { Announcer, ConnectionNotice } from "./providers.tsx";
+import { ConnectionNotice } from "./providers.tsx";
 import { Shortcuts, ShortcutsButton } from "./shortcuts.tsx";
 
 /** Link to the user's settings; for a guest the link to sign in. */
@@ -196,6 +198,24 @@ function SideNav({ hadCreate, tray }: FrameNavProps) {
   );
 }
 
+const AgreementDialog = later(async () => (await import("./agreement-dialog.tsx")).AgreementDialog);
+
+/** The dialog of what was requested and may cost money. Without its code nothing is agreed to. */
+function PriceQuestions() {
+  const question = usePriceQuestion();
+  const showFailure = useFailureToast();
+  return (
+    <AgreementDialog
+      isWanted={question !== null}
+      onFailure={(error) => {
+        question?.answer(null);
+        showFailure(error);
+      }}
+      props={{ question }}
+    />
+  );
+}
+
 interface AppFrameProps {
   /** Whether text to image was available at this browser's last visit. */
   readonly hadCreate: boolean;
@@ -229,11 +249,10 @@ export function AppFrame({ hadCreate, children }: AppFrameProps) {
         <JobsTray isOpen={isTrayOpen} onClose={() => setTrayOpen(false)} />
       </Suspense>
       <PageDrop />
-      <Announcer />
       <PaletteDoor />
       <Shortcuts />
       <Toaster />
-      <AgreementDialog />
+      <PriceQuestions />
     </>
   );
 }

@@ -1,25 +1,14 @@
 "use client";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useLocale, useTranslations } from "next-intl";
-import { useRouter } from "next/navigation";
-import { useEffect } from "react";
 import { asLocale, type Locale, localeNames, locales } from "@atelier/server/locales";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys, useMe } from "../client/queries.ts";
 import { Select } from "../ui/select.tsx";
-import { rememberLocale } from "./cookies.ts";
+import { useShowIn } from "./follow-language.ts";
 
 const asBrowser = "browser";
-
-/** Renders the page in another language. The server sends its texts anew; what is typed or open stays. */
-function useShowIn(): (locale: Locale | null) => void {
-  const router = useRouter();
-  return (locale) => {
-    rememberLocale(locale);
-    router.refresh();
-  };
-}
 
 const ownNames = locales.map((locale) => ({ value: locale, title: localeNames[locale] }));
 
@@ -66,16 +55,4 @@ export function BrowserLanguage() {
       options={ownNames}
     />
   );
-}
-
-/** Shows the language of the account when this browser had another one, as after a change on another device. */
-export function FollowAccountLanguage() {
-  const shown = useLocale();
-  const wanted = useMe()?.locale;
-  const showIn = useShowIn();
-  useEffect(() => {
-    if (wanted && wanted !== shown) showIn(wanted);
-    // oxlint-disable-next-line react/exhaustive-deps -- only a change of the account's language
-  }, [wanted]);
-  return null;
 }

@@ -2,37 +2,12 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { WifiOff } from "lucide-react";
 import { type Locale, type Messages, NextIntlClientProvider, useTranslations } from "next-intl";
-import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
+import { type ReactNode, useState, useSyncExternalStore } from "react";
 import { createQueryClient } from "../client/query-client.ts";
 import { trustSession } from "../client/session.ts";
-import { shownKind } from "../jobs/text.ts";
 import { useConnection } from "../live/hooks.tsx";
-import { live } from "../live/store.ts";
 import type { Part } from "./more-words.tsx";
 import { useSettled } from "../ui/hooks.ts";
-
-/** Appended to a repeated text, because screen readers announce changes only. */
-const silentChange = "\u00a0";
-
-/** Announces the end of a job to screen readers. */
-export function Announcer() {
-  const t = useTranslations("jobs");
-  const [text, setText] = useState("");
-  useEffect(
-    () =>
-      live.onEnd((job) => {
-        const status = job.status === "completed" || job.status === "failed" ? job.status : "cancelled";
-        const next = t(`announce.${status}`, { kind: t(`kinds.${shownKind(job)}`) });
-        setText((shown) => (shown === next ? next + silentChange : next));
-      }),
-    [t],
-  );
-  return (
-    <p aria-live="polite" className="sr-only">
-      {text}
-    </p>
-  );
-}
 
 function watchNetwork(listener: () => void): () => void {
   const leaving = new AbortController();

@@ -3,24 +3,24 @@ import { useMutation } from "@tanstack/react-query";
 import { Bookmark, Ellipsis, Images, Plus, Users } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import {
   type Board,
   searchOf,
   type SharedBoard,
   useBoards,
+  useRefreshBoards,
   useSavedCounts,
   useSharedBoards,
 } from "../boards/queries.ts";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { FilterChips, useSearchFilter } from "../parts/filters.tsx";
-import { BoardCover, BoardForm, useRefreshBoards } from "../pictures/boards.tsx";
+import { BoardCover } from "../pictures/picture.tsx";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { Chip, chipStyle } from "../ui/display.tsx";
-import { Field } from "../ui/fields.tsx";
 import { later } from "../ui/later.tsx";
-import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
+import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { toastWithUndo } from "../ui/toasts.tsx";
 
 /** Whether a search asks for one board and nothing else. */
@@ -28,44 +28,8 @@ export function isBoardAlone(search: string): boolean {
   return /^board:("[^"]*"|\S+)$/iu.test(search.trim()) && search.trim().toLowerCase() !== "board:none";
 }
 
-interface RenameProps {
-  readonly board: Board;
-  readonly onClose: () => void;
-}
-
-function RenameDialog({ board, onClose }: RenameProps) {
-  const t = useTranslations("boards");
-  const { set } = useSearchFilter();
-  const [name, setName] = useState(board.name);
-  const refresh = useRefreshBoards();
-  const onError = useFailureToast();
-  const rename = useMutation({
-    mutationFn: () => api.boards.change.mutate({ id: board.id, name }),
-    onSuccess: (renamed) => {
-      set("search", searchOf(renamed));
-      onClose();
-    },
-    onError,
-    onSettled: refresh,
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    rename.mutate();
-  };
-  return (
-    <Dialog open onOpenChange={(open) => open || onClose()} title={t("renameTitle", { name: board.name })}>
-      <form onSubmit={submit} className="flex items-end gap-2">
-        <div className="min-w-0 flex-1">
-          <Field name="name" label={t("name")} maxLength={60} value={name} onValueChange={setName} />
-        </div>
-        <Button type="submit" look="primary" disabled={rename.isPending}>
-          {t("rename")}
-        </Button>
-      </form>
-    </Dialog>
-  );
-}
-
+const RenameDialog = later(async () => (await import("./board-dialogs.tsx")).RenameDialog);
+const NewBoardDialog = later(async () => (await import("./board-dialogs.tsx")).NewBoardDialog);
 const ShareDialog = later(async () => (await import("../links/share.tsx")).ShareDialog);
 const MembersDialog = later(async () => (await import("../boards/members.tsx")).MembersDialog);
 
@@ -116,7 +80,15 @@ function BoardMenu({ board }: { readonly board: Board }) {
         <MenuItem onSelect={() => setRenaming(true)}>{t("rename")}</MenuItem>
         <MenuItem onSelect={() => remove.mutate()}>{t("remove")}</MenuItem>
       </Menu>
-      {isRenaming ? <RenameDialog board={board} onClose={() => setRenaming(false)} /> : null}
+      <RenameDialog
+        isWanted={isRenaming}
+        isShown={isRenaming}
+        onFailure={(error) => {
+          setRenaming(false);
+          showFailure(error);
+        }}
+        props={{ board, onClose: () => setRenaming(false) }}
+      />
       <MembersDialog
         isWanted={isSharing}
         isShown={isSharing}
@@ -214,6 +186,7 @@ export function BoardStrip({ search }: { readonly search: string }) {
   const shared = useSharedBoards();
   const found = useSavedCounts(boards);
   const [isMaking, setMaking] = useState(false);
+  const showFailure = useFailureToast();
   const chips = (isSearch: boolean) =>
     boards
       ?.filter((board) => (board.search !== null) === isSearch)
@@ -246,15 +219,14 @@ export function BoardStrip({ search }: { readonly search: string }) {
         <Plus aria-hidden />
         {t("new")}
       </Button>
-      <Dialog open={isMaking} onOpenChange={setMaking} title={t("newTitle")}>
-        <p className="mb-4 text-sm text-quiet">{t("newText")}</p>
-        <BoardForm
-          onMade={(board) => {
-            setMaking(false);
-            set("search", searchOf(board));
-          }}
-        />
-      </Dialog>
+      <NewBoardDialog
+        isWanted={isMaking}
+        onFailure={(error) => {
+          setMaking(false);
+          showFailure(error);
+        }}
+        props={{ isOpen: isMaking, onOpenChange: setMaking }}
+      />
     </FilterChips>
   );
 }

@@ -10,20 +10,19 @@ import { useFailureToast } from "../client/failures.ts";
 import { byCursor, keys, retryLoad, viewerTimezone } from "../client/queries.ts";
 import { FilterChips, FilterDivider, useSearchFilter } from "../parts/filters.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
-import { jobKindOrder } from "../jobs/text.ts";
+import { jobKindOrder } from "../jobs/kinds.ts";
 import { useRemoving } from "../pictures/actions.tsx";
 import { Button, buttonStyle, cx } from "../ui/button.tsx";
 import { Chip, chipStyle, EmptyState } from "../ui/display.tsx";
 import { later } from "../ui/later.tsx";
 import { useFilePicker, useUploadWithOffer } from "../uploads/drop.tsx";
 import { BoardStrip, isBoardAlone } from "./board-strip.tsx";
-import { isByMeaning, NearGrid, NearSection } from "./near.tsx";
 import { SaveSearch, SearchLine } from "./search-line.tsx";
-import { hasTerm, readableSearch, toggleTerm } from "./search-terms.ts";
+import { hasTerm, isByMeaning, readableSearch, toggleTerm } from "./search-terms.ts";
 import { useSelection } from "./selection.tsx";
-import { hasScrubber } from "./scrubber.tsx";
 import { Sheet, SheetSkeleton } from "./sheet.tsx";
 import type { ListedImage } from "./stack.tsx";
+import { hasScrubber } from "./timeline.ts";
 import { useViewerAddress, Viewer } from "./viewer/door.tsx";
 import { type FirstPictures, type GalleryWindow, useGalleryWindow } from "./window.ts";
 
@@ -213,11 +212,15 @@ interface PicturesProps {
   readonly onOpen: (id: string) => void;
 }
 
+const NearGrid = later(async () => (await import("./near.tsx")).NearGrid);
+const NearSection = later(async () => (await import("./near.tsx")).NearSection);
+
 /** Day by day, or what is near in meaning in the order of its nearness. */
 function Pictures({ text, part, selection, openId, onOpen }: PicturesProps) {
+  const showFailure = useFailureToast();
   const { images = none } = part;
   if (images.length === 0) return null;
-  if (isByMeaning(text)) return <NearGrid images={images} onOpen={onOpen} />;
+  if (isByMeaning(text)) return <NearGrid isWanted onFailure={showFailure} props={{ images, onOpen }} />;
   return <Sheet part={part} images={images} selection={selection} openId={openId} onOpen={onOpen} />;
 }
 
@@ -269,7 +272,12 @@ export function Gallery({ first }: { readonly first: FirstPictures | null }) {
             openId={viewer.imageId}
             onOpen={isTrash ? choose : viewer.open}
           />
-          <NearSection search={text} list={part} onOpen={viewer.open} />
+          <NearSection
+            isWanted={text !== ""}
+            isShown={text !== ""}
+            onFailure={showFailure}
+            props={{ search: text, list: part, onOpen: viewer.open }}
+          />
           {query.isError ? <LoadFailed error={query.error} onRetry={() => retryLoad(query)} /> : null}
         </div>
       </div>

@@ -5,18 +5,12 @@ import { parseSearch, termOf } from "@atelier/server/search-query";
 import { api } from "../client/api.ts";
 import { keys, useCapabilities, viewerTimezone } from "../client/queries.ts";
 import { Picture, useImageName } from "../pictures/picture.tsx";
-import { hasTerm, readableSearch } from "./search-terms.ts";
+import { hasTerm, isByMeaning, readableSearch } from "./search-terms.ts";
 import type { ListedImage } from "./stack.tsx";
 
 /** Where the pictures are that mean the like of one. */
 export const similarUrl = (imageId: string) =>
   `/gallery?search=${encodeURIComponent(termOf("similar", imageId))}`;
-
-/** Whether a search orders its pictures by meaning, not by day. */
-export const isByMeaning = (search: string) =>
-  parseSearch(search).some(
-    ({ meaning, isNot }) => !isNot && "name" in meaning && ["near", "similar"].includes(meaning.name),
-  );
 
 /** The same search by the meaning of its words; null for one without words. */
 function searchByMeaning(search: string): string | null {

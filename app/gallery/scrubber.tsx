@@ -5,11 +5,6 @@ import { cx } from "../ui/button.tsx";
 import { useBoxSize } from "../ui/hooks.ts";
 import type { Month, Timeline, TimelinePlace } from "./timeline.ts";
 
-/** Pictures of a single month need no way to another one. */
-export function hasScrubber(months: readonly unknown[] | null): boolean {
-  return (months?.length ?? 0) > 1;
-}
-
 /** A part of the track: a year is written above its latest month, and leads to it. */
 interface Slot {
   readonly month: number;

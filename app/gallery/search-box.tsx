@@ -5,7 +5,7 @@ import { useTranslations } from "next-intl";
 import { type ComponentProps, type RefObject, useMemo, useState } from "react";
 import { useBoards } from "../boards/queries.ts";
 import { useAllWorkflows } from "../client/queries.ts";
-import { jobKindOrder } from "../jobs/text.ts";
+import { jobKindOrder } from "../jobs/kinds.ts";
 import { useTags } from "../pictures/marks.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { type Completion, completionsOf, type OfferedValues } from "./search-terms.ts";

@@ -3,15 +3,14 @@ import { BookmarkPlus, Search } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { useBoards } from "../boards/queries.ts";
+import { useFailureToast } from "../client/failures.ts";
 import { useTextInUrl } from "../parts/filters.tsx";
-import { BoardForm } from "../pictures/boards.tsx";
-import { cx, IconButton } from "../ui/button.tsx";
-import { inputStyle } from "../ui/fields.tsx";
+import { cx, IconButton, inputStyle } from "../ui/button.tsx";
 import { later } from "../ui/later.tsx";
-import { Dialog } from "../ui/overlays.tsx";
 import { isBoardAlone } from "./board-strip.tsx";
 import { readableSearch } from "./search-terms.ts";
 
+const SaveSearchDialog = later(async () => (await import("./board-dialogs.tsx")).SaveSearchDialog);
 const SearchBox = later(async () => (await import("./search-box.tsx")).SearchBox);
 
 /** One line for words and filters, all of it in the URL, with what may come next while it is typed. */
@@ -83,6 +82,7 @@ export function SaveSearch({ search }: { readonly search: string | undefined }) 
   const t = useTranslations("boards");
   const boards = useBoards();
   const [isOpen, setOpen] = useState(false);
+  const showFailure = useFailureToast();
   const isKept = boards?.some((board) => board.search === search) === true;
   if (search === undefined || isKept || isBoardAlone(search)) return null;
   return (
@@ -90,10 +90,14 @@ export function SaveSearch({ search }: { readonly search: string | undefined }) 
       <IconButton label={t("saveSearch")} onClick={() => setOpen(true)}>
         <BookmarkPlus aria-hidden />
       </IconButton>
-      <Dialog open={isOpen} onOpenChange={setOpen} title={t("saveSearch")}>
-        <p className="mb-4 text-sm text-quiet">{t("saveText", { search })}</p>
-        <BoardForm search={search} onMade={() => setOpen(false)} />
-      </Dialog>
+      <SaveSearchDialog
+        isWanted={isOpen}
+        onFailure={(error) => {
+          setOpen(false);
+          showFailure(error);
+        }}
+        props={{ search, isOpen, onOpenChange: setOpen }}
+      />
     </>
   );
 }

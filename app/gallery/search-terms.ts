@@ -5,6 +5,12 @@ export function hasTerm(search: string, term: string): boolean {
   return parseSearch(search).some(({ source }) => source.toLowerCase() === term.toLowerCase());
 }
 
+/** Whether a search orders its pictures by meaning, not by day. */
+export const isByMeaning = (search: string) =>
+  parseSearch(search).some(
+    ({ meaning, isNot }) => !isNot && "name" in meaning && ["near", "similar"].includes(meaning.name),
+  );
+
 /** Adds a term or takes it out; what it replaces goes with it, since no picture can be both. */
 export function toggleTerm(search: string, term: string, replaced: readonly string[] = []): string {
   const gone = new Set([term, ...replaced].map((each) => each.toLowerCase()));

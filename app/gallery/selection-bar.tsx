@@ -6,7 +6,7 @@ import { useState } from "react";
 import { useSubmitBatch } from "../batches/submit-batch.ts";
 import { useCapability } from "../client/queries.ts";
 import { ShareButton } from "../links/share.tsx";
-import { AsReference } from "../pictures/actions.tsx";
+import { AsReference } from "../pictures/quick-actions.tsx";
 import { BoardButton } from "../pictures/boards.tsx";
 import { Stars } from "../pictures/marks.tsx";
 import { TagEditor } from "../pictures/tag-editor.tsx";

@@ -1,14 +1,15 @@
 "use client";
 import { useFormatter, useTranslations } from "next-intl";
 import { useEffect, useRef, useState } from "react";
+import { useFailureToast } from "../client/failures.ts";
 import { useBoxSize } from "../ui/hooks.ts";
+import { later } from "../ui/later.tsx";
 import { dayOf, type Row, type SheetLine } from "./layout-rows.ts";
-import { SelectionRectangle } from "./rectangle.tsx";
-import { hasScrubber, Scrubber } from "./scrubber.tsx";
 import type { Selection } from "./selection.tsx";
 import { heightOf, useSheetLayout, useSheetScroll, useShownLines } from "./sheet-scroll.ts";
 import type { ListedImage } from "./stack.tsx";
 import { Tile } from "./tile.tsx";
+import { hasScrubber } from "./timeline.ts";
 import type { GalleryWindow } from "./window.ts";
 
 const dayMs = 86_400_000;
@@ -120,9 +121,13 @@ function useKeptFocus(lines: readonly SheetLine[]): void {
   }, [lines]);
 }
 
+const SelectionRectangle = later(async () => (await import("./rectangle.tsx")).SelectionRectangle);
+const Scrubber = later(async () => (await import("./scrubber.tsx")).Scrubber);
+
 /** The grid of pictures, virtualised: only rows near the visible area are in the document. */
 export function Sheet({ part, images, selection, openId, onOpen }: SheetProps) {
   const t = useTranslations("gallery");
+  const showFailure = useFailureToast();
   const [element, setElement] = useState<HTMLDivElement | null>(null);
   const { width } = useBoxSize(element);
   const layout = useSheetLayout({ part, images, widthPx: width, gapPx });
@@ -155,15 +160,13 @@ export function Sheet({ part, images, selection, openId, onOpen }: SheetProps) {
           </div>
         ))}
         <SelectionRectangle
-          list={element}
-          selection={selection}
-          lines={lines}
-          tops={layout.tops}
-          gapPx={gapPx}
+          isWanted={element !== null}
+          onFailure={showFailure}
+          props={{ list: element, selection, lines, tops: layout.tops, gapPx }}
         />
       </div>
       {timeline !== null && hasScrubber(timeline.months) ? (
-        <Scrubber timeline={timeline} placeNow={placeNow} onGo={go} />
+        <Scrubber isWanted onFailure={showFailure} props={{ timeline, placeNow, onGo: go }} />
       ) : null}
     </>
   );

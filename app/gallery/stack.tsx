@@ -1,14 +1,8 @@
 "use client";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Layers } from "lucide-react";
-import { useTranslations } from "next-intl";
-import { useEffect, useRef } from "react";
-import type { ImageView } from "@atelier/server/images";
 import { api } from "../client/api.ts";
-import { byCursor, canLoadMore, keys } from "../client/queries.ts";
-import { imageUrl } from "../client/urls.ts";
-import { useImageName } from "../pictures/picture.tsx";
-import { useNearEnd } from "../ui/hooks.ts";
+import { byCursor, keys } from "../client/queries.ts";
 
 /** A picture of the gallery's list; `stackSize` is null in lists that show no stacks. */
 export type ListedImage = Awaited<ReturnType<typeof api.images.list.query>>["items"][number];
@@ -52,52 +46,5 @@ export function StackBadge({ size }: { readonly size: number }) {
       <Layers className="size-3" />
       {size}
     </span>
-  );
-}
-
-interface StackStripProps {
-  readonly stack: ReturnType<typeof useStack>;
-  readonly members: readonly ImageView[];
-  readonly shownId: string;
-  readonly onShow: (id: string) => void;
-}
-
-/** All pictures of the stack of the picture in the viewer. */
-export function StackStrip({ stack, members, shownId, onShow }: StackStripProps) {
-  const t = useTranslations("viewer");
-  const nameOf = useImageName();
-  const end = useNearEnd(() => void stack.fetchNextPage(), canLoadMore(stack));
-  const shown = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    shown.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }, [shownId]);
-  return (
-    <ol
-      aria-label={t("stack")}
-      className="no-scrollbar flex h-17 shrink-0 items-center gap-1.5 overflow-x-auto px-3 [justify-content:safe_center]"
-    >
-      {members.map((image) => (
-        <li key={image.id} className="shrink-0">
-          <button
-            ref={image.id === shownId ? shown : null}
-            type="button"
-            aria-label={nameOf(image)}
-            aria-current={image.id === shownId ? "true" : undefined}
-            onClick={() => onShow(image.id)}
-            className="block size-12 overflow-hidden rounded-control opacity-70 ring-1 ring-line transition-opacity duration-120 hover:opacity-100 aria-[current=true]:opacity-100 aria-[current=true]:ring-2 aria-[current=true]:ring-ink"
-          >
-            <img
-              src={imageUrl(image.id, "thumbnail")}
-              alt=""
-              loading="lazy"
-              className="size-full object-cover"
-            />
-          </button>
-        </li>
-      ))}
-      <li aria-hidden className="shrink-0">
-        <div ref={end} className="h-12 w-px" />
-      </li>
-    </ol>
   );
 }

@@ -25,6 +25,11 @@ export interface Timeline {
   readonly heightPx: number;
 }
 
+/** Pictures of a single month need no way to another one. */
+export function hasScrubber(months: readonly unknown[] | null): boolean {
+  return (months?.length ?? 0) > 1;
+}
+
 /** How high a month would be: its pictures fall on some of its days, and the last row of each day is half full. */
 function estimateHeight(pictures: number, days: number, measures: Measures): number {
   const { widthPx, targetHeightPx, gapPx, proportion } = measures;

@@ -7,7 +7,7 @@ import { canLoadMore, keys, viewerTimezone } from "../client/queries.ts";
 import { rememberZone } from "../frame/cookies.ts";
 import { useRemoving } from "../pictures/actions.tsx";
 import { galleryPageSize } from "./layout-rows.ts";
-import { isByMeaning } from "./near.tsx";
+import { isByMeaning } from "./search-terms.ts";
 import type { ListedImage } from "./stack.tsx";
 import type { Jump } from "./timeline.ts";
 

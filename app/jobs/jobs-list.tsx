@@ -15,8 +15,8 @@ import { useLiveJobs } from "../live/hooks.tsx";
 import { hasEnded } from "../live/store.ts";
 import { buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
-import { JobListRow } from "./parts.tsx";
-import { jobKindOrder, readKind } from "./text.ts";
+import { JobListRow } from "./row.tsx";
+import { jobKindOrder, readKind } from "./kinds.ts";
 import { useLine, WaitingLine } from "./waiting-line.tsx";
 
 const statusFilters = ["open", "completed", "failed", "cancelled"] as const;

@@ -14,7 +14,7 @@ import { hasEnded } from "../live/store.ts";
 import { Picture } from "../pictures/picture.tsx";
 import { buttonStyle } from "../ui/button.tsx";
 import { type Fact, Facts } from "../ui/display.tsx";
-import { JobAction, JobStateLine } from "./parts.tsx";
+import { JobAction, JobStateLine } from "./row.tsx";
 import { JobParams, StoryAttempts, StoryPlacement } from "./placement.tsx";
 import { shownKind, useEngineName, useJobFailureText } from "./text.ts";
 

@@ -43,27 +43,6 @@ export function jobHref(job: JobView): string {
   return imageId === undefined ? `/jobs/${job.id}` : `/gallery?image=${imageId}`;
 }
 
-/** The kinds in the order in which filters offer them. */
-export const jobKindOrder = [
-  "outfit_change",
-  "text_to_image",
-  "edit",
-  "inpaint",
-  "upscale",
-  "remove_background",
-  "restore_faces",
-  "segment",
-  "adjust",
-  "crop",
-  "restore",
-  "expand",
-] as const satisfies readonly JobKind[];
-
-/** Parses a job kind; undefined for any other text. */
-export function readKind(text: string | null): JobKind | undefined {
-  return jobKindOrder.find((kind) => kind === text);
-}
-
 /** Codes that a retry of the same request cannot change. */
 const finalCodes: ReadonlySet<string> = new Set([
   "no_person_found",

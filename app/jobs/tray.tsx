@@ -8,7 +8,7 @@ import { useLiveJobs } from "../live/hooks.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { UploadRows } from "../uploads/rows.tsx";
 import { useUploads } from "../uploads/store.ts";
-import { JobAction, JobStateLine, JobThumbnail } from "./parts.tsx";
+import { JobAction, JobStateLine, JobThumbnail } from "./row.tsx";
 import { jobHref, promptsOf, shownKind } from "./text.ts";
 
 /** One job of the tray. `memo`: renders again only when this job changes. */

@@ -10,7 +10,7 @@ import { keys } from "../client/queries.ts";
 import { useLiveJobs } from "../live/hooks.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { moveItem, useReorder } from "../ui/reorder.ts";
-import { JobListRow } from "./parts.tsx";
+import { JobListRow } from "./row.tsx";
 import { shownKind } from "./text.ts";
 import { useWaiting } from "./waiting-text.ts";
 

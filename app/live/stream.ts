@@ -1,5 +1,6 @@
-import type { LiveUpdate } from "@atelier/server/api";
-import { api } from "../client/api.ts";
+import { createTRPCClient, httpSubscriptionLink } from "@trpc/client";
+import type { AppRouter, LiveUpdate } from "@atelier/server/api";
+import { apiUrl, wire } from "../client/api.ts";
 import { failureOf } from "../client/failures.ts";
 import { ensureGuest, forgetSession } from "../client/session.ts";
 
@@ -57,6 +58,10 @@ export function keepStream(options: Options): () => void {
   };
 }
 
+const streams = createTRPCClient<AppRouter>({
+  links: [httpSubscriptionLink({ url: apiUrl, transformer: wire })],
+});
+
 /** The subscription `jobs.watch` as a stream. */
 export const openJobStream: OpenStream = (since, handlers) => {
   let closed = false;
@@ -75,7 +80,7 @@ export const openJobStream: OpenStream = (since, handlers) => {
   }
   function subscribe(): void {
     if (closed) return;
-    const subscription = api.jobs.watch.subscribe(since === null ? {} : { since }, {
+    const subscription = streams.jobs.watch.subscribe(since === null ? {} : { since }, {
       onStarted: () => {
         wasOpen = true;
         handlers.onOpen();

@@ -2,9 +2,8 @@
 import { Search } from "lucide-react";
 import { useSearchParams } from "next/navigation";
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
-import { cx } from "../ui/button.tsx";
+import { cx, inputStyle } from "../ui/button.tsx";
 import { Chip } from "../ui/display.tsx";
-import { inputStyle } from "../ui/fields.tsx";
 
 /** Reads and sets filters in the URL, so that they survive a reload and can be shared. */
 export function useSearchFilter() {

@@ -1,18 +1,18 @@
 "use client";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { Check, LayoutGrid, Minus } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
-import { type Board, useSharedBoards } from "../boards/queries.ts";
+import { type Board, useRefreshBoards, useSharedBoards } from "../boards/queries.ts";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
-import { boardFileUrl, imageUrl } from "../client/urls.ts";
-import { Button, buttonStyle, cx, IconButton } from "../ui/button.tsx";
+import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
 import { callFor, idsPerCall } from "./actions.tsx";
+import { BoardCover } from "./picture.tsx";
 
 /** A board in a list to choose from; `ownerName` of those that others share. */
 type ChosenBoard = Pick<Board, "id" | "name" | "held" | "coverIds" | "pictures"> & {
@@ -33,15 +33,6 @@ function useBoardsFor(imageIds: readonly string[]): readonly ChosenBoard[] | und
   const own = data?.items.filter(({ search }) => search === null);
   if (own === undefined || shared === undefined) return undefined;
   return [...own, ...shared.filter(({ right }) => right === "add")];
-}
-
-/** Reads again what shows boards and what is on them. */
-export function useRefreshBoards() {
-  const queries = useQueryClient();
-  return () => {
-    void queries.invalidateQueries({ queryKey: keys.boards });
-    return queries.invalidateQueries({ queryKey: keys.imageLists });
-  };
 }
 
 interface Put {
@@ -129,41 +120,6 @@ export function BoardForm({ search, imageIds = [], onMade }: BoardFormProps) {
         {t(search === undefined ? "make" : "save")}
       </Button>
     </form>
-  );
-}
-
-interface CoverProps {
-  readonly board: Pick<ChosenBoard, "id" | "coverIds" | "ownerName">;
-  readonly className: string;
-}
-
-/** Up to four pictures of a board in one square. */
-export function BoardCover({ board, className }: CoverProps) {
-  const { coverIds } = board;
-  const shown = coverIds.length === 4 ? coverIds : coverIds.slice(0, 1);
-  return (
-    <span
-      aria-hidden
-      className={cx(
-        "grid shrink-0 overflow-hidden rounded-[4px] bg-well",
-        shown.length === 4 && "grid-cols-2",
-        className,
-      )}
-    >
-      {shown.map((id) => (
-        <img
-          key={id}
-          src={
-            board.ownerName === undefined
-              ? imageUrl(id, "thumbnail")
-              : boardFileUrl(board.id, id, "thumbnail")
-          }
-          alt=""
-          loading="lazy"
-          className="size-full object-cover"
-        />
-      ))}
-    </span>
   );
 }
 

@@ -2,9 +2,9 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState, useSyncExternalStore } from "react";
-import { api, keptApi } from "../client/api.ts";
+import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
-import { useDeferredRemoval, useHidden } from "../client/removal.ts";
+import { keptApi, useDeferredRemoval, useHidden } from "../client/removal.ts";
 import { DeliveryList } from "../deliveries/delivery-list.tsx";
 import { ShownOnce } from "../frame/shown-once.tsx";
 import { readNoticeState, showNotice, switchNotices, watchNoticeState } from "../live/notices.ts";

@@ -4,24 +4,12 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { useWorkflows } from "../client/cloud.ts";
 import { useFailureToast } from "../client/failures.ts";
-import { type OfferedWorkflow, useImage } from "../client/queries.ts";
-import { useRunTimes } from "../client/submit.ts";
-import { OwnOnlyChoice } from "../frame/own-only.tsx";
-import { useTimeText } from "../jobs/waiting-text.ts";
+import { type OfferedWorkflow, useAllWorkflows, useImage } from "../client/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { Checkbox, Segmented } from "../ui/fields.tsx";
 import { later } from "../ui/later.tsx";
-import { Select } from "../ui/select.tsx";
 import { useConsent, useStateConsent } from "../wardrobe/items.ts";
-import {
-  categoriesOf,
-  categoryFor,
-  outfitRequest,
-  personMask,
-  studio,
-  usePersonMask,
-  useStudio,
-} from "./state.ts";
+import { categoriesOf, categoryFor, personMask, studio, usePersonMask, useStudio } from "./state.ts";
 
 export const localChoice = "local";
 
@@ -130,58 +118,15 @@ export function ConsentCheck({ personId, isMissed }: Props) {
   );
 }
 
-const maxCharacters = 1_000;
+const EngineSelect = later(async () => (await import("./engine-select.tsx")).EngineSelect);
 
-/** The estimated run time of each option; null without inputs, and for a workflow that requires a mask: it is uploaded at the start. */
-function useTimes(options: readonly (OfferedWorkflow | null)[]): readonly (string | null)[] {
-  const { personId, garmentId, category } = useStudio();
-  const { runs } = useTimeText();
-  const requests = options.map((workflow) =>
-    personId === null || garmentId === null || needsMask(workflow)
-      ? null
-      : outfitRequest({ person: personId, garment: garmentId, mask: null, category, prompt: "", workflow }),
-  );
-  return useRunTimes(requests).map((runMs) => (runMs === null ? null : runs(runMs)));
-}
-
-/** The select of engines, and a prompt field for a workflow that takes one. */
+/** What can be chosen among; nothing as long as there is one engine, of this computer. */
 export function EngineChoice({ personId }: { readonly personId: string | null }) {
-  const t = useTranslations("studio");
-  const { prompt } = useStudio();
-  const { options, name, chosen, takesPrompt } = useOutfitEngine(personId);
-  const times = useTimes(options.length < 2 ? [] : options);
-  if (options.length < 2) return <OwnOnlyChoice />;
-  return (
-    <div className="flex flex-col gap-3">
-      <Select
-        label={t("engine")}
-        value={name}
-        onChange={(engine) => studio.set({ engine })}
-        options={options.map((workflow, index) => ({
-          value: workflow?.name ?? localChoice,
-          title: workflow?.title ?? t("engineLocal"),
-          description: [workflow?.description ?? t("engineLocalMeans"), times[index]]
-            .filter(Boolean)
-            .join(" · "),
-        }))}
-      />
-      {chosen?.cloud ? <p className="text-xs text-quiet">{chosen.description}</p> : null}
-      <OwnOnlyChoice />
-      {takesPrompt ? (
-        <label className="flex flex-col gap-1.5">
-          <span className="text-xs font-medium">{t("prompt")}</span>
-          <textarea
-            value={prompt}
-            rows={2}
-            maxLength={maxCharacters}
-            placeholder={t("promptHint")}
-            onChange={(event) => studio.set({ prompt: event.target.value })}
-            className="field-sizing-content max-h-32 min-h-15 w-full resize-none rounded-control border border-edge bg-surface px-3 py-2 text-sm placeholder:text-quiet hover:border-quiet"
-          />
-        </label>
-      ) : null}
-    </div>
-  );
+  const workflows = useAllWorkflows();
+  const showFailure = useFailureToast();
+  const { options } = useOutfitEngine(personId);
+  const hasChoice = options.length > 1 || (workflows?.some(({ cloud }) => cloud !== null) ?? false);
+  return <EngineSelect isWanted={hasChoice} onFailure={showFailure} props={{ personId }} />;
 }
 
 const MaskPainter = later(async () => (await import("./mask-painter.tsx")).MaskPainter);

@@ -2,18 +2,14 @@
 import { Download, Pencil, Shirt } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { useCallback } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { useBatchActions } from "../batches/batch.ts";
-import { useRemix } from "../client/remix.ts";
 import { downloadUrl } from "../client/urls.ts";
 import { useRetryJob } from "../jobs/parts.tsx";
 import { canRetryHelp, useJobFailureText } from "../jobs/text.ts";
-import { StarButton } from "../pictures/actions.tsx";
+import { StarButton } from "../pictures/quick-actions.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
-import { toastWithUndo } from "../ui/toasts.tsx";
-import { localChoice } from "./engine.tsx";
-import { type Category, studio, useStudio } from "./state.ts";
+import { studio, useStudio } from "./state.ts";
 import type { Pass } from "./try-on.ts";
 
 interface RefusedProps {
@@ -56,44 +52,6 @@ export function ResultRefused({ job, pass }: RefusedProps) {
       )}
     </div>
   );
-}
-
-const categories: readonly Category[] = ["auto", "top", "bottom", "dress"];
-
-function layOut({ inputs, params, workflow }: Pick<JobView, "inputs" | "params" | "workflow">): void {
-  const inputOf = (role: string) => inputs.find((input) => input.role === role)?.imageId ?? null;
-  const { category, prompt } = params;
-  studio.set({
-    personId: inputOf("person"),
-    garmentId: inputOf("garment"),
-    category: categories.find((known) => known === category) ?? "auto",
-    more: ["garment2", "garment3", "garment4"].flatMap((role) => {
-      const imageId = inputOf(role);
-      return imageId === null ? [] : [{ imageId, category: "auto" as const }];
-    }),
-    engine: workflow ?? localChoice,
-    prompt: typeof prompt === "string" ? prompt : "",
-    jobId: null,
-  });
-}
-
-/** Remix: restores inputs and settings from the job of the picture in the URL, with Undo. */
-export function useStudioRemix(): void {
-  const t = useTranslations("studio");
-  const take = useCallback(
-    (job: Pick<JobView, "inputs" | "params" | "workflow">) => {
-      const former = studio.get();
-      layOut(job);
-      const isMarked = job.inputs.some(({ role }) => role === "mask");
-      toastWithUndo({
-        title: t(isMarked ? "remixedMarks" : "remixed"),
-        undoLabel: t("undo"),
-        onUndo: () => studio.set(former),
-      });
-    },
-    [t],
-  );
-  useRemix(take);
 }
 
 interface Props {

@@ -4,7 +4,6 @@ import type { ImageView } from "@atelier/server/images";
 import type { SubmitInput } from "@atelier/server/jobs";
 import type { OfferedWorkflow } from "../client/queries.ts";
 import { choiceOf } from "../client/submit.ts";
-import { uploadMask } from "../edit/mask/export.ts";
 import type { Mark } from "../edit/mask/marks.ts";
 import { draftKeys, readDraft, writeDraft } from "../client/leaving.ts";
 
@@ -25,6 +24,11 @@ let sentId: string | null = null;
 
 const isSent = () => sent?.mask.personId === mask.personId && sent.mask.marks === mask.marks;
 
+async function uploadMarks(person: ImageView, marks: readonly Mark[]): Promise<string> {
+  const { uploadMask } = await import("../edit/mask/export.ts");
+  return uploadMask(person, marks);
+}
+
 /** The painted area of the garment; kept until another photo is chosen or the page is closed. */
 export const personMask = {
   get: (): PersonMask => mask,
@@ -39,7 +43,7 @@ export const personMask = {
   /** Uploads the mask on first use and returns its image id; rejects with the failure. */
   send: (person: ImageView): Promise<string> => {
     if (sent === null || !isSent()) {
-      sent = { mask, id: uploadMask(person, mask.marks) };
+      sent = { mask, id: uploadMarks(person, mask.marks) };
       sentId = null;
     }
     const sending = sent;

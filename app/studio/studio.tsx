@@ -1,24 +1,18 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { type ReactNode, useCallback } from "react";
+import { type ReactNode, useCallback, useEffect, useRef } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { useCapability, useImage, useIsGone } from "../client/queries.ts";
-import { useBatchEstimate } from "../batches/submit-batch.ts";
-import { useEstimate } from "../client/submit.ts";
-import { BatchEstimateLine } from "../batches/estimate-line.tsx";
+import { useFailureToast } from "../client/failures.ts";
 import { RunButton } from "../frame/run-button.tsx";
-import { OfferLine } from "../jobs/offer-line.tsx";
-import { DowngradeNote } from "../jobs/parts.tsx";
 import { hasEnded } from "../live/store.ts";
+import { later } from "../ui/later.tsx";
 import { useFileTarget, useUploadBatch } from "../uploads/drop.tsx";
 import { CategoryChoice, ConsentCheck, EngineChoice, MaskButton, useOutfitEngine } from "./engine.tsx";
-import { frameProportion, InputFrame } from "./input-frame.tsx";
+import { FrameHeader, frameProportion, InputFrame, PictureGround } from "./input-frame.tsx";
 import { useSlot } from "./inputs.tsx";
-import { ResultActions, useStudioRemix } from "./result-actions.tsx";
-import { ResultFrame } from "./result.tsx";
-import { Pieces } from "./pieces.tsx";
 import { usePersonMask, useStudio } from "./state.ts";
-import { type Pass, usedInputs, usePlan, useRun, useShownJob } from "./try-on.ts";
+import { type Pass, usedInputs, usePlan, useRun, useShownJob, useStudioRemix } from "./try-on.ts";
 
 interface EngineLineProps {
   /** A result is shown; the line then names the engine that made the result. */
@@ -29,20 +23,12 @@ interface EngineLineProps {
   readonly lacks?: string | null;
 }
 
-/** Where it would run, when, for how long and for which price. */
-function Expected() {
-  const { personId, garmentId } = useStudio();
-  const { takesMask } = useOutfitEngine(personId);
-  const plan = usePlan(personId, garmentId);
-  // The mask does not affect the estimate, but a workflow that requires a mask refuses an estimate without it.
-  const answer = useEstimate(plan?.way === "run" && !takesMask ? plan.request : null);
-  const ofOrder = useBatchEstimate(plan?.way === "passes" ? plan.input : null);
-  return ofOrder === undefined ? (
-    <OfferLine answer={answer} />
-  ) : (
-    <BatchEstimateLine answer={ofOrder} count={1} />
-  );
-}
+const Expected = later(async () => (await import("./expected.tsx")).Expected);
+const DowngradeNote = later(async () => (await import("../jobs/parts.tsx")).DowngradeNote);
+const ResultShown = later(async () => (await import("./result-shown.tsx")).ResultShown);
+const Pieces = later(async () => (await import("./pieces.tsx")).Pieces);
+const ResultActions = later(async () => (await import("./result-actions.tsx")).ResultActions);
+const noProps = {};
 
 /** Why the outfit cannot be changed; null when nothing is missing. */
 function useObstacle(isDone: boolean): string | null {
@@ -61,6 +47,7 @@ function EngineLine({ isDone, isReady, lacks = null }: EngineLineProps) {
   const t = useTranslations("studio");
   const { personId } = useStudio();
   const { chosen, options } = useOutfitEngine(personId);
+  const showFailure = useFailureToast();
   const obstacle = useObstacle(isDone) ?? lacks;
   if (obstacle !== null) return <p className="text-xs text-warn">{obstacle}</p>;
   const localName = t(isDone ? "engineLocalDone" : "engineLocal");
@@ -69,7 +56,7 @@ function EngineLine({ isDone, isReady, lacks = null }: EngineLineProps) {
   return (
     <div className="flex min-h-[18px] flex-wrap gap-x-2 text-xs text-quiet">
       {isNamed ? <p>{chosen?.title ?? localName}</p> : null}
-      {isReady ? <Expected /> : null}
+      <Expected isWanted={isReady} isShown={isReady} onFailure={showFailure} props={noProps} />
     </div>
   );
 }
@@ -122,13 +109,16 @@ function RunBar({ isIdle, children }: RunBarProps) {
 /** Below the result: the actions of a finished result, and the run button unless that result is current. */
 function RunActions({ job, pass, obstacle, canRun, isSubmitting, onRun }: RunActionsProps) {
   const t = useTranslations("studio");
+  const showFailure = useFailureToast();
   const isCurrent = useIsCurrent(job);
   const isBetween = pass?.isBetween === true;
   const isDone = useIsDone(job) && !isBetween;
   const isOpen = isBetween || (job !== undefined && !hasEnded(job));
   return (
     <div className="flex flex-col gap-3">
-      {job !== undefined && isDone ? <ResultActions job={job} isCurrent={isCurrent} /> : null}
+      {job !== undefined && isDone ? (
+        <ResultActions isWanted onFailure={showFailure} props={{ job, isCurrent }} />
+      ) : null}
       {isDone && isCurrent ? (
         <EngineLine isDone isReady={false} />
       ) : (
@@ -139,15 +129,70 @@ function RunActions({ job, pass, obstacle, canRun, isSubmitting, onRun }: RunAct
           <EngineLine isDone={false} isReady={canRun && !isOpen} lacks={obstacle} />
         </RunBar>
       )}
-      {job === undefined ? null : <DowngradeNote job={job} />}
+      {job === undefined ? null : <DowngradeNote isWanted onFailure={showFailure} props={{ job }} />}
     </div>
+  );
+}
+
+function ResultContent({ job, pass }: Pick<ResultFrameProps, "job" | "pass">) {
+  const t = useTranslations("studio");
+  const showFailure = useFailureToast();
+  if (job === undefined) {
+    return (
+      <div className="flex flex-col items-center gap-1.5 p-6 text-center">
+        <p className="font-serif text-lg">{t("resultEmpty.title")}</p>
+        <p className="max-w-[32ch] text-xs text-quiet">{t("resultEmpty.text")}</p>
+      </div>
+    );
+  }
+  return <ResultShown isWanted onFailure={showFailure} props={{ job, pass }} />;
+}
+
+interface ResultFrameProps {
+  readonly job: JobView | undefined;
+  /** Of an order of several passes. */
+  readonly pass: Pass | null;
+  readonly proportion: number;
+  readonly children: ReactNode;
+}
+
+/** On a phone the result is below the visible area; a started job scrolls it into view once. */
+function useScrollToResult(runningId: string | null) {
+  const ref = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const frame = ref.current;
+    if (runningId === null || frame === null) return;
+    const isCut = frame.getBoundingClientRect().bottom > window.innerHeight;
+    frame.scrollIntoView({ block: isCut ? "start" : "nearest", behavior: "smooth" });
+  }, [runningId]);
+  return ref;
+}
+
+function ResultFrame({ job, pass, proportion, children }: ResultFrameProps) {
+  const t = useTranslations("studio");
+  const ref = useScrollToResult(job !== undefined && !hasEnded(job) ? job.id : null);
+  return (
+    <section
+      aria-labelledby="frame-result"
+      ref={ref}
+      className="flex min-w-0 scroll-my-6 flex-col gap-3 max-wide:col-span-2 max-wide:row-start-6 max-wide:mt-5 max-wide:scroll-mb-44"
+    >
+      <FrameHeader id="frame-result" title={t("slots.result")} />
+      <div className="flex flex-col gap-3">
+        <PictureGround isEmpty={job === undefined} proportion={proportion}>
+          <ResultContent job={job} pass={pass} />
+        </PictureGround>
+        {children}
+      </div>
+    </section>
   );
 }
 
 /** Person, garment, result: the three frames of the studio. */
 export function Studio() {
   const t = useTranslations("studio");
-  const { personId } = useStudio();
+  const { personId, garmentId } = useStudio();
+  const showFailure = useFailureToast();
   useStudioRemix();
   const person = useSlot("person");
   const garment = useSlot("garment");
@@ -179,7 +224,7 @@ export function Studio() {
       </InputFrame>
       <InputFrame slot="garment" state={garment}>
         <CategoryChoice personId={person.imageId} />
-        <Pieces />
+        <Pieces isWanted={garmentId !== null} onFailure={showFailure} props={noProps} />
         <EngineChoice personId={person.imageId} />
       </InputFrame>
       <ResultFrame job={job} pass={pass} proportion={frameProportion(personImage)}>

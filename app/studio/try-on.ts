@@ -1,16 +1,19 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
 import { useCallback, useState } from "react";
 import type { BatchPlace } from "@atelier/server/batches";
 import type { JobView } from "@atelier/server/jobs";
 import { failureOf, NotWanted, useFailureToast } from "../client/failures.ts";
 import { type OfferedWorkflow, useCapability, useImage } from "../client/queries.ts";
+import { useRemix } from "../client/remix.ts";
 import { agreedToChoice, choiceNameOf, useSubmit } from "../client/submit.ts";
 import { useBatch } from "../batches/batch.ts";
 import { useSubmitBatch } from "../batches/submit-batch.ts";
 import { useJob } from "../live/hooks.tsx";
+import { toastWithUndo } from "../ui/toasts.tsx";
 import { useConsent, useIsStating } from "../wardrobe/items.ts";
-import { useOutfitEngine } from "./engine.tsx";
+import { localChoice, useOutfitEngine } from "./engine.tsx";
 import { type Piece, type Plan, planOutfit } from "./outfit.ts";
 import { categoryFor, type Category, personMask, studio, usePersonMask, useStudio } from "./state.ts";
 
@@ -164,4 +167,42 @@ export function useRun(personId: string | null, garmentId: string | null) {
     isSubmitting: isBusy,
     isConsentMissed: missedFor !== null && missedFor === personId,
   };
+}
+
+const categories: readonly Category[] = ["auto", "top", "bottom", "dress"];
+
+function layOut({ inputs, params, workflow }: Pick<JobView, "inputs" | "params" | "workflow">): void {
+  const inputOf = (role: string) => inputs.find((input) => input.role === role)?.imageId ?? null;
+  const { category, prompt } = params;
+  studio.set({
+    personId: inputOf("person"),
+    garmentId: inputOf("garment"),
+    category: categories.find((known) => known === category) ?? "auto",
+    more: ["garment2", "garment3", "garment4"].flatMap((role) => {
+      const imageId = inputOf(role);
+      return imageId === null ? [] : [{ imageId, category: "auto" as const }];
+    }),
+    engine: workflow ?? localChoice,
+    prompt: typeof prompt === "string" ? prompt : "",
+    jobId: null,
+  });
+}
+
+/** Remix: restores inputs and settings from the job of the picture in the URL, with Undo. */
+export function useStudioRemix(): void {
+  const t = useTranslations("studio");
+  const take = useCallback(
+    (job: Pick<JobView, "inputs" | "params" | "workflow">) => {
+      const former = studio.get();
+      layOut(job);
+      const isMarked = job.inputs.some(({ role }) => role === "mask");
+      toastWithUndo({
+        title: t(isMarked ? "remixedMarks" : "remixed"),
+        undoLabel: t("undo"),
+        onUndo: () => studio.set(former),
+      });
+    },
+    [t],
+  );
+  useRemix(take);
 }

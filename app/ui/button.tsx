@@ -8,6 +8,10 @@ export function cx(...names: readonly (string | false | null | undefined)[]): st
   return names.filter(Boolean).join(" ");
 }
 
+/** Class names of a text field, for those that are no `Field`. */
+export const inputStyle =
+  "h-10 w-full pointer-coarse:min-h-11 rounded-control border border-edge bg-surface px-3 text-sm text-ink placeholder:text-quiet transition-colors duration-120 hover:border-quiet focus-visible:outline-2 focus-visible:-outline-offset-1 focus-visible:outline-ink aria-invalid:border-fail";
+
 type ButtonLook = "primary" | "plain" | "quiet" | "danger";
 type ButtonSize = "small" | "medium" | "large";
 

@@ -1,7 +1,7 @@
 "use client";
 import { Check } from "lucide-react";
 import { type ComponentProps, type KeyboardEvent, type ReactNode, useId, useState } from "react";
-import { cx } from "./button.tsx";
+import { cx, inputStyle } from "./button.tsx";
 import { Radio, RadioGroup } from "./radio.tsx";
 
 interface CheckboxProps {
@@ -33,9 +33,6 @@ export function Checkbox({ checked, onChange, disabled, children }: CheckboxProp
     </label>
   );
 }
-
-export const inputStyle =
-  "h-10 w-full pointer-coarse:min-h-11 rounded-control border border-edge bg-surface px-3 text-sm text-ink placeholder:text-quiet transition-colors duration-120 hover:border-quiet focus-visible:outline-2 focus-visible:-outline-offset-1 focus-visible:outline-ink aria-invalid:border-fail";
 
 interface FieldProps extends Omit<ComponentProps<"input">, "className" | "style"> {
   readonly label: string;

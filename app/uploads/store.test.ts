@@ -13,7 +13,8 @@ type Send = (options: {
 }) => SendResult | Promise<SendResult>;
 
 let sendFile: Send;
-vi.mock("./send.ts", () => ({ sendFile: async (options: Parameters<Send>[0]) => sendFile(options) }));
+const sender = () => ({ sendFile: async (options: Parameters<Send>[0]) => sendFile(options) });
+vi.mock("./send.ts", () => sender());
 
 const stored = { ok: true, image: { id: "image", width: 1, height: 1 } } as const;
 const refused = (code: Failure["code"], details?: Failure["details"]): SendResult => ({
@@ -66,6 +67,22 @@ describe("A15 many files", () => {
     const before = looks;
     await pass(600_000);
     expect(looks).toBe(before);
+  });
+
+  test("files wait for a sender whose code does not load, and are sent by it then", async () => {
+    ready = null;
+    sendFile = () => stored;
+    vi.doMock("./send.ts", () => {
+      throw new Error("The code did not come.");
+    });
+    store.addUploads(filesNamed(4), () => undefined);
+    await vi.waitFor(() => expect(looks).toBeGreaterThan(0));
+    await pass(60_000);
+    expect(statesOf(store.uploadList())).toMatchObject({ waiting: { length: 4 } });
+    vi.doMock("./send.ts", sender);
+    ready = 200;
+    await pass(30_000);
+    await vi.waitFor(() => expect(store.uploadList()).toEqual([]));
   });
 
   test("a studio that is away is not asked for once nothing waits", async () => {

@@ -2,7 +2,8 @@
 import { useSyncExternalStore } from "react";
 import { newId } from "../client/api.ts";
 import { type Failure, isStudioAway, studioIsBack } from "../client/failures.ts";
-import { sendFile, type UploadedImage } from "./send.ts";
+import type * as Sender from "./send.ts";
+import type { UploadedImage } from "./send.ts";
 
 const mib = 1024 ** 2;
 /** Scaled down by the studio, a file may have this much. */
@@ -112,6 +113,13 @@ function waitAfter(id: string, { code, details }: Failure): number | null {
   triesById.set(id, tried);
   return passing.has(code) && tried < tries ? 2 ** tried * secondMs : null;
 }
+
+/** Its code comes with the first file. Without it the file waits like one without a network. */
+const sendFile: typeof Sender.sendFile = (options) =>
+  import("./send.ts").then(
+    (sender) => sender.sendFile(options),
+    () => ({ ok: false, failure: { code: "offline", message: "" } }),
+  );
 
 async function send(upload: Upload): Promise<void> {
   const { id, file, scalesDown } = upload;

@@ -10,7 +10,8 @@ import { canRetryHelp } from "../jobs/text.ts";
 import { Picture } from "../pictures/picture.tsx";
 import { studio } from "../studio/state.ts";
 import { Button, cx, IconButton, Spinner } from "../ui/button.tsx";
-import { isNotWorn, studioCategory, useItemName, useRemoveItems, type WardrobeItem } from "./items.ts";
+import { useRemoveItems } from "./changes.ts";
+import { isNotWorn, studioCategory, useItemName, type WardrobeItem } from "./items.ts";
 
 /** Opens the studio with the item in its frame. */
 function useWear() {

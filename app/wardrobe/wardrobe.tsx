@@ -13,16 +13,10 @@ import { Checkbox, Field, Segmented } from "../ui/fields.tsx";
 import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
 import { useFilePicker } from "../uploads/drop.tsx";
 import { addUploads } from "../uploads/store.ts";
+import { useAddFromAddress, useAddToWardrobe } from "./changes.ts";
 import { ItemCard } from "./item-card.tsx";
 import { ItemDialog } from "./item-dialog.tsx";
-import {
-  itemMatches,
-  useAddFromAddress,
-  useAddToWardrobe,
-  useWardrobe,
-  type WardrobeItem,
-  type What,
-} from "./items.ts";
+import { itemMatches, useWardrobe, type WardrobeItem, type What } from "./items.ts";
 
 interface Adding {
   readonly what: What;

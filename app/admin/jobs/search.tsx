@@ -8,7 +8,7 @@ import { api } from "../../client/api.ts";
 import { byCursor, retryLoad } from "../../client/queries.ts";
 import { TextFilter, useSearchFilter } from "../../parts/filters.tsx";
 import { LoadFailed } from "../../parts/page-parts.tsx";
-import { jobKindOrder, readKind } from "../../jobs/text.ts";
+import { jobKindOrder, readKind } from "../../jobs/kinds.ts";
 import { Button, cx } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/display.tsx";
 import { SelectFilter } from "../controls.tsx";

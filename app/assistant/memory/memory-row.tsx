@@ -4,9 +4,9 @@ import { Pencil, Trash2 } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import { useState } from "react";
 import type { MemoryView } from "@atelier/server/assistant";
-import { api, keptApi } from "../../client/api.ts";
+import { api } from "../../client/api.ts";
 import { useFailureToast } from "../../client/failures.ts";
-import { useDeferredRemoval } from "../../client/removal.ts";
+import { keptApi, useDeferredRemoval } from "../../client/removal.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 
 export const memoryKey = ["memories"] as const;

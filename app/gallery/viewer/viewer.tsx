@@ -3,16 +3,66 @@ import { Dialog } from "@base-ui/react/dialog";
 import { useTranslations } from "next-intl";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { useImage, useIsGone } from "../../client/queries.ts";
+import { canLoadMore, useImage, useIsGone } from "../../client/queries.ts";
 import { remixHref } from "../../client/remix.ts";
+import { imageUrl } from "../../client/urls.ts";
 import { isTyping } from "../../frame/run-button.tsx";
 import { useRemoveImages, useRemoving, useStar } from "../../pictures/actions.tsx";
 import { ratingOfKey, useRate } from "../../pictures/marks.tsx";
-import { StackStrip, useStack } from "../stack.tsx";
+import { useImageName } from "../../pictures/picture.tsx";
+import { useNearEnd } from "../../ui/hooks.ts";
+import { useStack } from "../stack.tsx";
 import type { ViewerAddress, ViewerProps } from "./door.tsx";
 import { useSourceImage, ViewerInfo } from "./info.tsx";
 import { ViewerPicture } from "./picture.tsx";
 import { ViewerToolbar } from "./toolbar.tsx";
+
+interface StackStripProps {
+  readonly stack: ReturnType<typeof useStack>;
+  readonly members: readonly ImageView[];
+  readonly shownId: string;
+  readonly onShow: (id: string) => void;
+}
+
+/** All pictures of the stack of the picture in the viewer. */
+function StackStrip({ stack, members, shownId, onShow }: StackStripProps) {
+  const t = useTranslations("viewer");
+  const nameOf = useImageName();
+  const end = useNearEnd(() => void stack.fetchNextPage(), canLoadMore(stack));
+  const shown = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    shown.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [shownId]);
+  return (
+    <ol
+      aria-label={t("stack")}
+      className="no-scrollbar flex h-17 shrink-0 items-center gap-1.5 overflow-x-auto px-3 [justify-content:safe_center]"
+    >
+      {members.map((image) => (
+        <li key={image.id} className="shrink-0">
+          <button
+            ref={image.id === shownId ? shown : null}
+            type="button"
+            aria-label={nameOf(image)}
+            aria-current={image.id === shownId ? "true" : undefined}
+            onClick={() => onShow(image.id)}
+            className="block size-12 overflow-hidden rounded-control opacity-70 ring-1 ring-line transition-opacity duration-120 hover:opacity-100 aria-[current=true]:opacity-100 aria-[current=true]:ring-2 aria-[current=true]:ring-ink"
+          >
+            <img
+              src={imageUrl(image.id, "thumbnail")}
+              alt=""
+              loading="lazy"
+              className="size-full object-cover"
+            />
+          </button>
+        </li>
+      ))}
+      <li aria-hidden className="shrink-0">
+        <div ref={end} className="h-12 w-px" />
+      </li>
+    </ol>
+  );
+}
 
 interface Options {
   readonly image: ImageView;

@@ -1,6 +1,6 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { useIsGone } from "../client/queries.ts";
 import { imageUrl } from "../client/urls.ts";
@@ -12,50 +12,10 @@ import { CompareSlider } from "../pictures/compare-slider.tsx";
 import { AiBadge } from "../pictures/picture.tsx";
 import { Button, cx } from "../ui/button.tsx";
 import { fitBox, useBoxSize } from "../ui/hooks.ts";
-import { FrameHeader, PictureGround } from "./input-frame.tsx";
+import { BorderProgress } from "./border-progress.tsx";
 import { ResultRefused } from "./result-actions.tsx";
 import { useStudio } from "./state.ts";
 import type { Pass } from "./try-on.ts";
-
-interface BorderProgressProps {
-  /** 0..1; null while nothing is known. */
-  readonly value: number | null;
-  readonly label: string;
-}
-
-/** Progress that runs along the border of its frame. */
-export function BorderProgress({ value, label }: BorderProgressProps) {
-  const percent = Math.round((value ?? 0) * 100);
-  return (
-    <svg
-      role="progressbar"
-      aria-label={label}
-      aria-valuemin={0}
-      aria-valuemax={100}
-      aria-valuenow={value === null ? undefined : percent}
-      className="pointer-events-none absolute inset-0 size-full overflow-visible text-ink"
-    >
-      <rect
-        x="1.5"
-        y="1.5"
-        rx="8.5"
-        pathLength="100"
-        fill="none"
-        stroke="currentColor"
-        strokeWidth="3"
-        strokeDasharray="100"
-        className={
-          value === null ? "animate-breathe" : "transition-[stroke-dashoffset] duration-200 ease-out"
-        }
-        style={{
-          width: "calc(100% - 3px)",
-          height: "calc(100% - 3px)",
-          strokeDashoffset: 100 - Math.max(percent, 3),
-        }}
-      />
-    </svg>
-  );
-}
 
 interface ShownProps {
   readonly job: JobView;
@@ -172,57 +132,9 @@ function ResultRunning({ job, pass }: ShownProps) {
   );
 }
 
-function ResultContent({ job, pass }: Pick<ResultFrameProps, "job" | "pass">) {
-  const t = useTranslations("studio");
-  if (job === undefined) {
-    return (
-      <div className="flex flex-col items-center gap-1.5 p-6 text-center">
-        <p className="font-serif text-lg">{t("resultEmpty.title")}</p>
-        <p className="max-w-[32ch] text-xs text-quiet">{t("resultEmpty.text")}</p>
-      </div>
-    );
-  }
+/** A job as it runs, its finished result, or why there is none. */
+export function ResultShown({ job, pass }: ShownProps) {
   if (!hasEnded(job) || pass?.isBetween === true) return <ResultRunning job={job} pass={pass} />;
   if (job.status === "completed" && pass?.isStopped !== true) return <ResultDone job={job} pass={pass} />;
   return <ResultRefused job={job} pass={pass} />;
-}
-
-interface ResultFrameProps {
-  readonly job: JobView | undefined;
-  /** Of an order of several passes. */
-  readonly pass: Pass | null;
-  readonly proportion: number;
-  readonly children: ReactNode;
-}
-
-/** On a phone the result is below the visible area; a started job scrolls it into view once. */
-function useScrollToResult(runningId: string | null) {
-  const ref = useRef<HTMLElement>(null);
-  useEffect(() => {
-    const frame = ref.current;
-    if (runningId === null || frame === null) return;
-    const isCut = frame.getBoundingClientRect().bottom > window.innerHeight;
-    frame.scrollIntoView({ block: isCut ? "start" : "nearest", behavior: "smooth" });
-  }, [runningId]);
-  return ref;
-}
-
-export function ResultFrame({ job, pass, proportion, children }: ResultFrameProps) {
-  const t = useTranslations("studio");
-  const ref = useScrollToResult(job !== undefined && !hasEnded(job) ? job.id : null);
-  return (
-    <section
-      aria-labelledby="frame-result"
-      ref={ref}
-      className="flex min-w-0 scroll-my-6 flex-col gap-3 max-wide:col-span-2 max-wide:row-start-6 max-wide:mt-5 max-wide:scroll-mb-44"
-    >
-      <FrameHeader id="frame-result" title={t("slots.result")} />
-      <div className="flex flex-col gap-3">
-        <PictureGround isEmpty={job === undefined} proportion={proportion}>
-          <ResultContent job={job} pass={pass} />
-        </PictureGround>
-        {children}
-      </div>
-    </section>
-  );
 }

@@ -1,0 +1,88 @@
+"use client";
+import { useMutation } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
+import { type FormEvent, useState } from "react";
+import { type Board, searchOf, useRefreshBoards } from "../boards/queries.ts";
+import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { useSearchFilter } from "../parts/filters.tsx";
+import { BoardForm } from "../pictures/boards.tsx";
+import { Button } from "../ui/button.tsx";
+import { Field } from "../ui/fields.tsx";
+import { Dialog } from "../ui/overlays.tsx";
+
+interface RenameProps {
+  readonly board: Board;
+  readonly onClose: () => void;
+}
+
+/** Gives a board or a saved search another name. */
+export function RenameDialog({ board, onClose }: RenameProps) {
+  const t = useTranslations("boards");
+  const { set } = useSearchFilter();
+  const [name, setName] = useState(board.name);
+  const refresh = useRefreshBoards();
+  const onError = useFailureToast();
+  const rename = useMutation({
+    mutationFn: () => api.boards.change.mutate({ id: board.id, name }),
+    onSuccess: (renamed) => {
+      set("search", searchOf(renamed));
+      onClose();
+    },
+    onError,
+    onSettled: refresh,
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    rename.mutate();
+  };
+  return (
+    <Dialog open onOpenChange={(open) => open || onClose()} title={t("renameTitle", { name: board.name })}>
+      <form onSubmit={submit} className="flex items-end gap-2">
+        <div className="min-w-0 flex-1">
+          <Field name="name" label={t("name")} maxLength={60} value={name} onValueChange={setName} />
+        </div>
+        <Button type="submit" look="primary" disabled={rename.isPending}>
+          {t("rename")}
+        </Button>
+      </form>
+    </Dialog>
+  );
+}
+
+interface MakingProps {
+  readonly isOpen: boolean;
+  readonly onOpenChange: (isOpen: boolean) => void;
+}
+
+/** Makes a board, and shows it. */
+export function NewBoardDialog({ isOpen, onOpenChange }: MakingProps) {
+  const t = useTranslations("boards");
+  const { set } = useSearchFilter();
+  return (
+    <Dialog open={isOpen} onOpenChange={onOpenChange} title={t("newTitle")}>
+      <p className="mb-4 text-sm text-quiet">{t("newText")}</p>
+      <BoardForm
+        onMade={(board) => {
+          onOpenChange(false);
+          set("search", searchOf(board));
+        }}
+      />
+    </Dialog>
+  );
+}
+
+/** Keeps a search under a name. */
+export function SaveSearchDialog({
+  search,
+  isOpen,
+  onOpenChange,
+}: MakingProps & { readonly search: string }) {
+  const t = useTranslations("boards");
+  return (
+    <Dialog open={isOpen} onOpenChange={onOpenChange} title={t("saveSearch")}>
+      <p className="mb-4 text-sm text-quiet">{t("saveText", { search })}</p>
+      <BoardForm search={search} onMade={() => onOpenChange(false)} />
+    </Dialog>
+  );
+}

@@ -1,0 +1,82 @@
+"use client";
+import { useQueries } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
+import type { SubmitInput } from "@atelier/server/jobs";
+import { api } from "../client/api.ts";
+import { keys, type OfferedWorkflow } from "../client/queries.ts";
+import { OwnOnlyChoice } from "../frame/own-only.tsx";
+import { useTimeText } from "../jobs/waiting-text.ts";
+import { Select } from "../ui/select.tsx";
+import { localChoice, needsMask, useOutfitEngine } from "./engine.tsx";
+import { outfitRequest, studio, useStudio } from "./state.ts";
+
+const staleMs = 60_000;
+
+/** The range of the run time of each request in ms; null without past runs. */
+function useRunTimes(requests: readonly (SubmitInput | null)[]) {
+  return useQueries({
+    queries: requests.map((request) => ({
+      queryKey: keys.estimate(request),
+      queryFn: () => (request === null ? null : api.jobs.estimate.query(request)),
+      enabled: request !== null,
+      staleTime: staleMs,
+      retry: false,
+    })),
+    combine: (answers) =>
+      answers.map(({ data }) => (data?.isPossible === true && data.runs > 0 ? data.runMs : null)),
+  });
+}
+
+const maxCharacters = 1_000;
+
+/** The estimated run time of each option; null without inputs, and for a workflow that requires a mask: it is uploaded at the start. */
+function useTimes(options: readonly (OfferedWorkflow | null)[]): readonly (string | null)[] {
+  const { personId, garmentId, category } = useStudio();
+  const { runs } = useTimeText();
+  const requests = options.map((workflow) =>
+    personId === null || garmentId === null || needsMask(workflow)
+      ? null
+      : outfitRequest({ person: personId, garment: garmentId, mask: null, category, prompt: "", workflow }),
+  );
+  return useRunTimes(requests).map((runMs) => (runMs === null ? null : runs(runMs)));
+}
+
+/** The select of engines, and a prompt field for a workflow that takes one. */
+export function EngineSelect({ personId }: { readonly personId: string | null }) {
+  const t = useTranslations("studio");
+  const { prompt } = useStudio();
+  const { options, name, chosen, takesPrompt } = useOutfitEngine(personId);
+  const times = useTimes(options.length < 2 ? [] : options);
+  if (options.length < 2) return <OwnOnlyChoice />;
+  return (
+    <div className="flex flex-col gap-3">
+      <Select
+        label={t("engine")}
+        value={name}
+        onChange={(engine) => studio.set({ engine })}
+        options={options.map((workflow, index) => ({
+          value: workflow?.name ?? localChoice,
+          title: workflow?.title ?? t("engineLocal"),
+          description: [workflow?.description ?? t("engineLocalMeans"), times[index]]
+            .filter(Boolean)
+            .join(" · "),
+        }))}
+      />
+      {chosen?.cloud ? <p className="text-xs text-quiet">{chosen.description}</p> : null}
+      <OwnOnlyChoice />
+      {takesPrompt ? (
+        <label className="flex flex-col gap-1.5">
+          <span className="text-xs font-medium">{t("prompt")}</span>
+          <textarea
+            value={prompt}
+            rows={2}
+            maxLength={maxCharacters}
+            placeholder={t("promptHint")}
+            onChange={(event) => studio.set({ prompt: event.target.value })}
+            className="field-sizing-content max-h-32 min-h-15 w-full resize-none rounded-control border border-edge bg-surface px-3 py-2 text-sm placeholder:text-quiet hover:border-quiet"
+          />
+        </label>
+      ) : null}
+    </div>
+  );
+}
