@@ -7,6 +7,7 @@ import { inAll } from "@atelier/testing/cases";
 import { startMailServer } from "@atelier/testing/deliveries";
 import { type AnswerServer, type GivenAnswer, serveAnswers } from "@atelier/testing/http";
 import { startLlm } from "@atelier/testing/llm";
+import { startForgingProvider } from "@atelier/testing/identity";
 import { startConnectProxy, testCertificate } from "@atelier/testing/network";
 import { startProviders } from "@atelier/testing/providers";
 import { startBotApi } from "@atelier/testing/telegram";
@@ -73,6 +74,81 @@ test("S5 a gate that is on without its model, or with a damaged one, is told, an
   } finally {
     await rm(folder, { recursive: true });
   }
+});
+
+describe("identity providers", () => {
+  const wellKnown = "/.well-known/openid-configuration";
+  const lookAt = async (issuer: string, more: Source = {}) => {
+    const { env } = inspectEnv({
+      APP_URL: "https://studio.example.org",
+      OIDC_CLIENT_SECRETS: JSON.stringify({ house: canary }),
+      ...more,
+    });
+    const house = { name: "The House", issuer, clientId: "atelier" };
+    const config = parseConfig({ signIn: { providers: { house } } });
+    const found = await checkConnections({ env, config, database: Promise.resolve(null), mailTo: null });
+    return finish(found, env).filter(({ name }) => /^(Sign-in provider|OIDC)/.test(name));
+  };
+
+  test("one that answers as configured passes, with the redirect address that its client must allow", async () => {
+    const { issuer } = keep(await startForgingProvider());
+    expect(await lookAt(issuer)).toEqual([
+      {
+        name: "Sign-in provider house",
+        state: "ok",
+        message: expect.stringMatching(
+          /with 1 key; .*atelier must allow https:\/\/studio\.example\.org\/api\/auth\/callback\/house;/,
+        ),
+      },
+    ]);
+    // Its own spelling counts.
+    const [spelled] = await lookAt(`${issuer}/`);
+    expect(spelled).toMatchObject({
+      state: "fail",
+      message: expect.stringContaining(`calls itself ${issuer};`),
+    });
+    const [, misnamed] = await lookAt(issuer, { OIDC_CLIENT_SECRETS: JSON.stringify({ huose: canary }) });
+    expect(misnamed).toMatchObject({ state: "warn", message: expect.stringContaining("huose") });
+  });
+
+  test.each<[string, GivenAnswer, string]>([
+    [
+      "refuses, with a secret",
+      { status: 403, body: JSON.stringify({ error_description: `no ${canary}` }) },
+      "no [secret]",
+    ],
+    ["is a page", { type: "text/html", body: "<title>Welcome</title>" }, "Welcome"],
+    ["is too large", { body: `{"issuer":"${"x".repeat(300_000)}"}` }, "more than 256 KB"],
+    ["cuts the connection", "reset", "the connection was cut"],
+    ["names nobody", { body: "{}" }, "does not say its issuer"],
+  ])("one that %s fails with its own words and what to change", async (_, answer, words) => {
+    const { url } = await serve(answer);
+    expect(await lookAt(url)).toMatchObject([{ state: "fail", message: expect.stringContaining(words) }]);
+  });
+
+  test("one whose keys cannot be had, or that lacks an endpoint, fails", async () => {
+    const endpoints = (url: string, more: object) =>
+      JSON.stringify({
+        issuer: url,
+        authorization_endpoint: `${url}/auth`,
+        token_endpoint: `${url}/token`,
+        jwks_uri: `${url}/jwks`,
+        ...more,
+      });
+    let document: object = {};
+    const server: AnswerServer = keep(
+      await serveAnswers(({ path }) =>
+        path === wellKnown ? { body: endpoints(server.url, document) } : { body: '{"keys":[]}' },
+      ),
+    );
+    const messageWith = async (more: object) => {
+      document = more;
+      return (await lookAt(server.url))[0]?.message;
+    };
+    expect(await messageWith({})).toContain("no keys");
+    expect(await messageWith({ token_endpoint: null })).toContain("no token_endpoint");
+    expect(await messageWith({ response_types_supported: ["id_token"] })).toContain("code flow");
+  });
 });
 
 const serve = async (answer: GivenAnswer) => keep(await serveAnswers(() => answer));

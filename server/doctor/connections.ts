@@ -3,7 +3,7 @@ import { hasModel, isWhole } from "../models/index.ts";
 import type { Config, Env } from "../platform/index.ts";
 import { readKeys } from "../providers/index.ts";
 import { type CheckResult, failed, passed, within } from "./checks.ts";
-import { checkRights } from "./database.ts";
+import { checkOwnSigningKey, checkRights } from "./database.ts";
 import { checkMail } from "./mail.ts";
 import { clean, secretsOf, type SeenClock } from "./other-side.ts";
 import {
@@ -15,11 +15,12 @@ import {
   checkProxyWays,
   checkTelegram,
 } from "./outside.ts";
+import { checkIdentityProviders } from "./sign-in.ts";
 import { checkBucketLinks } from "./storage.ts";
 
 interface Connected {
   readonly env: Env;
-  readonly config: Pick<Config, "assistant" | "safety">;
+  readonly config: Pick<Config, "assistant" | "safety" | "signIn">;
   /** Address of the database in use, once it is open; null when it cannot be opened. */
   readonly database: Promise<string | null>;
   /** Gets a message for trying; null: none is sent. */
@@ -41,9 +42,11 @@ export async function checkConnections({ env, config, database, mailTo }: Connec
     within("ALERT_WEBHOOK_URL", checkAlertWebhook(env, clocks)),
     within("Trace collector", checkTraces(env, clocks)),
     within("APIs for programs", checkFaces(env, clocks)),
+    within("Sign-in providers", checkIdentityProviders(env, config.signIn, clocks)),
     within("Content check", checkGate(env, config)),
     within("Proxy", checkProxyWays(env, outside)),
     within("Database rights", checkRightsIn(database, { env, clocks })),
+    within("Signing key", checkOwnSigner(env, database)),
   ]);
   return [...groups.flat(), checkClocks(clocks)];
 }
@@ -62,6 +65,11 @@ async function checkGate(env: Env, { safety }: Pick<Config, "safety">): Promise<
   return (await isWhole(env, gateModel))
     ? [passed(name, `is on for ${listed}; its model is on this computer (${gateModel.licence})`)]
     : [failed(name, `its model is damaged; add it again, ${advice}`)];
+}
+
+async function checkOwnSigner(env: Env, database: Connected["database"]): Promise<CheckResult[]> {
+  const url = await database;
+  return url === null ? [] : checkOwnSigningKey(env, env.DATABASE_DIRECT_URL ?? url);
 }
 
 async function checkRightsIn(

@@ -2,7 +2,10 @@ import { type AddressInfo, createServer } from "node:net";
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { createTestDatabase } from "@atelier/testing/postgres";
-import { checkDatabase, checkIdleLimit, checkSearchIndex } from "./database.ts";
+import { createTestServices } from "@atelier/testing/services";
+import { schema } from "../db/index.ts";
+import { findSigner } from "../provenance/signing-key.ts";
+import { checkDatabase, checkIdleLimit, checkOwnSigningKey, checkSearchIndex } from "./database.ts";
 
 describe("check the database", () => {
   /** An ErrorResponse: severity, code and message, each with its letter. */
@@ -87,4 +90,22 @@ describe("check the database", () => {
     await client.end();
     await database.drop();
   });
+});
+
+test("the signing key that the studio made is opened and tried, and is not made for that", async () => {
+  const { services, close } = await createTestServices();
+  const { db, env } = services;
+  const look = () => checkOwnSigningKey(env, env.DATABASE_URL ?? "");
+  expect([await look(), await db.$count(schema.signingKeys)]).toEqual([[], 0]);
+  await findSigner(services);
+  const [found] = await look();
+  expect(found).toMatchObject({
+    isOk: true,
+    message: expect.stringMatching(/is verified; .*valid until 20/),
+  });
+  await db.update(schema.signingKeys).set({ sealedKey: "damaged" });
+  expect(await look()).toMatchObject([
+    { isWarning: true, message: expect.stringContaining("cannot be opened") },
+  ]);
+  await close();
 });

@@ -1,6 +1,7 @@
 import type { Client } from "pg";
 import type { Env } from "../platform/index.ts";
-import { type CheckResult, failed, passed, reasonOf, withoutPassword } from "./checks.ts";
+import { readOwnSigner, type StoredSigner, trySigner } from "../provenance/index.ts";
+import { type CheckResult, failed, passed, reasonOf, warned, withoutPassword } from "./checks.ts";
 import type { SeenClock } from "./other-side.ts";
 
 const databaseConnectMs = 5_000;
@@ -163,6 +164,33 @@ export async function checkRights(url: string, clocks: SeenClock[]): Promise<Che
     return [failed(name, `could not be read: ${reasonOf(error)}`)];
   }
 }
+
+const signerQuery = `SELECT fingerprint, certificates, sealed_key AS "sealedKey" FROM signing_keys WHERE sealed_by = $1`;
+
+/** What signs the pictures of this studio when it made the key itself: whether it can be opened, and what it signs is verified. */
+export async function checkOwnSigningKey(env: Env, url: string): Promise<CheckResult[]> {
+  const name = "Signing key, stored";
+  const advice = "pictures that AI makes have no manifest until it can be used: docs/provenance.md";
+  try {
+    const signer = await readOwnSigner(env, (sealedBy) =>
+      withClient(
+        url,
+        async (client) => (await client.query<StoredSigner>(signerQuery, [sealedBy])).rows[0] ?? null,
+      ),
+    );
+    if (!signer) return [];
+    if (!(await trySigner(signer))) return [warned(name, `what it signs cannot be verified; ${advice}`)];
+    const day = signer.validUntil.toISOString().slice(0, 10);
+    return [passed(name, `the studio’s own signs and is verified; its certificate is valid until ${day}`)];
+  } catch (error) {
+    // A database that is not migrated yet has none.
+    if (error instanceof Error && "code" in error && error.code === undefinedTable) return [];
+    return [warned(name, `cannot be used (${reasonOf(error)}); ${advice}`)];
+  }
+}
+
+/** State of PostgreSQL for a table that does not exist. */
+export const undefinedTable = "42P01";
 
 function hearOnce(client: Client, channel: string): Promise<boolean> {
   return new Promise((resolve) => {

@@ -87,9 +87,6 @@ async function checkCors({ APP_URL: origin }: Env, { url, headers }: SignedPut):
   };
 }
 
-/** State of PostgreSQL for a table that does not exist. */
-const undefinedTable = "42P01";
-
 async function readStoredMark(client: Client): Promise<string | null> {
   try {
     const answer = await client.query<{ store_mark: string | null }>("SELECT store_mark FROM studio");

@@ -105,4 +105,4 @@ async function signOrLeave<Bytes extends Buffer>(
 
 export { instanceIdOf, markOf, type MadePicture } from "./origin.ts";
 export { identify } from "./identify.ts";
-export { readGivenSigner, trySigner } from "./signing-key.ts";
+export { readGivenSigner, readOwnSigner, type StoredSigner, trySigner } from "./signing-key.ts";

@@ -70,6 +70,28 @@ export async function trySigner(signer: StudioSigner): Promise<boolean> {
   return read?.state === "valid" && read.fingerprint === signer.fingerprint;
 }
 
+/** The studio's own key as it is stored. */
+export interface StoredSigner {
+  readonly fingerprint: string;
+  readonly certificates: string;
+  readonly sealedKey: string | null;
+}
+
+/**
+ * The studio's own signer, from the row that `find` reads for this process's secret; makes none. Null where there is no secret, where the
+ * operator's key is used, and before the first signature. Throws `internal` when it cannot be opened.
+ */
+export async function readOwnSigner(
+  env: KeyEnv,
+  find: (sealedBy: string) => Promise<StoredSigner | null>,
+): Promise<StudioSigner | null> {
+  const sealedBy = env.SIGNING_KEY === undefined ? sealedHead(env, purpose) : null;
+  const row = sealedBy === null ? null : await find(sealedBy);
+  if (row === null) return null;
+  const { readSigner } = await import("./certificate.ts");
+  return readSigner(openPair(env, row));
+}
+
 /** The operator's key and certificates; null when there are none. Throws `bad_request` when a file cannot be read. */
 async function readGivenPair(env: KeyEnv): Promise<SigningPair | null> {
   const { SIGNING_KEY: key, SIGNING_CERTIFICATES: certificates } = env;
@@ -104,9 +126,14 @@ async function readOwnPair({ db, env }: Keeping, sealedBy: string): Promise<Sign
       .onConflictDoNothing();
   }
   const row = known ?? (await findOwn(db, sealedBy));
-  const key = row && openSealed(env, sealedFor(row.fingerprint), row.sealedKey ?? "");
-  if (!row || !key) throw new AppError("internal", "The studio's signing key cannot be opened.");
-  return { certificates: row.certificates, key };
+  if (!row) throw new AppError("internal", "The studio's signing key was not stored.");
+  return openPair(env, row);
+}
+
+function openPair(env: KeyEnv, { fingerprint, certificates, sealedKey }: StoredSigner): SigningPair {
+  const key = openSealed(env, sealedFor(fingerprint), sealedKey ?? "");
+  if (key === null) throw new AppError("internal", "The studio's signing key cannot be opened.");
+  return { certificates, key };
 }
 
 const sealedFor = (fingerprint: string) => ({ purpose, context: `signing_keys/${fingerprint}` });

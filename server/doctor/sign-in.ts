@@ -1,0 +1,103 @@
+import { clientSecretOf, type Config, type Env, type IdentityProvider, originOf } from "../platform/index.ts";
+import { type CheckResult, failed, passed, warned } from "./checks.ts";
+import { type Answer, ask, explain, isPage, member, type SeenClock } from "./other-side.ts";
+import { saidNo } from "./outside.ts";
+
+type SignIn = Pick<Config, "signIn">["signIn"];
+
+/** One line for each identity provider of the configuration: its discovery document and its keys, as a sign-in reads them. */
+export async function checkIdentityProviders(
+  env: Env,
+  { providers }: SignIn,
+  clocks: SeenClock[],
+): Promise<CheckResult[]> {
+  const found = await Promise.all(
+    Object.entries(providers).map(([id, provider]) => checkProvider(env, { id, provider }, clocks)),
+  );
+  return [...found, ...checkSecretNames(env, providers)];
+}
+
+interface Configured {
+  readonly id: string;
+  readonly provider: IdentityProvider;
+}
+
+async function checkProvider(
+  env: Env,
+  { id, provider }: Configured,
+  clocks: SeenClock[],
+): Promise<CheckResult> {
+  const name = `Sign-in provider ${id}`;
+  const { issuer } = provider;
+  const document = await read(name, `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`, clocks);
+  if ("isOk" in document) return document;
+  const said = member(document.json, "issuer");
+  if (said !== issuer) {
+    const spelled = typeof said === "string" ? `calls itself ${said}` : "does not say its issuer";
+    return failed(name, `${spelled}; the configuration has ${issuer}: set issuer as the provider spells it`);
+  }
+  const fault = faultOf(document.json);
+  if (fault !== null) return failed(name, fault);
+  const keys = await read(name, String(member(document.json, "jwks_uri")), clocks);
+  if ("isOk" in keys) return keys;
+  const listed = member(keys.json, "keys");
+  if (!Array.isArray(listed) || listed.length === 0)
+    return failed(
+      name,
+      "lists no keys at its jwks_uri, so no sign-in can be checked; give it a key that signs",
+    );
+  return judge(env, { id, provider }, listed.length);
+}
+
+/** An answer with JSON in it, or the finding that there is none. */
+async function read(name: string, url: string, clocks: SeenClock[]): Promise<Answer | CheckResult> {
+  const advice = "correct issuer, or let this machine reach it";
+  try {
+    const answer = await ask(url, { headers: { accept: "application/json" } }, clocks);
+    if (answer.isCut) return failed(name, `${url} answers with more than 256 KB; ${advice}`);
+    const isJson = typeof answer.json === "object" && answer.json !== null;
+    if (answer.status === 200 && isJson && !isPage(answer)) return answer;
+    const where = "issuer must be the address below which /.well-known/openid-configuration is";
+    return saidNo(`${name}, ${new URL(url).pathname}`, answer, where);
+  } catch (error) {
+    return { ...failed(name, `${url} gives no answer; ${advice}`), noAnswer: explain(error) };
+  }
+}
+
+const needed = ["authorization_endpoint", "token_endpoint", "jwks_uri"] as const;
+
+/** What a discovery document lacks for a sign-in; null when it has all. */
+function faultOf(document: unknown): string | null {
+  const missing = needed.filter((field) => URL.parse(String(member(document, field))) === null);
+  if (missing.length > 0) return `its discovery document has no ${missing.join(", ")}; look at its settings`;
+  const types = member(document, "response_types_supported");
+  const hasCode = !Array.isArray(types) || types.includes("code");
+  return hasCode ? null : "does not offer the code flow (response_types_supported); turn it on there";
+}
+
+function judge(env: Env, { id, provider }: Configured, keys: number): CheckResult {
+  const name = `Sign-in provider ${id}`;
+  const redirect = `${originOf(env)}/api/auth/callback/${id}`;
+  const what = `${provider.name} answers as its issuer, with ${keys} ${keys === 1 ? "key" : "keys"}`;
+  if (env.APP_URL === undefined)
+    return warned(name, `${what}; set APP_URL, since it leads people back to ${redirect} without it`);
+  const hasSecret = clientSecretOf(env.OIDC_CLIENT_SECRETS, id) !== undefined;
+  const client = hasSecret
+    ? "the secret is tried by the first sign-in"
+    : "without a secret in OIDC_CLIENT_SECRETS, which is right for a public client alone";
+  return passed(name, `${what}; its client ${provider.clientId} must allow ${redirect}; ${client}`);
+}
+
+/** Secrets of ids that no provider has, as after a typing error. */
+function checkSecretNames({ OIDC_CLIENT_SECRETS: text }: Env, providers: SignIn["providers"]): CheckResult[] {
+  const given: unknown = text === undefined ? {} : JSON.parse(text);
+  const unknown = Object.keys(Object(given)).filter((id) => !Object.hasOwn(providers, id));
+  if (unknown.length === 0) return [];
+  const named = unknown.slice(0, 5).join(", ");
+  return [
+    warned(
+      "OIDC_CLIENT_SECRETS",
+      `has a secret for ${named}, which signIn.providers does not have; correct the id`,
+    ),
+  ];
+}
