@@ -410,6 +410,15 @@ describe("groups", () => {
     idp.people["mia"] = verified("mia@example.com");
     expect((await enter("mia", { provider: "staff" })).location).toBe(problem("GROUP_MISSING"));
     expect((await userOf("mia@example.com"))?.role).toBe("user");
+    // An answer without an address lets nobody in, and takes the role back all the same.
+    idp.people["mia"] = verified("mia@example.com", { groups: ["admins"] });
+    await enter("mia", { provider: "staff" });
+    idp.people["mia"] = { groups: ["admins"] };
+    expect((await enter("mia", { provider: "staff" })).location).toBe(problem("EMAIL_MISSING"));
+    expect((await userOf("mia@example.com"))?.role).toBe("admin");
+    idp.people["mia"] = { groups: ["members"] };
+    expect((await enter("mia", { provider: "staff" })).location).toBe(problem("EMAIL_MISSING"));
+    expect((await userOf("mia@example.com"))?.role).toBe("user");
     const acts = await test1.services.db
       .select()
       .from(auditEntries)
@@ -417,6 +426,8 @@ describe("groups", () => {
     expect(acts.map(({ outcome, details }) => [outcome, details["before"], details["role"]])).toEqual([
       ["ok", "user", "admin"],
       ["conflict", "admin", "user"],
+      ["ok", "admin", "user"],
+      ["ok", "user", "admin"],
       ["ok", "admin", "user"],
       ["ok", "user", "admin"],
       ["ok", "admin", "user"],

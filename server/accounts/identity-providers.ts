@@ -11,6 +11,7 @@ import { mailAddress } from "./user-data.ts";
 import {
   applyGroups,
   currentVisit,
+  isAdminOf,
   isLetIn,
   linkByEmail,
   personOf,
@@ -78,12 +79,10 @@ function providerFor(services: Services, client: IdentityClient): OAuthProvider 
       if (!visit?.claims) return null;
       const person = personOf(visit.claims, provider);
       if (!person) visit.failure = "EMAIL_MISSING";
-      if (!isLetIn(visit.claims, provider)) {
-        visit.failure = "GROUP_MISSING";
-        // Somebody who lost all groups is no admin here any more, either.
-        const known = await userAt(services, id, visit.claims.sub);
-        if (known !== null) await applyGroups(services, known);
-      }
+      if (!isLetIn(visit.claims, provider)) visit.failure = "GROUP_MISSING";
+      // Somebody who lost the admin's group is no admin here any more, also where the answer lets nobody in.
+      const known = visit.failure === undefined ? null : await userAt(services, id, visit.claims.sub);
+      if (known !== null && !isAdminOf(visit.claims, provider)) await applyGroups(services, known);
       return person && visit.failure === undefined ? { user: person, data: visit.claims } : null;
     },
     accountSubject: ({ profile }) => String(Reflect.get(profile, "sub") ?? ""),

@@ -54,6 +54,10 @@ export function isLetIn(claims: Claims, provider: IdentityProvider): boolean {
   return holdsOne(groupsOf(claims, groupsClaim), [...allowedGroups, ...adminGroups]);
 }
 
+/** Whether the provider's groups make a person an admin. */
+export const isAdminOf = (claims: Claims, { adminGroups, groupsClaim }: IdentityProvider) =>
+  holdsOne(groupsOf(claims, groupsClaim), adminGroups);
+
 interface ProviderPerson {
   readonly email: string;
   readonly emailVerified: boolean;
@@ -119,8 +123,7 @@ async function endOtherWays(tx: Tx, userId: string): Promise<void> {
 export async function applyGroups(services: Services, userId: string): Promise<void> {
   const visit = await currentVisit();
   if (!visit?.provider || !visit.claims || visit.provider.adminGroups.length === 0) return;
-  const { adminGroups, groupsClaim } = visit.provider;
-  const isAdmin = holdsOne(groupsOf(visit.claims, groupsClaim), adminGroups);
+  const isAdmin = isAdminOf(visit.claims, visit.provider);
   const details = { role: isAdmin ? "admin" : "user", provider: visit.providerId };
   await services.db.transaction(async (tx) => {
     await lockAdmins(tx);

@@ -93,7 +93,8 @@ describe("check the database", () => {
 });
 
 test("the signing key that the studio made is opened and tried, and is not made for that", async () => {
-  const { services, close } = await createTestServices();
+  const fixture = await createTestServices();
+  const { services } = fixture;
   const { db, env } = services;
   const look = () => checkOwnSigningKey(env, env.DATABASE_URL ?? "");
   expect([await look(), await db.$count(schema.signingKeys)]).toEqual([[], 0]);
@@ -107,5 +108,5 @@ test("the signing key that the studio made is opened and tried, and is not made 
   expect(await look()).toMatchObject([
     { isWarning: true, message: expect.stringContaining("cannot be opened") },
   ]);
-  await close();
+  await fixture.close();
 });
