@@ -1,3 +1,4 @@
+import { builtInWorkflows, loadedAfter } from "@atelier/server/workflows";
 import { createRandom } from "./random.ts";
 
 /** What a card does for one job. Times are of the model, not measured: no card was at hand. */
@@ -8,18 +9,47 @@ interface Work {
   readonly share: number;
   /** Usual run on a card that has the model loaded. */
   readonly runS: number;
-  /** Until the model is on the card, where another one was. */
-  readonly loadS: number;
 }
 
+/** `edit_flux2_klein_4b` and `t2i_flux2_klein_4b` run with the same files: no load between them. */
 export const works: readonly Work[] = [
-  { kind: "text_to_image", workflow: "t2i_z_image_turbo", share: 0.3, runS: 8, loadS: 6 },
-  { kind: "text_to_image", workflow: "t2i_sdxl", share: 0.25, runS: 16, loadS: 5 },
-  { kind: "text_to_image", workflow: "t2i_flux2_klein_4b", share: 0.15, runS: 12, loadS: 6 },
-  { kind: "edit", workflow: "edit_qwen_2511", share: 0.15, runS: 70, loadS: 15 },
-  { kind: "text_to_image", workflow: "t2i_qwen_image", share: 0.05, runS: 60, loadS: 15 },
-  { kind: "upscale", workflow: "upscale_seedvr2_3b", share: 0.1, runS: 40, loadS: 8 },
+  { kind: "text_to_image", workflow: "t2i_z_image_turbo", share: 0.25, runS: 8 },
+  { kind: "text_to_image", workflow: "t2i_sdxl", share: 0.2, runS: 16 },
+  { kind: "text_to_image", workflow: "t2i_flux2_klein_4b", share: 0.1, runS: 12 },
+  { kind: "text_to_image", workflow: "t2i_flux1_checkpoint_fp8", share: 0.08, runS: 25 },
+  { kind: "text_to_image", workflow: "t2i_sd15", share: 0.05, runS: 6 },
+  { kind: "edit", workflow: "edit_qwen_2511", share: 0.12, runS: 70 },
+  { kind: "edit", workflow: "edit_flux_kontext_stitched", share: 0.05, runS: 40 },
+  { kind: "edit", workflow: "edit_flux2_klein_4b", share: 0.03, runS: 16 },
+  { kind: "text_to_image", workflow: "t2i_qwen_image", share: 0.05, runS: 60 },
+  { kind: "upscale", workflow: "upscale_seedvr2_3b", share: 0.07, runS: 40 },
 ];
+
+/**
+ * GB a second. A rented card reads its models from a network volume: 1 is the most that a gp3 volume of AWS gives by its
+ * documentation (1,000 MiB/s); a local NVMe disk is two to five times as fast. 25 is what PCIe 4.0 x16 carries in use, of 32.
+ */
+const diskGbS = 1;
+const busGbS = 25;
+
+/** Sizes are those of the manifests (`sizeGb`: all files of models that the workflow names). */
+const loadMsByWorkflow = new Map(
+  builtInWorkflows.map(({ name, sizeGb = 0 }) => [
+    name,
+    Math.round(1_000 * sizeGb * (1 / diskGbS + 1 / busGbS)),
+  ]),
+);
+
+/** The workflows that a card runs without a load after it ran this one. */
+export const workflowsLoadedBy = (last: string) => loadedAfter(last, builtInWorkflows);
+
+/** Time until the models of a workflow are on a card that ran `last` before: 0 where it has them. */
+export function loadMsAfter(last: string | null, { workflow }: Work): number {
+  if (last !== null && workflowsLoadedBy(last).includes(workflow)) return 0;
+  const loadMs = loadMsByWorkflow.get(workflow);
+  if (loadMs === undefined) throw new Error(`no workflow "${workflow}" is built in`);
+  return loadMs;
+}
 
 export const userKinds = ["light", "regular", "heavy"] as const;
 type UserKind = (typeof userKinds)[number];
@@ -94,22 +124,44 @@ export function makeLoad(seed: number): Load {
   return { users, arrivals: arrivals.toSorted((a, b) => a.atMs - b.atMs) };
 }
 
-/** When a job began, and whether its card had to load another model first. */
+/** When a job began, and for how long its card had to load another model first: 0 where it had it. */
 export interface Begun {
   readonly arrival: Arrival;
   readonly atMs: number;
-  readonly isSwap: boolean;
+  readonly loadMs: number;
+}
+
+/** How many workers there are: a fixed number, or as an autoscaler follows `/api/v1/scaling`. */
+export type Fleet =
+  | { readonly type: "fixed"; readonly cards: number }
+  /** As deploy/kubernetes/keda-jobs.yaml: `--once --queue --wait`, a worker ends by itself. */
+  | { readonly type: "jobs"; readonly waitMs: number }
+  /** As deploy/kubernetes/keda-metrics-api.yaml: replicas, and the autoscaler chooses which one ends. */
+  | { readonly type: "replicas" };
+
+export interface Outcome {
+  readonly begun: readonly Begun[];
+  readonly starts: number;
+  readonly stops: number;
+  /** Cards paid, from the order of the machine to its end. */
+  readonly cardMs: number;
+  readonly busyMs: number;
+  /** Sentences; none when all invariants held. */
+  readonly faults: readonly string[];
 }
 
 /** The reference: one line, first come, first served, by the same cards. */
 export function runFifo({ arrivals }: Load, cards: number): Begun[] {
-  const free = Array.from({ length: cards }, () => ({ atMs: 0, workflow: "" }));
+  const free = Array.from({ length: cards }, (): { atMs: number; last: string | null } => ({
+    atMs: 0,
+    last: null,
+  }));
   return arrivals.map((arrival) => {
     const card = free.reduce((first, one) => (one.atMs < first.atMs ? one : first));
     const atMs = Math.max(arrival.atMs, card.atMs);
-    const isSwap = card.workflow !== arrival.work.workflow;
-    card.atMs = atMs + arrival.runMs + (isSwap ? arrival.work.loadS * 1_000 : 0);
-    card.workflow = arrival.work.workflow;
-    return { arrival, atMs, isSwap };
+    const loadMs = loadMsAfter(card.last, arrival.work);
+    card.atMs = atMs + arrival.runMs + loadMs;
+    card.last = arrival.work.workflow;
+    return { arrival, atMs, loadMs };
   });
 }

@@ -1,6 +1,7 @@
 import { schema } from "@atelier/server/db";
 import type { Need } from "@atelier/server/engines";
 import {
+  callHolders,
   claim,
   complete,
   dispatch,
@@ -11,12 +12,21 @@ import {
   sweep,
 } from "@atelier/server/jobs";
 import { readQueues } from "@atelier/server/monitoring";
-import { closeDoors, markGone, register } from "@atelier/server/nodes";
+import { changeNode, closeDoors, markGone, register } from "@atelier/server/nodes";
 import { newId, parseConfig } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { sql } from "drizzle-orm";
 import { type Clock, createAgenda } from "./fleet-clock.ts";
-import { type Arrival, type Begun, type Load, works } from "./fleet-load.ts";
+import {
+  type Arrival,
+  type Begun,
+  type Fleet,
+  type Load,
+  loadMsAfter,
+  type Outcome,
+  workflowsLoadedBy,
+  works,
+} from "./fleet-load.ts";
 import { createRandom } from "./random.ts";
 import { insertImage, type Stage } from "./stage.ts";
 
@@ -25,30 +35,12 @@ const needs = works.map(({ workflow }): Need => `comfyui/${workflow}`);
 const startS = 150;
 export const maxCards = 50;
 
-/** How many workers there are: a fixed number, or as an autoscaler follows `/api/v1/scaling`. */
-export type Fleet =
-  | { readonly type: "fixed"; readonly cards: number }
-  /** As deploy/kubernetes/keda-jobs.yaml: `--once --queue --wait`, a worker ends by itself. */
-  | { readonly type: "jobs"; readonly waitMs: number }
-  /** As deploy/kubernetes/keda-metrics-api.yaml: replicas, and the autoscaler chooses which one ends. */
-  | { readonly type: "replicas" };
-
-export interface Outcome {
-  readonly begun: readonly Begun[];
-  readonly starts: number;
-  readonly stops: number;
-  /** Cards paid, from the order of the machine to its end. */
-  readonly cardMs: number;
-  readonly busyMs: number;
-  /** Sentences; none when all invariants held. */
-  readonly faults: readonly string[];
-}
-
 interface Card {
   readonly id: string;
   readonly url: string;
   readonly orderedMs: number;
-  workflow: string;
+  /** The workflow that it ran last. */
+  last: string | null;
   isBusy: boolean;
   isEnding: boolean;
   idleFromMs: number;
@@ -68,6 +60,7 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
   const another = await stage.openAnother();
   const later: Promise<unknown>[] = [];
   let bells = 0;
+  const called: string[] = [];
   const onDemand =
     fleet.type === "fixed" ? {} : { onDemand: { startS, workflows: works.map((w) => w.workflow) } };
   const services: Services = {
@@ -77,7 +70,10 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
       queues: { [queue]: { minVramGib: 8, ...onDemand }, "cpu-light": {} },
     }),
     bells: { ...another.bells, ring: async (name, rung) => void (bells += name === queue ? rung.length : 0) },
-    hints: { ...another.hints, publish: () => {} },
+    hints: {
+      ...another.hints,
+      publish: (message) => void (message.type === "loaded" && called.push(...message.nodeIds)),
+    },
     later: (work) => void later.push(work.catch((error: unknown) => faults.push(String(error)))),
   };
   const faults: string[] = [];
@@ -112,11 +108,11 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
     };
     const queues = [{ queue, slots: 1, needs }];
     const node = await register(services, { name, identity, capability, queues });
-    const card = {
+    const card: Card = {
       id: node.id,
       url,
       orderedMs,
-      workflow: "",
+      last: null,
       isBusy: false,
       isEnding: false,
       idleFromMs: at(),
@@ -127,6 +123,12 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
     await take(card);
     return card;
   }
+  /** As the worker does after each change of its server, here at once and there a moment later. */
+  async function publish(card: Card, runningJobId: string | null): Promise<void> {
+    const server = { url: card.url, engine: "comfyui" as const, label: card.id, state: "healthy" as const };
+    const facts = { needs, missing: {}, sources: [], loadedNeeds: loadedNeeds(card), runningJobId };
+    await changeNode(services, { nodeId: card.id, servers: [{ ...server, ...facts }] });
+  }
   async function leave(card: Card): Promise<void> {
     card.isEnding = true;
     await closeDoors(services, card.id);
@@ -135,9 +137,15 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
     card.endedMs = at();
   }
   async function take(card: Card): Promise<boolean> {
-    const offers = needs.map((need) => ({ need, servers: [card.url] }));
-    const job = await claim(services, { nodeId: card.id, queue, offers });
-    if (!job) return false;
+    const loaded = loadedNeeds(card);
+    const offers = needs.map((need) => ({ need, servers: [card.url], mustLoad: !loaded.includes(need) }));
+    const claimant = { nodeId: card.id, queue, offers };
+    const job = await claim(services, claimant);
+    if (!job) {
+      const leftMs = await callHolders(services, claimant);
+      if (leftMs !== null) agenda.add(at() + leftMs, async () => void (isIdle(card) && (await take(card))));
+      return false;
+    }
     await begin(card, job);
     return true;
   }
@@ -149,16 +157,18 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
     if (!open.delete(job.id)) faults.push(`${job.id} began twice`);
     const lease = { jobId: job.id, attempt: job.attempt, nodeId: card.id };
     await start(services, lease);
-    const isSwap = card.workflow !== arrival.work.workflow;
-    begun.push({ arrival, atMs: at(), isSwap });
-    const takesMs = arrival.runMs + (isSwap ? arrival.work.loadS * 1_000 : 0);
-    card.workflow = arrival.work.workflow;
+    const loadMs = loadMsAfter(card.last, arrival.work);
+    begun.push({ arrival, atMs: at(), loadMs });
+    const takesMs = arrival.runMs + loadMs;
+    card.last = arrival.work.workflow;
     card.isBusy = true;
+    await publish(card, job.id);
     agenda.add(at() + takesMs, async () => {
       const done = await complete(services, { lease, outputs: [], facts: {} });
       if (!done) faults.push(`${job.id} was not completed`);
       busyMs += takesMs;
       card.isBusy = false;
+      await publish(card, null);
       card.idleFromMs = at();
       if (card.isEnding) await leave(card);
       else if (!(await take(card)) && fleet.type === "jobs") watch(card, fleet.waitMs);
@@ -177,9 +187,13 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
   async function answerBells(): Promise<void> {
     while (later.length > 0) await Promise.all(later.splice(0));
     for (; bells > 0; bells -= 1) {
-      const idle = live().filter((card) => !card.isBusy && !card.isEnding);
+      const idle = live().filter(isIdle);
       const first = idle.toSorted((a, b) => a.idleFromMs - b.idleFromMs)[0];
       if (first) await take(first);
+      for (let id = called.shift(); id !== undefined; id = called.shift()) {
+        const card = cards.find((one) => one.id === id);
+        if (card && isIdle(card)) await take(card);
+      }
     }
     while (later.length > 0) await Promise.all(later.splice(0));
   }
@@ -263,6 +277,11 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
   const stops = cards.filter(({ endedMs }) => endedMs !== null).length;
   return { begun, starts: ordered, stops, cardMs, busyMs, faults };
 }
+
+const isIdle = ({ isBusy, isEnding, endedMs }: Card) => !isBusy && !isEnding && endedMs === null;
+
+const loadedNeeds = ({ last }: Card) =>
+  last === null ? [] : workflowsLoadedBy(last).map((workflow): Need => `comfyui/${workflow}`);
 
 /** What the rows say, whatever the simulation saw. */
 async function readFaults(stage: Stage, jobs: number): Promise<string[]> {

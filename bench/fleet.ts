@@ -1,6 +1,16 @@
-import { type Begun, hourMs, type Load, makeLoad, runFifo, userKinds, works } from "./fleet-load.ts";
+import {
+  type Begun,
+  type Fleet,
+  hourMs,
+  type Load,
+  makeLoad,
+  type Outcome,
+  runFifo,
+  userKinds,
+  works,
+} from "./fleet-load.ts";
 import { openClock } from "./fleet-clock.ts";
-import { type Fleet, maxCards, type Outcome, runStudio } from "./fleet-studio.ts";
+import { maxCards, runStudio } from "./fleet-studio.ts";
 import { openStage, type Stage } from "./stage.ts";
 import { quantile, show } from "./start-and-throughput.ts";
 
@@ -68,8 +78,10 @@ function tell(load: Load, begun: readonly Begun[]): string {
       .map(({ arrival, atMs }) => (atMs - arrival.atMs) / 1_000);
     return `${kind} ${[0.5, 0.95, 0.99].map((part) => show(quantile(own, part), 1)).join("/")} s`;
   });
-  const swaps = begun.filter(({ isSwap }) => isSwap).length;
-  return `waits p50/p95/p99 ${waits.join(", ")}; fairness ${show(jainOf(load, begun), 3)}; longest wait of a light user beside a heavy one ${show(worstLightS(begun), 1)} s; ${swaps} loads of models`;
+  const loads = begun.filter(({ loadMs }) => loadMs > 0);
+  const loadMs = loads.reduce((sum, one) => sum + one.loadMs, 0);
+  const workMs = begun.reduce((sum, one) => sum + one.loadMs + one.arrival.runMs, 0);
+  return `waits p50/p95/p99 ${waits.join(", ")}; fairness ${show(jainOf(load, begun), 3)}; longest wait of a light user beside a heavy one ${show(worstLightS(begun), 1)} s; ${loads.length} loads of models, ${show((100 * loadMs) / workMs, 1)} % of the work`;
 }
 
 /** As in bench/fairness.ts: each start while several users wait is due to them in equal parts. Users who were due a whole start count. */

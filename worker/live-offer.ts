@@ -68,7 +68,8 @@ export function createLiveOffer({ pool, runs, hasRoom, ...fixed }: LiveOfferInpu
     freeOffers(queue) {
       // The model of the gate may be gone since.
       refresh();
-      const free = new Set(pool.list().flatMap(({ url, isFree }) => (isFree ? [url] : [])));
+      const freeServers = pool.list().filter(({ isFree }) => isFree);
+      const free = new Set(freeServers.map(({ url }) => url));
       const claims = readClaims(free);
       const isLocalFree = runs.countOfEngine("local") < offer.localSlots;
       return offersOf(queue).flatMap((one): Offer[] => {
@@ -76,7 +77,12 @@ export function createLiveOffer({ pool, runs, hasRoom, ...fixed }: LiveOfferInpu
         if (one.servers === null) return isLocalFree ? [one] : [];
         const servers = one.servers.filter((url) => free.has(url));
         const rivals = claims.filter((claim) => claim.some((url) => servers.includes(url)));
-        return servers.length > rivals.length ? [{ need: one.need, servers }] : [];
+        const mustLoad = freeServers.every(
+          (server) => !servers.includes(server.url) || mustLoadOn(server, one.need),
+        );
+        return servers.length > rivals.length
+          ? [{ need: one.need, servers, ...(mustLoad ? { mustLoad } : {}) }]
+          : [];
       });
     },
     otherServers(queue, need) {
@@ -99,12 +105,15 @@ export function createLiveOffer({ pool, runs, hasRoom, ...fixed }: LiveOfferInpu
   };
 }
 
+const mustLoadOn = ({ engine, loadedNeeds }: ServerState, need: Need) =>
+  engine === "comfyui" && !loadedNeeds.includes(need);
+
 /** Of a server with more files the first are stored. */
 const maxModels = 1_000;
 
 /** A server of the pool as its row holds it. */
 export function toSeen(state: ServerState): SeenServer {
-  const { jobId, queueLength, needs, sources, ...rest } = state;
+  const { jobId, queueLength, needs, loadedNeeds, sources, ...rest } = state;
   const {
     models,
     loras,
@@ -118,6 +127,7 @@ export function toSeen(state: ServerState): SeenServer {
   return {
     ...server,
     needs: [...needs],
+    loadedNeeds: [...loadedNeeds],
     tightNeeds: [...tightNeeds],
     models: models.slice(0, maxModels),
     loras: loras.slice(0, keptLoras),

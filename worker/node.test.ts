@@ -47,6 +47,7 @@ describe("node", () => {
       choices: new Map(),
       ranges: new Map(),
       jobId: null,
+      loadedNeeds: [],
       isFree: isUp,
       queueLength: 0,
       lastError: null,

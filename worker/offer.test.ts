@@ -56,6 +56,7 @@ describe("offer", () => {
       choices: new Map(),
       ranges: new Map(),
       jobId: null,
+      loadedNeeds: [],
       isFree: true,
       queueLength: 0,
       lastError: null,

@@ -11,6 +11,7 @@ import {
   addNode,
   addOwner,
   addServer,
+  insertJob,
   localOffers,
   readJob,
   readStory,
@@ -18,7 +19,7 @@ import {
   until,
 } from "@atelier/testing/jobs";
 import { modelPath } from "@atelier/server/models";
-import { AppError, parseConfig } from "@atelier/server/platform";
+import { AppError, newId, parseConfig } from "@atelier/server/platform";
 import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { listTempFiles } from "@atelier/testing/pictures";
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
@@ -266,6 +267,23 @@ test("F34 a job that must run alone begins as soon as the other queue's run ends
   await expect.poll(() => endById.has(last)).toBe(true);
   endById.get(last)?.();
   await until(services, last, "completed");
+  await consumers.close();
+});
+
+test("D12 a node that is told of jobs of its models claims without a bell, another node does not", async () => {
+  const { services } = opened;
+  await services.db.delete(schema.jobs);
+  await services.db.delete(schema.nodes);
+  const owner = await addOwner(services);
+  const { consumers, endById } = await consumeTwoQueues();
+  const [node] = await services.db.select().from(schema.nodes);
+  const id = await insertJob(services, { owner });
+  await services.db.update(schema.jobs).set({ status: "queued" }).where(eq(schema.jobs.id, id));
+  services.hints.publish({ type: "loaded", queue: testQueue, nodeIds: [newId()] });
+  services.hints.publish({ type: "loaded", queue: testQueue, nodeIds: [newId(), node?.id ?? ""] });
+  await expect.poll(() => endById.has(id)).toBe(true);
+  endById.get(id)?.();
+  await until(services, id, "completed");
   await consumers.close();
 });
 

@@ -16,7 +16,8 @@ import { schema } from "../db/index.ts";
 import { writeQueues } from "../nodes/index.ts";
 import { newId } from "../platform/index.ts";
 import { scheduleDispatch } from "./dispatch.ts";
-import { claim, complete, handBackUnknown, type Offer, start } from "./claimed.ts";
+import { claim, complete, handBackUnknown, start } from "./claimed.ts";
+import type { Offer } from "./offers.ts";
 import { submit } from "./submit.ts";
 
 let opened: TestServices;

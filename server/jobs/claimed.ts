@@ -1,6 +1,5 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { type JobStatus, schema } from "../db/index.ts";
-import type { Need } from "../engines.ts";
 import { isActive } from "../nodes/index.ts";
 import { type Config, errorRules } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -15,6 +14,15 @@ import {
   transition,
   transitionAll,
 } from "./job.ts";
+import {
+  headOf,
+  inClaimOrder,
+  isLeft,
+  isOffered,
+  needsNoServer,
+  type Offer,
+  type QueueOffers,
+} from "./offers.ts";
 import { insertOutputs, type StoredResult } from "./pictures.ts";
 
 export interface Claimant {
@@ -28,21 +36,9 @@ export interface Claimant {
   readonly otherQueues?: readonly QueueOffers[];
 }
 
-export interface QueueOffers {
-  readonly queue: string;
-  readonly offers: readonly Offer[];
-}
-
-/** A need that a node can serve now. */
-export interface Offer {
-  readonly need: Need;
-  /** Addresses of the servers that can serve it; null for the local engine, which needs no server. */
-  readonly servers: readonly string[] | null;
-}
-
 /**
  * Claims the first `queued` row of a queue that this node can run; null when there is none or the node is not active.
- * The row is locked while it is picked, so exactly one of several claimants gets it; the node row is locked FOR SHARE,
+ * `offers.ts` has the order. The row is locked while it is picked, so exactly one of several claimants gets it; the node row is locked FOR SHARE,
  * so the node cannot be declared lost meanwhile. A job of the local engine is `processing` from here on, since the slot
  * is its engine; any other waits for its server until `start`. A job whose worker died runs alone: when it is next in any queue of
  * the node, the node claims nothing else until it is empty. The caller must run one claim of a node at a time.
@@ -62,7 +58,8 @@ export async function claim(services: Services, claimant: Claimant): Promise<Job
         where j.queue = ${queue} and j.status = 'queued' and ${isOffered(offers)}
           and exists (select 1 from (select n.id from ${nodes} n where n.id = ${nodeId} and ${isActive()} for share) active)
           and not exists (${runningOn(nodeId)} and r.run_alone)
-        order by j.tier desc, is_resumed(j) desc, j.queued_at, j.id limit 1 for update of j skip locked
+          and not ${isLeft(claimant, timing)}
+        order by ${inClaimOrder(offers, timing)} limit 1 for update of j skip locked
       ) next where not ${mustWait(sql`next`, nodeId, timing)} and (next.run_alone or ${isNotHeld(nodeId, otherQueues, timing)}))`,
     set: {
       attempt: sql`attempt + 1`,
@@ -82,30 +79,6 @@ export async function claim(services: Services, claimant: Claimant): Promise<Job
   // Not awaited: the run can begin before the next rows are dispatched.
   services.later(scheduleDispatch(services, queue));
   return job;
-}
-
-/** SQL condition: the row's engine is in the worker itself, so its run begins with the claim. */
-function needsNoServer(offers: readonly Offer[]): SQL {
-  const needs = offers.filter(({ servers }) => servers === null).map(({ need }) => need);
-  return needs.length > 0 ? sql`need in ${needs}` : sql`false`;
-}
-
-/** SQL condition: one of the offers can run row `j`, with at least one server that the job does not avoid. */
-function isOffered(offers: readonly Offer[]): SQL {
-  const without = offers.filter(({ servers }) => servers === null).map(({ need }) => need);
-  const withServers = offers.filter(({ servers }) => servers !== null);
-  const plain = without.length > 0 ? sql`j.need in ${without}` : sql`false`;
-  if (withServers.length === 0) return plain;
-  return sql`(${plain} or exists (
-    select 1 from jsonb_to_recordset(${JSON.stringify(withServers)}::jsonb) as o(need text, servers text[])
-    where o.need = j.need and not o.servers <@ j.avoid))`;
-}
-
-/** SQL query for the next row of a queue that the offers can run. */
-function headOf({ queue, offers }: QueueOffers): SQL {
-  return sql`select j.id, j.run_alone, j.charged, j.queued_at from ${schema.jobs} j
-    where j.queue = ${queue} and j.status = 'queued' and ${isOffered(offers)}
-    order by j.tier desc, is_resumed(j) desc, j.queued_at, j.id limit 1`;
 }
 
 /** With this many charged attempts a job never runs beside others. */
@@ -130,7 +103,7 @@ function mustWait(head: SQL, nodeId: string, { aloneWaitMs }: Config["timing"]):
 function isNotHeld(nodeId: string, queues: readonly QueueOffers[], timing: Config["timing"]): SQL {
   const offering = queues.filter(({ offers }) => offers.length > 0);
   const holds = offering.map(
-    (queue) => sql`exists (select 1 from (${headOf(queue)}) other
+    (queue) => sql`exists (select 1 from (${headOf(queue, timing)}) other
       where other.run_alone and (not exists (${runningOn(nodeId)}) or ${mustWait(sql`other`, nodeId, timing)}))`,
   );
   return holds.length > 0 ? sql`not (${sql.join(holds, sql` or `)})` : sql`true`;

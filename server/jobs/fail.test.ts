@@ -21,7 +21,8 @@ import { rering } from "./dispatch.ts";
 import { readWaiting } from "./estimate.ts";
 import { fail } from "./fail.ts";
 import type { Job, Lease } from "./job.ts";
-import { claim, noteSubmission, type Offer, start } from "./claimed.ts";
+import { claim, noteSubmission, start } from "./claimed.ts";
+import type { Offer } from "./offers.ts";
 import { submit } from "./submit.ts";
 import { clearAvoidedServers, readAwaitedNeeds, sweep } from "./sweep.ts";
 

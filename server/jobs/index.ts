@@ -52,8 +52,6 @@ export { openBundle, packZip, type ZipEntry } from "./bundle.ts";
 export { cancel, cancelAllOf, cancelAny, cancelBatchJobs, confirmCancel, findStops } from "./cancel.ts";
 export {
   claim,
-  type Offer,
-  type QueueOffers,
   complete,
   handBack,
   handBackUnknown,
@@ -61,6 +59,7 @@ export {
   persistProgress,
   start,
 } from "./claimed.ts";
+export { callHolders, type Offer, type QueueOffers } from "./offers.ts";
 export { dispatch, isAnyWaiting, rering } from "./dispatch.ts";
 export { findOrphanedPrompts, readActivity, readAwaitedNeeds, requeueRestored, sweep } from "./sweep.ts";
 export { tidy, tidyDuties } from "./tidy.ts";

@@ -30,6 +30,11 @@ const timingSchema = z.strictObject({
   placesMs: z.number().int().min(0).default(500),
   /** A queued row whose bell is older than this is rung again. */
   reringMs: ms.default(5_000),
+  /**
+   * A job that entered the window up to this much later is claimed first by a node that has its model loaded, where the first
+   * one needs a load. Keep it below the time of a load; 0: by age alone.
+   */
+  loadedFirstMs: z.number().int().min(0).default(10_000),
   /** A node kept free for a job that lost a worker once runs it beside others after this time; after two losses never. */
   aloneWaitMs: ms.default(30_000),
   /** How often a worker re-reads the cancel flag of its jobs. */

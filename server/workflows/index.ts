@@ -22,7 +22,15 @@ export {
   seedRange,
   type SeedRanges,
 } from "./needs.ts";
-export { findLoras, findModel, hasLoras, loraInput, type ModelChoices, spellModels } from "./models.ts";
+export {
+  findLoras,
+  findModel,
+  hasLoras,
+  loadedAfter,
+  loraInput,
+  type ModelChoices,
+  spellModels,
+} from "./models.ts";
 export type { ParamName, Workflow } from "./workflow.ts";
 export { parseWorkflow } from "./parse.ts";
 export { readWorkflowFolder } from "./read-folder.ts";

@@ -91,6 +91,16 @@ export function hasLoras(names: readonly string[], known: readonly string[]): bo
   return lacking.length === 0 && several.length === 0;
 }
 
+/** Names of the workflows that need no load after one of them: all their model files are among its. Without files of its own none. */
+export function loadedAfter(
+  ran: string,
+  workflows: readonly { readonly name: string; readonly models: readonly { readonly file: string }[] }[],
+): readonly string[] {
+  const files = new Set(workflows.find(({ name }) => name === ran)?.models.map(({ file }) => file));
+  if (files.size === 0) return [];
+  return workflows.flatMap(({ name, models }) => (models.every(({ file }) => files.has(file)) ? [name] : []));
+}
+
 /** The choices of a server by `<class>.<input>`. */
 export type ModelChoices = ReadonlyMap<string, readonly string[]>;
 

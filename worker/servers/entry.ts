@@ -19,6 +19,8 @@ export interface ServerEntry {
   /** Jobs of other clients in the server's own queue at the last probe. */
   othersQueued: number;
   jobId: string | null;
+  /** What it can begin without a load: by its last run, empty after a failure, a restart or the run of another client. */
+  loadedNeeds: readonly Need[];
   /** Another worker uses the server. */
   isTaken: boolean;
   /** Servers are chosen in turn: the lowest number first. */
@@ -36,6 +38,7 @@ export function newEntry(found: FoundServer): ServerEntry {
     probedAt: null,
     othersQueued: 0,
     jobId: null,
+    loadedNeeds: [],
     isTaken: false,
     turn: 0,
   };
@@ -53,6 +56,7 @@ export function toState(entry: ServerEntry): ServerState {
     sources: entry.isListed ? found.sources : [],
     state: conditionOf(entry),
     jobId,
+    loadedNeeds: entry.loadedNeeds,
     isFree: isFree(entry),
     lastError: health.lastError,
     refusesConnections: health.isRefusing,

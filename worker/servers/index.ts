@@ -75,6 +75,8 @@ export interface ServerState extends ServerFacts {
   readonly state: ServerCondition;
   /** The job of this node that holds the server. */
   readonly jobId: string | null;
+  /** Needs that it can begin without a load, by what it ran last; for ComfyUI alone, the others load nothing for a run. */
+  readonly loadedNeeds: readonly Need[];
   /** Whether the pool can give the server to a job now. */
   readonly isFree: boolean;
   /** Why the server is not healthy; text for the admin. */
@@ -132,7 +134,7 @@ export interface ServerPool {
   addressOf(url: string): ServerAddress | null;
   /**
    * Waits while every server that can run the need is busy, first come, first served; null when none can run it now.
-   * Chooses the server with the shortest queue of its own, then in turn by weight. Rejects with the signal's reason.
+   * Chooses the server with the shortest queue of its own, then one that has the model loaded, then in turn by weight. Rejects with the signal's reason.
    */
   acquire(input: AcquireInput): Promise<HeldServer | null>;
   /**

@@ -13,7 +13,7 @@ import {
   until,
   untilState,
 } from "./fixtures/pool-scene.ts";
-import type { HeldServer } from "./index.ts";
+import type { HeldServer, ServerPool } from "./index.ts";
 
 endAfterEach();
 
@@ -140,9 +140,39 @@ describe("create server pool health", () => {
 describe("create server pool turns", () => {
   const holder = { jobId: "holds", patienceMs: 30_000, signal: new AbortController().signal };
 
+  /** So many servers have the model afterwards. */
+  async function load(pool: ServerPool, servers: number): Promise<void> {
+    const held = await Promise.all(Array.from({ length: servers }, () => acquire(pool)));
+    for (const one of held) one.release();
+  }
+
+  test("A10 a server that ran the model last is taken before one that has to load it, also for another workflow with the same files", async () => {
+    const [a, b] = [await startServer(), await startServer()];
+    const { pool } = await openPool([listed(a.url), listed(b.url)], { probeMs: 60_000 });
+    const loadedOn = (at: number) => pool.list()[at]?.loadedNeeds ?? [];
+    for (let run = 0; run < 2; run++) {
+      const held = await acquire(pool);
+      expect(held.url).toBe(a.url);
+      pool.report(held.url, "ok", "comfyui/t2i_sd15");
+      held.release();
+    }
+    expect([loadedOn(0), loadedOn(1)]).toEqual([expect.arrayContaining(["comfyui/t2i_sd15"]), []]);
+    const klein = await acquire(pool, { need: "comfyui/t2i_flux2_klein_4b" });
+    expect(klein.url).toBe(b.url);
+    klein.release();
+    expect(loadedOn(1)).toEqual(
+      expect.arrayContaining(["comfyui/t2i_flux2_klein_4b", "comfyui/edit_flux2_klein_4b"]),
+    );
+    expect(loadedOn(1)).not.toContain("comfyui/t2i_sd15");
+    // After a failed run nobody knows what is loaded.
+    pool.report(b.url, error("engine_failed"), "comfyui/t2i_flux2_klein_4b");
+    expect(loadedOn(1)).toEqual([]);
+  });
+
   test("A10 servers are taken in turn, one job on each at once, those with the shortest queue first", async () => {
     const [a, b, c] = [await startServer(), await startServer(), await startServer({ queueLength: 2 })];
     const { pool } = await openPool([listed(a.url), listed(b.url), listed(c.url)], { probeMs: 60_000 });
+    await load(pool, 2);
     const given: string[] = [];
     for (let run = 0; run < 4; run++) {
       const held = await acquire(pool);
@@ -162,6 +192,7 @@ describe("create server pool turns", () => {
       listed(b.url),
       listed(c.url, { weight: 2 }),
     ]);
+    await load(pool, 2);
     const given: string[] = [];
     for (let run = 0; run < 9; run++) {
       const held = await acquire(pool);

@@ -1,5 +1,6 @@
-import { hasLoras } from "@atelier/server/workflows";
+import { hasLoras, loadedAfter } from "@atelier/server/workflows";
 import type { Need } from "@atelier/server/engines";
+import type { Workflow } from "@atelier/server/workflows";
 import type { AppError, Config } from "@atelier/server/platform";
 import {
   conditionOf,
@@ -51,7 +52,10 @@ export function createServerPool({ config, ...input }: ServerPoolInput): ServerP
   };
   const line = createWaitingLine<AcquireInput, HeldServer | null>((request) => {
     const entries = roster.members().map(({ entry }) => entry);
-    return give(chooseServer(entries, request), request.jobId);
+    const choice = chooseServer(entries, request);
+    const held = give(choice, request.jobId);
+    if (held && typeof choice !== "string") choice.loadedNeeds = loadedBy(request.need, input.workflows());
+    return held;
   });
   const holders = createWaitingLine<Waiting, HeldServer | null>(({ url, jobId, untilMs }) =>
     give(chooseHolder(roster.find(url)?.entry, performance.now() < untilMs), jobId),
@@ -99,7 +103,18 @@ export function createServerPool({ config, ...input }: ServerPoolInput): ServerP
 /** `busy`: some server can run it, but none is free. `none`: no server can run it now. */
 type Choice = ServerEntry | "busy" | "none";
 
-/** The preferred server, else one whose card is large enough, with the fewest jobs in its own queue, then the lowest turn. */
+/** What a server can begin without a load once it has run the need. */
+function loadedBy(need: Need, workflows: readonly Workflow[]): Need[] {
+  const name = need.slice(need.indexOf("/") + 1);
+  return need.startsWith("comfyui/")
+    ? loadedAfter(name, workflows).map((each): Need => `comfyui/${each}`)
+    : [];
+}
+
+/**
+ * The preferred server, else one whose card is large enough, with the fewest jobs in its own queue, then one that has the model
+ * loaded, then the lowest turn.
+ */
 function chooseServer(
   entries: Iterable<ServerEntry>,
   { need, avoid, prefer, loras = [] }: Pick<AcquireInput, "need" | "avoid" | "prefer" | "loras">,
@@ -115,13 +130,17 @@ function chooseServer(
   const free = able.filter(isFree);
   const preferred = free.find((entry) => entry.found.url === prefer);
   const isTight = ({ facts }: ServerEntry) => Number(facts.tightNeeds.includes(need));
-  const roomiest = free.toSorted((a, b) => isTight(a) - isTight(b) || inTurn(a, b));
+  const roomiest = free.toSorted((a, b) => isTight(a) - isTight(b) || inTurn(a, b, need));
   return preferred ?? roomiest[0] ?? "busy";
 }
 
-function inTurn(a: ServerEntry, b: ServerEntry): number {
+function inTurn(a: ServerEntry, b: ServerEntry, need: Need): number {
+  const mustLoad = ({ loadedNeeds }: ServerEntry) => Number(!loadedNeeds.includes(need));
   return (
-    Number(a.found.isBackup) - Number(b.found.isBackup) || a.othersQueued - b.othersQueued || a.turn - b.turn
+    Number(a.found.isBackup) - Number(b.found.isBackup) ||
+    a.othersQueued - b.othersQueued ||
+    mustLoad(a) - mustLoad(b) ||
+    a.turn - b.turn
   );
 }
 
@@ -160,6 +179,7 @@ function note(
     if (entry.health.link === "down") watch.wake();
     return;
   }
+  entry.loadedNeeds = [];
   if (outcome.code === "model_missing" || outcome.code === "node_missing") probe.forget();
   noteFailedRun(entry.health, outcome, {
     memoryFailures: limits.serverMemoryFailures,

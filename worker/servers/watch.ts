@@ -31,7 +31,10 @@ export function watchServer(input: WatchInput): ServerWatch {
     first.resolve();
     return health.link === "down" ? Math.max(0, untilRetryMs()) : input.probeMs;
   });
-  const unlisten = input.probe.listen(() => loop.wake());
+  const unlisten = input.probe.listen(() => {
+    input.entry.loadedNeeds = [];
+    loop.wake();
+  });
   return {
     wake: () => loop.wake(),
     first: first.promise,
@@ -50,16 +53,22 @@ async function probeOnce(input: WatchInput, signal: AbortSignal): Promise<void> 
   const before = conditionOf(entry);
   const { lostRuns } = health;
   try {
-    if (health.mustFree) await free(probe, log, signal);
+    if (health.mustFree) {
+      await free(probe, log, signal);
+      entry.loadedNeeds = [];
+    }
     health.mustFree = false;
     entry.facts = await probe.read(signal);
     entry.othersQueued = Math.max(0, (entry.facts.queueLength ?? 0) - (entry.jobId === null ? 0 : 1));
+    // Another client's prompt may need another model.
+    if (entry.othersQueued > 0) entry.loadedNeeds = [];
     // A run that was lost meanwhile is newer than this answer.
     if (health.lostRuns === lostRuns) noteAnswer(health, performance.now());
   } catch (error) {
     if (signal.aborted || isDeepInWork(entry, error)) return;
     // A server that comes back may have other models.
     probe.forget();
+    entry.loadedNeeds = [];
     noteSilence(health, toAppError(error), performance.now());
   } finally {
     entry.probedAt = new Date();

@@ -1,0 +1,1 @@
+ALTER TABLE "engine_servers" ADD COLUMN "loaded_needs" text[] DEFAULT '{}' NOT NULL;
