@@ -1,4 +1,4 @@
-import { bitsOf, chipOfPixel, chips, syncOwner, tilePx } from "./pattern.ts";
+import { bitsOf, chips, chipsPerSide, syncOwner } from "./pattern.ts";
 
 /** Pixels that are marked where they lie: rows from the top, 8 bits. */
 interface Pixels {
@@ -19,8 +19,8 @@ const maxRms = 2.15;
 
 /** Writes a number of 32 bits into the brightness. False, with nothing changed, for a picture that is too small or has transparent parts. */
 export function markPixels(pixels: Pixels, id: number): boolean {
-  const { data, widthPx, heightPx, channels } = pixels;
   if (isSmall(pixels) || hasTransparent(pixels)) return false;
+  const { data, widthPx, heightPx, channels } = pixels;
   const clamped = new Uint8ClampedArray(data.buffer, data.byteOffset, data.length);
   const tile = tileOf(id);
   const strengths = strengthsOf(pixels);
@@ -28,15 +28,16 @@ export function markPixels(pixels: Pixels, id: number): boolean {
   const colours = channels < 3 ? 1 : 3;
   let noise = 1;
   for (let y = 0; y < heightPx; y += 1) {
-    const tileRow = (y % tilePx) * tilePx;
-    const blockRow = Math.floor(y / blockPx) * blocksPerRow;
-    for (let x = 0; x < widthPx; x += 1) {
+    const tileRow = (y % markedTilePx) * markedTilePx;
+    const blockRow = (y >> 3) * blocksPerRow;
+    let start = y * widthPx * channels;
+    for (let x = 0, column = 0; x < widthPx; x += 1, start += channels) {
       // Between two steps chance decides, so that weak marks are not rounded away.
       noise = (Math.imul(noise, 1_664_525) + 1_013_904_223) | 0;
-      const wanted = (strengths[blockRow + (x >> 3)] ?? 0) * (tile[tileRow | (x & (tilePx - 1))] ?? 0);
+      const wanted = (strengths[blockRow + (x >> 3)] ?? 0) * (tile[tileRow + column] ?? 0);
       const change = Math.floor(wanted + (noise >>> 0) / 2 ** 32);
-      const start = (y * widthPx + x) * channels;
       for (let at = start; at < start + colours; at += 1) clamped[at] = (clamped[at] ?? 0) + change;
+      column = column + 1 === markedTilePx ? 0 : column + 1;
     }
   }
   return true;
@@ -52,14 +53,40 @@ function hasTransparent({ data, channels }: Pixels): boolean {
   return false;
 }
 
-function tileOf(id: number): Int8Array {
+/** A tile as it is added to pictures: chips of 3 px that run into one another, of which most is left at 0.4 of the size. */
+const markedTilePx = 192;
+
+/** A tile with a root mean square of 1. */
+function tileOf(id: number): Float32Array {
   const bits = bitsOf(id);
   const { owner, sign } = chips();
-  return Int8Array.from({ length: tilePx ** 2 }, (_, pixel) => {
-    const chip = chipOfPixel(pixel);
-    const bit = owner[chip] ?? syncOwner;
-    return (sign[chip] ?? 0) * (bit === syncOwner ? 1 : (bits[bit] ?? 0));
-  });
+  const values = new Float32Array(owner.length);
+  for (const [chip, bit] of owner.entries())
+    values[chip] = (sign[chip] ?? 0) * (bit === syncOwner ? 1 : (bits[bit] ?? 0));
+  // Both passes exchange rows and columns.
+  const tile = stretchRows(stretchRows(values));
+  let squares = 0;
+  for (const value of tile) squares += value * value;
+  const scale = 1 / Math.sqrt(squares / tile.length);
+  return tile.map((value) => value * scale);
+}
+
+/** Rows of as many chips as a tile has, from the middle of one to that of the next; each row becomes a column. */
+function stretchRows(values: Float32Array): Float32Array {
+  const rows = values.length / chipsPerSide;
+  const stretched = new Float32Array(rows * markedTilePx);
+  for (let pixel = 0; pixel < markedTilePx; pixel += 1) {
+    const place = ((pixel + 0.5) * chipsPerSide) / markedTilePx - 0.5 + chipsPerSide;
+    const chip = Math.floor(place) % chipsPerSide;
+    const next = (chip + 1) % chipsPerSide;
+    const part = place % 1;
+    for (let row = 0; row < rows; row += 1) {
+      const start = row * chipsPerSide;
+      const value = (values[start + chip] ?? 0) * (1 - part) + (values[start + next] ?? 0) * part;
+      stretched[pixel * rows + row] = value;
+    }
+  }
+  return stretched;
 }
 
 /** How strong each block may be marked: more where much goes on, which hides it; less everywhere in a busy picture. */

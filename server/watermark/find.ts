@@ -1,46 +1,69 @@
+import { setImmediate } from "node:timers/promises";
 import sharp from "sharp";
 import { pictureLimits } from "../platform/picture-limits.ts";
+import { type Fit, fitTiles, whitened } from "./fit.ts";
 import { chipOfPixel, chips, idOf, markBits, syncOwner, tilePx } from "./pattern.ts";
+import { type Plane, type Scale, foldTiles, middleOf, residualOf } from "./residual.ts";
 
 export interface FoundMark {
   /** 32 bits. */
   readonly id: number;
-  /** How far the place of the tiles stands out, in standard deviations; unmarked pictures reach 5. */
+  /** How far the place of the tiles stands out, in standard deviations; unmarked pictures reach 6. */
   readonly clarity: number;
+  /** Pixels for each cell of a tile: 1.5 in a picture of its own size (1 before marks had chips of 3 px). */
+  readonly scale: Scale;
 }
 
-/** Sizes at which a picture is looked at, as parts of the size that it has: as it is, and after half the size. */
-const scales = [
-  { factor: 1, sidePx: 1_280 },
-  { factor: 2, sidePx: 768 },
+/**
+ * How a picture is looked at: at half its size, as it is, at twice its size. Pixels for each cell there: those of pictures that were
+ * not scaled or are half their size, and from where to where the others are searched.
+ */
+const views = [
+  { shrink: 2, usual: [0.75], from: 0.6, to: 1.2 },
+  { shrink: 1, usual: [1, 0.75], from: 0.75, to: 1.2 },
+  { shrink: 0.5, usual: [1], from: 1, to: 1.5 },
 ] as const;
+type View = (typeof views)[number];
+
+const sidePx = 1_280;
 const leastClarity = 6.5;
 const maxPixels = pictureLimits.uploadMegapixels * 1_000_000;
 const decodeSeconds = 10;
 
-/** The mark of a picture; null without one, and for what is no picture. Looks at its middle only, for up to a third of a second. */
+/**
+ * The mark of a picture, also after it was scaled to 0.4 to 1.5 of its size; null without one, and for what is no picture. Looks at
+ * its middle only, for up to half a second of processor time, with rests in which other requests are served.
+ */
 export async function findMark(bytes: Buffer): Promise<FoundMark | null> {
-  for (const scale of scales) {
-    const grey = await decodeMiddle(bytes, scale).catch(() => null);
-    if (!grey) return null;
-    const found = findIn(foldTiles(grey));
-    if (found) return found;
+  const looks: (View & { readonly plane: Plane })[] = [];
+  for (const view of views) {
+    const plane = await decodeMiddle(bytes, view.shrink).catch(() => null);
+    if (!plane) return null;
+    looks.push({ ...view, plane });
+    for (const scale of view.usual) {
+      const found = readAt(plane, { across: scale, down: scale });
+      if (found) return seenAt(found, view);
+    }
+  }
+  for (const look of looks) {
+    const found = await search(look);
+    if (found) return seenAt(found, look);
   }
   return null;
 }
 
-interface Grey {
-  readonly data: Buffer;
-  readonly widthPx: number;
-  readonly heightPx: number;
+function seenAt({ id, clarity, scale: { across, down } }: FoundMark, { shrink }: View): FoundMark {
+  return { id, clarity, scale: { across: across * shrink, down: down * shrink } };
 }
 
-async function decodeMiddle(bytes: Buffer, { factor, sidePx }: (typeof scales)[number]): Promise<Grey> {
+async function decodeMiddle(bytes: Buffer, shrink: number): Promise<Plane> {
   const picture = sharp(bytes, { limitInputPixels: maxPixels, autoOrient: true }).timeout({
     seconds: decodeSeconds,
   });
   const { width, height } = (await picture.metadata()).autoOrient;
-  const [cutWidth, cutHeight] = [Math.min(width, sidePx), Math.min(height, sidePx)];
+  const [across, down] = [width, height].map((side) => Math.floor(Math.min(side / shrink, sidePx)));
+  if (!across || !down) throw new RangeError("The picture is too small.");
+  const [cutWidth, cutHeight] = [Math.floor(across * shrink), Math.floor(down * shrink)];
   const middle = {
     left: Math.floor((width - cutWidth) / 2),
     top: Math.floor((height - cutHeight) / 2),
@@ -49,58 +72,94 @@ async function decodeMiddle(bytes: Buffer, { factor, sidePx }: (typeof scales)[n
   };
   const { data, info } = await picture
     .extract(middle)
-    .resize(cutWidth * factor, cutHeight * factor, { fit: "fill", kernel: "cubic" })
+    .resize(across, down, { fit: "fill", kernel: "cubic" })
     .flatten({ background: "#ffffff" })
     .greyscale()
     .toColourspace("b-w")
     .raw()
     .toBuffer({ resolveWithObject: true });
-  return { data, widthPx: info.width, heightPx: info.height };
+  return residualOf(data, info.width, info.height);
 }
 
-const reachPx = 3;
-/** Larger steps belong to the picture and count less. */
-const usualStep = 12;
+/** The middle in which all scales are tried. */
+const searchedPx = 512;
+/** At its edge, a tried scale is wrong by at most so many cells; a chip has two. */
+const mostDrift = 1;
+/** Scales that are looked at closely, the clearest first. */
+const closerLooks = { count: 4, leastClarity: 4.5 };
+const fitsBetweenRests = 16;
 
-/** What each pixel differs from its surroundings, summed over all tiles. */
-function foldTiles({ data, widthPx, heightPx }: Grey): Float64Array {
-  const sums = areaSums(data, widthPx, heightPx);
-  const folded = new Float64Array(tilePx ** 2);
-  const across = widthPx + 1;
-  for (let y = 0; y < heightPx; y += 1) {
-    const [top, bottom] = [Math.max(0, y - reachPx), Math.min(heightPx, y + reachPx + 1)];
-    for (let x = 0; x < widthPx; x += 1) {
-      const [left, right] = [Math.max(0, x - reachPx), Math.min(widthPx, x + reachPx + 1)];
-      const sum =
-        (sums[bottom * across + right] ?? 0) -
-        (sums[top * across + right] ?? 0) -
-        (sums[bottom * across + left] ?? 0) +
-        (sums[top * across + left] ?? 0);
-      const step = (data[y * widthPx + x] ?? 0) - sum / ((bottom - top) * (right - left));
-      const at = (y % tilePx) * tilePx + (x % tilePx);
-      folded[at] = (folded[at] ?? 0) + step / (1 + (step / usualStep) ** 2);
-    }
+interface Tried {
+  readonly scale: Scale;
+  readonly clarity: number;
+}
+
+async function search({ plane, from, to }: View & { readonly plane: Plane }): Promise<FoundMark | null> {
+  const middle = middleOf(plane, searchedPx);
+  const halfPx = Math.max(middle.widthPx, middle.heightPx) / 2;
+  const scales: Scale[] = [];
+  for (let scale = from; scale <= to; scale += (2 * mostDrift * scale ** 2) / halfPx)
+    scales.push({ across: scale, down: scale });
+  const tried: Tried[] = [];
+  for (let at = 0; at < scales.length; at += fitsBetweenRests) {
+    tried.push(...tryScales(middle, scales.slice(at, at + fitsBetweenRests)));
+    await setImmediate();
   }
-  return folded;
-}
-
-/** The sum of all that is above and to the left of each corner. */
-function areaSums(data: Buffer, widthPx: number, heightPx: number): Float64Array {
-  const across = widthPx + 1;
-  const sums = new Float64Array(across * (heightPx + 1));
-  for (let y = 0; y < heightPx; y += 1) {
-    let row = 0;
-    for (let x = 0; x < widthPx; x += 1) {
-      row += data[y * widthPx + x] ?? 0;
-      sums[(y + 1) * across + x + 1] = (sums[y * across + x + 1] ?? 0) + row;
-    }
+  const clearest = tried
+    .filter(({ clarity }) => clarity >= closerLooks.leastClarity)
+    .toSorted((one, other) => other.clarity - one.clarity);
+  for (const { scale } of clearest.slice(0, closerLooks.count)) {
+    const found = readAt(plane, await closeIn(plane, scale, (mostDrift * scale.across ** 2) / halfPx));
+    if (found) return found;
   }
-  return sums;
+  return null;
 }
 
-function findIn(folded: Float64Array): FoundMark | null {
-  const { at, clarity } = findTile(folded);
-  if (!(clarity >= leastClarity)) return null;
+function tryScales(plane: Plane, scales: readonly Scale[]): Tried[] {
+  const tried: Tried[] = [];
+  for (let at = 0; at < scales.length; at += 2) {
+    const pair = scales.slice(at, at + 2);
+    const [one = nothing, other = nothing] = pair.map((scale) => foldTiles(plane, scale));
+    const fits = fitTiles(one, other);
+    tried.push(...pair.map((scale, which) => ({ scale, clarity: fits[which]?.clarity ?? 0 })));
+  }
+  return tried;
+}
+
+const nothing = new Float64Array(tilePx ** 2);
+const directions = [
+  [1, 1],
+  [-1, -1],
+  [1, 0],
+  [-1, 0],
+  [0, 1],
+  [0, -1],
+] as const;
+const halvings = 4;
+
+/** The clearest scale near this one, of which the sides may differ. */
+async function closeIn(plane: Plane, start: Scale, firstStep: number): Promise<Scale> {
+  let [best] = tryScales(plane, [start]);
+  for (let halving = 0; halving < halvings; halving += 1) {
+    const step = firstStep / 2 ** halving;
+    const { across, down } = best?.scale ?? start;
+    const near = directions.map(([x, y]) => ({ across: across + x * step, down: down + y * step }));
+    for (const tried of tryScales(plane, near)) if (tried.clarity > (best?.clarity ?? 0)) best = tried;
+    await setImmediate();
+  }
+  return best?.scale ?? start;
+}
+
+function readAt(plane: Plane, scale: Scale): FoundMark | null {
+  const folded = foldTiles(plane, scale);
+  const [fit] = fitTiles(folded, nothing);
+  if (!(fit.clarity >= leastClarity)) return null;
+  const doubtful = fit.clarity >= surelyMarked.clarity ? surelyMarked.doubtful : leastDoubtful;
+  const id = readBits(sumBits(whitened(folded), fit), doubtful) ?? readBits(sumBits(folded, fit), doubtful);
+  return id === null ? null : { id, clarity: fit.clarity, scale };
+}
+
+function sumBits(folded: Float64Array, { at }: Fit): Float64Array {
   const { owner, sign } = chips();
   const [left, top] = [at % tilePx, Math.floor(at / tilePx)];
   const sums = new Float64Array(markBits);
@@ -111,14 +170,15 @@ function findIn(folded: Float64Array): FoundMark | null {
     const [x, y] = [(pixel + left) % tilePx, (Math.floor(pixel / tilePx) + top) % tilePx];
     sums[bit] = (sums[bit] ?? 0) + (sign[chip] ?? 0) * (folded[y * tilePx + x] ?? 0);
   }
-  const id = readBits(sums);
-  return id === null ? null : { id, clarity };
+  return sums;
 }
 
 /** Bits that were hardly seen, of which each combination is tried: 256 of 16 million checksums. */
-const doubtful = 8;
+const leastDoubtful = 8;
+/** No picture without a mark comes near this, so that 4,096 checksums may be tried. */
+const surelyMarked = { clarity: 7, doubtful: 12 };
 
-function readBits(sums: Float64Array): number | null {
+function readBits(sums: Float64Array, doubtful: number): number | null {
   const bits = Int8Array.from(sums, (sum) => (sum > 0 ? 1 : -1));
   const weakest = [...sums.keys()]
     .toSorted((one, other) => Math.abs(sums[one] ?? 0) - Math.abs(sums[other] ?? 0))
@@ -130,80 +190,4 @@ function readBits(sums: Float64Array): number | null {
     if (id !== null) return id;
   }
   return null;
-}
-
-/** Where a tile begins: the shift at which the chips of sync fit best. */
-function findTile(folded: Float64Array): { readonly at: number; readonly clarity: number } {
-  const size = tilePx ** 2;
-  const found = transformed(Float64Array.from(folded));
-  const { owner, sign } = chips();
-  const sync = transformed(
-    Float64Array.from({ length: size }, (_, pixel) => {
-      const chip = chipOfPixel(pixel);
-      return owner[chip] === syncOwner ? (sign[chip] ?? 0) : 0;
-    }),
-  );
-  const [real, imaginary] = [new Float64Array(size), new Float64Array(size)];
-  for (let at = 0; at < size; at += 1) {
-    const [a = 0, b = 0] = [found.real[at], found.imaginary[at]];
-    const [c = 0, d = 0] = [sync.real[at], sync.imaginary[at]];
-    // What is strong in the picture itself counts less.
-    const weight = Math.sqrt(Math.hypot(a, b)) || 1;
-    real[at] = (a * c + b * d) / weight;
-    // Turned round, since forward and back differ by that alone.
-    imaginary[at] = -(b * c - a * d) / weight;
-  }
-  const { real: fit } = transformed(real, imaginary);
-  let [best, squares] = [0, 0];
-  for (const [at, value] of fit.entries()) {
-    squares += value * value;
-    if (value > (fit[best] ?? 0)) best = at;
-  }
-  return { at: best, clarity: (fit[best] ?? 0) / Math.sqrt(squares / size) };
-}
-
-/** Fourier transform of a tile, in place. */
-function transformed(real: Float64Array, imaginary = new Float64Array(real.length)) {
-  for (let row = 0; row < tilePx; row += 1) transformLine(real, imaginary, { start: row * tilePx, step: 1 });
-  for (let column = 0; column < tilePx; column += 1)
-    transformLine(real, imaginary, { start: column, step: tilePx });
-  return { real, imaginary };
-}
-
-interface Line {
-  readonly start: number;
-  readonly step: number;
-}
-
-function transformLine(real: Float64Array, imaginary: Float64Array, { start, step }: Line): void {
-  sortByReversedBits(real, { start, step });
-  sortByReversedBits(imaginary, { start, step });
-  for (let length = 2; length <= tilePx; length *= 2)
-    for (let turn = 0; turn < length / 2; turn += 1) {
-      const angle = (-2 * Math.PI * turn) / length;
-      const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
-      for (let at = turn; at < tilePx; at += length) {
-        const [even, odd] = [start + at * step, start + (at + length / 2) * step];
-        const [a = 0, b = 0] = [real[odd], imaginary[odd]];
-        const [c = 0, d = 0] = [real[even], imaginary[even]];
-        const [turnedReal, turnedImaginary] = [a * cos - b * sin, a * sin + b * cos];
-        real[odd] = c - turnedReal;
-        imaginary[odd] = d - turnedImaginary;
-        real[even] = c + turnedReal;
-        imaginary[even] = d + turnedImaginary;
-      }
-    }
-}
-
-function sortByReversedBits(values: Float64Array, { start, step }: Line): void {
-  for (let at = 1, reversed = 0; at < tilePx; at += 1) {
-    let bit = tilePx >> 1;
-    for (; reversed & bit; bit >>= 1) reversed ^= bit;
-    reversed ^= bit;
-    if (at >= reversed) continue;
-    const [one, other] = [start + at * step, start + reversed * step];
-    const moved = values[one] ?? 0;
-    values[one] = values[other] ?? 0;
-    values[other] = moved;
-  }
 }

@@ -1,7 +1,7 @@
-/** A power of two, so that positions in a tile are the low bits of positions in the picture. */
+/** Cells of a tile along a side; a power of two, for the Fourier transform. In marks of before a cell is a pixel, today 1.5. */
 export const tilePx = 128;
 const chipPx = 2;
-const chipsPerSide = tilePx / chipPx;
+export const chipsPerSide = tilePx / chipPx;
 const idBits = 32;
 const checkBits = 24;
 export const markBits = idBits + checkBits;

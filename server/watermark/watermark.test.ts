@@ -1,7 +1,9 @@
+import { inAll } from "@atelier/testing/cases";
 import { readSample } from "@atelier/testing/pictures";
 import sharp from "sharp";
 import { describe, expect, test } from "vitest";
 import { findMark, markPixels } from "./index.ts";
+import { bitsOf, chipOfPixel, chips, syncOwner, tilePx } from "./pattern.ts";
 
 const samples = [
   "astronaut.png",
@@ -34,20 +36,36 @@ function decibels(one: Buffer, other: Buffer): number {
 
 const idOfName = (name: string) => (name.length * 0x9e3779b1 + name.charCodeAt(0)) >>> 0;
 
+const cutOf = ({ widthPx, heightPx }: Pixels) => ({
+  left: Math.round(widthPx * 0.037),
+  top: Math.round(heightPx * 0.061),
+  width: Math.round(widthPx * 0.95),
+  height: Math.round(heightPx * 0.9),
+});
+
+/** A tenth cut off, scaled with each side rounded by itself, and as a JPEG of quality 75. */
+async function spoil(png: Buffer, pixels: Pixels, scale: number): Promise<Buffer> {
+  const cut = cutOf(pixels);
+  const [width, height] = [Math.round(cut.width * scale), Math.round(cut.height * scale)];
+  const cutOut = await sharp(png).extract(cut).png().toBuffer();
+  return sharp(cutOut).resize(width, height, { fit: "fill" }).jpeg({ quality: 75 }).toBuffer();
+}
+
+const scales = [0.45, 0.6, 0.75, 0.9, 1.1, 1.3, 1.5];
+/** Scales that stand for all, since a search takes longer than the rest. */
+const firstScales: Readonly<Record<string, readonly number[]>> = {
+  "coffee.png": [0.4, 0.75],
+  "garment_tee.jpg": [0.4, 1.5],
+};
+
 describe.each(samples)("a marked %s", async (name) => {
   const pixels = await pixelsOf(await readSample(name));
   const before = Buffer.from(pixels.data);
   const id = idOfName(name);
   const isMarked = markPixels(pixels, id);
   const png = await pngOf(pixels);
-  const { widthPx: width, heightPx: height } = pixels;
-  const cut = {
-    left: Math.round(width * 0.037),
-    top: Math.round(height * 0.061),
-    width: Math.round(width * 0.95),
-    height: Math.round(height * 0.9),
-  };
-  const half = Math.round(width / 2);
+  const half = Math.round(pixels.widthPx / 2);
+  const cut = cutOf(pixels);
 
   test("looks the same: 41 dB and more", () => {
     expect(isMarked).toBe(true);
@@ -59,15 +77,58 @@ describe.each(samples)("a marked %s", async (name) => {
     ["as a JPEG of quality 75", () => sharp(png).jpeg({ quality: 75 }).toBuffer()],
     ["as a WebP of quality 80", () => sharp(png).webp({ quality: 80 }).toBuffer()],
     ["at half the size", () => sharp(png).resize(half).png().toBuffer()],
+    [
+      "at half the size and as a JPEG of quality 75",
+      () => sharp(png).resize(half).jpeg({ quality: 75 }).toBuffer(),
+    ],
     ["with a tenth cut off", () => sharp(png).extract(cut).png().toBuffer()],
     ["cut and as a JPEG of quality 75", () => sharp(png).extract(cut).jpeg({ quality: 75 }).toBuffer()],
   ])("is known %s", async (_how, make) => {
     expect((await findMark(await make()))?.id).toBe(id);
   });
 
-  test("has none before", async () => {
+  const first = firstScales[name] ?? [];
+  for (const scale of new Set([...first, ...scales]))
+    test(
+      `is known at ${scale} of the size, cut and as a JPEG of quality 75`,
+      first.includes(scale) ? {} : inAll,
+      async () => {
+        const found = await findMark(await spoil(png, pixels, scale));
+        expect(found?.id).toBe(id);
+        expect(found?.scale.across).toBeCloseTo(1.5 * scale, 1);
+      },
+    );
+
+  test("has none before", name === "garment_tee.jpg" ? {} : inAll, async () => {
     expect(await findMark(await pngOf({ ...pixels, data: before }))).toBeNull();
   });
+});
+
+/** The mark of before: chips of 2 px with hard edges, here in the same strength everywhere. */
+function markAsBefore({ data, widthPx, channels }: Pixels, id: number): void {
+  const { owner, sign } = chips();
+  const bits = bitsOf(id);
+  const clamped = new Uint8ClampedArray(data.buffer, data.byteOffset, data.length);
+  for (let at = 0; at < data.length; at += 1) {
+    const pixel = Math.floor(at / channels);
+    const [x, y] = [pixel % widthPx, Math.floor(pixel / widthPx)];
+    const chip = chipOfPixel((y % tilePx) * tilePx + (x % tilePx));
+    const bit = owner[chip] ?? syncOwner;
+    clamped[at] = (clamped[at] ?? 0) + 2 * (sign[chip] ?? 0) * (bit === syncOwner ? 1 : (bits[bit] ?? 0));
+  }
+}
+
+test("marks of before are still known, also scaled", async () => {
+  const pixels = await pixelsOf(await readSample("coffee.png"));
+  markAsBefore(pixels, 77);
+  const png = await pngOf(pixels);
+  for (const made of [
+    png,
+    await sharp(png).jpeg({ quality: 75 }).toBuffer(),
+    await sharp(png).resize(300).png().toBuffer(),
+    await spoil(png, pixels, 0.8),
+  ])
+    expect((await findMark(made))?.id).toBe(77);
 });
 
 test("the last of several marks counts", async () => {
