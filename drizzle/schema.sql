@@ -283,6 +283,7 @@ create table credentials (
   constraint credentials_user_id_users_id_fk FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 CREATE INDEX credentials_user ON credentials USING btree (user_id);
+CREATE UNIQUE INDEX credentials_way ON credentials USING btree (provider_id, account_id);
 CREATE TRIGGER service_cannot_sign_in BEFORE INSERT OR UPDATE OF user_id ON credentials FOR EACH ROW EXECUTE FUNCTION forbid_service_sign_in('user_id');
 
 create table daily_spend (

@@ -93,6 +93,29 @@ test("an account of a person that holds the address of the workers' account gets
   await database.drop();
 });
 
+test("of ways in that are stored twice the one used last stays", async () => {
+  const database = await createTestDatabase();
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await dropSchemas(client);
+  await migrateUpTo(client, "0059_key_caps");
+  await client.query(
+    `insert into users (id, name, email) values ('u1', 'U', 'u1@example.com'), ('u2', 'U', 'u2@example.com')`,
+  );
+  await client.query(`insert into credentials (id, provider_id, account_id, user_id, updated_at) values
+    ('a', 'house', 'anna', 'u1', now() - interval '2 days'), ('b', 'house', 'anna', 'u2', now() - interval '1 day'),
+    ('c', 'credential', 'u1', 'u1', now()), ('d', 'credential', 'u1', 'u1', now() - interval '1 day'),
+    ('f', 'house', 'tied', 'u1', 'yesterday'), ('e', 'house', 'tied', 'u1', 'yesterday'), ('g', 'other', 'anna', 'u1', now())`);
+  await applyMigrations(drizzle(client), { migrationsFolder: migrations });
+  const { rows } = await client.query("select id from credentials order by id");
+  expect(rows.map(({ id }) => id)).toEqual(["b", "c", "e", "g"]);
+  const double =
+    "insert into credentials (id, provider_id, account_id, user_id) values ('h', 'house', 'anna', 'u1')";
+  await expect(client.query(double)).rejects.toMatchObject({ code: "23505" });
+  await client.end();
+  await database.drop();
+});
+
 test("F19 a database without a limit for idle transactions gets one from its owner, keeps its own, and works without", async () => {
   const own = (limit: string) => (client: pg.Client, database: string) =>
     client.query(`alter database ${database} set idle_in_transaction_session_timeout = '${limit}'`);

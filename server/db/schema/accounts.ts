@@ -116,7 +116,11 @@ export const credentials = pgTable(
     createdAt: at("created_at").notNull().defaultNow(),
     updatedAt: at("updated_at").notNull().defaultNow(),
   },
-  (table) => [index("credentials_user").on(table.userId)],
+  (table) => [
+    index("credentials_user").on(table.userId),
+    // Of two first sign-ins of one person at once one makes the account.
+    uniqueIndex("credentials_way").on(table.providerId, table.accountId),
+  ],
 );
 
 /** Authenticator app and recovery codes of a user, encrypted; in force once `verified`. */
