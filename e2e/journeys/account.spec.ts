@@ -45,8 +45,8 @@ test("an address that a client claims for itself does not stand in its session",
   const account = { name: "Ada", email: `${randomUUID()}@example.org`, password: "a long enough password" };
   const made = await page.request.post("/api/auth/sign-up/email", { data: account, headers });
   expect(made.ok(), await made.text()).toBe(true);
-  const sessions = await (await page.request.get("/api/auth/list-sessions")).json();
-  expect(sessions).toMatchObject([{ ipAddress: "127.0.0.1" }]);
+  const sessions = await (await page.request.get("/api/trpc/account.sessions")).json();
+  expect(sessions).toMatchObject({ result: { data: { json: { items: [{ address: "127.0.0.1" }] } } } });
 });
 
 test("a request for another host name is refused", async ({ page }) => {

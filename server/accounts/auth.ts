@@ -99,8 +99,9 @@ function createAuth(services: Services) {
             const { data } = checkUserData(user);
             // Without a path the account is made by an admin or the command line.
             if (!context?.path) return { data };
-            if (await isEntryOpened()) return { data };
+            const isOpened = await isEntryOpened();
             if (context.path === callbackPath) await limitNewcomers(services, context);
+            if (isOpened) return { data };
             const attempt = await attemptOf(services, context);
             return { data: { ...data, selfMade: !(await spendInvitation(services, attempt)) } };
           },
@@ -161,7 +162,6 @@ export const servedAuthPaths: ReadonlyMap<string, readonly string[]> = new Map([
   ["/sign-in/social", ["POST"]],
   [callbackPath, ["GET", "POST"]],
   ["/sign-out", ["POST"]],
-  ["/list-sessions", ["GET"]],
   ["/revoke-sessions", ["POST"]],
   ["/change-password", ["POST"]],
   ["/update-user", ["POST"]],

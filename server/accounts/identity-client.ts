@@ -55,6 +55,8 @@ export interface IdentityClient {
   authorize(flow: Flow): Promise<URL>;
   /** Exchanges a code once; checks signature, issuer, audience, time and nonce. Throws `ProviderError`. */
   redeem(answer: { readonly code: string } & Omit<Flow, "state">): Promise<Vouched>;
+  /** Whether its answers name it (RFC 9207), so that one that does not is another's. Throws `ProviderError`. */
+  namesItself(): Promise<boolean>;
   /** Where the browser goes to sign out at the provider; null where the provider has no such address. */
   leave(idToken: string | null, backTo: string | null): Promise<URL | null>;
 }
@@ -107,6 +109,12 @@ export function createIdentityClient(
       } catch (error) {
         throw failureOf(error);
       }
+    },
+    async namesItself() {
+      const { authorization_response_iss_parameter_supported: isNamed } = (
+        await configurationOf()
+      ).serverMetadata();
+      return isNamed === true;
     },
     async leave(idToken, backTo) {
       const configuration = await configurationOf();
@@ -185,7 +193,7 @@ async function exchange(
 ): Promise<Vouched> {
   const { issuer } = configuration.serverMetadata();
   const url = new URL(redirectUri);
-  // The library compared the state. Each provider has an address of its own to lead back to, which stands for its issuer.
+  // The state and the issuer of the answer were compared before.
   url.search = new URLSearchParams({ code, iss: issuer }).toString();
   const tokens = await oidc.authorizationCodeGrant(configuration, url, {
     pkceCodeVerifier: codeVerifier,

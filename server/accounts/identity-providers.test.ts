@@ -102,7 +102,7 @@ async function start(browser: TestBrowser, provider: string, headers: Record<str
 }
 
 async function visit(services: Services, browser: TestBrowser, url: string | URL): Promise<string> {
-  const headers = Object.fromEntries(browser.headers);
+  const headers = { ...Object.fromEntries(browser.headers), "x-forwarded-for": "192.0.2.7" };
   const response = await authOf(services).handler(new Request(url, { headers }));
   browser.keepCookies(response);
   return response.headers.get("location") ?? `status ${response.status}`;
@@ -477,6 +477,14 @@ describe("a studio without open sign-up", () => {
     idp.people["later"] = verified("later@example.com", { groups: ["members"] });
     expect(await enterAs("later", "house", token)).toBe(problem("INVITATION_INVALID"));
     expect(await enterAs("later", "staff", undefined, "closed")).toBe(entered);
+    // Whoever gets an account that way counts as everybody who gets one.
+    const limits = { ...services.config.limits, signUpsPerHour: 0 };
+    const limited = { ...services, config: { ...services.config, limits } };
+    idp.people["latest"] = verified("latest@example.com", { groups: ["members"] });
+    const { location } = await enter("latest", { provider: "staff", services: limited });
+    expect(location).toBe(problem("TOO_MANY_REQUESTS"));
+    expect(await userOf("latest@example.com")).toBeUndefined();
+    expect((await enter("later", { provider: "staff", services: limited })).location).toBe(entered);
   });
 
   test("without passwords only an admin whose password was just set on the command line signs in with one", async () => {
@@ -546,6 +554,22 @@ describe("a provider that is set up wrong, down or hostile", () => {
     expect(await enterForged("informed")).toBe(entered);
     delete forging.forgery.info;
     await test1.services.db.delete(users).where(eq(users.email, "forged@example.com"));
+  });
+
+  test("an answer that names another issuer, or none although the provider names itself, lets nobody in", async () => {
+    idp.people["mixed"] = verified("mixed@example.com");
+    const answerWith = async (change: (query: URLSearchParams) => void) => {
+      const browser = openTestBrowser(test1.services);
+      const { url = "" } = await start(browser, "house");
+      const back = await passLoginPages(url, "mixed");
+      expect(back.searchParams.get("iss")).toBe(idp.issuer);
+      change(back.searchParams);
+      return visit(test1.services, browser, back);
+    };
+    const wrong = problem("PROVIDER_ANSWER_INVALID");
+    expect(await answerWith((query) => query.set("iss", "https://else.example.org"))).toBe(wrong);
+    expect(await answerWith((query) => query.delete("iss"))).toBe(wrong);
+    expect(await answerWith(() => undefined)).toBe(entered);
   });
 
   test("its clock may differ by less than a minute", async () => {

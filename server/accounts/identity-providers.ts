@@ -49,6 +49,8 @@ function providerFor(services: Services, client: IdentityClient): OAuthProvider 
   return {
     id,
     name: provider.name,
+    // Compared with the issuer that the answer names, if it names one.
+    issuer: provider.issuer,
     async createAuthorizationURL({ state, codeVerifier, redirectURI: redirectUri }) {
       try {
         return await client.authorize({ state, codeVerifier, redirectUri });
@@ -184,6 +186,19 @@ async function endHalfDone(ctx: GenericEndpointContext): Promise<void> {
 export async function guardProviders(services: Services, ctx: GenericEndpointContext): Promise<void> {
   await guardPasswords(services, ctx);
   await keepEntryToken(services, ctx);
+  await requireIssuer(services, ctx);
+}
+
+/** The answer of a provider that names itself in each must do so: one without a name may be led here from another provider. */
+async function requireIssuer(services: Services, ctx: GenericEndpointContext): Promise<void> {
+  const { code, state, iss } = Object(ctx.query);
+  if (ctx.path !== callbackPath || !code || !state || iss) return;
+  const id: unknown = Reflect.get(Object(ctx.params), "id");
+  const client = clientsOf(services).find((one) => one.id === id);
+  // One that cannot be asked now is told of where the code is exchanged.
+  if (!(await client?.namesItself().catch(() => false))) return;
+  services.log.error({ provider: id, part: "accounts" }, "sign-in provider: the answer names no issuer");
+  throw ctx.redirect(`/sign-in?${new URLSearchParams({ problem: "PROVIDER_ANSWER_INVALID" })}`);
 }
 
 /** After `atelier reset-password` or `create-user` an admin may sign in with the new password for this long, whatever is configured. */
