@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { addImage } from "@atelier/testing/jobs";
 import {
+  captureLog,
   createTestServices,
   openAccount,
   openGuest,
@@ -300,10 +301,36 @@ test("S1 a sign-in with a code that the audit log cannot take stands", async () 
     const wrong = await browser.auth("/two-factor/verify-totp", { code: "111111" });
     expect(wrong.status).toBe(401);
     expect((await browser.auth("/two-factor/verify-totp", { code: codeOf(uri) })).status).toBe(200);
+    const again = openTestBrowser(services);
+    await enter(again);
+    expect((await again.auth("/two-factor/verify-totp", { code: codeOf(uri) })).status).toBe(401);
   } finally {
     await services.db.execute(sql`alter table audit_entries_away rename to audit_entries`);
   }
   expect(await callerOf(browser)).toMatchObject({ via: "session" });
+});
+
+test("S1 a change of factors that the audit log cannot take stands, ends other sessions and is in the log", async () => {
+  const captured = captureLog();
+  const services = { ...fixture.services, log: captured.log };
+  const { enter, uri } = await openWithApp("unaudited-change");
+  const browser = openTestBrowser(services);
+  await enter(browser);
+  await browser.auth("/two-factor/verify-totp", { code: codeOf(uri) });
+  const other = openTestBrowser(services);
+  await enter(other);
+  await other.auth("/two-factor/verify-totp", { code: codeOf(uri, 1) });
+  await services.db.execute(sql`alter table audit_entries rename to audit_entries_away`);
+  try {
+    expect((await browser.auth("/two-factor/disable", { password: testPassword })).status).toBe(200);
+  } finally {
+    await services.db.execute(sql`alter table audit_entries_away rename to audit_entries`);
+  }
+  expect([await callerOf(other), await callerOf(browser)]).toEqual([null, expect.anything()]);
+  const userId = await userOf(browser);
+  expect(await readSecurity(services, userId)).toMatchObject({ hasApp: false });
+  const [line = "{}"] = captured.lines.filter((one) => one.includes("act not added"));
+  expect(JSON.parse(line).act).toEqual({ kind: "account.factor_removed", by: userId });
 });
 
 test("S2 a guest whose pictures no longer fit at the code stays a guest, and the code stays unspent", async () => {

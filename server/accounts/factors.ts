@@ -4,12 +4,12 @@ import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
 import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
 import { twoFactor } from "better-auth/plugins/two-factor";
 import { and, eq, like, ne, or } from "drizzle-orm";
-import { type AuditKind, recordAct } from "../audit/index.ts";
+import type { AuditKind } from "../audit/index.ts";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { isLoopback, originOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
-import { guardPasskey, guardStrength, isGuest, noteChecked } from "./passkey-guard.ts";
+import { guardPasskey, guardStrength, isGuest, noteChecked, refuseUnverified } from "./passkey-guard.ts";
 import { callbackPath, countTry, rememberDevice, tryRecord } from "./sign-in-limit.ts";
 
 const { passkeys, sessions, twoFactors, users, verifications } = schema;
@@ -78,14 +78,6 @@ function passkeyEntry({ env, db }: Services) {
           .where(eq(passkeys.credentialID, credentialID));
       },
     },
-  });
-}
-
-function refuseUnverified(): never {
-  throw new APIError("UNAUTHORIZED", {
-    code: "PASSKEY_UNVERIFIED",
-    message:
-      "The device did not ask for a finger, a face or a PIN. Set one up on it, or use another passkey.",
   });
 }
 
@@ -162,7 +154,7 @@ async function guardCode(services: Services, ctx: GenericEndpointContext) {
   if (!step) return undefined;
   await requireSpace(services, step);
   steps.set(ctx.context, step);
-  if (ctx.path === "/two-factor/verify-totp") await refuseReplay(services.db, step, ctx.body);
+  if (ctx.path === "/two-factor/verify-totp") await refuseReplay(services, ctx, step);
   return step.guestId === null ? undefined : { context: { headers: withoutSession(ctx) } };
 }
 
@@ -184,11 +176,13 @@ async function readStep(ctx: GenericEndpointContext): Promise<Step | null> {
 }
 
 /** The library takes a code as often as it is sent. Counted before it is checked: of two at once one is refused. */
-async function refuseReplay(db: Db, { userId, isSignIn }: Step, body: unknown): Promise<void> {
-  const code = String(Reflect.get(Object(body), "code")).replace(/\D/g, "");
+async function refuseReplay(services: Services, ctx: GenericEndpointContext, step: Step): Promise<void> {
+  const { userId, isSignIn } = step;
+  const code = String(Reflect.get(Object(ctx.body), "code")).replace(/\D/g, "");
   const digest = createHash("sha256").update(`${userId}|${code}`).digest("hex");
-  if (await countTry(db, `code|${digest}`, { windowMs: codeMs, max: 1 })) return;
-  if (isSignIn) await recordAct(db, { kind: "sign_in.failed", by: null, to: userId, outcome: "code_used" });
+  if (await countTry(services.db, `code|${digest}`, { windowMs: codeMs, max: 1 })) return;
+  const act = { kind: "sign_in.failed", by: null, to: userId, outcome: "code_used" } as const;
+  if (isSignIn) await tryRecord(services, ctx, act);
   throw new APIError("UNAUTHORIZED", {
     code: "CODE_USED",
     message: "This code was sent before. Wait for the next one.",
@@ -254,20 +248,22 @@ const changes: Readonly<Record<string, AuditKind>> = {
   "/passkey/verify-registration": "account.passkey_added",
 };
 
-async function followChange({ db }: Services, ctx: GenericEndpointContext): Promise<void> {
+async function followChange(services: Services, ctx: GenericEndpointContext): Promise<void> {
   const kind = changes[ctx.path];
   const now = ctx.context.newSession ?? ctx.context.session;
-  if (ctx.path === "/change-password" && now) await db.transaction((tx) => forgetTrust(tx, now.user.id));
+  if (ctx.path === "/change-password" && now)
+    await services.db.transaction((tx) => forgetTrust(tx, now.user.id));
   // A further code of somebody who has set the app up changes nothing.
   if (kind === undefined || !now || (codePaths.has(ctx.path) && !ctx.context.newSession)) return;
   const userId = now.user.id;
-  await db.transaction(async (tx) => {
+  // The change stands by now: other sessions end, and the answer says so, also where its entry cannot be written.
+  await services.db.transaction(async (tx) => {
     if (kind !== "account.recovery_codes_made") await endOthers(tx, { userId, token: now.session.token });
     // A recent sign-in or password, and the finger, face or PIN that the new key has just asked for.
     if (kind === "account.passkey_added")
       await tx.update(sessions).set({ isStrong: true }).where(eq(sessions.token, now.session.token));
-    await recordAct(tx, { kind, by: userId });
   });
+  await tryRecord(services, ctx, { kind, by: userId });
 }
 
 /** Where a factor is added or removed, other browsers sign in again, those that were trusted with a code. */

@@ -90,3 +90,12 @@ export function followPasskey(ctx: GenericEndpointContext): Response | undefined
   const message = "The answer of the device is not valid.";
   return Response.json({ code: "FAILED_TO_VERIFY_REGISTRATION", message }, { status: 400 });
 }
+
+/** A passkey stands for two factors. Throws APIError. */
+export function refuseUnverified(): never {
+  throw new APIError("UNAUTHORIZED", {
+    code: "PASSKEY_UNVERIFIED",
+    message:
+      "The device did not ask for a finger, a face or a PIN. Set one up on it, or use another passkey.",
+  });
+}

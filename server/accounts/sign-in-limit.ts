@@ -71,25 +71,26 @@ export async function recordEntry(services: Services, ctx: GenericEndpointContex
   await orLog(services, ctx, () => addEntry(services, ctx));
 }
 
-/** Adds an act to the audit log after an endpoint; a failure is logged. */
+/** Adds an act to the audit log after an endpoint; where that fails, the log has the act. */
 export async function tryRecord(
   services: Services,
   ctx: GenericEndpointContext,
   act: Parameters<typeof recordAct>[1],
 ): Promise<void> {
-  await orLog(services, ctx, () => recordAct(services.db, act));
+  await orLog(services, ctx, () => recordAct(services.db, act), act);
 }
 
 async function orLog(
   { log }: Services,
   ctx: GenericEndpointContext,
   add: () => Promise<void>,
+  act?: object,
 ): Promise<void> {
   try {
     await add();
   } catch (err) {
     // The session or the new password stands by now, so the answer must say so.
-    log.error({ err, action: ctx.path }, "act not added to the audit log");
+    log.error({ err, action: ctx.path, act }, "act not added to the audit log");
   }
 }
 
