@@ -20,6 +20,14 @@ async function readWays({ services }: ComfyScene, id: string): Promise<unknown[]
     .map(({ data }) => [data["code"], data["server"], data["next"]]);
 }
 
+/** Without a model loaded it is chosen by its turn again. */
+async function startEmpty(scene: ComfyScene, server: ComfyScene["servers"][number]): Promise<void> {
+  await server.kill();
+  await eventually(() => scene.stateOf(server), "down");
+  await server.restart();
+  await eventually(() => scene.stateOf(server), "healthy");
+}
+
 test.concurrent(
   "F27 D8 out of memory: freed, to more memory, else to the CPU as a downgrade that is shown; kept out after two in a row and back after a probe",
   { timeout: realTimeMs },
@@ -41,6 +49,7 @@ test.concurrent(
     expect(await readWays(scene, first)).toEqual([[code, small.url, "more_memory"]]);
     expect((await readJob(services, first)).placement?.downgrade).toBeUndefined();
     await eventually(() => small.stats().frees, 1);
+    await startEmpty(scene, big);
 
     small.inject({ kind: "gpu-out-of-memory" });
     big.inject({ kind: "gpu-out-of-memory" });
@@ -61,6 +70,7 @@ test.concurrent(
 
     await eventually(() => scene.stateOf(small), "healthy");
     expect(small.stats().frees).toBe(2);
+    await startEmpty(scene, big);
     const fourth = await scene.submitWords();
     expect(await until(services, fourth, "completed")).toMatchObject({ server: small.url, attempt: 1 });
     expect(await scene.faults()).toEqual([]);
