@@ -1,6 +1,9 @@
+import { createTRPCClient, httpBatchLink } from "@trpc/client";
 import superjson from "superjson";
 import { expect, test } from "vitest";
-import { wire } from "./api.ts";
+import type { AppRouter } from "@atelier/server/api";
+import { createClient, wire } from "./api.ts";
+import { failureOf } from "./failures.ts";
 
 const sent = (value: unknown) => JSON.parse(JSON.stringify(value));
 const day = new Date("2026-11-28T12:00:00.000Z");
@@ -37,4 +40,91 @@ test("numbers that JSON lacks are read, and not sent as nothing", () => {
 
 test("what no answer has is refused, not read as something else", () => {
   expect(() => wire.deserialize(sent(superjson.serialize(new Set([1]))))).toThrow(TypeError);
+});
+
+interface Sent {
+  readonly method: string;
+  readonly address: string;
+  readonly body: unknown;
+}
+
+/** Answers each call of a request with its number, or all of them with what is given. */
+function start(answer?: unknown, ways = { queries: 10, mutations: 5 }) {
+  const sent: Sent[] = [];
+  const fetch = (
+    input: unknown,
+    init: { method?: string; body?: unknown; signal?: AbortSignal | null } = {},
+  ) => {
+    const { pathname, search } = new URL(String(input), "http://studio.test");
+    sent.push({ method: init.method ?? "GET", address: pathname + search, body: init.body });
+    const each = pathname.split(",").map((_, at) => ({ result: { data: { json: at + 1 } } }));
+    return init.signal?.aborted
+      ? Promise.reject(init.signal.reason)
+      : Promise.resolve(Response.json(answer ?? each));
+  };
+  const link = httpBatchLink({ url: "http://studio.test/api/trpc", transformer: wire, fetch });
+  return {
+    client: createClient({ fetch, ...ways }),
+    usual: createTRPCClient<AppRouter>({ links: [link] }),
+    sent,
+  };
+}
+
+test("calls of one moment are sent as tRPC's own client sends them, and each gets its answer", async () => {
+  const { client, usual, sent } = start();
+  const input = { search: "a, b & ü", limit: 2 };
+  const made = { name: "two", at: day };
+  for (const { account, tags, images, jobs, boards } of [client, usual]) {
+    const queries = [account.me.query(), tags.list.query(), images.list.query(input)];
+    expect(await Promise.all(queries)).toEqual([1, 2, 3]);
+    await jobs.cancel.mutate({ id: "one" });
+    await boards.create.mutate(made);
+  }
+  expect(sent.slice(3)).toEqual(sent.slice(0, 3));
+});
+
+test("one request has at most so many calls, and a call that goes alone does not wait", async () => {
+  const { client, sent } = start(undefined, { queries: 2, mutations: 1 });
+  await Promise.all([1, 2, 3].map(() => client.account.me.query()));
+  expect(sent.map(({ address }) => address.split("?")[0])).toEqual([
+    "/api/trpc/account.me,account.me",
+    "/api/trpc/account.me",
+  ]);
+  void client.jobs.cancel.mutate({ id: "one" });
+  expect(sent).toHaveLength(3);
+});
+
+test.each<[string, unknown]>([
+  [
+    "of each call",
+    [{ error: { json: { message: "No such job.", code: -32_004, data: { appCode: "not_found" } } } }],
+  ],
+  ["of all", { error: { json: { message: "No such job.", code: -32_004, data: { appCode: "not_found" } } } }],
+])("a refusal %s rejects with the reason of the server", async (_, answer) => {
+  const error = await start(answer)
+    .client.jobs.cancel.mutate({ id: "one" })
+    .catch((thrown: unknown) => thrown);
+  expect(failureOf(error)).toMatchObject({ code: "not_found", message: "No such job." });
+});
+
+test.each<[string, unknown]>([
+  ["no answer", []],
+  ["something else", "<html>"],
+])("%s counts as being offline", async (_, answer) => {
+  const error = await start(answer)
+    .client.account.me.query()
+    .catch((thrown: unknown) => thrown);
+  expect(failureOf(error).code).toBe("offline");
+});
+
+test("a call that was given up rejects, others go on, and a subscription is refused", async () => {
+  const { client, sent } = start();
+  const leaving = new AbortController();
+  const given = client.account.me.query(undefined, { signal: leaving.signal });
+  const kept = client.tags.list.query();
+  leaving.abort();
+  await expect(given).rejects.toThrow(/abort/);
+  expect(await kept).toBe(1);
+  expect(sent.map(({ address }) => address.split("?")[0])).toEqual(["/api/trpc/tags.list"]);
+  expect(() => client.jobs.watch.subscribe({}, {})).toThrow(TypeError);
 });

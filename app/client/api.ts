@@ -1,4 +1,4 @@
-import { createTRPCClient, httpBatchLink, splitLink } from "@trpc/client";
+import type { TRPCClient } from "@trpc/client";
 import type { AppRouter } from "@atelier/server/api";
 import { sessionFetch } from "./session.ts";
 
@@ -85,26 +85,127 @@ export const wire = {
 /** Where procedures are called. */
 export const apiUrl = "/api/trpc";
 
-/** Options of the links that send several calls as one HTTP request. */
-const batch = {
-  url: apiUrl,
-  transformer: wire,
-  fetch: (input: RequestInfo | URL | string, init?: object) => sessionFetch(input, init as RequestInit),
-};
+type Fetch = (address: string, init: RequestInit) => Promise<Response>;
+
+interface Way {
+  readonly method: "GET" | "POST";
+  readonly fetch: Fetch;
+  /** Calls of one moment in one request; a call that goes alone is sent at once. */
+  readonly most: number;
+}
+
+interface Call {
+  readonly path: string;
+  readonly input: Wired;
+  readonly signal: AbortSignal | undefined;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Aborts when all of the calls were given up. */
+function abortOf(calls: readonly Call[]): AbortSignal {
+  const all = new AbortController();
+  let left = calls.length;
+  const note = () => {
+    left -= 1;
+    if (left === 0) all.abort();
+  };
+  for (const { signal } of calls) signal?.addEventListener("abort", note, { once: true });
+  return all.signal;
+}
+
+/** The answer to each call. An answer that is no list is one to all of them. */
+async function ask(calls: readonly Call[], { method, fetch }: Way): Promise<readonly unknown[]> {
+  const paths = calls.map(({ path }) => path).join(",");
+  const input = JSON.stringify(Object.fromEntries(calls.map((call, at) => [at, call.input])));
+  const address = `${apiUrl}/${paths}?batch=1`;
+  const signal = abortOf(calls);
+  const answer = await (method === "GET"
+    ? fetch(`${address}&input=${encodeURIComponent(input)}`, { signal })
+    : fetch(address, { method, signal, body: input, headers: { "content-type": "application/json" } }));
+  const told: unknown = await answer.json();
+  return Array.isArray(told) ? told : calls.map(() => told);
+}
+
+/** As the server answers a call. */
+interface Answer {
+  readonly result?: { readonly data?: Wired };
+  readonly error?: Wired;
+}
+
+function settle({ resolve, reject }: Call, answer: unknown): void {
+  // Safe cast: what is no object has neither.
+  const { result, error } = Object(answer) as Answer;
+  if (result !== undefined) resolve(wire.deserialize(result.data ?? {}));
+  else if (error === undefined) reject(new TypeError("The server gave no answer."));
+  else reject(Object.assign(new Error("The server refused."), Object(wire.deserialize(error))));
+}
+
+async function send(calls: readonly Call[], way: Way): Promise<void> {
+  try {
+    const answers = await ask(calls, way);
+    for (const [at, call] of calls.entries()) settle(call, answers[at]);
+  } catch (error) {
+    for (const { reject } of calls) reject(error);
+  }
+}
+
+type Ask = (path: string, input: unknown, signal?: AbortSignal) => Promise<unknown>;
+
+function createWay(way: Way): Ask {
+  let waiting: Call[] = [];
+  const sendAll = () => {
+    const calls = waiting.filter(({ signal }) => signal?.aborted !== true);
+    waiting = [];
+    for (let at = 0; at < calls.length; at += way.most) void send(calls.slice(at, at + way.most), way);
+  };
+  return (path, value, signal) =>
+    new Promise((resolve, reject) => {
+      const input = wire.serialize(value);
+      signal?.throwIfAborted();
+      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+      waiting.push({ path, input, signal, resolve, reject });
+      if (way.most === 1) sendAll();
+      else if (waiting.length === 1) setTimeout(sendAll);
+    });
+}
+
+interface Ways {
+  readonly fetch: Fetch;
+  /** How many queries, and how many mutations, one request may have. */
+  readonly queries: number;
+  readonly mutations: number;
+}
+
+/**
+ * The typed client of the server's procedures, by tRPC's protocol of batches; a refusal rejects with its `message`, `code`
+ * and `data`. tRPC's own client has 12 kB, most of it for servers, sockets and streams; `live/stream.ts` uses it for subscriptions,
+ * for which this one throws `TypeError`.
+ */
+export function createClient({ fetch, queries, mutations }: Ways): TRPCClient<AppRouter> {
+  const asks: Readonly<Record<string, Ask>> = {
+    query: createWay({ method: "GET", fetch, most: queries }),
+    mutate: createWay({ method: "POST", fetch, most: mutations }),
+  };
+  const at = (path: readonly string[]): unknown =>
+    new Proxy(() => undefined, {
+      // Else a client that is awaited would be called.
+      get: (_, name) => (typeof name !== "string" || name === "then" ? undefined : at([...path, name])),
+      apply: (_, __, [input, options]: [unknown, { readonly signal?: AbortSignal }?]) => {
+        const call = asks[path.at(-1) ?? ""];
+        if (call === undefined) throw new TypeError(`${path.join(".")} cannot be called here.`);
+        return call(path.slice(0, -1).join("."), input, options?.signal);
+      },
+    });
+  // Safe cast: each path of the type is one of the proxy.
+  return at([]) as TRPCClient<AppRouter>;
+}
+
+/** The server refuses more than five mutations in one request. */
+const usual = { queries: 10, mutations: 5 };
 
 /** For the one procedure that needs no session: a visitor with a link does not become a guest. */
-export const sessionlessApi = createTRPCClient<AppRouter>({
-  links: [httpBatchLink({ url: apiUrl, transformer: wire })],
-});
+export const sessionlessApi = createClient({ fetch: (address, init) => fetch(address, init), ...usual });
 
-/** The typed client of the server's procedures; `live/stream.ts` has the one of subscriptions. */
-export const api = createTRPCClient<AppRouter>({
-  links: [
-    splitLink({
-      condition: (operation) => operation.type === "mutation",
-      // The server refuses more than five mutations in one request.
-      true: httpBatchLink({ ...batch, maxItems: 5 }),
-      false: httpBatchLink({ ...batch, maxItems: 10 }),
-    }),
-  ],
-});
+/** The typed client of the server's procedures. */
+export const api = createClient({ fetch: sessionFetch, ...usual });

@@ -2,8 +2,7 @@
 import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import type { ErrorCode } from "@atelier/server/platform";
-import { toastDone, toastFailure } from "../ui/toasts.tsx";
-import type { OfferedWorkflow } from "./queries.ts";
+import { toastFailure } from "../ui/toasts.tsx";
 
 /** A failure as the server reports it: an error code and a message for users. `offline`: no answer from the server. */
 export interface Failure {
@@ -53,21 +52,6 @@ export function hasOwnAdvice({ code, message, isTold = false }: Failure): boolea
   return (isTold || code.endsWith("_unsuitable") || saysWhatIsWrong.has(code)) && message !== "";
 }
 
-/** Copies a text to the clipboard and confirms it. */
-export function useCopy(): (text: string) => void {
-  const t = useTranslations("common");
-  return useCallback(
-    (text) => {
-      // Missing outside secure contexts, as over plain http on a LAN address.
-      const clipboard: Clipboard | undefined = navigator.clipboard;
-      const refuse = () => toastFailure(t("copyRefused"));
-      if (clipboard === undefined) refuse();
-      else clipboard.writeText(text).then(() => toastDone(t("copied")), refuse);
-    },
-    [t],
-  );
-}
-
 export interface FailureText {
   readonly title: string;
   /** What to do about it. */
@@ -100,24 +84,6 @@ export function useFailureToast(): (error: unknown) => void {
       toastFailure(title, advice);
     },
     [textOf],
-  );
-}
-
-const maxNamed = 2;
-
-/** What a workflow lacks, as text; null when the workflow can run now. */
-export function useLacksText(): (workflow: OfferedWorkflow) => string | null {
-  const t = useTranslations("workflows");
-  return useCallback(
-    ({ isLive, missing, vramGib }) => {
-      if (isLive) return null;
-      if (missing.length === 0) return t("noServer", { gib: vramGib });
-      const what = missing.slice(0, maxNamed).join(", ");
-      return missing.length > maxNamed
-        ? t("lacksMore", { what, count: missing.length - maxNamed })
-        : t("lacks", { what });
-    },
-    [t],
   );
 }
 

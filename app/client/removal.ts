@@ -1,21 +1,15 @@
 "use client";
-import { createTRPCClient, httpLink } from "@trpc/client";
 import { useTranslations } from "next-intl";
 import { useSyncExternalStore } from "react";
-import type { AppRouter } from "@atelier/server/api";
 import { toastWithUndo } from "../ui/toasts.tsx";
-import { apiUrl, wire } from "./api.ts";
+import { createClient } from "./api.ts";
 import { useFailureToast } from "./failures.ts";
 
 /** For calls that arrive although the page is being left: each is sent at once, alone. */
-export const keptApi = createTRPCClient<AppRouter>({
-  links: [
-    httpLink({
-      url: apiUrl,
-      transformer: wire,
-      fetch: (input, init) => fetch(input, { ...(init as RequestInit), keepalive: true }),
-    }),
-  ],
+export const keptApi = createClient({
+  fetch: (address, init) => fetch(address, { ...init, keepalive: true }),
+  queries: 1,
+  mutations: 1,
 });
 
 interface Removal {

@@ -1,4 +1,5 @@
 "use client";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Plug } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
@@ -6,11 +7,12 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import type { JobView } from "@atelier/server/jobs";
 import { BatchStrip } from "../batches/batch-strip.tsx";
-import { retryLoad, canLoadMore } from "../client/queries.ts";
+import { api } from "../client/api.ts";
+import { byCursor, canLoadMore, keys, retryLoad, viewerTimezone } from "../client/queries.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
-import { useGalleryImages } from "../gallery/gallery.tsx";
 import { justify } from "../gallery/layout-rows.ts";
 import { useViewerAddress, Viewer } from "../gallery/viewer/door.tsx";
+import { useRemoving } from "../pictures/actions.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { useBoxSize, useNearEnd } from "../ui/hooks.ts";
@@ -92,9 +94,33 @@ interface Shown {
   readonly openId: string | null;
 }
 
+const pageSize = 100;
+
+/** All pictures of texts, newest first, loaded page by page. */
+function useImages() {
+  const query = useInfiniteQuery({
+    queryKey: keys.imageList(imageFilters),
+    queryFn: ({ pageParam }) =>
+      api.images.list.query({
+        ...imageFilters,
+        timezone: viewerTimezone(),
+        cursor: pageParam ?? undefined,
+        limit: pageSize,
+      }),
+    ...byCursor,
+    placeholderData: keepPreviousData,
+  });
+  const removing = useRemoving();
+  const images = useMemo(
+    () => query.data?.pages.flatMap(({ items }) => items.filter(({ id }) => !removing.has(id))),
+    [query.data, removing],
+  );
+  return { ...query, images };
+}
+
 /** The pictures that the viewer steps through. While it is open, the next page is fetched before the last picture. */
 function useShownImages({ jobs = noJobs, creations, openId }: Shown): readonly ImageView[] {
-  const query = useGalleryImages(imageFilters);
+  const query = useImages();
   const { images } = query;
   const shown = useMemo(() => inGridOrder(jobs, images ?? []), [images, jobs]);
   const lastId = jobs.findLast(({ outputs }) => outputs.length > 0)?.outputs[0]?.imageId;

@@ -1,8 +1,7 @@
 "use client";
 import { Dices, History, SlidersHorizontal } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useState } from "react";
-import { useLacksText } from "../client/failures.ts";
+import { useCallback, useState } from "react";
 import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
 import { OwnOnlyChoice } from "../frame/own-only.tsx";
 import { cx, IconButton } from "../ui/button.tsx";
@@ -13,6 +12,24 @@ import { createForm, maxPictures, useForm } from "./form.ts";
 import { resolveSetting, chosenSize, nearestAllowed, randomSeed } from "./requests.ts";
 import { LoraChoice } from "./loras.tsx";
 import { SizeChoice } from "./size-choice.tsx";
+
+const maxNamed = 2;
+
+/** What a workflow lacks, as text; null when the workflow can run now. */
+function useLacksText(): (workflow: OfferedWorkflow) => string | null {
+  const t = useTranslations("workflows");
+  return useCallback(
+    ({ isLive, missing, vramGib }) => {
+      if (isLive) return null;
+      if (missing.length === 0) return t("noServer", { gib: vramGib });
+      const what = missing.slice(0, maxNamed).join(", ");
+      return missing.length > maxNamed
+        ? t("lacksMore", { what, count: missing.length - maxNamed })
+        : t("lacks", { what });
+    },
+    [t],
+  );
+}
 
 interface NumberSettingProps {
   readonly label: string;

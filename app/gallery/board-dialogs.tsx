@@ -1,15 +1,17 @@
 "use client";
 import { useMutation } from "@tanstack/react-query";
+import { BookmarkPlus } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
-import { type Board, searchOf, useRefreshBoards } from "../boards/queries.ts";
+import { type Board, searchOf, useBoards, useRefreshBoards } from "../boards/queries.ts";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { useSearchFilter } from "../parts/filters.tsx";
 import { BoardForm } from "../pictures/boards.tsx";
-import { Button } from "../ui/button.tsx";
+import { Button, IconButton } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
+import { isBoardAlone } from "./search-terms.ts";
 
 interface RenameProps {
   readonly board: Board;
@@ -72,17 +74,22 @@ export function NewBoardDialog({ isOpen, onOpenChange }: MakingProps) {
   );
 }
 
-/** Keeps a search under a name. */
-export function SaveSearchDialog({
-  search,
-  isOpen,
-  onOpenChange,
-}: MakingProps & { readonly search: string }) {
+/** Keeps a search under a name; nothing is shown for one that is kept already, or that shows a board alone. */
+export function SaveSearch({ search }: { readonly search: string | undefined }) {
   const t = useTranslations("boards");
+  const boards = useBoards();
+  const [isOpen, setOpen] = useState(false);
+  const isKept = boards?.some((board) => board.search === search) === true;
+  if (search === undefined || isKept || isBoardAlone(search)) return null;
   return (
-    <Dialog open={isOpen} onOpenChange={onOpenChange} title={t("saveSearch")}>
-      <p className="mb-4 text-sm text-quiet">{t("saveText", { search })}</p>
-      <BoardForm search={search} onMade={() => onOpenChange(false)} />
-    </Dialog>
+    <>
+      <IconButton label={t("saveSearch")} onClick={() => setOpen(true)}>
+        <BookmarkPlus aria-hidden />
+      </IconButton>
+      <Dialog open={isOpen} onOpenChange={setOpen} title={t("saveSearch")}>
+        <p className="mb-4 text-sm text-quiet">{t("saveText", { search })}</p>
+        <BoardForm search={search} onMade={() => setOpen(false)} />
+      </Dialog>
+    </>
   );
 }

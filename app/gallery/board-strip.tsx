@@ -23,11 +23,6 @@ import { later } from "../ui/later.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { toastWithUndo } from "../ui/toasts.tsx";
 
-/** Whether a search asks for one board and nothing else. */
-export function isBoardAlone(search: string): boolean {
-  return /^board:("[^"]*"|\S+)$/iu.test(search.trim()) && search.trim().toLowerCase() !== "board:none";
-}
-
 const RenameDialog = later(async () => (await import("./board-dialogs.tsx")).RenameDialog);
 const NewBoardDialog = later(async () => (await import("./board-dialogs.tsx")).NewBoardDialog);
 const ShareDialog = later(async () => (await import("../links/share.tsx")).ShareDialog);

@@ -1,24 +1,20 @@
 "use client";
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Copy, Star, Trash2, Upload } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { type ReactNode, useMemo } from "react";
-import type { JobKind } from "@atelier/server/engines";
-import { api } from "../client/api.ts";
+import type { ReactNode } from "react";
 import { useFailureToast } from "../client/failures.ts";
-import { byCursor, keys, retryLoad, viewerTimezone } from "../client/queries.ts";
+import { retryLoad } from "../client/queries.ts";
 import { FilterChips, FilterDivider, useSearchFilter } from "../parts/filters.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { jobKindOrder } from "../jobs/kinds.ts";
-import { useRemoving } from "../pictures/actions.tsx";
 import { Button, buttonStyle, cx } from "../ui/button.tsx";
 import { Chip, chipStyle, EmptyState } from "../ui/display.tsx";
 import { later } from "../ui/later.tsx";
 import { useFilePicker, useUploadWithOffer } from "../uploads/drop.tsx";
-import { BoardStrip, isBoardAlone } from "./board-strip.tsx";
-import { SaveSearch, SearchLine } from "./search-line.tsx";
-import { hasTerm, isByMeaning, readableSearch, toggleTerm } from "./search-terms.ts";
+import { BoardStrip } from "./board-strip.tsx";
+import { SearchTools } from "./search-line.tsx";
+import { hasTerm, isBoardAlone, isByMeaning, readableSearch, toggleTerm } from "./search-terms.ts";
 import { useSelection } from "./selection.tsx";
 import { Sheet, SheetSkeleton } from "./sheet.tsx";
 import type { ListedImage } from "./stack.tsx";
@@ -31,10 +27,6 @@ const kindFilters = jobKindOrder.filter((kind) => kind !== "segment");
 const roleTerms = ["is:upload", "is:result"] as const;
 const trashTerm = "is:trashed";
 const kindTerms = kindFilters.map((kind) => `kind:${kind}`);
-
-interface ListFilters {
-  readonly kind?: JobKind;
-}
 
 interface TermChipProps {
   readonly search: string;
@@ -125,30 +117,6 @@ function GalleryEmpty({ search }: { readonly search: string | undefined }) {
   );
 }
 
-const pageSize = 100;
-
-/** The pictures that match the filters, newest first, loaded page by page. */
-export function useGalleryImages(filters: ListFilters) {
-  const query = useInfiniteQuery({
-    queryKey: keys.imageList(filters),
-    queryFn: ({ pageParam }) =>
-      api.images.list.query({
-        ...filters,
-        timezone: viewerTimezone(),
-        cursor: pageParam ?? undefined,
-        limit: pageSize,
-      }),
-    ...byCursor,
-    placeholderData: keepPreviousData,
-  });
-  const removing = useRemoving();
-  const images = useMemo(
-    () => query.data?.pages.flatMap(({ items }) => items.filter(({ id }) => !removing.has(id))),
-    [query.data, removing],
-  );
-  return { ...query, images };
-}
-
 interface HeaderProps {
   readonly hasPictures: boolean;
   readonly search: string | undefined;
@@ -160,8 +128,7 @@ function GalleryHeader({ hasPictures, search }: HeaderProps) {
     <PageHeader title={t("pages.gallery")}>
       {hasPictures ? (
         <>
-          <SearchLine />
-          <SaveSearch search={search} />
+          <SearchTools search={search} />
           <UploadButton />
         </>
       ) : null}

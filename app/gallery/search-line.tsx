@@ -1,20 +1,18 @@
 "use client";
-import { BookmarkPlus, Search } from "lucide-react";
+import { Search } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { useBoards } from "../boards/queries.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { useTextInUrl } from "../parts/filters.tsx";
-import { cx, IconButton, inputStyle } from "../ui/button.tsx";
+import { cx, inputStyle } from "../ui/button.tsx";
 import { later } from "../ui/later.tsx";
-import { isBoardAlone } from "./board-strip.tsx";
 import { readableSearch } from "./search-terms.ts";
 
-const SaveSearchDialog = later(async () => (await import("./board-dialogs.tsx")).SaveSearchDialog);
+const SaveSearch = later(async () => (await import("./board-dialogs.tsx")).SaveSearch);
 const SearchBox = later(async () => (await import("./search-box.tsx")).SearchBox);
 
 /** One line for words and filters, all of it in the URL, with what may come next while it is typed. */
-export function SearchLine() {
+function SearchLine() {
   const t = useTranslations("gallery.search");
   const { text, setText, input } = useTextInUrl("search");
   // Before the code of its offers was there.
@@ -77,27 +75,18 @@ export function SearchLine() {
 /** The line works without offering what may come next. */
 function stayPlain(): void {}
 
-/** Keeps a search under a name; nothing is shown for one that is kept already, or that shows a board alone. */
-export function SaveSearch({ search }: { readonly search: string | undefined }) {
-  const t = useTranslations("boards");
-  const boards = useBoards();
-  const [isOpen, setOpen] = useState(false);
+interface ToolsProps {
+  /** What of the line can be read. */
+  readonly search: string | undefined;
+}
+
+/** The line, and the button that keeps what it asks for. */
+export function SearchTools({ search }: ToolsProps) {
   const showFailure = useFailureToast();
-  const isKept = boards?.some((board) => board.search === search) === true;
-  if (search === undefined || isKept || isBoardAlone(search)) return null;
   return (
     <>
-      <IconButton label={t("saveSearch")} onClick={() => setOpen(true)}>
-        <BookmarkPlus aria-hidden />
-      </IconButton>
-      <SaveSearchDialog
-        isWanted={isOpen}
-        onFailure={(error) => {
-          setOpen(false);
-          showFailure(error);
-        }}
-        props={{ search, isOpen, onOpenChange: setOpen }}
-      />
+      <SearchLine />
+      <SaveSearch isWanted={search !== undefined} onFailure={showFailure} props={{ search }} />
     </>
   );
 }

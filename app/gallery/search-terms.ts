@@ -11,6 +11,11 @@ export const isByMeaning = (search: string) =>
     ({ meaning, isNot }) => !isNot && "name" in meaning && ["near", "similar"].includes(meaning.name),
   );
 
+/** Whether a search asks for one board and nothing else. */
+export function isBoardAlone(search: string): boolean {
+  return /^board:("[^"]*"|\S+)$/iu.test(search.trim()) && search.trim().toLowerCase() !== "board:none";
+}
+
 /** Adds a term or takes it out; what it replaces goes with it, since no picture can be both. */
 export function toggleTerm(search: string, term: string, replaced: readonly string[] = []): string {
   const gone = new Set([term, ...replaced].map((each) => each.toLowerCase()));

@@ -2,17 +2,33 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Copy } from "lucide-react";
 import { useTranslations } from "next-intl";
+import { useCallback } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
 import { useCloudNames } from "../client/cloud.ts";
 import { readLoras } from "../create/form.ts";
 import { useDollars } from "../ui/hooks.ts";
-import { useCopy } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { Facts } from "../ui/display.tsx";
+import { toastDone, toastFailure } from "../ui/toasts.tsx";
 import { DowngradeNote } from "./parts.tsx";
 import { paramRows, useNeedName, useWorkflowTitle, promptsOf } from "./text.ts";
+
+/** Copies a text to the clipboard and confirms it. */
+function useCopy(): (text: string) => void {
+  const t = useTranslations("common");
+  return useCallback(
+    (text) => {
+      // Missing outside secure contexts, as over plain http on a LAN address.
+      const clipboard: Clipboard | undefined = navigator.clipboard;
+      const refuse = () => toastFailure(t("copyRefused"));
+      if (clipboard === undefined) refuse();
+      else clipboard.writeText(text).then(() => toastDone(t("copied")), refuse);
+    },
+    [t],
+  );
+}
 
 /** The settings of a job besides its prompts, by their names; none before the job is known. */
 export function useParamFacts(job: JobView | undefined): readonly (readonly [string, string])[] {

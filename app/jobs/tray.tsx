@@ -1,13 +1,13 @@
 "use client";
-import { ChevronDown } from "lucide-react";
+import { ChevronDown, CircleAlert, ListChecks } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { memo, useEffect, useRef } from "react";
 import type { JobView } from "@atelier/server/jobs";
-import { useLiveJobs } from "../live/hooks.tsx";
-import { IconButton } from "../ui/button.tsx";
+import { useLiveJobs, useOpenJobCount } from "../live/hooks.tsx";
+import { IconButton, Spinner } from "../ui/button.tsx";
 import { UploadRows } from "../uploads/rows.tsx";
-import { useUploads } from "../uploads/store.ts";
+import { type Upload, useUploads } from "../uploads/store.ts";
 import { JobAction, JobStateLine, JobThumbnail } from "./row.tsx";
 import { jobHref, promptsOf, shownKind } from "./text.ts";
 
@@ -95,5 +95,42 @@ export function Tray({ onClose }: { readonly onClose: () => void }) {
         {t("allJobs")}
       </Link>
     </section>
+  );
+}
+
+function usePillText(openCount: number, uploads: readonly Upload[]): string {
+  const t = useTranslations("jobs");
+  const failed = uploads.filter((upload) => upload.state === "failed").length;
+  if (failed > 0) return t("pill.uploadsFailed", { count: failed });
+  if (uploads.length > 0) return t("pill.uploading", { count: uploads.length });
+  return openCount > 0 ? t("pill.running", { count: openCount }) : t("pill.idle");
+}
+
+export interface PillProps {
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+}
+
+/** What runs and what is sent, as a button that opens the tray. */
+export function PillButton({ isOpen, onToggle, className }: PillProps & { readonly className: string }) {
+  const t = useTranslations("jobs");
+  const openCount = useOpenJobCount();
+  const uploads = useUploads();
+  const text = usePillText(openCount, uploads);
+  const hasFailed = uploads.some((upload) => upload.state === "failed");
+  const isBusy = openCount > 0 || uploads.some((upload) => upload.state === "sending");
+  return (
+    <button
+      type="button"
+      onClick={onToggle}
+      aria-expanded={isOpen}
+      aria-label={isOpen ? t("collapse") : t("openTray", { state: text })}
+      className={className}
+    >
+      {hasFailed ? <CircleAlert className="text-fail" aria-hidden /> : null}
+      {!hasFailed && isBusy ? <Spinner /> : null}
+      {!hasFailed && !isBusy ? <ListChecks className="text-quiet" aria-hidden /> : null}
+      <span className="truncate">{text}</span>
+    </button>
   );
 }
