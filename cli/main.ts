@@ -29,7 +29,8 @@ const verbs: Readonly<Record<string, Verb>> = {
     load: async () => (await import("./accounts.ts")).resetPassword,
   },
   users: {
-    summary: "list, suspend, unsuspend, quota, role, reset-link, delete: what an admin may do to users",
+    summary:
+      "list, suspend, unsuspend, quota, role, reset-link, reset-factors, admin-factor, delete: what an admin may do to users",
     load: async () => (await import("./users.ts")).users,
   },
   storage: {

@@ -18,8 +18,7 @@ import {
   testEndpoint,
 } from "../../deliveries/index.ts";
 import { t } from "./init.ts";
-import { accountProcedure } from "./library.ts";
-import { adminAction, adminProcedure } from "./procedures.ts";
+import { accountProcedure, adminAction, adminProcedure } from "./procedures.ts";
 
 const one = z.strictObject({ id: z.uuid() });
 const maxUrlLength = 2_000;

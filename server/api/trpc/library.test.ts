@@ -1,6 +1,7 @@
 import { addNode } from "@atelier/testing/jobs";
 import {
   createTestServices,
+  openAdmin,
   openOwner,
   testOrigin,
   type TestOwner,
@@ -8,6 +9,8 @@ import {
 } from "@atelier/testing/services";
 import superjson from "superjson";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { resolveCaller, setAdminFactor } from "../../accounts/index.ts";
+import { schema } from "../../db/index.ts";
 import { changeNode, type SeenServer } from "../../nodes/index.ts";
 import { createHttpApp, handleTrpc } from "../index.ts";
 
@@ -60,4 +63,35 @@ test("the HTTP API answers the fields of a workflow that it declares", async () 
   expect(lightOf(items)).toMatchObject({ vramGib: 4, missing, isLive: false });
   for (const field of Object.keys(items[0] ?? {})) expect(document).toContain(`"${field}":`);
   expect(items[0]).not.toHaveProperty("rank");
+});
+
+test("S1 an admin who lacks a second factor, or a sign-in with it, makes nothing that would have an admin's rights", async () => {
+  const { services } = opened;
+  const { headers } = await openAdmin(services, "weak@example.com");
+  const { userId = "" } = (await resolveCaller(services, headers)) ?? {};
+  const call = async (path: string, input: object = {}) => {
+    const body = JSON.stringify(superjson.serialize(input));
+    const sent = new Headers({ ...Object.fromEntries(headers), "content-type": "application/json" });
+    const request = new Request(`${testOrigin}/api/trpc/${path}`, { method: "POST", headers: sent, body });
+    return (await handleTrpc(services, request)).status;
+  };
+  const all = async () => [
+    await call("apiKeys.create", { name: "k" }),
+    await call("apiKeys.create", { name: "k", rights: ["read"] }),
+    await call("apiKeys.setCap", { id: "unknown", cap: null }),
+    await call("telegram.createLink"),
+  ];
+  // The last one: no bot is set up here.
+  expect(await all()).toEqual([200, 200, 404, 409]);
+  await setAdminFactor(services, { isNeeded: true, adminId: null });
+  try {
+    expect((await resolveCaller(services, headers))?.adminLack).toBe("factor");
+    expect(await all()).toEqual([403, 403, 403, 403]);
+    const of = { userId, id: "of-weak", credentialID: "of-weak", publicKey: "k", counter: 0 };
+    await services.db.insert(schema.passkeys).values({ ...of, deviceType: "multiDevice", backedUp: true });
+    expect((await resolveCaller(services, headers))?.adminLack).toBe("sign_in");
+    expect(await all()).toEqual([403, 403, 403, 403]);
+  } finally {
+    await setAdminFactor(services, { isNeeded: false, adminId: null });
+  }
 });

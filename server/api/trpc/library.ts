@@ -43,7 +43,7 @@ import {
 } from "../../links/index.ts";
 import { takeInPicture } from "../../jobs/index.ts";
 import { locales } from "../../locales.ts";
-import { AppError, lineOfText } from "../../platform/index.ts";
+import { lineOfText } from "../../platform/index.ts";
 import { offeredModels, offeredWorkflows, readLoras } from "../../scheduling/index.ts";
 import { createLink as createChatLink, readTelegramState, unlink } from "../../telegram/index.ts";
 import { deleteOwnAccount, deletionWord } from "../../users/index.ts";
@@ -62,14 +62,7 @@ import {
 } from "../../wardrobe/index.ts";
 import { asOneOfFew } from "../requests.ts";
 import { t } from "./init.ts";
-import { memberProcedure, publicProcedure } from "./procedures.ts";
-
-/** Keys are for accounts: a guest would lose theirs with the cookie, and a key must not make further keys. */
-export const accountProcedure = memberProcedure.use(({ ctx, next }) => {
-  refuseGuest(ctx.caller);
-  if (ctx.caller.via !== "session") throw new AppError("forbidden", "API keys are managed in the browser.");
-  return next();
-});
+import { accountProcedure, grantProcedure, memberProcedure, publicProcedure } from "./procedures.ts";
 
 export const accountRouter = t.router({
   /** Null without a session. */
@@ -136,7 +129,7 @@ export const apiKeysRouter = t.router({
     items: await listApiKeys(ctx.services, { userId: ctx.caller.userId }),
   })),
   /** The answer's `key` is shown this once. */
-  create: accountProcedure
+  create: grantProcedure
     .input(
       z.strictObject({
         name: lineOfText.trim().min(1).max(maxKeyNameLength),
@@ -147,7 +140,7 @@ export const apiKeysRouter = t.router({
       }),
     )
     .mutation(({ ctx, input }) => createApiKey(ctx.services, { userId: ctx.caller.userId, ...input })),
-  setCap: accountProcedure
+  setCap: grantProcedure
     .input(z.strictObject({ id: lineOfText, cap: capSchema.nullable() }))
     .mutation(async ({ ctx, input }) => {
       await setKeyCap(ctx.services, { userId: ctx.caller.userId, ...input });
@@ -163,7 +156,7 @@ export const apiKeysRouter = t.router({
 export const telegramRouter = t.router({
   state: accountProcedure.query(({ ctx }) => readTelegramState(ctx.services, ctx.caller.userId)),
   /** A deep link that links the chat which opens it, once. */
-  createLink: accountProcedure.mutation(({ ctx }) => createChatLink(ctx.services, ctx.caller.userId)),
+  createLink: grantProcedure.mutation(({ ctx }) => createChatLink(ctx.services, ctx.caller.userId)),
   unlink: accountProcedure.mutation(async ({ ctx }) => ({
     wasLinked: await unlink(ctx.services, ctx.caller.userId),
   })),

@@ -1,4 +1,11 @@
-import { type Caller, notAdmin, requireRight, resolveCaller } from "../../accounts/index.ts";
+import {
+  type Caller,
+  notAdmin,
+  refuseGuest,
+  refuseLack,
+  requireRight,
+  resolveCaller,
+} from "../../accounts/index.ts";
 import { recordAct } from "../../audit/index.ts";
 import { AppError, requireReadable, ruleOf } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
@@ -97,6 +104,19 @@ export const publicProcedure = t.procedure.use(report).use(async ({ ctx, type, g
 export const memberProcedure = publicProcedure.use(({ ctx, next }) => {
   if (!ctx.caller) throw new AppError("unauthorized");
   return next({ ctx: { caller: ctx.caller } });
+});
+
+/** Keys are for accounts: a guest would lose theirs with the cookie, and a key must not make further keys. */
+export const accountProcedure = memberProcedure.use(({ ctx, next }) => {
+  refuseGuest(ctx.caller);
+  if (ctx.caller.via !== "session") throw new AppError("forbidden", "API keys are managed in the browser.");
+  return next();
+});
+
+/** What acts later without a session of its own: an admin who lacks a second factor must not make what has an admin's rights then. */
+export const grantProcedure = accountProcedure.use(({ ctx, next }) => {
+  refuseLack(ctx.caller);
+  return next();
 });
 
 /** An admin's session or API key; anybody else is refused with `forbidden`. */
