@@ -8,7 +8,7 @@ import { type Plane, type Scale, foldTiles, middleOf, residualOf } from "./resid
 export interface FoundMark {
   /** 32 bits. */
   readonly id: number;
-  /** How far the place of the tiles stands out, in standard deviations; unmarked pictures reach 6. */
+  /** How far the place of the tiles stands out, in standard deviations; unmarked pictures reach 6.4. */
   readonly clarity: number;
   /** Pixels for each cell of a tile: 1.5 in a picture of its own size (1 before marks had chips of 3 px). */
   readonly scale: Scale;
@@ -32,7 +32,7 @@ const decodeSeconds = 10;
 
 /**
  * The mark of a picture, also after it was scaled to 0.4 to 1.5 of its size; null without one, and for what is no picture. Looks at
- * its middle only, for up to half a second of processor time, with rests in which other requests are served.
+ * its middle only, for 0.3 to 1.6 s of processor time, with rests in which other requests are served.
  */
 export async function findMark(bytes: Buffer): Promise<FoundMark | null> {
   const looks: (View & { readonly plane: Plane })[] = [];
@@ -175,7 +175,7 @@ function sumBits(folded: Float64Array, { at }: Fit): Float64Array {
 
 /** Bits that were hardly seen, of which each combination is tried: 256 of 16 million checksums. */
 const leastDoubtful = 8;
-/** No picture without a mark comes near this, so that 4,096 checksums may be tried. */
+/** Above what pictures without a mark reach, so that 4,096 checksums may be tried. */
 const surelyMarked = { clarity: 7, doubtful: 12 };
 
 function readBits(sums: Float64Array, doubtful: number): number | null {
