@@ -10,7 +10,7 @@ test("D1 a batch fills its grid, opens its pictures beside their sources, and co
   page,
 }) => {
   await beGuest(page);
-  const inputs = { image: await uploadSample(page, "astronaut.png") };
+  const inputs = { image: await uploadSample(page, "astronaut.png", 192) };
   const jobs = [
     { kind: "remove_background", inputs, steps: [{ kind: "upscale" }] },
     { kind: "upscale", inputs },

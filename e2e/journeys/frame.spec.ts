@@ -35,7 +35,7 @@ test("the frame explains itself once, shows the jobs without covering the page, 
   await expect(hints).toHaveCount(0);
 
   const imageId = await uploadSample(page, "rocket.jpg");
-  await submitJob(page, { kind: "upscale", inputs: { image: imageId } });
+  const jobId = await submitJob(page, { kind: "upscale", inputs: { image: imageId } });
   const pill = page.getByRole("button", { name: /^Open the jobs:/ });
   await expect(pill).toBeVisible();
   const heading = page.getByRole("main").getByRole("heading", { level: 1 });
@@ -49,6 +49,7 @@ test("the frame explains itself once, shows the jobs without covering the page, 
   await page.keyboard.press("Escape");
   await expect(tray).toHaveCount(0);
   await expect(pill).toBeFocused();
+  await page.request.post(`/api/v1/jobs/${jobId}/cancel`, sameSite());
 
   await remember(page, "Ada likes silk.");
   await page.goto("/assistant/memory");

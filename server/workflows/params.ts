@@ -124,8 +124,15 @@ function paramSchema(spec: ParamSpec): ParamType {
 
 export type WorkflowParams = Partial<Record<ParamName, ParamValue>>;
 
+/** A price question looks at each workflow of a kind, so that a schema is made once for the params that it is of. */
+const schemas = new WeakMap<Workflow["params"], z.ZodType<WorkflowParams>>();
+
 /** Schema of the params of a workflow: strict, with ranges and defaults. `seed` is optional: the caller draws one. */
-export function workflowParams(workflow: Pick<Workflow, "params">): z.ZodType<WorkflowParams> {
-  const shape = Object.entries(workflow.params).map(([name, spec]) => [name, paramSchema(spec)] as const);
-  return z.strictObject(Object.fromEntries(shape));
+export function workflowParams({ params }: Pick<Workflow, "params">): z.ZodType<WorkflowParams> {
+  const known = schemas.get(params);
+  if (known) return known;
+  const shape = Object.entries(params).map(([name, spec]) => [name, paramSchema(spec)] as const);
+  const schema = z.strictObject(Object.fromEntries(shape));
+  schemas.set(params, schema);
+  return schema;
 }
