@@ -123,7 +123,12 @@ export async function setPassword(
   if (changed.length === 0)
     await tx
       .insert(credentials)
-      .values({ id: newId(), userId, accountId: userId, providerId: passwordWay, password: hash });
+      .values({ id: newId(), userId, accountId: userId, providerId: passwordWay, password: hash })
+      // Of two first passwords at once the later one counts.
+      .onConflictDoUpdate({
+        target: [credentials.providerId, credentials.accountId],
+        set: { password: hash, updatedAt: new Date() },
+      });
   await tx.delete(sessions).where(eq(sessions.userId, userId));
   await forgetTrust(tx, userId);
 }

@@ -15,9 +15,10 @@ import {
   keptBy,
 } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { isStrong, noteTrusted } from "./admin-factor.ts";
 import { isClientUser } from "./client-users.ts";
 import { admitEntry, claimFirstAdmin, spendInvitation } from "./entry.ts";
-import { awaitsCode, factorPaths, factorPlugins, followFactors, guardFactors, isStrong } from "./factors.ts";
+import { awaitsCode, factorPaths, factorPlugins, followFactors, guardFactors } from "./factors.ts";
 import {
   accountLinking,
   attemptOf,
@@ -74,7 +75,7 @@ function createAuth(services: Services) {
       updateAge: sessionRefreshSeconds,
       // The age counts that `factors.ts` checks, in which a password that was typed again counts, too.
       freshAge: 0,
-      additionalFields: { isStrong: { type: "boolean", input: false, required: false, returned: false } },
+      additionalFields: { isStrong: { type: "boolean", input: false, required: false } },
     },
     user: {
       additionalFields: { selfMade: { type: "boolean", input: false, required: false } },
@@ -120,7 +121,7 @@ function createAuth(services: Services) {
             if (await isClientUser(services, userId)) refuse("FORBIDDEN", "This user cannot sign in.");
             await applyGroups(services, userId);
             const guest = context && (await getSessionFromCtx(context));
-            const isFactored = await isStrong(services, context?.path, { userId, before: guest ?? null });
+            const isFactored = isStrong(context?.path, { userId, before: guest ?? null });
             const begun = { data: { isStrong: isFactored || (await isStrongAtProvider()) } };
             if (!guest || !("isAnonymous" in guest.user) || guest.user["isAnonymous"] !== true) return begun;
             // Before there is a session of the account: the guest stays signed in, with all pictures.
@@ -222,6 +223,7 @@ function guardEntry(services: Services) {
 function followEntry(services: Services) {
   return createAuthMiddleware(async (ctx) => {
     if (await awaitsCode(ctx)) return undefined;
+    await noteTrusted(services, ctx);
     await settleSignIn(services, ctx);
     await recordEntry(services, ctx);
     await followFactors(services, ctx);

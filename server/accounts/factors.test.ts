@@ -370,8 +370,8 @@ async function openUnfactoredAdmin(name: string) {
 }
 
 describe("where admins need a second factor", () => {
-  const setRule = (isNeeded: boolean, adminId: string | null = null) =>
-    setAdminFactor(fixture.services, { isNeeded, adminId });
+  const setRule = (isNeeded: boolean, adminId: string | null = null, sessionId: string | null = null) =>
+    setAdminFactor(fixture.services, { isNeeded, adminId, sessionId });
   afterEach(() => setRule(false));
 
   test("an admin without one is none, nor is a key of theirs, until it is set up", async () => {
@@ -386,7 +386,10 @@ describe("where admins need a second factor", () => {
     for (const caller of [await callerOf(browser), await ofKey()])
       expect([caller?.isAdmin, caller?.adminLack]).toEqual([true, undefined]);
     await setRule(false, userId);
-    await setRule(true, userId);
+    // By a key, or in a session that began without it, nobody turns it on.
+    const told = { code: "conflict", message: expect.stringContaining("Sign out first") };
+    await expect(setRule(true, userId)).rejects.toMatchObject(told);
+    await setRule(true, userId, (await callerOf(browser))?.sessionId);
     expect((await actsOf(userId)).slice(-2)).toEqual(["user.admin_factor_set", "user.admin_factor_set"]);
     expect((await browser.auth("/two-factor/disable", { password: testPassword })).status).toBe(200);
     expect(await callerOf(browser)).toMatchObject({ isAdmin: false, adminLack: "factor" });
@@ -432,6 +435,62 @@ describe("where admins need a second factor", () => {
     const { sessionId, adminLack } = (await callerOf(thief)) ?? {};
     const removal = removePasskey(services, { userId, sessionId, adminLack, id: "of-trusted-admin" });
     await expect(removal).rejects.toMatchObject({ code: "forbidden" });
+  });
+
+  /** An admin with an app, who signed in with it and has a passkey beside it; and the app's address. */
+  async function openStrongAdmin(name: string) {
+    const { services } = fixture;
+    const opened = await openWithApp(name);
+    const userId = await userOf(opened.browser);
+    await services.db.update(schema.users).set({ role: "admin" }).where(eq(schema.users.id, userId));
+    const of = { userId, id: name, credentialID: name, publicKey: "k", counter: 0 };
+    await services.db.insert(schema.passkeys).values({ ...of, deviceType: "multiDevice", backedUp: true });
+    await setRule(true);
+    return { ...opened, userId };
+  }
+
+  test("a new password, and turning the app off beside a passkey, take no rights away; a weak session gets none", async () => {
+    const { browser, enter, userId } = await openStrongAdmin("kept-admin");
+    const isAdmin = async (of: TestBrowser) => (await callerOf(of))?.isAdmin;
+    const change = (of: TestBrowser, currentPassword: string, newPassword: string) =>
+      of.auth("/change-password", { currentPassword, newPassword, revokeOtherSessions: true });
+    const second = "another long password";
+    expect((await change(browser, testPassword, second)).status).toBe(200);
+    expect(await isAdmin(browser)).toBe(true);
+    expect((await browser.auth("/two-factor/disable", { password: second })).status).toBe(200);
+    expect(await isAdmin(browser)).toBe(true);
+    expect((await change(browser, second, testPassword)).status).toBe(200);
+    const thief = openTestBrowser(fixture.services);
+    await enter(thief);
+    expect(await callerOf(thief)).toMatchObject({ userId, adminLack: "sign_in" });
+    expect((await change(thief, testPassword, second)).status).toBe(200);
+    expect(await callerOf(thief)).toMatchObject({ userId, adminLack: "sign_in" });
+  });
+
+  test("a sign-in for which the library asked no code is weak, also with an app that is turned off by half", async () => {
+    const { services } = fixture;
+    const { enter, userId } = await openStrongAdmin("halfway-admin");
+    const { users, passkeys } = schema;
+    await services.db.update(users).set({ twoFactorEnabled: false }).where(eq(users.id, userId));
+    const other = openTestBrowser(services);
+    await enter(other);
+    expect(await callerOf(other)).toMatchObject({ userId, adminLack: "sign_in" });
+    // An app for which nobody is asked is none, so that another factor can be set up.
+    await services.db.delete(passkeys).where(eq(passkeys.userId, userId));
+    expect(await callerOf(other)).toMatchObject({ userId, adminLack: "factor" });
+    expect((await other.auth("/two-factor/disable", { password: testPassword })).status).toBe(200);
+    expect((await other.auth("/two-factor/enable", { password: testPassword })).status).toBe(200);
+  });
+
+  test("without passwords an app, which nobody asks for then, is no factor", async () => {
+    const { services } = fixture;
+    const { browser, userId } = await openStrongAdmin("appless-admin");
+    const { config } = services;
+    const without = { ...services, config: { ...config, signIn: { ...config.signIn, passwords: false } } };
+    expect(await resolveCaller(without, browser.headers)).toMatchObject({ isAdmin: true });
+    await services.db.delete(schema.passkeys).where(eq(schema.passkeys.userId, userId));
+    expect(await callerOf(browser)).toMatchObject({ isAdmin: true });
+    expect(await resolveCaller(without, browser.headers)).toMatchObject({ adminLack: "factor" });
   });
 
   test("a key that never had an admin's rights goes on as it was", async () => {

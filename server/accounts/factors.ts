@@ -120,9 +120,6 @@ const passwordPaths = new Set([
   "/two-factor/disable",
   "/two-factor/generate-backup-codes",
 ]);
-/** A session that begins at one of these has two factors behind it. */
-const strongPaths = new Set([...codePaths, "/passkey/verify-authentication"]);
-
 const entryPaths = new Set(["/passkey/verify-authentication", callbackPath]);
 const isEntry = (path: string) => path.startsWith("/sign-in/") || entryPaths.has(path);
 
@@ -195,27 +192,6 @@ function withoutSession(ctx: GenericEndpointContext): Headers {
   const { name } = ctx.context.authCookies.sessionToken;
   const pairs = (ctx.headers?.get("cookie") ?? "").split("; ");
   return new Headers({ cookie: pairs.filter((pair) => !pair.startsWith(`${name}=`)).join("; ") });
-}
-
-interface Beginning {
-  readonly userId: string;
-  readonly before: { readonly user: { readonly id: string }; readonly session: object } | null;
-}
-
-/** Whether a session that begins now has two factors behind it; `before` is the session that it follows. */
-export async function isStrong(
-  { db }: Pick<Services, "db">,
-  path: string | undefined,
-  { userId, before }: Beginning,
-): Promise<boolean> {
-  if (path !== undefined && strongPaths.has(path)) return true;
-  // With an app in force only a trusted browser keeps this session: from all others the library takes it back.
-  if (path === "/sign-in/email") {
-    const isApp = and(eq(twoFactors.userId, userId), eq(twoFactors.verified, true));
-    return (await db.$count(twoFactors, isApp)) > 0;
-  }
-  if (path !== "/change-password" || before?.user.id !== userId) return false;
-  return Reflect.get(before.session, "isStrong") === true;
 }
 
 /** After an endpoint of the factors: the audit, the end of other sessions, and the things of a guest. */

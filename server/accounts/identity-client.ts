@@ -55,8 +55,8 @@ export interface IdentityClient {
   authorize(flow: Flow): Promise<URL>;
   /** Exchanges a code once; checks signature, issuer, audience, time and nonce. Throws `ProviderError`. */
   redeem(answer: { readonly code: string } & Omit<Flow, "state">): Promise<Vouched>;
-  /** Whether its answers name it (RFC 9207), so that one that does not is another's. Throws `ProviderError`. */
-  namesItself(): Promise<boolean>;
+  /** Its own spelling of its name, and whether its answers have it (RFC 9207), so that one without is another's. Throws `ProviderError`. */
+  readIssuer(): Promise<{ readonly issuer: string; readonly isInAnswers: boolean }>;
   /** Where the browser goes to sign out at the provider; null where the provider has no such address. */
   leave(idToken: string | null, backTo: string | null): Promise<URL | null>;
 }
@@ -110,11 +110,11 @@ export function createIdentityClient(
         throw failureOf(error);
       }
     },
-    async namesItself() {
-      const { authorization_response_iss_parameter_supported: isNamed } = (
+    async readIssuer() {
+      const { issuer, authorization_response_iss_parameter_supported: isNamed } = (
         await configurationOf()
       ).serverMetadata();
-      return isNamed === true;
+      return { issuer, isInAnswers: isNamed === true };
     },
     async leave(idToken, backTo) {
       const configuration = await configurationOf();

@@ -18,8 +18,8 @@ import {
   testPassword,
   type TestServices,
 } from "@atelier/testing/services";
-import { and, eq, like } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { and, eq, like, sql } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId, parseConfig } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -28,6 +28,8 @@ import {
   createApiKey,
   createInvitation,
   createUser,
+  isPasswordOf,
+  removeAskingLinks,
   removePasskey,
   resetPassword,
   resolveCaller,
@@ -50,7 +52,7 @@ const verified = (email: string, more: object = {}) => ({
 
 beforeAll(async () => {
   idp = await startIdentityProvider({
-    redirectUris: ["house", "staff", "linking", "broken"].map(callbackOf),
+    redirectUris: ["house", "staff", "linking", "broken", "slashed", "document"].map(callbackOf),
     afterSignOut: [`${testOrigin}/sign-in`],
     people: {},
   });
@@ -64,6 +66,8 @@ beforeAll(async () => {
         staff: testClientSecret,
         linking: testClientSecret,
         broken: "a-wrong-secret",
+        slashed: testClientSecret,
+        document: testClientSecret,
         forged: testClientSecret,
         informed: testClientSecret,
       }),
@@ -81,12 +85,17 @@ beforeAll(async () => {
           },
           linking: { ...usual, linksByEmail: true },
           broken: usual,
+          slashed: { ...usual, issuer: `${idp.issuer}/`, opensEntry: true },
+          document: { ...usual, issuer: `${idp.issuer}/.well-known/openid-configuration`, opensEntry: true },
           forged: { ...usual, issuer: forging.issuer, opensEntry: true },
           informed: { ...usual, issuer: forging.issuer, allowedGroups: ["members"], opensEntry: true },
         },
       },
     },
   });
+});
+beforeEach(async () => {
+  await test1.services.db.delete(schema.rateLimits);
 });
 afterAll(async () => {
   await test1.close();
@@ -447,7 +456,42 @@ test("where admins need a second factor, that of a provider that asks for one co
     isAdmin: false,
     adminLack: "factor",
   });
+  // A link alone is a way in; beside another one it can be reset, when the provider no longer lets its owner in.
+  const userId = me?.userId ?? "";
+  const reset = () => test1.services.db.transaction((tx) => removeAskingLinks(test1.services, tx, userId));
+  expect(await reset()).toEqual([]);
+  await resetPassword(test1.services, { email: "asked@example.com", password: testPassword });
+  expect(await wayNames(userId)).toEqual(["staff", "credential"]);
+  expect(await reset()).toEqual(["staff"]);
+  expect(await wayNames(userId)).toEqual(["credential"]);
+  const other = openTestBrowser(test1.services);
+  await other.auth("/sign-in/email", { email: "asked@example.com", password: testPassword });
+  expect(await caller(other)).toMatchObject({ userId, adminLack: "factor" });
   await setAdminFactor(test1.services, { isNeeded: false, adminId: null });
+});
+
+test("of two first passwords at once the later one counts", async () => {
+  const { services } = test1;
+  idp.people["passes"] = verified("passes@example.com");
+  const { browser } = await enter("passes");
+  const userId = (await caller(browser))?.userId ?? "";
+  const row = { id: newId(), userId, accountId: userId, providerId: "credential", password: "first" };
+  let later = Promise.resolve();
+  await services.db.transaction(async (tx) => {
+    await tx.insert(credentials).values(row);
+    later = resetPassword(services, { email: "passes@example.com", password: testPassword });
+    later.catch(() => undefined);
+    await expect
+      .poll(async () => {
+        const [found] = await services.db.execute<{ n: number }>(sql`
+          select count(*)::int as n from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`);
+        return found?.n;
+      })
+      .toBe(1);
+  });
+  await later;
+  expect(await isPasswordOf(services, { userId, password: testPassword })).toBe(true);
 });
 
 describe("a studio without open sign-up", () => {
@@ -569,7 +613,25 @@ describe("a provider that is set up wrong, down or hostile", () => {
     const wrong = problem("PROVIDER_ANSWER_INVALID");
     expect(await answerWith((query) => query.set("iss", "https://else.example.org"))).toBe(wrong);
     expect(await answerWith((query) => query.delete("iss"))).toBe(wrong);
+    expect(captured.lines.at(-1)).toContain(`"issuer":"${idp.issuer}","iss":""`);
     expect(await answerWith(() => undefined)).toBe(entered);
+  });
+
+  test.each(["slashed", "document"])("its name counts as it spells it itself (%s)", async (provider) => {
+    idp.people[provider] = verified(`${provider}@example.com`);
+    expect((await enter(provider, { provider })).location).toBe(entered);
+  });
+
+  test("that cannot be asked for its name lets nobody in", async () => {
+    const { services } = test1;
+    const browser = openTestBrowser(services);
+    const { url = "" } = await start(browser, "house");
+    const back = await passLoginPages(url, "mixed");
+    // A process that was started meanwhile, and does not reach it.
+    const house = { name: "The House", issuer: "http://localhost:9", clientId: testClientId };
+    const { signIn } = parseConfig({ signIn: { providers: { house } } });
+    const restarted = { ...services, config: { ...services.config, signIn } };
+    expect(await visit(restarted, browser, back)).toBe(problem("PROVIDER_UNREACHABLE"));
   });
 
   test("its clock may differ by less than a minute", async () => {

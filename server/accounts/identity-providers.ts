@@ -6,7 +6,12 @@ import { schema } from "../db/index.ts";
 import { keptBy, openSealed, seal } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { entryTokenHeader } from "./entry.ts";
-import { createIdentityClient, type IdentityClient, ProviderError } from "./identity-client.ts";
+import {
+  createIdentityClient,
+  type IdentityClient,
+  ProviderError,
+  type ProviderFailure,
+} from "./identity-client.ts";
 import { mailAddress } from "./user-data.ts";
 import {
   applyGroups,
@@ -39,18 +44,19 @@ export function identityProviders(services: Services): BetterAuthPlugin {
   };
 }
 
+/** Logs the provider's own words. Throws what is no failure of a provider. */
+function noteFailure({ log }: Services, id: string, error: unknown): ProviderError {
+  if (!(error instanceof ProviderError)) throw error;
+  log.error({ err: error, provider: id, part: "accounts" }, `sign-in provider: ${error.message}`);
+  return error;
+}
+
 function providerFor(services: Services, client: IdentityClient): OAuthProvider {
   const { id, provider } = client;
-  const note = (error: unknown): ProviderError => {
-    if (!(error instanceof ProviderError)) throw error;
-    services.log.error({ err: error, provider: id, part: "accounts" }, `sign-in provider: ${error.message}`);
-    return error;
-  };
+  const note = (error: unknown) => noteFailure(services, id, error);
   return {
     id,
     name: provider.name,
-    // Compared with the issuer that the answer names, if it names one.
-    issuer: provider.issuer,
     async createAuthorizationURL({ state, codeVerifier, redirectURI: redirectUri }) {
       try {
         return await client.authorize({ state, codeVerifier, redirectUri });
@@ -189,16 +195,25 @@ export async function guardProviders(services: Services, ctx: GenericEndpointCon
   await requireIssuer(services, ctx);
 }
 
-/** The answer of a provider that names itself in each must do so: one without a name may be led here from another provider. */
+/**
+ * An answer must name its provider as the provider spells itself, which may be otherwise than the configuration does; one without a name only
+ * where the provider names itself in none: it may be led here from another provider.
+ */
 async function requireIssuer(services: Services, ctx: GenericEndpointContext): Promise<void> {
   const { code, state, iss } = Object(ctx.query);
-  if (ctx.path !== callbackPath || !code || !state || iss) return;
-  const id: unknown = Reflect.get(Object(ctx.params), "id");
-  const client = clientsOf(services).find((one) => one.id === id);
-  // One that cannot be asked now is told of where the code is exchanged.
-  if (!(await client?.namesItself().catch(() => false))) return;
-  services.log.error({ provider: id, part: "accounts" }, "sign-in provider: the answer names no issuer");
-  throw ctx.redirect(`/sign-in?${new URLSearchParams({ problem: "PROVIDER_ANSWER_INVALID" })}`);
+  if (ctx.path !== callbackPath || !code || !state) return;
+  const client = clientsOf(services).find((one) => one.id === Reflect.get(Object(ctx.params), "id"));
+  if (!client) return;
+  const leave = (problem: ProviderFailure) => ctx.redirect(`/sign-in?${new URLSearchParams({ problem })}`);
+  const known = await client.readIssuer().catch((error: unknown) => {
+    throw leave(noteFailure(services, client.id, error).code);
+  });
+  if (iss ? iss === known.issuer : !known.isInAnswers) return;
+  services.log.error(
+    { provider: client.id, part: "accounts", issuer: known.issuer, iss: String(iss ?? "").slice(0, 500) },
+    "sign-in provider: the answer names another issuer, or none",
+  );
+  throw leave("PROVIDER_ANSWER_INVALID");
 }
 
 /** After `atelier reset-password` or `create-user` an admin may sign in with the new password for this long, whatever is configured. */

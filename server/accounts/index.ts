@@ -10,7 +10,14 @@
  * Secrets are stored as hashes and never logged. Access to a job or an image is decided where the row is read, not here.
  */
 export { accountOf, type Caller, findEnded, refuseGuest, suspendedUsers } from "./caller.ts";
-export { lackOf, notAdmin, readAdminFactor, refuseLack, setAdminFactor } from "./admin-factor.ts";
+export {
+  lackOf,
+  notAdmin,
+  readAdminFactor,
+  refuseLack,
+  removeAskingLinks,
+  setAdminFactor,
+} from "./admin-factor.ts";
 export { authOf, maxKeyNameLength, servedAuthPaths, trustedOrigins } from "./auth.ts";
 export { actAs, findClient } from "./client-users.ts";
 export {

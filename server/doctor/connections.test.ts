@@ -101,8 +101,10 @@ describe("identity providers", () => {
         ),
       },
     ]);
-    // Its own spelling counts.
-    const [spelled] = await lookAt(`${issuer}/`);
+    // As a sign-in compares them.
+    for (const spelling of [`${issuer}/`, `${issuer}/.well-known/openid-configuration`])
+      expect(await lookAt(spelling)).toMatchObject([{ state: "ok" }]);
+    const [spelled] = await lookAt(issuer.replace("127.0.0.1", "localhost"));
     expect(spelled).toMatchObject({
       state: "fail",
       message: expect.stringContaining(`calls itself ${issuer};`),

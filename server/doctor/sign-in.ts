@@ -29,13 +29,10 @@ async function checkProvider(
 ): Promise<CheckResult> {
   const name = `Sign-in provider ${id}`;
   const { issuer } = provider;
-  const document = await read(name, `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`, clocks);
+  const document = await read(name, documentAt(issuer), clocks);
   if ("isOk" in document) return document;
-  const said = member(document.json, "issuer");
-  if (said !== issuer) {
-    const spelled = typeof said === "string" ? `calls itself ${said}` : "does not say its issuer";
-    return failed(name, `${spelled}; the configuration has ${issuer}: set issuer as the provider spells it`);
-  }
+  const misnamed = nameFaultOf(document.json, issuer);
+  if (misnamed !== null) return failed(name, misnamed);
   const fault = faultOf(document.json);
   if (fault !== null) return failed(name, fault);
   const keys = await read(name, String(member(document.json, "jwks_uri")), clocks);
@@ -47,6 +44,20 @@ async function checkProvider(
       "lists no keys at its jwks_uri, so no sign-in can be checked; give it a key that signs",
     );
   return judge(env, { id, provider }, listed.length);
+}
+
+/** Both as a sign-in does it: an address of the document itself is asked as it is, and then no name is expected. */
+const isDocument = (issuer: string) => issuer.includes("/.well-known/");
+const documentAt = (issuer: string) =>
+  isDocument(issuer) ? issuer : `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+
+/** What is wrong with the name in a discovery document; null when it is that of the configuration. */
+function nameFaultOf(document: unknown, issuer: string): string | null {
+  const said = member(document, "issuer");
+  const url = typeof said === "string" ? URL.parse(said) : null;
+  if (url && (isDocument(issuer) || url.href === new URL(issuer).href)) return null;
+  const spelled = typeof said === "string" ? `calls itself ${said}` : "does not say its issuer";
+  return `${spelled}; the configuration has ${issuer}: set issuer as the provider spells it`;
 }
 
 /** An answer with JSON in it, or the finding that there is none. */

@@ -1,5 +1,12 @@
 import { and, eq, isNull } from "drizzle-orm";
-import { isAdminNow, lockAdmins, removeFactors, requireOtherAdmin, serviceRole } from "../accounts/index.ts";
+import {
+  isAdminNow,
+  lockAdmins,
+  removeAskingLinks,
+  removeFactors,
+  requireOtherAdmin,
+  serviceRole,
+} from "../accounts/index.ts";
 import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { cancelAllOf } from "../jobs/index.ts";
@@ -83,12 +90,14 @@ export async function setQuota(
 
 /**
  * Removes the authenticator app, the recovery codes and the passkeys of a user who has lost them, and ends all sessions: the
- * password alone signs in again. Throws `not_found`, and `conflict` when there are none.
+ * password alone signs in again. Of an admin who needs a second factor also the links to providers that ask for one, where another way stays. Throws `not_found`, and `conflict` when there are none.
  */
 export async function resetFactors(services: Services, act: Act): Promise<void> {
   await actOn(services, act, async (tx, { id }) => {
-    if (!(await removeFactors(tx, id))) throw new AppError("conflict", "This user has no second factor.");
-    await recordAct(tx, { kind: "user.factors_reset", by: act.adminId, to: id });
+    const wereAny = await removeFactors(tx, id);
+    const providers = await removeAskingLinks(services, tx, id);
+    if (!wereAny && providers.length === 0) throw new AppError("conflict", "This user has no second factor.");
+    await recordAct(tx, { kind: "user.factors_reset", by: act.adminId, to: id, details: { providers } });
   });
 }
 

@@ -21,6 +21,7 @@ import {
   spendResetLink,
   userTables,
   workerAccount,
+  setAdminFactor,
 } from "../accounts/index.ts";
 import { schema } from "../db/index.ts";
 import { beginUpload, ingest, readUsage } from "../images/index.ts";
@@ -34,11 +35,12 @@ import {
   submit,
   sweep,
 } from "../jobs/index.ts";
-import { AppError, newId } from "../platform/index.ts";
+import { AppError, newId, parseConfig } from "../platform/index.ts";
 import {
   deleteOwnAccount,
   deleteUser,
   purgeDeleted,
+  resetFactors,
   setQuota,
   setRole,
   suspend,
@@ -757,4 +759,31 @@ describe("deleted users", () => {
       await expect(remove("a wrong password")).rejects.toMatchObject(refusal("forbidden"));
     await expect(remove(testPassword)).rejects.toMatchObject(refusal("rate_limited"));
   });
+});
+
+test("S1 where admins need a second factor a reset also removes an admin's link to a provider that asks for one", async () => {
+  const { services } = fixture;
+  const asking = { name: "A", issuer: "https://id.example.org", clientId: "c", asksSecondFactor: true };
+  const { signIn } = parseConfig({ signIn: { providers: { asking } } });
+  const asked = { ...services, config: { ...services.config, signIn } };
+  const { userId, browser } = await openUser("linked");
+  const link = { id: newId(), userId, providerId: "asking", accountId: "linked" };
+  await services.db.insert(schema.credentials).values(link);
+  const reset = () => resetFactors(asked, act(userId));
+  // Of somebody who needs none it is a way in and nothing else.
+  await expect(reset()).rejects.toMatchObject({ code: "conflict" });
+  await setRole(services, { ...act(userId), role: "admin" });
+  await setAdminFactor(services, { isNeeded: true, adminId: null });
+  try {
+    await reset();
+  } finally {
+    await setAdminFactor(services, { isNeeded: false, adminId: null });
+  }
+  const left = await services.db
+    .select()
+    .from(schema.credentials)
+    .where(eq(schema.credentials.userId, userId));
+  expect(left.map(({ providerId }) => providerId)).toEqual(["credential"]);
+  expect(await resolveCaller(services, browser.headers)).toBeNull();
+  await expect(reset()).rejects.toMatchObject({ code: "conflict" });
 });

@@ -164,7 +164,8 @@ const adminUsersRouter = t.router({
   setFactorRule: recordedAdminAction
     .input(z.strictObject({ isNeeded: z.boolean() }))
     .mutation(async ({ ctx, input }) => {
-      await setAdminFactor(ctx.services, { ...input, adminId: ctx.caller.userId });
+      const { userId: adminId, sessionId } = ctx.caller;
+      await setAdminFactor(ctx.services, { ...input, adminId, sessionId });
       return input;
     }),
   /** Null is the studio's default. */
