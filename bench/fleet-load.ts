@@ -41,7 +41,7 @@ const loadMsByWorkflow = new Map(
 );
 
 /** The workflows that a card runs without a load after it ran this one. */
-export const workflowsLoadedBy = (last: string) => loadedAfter(last, builtInWorkflows);
+export const workflowsLoadedBy = (last: string) => loadedAfter(last, builtInWorkflows) ?? [];
 
 /** Time until the models of a workflow are on a card that ran `last` before: 0 where it has them. */
 export function loadMsAfter(last: string | null, { workflow }: Work): number {

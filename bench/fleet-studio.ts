@@ -1,7 +1,6 @@
 import { schema } from "@atelier/server/db";
 import type { Need } from "@atelier/server/engines";
 import {
-  callHolders,
   claim,
   complete,
   dispatch,
@@ -12,7 +11,7 @@ import {
   sweep,
 } from "@atelier/server/jobs";
 import { readQueues } from "@atelier/server/monitoring";
-import { changeNode, closeDoors, markGone, register } from "@atelier/server/nodes";
+import { closeDoors, markGone, register } from "@atelier/server/nodes";
 import { newId, parseConfig } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { sql } from "drizzle-orm";
@@ -60,7 +59,6 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
   const another = await stage.openAnother();
   const later: Promise<unknown>[] = [];
   let bells = 0;
-  const called: string[] = [];
   const onDemand =
     fleet.type === "fixed" ? {} : { onDemand: { startS, workflows: works.map((w) => w.workflow) } };
   const services: Services = {
@@ -70,10 +68,7 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
       queues: { [queue]: { minVramGib: 8, ...onDemand }, "cpu-light": {} },
     }),
     bells: { ...another.bells, ring: async (name, rung) => void (bells += name === queue ? rung.length : 0) },
-    hints: {
-      ...another.hints,
-      publish: (message) => void (message.type === "loaded" && called.push(...message.nodeIds)),
-    },
+    hints: { ...another.hints, publish: () => {} },
     later: (work) => void later.push(work.catch((error: unknown) => faults.push(String(error)))),
   };
   const faults: string[] = [];
@@ -123,12 +118,6 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
     await take(card);
     return card;
   }
-  /** As the worker does after each change of its server, here at once and there a moment later. */
-  async function publish(card: Card, runningJobId: string | null): Promise<void> {
-    const server = { url: card.url, engine: "comfyui" as const, label: card.id, state: "healthy" as const };
-    const facts = { needs, missing: {}, sources: [], loadedNeeds: loadedNeeds(card), runningJobId };
-    await changeNode(services, { nodeId: card.id, servers: [{ ...server, ...facts }] });
-  }
   async function leave(card: Card): Promise<void> {
     card.isEnding = true;
     await closeDoors(services, card.id);
@@ -139,13 +128,8 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
   async function take(card: Card): Promise<boolean> {
     const loaded = loadedNeeds(card);
     const offers = needs.map((need) => ({ need, servers: [card.url], mustLoad: !loaded.includes(need) }));
-    const claimant = { nodeId: card.id, queue, offers };
-    const job = await claim(services, claimant);
-    if (!job) {
-      const leftMs = await callHolders(services, claimant);
-      if (leftMs !== null) agenda.add(at() + leftMs, async () => void (isIdle(card) && (await take(card))));
-      return false;
-    }
+    const job = await claim(services, { nodeId: card.id, queue, offers });
+    if (!job) return false;
     await begin(card, job);
     return true;
   }
@@ -162,13 +146,11 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
     const takesMs = arrival.runMs + loadMs;
     card.last = arrival.work.workflow;
     card.isBusy = true;
-    await publish(card, job.id);
     agenda.add(at() + takesMs, async () => {
       const done = await complete(services, { lease, outputs: [], facts: {} });
       if (!done) faults.push(`${job.id} was not completed`);
       busyMs += takesMs;
       card.isBusy = false;
-      await publish(card, null);
       card.idleFromMs = at();
       if (card.isEnding) await leave(card);
       else if (!(await take(card)) && fleet.type === "jobs") watch(card, fleet.waitMs);
@@ -187,13 +169,9 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
   async function answerBells(): Promise<void> {
     while (later.length > 0) await Promise.all(later.splice(0));
     for (; bells > 0; bells -= 1) {
-      const idle = live().filter(isIdle);
+      const idle = live().filter((card) => !card.isBusy && !card.isEnding);
       const first = idle.toSorted((a, b) => a.idleFromMs - b.idleFromMs)[0];
       if (first) await take(first);
-      for (let id = called.shift(); id !== undefined; id = called.shift()) {
-        const card = cards.find((one) => one.id === id);
-        if (card && isIdle(card)) await take(card);
-      }
     }
     while (later.length > 0) await Promise.all(later.splice(0));
   }
@@ -277,8 +255,6 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
   const stops = cards.filter(({ endedMs }) => endedMs !== null).length;
   return { begun, starts: ordered, stops, cardMs, busyMs, faults };
 }
-
-const isIdle = ({ isBusy, isEnding, endedMs }: Card) => !isBusy && !isEnding && endedMs === null;
 
 const loadedNeeds = ({ last }: Card) =>
   last === null ? [] : workflowsLoadedBy(last).map((workflow): Need => `comfyui/${workflow}`);

@@ -1,4 +1,4 @@
-import { callHolders, claim, type Job, type Lease, type QueueOffers } from "@atelier/server/jobs";
+import { claim, type Job, type Lease, type QueueOffers } from "@atelier/server/jobs";
 import type { BellConsumer } from "@atelier/server/queue";
 import type { Services } from "@atelier/server/services";
 import { type CloudRunInput, type Providers, runCloudJob } from "./cloud/cloud-job.ts";
@@ -58,13 +58,8 @@ export function consume(services: Services, input: ConsumeInput): Consumers {
   const claimNow = () => {
     for (const { queue } of wanted()) claimIn(queue);
   };
-  const later = new Map<string, NodeJS.Timeout>();
   const answerInput = (queue: string): AnswerInput => ({
     queue,
-    onLeft(ms) {
-      clearTimeout(later.get(queue));
-      later.set(queue, setTimeout(claimIn, ms, queue));
-    },
     onEmpty() {
       for (const other of wanted()) if (other.queue !== queue) claimIn(other.queue);
     },
@@ -72,11 +67,6 @@ export function consume(services: Services, input: ConsumeInput): Consumers {
   const subscriptions = createSubscriptions(services, (queue) => answer(services, input, answerInput(queue)));
   const follow = () => subscriptions.follow(new Map(wanted().map(({ queue, slots }) => [queue, slots])));
   follow();
-  const unsubscribe = services.hints.subscribe((message) => {
-    const node = input.incarnation.current();
-    if (message.type !== "loaded" || !node || !message.nodeIds.includes(node.id)) return;
-    if (wanted().some(({ queue }) => queue === message.queue)) claimIn(message.queue);
-  });
   return {
     follow,
     setActive(next) {
@@ -88,8 +78,6 @@ export function consume(services: Services, input: ConsumeInput): Consumers {
     isActive: () => isActive,
     claimNow,
     async close() {
-      unsubscribe();
-      for (const timer of later.values()) clearTimeout(timer);
       await subscriptions.close();
       await Promise.all(unasked);
     },
@@ -100,17 +88,15 @@ interface AnswerInput {
   readonly queue: string;
   /** Called when the node has no run left: other queues may hold a job that waits for an empty node. */
   readonly onEmpty: () => void;
-  /** Called when jobs were left to nodes that have their models loaded, with the time until any node may take them, ms. */
-  readonly onLeft: (ms: number) => void;
 }
 
 async function answer(
   services: Services,
   input: ConsumeInput,
-  { queue, onEmpty, onLeft }: AnswerInput,
+  { queue, onEmpty }: AnswerInput,
 ): Promise<void> {
   for (let hasRun = false; ; hasRun = true) {
-    const begun = await input.claimLock(() => begin(services, input, { queue, onLeft }));
+    const begun = await input.claimLock(() => begin(services, input, queue));
     if (!begun) {
       if (hasRun && !input.runs.isClosed() && input.runs.leases().length === 0) onEmpty();
       return;
@@ -126,7 +112,7 @@ async function answer(
 async function begin(
   services: Services,
   input: ConsumeInput,
-  { queue, onLeft }: Omit<AnswerInput, "onEmpty">,
+  queue: string,
 ): Promise<{ ended: Promise<void> } | null> {
   const { offer, runs } = input;
   const node = input.incarnation.current();
@@ -134,13 +120,13 @@ async function begin(
   // The number of slots may have become smaller since the bell was taken.
   if (!node || !input.readiness.isReady() || runs.isClosed() || runs.count(queue) >= slots) return null;
   const claimingAt = new Date();
-  const claimant = { nodeId: node.id, queue, offers: offer.freeOffers(queue) };
-  const job = await claim(services, { ...claimant, otherQueues: otherQueuesOf(input, queue) });
-  if (!job) {
-    const leftMs = await callHolders(services, claimant);
-    if (leftMs !== null) onLeft(leftMs);
-    return null;
-  }
+  const job = await claim(services, {
+    nodeId: node.id,
+    queue,
+    offers: offer.freeOffers(queue),
+    otherQueues: otherQueuesOf(input, queue),
+  });
+  if (!job) return null;
   noteClaim(services, job, claimingAt);
   const lease: Lease = { jobId: job.id, attempt: job.attempt, nodeId: node.id };
   const engine = findEngine(input.engines, job);
@@ -163,7 +149,7 @@ function otherQueuesOf({ offer, runs }: ConsumeInput, queue: string): QueueOffer
     .queues.filter((other) => other.queue !== queue && other.slots > 0)
     .map((other) => ({
       queue: other.queue,
-      offers: isEmpty ? offer.freeOffers(other.queue) : other.offers,
+      offers: isEmpty ? offer.freeOffers(other.queue) : offer.offers(other.queue),
     }));
 }
 

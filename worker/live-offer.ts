@@ -14,6 +14,8 @@ export interface LiveOffer {
   current(): NodeOffer;
   /** What a claim on the queue may take now: needs whose engine, servers or providers are free. */
   freeOffers(queue: string): readonly Offer[];
+  /** What a claim on the queue may take once no run of the node is left. */
+  offers(queue: string): readonly Offer[];
   /** Addresses of the node's servers that do not serve the need on this queue, such as those of the other hardware class. */
   otherServers(queue: string, need: Need): readonly string[];
   /** Settings that an admin made for the node. */
@@ -26,7 +28,7 @@ export interface LiveOffer {
 }
 
 export interface LiveOfferInput extends Omit<OfferInput, "servers" | "settings"> {
-  readonly pool: ServerPool;
+  readonly pool: Pick<ServerPool, "list" | "mustLoad" | "onChange">;
   readonly runs: Pick<Runs, "countOfEngine" | "unbegun">;
   /** Whether a provider can take a job with this need now. */
   readonly hasRoom: ProviderRoom["hasRoom"];
@@ -62,14 +64,15 @@ export function createLiveOffer({ pool, runs, hasRoom, ...fixed }: LiveOfferInpu
       return servers.filter((url) => free.has(url));
     });
   }
+  const withLoad = (one: Offer, servers: readonly string[]): Offer =>
+    pool.mustLoad(one.need, servers) ? { ...one, servers, mustLoad: true } : { ...one, servers };
   const unsubscribe = pool.onChange(refresh);
   return {
     current: () => offer,
     freeOffers(queue) {
       // The model of the gate may be gone since.
       refresh();
-      const freeServers = pool.list().filter(({ isFree }) => isFree);
-      const free = new Set(freeServers.map(({ url }) => url));
+      const free = new Set(pool.list().flatMap(({ isFree, url }) => (isFree ? [url] : [])));
       const claims = readClaims(free);
       const isLocalFree = runs.countOfEngine("local") < offer.localSlots;
       return offersOf(queue).flatMap((one): Offer[] => {
@@ -77,14 +80,11 @@ export function createLiveOffer({ pool, runs, hasRoom, ...fixed }: LiveOfferInpu
         if (one.servers === null) return isLocalFree ? [one] : [];
         const servers = one.servers.filter((url) => free.has(url));
         const rivals = claims.filter((claim) => claim.some((url) => servers.includes(url)));
-        const mustLoad = freeServers.every(
-          (server) => !servers.includes(server.url) || mustLoadOn(server, one.need),
-        );
-        return servers.length > rivals.length
-          ? [{ need: one.need, servers, ...(mustLoad ? { mustLoad } : {}) }]
-          : [];
+        return servers.length > rivals.length ? [withLoad(one, servers)] : [];
       });
     },
+    offers: (queue) =>
+      offersOf(queue).map((one) => (one.servers === null ? one : withLoad(one, one.servers))),
     otherServers(queue, need) {
       const servers = offersOf(queue).find((one) => one.need === need)?.servers ?? [];
       return pool.list().flatMap(({ url }) => (servers.includes(url) ? [] : [url]));
@@ -105,21 +105,19 @@ export function createLiveOffer({ pool, runs, hasRoom, ...fixed }: LiveOfferInpu
   };
 }
 
-const mustLoadOn = ({ engine, loadedNeeds }: ServerState, need: Need) =>
-  engine === "comfyui" && !loadedNeeds.includes(need);
-
 /** Of a server with more files the first are stored. */
 const maxModels = 1_000;
 
 /** A server of the pool as its row holds it. */
 export function toSeen(state: ServerState): SeenServer {
-  const { jobId, queueLength, needs, loadedNeeds, sources, ...rest } = state;
+  const { jobId, queueLength, needs, sources, ...rest } = state;
   const {
     models,
     loras,
     tightNeeds,
     choices: _choices,
     ranges: _ranges,
+    loadedNeeds: _loadedNeeds,
     isFree: _isFree,
     refusesConnections: _refuses,
     ...server
@@ -127,7 +125,6 @@ export function toSeen(state: ServerState): SeenServer {
   return {
     ...server,
     needs: [...needs],
-    loadedNeeds: [...loadedNeeds],
     tightNeeds: [...tightNeeds],
     models: models.slice(0, maxModels),
     loras: loras.slice(0, keptLoras),

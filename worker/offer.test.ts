@@ -11,7 +11,7 @@ import { type ConfigInput, inspectEnv, parseConfig, parseEnv } from "@atelier/se
 import { builtInWorkflows } from "@atelier/server/workflows";
 import type { Engine } from "./engines/index.ts";
 import { chooseLightQueue, computeOffer, type OfferInput, parseGpus, parseOnly } from "./offer.ts";
-import { toSeen } from "./live-offer.ts";
+import { createLiveOffer, toSeen } from "./live-offer.ts";
 import type { ServerState } from "./servers/index.ts";
 
 describe("choose queues", () => {
@@ -76,11 +76,13 @@ describe("offer", () => {
     readonly config?: ConfigInput;
   }
 
-  function offerWith({ env: settings = {}, config = {}, ...change }: Change) {
+  const offerWith = (change: Change) => computeOffer(inputWith(change));
+
+  function inputWith({ env: settings = {}, config = {}, ...change }: Change): OfferInput {
     const { env } = parseEnv(settings);
     if (!env) throw new Error("wrong settings of the test");
     const engines = change.engines ?? [local, comfyui];
-    return computeOffer({
+    return {
       env,
       config: parseConfig(config),
       machine: { cores: 4, memoryBytes: 8 * gib, gpus: [] },
@@ -91,7 +93,7 @@ describe("offer", () => {
       cloud: { models: [], providers: [], keys: [] },
       only: parseOnly(env, engines),
       ...change,
-    });
+    };
   }
 
   const needsOn = (offer: ReturnType<typeof offerWith>, queue: string) =>
@@ -136,6 +138,28 @@ describe("offer", () => {
     test("never is a kind that no engine here can run: it is refused by name", () => {
       expect(() => offerWith({ env: { WORKER_ONLY: "upscale,edit" } })).toThrow(/edit.*Known: /);
     });
+  });
+
+  test("D12 what a claim may take says which models have to be loaded, now and after the runs alike", () => {
+    const needs = ["comfyui/t2i_sd15", "comfyui/t2i_sdxl"] as const;
+    const offered = [
+      { need: needs[0], servers: [server({}).url] },
+      { need: needs[1], servers: [server({}).url], mustLoad: true },
+    ];
+    const liveWith = (change: Partial<ServerState>) =>
+      createLiveOffer({
+        ...inputWith({ engines: [comfyui] }),
+        pool: {
+          list: () => [server({ needs, ...change })],
+          mustLoad: (need) => need !== needs[0],
+          onChange: () => () => undefined,
+        },
+        runs: { countOfEngine: () => 0, unbegun: () => [] },
+        hasRoom: () => false,
+      });
+    const [idle, busy] = [liveWith({}), liveWith({ jobId: "one", isFree: false })];
+    expect(idle.freeOffers("gpu-high")).toEqual(offered);
+    expect([busy.freeOffers("gpu-high"), busy.offers("gpu-high")]).toEqual([[], offered]);
   });
 
   describe("D3 D4 queues by capability", () => {

@@ -14,15 +14,7 @@ import {
   transition,
   transitionAll,
 } from "./job.ts";
-import {
-  headOf,
-  inClaimOrder,
-  isLeft,
-  isOffered,
-  needsNoServer,
-  type Offer,
-  type QueueOffers,
-} from "./offers.ts";
+import { headOf, inClaimOrder, isOffered, needsNoServer, type Offer, type QueueOffers } from "./offers.ts";
 import { insertOutputs, type StoredResult } from "./pictures.ts";
 
 export interface Claimant {
@@ -58,7 +50,6 @@ export async function claim(services: Services, claimant: Claimant): Promise<Job
         where j.queue = ${queue} and j.status = 'queued' and ${isOffered(offers)}
           and exists (select 1 from (select n.id from ${nodes} n where n.id = ${nodeId} and ${isActive()} for share) active)
           and not exists (${runningOn(nodeId)} and r.run_alone)
-          and not ${isLeft(claimant, timing)}
         order by ${inClaimOrder(offers, timing)} limit 1 for update of j skip locked
       ) next where not ${mustWait(sql`next`, nodeId, timing)} and (next.run_alone or ${isNotHeld(nodeId, otherQueues, timing)}))`,
     set: {

@@ -104,8 +104,6 @@ export type HintMessage =
   | { readonly type: "cancel"; readonly jobId: string }
   /** The user asked to end an answer. */
   | { readonly type: "stop"; readonly runId: string }
-  /** Jobs of the queue are left to these nodes, which have their models loaded and are free. */
-  | { readonly type: "loaded"; readonly queue: string; readonly nodeIds: readonly string[] }
   /** The lease of a server began or ended. */
   | { readonly type: "server"; readonly url: string }
   /** Jobs that this process has completed or failed. It does not leave the process. */

@@ -6,7 +6,7 @@ import { checkGraph, checkWorkflow, type ObjectInfo, type ObjectInfoByClass } fr
 import { findMissing, isComplete, isTight, noteWorkflow, readModelChoices } from "./needs.ts";
 import { drawSeed, seedWithin } from "./params.ts";
 import { parseWorkflow } from "./parse.ts";
-import { findModel, spellModels } from "./models.ts";
+import { findModel, loadedAfter, spellModels } from "./models.ts";
 import type { Graph } from "./workflow.ts";
 
 describe("check graph", () => {
@@ -109,6 +109,27 @@ describe("check", () => {
     expect(lacks.models).toEqual([missed]);
     expect(isComplete(lacks)).toBe(false);
     expect(findMissing(workflow, server(specOf([]))).models).toEqual([missed]);
+  });
+
+  test("D12 after a run those workflows need no load whose model files it had, itself without any that are named too", () => {
+    const of = (name: string, files: readonly string[], vramGib = 8) => ({
+      name,
+      models: files.map((file) => ({ file })),
+      vramGib,
+    });
+    const known = [
+      of("both", ["a", "b"]),
+      of("part", ["a"]),
+      of("other", ["c"]),
+      of("unnamed", []),
+      of("unnamed too", []),
+      of("none", [], 0),
+    ];
+    expect(loadedAfter("both", known)?.toSorted()).toEqual(["both", "none", "part"]);
+    expect(loadedAfter("part", known)?.toSorted()).toEqual(["none", "part"]);
+    expect(loadedAfter("unnamed", known)?.toSorted()).toEqual(["none", "unnamed"]);
+    expect(loadedAfter("gone", known)?.toSorted()).toEqual(["gone", "none"]);
+    expect(loadedAfter("none", known)).toBeNull();
   });
 
   test.each<[string, readonly string[], string | readonly string[] | null]>([

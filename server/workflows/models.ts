@@ -91,15 +91,27 @@ export function hasLoras(names: readonly string[], known: readonly string[]): bo
   return lacking.length === 0 && several.length === 0;
 }
 
-/** Names of the workflows that need no load after one of them: all their model files are among its. Without files of its own none. */
-export function loadedAfter(
-  ran: string,
-  workflows: readonly { readonly name: string; readonly models: readonly { readonly file: string }[] }[],
-): readonly string[] {
-  const files = new Set(workflows.find(({ name }) => name === ran)?.models.map(({ file }) => file));
-  if (files.size === 0) return [];
-  return workflows.flatMap(({ name, models }) => (models.every(({ file }) => files.has(file)) ? [name] : []));
+/** The models of a workflow. A manifest need not name its model files; without files and memory it needs no model. */
+interface ModelNeeds {
+  readonly name: string;
+  readonly models: readonly { readonly file: string }[];
+  readonly vramGib: number;
 }
+
+/**
+ * Names of the workflows that a server begins without a load after a run of `ran`: itself, those whose model files are all among
+ * its, and those that need no model. Null when `ran` needs no model: then as many are loaded as before.
+ */
+export function loadedAfter(ran: string, workflows: readonly ModelNeeds[]): readonly string[] | null {
+  const own = workflows.find(({ name }) => name === ran);
+  if (own && needsNoModel(own)) return null;
+  const files = new Set(own?.models.map(({ file }) => file));
+  const isLoaded = (each: ModelNeeds) =>
+    needsNoModel(each) || (each.models.length > 0 && each.models.every(({ file }) => files.has(file)));
+  return [ran, ...workflows.filter((each) => each.name !== ran && isLoaded(each)).map(({ name }) => name)];
+}
+
+const needsNoModel = ({ models, vramGib }: ModelNeeds) => models.length === 0 && vramGib === 0;
 
 /** The choices of a server by `<class>.<input>`. */
 export type ModelChoices = ReadonlyMap<string, readonly string[]>;

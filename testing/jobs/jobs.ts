@@ -158,14 +158,12 @@ export interface TestServer {
   readonly missing?: Readonly<Record<string, readonly string[]>>;
   /** Needs for which its card may be too small. */
   readonly tightNeeds?: readonly Need[];
-  /** Needs of the models that it has loaded. */
-  readonly loadedNeeds?: readonly Need[];
 }
 
 /** Adds the row of a server that a node sees; nothing listens there. */
 export async function addServer(
   { db }: Pick<Services, "db">,
-  { nodeId, url, needs, vramGib = 24, state = "healthy", missing = {}, ...lists }: TestServer,
+  { nodeId, url, needs, vramGib = 24, state = "healthy", missing = {}, tightNeeds = [] }: TestServer,
 ): Promise<void> {
   await db.insert(schema.engineServers).values({
     nodeId,
@@ -177,8 +175,7 @@ export async function addServer(
     vramTotalBytes: vramGib * gib,
     needs: [...needs],
     missing,
-    tightNeeds: [...(lists.tightNeeds ?? [])],
-    loadedNeeds: [...(lists.loadedNeeds ?? [])],
+    tightNeeds: [...tightNeeds],
     sources: ["test"],
   });
 }

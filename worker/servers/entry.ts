@@ -19,7 +19,7 @@ export interface ServerEntry {
   /** Jobs of other clients in the server's own queue at the last probe. */
   othersQueued: number;
   jobId: string | null;
-  /** What it can begin without a load: by its last run, empty after a failure, a restart or the run of another client. */
+  /** What it can begin without a load: by its last good run, empty after a failure, a restart or the run of another client. */
   loadedNeeds: readonly Need[];
   /** Another worker uses the server. */
   isTaken: boolean;

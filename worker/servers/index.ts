@@ -75,7 +75,7 @@ export interface ServerState extends ServerFacts {
   readonly state: ServerCondition;
   /** The job of this node that holds the server. */
   readonly jobId: string | null;
-  /** Needs that it can begin without a load, by what it ran last; for ComfyUI alone, the others load nothing for a run. */
+  /** Needs that it can begin without a load, by its last run; for ComfyUI alone, the others load nothing for a run. */
   readonly loadedNeeds: readonly Need[];
   /** Whether the pool can give the server to a job now. */
   readonly isFree: boolean;
@@ -105,6 +105,8 @@ export interface HeldServer {
   /** Idempotent. */
   release(): void;
 }
+
+export type RunOutcome = "begun" | "ok" | AppError;
 
 export interface AcquireInput {
   readonly need: Need;
@@ -143,8 +145,10 @@ export interface ServerPool {
    * stays down. Rejects with the signal's reason.
    */
   acquireHolder(input: AcquireHolderInput): Promise<HeldServer | null>;
-  /** Reports how a run of the need ended, before the release, so that no further job gets a lost server. */
-  report(url: string, outcome: "ok" | AppError, need: Need): void;
+  /** Reports that a run of the need began, and how it ended, before the release, so that no further job gets a lost server. */
+  report(url: string, outcome: RunOutcome, need: Need): void;
+  /** Whether the first choice among these servers, busy or not, has to load its models for the need; false when it knows none of them. */
+  mustLoad(need: Need, urls: readonly string[]): boolean;
   /** All addresses that the admin drains; servers that are not in the set are no longer drained. */
   setDrained(urls: ReadonlySet<string>): void;
   /** All addresses that other workers use now; a server that a job of this node holds is not affected. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Need } from "@atelier/server/engines";
 import { builtInWorkflows, loraClasses } from "@atelier/server/workflows";
 import {
   acquire,
@@ -143,7 +144,10 @@ describe("create server pool turns", () => {
   /** So many servers have the model afterwards. */
   async function load(pool: ServerPool, servers: number): Promise<void> {
     const held = await Promise.all(Array.from({ length: servers }, () => acquire(pool)));
-    for (const one of held) one.release();
+    for (const one of held) {
+      pool.report(one.url, "ok", "comfyui/t2i_sd15");
+      one.release();
+    }
   }
 
   test("A10 a server that ran the model last is taken before one that has to load it, also for another workflow with the same files", async () => {
@@ -159,6 +163,7 @@ describe("create server pool turns", () => {
     expect([loadedOn(0), loadedOn(1)]).toEqual([expect.arrayContaining(["comfyui/t2i_sd15"]), []]);
     const klein = await acquire(pool, { need: "comfyui/t2i_flux2_klein_4b" });
     expect(klein.url).toBe(b.url);
+    pool.report(b.url, "ok", "comfyui/t2i_flux2_klein_4b");
     klein.release();
     expect(loadedOn(1)).toEqual(
       expect.arrayContaining(["comfyui/t2i_flux2_klein_4b", "comfyui/edit_flux2_klein_4b"]),
@@ -167,6 +172,65 @@ describe("create server pool turns", () => {
     // After a failed run nobody knows what is loaded.
     pool.report(b.url, error("engine_failed"), "comfyui/t2i_flux2_klein_4b");
     expect(loadedOn(1)).toEqual([]);
+  });
+
+  test("D12 what a server has loaded is known from a run's end: a cancelled one leaves what was, or less", async () => {
+    const [sd15, klein]: readonly [Need, Need] = ["comfyui/t2i_sd15", "comfyui/t2i_flux2_klein_4b"];
+    const server = await startServer();
+    const { pool } = await openPool([listed(server.url)], { probeMs: 60_000 });
+    const loaded = () => pool.list()[0]?.loadedNeeds ?? [];
+    await load(pool, 1);
+    const before = loaded();
+    expect(before).toContain(sd15);
+    // Cancelled before its prompt began, then refused by codes that load nothing.
+    (await acquire(pool, { need: klein })).release();
+    for (const code of ["graph_invalid", "request_too_large", "server_busy"] as const)
+      pool.report(server.url, error(code), klein);
+    expect(loaded()).toEqual(before);
+    // Without a model nothing changes.
+    pool.report(server.url, "begun", "comfyui/cpu_composite_no_model");
+    pool.report(server.url, "ok", "comfyui/cpu_composite_no_model");
+    expect(loaded()).toEqual(before);
+    // Cancelled while it ran.
+    const held = await acquire(pool, { need: klein });
+    pool.report(server.url, "begun", klein);
+    held.release();
+    expect(loaded()).not.toContain(sd15);
+    expect(loaded()).not.toContain(klein);
+    // An adopted run ends as any other.
+    const adopted = await pool.acquireHolder({ ...holder, url: server.url });
+    pool.report(server.url, "ok", klein);
+    adopted?.release();
+    expect(loaded()).toContain(klein);
+    pool.report(server.url, error("engine_failed"), klein);
+    expect(loaded()).toEqual([]);
+  });
+
+  test("D12 a need must load where the server that is chosen has to, although a backup has the model", async () => {
+    const sd15 = "comfyui/t2i_sd15";
+    const [a, b] = [await startServer(), await startServer()];
+    const { pool } = await openPool([listed(a.url), listed(b.url, { isBackup: true })], { probeMs: 60_000 });
+    pool.report(b.url, "ok", sd15);
+    expect([[a.url, b.url], [b.url], [a.url], []].map((urls) => pool.mustLoad(sd15, urls))).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    expect((await acquire(pool)).url).toBe(a.url);
+  });
+
+  test("D12 a need must load although a server has the model whose card may be too small", async () => {
+    const flux = "comfyui/t2i_flux1_checkpoint_fp8";
+    const [small, big] = [
+      await startServer({ device: { type: "cuda", vramGib: 8 } }),
+      await startServer({ device: { type: "cuda", vramGib: 24 } }),
+    ];
+    const { pool } = await openPool([listed(small.url), listed(big.url)], { probeMs: 60_000 });
+    pool.report(small.url, "ok", flux);
+    expect(pool.mustLoad(flux, [small.url, big.url])).toBe(true);
+    expect(pool.mustLoad(flux, [small.url])).toBe(false);
+    expect((await acquire(pool, { need: flux })).url).toBe(big.url);
   });
 
   test("A10 servers are taken in turn, one job on each at once, those with the shortest queue first", async () => {

@@ -1,7 +1,7 @@
 import { hasLoras, loadedAfter } from "@atelier/server/workflows";
 import type { Need } from "@atelier/server/engines";
 import type { Workflow } from "@atelier/server/workflows";
-import type { AppError, Config } from "@atelier/server/platform";
+import type { Config, ErrorCode } from "@atelier/server/platform";
 import {
   conditionOf,
   isFree,
@@ -11,7 +11,7 @@ import {
   type ServerEntry,
   toState,
 } from "./entry.ts";
-import type { AcquireHolderInput, AcquireInput, HeldServer, ServerPool } from "./index.ts";
+import type { AcquireHolderInput, AcquireInput, HeldServer, RunOutcome, ServerPool } from "./index.ts";
 import { createRoster, type Member, type RosterInput } from "./roster.ts";
 
 export interface ServerPoolInput extends Pick<RosterInput, "sources" | "workflows" | "log"> {
@@ -52,10 +52,7 @@ export function createServerPool({ config, ...input }: ServerPoolInput): ServerP
   };
   const line = createWaitingLine<AcquireInput, HeldServer | null>((request) => {
     const entries = roster.members().map(({ entry }) => entry);
-    const choice = chooseServer(entries, request);
-    const held = give(choice, request.jobId);
-    if (held && typeof choice !== "string") choice.loadedNeeds = loadedBy(request.need, input.workflows());
-    return held;
+    return give(chooseServer(entries, request), request.jobId);
   });
   const holders = createWaitingLine<Waiting, HeldServer | null>(({ url, jobId, untilMs }) =>
     give(chooseHolder(roster.find(url)?.entry, performance.now() < untilMs), jobId),
@@ -75,8 +72,17 @@ export function createServerPool({ config, ...input }: ServerPoolInput): ServerP
     report(url, outcome, need) {
       const member = roster.find(url);
       if (!member) return;
-      note(member, { outcome, need }, config);
+      noteLoaded(member.entry, { outcome, need }, input.workflows());
+      if (outcome !== "begun") note(member, { outcome, need }, config);
       changed();
+    },
+    mustLoad(need, urls) {
+      const entries = roster.members().map(({ entry }) => entry);
+      const chosen = inOrder(
+        entries.filter(({ found }) => urls.includes(found.url)),
+        need,
+      )[0];
+      return chosen?.found.engine === "comfyui" && !chosen.loadedNeeds.includes(need);
     },
     setDrained: (urls) => roster.setDrained(urls),
     setTaken: (urls) => roster.setTaken(urls),
@@ -103,18 +109,7 @@ export function createServerPool({ config, ...input }: ServerPoolInput): ServerP
 /** `busy`: some server can run it, but none is free. `none`: no server can run it now. */
 type Choice = ServerEntry | "busy" | "none";
 
-/** What a server can begin without a load once it has run the need. */
-function loadedBy(need: Need, workflows: readonly Workflow[]): Need[] {
-  const name = need.slice(need.indexOf("/") + 1);
-  return need.startsWith("comfyui/")
-    ? loadedAfter(name, workflows).map((each): Need => `comfyui/${each}`)
-    : [];
-}
-
-/**
- * The preferred server, else one whose card is large enough, with the fewest jobs in its own queue, then one that has the model
- * loaded, then the lowest turn.
- */
+/** The preferred server where it is free, else the first of the free ones. */
 function chooseServer(
   entries: Iterable<ServerEntry>,
   { need, avoid, prefer, loras = [] }: Pick<AcquireInput, "need" | "avoid" | "prefer" | "loras">,
@@ -129,18 +124,23 @@ function chooseServer(
   if (able.length === 0) return "none";
   const free = able.filter(isFree);
   const preferred = free.find((entry) => entry.found.url === prefer);
-  const isTight = ({ facts }: ServerEntry) => Number(facts.tightNeeds.includes(need));
-  const roomiest = free.toSorted((a, b) => isTight(a) - isTight(b) || inTurn(a, b, need));
-  return preferred ?? roomiest[0] ?? "busy";
+  return preferred ?? inOrder(free, need)[0] ?? "busy";
 }
 
-function inTurn(a: ServerEntry, b: ServerEntry, need: Need): number {
+/**
+ * Those whose card is large enough first, backups last, then the fewest jobs in its own queue, then one that has the model
+ * loaded, then the lowest turn.
+ */
+function inOrder(entries: readonly ServerEntry[], need: Need): ServerEntry[] {
+  const isTight = ({ facts }: ServerEntry) => Number(facts.tightNeeds.includes(need));
   const mustLoad = ({ loadedNeeds }: ServerEntry) => Number(!loadedNeeds.includes(need));
-  return (
-    Number(a.found.isBackup) - Number(b.found.isBackup) ||
-    a.othersQueued - b.othersQueued ||
-    mustLoad(a) - mustLoad(b) ||
-    a.turn - b.turn
+  return entries.toSorted(
+    (a, b) =>
+      isTight(a) - isTight(b) ||
+      Number(a.found.isBackup) - Number(b.found.isBackup) ||
+      a.othersQueued - b.othersQueued ||
+      mustLoad(a) - mustLoad(b) ||
+      a.turn - b.turn,
   );
 }
 
@@ -168,10 +168,39 @@ function toHeld({ found, label, facts }: ServerEntry, giveBack: () => void): Hel
   return { url, engine, headers, query, label, device, vramTotalBytes, choices, ranges, release };
 }
 
+interface Run {
+  readonly outcome: RunOutcome;
+  readonly need: Need;
+}
+
+/** Codes of runs that ended before the server loaded anything. */
+const unloadingNothing: readonly ErrorCode[] = [
+  "graph_invalid",
+  "model_missing",
+  "node_missing",
+  "request_too_large",
+  "server_busy",
+];
+
+/** What the server has loaded: while it runs, only what it had and the run needs too; after a failure nothing is known. */
+function noteLoaded(entry: ServerEntry, { outcome, need }: Run, workflows: readonly Workflow[]): void {
+  if (entry.found.engine !== "comfyui") return;
+  if (outcome !== "begun" && outcome !== "ok") {
+    if (!unloadingNothing.includes(outcome.code)) entry.loadedNeeds = [];
+    return;
+  }
+  const loaded = loadedAfter(need.slice(need.indexOf("/") + 1), workflows)?.map(
+    (name): Need => `comfyui/${name}`,
+  );
+  // Without a model of its own the run leaves loaded what was.
+  if (!loaded) return;
+  entry.loadedNeeds = outcome === "ok" ? loaded : entry.loadedNeeds.filter((each) => loaded.includes(each));
+}
+
 /** Notes the end of a run. A failed run is followed by a probe, so that the state of the server is current. */
 function note(
   { entry, probe, watch }: Member,
-  { outcome, need }: { readonly outcome: "ok" | AppError; readonly need: Need },
+  { outcome, need }: { readonly outcome: Exclude<RunOutcome, "begun">; readonly need: Need },
   { timing, limits }: ServerPoolInput["config"],
 ): void {
   if (outcome === "ok") {
@@ -179,7 +208,6 @@ function note(
     if (entry.health.link === "down") watch.wake();
     return;
   }
-  entry.loadedNeeds = [];
   if (outcome.code === "model_missing" || outcome.code === "node_missing") probe.forget();
   noteFailedRun(entry.health, outcome, {
     memoryFailures: limits.serverMemoryFailures,

@@ -52,6 +52,8 @@ async function probeOnce(input: WatchInput, signal: AbortSignal): Promise<void> 
   const { health } = entry;
   const before = conditionOf(entry);
   const { lostRuns } = health;
+  // A run may end while the probe reads: then the server's queue still counts its prompt.
+  const wasHeld = entry.jobId !== null;
   try {
     if (health.mustFree) {
       await free(probe, log, signal);
@@ -59,7 +61,10 @@ async function probeOnce(input: WatchInput, signal: AbortSignal): Promise<void> 
     }
     health.mustFree = false;
     entry.facts = await probe.read(signal);
-    entry.othersQueued = Math.max(0, (entry.facts.queueLength ?? 0) - (entry.jobId === null ? 0 : 1));
+    entry.othersQueued = Math.max(
+      0,
+      (entry.facts.queueLength ?? 0) - (wasHeld || entry.jobId !== null ? 1 : 0),
+    );
     // Another client's prompt may need another model.
     if (entry.othersQueued > 0) entry.loadedNeeds = [];
     // A run that was lost meanwhile is newer than this answer.

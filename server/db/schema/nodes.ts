@@ -151,8 +151,6 @@ export const engineServers = pgTable(
     missing: jsonb("missing").$type<Readonly<Record<string, readonly string[]>>>().notNull(),
     /** Needs for which its card may be too small; it offers them all the same. */
     tightNeeds: text("tight_needs").array().$type<Need[]>().notNull().default([]),
-    /** Needs of the models that it has loaded, by what it ran last. */
-    loadedNeeds: text("loaded_needs").array().$type<Need[]>().notNull().default([]),
     /** Model files that it lists for the workflows. */
     models: text("models").array().notNull().default([]),
     /** LoRAs that it lists, where a workflow takes some. */

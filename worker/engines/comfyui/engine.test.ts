@@ -95,18 +95,25 @@ test("F25 a prompt that its server forgot is posted anew", async () => {
   expect(told.submissions).toHaveLength(1);
 });
 
-test("F36 a run that is cancelled is taken off its server, which is free again", async () => {
+test("F36 D12 a run that is cancelled is taken off its server, which is free again and may have unloaded a model", async () => {
   const server = await scene.startServer({ stepMs: 60 });
   const { engine, pool } = await scene.openEngine(server);
+  const mustLoad = () =>
+    ["t2i_sdxl", "t2i_sd15"].map((name) => pool.mustLoad(`comfyui/${name}`, [server.url]));
+  pool.report(server.url, "ok", "comfyui/t2i_sdxl");
+  expect(mustLoad()).toEqual([false, true]);
   const controller = new AbortController();
-  const { context } = newContext({ signal: controller.signal });
+  const begun = Promise.withResolvers<void>();
+  const { context } = newContext({ signal: controller.signal, onBegin: () => begun.resolve() });
   const run = engine.run(scene.newTask({ workflow: "t2i_sd15" }), context);
-  await vi.waitUntil(() => server.prompts()[0]?.started === 1, { timeout: 10_000 });
+  await begun.promise;
   controller.abort(new RunStopped("cancelled"));
   await expect(run).rejects.toThrow("cancelled");
   expect(pool.list()).toMatchObject([{ jobId: null, state: "healthy" }]);
+  expect(mustLoad()).toEqual([true, true]);
   await vi.waitFor(() => expect(server.prompts()).toMatchObject([{ interrupted: 1, finished: 0 }]));
   expect(await engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context)).toHaveLength(1);
+  expect(mustLoad()).toEqual([true, false]);
 });
 
 test("F28 a run that takes too long is interrupted and told of as the server's", async () => {
@@ -211,7 +218,7 @@ test("F30 a full disk of the worker is not the server's fault", async () => {
   const task = { ...scene.newTask({ workflow: "t2i_sd15" }), workDir };
   const error: unknown = await engine.run(task, newContext().context).catch((thrown: unknown) => thrown);
   expect(toAppError(error).code).toBe("storage_unavailable");
-  expect(report).not.toHaveBeenCalled();
+  expect(report.mock.calls.map(([, outcome]) => outcome)).toEqual(["begun"]);
   expect(pool.list()).toMatchObject([{ jobId: null, state: "healthy" }]);
 });
 

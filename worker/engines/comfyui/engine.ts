@@ -39,9 +39,9 @@ async function adopt(pool: ServerPool, serverRun: ServerRun): Promise<EngineOutp
   const { jobId, need, submission } = task;
   const request = { url: submission.server, jobId, patienceMs: adoptPatienceMs, signal: context.signal };
   const held = await pool.acquireHolder(request);
-  return (
-    held && use(pool, held, { work: () => adoptOnServer(held, serverRun), need, signal: context.signal })
-  );
+  if (!held) return null;
+  const work = () => adoptOnServer(held, tellBegin(pool, held, serverRun));
+  return use(pool, held, { work, need, signal: context.signal });
 }
 
 async function runFromStart(pool: ServerPool, serverRun: ServerRun): Promise<EngineOutput[]> {
@@ -52,7 +52,18 @@ async function runFromStart(pool: ServerPool, serverRun: ServerRun): Promise<Eng
   requireLoras(pool, task, loras);
   const held = await pool.acquire({ need, jobId, avoid, prefer, loras, signal: context.signal });
   if (!held) throw new AppError("server_busy", "No server can take the picture at the moment.");
-  return use(pool, held, { work: () => runOnServer(held, serverRun), need, signal: context.signal });
+  const work = () => runOnServer(held, tellBegin(pool, held, serverRun));
+  return use(pool, held, { work, need, signal: context.signal });
+}
+
+/** The same run, of whose begin the pool learns too: from then on the server loads its models. */
+function tellBegin(pool: ServerPool, { url }: HeldServer, serverRun: ServerRun): ServerRun {
+  const { context, task } = serverRun;
+  const onBegin = () => {
+    pool.report(url, "begun", task.need);
+    context.onBegin();
+  };
+  return { ...serverRun, context: { ...context, onBegin } };
 }
 
 /**

@@ -1,1 +1,0 @@
-ALTER TABLE "engine_servers" ADD COLUMN "loaded_needs" text[] DEFAULT '{}' NOT NULL;
