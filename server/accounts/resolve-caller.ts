@@ -100,7 +100,7 @@ const permitLimits = {
   writes: ({ limits }: Services["config"]) => limits.sessionWritesPerMinute,
   // A folder of pictures must not stop the rest of what its owner does.
   uploads: ({ limits }: Services["config"]) => limits.sessionWritesPerMinute,
-  // Each costs up to a second of computing.
+  // Each costs up to 0.8 s of computing: together less than half of a core.
   identified: () => 30,
   reads: ({ limits }: Services["config"]) => limits.sessionReadsPerMinute,
   webhooks: () => 600,

@@ -12,8 +12,10 @@ interface Pixels {
 const leastMarked = { sidePx: 256, pixels: 120_000 };
 
 const blockPx = 8;
-/** Steps of brightness: where nothing is, for each step between neighbours, and at most. What a mark withstands with them: `bench provenance`. */
-const strength = { base: 1.5, perStep: 0.16, max: 5 };
+/** By how much a pixel is changed at most, in steps of brightness. */
+const mostSteps = 5;
+/** Mean steps of a block: where nothing is, for each step between neighbours, and at most. What a mark withstands with them: `bench provenance`. */
+const strength = { base: 1.5, perStep: 0.16, max: mostSteps };
 /** Keeps the change of a whole picture above 41 dB. */
 const maxRms = 2.15;
 
@@ -35,7 +37,8 @@ export function markPixels(pixels: Pixels, id: number): boolean {
       // Between two steps chance decides, so that weak marks are not rounded away.
       noise = (Math.imul(noise, 1_664_525) + 1_013_904_223) | 0;
       const wanted = (strengths[blockRow + (x >> 3)] ?? 0) * (tile[tileRow + column] ?? 0);
-      const change = Math.floor(wanted + (noise >>> 0) / 2 ** 32);
+      const rounded = Math.floor(wanted + (noise >>> 0) / 2 ** 32);
+      const change = Math.max(-mostSteps, Math.min(mostSteps, rounded));
       for (let at = start; at < start + colours; at += 1) clamped[at] = (clamped[at] ?? 0) + change;
       column = column + 1 === markedTilePx ? 0 : column + 1;
     }

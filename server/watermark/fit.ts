@@ -17,7 +17,7 @@ interface Spectrum {
 
 /** Where a tile begins in each of two folded tiles: one goes through the Fourier transform as the real part, the other beside it. */
 export function fitTiles(one: Float64Array, other: Float64Array): readonly [Fit, Fit] {
-  const both = transform({ real: Float64Array.from(one), imaginary: Float64Array.from(other) });
+  const both = transform({ real: one, imaginary: other });
   const sync = syncSpectrum();
   const real = new Float64Array(cells);
   const imaginary = new Float64Array(cells);
@@ -42,15 +42,12 @@ export function fitTiles(one: Float64Array, other: Float64Array): readonly [Fit,
       -(oneImaginary * x - oneReal * y) / oneWeight - (otherReal * x + otherImaginary * y) / otherWeight;
   }
   const fits = transform({ real, imaginary });
-  return [highest(fits.real), highest(fits.imaginary.map((fit) => -fit))];
+  return [highest(fits.real, 1), highest(fits.imaginary, -1)];
 }
 
 /** A folded tile in which what is strong in the picture itself counts less. */
 export function whitened(folded: Float64Array): Float64Array {
-  const { real, imaginary } = transform({
-    real: Float64Array.from(folded),
-    imaginary: new Float64Array(cells),
-  });
+  const { real, imaginary } = transform({ real: folded, imaginary: new Float64Array(cells) });
   for (let at = 0; at < cells; at += 1) {
     const [a, b] = [real[at] ?? 0, imaginary[at] ?? 0];
     const weight = weightOf(a, b);
@@ -64,14 +61,16 @@ function weightOf(real: number, imaginary: number): number {
   return Math.sqrt(Math.sqrt(real * real + imaginary * imaginary)) || 1;
 }
 
-function highest(fits: Float64Array): Fit {
-  let [best, squares] = [0, 0];
+function highest(fits: Float64Array, sign: 1 | -1): Fit {
+  let [best, most, squares] = [0, 0, 0];
   for (let at = 0; at < cells; at += 1) {
-    const fit = fits[at] ?? 0;
+    const fit = sign * (fits[at] ?? 0);
     squares += fit * fit;
-    if (fit > (fits[best] ?? 0)) best = at;
+    if (fit <= most) continue;
+    best = at;
+    most = fit;
   }
-  return { at: best, clarity: squares === 0 ? 0 : (fits[best] ?? 0) / Math.sqrt(squares / cells) };
+  return { at: best, clarity: squares === 0 ? 0 : most / Math.sqrt(squares / cells) };
 }
 
 let madeSync: Spectrum | null = null;
@@ -94,30 +93,44 @@ function oppositeOf(cell: number): number {
   return ((tilePx - y) % tilePx) * tilePx + ((tilePx - x) % tilePx);
 }
 
-/** Fourier transform of a tile, with rows and columns exchanged: a second one exchanges them back. Its arrays are used up. */
+/** Fourier transform of a tile, with rows and columns exchanged: a second one exchanges them back. */
 function transform({ real, imaginary }: Spectrum): Spectrum {
-  transformColumns(real, imaginary);
-  const turned = { real: exchanged(real), imaginary: exchanged(imaginary) };
-  transformColumns(turned.real, turned.imaginary);
+  const sorted = { real: sortedRows(real), imaginary: sortedRows(imaginary) };
+  transformColumns(sorted);
+  const turned = { real: exchanged(sorted.real), imaginary: exchanged(sorted.imaginary) };
+  transformColumns(turned);
   return turned;
 }
 
+/** Of each row the number with its bits in the other order. */
+const reversed = Uint8Array.from({ length: tilePx }, (_, row) => {
+  let bits = 0;
+  for (let bit = 1; bit < tilePx; bit *= 2) bits = bits * 2 + (row & bit ? 1 : 0);
+  return bits;
+});
+
+function sortedRows(values: Float64Array): Float64Array {
+  const sorted = new Float64Array(cells);
+  for (const [row, from] of reversed.entries())
+    sorted.set(values.subarray(from * tilePx, (from + 1) * tilePx), row * tilePx);
+  return sorted;
+}
+
+/** Columns as rows, sorted. */
 function exchanged(values: Float64Array): Float64Array {
   const turned = new Float64Array(cells);
   for (let y = 0; y < tilePx; y += 1)
-    for (let x = 0; x < tilePx; x += 1) turned[x * tilePx + y] = values[y * tilePx + x] ?? 0;
+    for (let x = 0; x < tilePx; x += 1) turned[(reversed[x] ?? 0) * tilePx + y] = values[y * tilePx + x] ?? 0;
   return turned;
 }
 
 /** All columns side by side, so that memory is read in its order. */
-function transformColumns(real: Float64Array, imaginary: Float64Array): void {
-  sortByReversedBits(real);
-  sortByReversedBits(imaginary);
+function transformColumns(sorted: Spectrum): void {
   for (let length = 2; length <= tilePx; length *= 2)
     for (let turn = 0; turn < length / 2; turn += 1) {
       const angle = (-2 * Math.PI * turn) / length;
       const by = { cos: Math.cos(angle), sin: Math.sin(angle), rows: length / 2 };
-      for (let row = turn; row < tilePx; row += length) combineRows({ real, imaginary }, row, by);
+      for (let row = turn; row < tilePx; row += length) combineRows(sorted, row, by);
     }
 }
 
@@ -141,17 +154,5 @@ function combineRows({ real, imaginary }: Spectrum, row: number, { cos, sin, row
     imaginary[odd] = d - turnedImaginary;
     real[even] = c + turnedReal;
     imaginary[even] = d + turnedImaginary;
-  }
-}
-
-function sortByReversedBits(values: Float64Array): void {
-  for (let row = 1, reversed = 0; row < tilePx; row += 1) {
-    let bit = tilePx >> 1;
-    for (; reversed & bit; bit >>= 1) reversed ^= bit;
-    reversed ^= bit;
-    if (row >= reversed) continue;
-    const moved = values.slice(row * tilePx, (row + 1) * tilePx);
-    values.copyWithin(row * tilePx, reversed * tilePx, (reversed + 1) * tilePx);
-    values.set(moved, reversed * tilePx);
   }
 }
