@@ -117,6 +117,14 @@ test.each<[string, unknown]>([
   expect(failureOf(error).code).toBe("offline");
 });
 
+test("an answer that cannot be read fails its own call alone", async () => {
+  const answers = [new Set([1]), { id: "b" }, new Set([2])];
+  const body = answers.map((value) => ({ result: { data: superjson.serialize(value) } }));
+  const client = createClient({ fetch: async () => Response.json(body), queries: 10, mutations: 5 });
+  const settled = await Promise.allSettled(["a", "b", "c"].map((id) => client.jobs.get.query({ id })));
+  expect(settled.map(({ status }) => status)).toEqual(["rejected", "fulfilled", "rejected"]);
+});
+
 test("a call that was given up rejects, others go on, and a subscription is refused", async () => {
   const { client, sent } = start();
   const leaving = new AbortController();

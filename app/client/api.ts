@@ -133,6 +133,7 @@ interface Answer {
   readonly error?: Wired;
 }
 
+/** Throws `TypeError` for an answer that cannot be read. */
 function settle({ resolve, reject }: Call, answer: unknown): void {
   // Safe cast: what is no object has neither.
   const { result, error } = Object(answer) as Answer;
@@ -144,7 +145,14 @@ function settle({ resolve, reject }: Call, answer: unknown): void {
 async function send(calls: readonly Call[], way: Way): Promise<void> {
   try {
     const answers = await ask(calls, way);
-    for (const [at, call] of calls.entries()) settle(call, answers[at]);
+    for (const [at, call] of calls.entries()) {
+      // An answer that cannot be read is one call's failure.
+      try {
+        settle(call, answers[at]);
+      } catch (error) {
+        call.reject(error);
+      }
+    }
   } catch (error) {
     for (const { reject } of calls) reject(error);
   }
