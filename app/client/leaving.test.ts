@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { createForm } from "../create/form.ts";
 import { studio } from "../studio/state.ts";
-import { draftKeys, forgetDrafts } from "./leaving.ts";
+import { draftKeys, followAccountChange, forgetDrafts } from "./leaving.ts";
 
 test("nothing that was written stays for the next person; what is not theirs does", () => {
   const kept = new Map([
@@ -14,6 +14,18 @@ test("nothing that was written stays for the next person; what is not theirs doe
 });
 
 afterEach(() => vi.unstubAllGlobals());
+
+test("a page follows a change of the account in another tab without the code of the live stream", async () => {
+  const reload = vi.fn<() => void>();
+  vi.stubGlobal("window", { location: { reload } });
+  const stop = followAccountChange();
+  const other = new BroadcastChannel("atelier-live");
+  other.postMessage({ type: "hello" });
+  other.postMessage({ type: "account-changed" });
+  await vi.waitFor(() => expect(reload).toHaveBeenCalledOnce());
+  other.close();
+  stop();
+});
 
 test.each([
   ["the create form", createForm],

@@ -77,7 +77,12 @@ export function announceAccountChange(goTo: string): void {
   window.location.assign(goTo);
 }
 
-/** Reloads this tab, unless it made the announcement: then it is already loading another page. */
-export function followAccountChange(): void {
-  if (!isLeaving) window.location.reload();
+/** Reloads this tab when another one announces an account change; returns how to stop. */
+export function followAccountChange(): () => void {
+  const channel = new BroadcastChannel(channelName);
+  channel.addEventListener("message", ({ data }: MessageEvent<{ readonly type: string }>) => {
+    // This tab may have announced it: then it is already loading another page.
+    if (data.type === "account-changed" && !isLeaving) window.location.reload();
+  });
+  return () => channel.close();
 }

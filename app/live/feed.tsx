@@ -3,7 +3,6 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { useEffect, useRef, useState } from "react";
-import { followAccountChange } from "../client/leaving.ts";
 import { keys } from "../client/queries.ts";
 import { shownKind } from "../jobs/text.ts";
 import { useConnection } from "./hooks.tsx";
@@ -97,7 +96,6 @@ export function Feed() {
       startLive({
         store: live,
         open: openJobStream,
-        onAccountChange: followAccountChange,
         locks: navigator.locks,
       }),
     [],

@@ -1,8 +1,9 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useMemo, useSyncExternalStore } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
+import { followAccountChange } from "../client/leaving.ts";
 import { keys } from "../client/queries.ts";
 import { later } from "../ui/later.tsx";
 import { type Connection, hasEnded, live } from "./store.ts";
@@ -50,14 +51,10 @@ export function useConnection(): Connection {
 
 const Feed = later(async () => (await import("./feed.tsx")).Feed);
 const noProps = {};
-const loadAgainMs = 5_000;
+const showBreak = () => live.setConnection("reconnecting");
 
-/** Holds the live stream while the page is open. Its code comes after the page, and is asked for again until it is there. */
+/** Holds the live stream while the page is open, and follows a change of the account, for which the stream's code is not needed. */
 export function LiveConnection() {
-  const [tries, setTries] = useState(0);
-  const tryAgain = () => {
-    live.setConnection("reconnecting");
-    setTimeout(() => setTries((before) => before + 1), loadAgainMs);
-  };
-  return <Feed key={tries} isWanted onFailure={tryAgain} props={noProps} />;
+  useEffect(followAccountChange, []);
+  return <Feed isWanted onFailure={showBreak} props={noProps} />;
 }

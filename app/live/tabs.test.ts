@@ -17,14 +17,13 @@ function openTab(locks: LockManager | undefined) {
   const store = createLiveStore();
   const streams: Parameters<OpenStream>[1][] = [];
   let closedCount = 0;
-  const onAccountChange = vi.fn<() => void>();
   const open: OpenStream = (_since, handlers) => {
     streams.push(handlers);
     return () => void (closedCount += 1);
   };
-  const leave = startLive({ store, open, onAccountChange, locks });
+  const leave = startLive({ store, open, locks });
   leaves.push(leave);
-  return { store, streams, leave, onAccountChange, closedCount: () => closedCount };
+  return { store, streams, leave, closedCount: () => closedCount };
 }
 
 test("D7 one of two tabs leads, the other hears all it hears and takes over when it leaves", async () => {
@@ -39,15 +38,11 @@ test("D7 one of two tabs leads, the other hears all it hears and takes over when
   expect(first.closedCount()).toBe(1);
 });
 
-test("without locks each tab leads for itself, hears of another account, and tells nobody of its stream", async () => {
+test("without locks each tab leads for itself, and tells nobody of its stream", async () => {
   const first = openTab(undefined);
   const second = openTab(undefined);
   expect([first.streams, second.streams]).toEqual([[expect.anything()], [expect.anything()]]);
   first.streams[0]?.onUpdate(alive);
-  const channel = new BroadcastChannel("atelier-live");
-  channel.postMessage({ type: "account-changed" });
-  await vi.waitFor(() => expect(second.onAccountChange).toHaveBeenCalledOnce());
-  channel.close();
   expect(first.store.connection()).toBe("live");
   expect(second.store.connection()).toBe("connecting");
   first.leave();

@@ -30,17 +30,17 @@ const breakShownAfterMs = 3_000;
 
 interface LeadOptions {
   readonly store: LiveStore;
-  readonly channel: TabChannel;
   readonly open: OpenStream;
+  readonly send: TabChannel["send"];
 }
 
 /** Holds the stream and sends its updates to the other tabs; returns the function that stops it. */
-function lead({ store, channel, open }: LeadOptions): () => void {
+function lead({ store, open, send }: LeadOptions): () => void {
   let breakTimer: ReturnType<typeof setTimeout> | undefined;
 
   function share(connection: "live" | "reconnecting"): void {
     store.setConnection(connection);
-    channel.send({ type: "connection", connection });
+    send({ type: "connection", connection });
   }
   function noteBreak(): void {
     breakTimer ??= setTimeout(() => share("reconnecting"), breakShownAfterMs);
@@ -61,7 +61,7 @@ function lead({ store, channel, open }: LeadOptions): () => void {
     onUpdate: (update) => {
       noteAnswer();
       store.apply(update);
-      channel.send({ type: "update", update });
+      send({ type: "update", update });
     },
   });
   return () => {
@@ -73,7 +73,6 @@ function lead({ store, channel, open }: LeadOptions): () => void {
 interface StartLiveOptions {
   readonly store: LiveStore;
   readonly open: OpenStream;
-  readonly onAccountChange: () => void;
   /** Missing outside secure contexts, as over plain http on a LAN address: then each tab opens its own stream. */
   readonly locks: LockManager | undefined;
 }
@@ -86,11 +85,8 @@ interface Tab {
 
 const lockName = "atelier-live";
 
-/** Handles a message of another tab. */
-function receive(
-  message: Exclude<TabMessage, { type: "account-changed" }>,
-  { store, channel, isLeading }: Tab,
-): void {
+/** Handles a message of another tab. The frame follows a change of the account (`client/leaving.ts`). */
+function receive(message: TabMessage, { store, channel, isLeading }: Tab): void {
   switch (message.type) {
     case "hello":
       if (isLeading()) channel.send({ type: "state", state: store.state() });
@@ -104,27 +100,16 @@ function receive(
     case "connection":
       store.setConnection(message.connection);
       break;
+    case "account-changed":
+      break;
   }
 }
 
-function leadAlone({ store, open, onAccountChange }: StartLiveOptions): () => void {
-  const channel = openChannel((message) => {
-    if (message.type === "account-changed") onAccountChange();
-  });
-  // Nothing is shared: each tab has its own connection and state.
-  const stop = lead({ store, open, channel: { ...channel, send: () => undefined } });
-  return () => {
-    stop();
-    channel.close();
-  };
-}
-
-function leadInTurn({ store, open, onAccountChange }: StartLiveOptions, locks: LockManager): () => void {
+function leadInTurn({ store, open }: StartLiveOptions, locks: LockManager): () => void {
   const leaving = new AbortController();
   let leading = false;
   const channel = openChannel((message) => {
-    if (message.type === "account-changed") onAccountChange();
-    else receive(message, { store, channel, isLeading: () => leading });
+    receive(message, { store, channel, isLeading: () => leading });
   });
   channel.send({ type: "hello" });
 
@@ -132,7 +117,7 @@ function leadInTurn({ store, open, onAccountChange }: StartLiveOptions, locks: L
     // The lock may be granted just after this tab stopped waiting for it.
     if (leaving.signal.aborted) return;
     leading = true;
-    const stop = lead({ store, channel, open });
+    const stop = lead({ store, open, send: channel.send });
     await new Promise((resolve) => leaving.signal.addEventListener("abort", resolve, { once: true }));
     stop();
   }
@@ -147,5 +132,7 @@ function leadInTurn({ store, open, onAccountChange }: StartLiveOptions, locks: L
 
 /** One tab of the browser holds the lock and the stream; the others get its updates and wait for the lock. Returns a stop function. */
 export function startLive(options: StartLiveOptions): () => void {
-  return options.locks === undefined ? leadAlone(options) : leadInTurn(options, options.locks);
+  const { store, open, locks } = options;
+  // Without locks nothing is shared: each tab has its own connection and state.
+  return locks === undefined ? lead({ store, open, send: () => undefined }) : leadInTurn(options, locks);
 }
