@@ -7,7 +7,7 @@ import { keys, type OfferedWorkflow } from "../client/queries.ts";
 import { OwnOnlyChoice } from "../frame/own-only.tsx";
 import { useTimeText } from "../jobs/waiting-text.ts";
 import { Select } from "../ui/select.tsx";
-import { localChoice, needsMask, useOutfitEngine } from "./engine.tsx";
+import { ChosenPrice, localChoice, needsMask, useOutfitEngine } from "./engine.tsx";
 import { outfitRequest, studio, useStudio } from "./state.ts";
 
 const staleMs = 60_000;
@@ -62,7 +62,7 @@ export function EngineSelect({ personId }: { readonly personId: string | null })
             .join(" · "),
         }))}
       />
-      {chosen?.cloud ? <p className="text-xs text-quiet">{chosen.description}</p> : null}
+      <ChosenPrice chosen={chosen} />
       <OwnOnlyChoice />
       {takesPrompt ? (
         <label className="flex flex-col gap-1.5">

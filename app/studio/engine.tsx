@@ -118,15 +118,24 @@ export function ConsentCheck({ personId, isMissed }: Props) {
   );
 }
 
+/** Where a chosen model of a provider would make the picture, and for which price: what a click agrees to. */
+export function ChosenPrice({ chosen }: Pick<OutfitChoice, "chosen">) {
+  return chosen?.cloud ? <p className="text-xs text-quiet">{chosen.description}</p> : null;
+}
+
 const EngineSelect = later(async () => (await import("./engine-select.tsx")).EngineSelect);
 
 /** What can be chosen among; nothing as long as there is one engine, of this computer. */
 export function EngineChoice({ personId }: { readonly personId: string | null }) {
   const workflows = useAllWorkflows();
   const showFailure = useFailureToast();
-  const { options } = useOutfitEngine(personId);
+  const { options, chosen } = useOutfitEngine(personId);
   const hasChoice = options.length > 1 || (workflows?.some(({ cloud }) => cloud !== null) ?? false);
-  return <EngineSelect isWanted={hasChoice} onFailure={showFailure} props={{ personId }} />;
+  return (
+    <EngineSelect isWanted={hasChoice} onFailure={showFailure} props={{ personId }}>
+      <ChosenPrice chosen={chosen} />
+    </EngineSelect>
+  );
 }
 
 const MaskPainter = later(async () => (await import("./mask-painter.tsx")).MaskPainter);
