@@ -40,6 +40,11 @@ function watch(listener: () => void): () => void {
 /** The question that the user has to answer now; those of other requests come after it. */
 export const firstQuestion = (): PriceQuestion | null => questions[0] ?? null;
 
+/** Nobody can be asked: all that wait for an answer end without an agreement. */
+export function refuseQuestions(): void {
+  for (const { answer } of questions) answer(null);
+}
+
 export function usePriceQuestion(): PriceQuestion | null {
   return useSyncExternalStore(watch, firstQuestion, () => null);
 }

@@ -2,11 +2,15 @@
 import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import type { ErrorCode } from "@atelier/server/platform";
-import { toastFailure } from "../ui/toasts.tsx";
+import { toastFailure, toastFailureOnce } from "../ui/toasts.tsx";
+import { CodeMissing } from "./code.ts";
 
-/** A failure as the server reports it: an error code and a message for users. `offline`: no answer from the server. */
+/**
+ * A failure as the server reports it: an error code and a message for users. `offline`: no answer from the server.
+ * `outdated`: the page is older than the studio, so that its code cannot be loaded any more.
+ */
 export interface Failure {
-  readonly code: ErrorCode | "offline";
+  readonly code: ErrorCode | "offline" | "outdated";
   readonly message: string;
   /** Figures or names that explain it. */
   readonly details?: Readonly<Record<string, unknown>>;
@@ -80,29 +84,14 @@ export function useFailureToast(): (error: unknown) => void {
   return useCallback(
     (error) => {
       if (error instanceof NotWanted) return;
-      const { title, advice } = textOf(failureOf(error));
-      toastFailure(title, advice);
+      const failure = failureOf(error);
+      // The frame says so, with the button that helps.
+      if (failure.code === "outdated") return;
+      const { title, advice } = textOf(failure);
+      // Several parts may wait for their code at once.
+      const show = error instanceof CodeMissing ? toastFailureOnce : toastFailure;
+      show(title, advice);
     },
     [textOf],
   );
-}
-
-const secondMs = 1_000;
-const [firstLookMs, lastLookMs, lookLimitMs] = [2 * secondMs, 30 * secondMs, 5 * secondMs];
-/** What the studio says of itself when it is not ready, and a proxy when it does not reach it. */
-const away: ReadonlySet<number> = new Set([502, 503, 504]);
-
-/** Whether the studio does not answer now, or is without its database or its store. */
-export async function isStudioAway(): Promise<boolean> {
-  const signal = AbortSignal.timeout(lookLimitMs);
-  const answer = await fetch("/api/ready", { cache: "no-store", signal }).catch(() => null);
-  return answer === null || away.has(answer.status);
-}
-
-/** Resolves when the studio answers again, asked with pauses that grow, or when that is not wanted any more. */
-export async function studioIsBack(isWanted: () => boolean): Promise<void> {
-  for (let pauseMs = firstLookMs; ; pauseMs = Math.min(lastLookMs, pauseMs * 2)) {
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
-    if (!isWanted() || !(await isStudioAway())) return;
-  }
 }

@@ -1,10 +1,11 @@
+import { loadCode } from "./code.ts";
 import { announceSignOut, draftKeys, leaveSignedOut, readDraft, writeDraft } from "./leaving.ts";
 
 /** A limit of the server, which forms show before they are sent. */
 export const minPasswordLength = 10;
 
 /** What signs in and out; few pages need it at once. */
-export const authClient = async () => (await import("./auth-client.ts")).authClient;
+export const authClient = async () => (await loadCode(() => import("./auth-client.ts"))).authClient;
 
 /** The session of this page ended, for instance by a sign-out in another browser. */
 export class SignedOut extends Error {

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import type { SubmitInput } from "@atelier/server/jobs";
-import { firstQuestion } from "./agreement.ts";
+import { firstQuestion, refuseQuestions } from "./agreement.ts";
 import { ownOnly } from "./cloud.ts";
 import { NotWanted } from "./failures.ts";
 import { createSubmission } from "./submission.ts";
@@ -79,6 +79,17 @@ describe("E8 the one path of what may cost money", () => {
     const second = submitAgreed(openServer().submission, [house, house], { maxPriceUsd: 0 });
     for (let left = 2; left > 0; left -= 1) (await asked()).answer({ maxPriceUsd: 0.05 });
     expect([(await first).length, (await second).length]).toEqual([1, 2]);
+  });
+
+  test("a question that cannot be shown ends all of them, also those that wait for it", async () => {
+    const requests = [1, 2, 3].map(() => submitAgreed(openServer().submission, [house], { maxPriceUsd: 0 }));
+    const ended = Promise.allSettled(requests);
+    await asked();
+    // All three were refused in the same turn.
+    await new Promise((resolve) => setTimeout(resolve));
+    refuseQuestions();
+    expect((await ended).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    expect(firstQuestion()).toBeNull();
   });
 
   test("the switch for own machines goes with every request of every page", async () => {

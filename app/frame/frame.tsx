@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useRouter } from "next/navigation";
 import { type ReactNode, Suspense, useState } from "react";
-import { usePriceQuestion } from "../client/agreement.ts";
+import { refuseQuestions, usePriceQuestion } from "../client/agreement.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { useMe } from "../client/queries.ts";
 import { JobsPill, JobsTray, UploadsRow } from "../jobs/dock.tsx";
@@ -208,7 +208,7 @@ function PriceQuestions() {
     <AgreementDialog
       isWanted={question !== null}
       onFailure={(error) => {
-        question?.answer(null);
+        refuseQuestions();
         showFailure(error);
       }}
       props={{ question }}

@@ -3,10 +3,12 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { WifiOff } from "lucide-react";
 import { type Locale, type Messages, NextIntlClientProvider, useTranslations } from "next-intl";
 import { type ReactNode, useState, useSyncExternalStore } from "react";
+import { outdated } from "../client/code.ts";
 import { createQueryClient } from "../client/query-client.ts";
 import { trustSession } from "../client/session.ts";
 import { useConnection } from "../live/hooks.tsx";
 import type { Part } from "./more-words.tsx";
+import { Button } from "../ui/button.tsx";
 import { useSettled } from "../ui/hooks.ts";
 
 function watchNetwork(listener: () => void): () => void {
@@ -30,14 +32,36 @@ function useIsOffline(): boolean {
   return !isOnline && !wasOnline;
 }
 
-/** Says that the browser is offline or that live updates are interrupted; the store reports an interruption after three seconds. */
+/** The page is older than the studio. */
+function OutdatedNotice() {
+  const t = useTranslations("errors.outdated");
+  return (
+    <div className="pointer-events-auto flex max-w-[min(520px,calc(100vw-32px))] items-center gap-3 rounded-card bg-raised py-2 ps-4 pe-2 shadow-float">
+      <div className="min-w-0 flex-1">
+        <p className="text-sm font-medium">{t("title")}</p>
+        <p className="text-xs text-quiet">{t("advice")}</p>
+      </div>
+      <Button size="small" onClick={() => window.location.reload()}>
+        {t("reload")}
+      </Button>
+    </div>
+  );
+}
+
+/**
+ * Says that the browser is offline, that live updates are interrupted, or that the page is outdated; the store reports an
+ * interruption after three seconds.
+ */
 export function ConnectionNotice() {
   const t = useTranslations("frame");
   const connection = useConnection();
   const isOffline = useIsOffline();
+  const isOutdated = useSyncExternalStore(outdated.watch, outdated.get, () => false);
   return (
     <div role="status" className="pointer-events-none fixed inset-x-0 top-3 z-60 flex justify-center">
-      {isOffline || connection === "reconnecting" ? (
+      {isOutdated && !isOffline ? (
+        <OutdatedNotice />
+      ) : isOffline || connection === "reconnecting" ? (
         <p className="flex items-center gap-2 rounded-full bg-raised px-4 py-2 text-xs font-medium shadow-float">
           <WifiOff className="size-4 text-warn" aria-hidden />
           {t(isOffline ? "offline" : "reconnecting")}

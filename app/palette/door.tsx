@@ -2,6 +2,7 @@
 import { Search } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type ComponentType, useEffect, useState } from "react";
+import { loadCode } from "../client/code.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { paletteOpen, useOpening } from "../frame/openings.ts";
 import { Kbd } from "../ui/button.tsx";
@@ -9,7 +10,7 @@ import { useEarlyKeys } from "./early-keys.ts";
 
 const close = () => paletteOpen.set(false);
 
-const load = async () => (await import("./palette.tsx")).Palette;
+const load = async () => (await loadCode(() => import("./palette.tsx"))).Palette;
 
 /** The palette of commands. It is loaded when it is opened for the first time. */
 export function PaletteDoor() {

@@ -2,6 +2,7 @@
 import { useSyncExternalStore } from "react";
 import type { ImageView } from "@atelier/server/images";
 import type { SubmitInput } from "@atelier/server/jobs";
+import { loadCode } from "../client/code.ts";
 import type { OfferedWorkflow } from "../client/queries.ts";
 import { choiceOf } from "../client/submit.ts";
 import type { Mark } from "../edit/mask/marks.ts";
@@ -25,7 +26,7 @@ let sentId: string | null = null;
 const isSent = () => sent?.mask.personId === mask.personId && sent.mask.marks === mask.marks;
 
 async function uploadMarks(person: ImageView, marks: readonly Mark[]): Promise<string> {
-  const { uploadMask } = await import("../edit/mask/export.ts");
+  const { uploadMask } = await loadCode(() => import("../edit/mask/export.ts"));
   return uploadMask(person, marks);
 }
 

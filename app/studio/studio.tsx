@@ -6,7 +6,7 @@ import { useCapability, useImage, useIsGone } from "../client/queries.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { RunButton } from "../frame/run-button.tsx";
 import { hasEnded } from "../live/store.ts";
-import { later } from "../ui/later.tsx";
+import { later, useFirstSign } from "../ui/later.tsx";
 import { useFileTarget, useUploadBatch } from "../uploads/drop.tsx";
 import { CategoryChoice, ConsentCheck, EngineChoice, MaskButton, useOutfitEngine } from "./engine.tsx";
 import { FrameHeader, frameProportion, InputFrame, PictureGround } from "./input-frame.tsx";
@@ -29,6 +29,13 @@ const ResultShown = later(async () => (await import("./result-shown.tsx")).Resul
 const Pieces = later(async () => (await import("./pieces.tsx")).Pieces);
 const ResultActions = later(async () => (await import("./result-actions.tsx")).ResultActions);
 const noProps = {};
+
+/** A run may be started before an upgrade of the studio and end after it. */
+function preloadResult(): void {
+  ResultShown.preload();
+  ResultActions.preload();
+  DowngradeNote.preload();
+}
 
 /** Why the outfit cannot be changed; null when nothing is missing. */
 function useObstacle(isDone: boolean): string | null {
@@ -194,6 +201,7 @@ export function Studio() {
   const { personId, garmentId } = useStudio();
   const showFailure = useFailureToast();
   useStudioRemix();
+  useFirstSign(preloadResult);
   const person = useSlot("person");
   const garment = useSlot("garment");
   const { run, canRun, lacksRuns, isSubmitting, isConsentMissed } = useRun(person.imageId, garment.imageId);

@@ -1,6 +1,7 @@
 "use client";
 import { type ComponentType, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
+import { loadCode, tryAgain } from "../client/code.ts";
 
 /** What shows that a person is there, and comes before any click. */
 const signs = ["pointermove", "pointerdown", "keydown"] as const;
@@ -34,13 +35,18 @@ function onFirstSign(run: () => void): () => void {
   return () => waiting.delete(run);
 }
 
+/** Runs this once a person is there: for code that a click may need and no part of the page waits for yet. */
+export function useFirstSign(run: () => void): void {
+  useEffect(() => onFirstSign(run), [run]);
+}
+
 interface LaterProps<Props> {
   readonly props: Props;
   /** Load it now, since it is to be shown; false waits for the first sign of a person. */
   readonly isWanted: boolean;
   /** False keeps it off the page when it is loaded; true by default. */
   readonly isShown?: boolean;
-  /** What was wanted could not be loaded. */
+  /** What was wanted could not be loaded: told once, though it is tried again as long as it is wanted. */
   readonly onFailure: (error: unknown) => void;
   /** Stands in its place until its code is there. */
   readonly children?: ReactNode;
@@ -50,14 +56,14 @@ interface LaterProps<Props> {
 
 /**
  * A component whose code is loaded when it is wanted, or at the first sign of a person, so that it is there before
- * anybody can click. A page that is only looked at does not load it.
+ * anybody can click. A page that is only looked at does not load it. `preload` loads it where nothing shows it yet.
  */
 export function later<Props extends object>(load: () => Promise<ComponentType<Props>>) {
   let loading: Promise<void> | null = null;
   let loaded: ComponentType<Props> | null = null;
   const read = () => loaded;
   const ensure = () => {
-    loading ??= load().then(
+    loading ??= loadCode(load).then(
       (component) => {
         loaded = component;
       },
@@ -68,7 +74,12 @@ export function later<Props extends object>(load: () => Promise<ComponentType<Pr
     );
     return loading;
   };
-  return function Later({
+  const attempt = () =>
+    ensure().then(
+      () => true,
+      () => false,
+    );
+  function Later({
     props,
     isWanted,
     isShown = true,
@@ -95,10 +106,20 @@ export function later<Props extends object>(load: () => Promise<ComponentType<Pr
       };
       // Nobody waits for it yet, and what wants it tries again.
       if (!isWanted) return onFirstSign(() => void ensure().then(show, () => undefined));
-      void ensure().then(show, (error: unknown) => latest.current.onFailure(error));
-      return undefined;
+      let isOver = false;
+      const insist = async (error: unknown) => {
+        if (isOver) return;
+        latest.current.onFailure(error);
+        await tryAgain(attempt, () => !isOver);
+        if (!isOver) show();
+      };
+      void ensure().then(show, insist);
+      return () => {
+        isOver = true;
+      };
     }, [Component, isWanted]);
     if (Component === null) return children;
     return isShown ? <Component {...props} /> : null;
-  };
+  }
+  return Object.assign(Later, { preload: () => void attempt() });
 }

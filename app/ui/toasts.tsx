@@ -98,6 +98,16 @@ export function toastFailure(title: string, description?: string): void {
   show({ title, description, type: "fail", priority: "high", timeout: 8_000 });
 }
 
+const shownOnce = new Set<string>();
+
+/** The same, unless a toast with this title is on the page. */
+export function toastFailureOnce(title: string, description?: string): void {
+  if (shownOnce.has(title)) return;
+  shownOnce.add(title);
+  const onClose = () => void shownOnce.delete(title);
+  show({ title, description, type: "fail", priority: "high", timeout: 8_000, onClose });
+}
+
 export function toastDone(title: string): void {
   show({ title });
 }

@@ -3,6 +3,8 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
+import { loadCode } from "../client/code.ts";
+import { useFirstSign } from "../ui/later.tsx";
 import { toastDone, toastWithAction } from "../ui/toasts.tsx";
 import { allFilesOf, filesOf, mayBePicture } from "./collect.ts";
 import { acceptedTypes, addUploads } from "./store.ts";
@@ -148,10 +150,16 @@ function usePageFiles({ setOver, takeRest }: PageFiles): void {
   }, [setOver]);
 }
 
+/** Loads what sends a file, so that it is there although the studio may be upgraded before the first file. */
+function preloadSender(): void {
+  loadCode(() => import("./send.ts")).catch(() => undefined);
+}
+
 /** Takes pictures that are dropped anywhere on the page, or pasted. */
 export function PageDrop() {
   const t = useTranslations("uploads");
   const [isOver, setOver] = useState(false);
+  useFirstSign(preloadSender);
   usePageFiles({ setOver, takeRest: useUploadWithOffer() });
   if (!isOver) return null;
   return (

@@ -85,6 +85,16 @@ describe("A15 many files", () => {
     await vi.waitFor(() => expect(store.uploadList()).toEqual([]));
   });
 
+  test("a page whose code the studio lacks by now fails all files at once, and keeps them in the list", async () => {
+    vi.doMock("./send.ts", () => {
+      throw new Error("404");
+    });
+    store.addUploads(filesNamed(9), () => undefined);
+    await vi.waitFor(() => expect(statesOf(store.uploadList())).toMatchObject({ failed: { length: 9 } }));
+    expect(store.uploadList().map(({ failure }) => failure?.code)).toEqual(Array(9).fill("outdated"));
+    vi.doMock("./send.ts", sender);
+  });
+
   test("a studio that is away is not asked for once nothing waits", async () => {
     ready = null;
     sendFile = () => refused("offline");

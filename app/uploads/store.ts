@@ -1,7 +1,8 @@
 "use client";
 import { useSyncExternalStore } from "react";
 import { newId } from "../client/api.ts";
-import { type Failure, isStudioAway, studioIsBack } from "../client/failures.ts";
+import { isStudioAway, loadCode, studioIsBack } from "../client/code.ts";
+import { type Failure, failureOf } from "../client/failures.ts";
 import type * as Sender from "./send.ts";
 import type { UploadedImage } from "./send.ts";
 
@@ -101,6 +102,7 @@ const ofAccount: ReadonlySet<string> = new Set([
   "storage_quota",
   "storage_full",
   "forbidden",
+  "outdated",
 ]);
 
 /** How long to wait before the same file is sent again; null when that would change nothing. */
@@ -114,11 +116,11 @@ function waitAfter(id: string, { code, details }: Failure): number | null {
   return passing.has(code) && tried < tries ? 2 ** tried * secondMs : null;
 }
 
-/** Its code comes with the first file. Without it the file waits like one without a network. */
+/** Without its code the file waits like one without a network; an outdated page fails it. */
 const sendFile: typeof Sender.sendFile = (options) =>
-  import("./send.ts").then(
+  loadCode(() => import("./send.ts")).then(
     (sender) => sender.sendFile(options),
-    () => ({ ok: false, failure: { code: "offline", message: "" } }),
+    (error: unknown) => ({ ok: false, failure: failureOf(error) }),
   );
 
 async function send(upload: Upload): Promise<void> {

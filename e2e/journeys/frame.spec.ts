@@ -165,3 +165,40 @@ test.describe("without a network", () => {
     await expect(page.getByText("Reconnecting")).toHaveCount(0);
   });
 });
+
+test.describe("code that comes after the page", () => {
+  test.use({ expectedError: /Failed to load|ERR_|ChunkLoadError/ });
+  const chunks = /\/_next\/static\/chunks\//;
+
+  test("@all is loaded as soon as the network is back, without a reload", async ({ page }) => {
+    await beUser(page);
+    const first = await (await page.request.get("/gallery")).text();
+    await page.route(chunks, (route) =>
+      first.includes(new URL(route.request().url()).pathname) ? route.continue() : route.abort(),
+    );
+    await page.route("/api/ready", (route) => route.abort());
+    await page.goto("/gallery");
+    const notice = page.getByRole("status").filter({ hasText: "Reconnecting" });
+    await expect(notice).toBeVisible();
+    await page.unroute(chunks);
+    await page.evaluate(() => window.dispatchEvent(new Event("online")));
+    await expect(notice).toHaveCount(0);
+  });
+
+  test("@all a page that is older than the studio says so, and one button brings the new one", async ({
+    page,
+  }) => {
+    await beUser(page);
+    await page.goto("/gallery");
+    await expect(page.getByRole("heading", { name: "Gallery" })).toBeVisible();
+    await page.route(chunks, (route) => route.fulfill({ status: 404 }));
+    await page.keyboard.press("Control+K");
+    const notice = page.getByRole("status").filter({ hasText: "This page is older than the studio" });
+    await expect(notice).toBeVisible();
+    await page.unroute(chunks);
+    await notice.getByRole("button", { name: "Reload" }).click();
+    await expect(notice).toHaveCount(0);
+    await page.keyboard.press("Control+K");
+    await expect(page.getByRole("dialog", { name: "Go to, search and do" })).toBeVisible();
+  });
+});
