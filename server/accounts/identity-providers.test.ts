@@ -553,6 +553,8 @@ describe("a studio without open sign-up", () => {
     expect(await tryIt("/change-password", { currentPassword: "a", newPassword: testPassword })).toBe(403);
     await resetPassword(services, { email, password: "set by the operator" });
     expect(await tryIt("/sign-in/email", { email, password: "set by the operator" })).toBe(200);
+    // Nobody would ask for its code.
+    expect(await tryIt("/two-factor/enable", { password: "set by the operator" })).toBe(403);
     expect(() => parseConfig({ signIn: { passwords: false } })).toThrow("nobody could sign in");
   });
 });

@@ -219,7 +219,7 @@ async function requireIssuer(services: Services, ctx: GenericEndpointContext): P
 /** After `atelier reset-password` or `create-user` an admin may sign in with the new password for this long, whatever is configured. */
 const emergencyMs = 3_600_000;
 
-const passwordPaths = new Set(["/sign-up/email", "/change-password"]);
+const passwordPaths = new Set(["/sign-up/email", "/change-password", "/two-factor/enable"]);
 
 /**
  * With passwords off: refuses whatever takes one, except that an admin whose password the operator has just set signs in.

@@ -150,6 +150,11 @@ describe("identity providers", () => {
     expect(await messageWith({})).toContain("no keys");
     expect(await messageWith({ token_endpoint: null })).toContain("no token_endpoint");
     expect(await messageWith({ response_types_supported: ["id_token"] })).toContain("code flow");
+    // A name with a gap in it, which no token has, also where the address of the document is configured.
+    document = { issuer: `${server.url}/{tenantid}` };
+    expect((await lookAt(`${server.url}${wellKnown}`))[0]?.message).toContain(
+      "{tenantid}; the configuration",
+    );
   });
 });
 
