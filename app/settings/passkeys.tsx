@@ -14,7 +14,7 @@ import { SettingsSection } from "./section.tsx";
 
 type Passkey = Awaited<ReturnType<typeof api.account.security.query>>["passkeys"][number];
 
-/** Reads anew what a changed factor shows, and the sessions that it ended. */
+/** Refetches what depends on the factors: how one signs in, what an admin may do, and the list of sessions. */
 export function useRefresh() {
   const queries = useQueryClient();
   return async () => {

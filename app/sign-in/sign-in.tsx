@@ -206,7 +206,7 @@ function useEnter(mode: SignInMode, token: EntryToken | null) {
   });
 }
 
-/** Signs in with a passkey of this device, also one that the browser offers in the field of the address. */
+/** Signs in with a passkey of this device. */
 function PasskeyButton({ token }: { readonly token: EntryToken | null }) {
   const t = useTranslations("signIn");
   const textOf = useAuthError();

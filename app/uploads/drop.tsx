@@ -96,16 +96,16 @@ interface Offer {
   readonly open: () => void;
 }
 
-/** A file that cannot be read fails as an upload, which says so. */
+/** A file that cannot be read fails as an upload, which says so; so does one for which the code of the page is gone. */
 async function offerSettings(file: File, { t, open }: Offer): Promise<void> {
-  const { settingsIn, showSettings } = await import("../carried/shown.ts");
-  const found = await settingsIn(file).catch(() => null);
-  if (found === null) return;
+  const shown = await loadCode(() => import("../carried/shown.ts")).catch(() => null);
+  const found = await shown?.settingsIn(file).catch(() => null);
+  if (!shown || !found) return;
   toastWithAction({
     title: t("carries"),
     label: t("useSettings"),
     onAction: () => {
-      showSettings(found);
+      shown.showSettings(found);
       open();
     },
   });

@@ -37,8 +37,8 @@ const isStrongNow = (sessionId: string | null) =>
   sql`exists (select from sessions s where s.id = ${sessionId} and s.is_strong)`;
 
 /**
- * What an admin lacks; null where the studio asks for nothing, and for one who has it. A key has no session of its own, so
- * for it the account alone counts.
+ * What an admin lacks; null when nothing is lacking or the studio has no such rule. An API key has no session: only the factors
+ * of its account count.
  */
 export async function lackOf(
   services: Asked,
@@ -151,8 +151,8 @@ export async function noteTrusted({ db }: Pick<Services, "db">, ctx: GenericEndp
 }
 
 /**
- * Removes the links of an admin who needs a second factor to providers that ask for one, where another way to sign in stays: a link that lets
- * nobody in any more would count as a factor for ever. Returns the ids of the providers.
+ * Removes an admin's links to providers that ask for a second factor, if the studio asks its admins for one and another way to
+ * sign in stays. A link that no longer works would otherwise count as a factor for ever. Returns the ids of the providers.
  */
 export async function removeAskingLinks(
   services: Pick<Asked, "config">,

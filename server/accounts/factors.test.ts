@@ -491,6 +491,9 @@ describe("where admins need a second factor", () => {
     await services.db.delete(schema.passkeys).where(eq(schema.passkeys.userId, userId));
     expect(await callerOf(browser)).toMatchObject({ isAdmin: true });
     expect(await resolveCaller(without, browser.headers)).toMatchObject({ adminLack: "factor" });
+    // So that the settings offer no app, which would be refused.
+    expect(await readSecurity(services, userId)).toMatchObject({ hasPassword: true });
+    expect(await readSecurity(without, userId)).toMatchObject({ hasPassword: false });
   });
 
   test("a key that never had an admin's rights goes on as it was", async () => {

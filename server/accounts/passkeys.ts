@@ -16,6 +16,7 @@ const { credentials, passkeys, sessions, twoFactors, users } = schema;
 
 /** How a user signs in. Times are ISO 8601, UTC. */
 export interface SecurityView {
+  /** There is a password, and this studio takes passwords. */
   readonly hasPassword: boolean;
   /** The authenticator app is set up and in force. */
   readonly hasApp: boolean;
@@ -44,7 +45,7 @@ export async function readSecurity(services: Services, userId: string): Promise<
   ]);
   const left = apps > 0 ? await authOf(services).api.viewBackupCodes({ body: { userId } }) : null;
   return {
-    hasPassword: hasPassword > 0,
+    hasPassword: services.config.signIn.passwords && hasPassword > 0,
     hasApp: apps > 0,
     recoveryCodes: left?.backupCodes.length ?? null,
     passkeys: keys.map(({ id, name, createdAt, lastUsedAt }) => ({
