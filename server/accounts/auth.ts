@@ -1,9 +1,10 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { apiKey } from "@better-auth/api-key";
 import { betterAuth, type BetterAuthOptions } from "better-auth";
 import { drizzleAdapter } from "better-auth/adapters/drizzle";
 import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
 import { admin, anonymous } from "better-auth/plugins";
-import { type Db, schema } from "../db/index.ts";
+import { type Db, schema, type Tx } from "../db/index.ts";
 import {
   AppError,
   type Env,
@@ -100,33 +101,36 @@ function createAuth(services: Services) {
             const { data } = checkUserData(user);
             // Without a path the account is made by an admin or the command line.
             if (!context?.path) return { data };
+            const inside = joinTransaction(services);
             const isOpened = await isEntryOpened();
-            if (context.path === callbackPath) await limitNewcomers(services, context);
+            if (context.path === callbackPath) await limitNewcomers(inside, context);
             if (isOpened) return { data };
             const attempt = await attemptOf(services, context);
-            return { data: { ...data, selfMade: !(await spendInvitation(services, attempt)) } };
+            return { data: { ...data, selfMade: !(await spendInvitation(inside, attempt)) } };
           },
         },
         update: { before: async (user) => checkUserData(user) },
       },
       account: {
         create: {
-          before: ({ userId }, context) => checkLink(services, { userId, path: context?.path }),
+          before: ({ userId }, context) =>
+            checkLink(joinTransaction(services), { userId, path: context?.path }),
         },
       },
       session: {
         create: {
           // Whatever password somebody gives it.
           before: async ({ userId }, context) => {
-            if (await isClientUser(services, userId)) refuse("FORBIDDEN", "This user cannot sign in.");
-            await applyGroups(services, userId);
+            const inside = joinTransaction(services);
+            if (await isClientUser(inside, userId)) refuse("FORBIDDEN", "This user cannot sign in.");
+            await applyGroups(inside, userId);
             const guest = context && (await getSessionFromCtx(context));
             const isFactored = isStrong(context?.path, { userId, before: guest ?? null });
             const begun = { data: { isStrong: isFactored || (await isStrongAtProvider()) } };
             if (!guest || !("isAnonymous" in guest.user) || guest.user["isAnonymous"] !== true) return begun;
             // Before there is a session of the account: the guest stays signed in, with all pictures.
             const ids = { guestId: guest.user.id, accountId: userId };
-            const text = await describeLackOfSpace(services.db, {
+            const text = await describeLackOfSpace(inside.db, {
               ...ids,
               bytesPerUser: services.config.limits.bytesPerUser,
             });
@@ -182,8 +186,25 @@ function requireServed({
   throw new APIError("NOT_FOUND", { code: "NOT_FOUND", message: ruleOf("not_found").message });
 }
 
+/** The transaction of the library in which a hook runs. */
+const around = new AsyncLocalStorage<Tx>();
+
+/**
+ * For a hook before something is stored: the services on the connection of the library's transaction. With a second connection, as many
+ * sign-ups at once as the pool has connections would each hold one and wait for another.
+ */
+function joinTransaction(services: Services): Services {
+  const tx = around.getStore();
+  return tx ? { ...services, db: tx } : services;
+}
+
 function databaseFor(db: Db) {
-  return drizzleAdapter(db, {
+  const transaction: Db["transaction"] = (work, options) =>
+    db.transaction((tx) => around.run(tx, () => work(tx)), options);
+  const joined = new Proxy(db, {
+    get: (object, name) => (name === "transaction" ? transaction : Reflect.get(object, name, object)),
+  });
+  return drizzleAdapter(joined, {
     provider: "pg",
     transaction: true,
     schema: {
