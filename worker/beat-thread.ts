@@ -3,12 +3,14 @@ import pg from "pg";
 
 export interface BeatInput {
   readonly databaseUrl: string;
-  readonly nodeId: string;
   readonly beatMs: number;
   readonly mainThreadStallMs: number;
 }
 
-export type BeatMessage = { readonly type: "lost" };
+/** `ready` comes once: the thread waits for the node whose counter it raises. */
+export type BeatMessage = { readonly type: "ready" | "lost" };
+
+export type BeatOrder = "tick" | "stop" | { readonly nodeId: string };
 
 const timeoutMs = 1_000;
 
@@ -35,21 +37,31 @@ async function connect(databaseUrl: string): Promise<pg.Client> {
   return client;
 }
 
-async function run({ databaseUrl, nodeId, beatMs, mainThreadStallMs }: BeatInput): Promise<void> {
-  let client: pg.Client | null = null;
+function say(type: BeatMessage["type"]): void {
+  parentPort?.postMessage({ type } satisfies BeatMessage);
+}
+
+async function run({ databaseUrl, beatMs, mainThreadStallMs }: BeatInput): Promise<void> {
   let tickedAtMs = performance.now();
   let stopped = false;
-  parentPort?.on("message", (message: "tick" | "stop") => {
-    if (message === "stop") stopped = true;
+  const node = Promise.withResolvers<string | null>();
+  parentPort?.on("message", (order: BeatOrder) => {
     tickedAtMs = performance.now();
+    if (order === "stop") {
+      stopped = true;
+      node.resolve(null);
+    } else if (order !== "tick") node.resolve(order.nodeId);
   });
-  while (!stopped) {
+  let client = await connect(databaseUrl).catch(() => null);
+  say("ready");
+  const nodeId = await node.promise;
+  while (nodeId !== null && !stopped) {
     const startedMs = performance.now();
     try {
       client ??= await connect(databaseUrl);
       const stalled = startedMs - tickedAtMs > mainThreadStallMs;
       if (!stalled && !(await beat(client, nodeId))) {
-        parentPort?.postMessage({ type: "lost" } satisfies BeatMessage);
+        say("lost");
         stopped = true;
       }
     } catch {

@@ -13,7 +13,7 @@ import {
 } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
 import type { Workflow } from "@atelier/server/workflows";
-import type { BeatInput, BeatMessage } from "./beat-thread.ts";
+import type { BeatInput, BeatMessage, BeatOrder } from "./beat-thread.ts";
 import type { Incarnation } from "./base/index.ts";
 import type { LiveOffer, NodeOffer } from "./live-offer.ts";
 import { toNodeQueue } from "./offer.ts";
@@ -121,12 +121,21 @@ async function startIncarnation(services: Services, input: IncarnationInput): Pr
   const state: State = { node: null, beat: null, registeringAgain: null, stopping: new AbortController() };
 
   async function begin(replaces?: string): Promise<void> {
-    const node = await register(services, { ...registrationOf(input), ...(replaces ? { replaces } : {}) });
-    input.onRegistered(node);
-    state.node = node;
-    state.beat = startBeat(services, node.id, () => {
+    // First: a thread that takes seconds to start, as on a busy machine, would leave a registered node without a beat.
+    const beat = await openBeat(services);
+    state.beat = beat;
+    const node = await register(services, {
+      ...registrationOf(input),
+      ...(replaces ? { replaces } : {}),
+    }).catch(async (error: unknown) => {
+      await beat.stop();
+      throw error;
+    });
+    beat.start(node.id, () => {
       state.registeringAgain = registerAgain(node.id);
     });
+    input.onRegistered(node);
+    state.node = node;
   }
 
   async function registerAgain(lostId: string): Promise<void> {
@@ -165,18 +174,19 @@ function registrationOf({ offer, ...input }: IncarnationInput): Registration {
 }
 
 interface Beat {
+  /** `onLost` is called when the node's row is no longer alive. */
+  start(nodeId: string, onLost: () => void): void;
   stop(): Promise<void>;
 }
 
 /**
- * Starts the beat of a node in its own thread, so that a busy main thread does not count as dead; only a main thread that
- * stalls for `mainThreadStallMs` stops the beat. `onLost` is called when the node's row is no longer alive.
+ * Opens the beat of a node in its own thread, so that a busy main thread does not count as dead; only a main thread that
+ * stalls for `mainThreadStallMs` stops the beat. Resolves when the thread can beat; throws when it fails before that.
  */
-function startBeat(services: Services, nodeId: string, onLost: () => void): Beat {
+async function openBeat(services: Services): Promise<Beat> {
   const { timing } = services.config;
   const input: BeatInput = {
     databaseUrl: services.env.DATABASE_DIRECT_URL ?? services.env.DATABASE_URL ?? "",
-    nodeId,
     beatMs: timing.beatMs,
     mainThreadStallMs: timing.mainThreadStallMs,
   };
@@ -185,22 +195,34 @@ function startBeat(services: Services, nodeId: string, onLost: () => void): Beat
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
   });
-  const tick = setInterval(() => thread.postMessage("tick"), timing.beatMs);
+  const order = (message: BeatOrder) => thread.postMessage(message);
+  const tick = setInterval(() => order("tick"), timing.beatMs);
   const ended = new Promise<void>((resolve) => {
     thread.once("exit", () => {
       clearInterval(tick);
       resolve();
     });
   });
-  thread.on("message", (message: BeatMessage) => message.type === "lost" && onLost());
-  thread.on("error", (error) => {
-    services.log.error({ err: error, nodeId }, "beat thread failed");
-    onLost();
+  const ready = Promise.withResolvers<void>();
+  let lose = () => {};
+  thread.on("message", ({ type }: BeatMessage) => {
+    if (type === "ready") ready.resolve();
+    else lose();
   });
+  thread.on("error", (error) => {
+    services.log.error({ err: error }, "beat thread failed");
+    ready.reject(error);
+    lose();
+  });
+  await ready.promise;
   return {
+    start(nodeId, onLost) {
+      lose = onLost;
+      order({ nodeId });
+    },
     async stop() {
       clearInterval(tick);
-      thread.postMessage("stop");
+      order("stop");
       await ended;
     },
   };

@@ -1,9 +1,13 @@
+import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { schema } from "@atelier/server/db";
+import { eq } from "drizzle-orm";
 import { expect } from "vitest";
 import { backends, forBackends, forCases } from "../cases/index.ts";
 import { listObjects } from "../pictures/index.ts";
 import { addJob, readJob, readStory, until, untilAll } from "../jobs/index.ts";
-import { openScene } from "./scene.ts";
+import { eventually, openScene } from "./scene.ts";
 
 /** How long the requirement stops the first worker. */
 const stopMs = 20_000;
@@ -74,6 +78,32 @@ forCases(
     const { nodeId } = await readJob(services, id);
     expect(await until(services, id, "completed")).toMatchObject({ nodeId, attempt: 1, charged: 0 });
     expect(worker.output()).not.toContain("this node was marked lost");
+    expect(await scene.faults()).toEqual([]);
+  },
+);
+
+const slowBeat = pathToFileURL(path.join(import.meta.dirname, "../worker/slow-beat.ts")).href;
+/** Longer than the time after which a node without a beat is called lost. */
+const lateMs = 10_000;
+
+forCases(
+  "F10 D9 a worker on %s whose beat takes 10 s to start, as on a busy machine, is not called lost before it",
+  { usual: ["postgres"], others: [] } as const,
+  async (backend, { onTestFinished }) => {
+    const scene = await openScene(onTestFinished, { backend });
+    const { db } = scene.services;
+    await scene.startWorker({ name: "watching" });
+    const env = {
+      NODE_OPTIONS: `--import=${slowBeat}`,
+      ATELIER_TEST_BEAT_STARTS_AFTER_MS: String(lateMs),
+    };
+    const late = await scene.startWorker({ name: "late", env });
+    const readLate = async () => {
+      const rows = await db.select().from(schema.nodes).where(eq(schema.nodes.name, "late"));
+      return rows.map(({ state, counter }) => ({ state, hasBeaten: counter > 0 }));
+    };
+    await eventually(readLate, [{ state: "active", hasBeaten: true }]);
+    expect(late.output()).not.toContain("this node was marked lost");
     expect(await scene.faults()).toEqual([]);
   },
 );
