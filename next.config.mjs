@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { PHASE_DEVELOPMENT_SERVER } from "next/constants.js";
@@ -25,14 +26,27 @@ const serverPackages = [
 ];
 
 /**
+ * A source with all sources that it imports, for a process that runs from them.
+ *
+ * @param {string} file @param {Set<string>} found
+ */
+function withImports(file, found = new Set()) {
+  if (found.has(file)) return found;
+  found.add(file);
+  const code = readFileSync(path.join(import.meta.dirname, file), "utf8");
+  const imports = /^(?:import|export)(?! type)[^;]*? from "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm;
+  for (const [, from, asked] of code.matchAll(imports))
+    withImports(path.posix.join(path.posix.dirname(file), from ?? asked ?? ""), found);
+  return found;
+}
+
+/**
  * Files that the API reads by their path, for a function and the standalone output, which have only what is traced: the
  * process that decodes pictures, and the API's documentation.
  */
 const readByPath = [
   "server/package.json",
-  "server/images/{colour,encode,encode-child,encode-wire,heic,limits}.ts",
-  "server/images/formats/{container,heif,jpeg,png,png-write}.ts",
-  "server/platform/{errors,picture-limits,request-id}.ts",
+  ...withImports("server/images/encode-child.ts"),
   "server/node_modules/thumbhash/{package.json,thumbhash.js}",
   "server/node_modules/libheif-js/{package.json,wasm-bundle.js,libheif-wasm/libheif-bundle.js}",
   // The link alone: the pages load the package, too.

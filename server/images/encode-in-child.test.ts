@@ -1,5 +1,10 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, globSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
 import { readSample } from "@atelier/testing/pictures";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import nextConfig from "../../next.config.mjs";
 import { encodeInChild } from "./encode-in-child.ts";
 import { encodeFiles, type EncodeTask } from "./encode.ts";
 import { childLimits } from "./limits.ts";
@@ -55,4 +60,18 @@ test("aborting kills the child and gives the reason", async () => {
     onUsage: () => aborting.abort(reason),
   });
   await expect(making).rejects.toBe(reason);
+});
+
+test("the child starts from what a function has of it", () => {
+  const root = path.resolve(import.meta.dirname, "../..");
+  const folder = mkdtempSync(path.join(os.tmpdir(), "atelier-function-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const traced = Object.values(nextConfig("phase-production-build").outputFileTracingIncludes ?? {}).flat();
+  const sources = traced.filter((pattern) => !pattern.includes("node_modules"));
+  for (const file of globSync(sources, { cwd: root })) cpSync(path.join(root, file), path.join(folder, file));
+  symlinkSync(path.join(root, "server/node_modules"), path.join(folder, "server/node_modules"));
+  const script = path.join(folder, "server/images/encode-child.ts");
+  const run = spawnSync(process.execPath, [script, "{}"], { encoding: "utf8" });
+  expect(run.stderr).not.toContain("ERR_MODULE_NOT_FOUND");
+  expect(run.stdout).not.toBe("");
 });
