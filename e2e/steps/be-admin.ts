@@ -11,6 +11,14 @@ import type { Account } from "./create-account.ts";
 
 const root = path.join(import.meta.dirname, "../..");
 
+/** The studio whose pages are functions has its database elsewhere, and its secret in the environment: `FunctionParts`. */
+function envOfFunctions(): Readonly<Record<string, string>> {
+  const parts = process.env.ATELIER_E2E_FUNCTIONS;
+  if (parts === undefined) return {};
+  const { web, worker } = JSON.parse(parts);
+  return { ...worker, AUTH_SECRET: web.AUTH_SECRET };
+}
+
 /** Makes an account as an operator does, with the command line, in the studio of a data folder. */
 export async function createByCommand(dataDir: string | undefined, ...flags: string[]): Promise<Account> {
   const account = { email: `${randomUUID()}@example.org`, password: "a long enough password" };
@@ -19,7 +27,7 @@ export async function createByCommand(dataDir: string | undefined, ...flags: str
     ["cli/main.ts", "create-user", "--email", account.email, ...flags],
     {
       cwd: root,
-      env: { ...process.env, DATABASE_URL: "", ATELIER_DATA_DIR: dataDir },
+      env: { ...process.env, DATABASE_URL: "", ATELIER_DATA_DIR: dataDir, ...envOfFunctions() },
     },
   );
   creating.child.stdin?.end(account.password);
