@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { AppError, type ErrorCode } from "../platform/index.ts";
+import { AppError, childEnv, type ErrorCode } from "../platform/index.ts";
 import type { EncodeTask, ImageFiles } from "./encode.ts";
 import { type ChildUsage, unpackFiles } from "./encode-wire.ts";
 import { childLimits } from "./limits.ts";
@@ -58,8 +58,7 @@ function forkChild(task: EncodeTask): ChildProcess {
   const script = path.join(path.dirname(fileURLToPath(import.meta.url)), "encode-child.ts");
   const args = ["--disable-warning=ExperimentalWarning", script, JSON.stringify(task)];
   return spawn(process.execPath, args, {
-    // The child decodes foreign pictures: it gets no environment and therefore no secrets.
-    env: { NODE_ENV: "production" },
+    env: childEnv(),
     stdio: ["pipe", "pipe", "pipe", "ipc"],
   });
 }

@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { setPriority } from "node:os";
 import type { ModelAnswer, ModelOrder } from "./child.ts";
 
@@ -9,8 +10,12 @@ export function answerOrders<Task, Result>(
   load: (file: string) => Promise<(task: Task) => Promise<Result>>,
 ): void {
   const loaded = load(process.argv[2] ?? "");
-  // Reported with the first order; without this the process would end before it.
-  loaded.catch(() => undefined);
+  // Its end is a kill, before which Node.js writes no compiled code. An error is reported with the first order; without this
+  // the process would end before it.
+  loaded.then(
+    () => flushCompileCache(),
+    () => undefined,
+  );
   const answer = async ({ number, task }: ModelOrder<Task>): Promise<void> => {
     const reply = await loaded
       .then(async (run): Promise<ModelAnswer<Result>> => ({ number, result: await run(task) }))

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { keptBy } from "../platform/index.ts";
+import { childEnv, keptBy } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 /** What a child is asked. */
@@ -74,8 +74,7 @@ export function createModelChild<Task, Result>(options: ModelChildOptions) {
 
 function startChild<Result>(kept: Kept<Result>, file: string, { title, script }: ModelChildOptions) {
   const process_ = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", script, file], {
-    // No secrets of the environment; ONNX Runtime would report facts of the model to Microsoft without the second name.
-    env: { NODE_ENV: "production", ORT_DISABLE_TELEMETRY: "1" },
+    env: childEnv(),
     serialization: "advanced",
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });

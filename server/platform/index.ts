@@ -35,6 +35,7 @@ export {
   foreignCount,
   foreignText,
 } from "./text.ts";
+export { childEnv } from "./child-env.ts";
 export { credentialsProblem } from "./env-addresses.ts";
 export { findMisspelled, inspectEnv, parseEnv, type Env } from "./env.ts";
 export { ConfigError, type ConfigProblem, readConfigProblems } from "./config-problems.ts";

@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { Worker } from "node:worker_threads";
 import type { JobKind } from "@atelier/server/engines";
 import { AppError } from "@atelier/server/platform";
@@ -48,6 +49,8 @@ async function answer({ task, modelsDir }: RunMessage): Promise<void> {
       preview: (bytes) => send({ type: "preview", bytes }),
     });
     send({ type: "done", outputs });
+    // The next child starts sooner; this one is killed when it is no longer needed, and never writes it at an end.
+    flushCompileCache();
   } catch (error) {
     send({ type: "failed", error: packError(error) });
   }

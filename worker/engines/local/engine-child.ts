@@ -2,7 +2,14 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import { AppError, type ErrorCode, isAppError, isErrorCode, isOutOfSpace } from "@atelier/server/platform";
+import {
+  AppError,
+  childEnv,
+  type ErrorCode,
+  isAppError,
+  isErrorCode,
+  isOutOfSpace,
+} from "@atelier/server/platform";
 import type { EngineContext, EngineOutput, EngineTask } from "../port.ts";
 import type { LocalStage } from "./run-context.ts";
 
@@ -79,9 +86,7 @@ export interface EngineChild {
 
 export function forkChild(): EngineChild {
   const child = fork(fileURLToPath(new URL("./child.ts", import.meta.url)), [String(process.pid)], {
-    // The child decodes untrusted pictures, so it gets no secrets of the environment. Without the second name ONNX Runtime, from
-    // 1.29 on, reports an id of the machine and facts of each model to Microsoft.
-    env: { NODE_ENV: "production", ORT_DISABLE_TELEMETRY: "1" },
+    env: childEnv(),
     execArgv: ["--disable-warning=ExperimentalWarning"],
     serialization: "advanced",
     stdio: ["ignore", "ignore", "pipe", "ipc"],

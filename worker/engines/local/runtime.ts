@@ -58,6 +58,8 @@ async function loadOnnx(file: string): Promise<InferenceSession> {
     enableCpuMemArena: false,
     enableMemPattern: false,
     executionMode: "sequential",
+    // Its threads else wait for each other by spinning, which takes the time of whatever shares the cores.
+    extra: { session: { intra_op: { allow_spinning: "0" } } },
     logSeverityLevel: 3,
   });
 }
