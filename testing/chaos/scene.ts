@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
-import type { SubmitOptions } from "@atelier/server/jobs";
+import type { Job, SubmitOptions } from "@atelier/server/jobs";
 import type { Services } from "@atelier/server/services";
 import { waitUntil } from "../../scripts/process/tools.ts";
 import { realTimeMs } from "../cases/index.ts";
@@ -20,6 +20,18 @@ export async function eventually<T>(
   let last = await read();
   await waitUntil(async () => isDeepStrictEqual((last = await read()), wanted), patienceMs);
   expect(last).toEqual(wanted);
+}
+
+/** When a cancelled run must have given its place to the next job (F36). */
+const freeMs = 2_000;
+
+/**
+ * The same on this machine, which may have other work: with the time that it takes to stop a run and to start one, each as long as the
+ * slowest start of the cancelled jobs, which found free places.
+ */
+export function freeWithinMs(cancelled: readonly Pick<Job, "createdAt" | "startedAt">[]): number {
+  const starts = cancelled.map(({ createdAt, startedAt }) => Number(startedAt) - Number(createdAt));
+  return freeMs + 2 * Math.max(...starts);
 }
 
 /** A list of servers over HTTP, as a deployment publishes it. */

@@ -6,10 +6,7 @@ import { changeNodeSettings, requestStop } from "@atelier/server/nodes";
 import { retiredExitCode } from "@atelier/worker/args";
 import { backends, forBackends, forCases } from "../cases/index.ts";
 import { addJob, readJob, readStory, testQueue, until } from "../jobs/index.ts";
-import { eventually, openScene } from "./scene.ts";
-
-/** When a cancelled run must have given its place to the next job (F36). */
-const freeMs = 2_000;
+import { eventually, freeWithinMs, openScene } from "./scene.ts";
 
 const ofAll = { usual: [], others: backends };
 
@@ -120,7 +117,7 @@ forCases(
     await worker.waitFor(new RegExp(`engine-stopped ${id}[^]*engine-start ${next.id}`));
     const begun = await until(services, next.id, "processing", "completed");
     const asked = cancelled.cancelRequestedAt?.getTime() ?? 0;
-    expect((begun.startedAt?.getTime() ?? Infinity) - asked).toBeLessThan(freeMs);
+    expect((begun.startedAt?.getTime() ?? Infinity) - asked).toBeLessThan(freeWithinMs([cancelled]));
     await until(services, next.id, "completed");
     expect(await readJob(services, id)).toMatchObject({ status: "cancelled", charged: 0 });
     expect(await scene.faults()).toEqual([]);
