@@ -1,20 +1,31 @@
+import { domainToASCII } from "node:url";
 import { and, eq, sql } from "drizzle-orm";
-import { z } from "zod";
-import { recordAct } from "../audit/index.ts";
-import { schema, type Tx } from "../db/index.ts";
+import { schema } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import { asLocale, type Locale } from "../locales.ts";
 import type { Services } from "../services.ts";
 import type { AdminLack } from "./admin-factor.ts";
-import { authOf, maxPasswordLength, minPasswordLength } from "./auth.ts";
 import type { Caller } from "./caller.ts";
-import { forgetTrust } from "./factors.ts";
+import { passwordWay } from "./credentials.ts";
 import { serviceRole } from "./first-admin.ts";
-import { isReservedEmail, mailAddress, maxEmailLength, maxUserNameLength } from "./user-data.ts";
-import { countTry } from "./sign-in-limit.ts";
 
-/** The library's name for a local password, beside the ids of providers. */
-export const passwordWay = "credential";
+export const maxUserNameLength = 100;
+export const maxEmailLength = 254;
+
+/**
+ * An address as it is stored: a domain in other letters becomes the ASCII form that mail servers and the fields of
+ * browsers use.
+ */
+export function mailAddress(written: string): string {
+  const [, name = "", domain = ""] = /^(.*)@([^@]*)$/s.exec(written.trim()) ?? [];
+  const host = domainToASCII(domain);
+  return (host === "" ? written.trim() : `${name}@${host}`).toLowerCase();
+}
+
+/** Guests and the workers' account have addresses below `.invalid`, which RFC 6761 reserves: no mail reaches them. */
+export function isReservedEmail(email: string): boolean {
+  return /[@.]invalid\.?$/i.test(email.trim());
+}
 
 /** The account with an e-mail address, never a guest. Throws `not_found`. */
 export async function findAccount({ db }: Services, input: { email: string }): Promise<{ id: string }> {
@@ -69,94 +80,6 @@ export async function getAccount({ db, config }: Services, caller: Caller): Prom
   };
 }
 
-export interface ResetPasswordInput {
-  readonly email: string;
-  readonly password: string;
-}
-
-/** Sets a new password and ends all sessions. Throws `not_found` for an unknown address, `bad_request` when too short or too long. */
-export async function resetPassword(
-  services: Services,
-  { email, password }: ResetPasswordInput,
-): Promise<void> {
-  requirePassword(password);
-  const user = await findAccount(services, { email });
-  const hash = await hashPassword(services, password);
-  await services.db.transaction(async (tx) => {
-    await setPassword(tx, { userId: user.id, hash });
-    await recordAct(tx, { kind: "account.password_changed", by: null, to: user.id });
-  });
-}
-
-/** What an account or a link may have as its password; the sign-in refuses longer ones. */
-export const passwordSchema = z
-  .string()
-  .min(minPasswordLength, `must have at least ${minPasswordLength} characters`)
-  .max(maxPasswordLength, `must have at most ${maxPasswordLength} characters`);
-
-/** Throws `bad_request` for a password that is too short or too long; the sign-in refuses longer ones. */
-export function requirePassword(password: string): void {
-  if (password.length < minPasswordLength)
-    throw new AppError("bad_request", `password must have at least ${minPasswordLength} characters`);
-  if (password.length > maxPasswordLength)
-    throw new AppError("bad_request", `password must have at most ${maxPasswordLength} characters`);
-}
-
-/** The hash of a password that `requirePassword` accepts. */
-export async function hashPassword(services: Services, password: string): Promise<string> {
-  const { password: passwords } = await authOf(services).$context;
-  return passwords.hash(password);
-}
-
-/** Sets a new password by its hash, and ends all sessions. */
-export async function setPassword(
-  tx: Tx,
-  { userId, hash }: { readonly userId: string; readonly hash: string },
-): Promise<void> {
-  const { credentials, sessions } = schema;
-  const changed = await tx
-    .update(credentials)
-    .set({ password: hash, updatedAt: new Date() })
-    .where(and(eq(credentials.userId, userId), eq(credentials.providerId, passwordWay)))
-    .returning({ id: credentials.id });
-  // Whoever came through a provider has none yet.
-  if (changed.length === 0)
-    await tx
-      .insert(credentials)
-      .values({ id: newId(), userId, accountId: userId, providerId: passwordWay, password: hash })
-      // Of two first passwords at once the later one counts.
-      .onConflictDoUpdate({
-        target: [credentials.providerId, credentials.accountId],
-        set: { password: hash, updatedAt: new Date() },
-      });
-  await tx.delete(sessions).where(eq(sessions.userId, userId));
-  await forgetTrust(tx, userId);
-}
-
-/** Whether this is the user's password; false for a user without one. Throws `rate_limited` after ten tries in a minute. */
-export async function isPasswordOf(
-  services: Services,
-  { userId, password }: { readonly userId: string; readonly password: string },
-): Promise<boolean> {
-  const { credentials } = schema;
-  if (!(await countTry(services.db, `password|${userId}`))) throw new AppError("rate_limited");
-  const [own] = await services.db
-    .select({ hash: credentials.password })
-    .from(credentials)
-    .where(and(eq(credentials.userId, userId), eq(credentials.providerId, passwordWay)));
-  return own?.hash ? isPassword(services, { hash: own.hash, password }) : false;
-}
-
-/** Whether a password is that of the hash. The caller limits the tries. */
-export async function isPassword(
-  services: Services,
-  { hash, password }: { readonly hash: string; readonly password: string },
-): Promise<boolean> {
-  if (password.length > maxPasswordLength) return false;
-  const { password: passwords } = await authOf(services).$context;
-  return passwords.verify({ hash, password });
-}
-
 /** The address receives no mail and the account has no password, so a sign-in is impossible. */
 const serviceEmail = "workers@atelier.invalid";
 
@@ -180,50 +103,4 @@ export async function workerAccount({ db }: Pick<Services, "db">): Promise<{ id:
   const [made] = await find();
   if (!made) throw new Error("the account of the workers was not stored");
   return made;
-}
-
-const createUserSchema = z.strictObject({
-  email: z
-    .string()
-    .transform(mailAddress)
-    .pipe(
-      z.email(
-        "is not an e-mail address that can be used: before the @ it must be of ASCII letters and digits",
-      ),
-    )
-    .refine((email) => email.length <= maxEmailLength, `must have at most ${maxEmailLength} characters`)
-    .refine((email) => !isReservedEmail(email), "is reserved; take one that does not end in .invalid"),
-  password: passwordSchema,
-  isAdmin: z.boolean().default(false),
-});
-
-export type CreateUserInput = z.input<typeof createUserSchema>;
-
-/**
- * Makes an account without a session, whatever SIGN_UP is. Throws `bad_request` for a wrong address or password and
- * `conflict` when the address is taken.
- */
-export async function createUser(services: Services, input: CreateUserInput): Promise<{ id: string }> {
-  const parsed = createUserSchema.safeParse(input);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw new AppError("bad_request", `${issue?.path.join(".")} ${issue?.message}`);
-  }
-  const { email, password, isAdmin } = parsed.data;
-  const { internalAdapter, password: passwords } = await authOf(services).$context;
-  if (await internalAdapter.findUserByEmail(email))
-    throw new AppError("conflict", `There is already an account with the address ${email}.`);
-  const name = email.slice(0, Math.min(email.indexOf("@"), maxUserNameLength));
-  const user = await internalAdapter.createUser(
-    { email, name, emailVerified: false, ...(isAdmin ? { role: "admin" } : {}) },
-    { method: "email-password" },
-  );
-  await internalAdapter.linkAccount({
-    userId: user.id,
-    providerId: passwordWay,
-    accountId: user.id,
-    password: await passwords.hash(password),
-  });
-  await recordAct(services.db, { kind: "account.made", by: null, to: user.id, details: { isAdmin } });
-  return { id: user.id };
 }

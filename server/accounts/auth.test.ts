@@ -20,7 +20,7 @@ import {
   trustedOrigins,
   workerAccount,
 } from "./index.ts";
-import { signInTries } from "./sign-in-limit.ts";
+import { tries as signInTries } from "./permits.ts";
 
 let test1: TestServices;
 

@@ -18,6 +18,7 @@ import {
 import type { Services } from "../services.ts";
 import { isStrong, noteTrusted } from "./admin-factor.ts";
 import { isClientUser } from "./client-users.ts";
+import { maxPasswordLength, minPasswordLength } from "./credentials.ts";
 import { admitEntry, claimFirstAdmin, spendInvitation } from "./entry.ts";
 import { awaitsCode, factorPaths, factorPlugins, followFactors, guardFactors } from "./factors.ts";
 import {
@@ -44,8 +45,6 @@ import {
 } from "./sign-in-limit.ts";
 import { checkUserData, refuse } from "./user-data.ts";
 
-export const minPasswordLength = 10;
-export const maxPasswordLength = 128;
 export const maxKeyNameLength = 100;
 const sessionSeconds = 30 * 86_400;
 const sessionRefreshSeconds = 86_400;

@@ -17,11 +17,11 @@ import {
   createApiKey,
   type KeyRight,
   readSecurity,
-  removeFactors,
   removePasskey,
   resolveCaller,
   setAdminFactor,
 } from "./index.ts";
+import { removeFactors } from "./credentials.ts";
 
 let fixture: TestServices;
 

@@ -3,16 +3,18 @@ import { passkey } from "@better-auth/passkey";
 import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
 import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
 import { twoFactor } from "better-auth/plugins/two-factor";
-import { and, eq, like, ne, or } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import type { AuditKind } from "../audit/index.ts";
-import { type Db, schema, type Tx } from "../db/index.ts";
+import { type Db, schema } from "../db/index.ts";
 import { isLoopback, originOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { endOthers, forgetTrust } from "./credentials.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
 import { guardPasskey, guardStrength, isGuest, noteChecked, refuseUnverified } from "./passkey-guard.ts";
-import { callbackPath, countTry, rememberDevice, tryRecord } from "./sign-in-limit.ts";
+import { countTry } from "./permits.ts";
+import { callbackPath, rememberDevice, tryRecord } from "./sign-in-limit.ts";
 
-const { passkeys, sessions, twoFactors, users, verifications } = schema;
+const { passkeys, sessions } = schema;
 
 /** Wrong codes in a row after which an account takes none for a while, whatever browser they come from. */
 const codeTries = 5;
@@ -240,32 +242,4 @@ async function followChange(services: Services, ctx: GenericEndpointContext): Pr
       await tx.update(sessions).set({ isStrong: true }).where(eq(sessions.token, now.session.token));
   });
   await tryRecord(services, ctx, { kind, by: userId });
-}
-
-/** Where a factor is added or removed, other browsers sign in again, those that were trusted with a code. */
-async function endOthers(
-  tx: Tx,
-  { userId, token }: { readonly userId: string; readonly token: string },
-): Promise<void> {
-  await tx.delete(sessions).where(and(eq(sessions.userId, userId), ne(sessions.token, token)));
-  await forgetTrust(tx, userId);
-}
-
-/** Browsers that the user trusts need a code again, and those that wait for a code also the password. */
-export async function forgetTrust(tx: Tx, userId: string): Promise<void> {
-  const { identifier, value } = verifications;
-  const isTrust = or(like(identifier, "trust-device-%"), like(identifier, "2fa-%"));
-  await tx.delete(verifications).where(and(eq(value, userId), isTrust));
-}
-
-/** Removes the app, the recovery codes and the passkeys of a user, and ends all sessions. Returns whether there were any. */
-export async function removeFactors(tx: Tx, userId: string): Promise<boolean> {
-  const apps = await tx
-    .delete(twoFactors)
-    .where(eq(twoFactors.userId, userId))
-    .returning({ id: twoFactors.id });
-  const keys = await tx.delete(passkeys).where(eq(passkeys.userId, userId)).returning({ id: passkeys.id });
-  await tx.update(users).set({ twoFactorEnabled: false }).where(eq(users.id, userId));
-  await endOthers(tx, { userId, token: "" });
-  return apps.length + keys.length > 0;
 }

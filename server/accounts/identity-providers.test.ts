@@ -28,13 +28,12 @@ import {
   createApiKey,
   createInvitation,
   createUser,
-  isPasswordOf,
-  removeAskingLinks,
   removePasskey,
   resetPassword,
   resolveCaller,
   setAdminFactor,
 } from "./index.ts";
+import { isPasswordOf, removeAskingLinks } from "./plain.ts";
 import { groupsOf } from "./provider-entry.ts";
 
 const captured = captureLog();

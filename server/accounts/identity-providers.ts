@@ -12,7 +12,7 @@ import {
   ProviderError,
   type ProviderFailure,
 } from "./identity-client.ts";
-import { mailAddress } from "./user-data.ts";
+import { mailAddress } from "./accounts.ts";
 import {
   applyGroups,
   currentVisit,

@@ -7,17 +7,12 @@
  * - factor: what a sign-in needs besides the password: a code of an app, or a recovery code; a passkey stands for both.
  * - entry: the sign-up mode, and the token of an invitation or of the first admin that lets a new account in.
  *
+ * Two doors: rooms that a worker loads import plain.ts, which brings no library of sign-ins; all others this one.
+ *
  * Secrets are stored as hashes and never logged. Access to a job or an image is decided where the row is read, not here.
  */
-export { accountOf, type Caller, findEnded, refuseGuest, suspendedUsers } from "./caller.ts";
-export {
-  lackOf,
-  notAdmin,
-  readAdminFactor,
-  refuseLack,
-  removeAskingLinks,
-  setAdminFactor,
-} from "./admin-factor.ts";
+export { accountOf, type Caller, findEnded, refuseGuest } from "./caller.ts";
+export { notAdmin, readAdminFactor, refuseLack, setAdminFactor } from "./admin-factor.ts";
 export { authOf, maxKeyNameLength, servedAuthPaths, trustedOrigins } from "./auth.ts";
 export { actAs, findClient } from "./client-users.ts";
 export {
@@ -32,22 +27,16 @@ export {
   setKeyCap,
 } from "./api-keys.ts";
 export { hasRight, type KeyRight, keyRights, requireRight, rightFor } from "./key-rights.ts";
-export {
-  createUser,
-  findAccount,
-  getAccount,
-  hashPassword,
-  isPassword,
-  isPasswordOf,
-  passwordSchema,
-  resetPassword,
-  workerAccount,
-} from "./accounts.ts";
+export { findAccount, getAccount, mailAddress, workerAccount } from "./accounts.ts";
 export { setLocale, wordsFor } from "./language.ts";
-export { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
-export { createResetLink, resetLinkHours, spendResetLink } from "./password-reset.ts";
+export {
+  createResetLink,
+  createUser,
+  resetLinkHours,
+  resetPassword,
+  spendResetLink,
+} from "./password-reset.ts";
 export { endOtherSessions, endSession, listSessions } from "./sessions.ts";
-export { forgetTrust, removeFactors } from "./factors.ts";
 export { passkeyName } from "./passkey-guard.ts";
 export { confirmPassword, readSecurity, removePasskey, renamePasskey } from "./passkeys.ts";
 export { userTables } from "./user-tables.ts";
@@ -61,7 +50,7 @@ export {
   revokeInvitation,
   type InvitationView,
 } from "./entry.ts";
-export { mailAddress } from "./user-data.ts";
 export { mergeGuest } from "./merge-guest.ts";
 export { readSocketCaller, type SocketReader, type SocketRequest } from "./socket-reader.ts";
-export { permitKeysOf, resolveCaller, takePermitOf } from "./resolve-caller.ts";
+export { takePermitOf } from "./permits.ts";
+export { resolveCaller } from "./resolve-caller.ts";

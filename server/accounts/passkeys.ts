@@ -4,11 +4,10 @@ import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { isPasswordOf, passwordWay } from "./accounts.ts";
 import { refuseLack } from "./admin-factor.ts";
 import { authOf } from "./auth.ts";
 import type { Caller } from "./caller.ts";
-import { forgetTrust } from "./factors.ts";
+import { forgetTrust, isPasswordOf, passwordWay } from "./credentials.ts";
 import type { passkeyName } from "./passkey-guard.ts";
 import { noteConfirmed, requireRecent } from "./sessions.ts";
 

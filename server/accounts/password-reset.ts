@@ -1,11 +1,13 @@
 import { createHash, randomBytes } from "node:crypto";
 import { and, eq, gt, isNull } from "drizzle-orm";
+import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { hashPassword, requirePassword, setPassword } from "./accounts.ts";
-import { isReservedEmail } from "./user-data.ts";
+import { findAccount, isReservedEmail, mailAddress, maxEmailLength, maxUserNameLength } from "./accounts.ts";
+import { authOf } from "./auth.ts";
+import { hashPassword, passwordSchema, passwordWay, requirePassword, setPassword } from "./credentials.ts";
 
 const { passwordResets, users } = schema;
 
@@ -66,7 +68,7 @@ export async function spendResetLink(
   const unknown = new AppError("not_found", "This link was used or has expired. Ask an admin for a new one.");
   // Asked before the hash, which takes long on purpose: anybody may call this.
   if ((await services.db.$count(passwordResets, isValid)) === 0) throw unknown;
-  const hash = await hashPassword(services, password);
+  const hash = await hashPassword(password);
   await services.db.transaction(async (tx) => {
     // The user first, as whoever suspends or deletes the user does: the other way round would deadlock.
     await tx
@@ -83,4 +85,69 @@ export async function spendResetLink(
     await setPassword(tx, { userId: taken.userId, hash });
     await recordAct(tx, { kind: "user.password_link_used", by: null, to: taken.userId });
   });
+}
+
+export interface ResetPasswordInput {
+  readonly email: string;
+  readonly password: string;
+}
+
+/** Sets a new password and ends all sessions. Throws `not_found` for an unknown address, `bad_request` when too short or too long. */
+export async function resetPassword(
+  services: Services,
+  { email, password }: ResetPasswordInput,
+): Promise<void> {
+  requirePassword(password);
+  const user = await findAccount(services, { email });
+  const hash = await hashPassword(password);
+  await services.db.transaction(async (tx) => {
+    await setPassword(tx, { userId: user.id, hash });
+    await recordAct(tx, { kind: "account.password_changed", by: null, to: user.id });
+  });
+}
+
+const createUserSchema = z.strictObject({
+  email: z
+    .string()
+    .transform(mailAddress)
+    .pipe(
+      z.email(
+        "is not an e-mail address that can be used: before the @ it must be of ASCII letters and digits",
+      ),
+    )
+    .refine((email) => email.length <= maxEmailLength, `must have at most ${maxEmailLength} characters`)
+    .refine((email) => !isReservedEmail(email), "is reserved; take one that does not end in .invalid"),
+  password: passwordSchema,
+  isAdmin: z.boolean().default(false),
+});
+
+export type CreateUserInput = z.input<typeof createUserSchema>;
+
+/**
+ * Makes an account without a session, whatever SIGN_UP is. Throws `bad_request` for a wrong address or password and
+ * `conflict` when the address is taken.
+ */
+export async function createUser(services: Services, input: CreateUserInput): Promise<{ id: string }> {
+  const parsed = createUserSchema.safeParse(input);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw new AppError("bad_request", `${issue?.path.join(".")} ${issue?.message}`);
+  }
+  const { email, password, isAdmin } = parsed.data;
+  const { internalAdapter } = await authOf(services).$context;
+  if (await internalAdapter.findUserByEmail(email))
+    throw new AppError("conflict", `There is already an account with the address ${email}.`);
+  const name = email.slice(0, Math.min(email.indexOf("@"), maxUserNameLength));
+  const user = await internalAdapter.createUser(
+    { email, name, emailVerified: false, ...(isAdmin ? { role: "admin" } : {}) },
+    { method: "email-password" },
+  );
+  await internalAdapter.linkAccount({
+    userId: user.id,
+    providerId: passwordWay,
+    accountId: user.id,
+    password: await hashPassword(password),
+  });
+  await recordAct(services.db, { kind: "account.made", by: null, to: user.id, details: { isAdmin } });
+  return { id: user.id };
 }

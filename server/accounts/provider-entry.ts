@@ -5,10 +5,10 @@ import { recordAct } from "../audit/index.ts";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { type IdentityProvider, lineOfText } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { removeFactors } from "./factors.ts";
+import { removeFactors } from "./credentials.ts";
 import { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
 import type { Claims, ProviderFailure } from "./identity-client.ts";
-import { isReservedEmail, mailAddress, maxEmailLength, maxUserNameLength } from "./user-data.ts";
+import { isReservedEmail, mailAddress, maxEmailLength, maxUserNameLength } from "./accounts.ts";
 
 const { apiKeys, clientUsers, credentials, passwordResets, users } = schema;
 

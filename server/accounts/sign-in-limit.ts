@@ -7,10 +7,8 @@ import { type Db, schema } from "../db/index.ts";
 import { isStorable, networksOf, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isBanned } from "./caller.ts";
+import { countTry } from "./permits.ts";
 
-const signInWindowMs = 60_000;
-/** Failed tries in a window, of all unknown devices together and of each known device. */
-export const signInTries = 10;
 const deviceSeconds = 180 * 86_400;
 
 /** Where a provider leads people back to. */
@@ -185,33 +183,10 @@ async function limitMade(
     }
 }
 
-interface TryLimit {
-  readonly windowMs: number;
-  readonly max: number;
-}
-
-/** Counts a try and returns whether it is within the limit. Counted before the password is checked: parallel tries cannot pass together. */
-export async function countTry(
-  db: Db,
-  key: string,
-  { windowMs, max }: TryLimit = { windowMs: signInWindowMs, max: signInTries },
-): Promise<boolean> {
-  const isOver = sql`rate_limits.last_request <= ${nowMs} - ${windowMs}::bigint`;
-  const rows = await db.execute<{ count: number }>(sql`
-    insert into rate_limits (id, key, count, last_request) values (${newId()}, ${key}, 1, ${nowMs})
-    on conflict (key) do update set
-      count = case when ${isOver} then 1 else rate_limits.count + 1 end,
-      last_request = case when ${isOver} then excluded.last_request else rate_limits.last_request end
-    returning count`);
-  return (rows[0]?.count ?? 0) <= max;
-}
-
 /** Uncounts a successful try, so that only failures count. */
 async function forgetTry(db: Db, key: string): Promise<void> {
   await db.execute(sql`update rate_limits set count = greatest(count - 1, 0) where key = ${key}`);
 }
-
-const nowMs = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
 
 const deviceCookie = (ctx: GenericEndpointContext) =>
   ctx.context.createAuthCookie("device", { maxAge: deviceSeconds });

@@ -1,25 +1,8 @@
-import { domainToASCII } from "node:url";
 import { APIError } from "better-auth/api";
 import { lineOfText } from "../platform/index.ts";
+import { isReservedEmail, maxEmailLength, maxUserNameLength } from "./accounts.ts";
 
-export const maxUserNameLength = 100;
-export const maxEmailLength = 254;
 const maxBanReasonLength = 1_000;
-
-/**
- * An address as it is stored: a domain in other letters becomes the ASCII form that mail servers and the fields of
- * browsers use.
- */
-export function mailAddress(written: string): string {
-  const [, name = "", domain = ""] = /^(.*)@([^@]*)$/s.exec(written.trim()) ?? [];
-  const host = domainToASCII(domain);
-  return (host === "" ? written.trim() : `${name}@${host}`).toLowerCase();
-}
-
-/** Guests and the workers' account have addresses below `.invalid`, which RFC 6761 reserves: no mail reaches them. */
-export function isReservedEmail(email: string): boolean {
-  return /[@.]invalid\.?$/i.test(email.trim());
-}
 
 /** Columns of a user that a sign-up or a change may set. */
 interface UserData {

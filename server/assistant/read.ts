@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, inArray, or, type SQL, sql } from "drizzle-orm";
-import type { Caller } from "../accounts/index.ts";
+import type { Caller } from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";

@@ -1,5 +1,5 @@
 import { and, eq, isNull, or, type SQL, sql } from "drizzle-orm";
-import { suspendedUsers } from "../accounts/index.ts";
+import { suspendedUsers } from "../accounts/plain.ts";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 

@@ -1,6 +1,6 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { z } from "zod";
-import { takePermitOf } from "../accounts/index.ts";
+import { takePermitOf } from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";

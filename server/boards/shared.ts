@@ -1,6 +1,6 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
-import { suspendedUsers } from "../accounts/index.ts";
+import { suspendedUsers } from "../accounts/plain.ts";
 import { type Db, schema } from "../db/index.ts";
 import {
   type AiFacts,

@@ -2,7 +2,7 @@ import { buffer } from "node:stream/consumers";
 import { eq } from "drizzle-orm";
 import type { SendMailOptions } from "nodemailer";
 import { schema } from "../db/index.ts";
-import { wordsFor } from "../accounts/index.ts";
+import { wordsFor } from "../accounts/plain.ts";
 import { openFile } from "../images/index.ts";
 import { AppError, type Env } from "../platform/index.ts";
 import type { Services } from "../services.ts";

@@ -1,6 +1,6 @@
 import { createHash, randomInt } from "node:crypto";
 import { and, eq, sql } from "drizzle-orm";
-import { refuseGuest, wordsFor } from "../accounts/index.ts";
+import { refuseGuest, wordsFor } from "../accounts/plain.ts";
 import { type ChannelName, schema } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";

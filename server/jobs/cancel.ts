@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { suspendedUsers } from "../accounts/index.ts";
+import { suspendedUsers } from "../accounts/plain.ts";
 import { type JobStatus, schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";

@@ -2,7 +2,7 @@ import { type Asked, type Db, type PromptTemplate, tiers, type Tx } from "../db/
 import { keptLoras } from "../nodes/index.ts";
 import { AppError, currentRequestId, currentTraceparent, isAppError } from "../platform/index.ts";
 import { composePrompts } from "../presets/index.ts";
-import { type Caller, hasRight, requireRight } from "../accounts/index.ts";
+import { type Caller, hasRight, requireRight } from "../accounts/plain.ts";
 import { isConsentStored } from "../safety.ts";
 import { type Quote, readLoras, readQuote, toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";

@@ -1,5 +1,5 @@
 import { and, desc, eq, inArray, isNull, sql, type SQLWrapper } from "drizzle-orm";
-import { hasRight, requireRight } from "../accounts/index.ts";
+import { hasRight, requireRight } from "../accounts/plain.ts";
 import { type Asked, type Db, schema, type Tier, tiers, type Tx } from "../db/index.ts";
 import { z } from "zod";
 import { AppError, isId } from "../platform/index.ts";

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
-import { hashPassword, passwordSchema } from "../accounts/index.ts";
+import { hashPassword, passwordSchema } from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { AppError, isId, lineOfText, newId } from "../platform/index.ts";
@@ -82,7 +82,7 @@ const endOf = (days: number | null) => (days === null ? null : sql`now() + ${day
 
 async function hashOf(services: Services, password: string | null): Promise<string | null> {
   if (password === null) return null;
-  return hashPassword(services, password);
+  return hashPassword(password);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import { sql } from "drizzle-orm";
-import { suspendedUsers } from "../accounts/index.ts";
+import { suspendedUsers } from "../accounts/plain.ts";
 import { schema } from "../db/index.ts";
 import { AppError, isId, keptBy } from "../platform/index.ts";
 import type { Services } from "../services.ts";

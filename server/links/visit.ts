@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { eq, sql } from "drizzle-orm";
-import { isPassword, suspendedUsers } from "../accounts/index.ts";
+import { isPassword, suspendedUsers } from "../accounts/plain.ts";
 import { type BatchPlace, getBatch } from "../batches/index.ts";
 import { schema } from "../db/index.ts";
 import { type AiFacts, isAiPicture, type OpenedFile, openFile, type Variant } from "../images/index.ts";
@@ -93,7 +93,7 @@ export async function proveVisit(
   const maxAgeS = proofHours * 3_600;
   const endsAtS = nowS() + maxAgeS;
   const hash = link.passwordHash;
-  if (hash !== null && !(await isPassword(services, { hash, password }))) return null;
+  if (hash !== null && !(await isPassword({ hash, password }))) return null;
   return { proof: `${endsAtS}.${signProof(link, endsAtS)}`, maxAgeS };
 }
 

@@ -1,5 +1,5 @@
 import { keptBy } from "../platform/index.ts";
-import { findEnded } from "../accounts/index.ts";
+import { findEnded } from "../accounts/plain.ts";
 import type { Services } from "../services.ts";
 import type { LiveSource, Mark } from "./source.ts";
 import { createTopic, type Topic, type Watcher } from "./topic.ts";

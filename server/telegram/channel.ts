@@ -1,6 +1,6 @@
 import { buffer } from "node:stream/consumers";
 import sharp from "sharp";
-import { wordsFor } from "../accounts/index.ts";
+import { wordsFor } from "../accounts/plain.ts";
 import type { Words } from "../words.ts";
 import {
   type Channel,

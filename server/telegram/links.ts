@@ -1,4 +1,4 @@
-import { lackOf, wordsFor } from "../accounts/index.ts";
+import { lackOf, wordsFor } from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
 import type { Words } from "../words.ts";
 import { createHash, randomBytes } from "node:crypto";

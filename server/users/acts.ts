@@ -6,7 +6,7 @@ import {
   removeFactors,
   requireOtherAdmin,
   serviceRole,
-} from "../accounts/index.ts";
+} from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { cancelAllOf } from "../jobs/index.ts";

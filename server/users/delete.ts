@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { and, eq, gt } from "drizzle-orm";
-import { type Caller, getAccount, isPasswordOf, requireOtherAdmin } from "../accounts/index.ts";
+import { type Caller, getAccount, isPasswordOf, requireOtherAdmin } from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";

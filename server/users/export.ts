@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { sql } from "drizzle-orm";
 import { ZipFile } from "yazl";
-import { userTables } from "../accounts/index.ts";
+import { userTables } from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
 import {

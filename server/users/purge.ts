@@ -1,5 +1,5 @@
 import { and, eq, isNotNull, sql } from "drizzle-orm";
-import { forgetTrust, permitKeysOf, userTables } from "../accounts/index.ts";
+import { forgetTrust, permitKeysOf, userTables } from "../accounts/plain.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { removePicturesOf, removeUploadsOf } from "../images/index.ts";
 import { cancelAllOf, removeJobsOf } from "../jobs/index.ts";

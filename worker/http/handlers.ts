@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { z } from "zod";
-import { workerAccount } from "@atelier/server/accounts";
+import { workerAccount } from "@atelier/server/accounts/plain";
 import {
   get,
   getAny,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { wordsFor } from "@atelier/server/accounts";
+import { wordsFor } from "@atelier/server/accounts/plain";
 import type { Services } from "@atelier/server/services";
 import {
   type Button,

@@ -1,4 +1,4 @@
-import { wordsFor } from "@atelier/server/accounts";
+import { wordsFor } from "@atelier/server/accounts/plain";
 import { get, type JobView, readWaiting } from "@atelier/server/jobs";
 import { toAppError } from "@atelier/server/platform";
 import {

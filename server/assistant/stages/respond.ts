@@ -1,4 +1,4 @@
-import { wordsFor } from "../../accounts/index.ts";
+import { wordsFor } from "../../accounts/plain.ts";
 import { eq } from "drizzle-orm";
 import { type AnswerPart, type QuestionContext, schema } from "../../db/index.ts";
 import { searchImages } from "../../images/index.ts";

@@ -1,0 +1,110 @@
+import { hashPassword as hashOf, verifyPassword } from "@better-auth/utils/password";
+import { and, eq, like, ne, or } from "drizzle-orm";
+import { z } from "zod";
+import { schema, type Tx } from "../db/index.ts";
+import { AppError, newId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { countTry } from "./permits.ts";
+
+const { passkeys, sessions, twoFactors, users, verifications } = schema;
+
+export const minPasswordLength = 10;
+export const maxPasswordLength = 128;
+
+/** The library's name for a local password, beside the ids of providers. */
+export const passwordWay = "credential";
+
+/** What an account or a link may have as its password; the sign-in refuses longer ones. */
+export const passwordSchema = z
+  .string()
+  .min(minPasswordLength, `must have at least ${minPasswordLength} characters`)
+  .max(maxPasswordLength, `must have at most ${maxPasswordLength} characters`);
+
+/** Throws `bad_request` for a password that is too short or too long; the sign-in refuses longer ones. */
+export function requirePassword(password: string): void {
+  if (password.length < minPasswordLength)
+    throw new AppError("bad_request", `password must have at least ${minPasswordLength} characters`);
+  if (password.length > maxPasswordLength)
+    throw new AppError("bad_request", `password must have at most ${maxPasswordLength} characters`);
+}
+
+/** The hash of a password that `requirePassword` accepts, as the library of sign-ins makes it. */
+export const hashPassword = (password: string): Promise<string> => hashOf(password);
+
+/** Sets a new password by its hash, and ends all sessions. */
+export async function setPassword(
+  tx: Tx,
+  { userId, hash }: { readonly userId: string; readonly hash: string },
+): Promise<void> {
+  const { credentials, sessions } = schema;
+  const changed = await tx
+    .update(credentials)
+    .set({ password: hash, updatedAt: new Date() })
+    .where(and(eq(credentials.userId, userId), eq(credentials.providerId, passwordWay)))
+    .returning({ id: credentials.id });
+  // Whoever came through a provider has none yet.
+  if (changed.length === 0)
+    await tx
+      .insert(credentials)
+      .values({ id: newId(), userId, accountId: userId, providerId: passwordWay, password: hash })
+      // Of two first passwords at once the later one counts.
+      .onConflictDoUpdate({
+        target: [credentials.providerId, credentials.accountId],
+        set: { password: hash, updatedAt: new Date() },
+      });
+  await tx.delete(sessions).where(eq(sessions.userId, userId));
+  await forgetTrust(tx, userId);
+}
+
+/** Whether this is the user's password; false for a user without one. Throws `rate_limited` after ten tries in a minute. */
+export async function isPasswordOf(
+  services: Services,
+  { userId, password }: { readonly userId: string; readonly password: string },
+): Promise<boolean> {
+  const { credentials } = schema;
+  if (!(await countTry(services.db, `password|${userId}`))) throw new AppError("rate_limited");
+  const [own] = await services.db
+    .select({ hash: credentials.password })
+    .from(credentials)
+    .where(and(eq(credentials.userId, userId), eq(credentials.providerId, passwordWay)));
+  return own?.hash ? isPassword({ hash: own.hash, password }) : false;
+}
+
+/** Whether a password is that of the hash. The caller limits the tries. */
+export async function isPassword({
+  hash,
+  password,
+}: {
+  readonly hash: string;
+  readonly password: string;
+}): Promise<boolean> {
+  return password.length <= maxPasswordLength && verifyPassword(hash, password);
+}
+
+/** Where a factor is added or removed, other browsers sign in again, those that were trusted with a code. */
+export async function endOthers(
+  tx: Tx,
+  { userId, token }: { readonly userId: string; readonly token: string },
+): Promise<void> {
+  await tx.delete(sessions).where(and(eq(sessions.userId, userId), ne(sessions.token, token)));
+  await forgetTrust(tx, userId);
+}
+
+/** Browsers that the user trusts need a code again, and those that wait for a code also the password. */
+export async function forgetTrust(tx: Tx, userId: string): Promise<void> {
+  const { identifier, value } = verifications;
+  const isTrust = or(like(identifier, "trust-device-%"), like(identifier, "2fa-%"));
+  await tx.delete(verifications).where(and(eq(value, userId), isTrust));
+}
+
+/** Removes the app, the recovery codes and the passkeys of a user, and ends all sessions. Returns whether there were any. */
+export async function removeFactors(tx: Tx, userId: string): Promise<boolean> {
+  const apps = await tx
+    .delete(twoFactors)
+    .where(eq(twoFactors.userId, userId))
+    .returning({ id: twoFactors.id });
+  const keys = await tx.delete(passkeys).where(eq(passkeys.userId, userId)).returning({ id: passkeys.id });
+  await tx.update(users).set({ twoFactorEnabled: false }).where(eq(users.id, userId));
+  await endOthers(tx, { userId, token: "" });
+  return apps.length + keys.length > 0;
+}

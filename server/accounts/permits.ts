@@ -1,0 +1,160 @@
+import { sql } from "drizzle-orm";
+import type { Db, schema } from "../db/index.ts";
+import { keptBy, newId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+
+/** Counts one request of an API key; false when its limit of this minute is reached, its own or that of all keys. */
+export function takePermit(services: Services, { id, perMinute }: RatedKey): Promise<boolean> {
+  const max = Math.min(services.config.limits.apiKeyPerMinute, perMinute ?? Number.POSITIVE_INFINITY);
+  return takeFrom(permitsOf(services), id, () => takeKeyBlock(services, id, max));
+}
+
+type RatedKey = Pick<typeof schema.apiKeys.$inferSelect, "id" | "perMinute">;
+
+/** What is counted a minute besides the requests of keys: by a user's session, and by the address of an unknown sender. */
+const permitLimits = {
+  writes: ({ limits }: Services["config"]) => limits.sessionWritesPerMinute,
+  // A folder of pictures must not stop the rest of what its owner does.
+  uploads: ({ limits }: Services["config"]) => limits.sessionWritesPerMinute,
+  // Each costs up to 0.8 s of computing: together less than half of a core.
+  identified: () => 30,
+  reads: ({ limits }: Services["config"]) => limits.sessionReadsPerMinute,
+  webhooks: () => 600,
+  // Of one link from one address: requests, and tries of its password.
+  visits: () => 600,
+  linkPasswords: () => 10,
+  // Each try tells whether an address has an account.
+  boardShares: () => 20,
+} as const;
+
+export type PermitKind = keyof typeof permitLimits;
+
+/** Keys of the rows that count a user. */
+export const permitKeysOf = (userId: string) =>
+  ["writes", "uploads", "identified", "reads", "boardShares"].map((kind) => `${kind}|${userId}`);
+
+/** Counts one request of whom `id` names; false when the limit of this minute is reached. */
+export function takePermitOf(services: Services, kind: PermitKind, id: string): Promise<boolean> {
+  const key = `${kind}|${id}`;
+  const max = permitLimits[kind](services.config);
+  return takeFrom(permitsOf(services), key, () => takeBlock(services, key, max));
+}
+
+/** Permits of one key, or of one user's writes, that this process may use without a query. */
+interface Permits {
+  readonly granted: number;
+  left: number;
+  /** Of `performance.now()`. */
+  endsAtMs: number;
+}
+
+const keptPermitsOf = keptBy((_services: Services) => new Map<string, Promise<Permits>>());
+
+function permitsOf(services: Services): Map<string, Promise<Permits>> {
+  const known = keptPermitsOf(services);
+  if (known.size > rememberedKeys) known.clear();
+  return known;
+}
+
+async function takeFrom(
+  known: Map<string, Promise<Permits>>,
+  id: string,
+  takeBlock: () => Promise<Block | undefined>,
+): Promise<boolean> {
+  for (;;) {
+    const asked = known.get(id);
+    const permits = await asked;
+    if (permits && performance.now() < permits.endsAtMs) {
+      permits.left -= 1;
+      if (permits.left >= 0) return true;
+      if (permits.granted === 0) return false;
+    }
+    // When the block is used up, the first request takes the next block and the others wait for it.
+    if (known.get(id) !== asked) continue;
+    const next = permitsFrom(takeBlock());
+    known.set(id, next);
+    next.catch(() => known.delete(id));
+  }
+}
+
+/** A full row is written this often per minute and process, whatever its limit. */
+const blocksPerMinute = 20;
+/** Shortest time between two queries after a refusal. */
+const refusalMs = 1_000;
+const rememberedKeys = 10_000;
+
+async function permitsFrom(taken: Promise<Block | undefined>): Promise<Permits> {
+  const block = await taken;
+  return block
+    ? { granted: block.granted, left: block.granted, endsAtMs: performance.now() + block.leftMs }
+    : { granted: 0, left: 0, endsAtMs: performance.now() + refusalMs };
+}
+
+interface Block {
+  readonly granted: number;
+  readonly leftMs: number;
+}
+
+const blockOf = (max: number) => Math.max(1, Math.floor(max / blocksPerMinute));
+
+/**
+ * Takes a block of permits of the current minute from the key's row. All processes take from the same row, so the
+ * limit holds for all of them together; the row lock decides between two at once.
+ */
+async function takeKeyBlock({ db }: Services, keyId: string, max: number): Promise<Block | undefined> {
+  const minute = sql`date_trunc('minute', statement_timestamp())`;
+  const rows = await db.execute<{ granted: number; leftMs: number }>(sql`
+    with held as (
+      select id, case when last_request >= ${minute} then coalesce(request_count, 0) else 0 end as used
+      from api_keys where id = ${keyId} for update
+    )
+    update api_keys set request_count = least(${max}::int, held.used + ${blockOf(max)}::int),
+      last_request = statement_timestamp()
+    from held where api_keys.id = held.id and held.used < ${max}::int
+    returning api_keys.request_count - held.used as granted,
+      (extract(epoch from ${minute} + interval '1 minute' - statement_timestamp()) * 1000)::int as "leftMs"`);
+  return rows[0];
+}
+
+/** The same for a row of its own. A block that passes the limit is counted and not granted. */
+async function takeBlock({ db }: Services, key: string, max: number): Promise<Block | undefined> {
+  const block = blockOf(max);
+  const minuteMs = sql`(extract(epoch from date_trunc('minute', statement_timestamp())) * 1000)::bigint`;
+  const rows = await db.execute<{ used: number; leftMs: number }>(sql`
+    insert into rate_limits (id, key, count, last_request)
+    values (${newId()}, ${key}, ${block}::int, ${minuteMs})
+    on conflict (key) do update set last_request = excluded.last_request, count = ${block}::int + case
+      when rate_limits.last_request = excluded.last_request then least(rate_limits.count, ${max}::int) else 0 end
+    returning count as used,
+      (last_request + 60000 - extract(epoch from statement_timestamp()) * 1000)::int as "leftMs"`);
+  const taken = rows[0];
+  const granted = max - ((taken?.used ?? max + block) - block);
+  return taken && granted > 0 ? { granted: Math.min(block, granted), leftMs: taken.leftMs } : undefined;
+}
+
+const tryWindowMs = 60_000;
+/** Failed tries in a window, of all unknown devices together and of each known device. */
+export const tries = 10;
+
+interface TryLimit {
+  readonly windowMs: number;
+  readonly max: number;
+}
+
+/** Counts a try and returns whether it is within the limit. Counted before the password is checked: parallel tries cannot pass together. */
+export async function countTry(
+  db: Db,
+  key: string,
+  { windowMs, max }: TryLimit = { windowMs: tryWindowMs, max: tries },
+): Promise<boolean> {
+  const isOver = sql`rate_limits.last_request <= ${nowMs} - ${windowMs}::bigint`;
+  const rows = await db.execute<{ count: number }>(sql`
+    insert into rate_limits (id, key, count, last_request) values (${newId()}, ${key}, 1, ${nowMs})
+    on conflict (key) do update set
+      count = case when ${isOver} then 1 else rate_limits.count + 1 end,
+      last_request = case when ${isOver} then excluded.last_request else rate_limits.last_request end
+    returning count`);
+  return (rows[0]?.count ?? 0) <= max;
+}
+
+const nowMs = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;

@@ -1,0 +1,20 @@
+/**
+ * The second door of the accounts, for rooms that a worker loads too: nothing here needs the library of sign-ins, with
+ * which a worker would be 30 MiB larger and start a fifth later. What needs it stands in index.ts alone.
+ */
+export { getAccount, workerAccount } from "./accounts.ts";
+export { lackOf, removeAskingLinks } from "./admin-factor.ts";
+export { type Caller, findEnded, refuseGuest, suspendedUsers } from "./caller.ts";
+export {
+  forgetTrust,
+  hashPassword,
+  isPassword,
+  isPasswordOf,
+  passwordSchema,
+  removeFactors,
+} from "./credentials.ts";
+export { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
+export { hasRight, requireRight } from "./key-rights.ts";
+export { wordsFor } from "./language.ts";
+export { permitKeysOf, takePermitOf } from "./permits.ts";
+export { userTables } from "./user-tables.ts";
