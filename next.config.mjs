@@ -1,10 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { PHASE_DEVELOPMENT_SERVER } from "next/constants.js";
-import createNextIntlPlugin from "next-intl/plugin";
-
-const withNextIntl = createNextIntlPlugin("./i18n/request.ts");
+import { PHASE_DEVELOPMENT_SERVER, PHASE_PRODUCTION_SERVER } from "next/constants.js";
 
 const serverPackages = [
   "@opentelemetry/api",
@@ -79,12 +76,19 @@ const formatAlias = {
   },
 };
 
+/** Only a build needs the plugin: it loads a compiler, which a server of built pages would keep. */
+async function withNextIntl(/** @type {string} */ phase, /** @type {import("next").NextConfig} */ pages) {
+  if (phase === PHASE_PRODUCTION_SERVER) return pages;
+  const { default: createNextIntlPlugin } = await import("next-intl/plugin");
+  return createNextIntlPlugin("./i18n/request.ts")(pages);
+}
+
 /** @param {string} phase */
 export default function config(phase) {
   // Next.js reads it after this file: it would tell its makers of each build.
   // oxlint-disable-next-line no-restricted-properties -- not read, but set
   process.env.NEXT_TELEMETRY_DISABLED = "1";
-  return withNextIntl({
+  return withNextIntl(phase, {
     transpilePackages: ["@atelier/server"],
     serverExternalPackages: serverPackages,
     poweredByHeader: false,

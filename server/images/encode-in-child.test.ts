@@ -62,11 +62,12 @@ test("aborting kills the child and gives the reason", async () => {
   await expect(making).rejects.toBe(reason);
 });
 
-test("the child starts from what a function has of it", () => {
+test("the child starts from what a function has of it", async () => {
   const root = path.resolve(import.meta.dirname, "../..");
   const folder = mkdtempSync(path.join(os.tmpdir(), "atelier-function-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const traced = Object.values(nextConfig("phase-production-build").outputFileTracingIncludes ?? {}).flat();
+  const { outputFileTracingIncludes: included = {} } = await nextConfig("phase-production-build");
+  const traced = Object.values(included).flat();
   const sources = traced.filter((pattern) => !pattern.includes("node_modules"));
   for (const file of globSync(sources, { cwd: root })) cpSync(path.join(root, file), path.join(folder, file));
   symlinkSync(path.join(root, "server/node_modules"), path.join(folder, "server/node_modules"));
