@@ -33,3 +33,7 @@ test("a worker loads nothing of the library of sign-ins: server/accounts/plain.t
   const ofSignIns = /node_modules\/(better-auth|@better-auth\/(?!utils)|kysely|openid-client)\//;
   expect(loads.filter((line) => ofSignIns.test(line))).toEqual([]);
 });
+
+test("the file about behaviour brings no package, of which the pages' process would have a second copy", async () => {
+  expect(await readLoads("atelier.config.ts")).toEqual([]);
+});

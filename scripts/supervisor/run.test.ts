@@ -77,6 +77,18 @@ test.runIf(process.platform === "linux")(
   },
 );
 
+test.runIf(process.platform === "linux")(
+  "from the first start on the pages' process finds its front door in the cache",
+  async () => {
+    const preload = new URL("../web/preload.ts", import.meta.url).href;
+    const tell = "console.log(process.moduleLoadList.join())";
+    const run = runNode([`--import=${preload}`, "--eval", tell], environment());
+    expect(await run.ended).toBe(0);
+    expect(run.output()).toContain("NativeModule http");
+    expect(run.output()).not.toContain("amaro");
+  },
+);
+
 test("A1 the doctor lists the same problems beside what is right", inAll, async () => {
   const run = runNode([path.join(import.meta.dirname, "..", "..", "cli", "main.ts"), "doctor"], {
     ...environment(),
