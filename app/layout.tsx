@@ -1,12 +1,13 @@
 import type { Metadata, Viewport } from "next";
 import { getLocale, getMessages, getTranslations } from "next-intl/server";
-import { cookies } from "next/headers";
+import { cookies, headers } from "next/headers";
 import type { ReactNode } from "react";
 import { directionOf } from "@atelier/server/locales";
 import { createCookie, readTheme, themeCookie } from "./frame/cookies.ts";
 import { AppFrame } from "./frame/frame.tsx";
 import { Providers } from "./frame/providers.tsx";
 import { Words, wordsOf } from "./frame/words.tsx";
+import { firstKeysScript } from "./palette/first-keys.ts";
 import { letsGuestsIn, sessionCookie } from "./server/proxy-env.ts";
 import "./styles.css";
 
@@ -25,14 +26,28 @@ export const viewport: Viewport = {
   ],
 };
 
+/** Of the policy that `proxy.ts` gave this page. */
+async function readNonce(): Promise<string | undefined> {
+  return /'nonce-([^']+)'/.exec((await headers()).get("content-security-policy") ?? "")?.[1];
+}
+
 export default async function RootLayout({ children }: { readonly children: ReactNode }) {
-  const [jar, locale, messages] = await Promise.all([cookies(), getLocale(), getMessages()]);
+  const [jar, locale, messages, nonce] = await Promise.all([
+    cookies(),
+    getLocale(),
+    getMessages(),
+    readNonce(),
+  ]);
   const hasSession = jar.getAll().some((cookie) => sessionCookie.test(cookie.name));
+  const hasFrame = hasSession || letsGuestsIn();
+  // Always there, so that the browser never makes one, which would not run.
+  const script = { __html: hasFrame ? firstKeysScript : "" };
   return (
     <html lang={locale} dir={directionOf(locale)} data-theme={readTheme(jar.get(themeCookie)?.value)}>
       <body>
+        <script nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={script} />
         <Providers locale={locale} words={wordsOf("app/layout.tsx", messages)} hasSession={hasSession}>
-          {hasSession || letsGuestsIn() ? (
+          {hasFrame ? (
             <Words of="app/frame/frame.tsx">
               <AppFrame hadCreate={jar.has(createCookie)}>{children}</AppFrame>
             </Words>

@@ -2,9 +2,10 @@
 import { Keyboard } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
-import { useLayoutEffect } from "react";
+import { useEffect, useLayoutEffect } from "react";
 import { useFailureToast } from "../client/failures.ts";
 import { useMe } from "../client/queries.ts";
+import { isPaletteKey, repeatFirstKeys } from "../palette/first-keys.ts";
 import { IconButton } from "../ui/button.tsx";
 import { later } from "../ui/later.tsx";
 import { Dialog } from "../ui/overlays.tsx";
@@ -24,19 +25,6 @@ export function ShortcutsButton() {
   );
 }
 
-type KeyPress = Pick<
-  KeyboardEvent,
-  "key" | "code" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey" | "repeat"
->;
-
-/** Ctrl+K or Cmd+K, on a keyboard with other letters the same key; a held key counts once. */
-export function isPaletteKey(press: KeyPress): boolean {
-  const { key, code, ctrlKey, metaKey, altKey, shiftKey, repeat } = press;
-  if (ctrlKey === metaKey || altKey || shiftKey || repeat) return false;
-  const isLatin = /^[a-z]$/i.test(key);
-  return isLatin ? key.toLowerCase() === "k" : code === "KeyK";
-}
-
 /** Registered before the listeners of a page, since the keys of the editor can be changed to any. */
 function usePaletteKey(): void {
   useLayoutEffect(() => {
@@ -51,6 +39,7 @@ function usePaletteKey(): void {
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
   }, []);
+  useEffect(repeatFirstKeys, []);
 }
 
 const goWithinMs = 1_200;

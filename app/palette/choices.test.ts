@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Choice, parseRecents, scoreOf, sectionsOf, withRecent } from "./choices.ts";
-import { isPaletteKey } from "../frame/shortcuts.tsx";
 import { afterPress } from "./early-keys.ts";
+import { isPaletteKey } from "./first-keys.ts";
 
 const page = (key: string, label: string): Choice => ({ key, group: "pages", label, href: `/${key}` });
 const gallery = page("gallery", "Gallery");

@@ -72,7 +72,7 @@ function useCurrent(sections: readonly Section[]) {
 function SectionNav({ sections }: { readonly sections: readonly Section[] }) {
   const t = useTranslations("settings");
   const { current, choose } = useCurrent(sections);
-  const list = useCentred<HTMLUListElement>("[aria-current]", current);
+  const list = useCentred<HTMLUListElement>("[aria-current]", current, sections.length);
   return (
     <nav
       aria-label={t("sections")}

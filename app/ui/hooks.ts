@@ -83,15 +83,22 @@ export function useDollars(): (usd: number) => string {
     });
 }
 
-/** Scrolls a strip so that the part which matches is in its middle, whenever `chosen` changes; the page stays where it is. */
-export function useCentred<Strip extends HTMLElement>(selector: string, chosen: unknown) {
+/**
+ * Scrolls a strip so that the part which matches is in its middle whenever `chosen` or the number of `parts` changes, or the
+ * size of anything in it, as when its font arrives; the page stays where it is.
+ */
+export function useCentred<Strip extends HTMLElement>(selector: string, chosen: unknown, parts?: number) {
   const ref = useRef<Strip>(null);
   useEffect(() => {
     const strip = ref.current;
     const part = strip?.querySelector(selector);
-    if (!strip || !part) return;
-    const [own, whole] = [part.getBoundingClientRect(), strip.getBoundingClientRect()];
-    strip.scrollLeft += own.left - whole.left - (whole.width - own.width) / 2;
-  }, [selector, chosen]);
+    if (!strip || !part) return undefined;
+    const observer = new ResizeObserver(() => {
+      const [own, whole] = [part.getBoundingClientRect(), strip.getBoundingClientRect()];
+      strip.scrollLeft += own.left - whole.left - (whole.width - own.width) / 2;
+    });
+    for (const each of [strip, ...strip.querySelectorAll("*")]) observer.observe(each);
+    return () => observer.disconnect();
+  }, [selector, chosen, parts]);
   return ref;
 }

@@ -148,6 +148,23 @@ test("@all @phone the sections of the settings are a strip that stays in view an
   });
   await page.getByRole("heading", { name: "API keys" }).evaluate((heading) => heading.scrollIntoView());
   await expect(current).toHaveText("API keys");
+
+  await test.step("and that one stays in view when sections before it arrive, or their names get wider", async () => {
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/api\/trpc\//, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.reload();
+    await links.filter({ hasText: "Appearance" }).tap();
+    await expect(current).toHaveText("Appearance");
+    await expect(links.filter({ hasText: "API keys" })).toHaveCount(0);
+    held.resolve();
+    await expect(links.filter({ hasText: "API keys" })).toBeAttached();
+    await expect(current).toBeInViewport({ ratio: 1 });
+    await page.addStyleTag({ content: "nav a { letter-spacing: 4px }" });
+    await expect(current).toBeInViewport({ ratio: 1 });
+  });
 });
 
 test.describe("without a network", () => {
@@ -198,6 +215,7 @@ test.describe("code that comes after the page", () => {
     await page.unroute(chunks);
     await notice.getByRole("button", { name: "Reload" }).click();
     await expect(notice).toHaveCount(0);
+    await expect(page.getByRole("heading", { name: "Gallery" })).toBeVisible();
     await page.keyboard.press("Control+K");
     await expect(page.getByRole("dialog", { name: "Go to, search and do" })).toBeVisible();
   });

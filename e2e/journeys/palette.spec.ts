@@ -1,7 +1,10 @@
+import type { Page } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
+
+const openerOf = (page: Page) => page.getByRole("navigation").getByRole("button", { name: "Search" });
 
 test("by Ctrl+K and keys alone one goes to a page, makes a board, finds a picture and does what was done before", async ({
   page,
@@ -15,7 +18,7 @@ test("by Ctrl+K and keys alone one goes to a page, makes a board, finds a pictur
   const line = palette.getByRole("combobox", { name: "Page, board, picture, job or action" });
   const marked = palette.getByRole("option", { selected: true });
 
-  const opener = page.getByRole("navigation").getByRole("button", { name: "Search" });
+  const opener = openerOf(page);
   await opener.focus();
   await page.keyboard.press("Enter");
   await expect(line).toBeFocused();
@@ -97,7 +100,7 @@ test("what is typed right after Ctrl+K, before the palette is loaded, stands in 
   await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
   const hold = async () => {
     const held = Promise.withResolvers<void>();
-    await page.route(/\/_next\/static\/chunks\//, async (route) => {
+    await page.route(/\/_next\/static\/chunks\/.*\.js/, async (route) => {
       await held.promise;
       await route.continue();
     });
@@ -142,4 +145,17 @@ test("what is typed right after Ctrl+K, before the palette is loaded, stands in 
   await page.keyboard.press("Enter");
   heldAgain.resolve();
   await expect(page).toHaveURL(/\/gallery$/);
+
+  await test.step("nor is it lost before the page itself is loaded", async () => {
+    const heldWhole = await hold();
+    await page.goto("/jobs", { waitUntil: "commit" });
+    await expect(openerOf(page)).toBeVisible();
+    await page.keyboard.press("Control+K");
+    await page.keyboard.type("gallerx");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.type("y");
+    await page.keyboard.press("Enter");
+    heldWhole.resolve();
+    await expect(page).toHaveURL(/\/gallery$/);
+  });
 });
