@@ -206,6 +206,13 @@ describe("create server pool turns", () => {
     expect(loaded()).toEqual([]);
   });
 
+  test("D12 after a run behind which another client's prompt waits nobody knows what a server has loaded", async () => {
+    const busy = await startServer({ queueLength: 1 });
+    const { pool } = await openPool([listed(busy.url)], { probeMs: 60_000 });
+    await load(pool, 1);
+    expect(pool.list()[0]?.loadedNeeds).toEqual([]);
+  });
+
   test("D12 a need must load where the server that is chosen has to, although a backup has the model", async () => {
     const sd15 = "comfyui/t2i_sd15";
     const [a, b] = [await startServer(), await startServer()];

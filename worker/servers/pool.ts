@@ -182,7 +182,10 @@ const unloadingNothing: readonly ErrorCode[] = [
   "server_busy",
 ];
 
-/** What the server has loaded: while it runs, only what it had and the run needs too; after a failure nothing is known. */
+/**
+ * What the server has loaded: while it runs, only what it had and the run needs too; after a failure, and where another client's
+ * prompt waits behind it, nothing is known.
+ */
 function noteLoaded(entry: ServerEntry, { outcome, need }: Run, workflows: readonly Workflow[]): void {
   if (entry.found.engine !== "comfyui") return;
   if (outcome !== "begun" && outcome !== "ok") {
@@ -194,7 +197,9 @@ function noteLoaded(entry: ServerEntry, { outcome, need }: Run, workflows: reado
   );
   // Without a model of its own the run leaves loaded what was.
   if (!loaded) return;
-  entry.loadedNeeds = outcome === "ok" ? loaded : entry.loadedNeeds.filter((each) => loaded.includes(each));
+  if (entry.othersQueued > 0) entry.loadedNeeds = [];
+  else
+    entry.loadedNeeds = outcome === "ok" ? loaded : entry.loadedNeeds.filter((each) => loaded.includes(each));
 }
 
 /** Notes the end of a run. A failed run is followed by a probe, so that the state of the server is current. */
