@@ -8,15 +8,16 @@ import { forCasesInTurn, inAll } from "@atelier/testing/cases";
 import { createBench, sample, type BenchRun } from "./fixtures/run-bench.ts";
 import { emptyScenes, overlap, subjectScenes } from "./fixtures/subject-scenes.ts";
 
-describe("remove_background", () => {
-  let bench: Awaited<ReturnType<typeof createBench>>;
-  let run: BenchRun;
-  beforeAll(async () => {
-    bench = await createBench();
-    run = await bench.run("remove_background", { image: sample("astronaut.png") });
-  });
-  afterAll(() => bench.close());
+let bench: Awaited<ReturnType<typeof createBench>>;
+/** The astronaut, cut out. */
+let run: BenchRun;
+beforeAll(async () => {
+  bench = await createBench();
+  run = await bench.run("remove_background", { image: sample("astronaut.png") });
+});
+afterAll(() => bench.close());
 
+describe("remove_background", () => {
   it("D1: cuts the astronaut out: the person is whole, the ground is clear, the edge is soft", async () => {
     const { data, info } = await sharp(run.output.path).raw().toBuffer({ resolveWithObject: true });
     expect(info).toMatchObject({ width: 512, height: 512, channels: 4 });
@@ -109,14 +110,10 @@ describe("remove_background", () => {
 });
 
 describe("another background", () => {
-  let bench: Awaited<ReturnType<typeof createBench>>;
   let transparent: Pixels;
   beforeAll(async () => {
-    bench = await createBench();
-    const { output } = await bench.run("remove_background", { image: sample("astronaut.png") });
-    transparent = await readPixels(output.path);
+    transparent = await readPixels(run.output.path);
   });
-  afterAll(() => bench.close());
 
   interface Pixels {
     readonly data: Buffer;
@@ -249,12 +246,6 @@ describe("another background", () => {
 });
 
 describe("what stands out", () => {
-  let bench: Awaited<ReturnType<typeof createBench>>;
-  beforeAll(async () => {
-    bench = await createBench();
-  });
-  afterAll(() => bench.close());
-
   async function write(name: string, png: Buffer): Promise<string> {
     const file = path.join(bench.dir, `${name.replaceAll(" ", "-")}.png`);
     await writeFile(file, png);
