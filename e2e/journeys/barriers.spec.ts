@@ -45,12 +45,49 @@ test.describe("an address that leads nowhere", () => {
   });
 });
 
-/** Brings every route into the page; the viewer renders each only when it comes near the window. */
-async function readToTheEnd(page: Page): Promise<void> {
-  const document: { paths: Record<string, Record<string, { summary: string }>> } = await (
-    await page.request.get("/api/v1/openapi.json")
-  ).json();
-  for (const { summary } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+interface ApiDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly summary: string }>>>>;
+}
+
+/** What the viewer draws of a part of an operation in a way of its own: members, types, media types, statuses, marks of text. */
+function kindsOf(value: unknown, name: string): string[] {
+  if (Array.isArray(value)) return value.flatMap((each: unknown) => kindsOf(each, name));
+  if (typeof value === "object" && value !== null) {
+    const holdsNames = ["properties", "dependentRequired"].includes(name);
+    return Object.entries(value).flatMap(([key, each]) =>
+      holdsNames ? kindsOf(each, "") : [key, ...kindsOf(each, key)],
+    );
+  }
+  if (["type", "format", "in", "deprecated"].includes(name)) return [`${name} ${String(value)}`];
+  if (name !== "description") return [];
+  return String(value).match(/`|\]\(|\*\*|<|\n[-*\d]/g) ?? [];
+}
+
+/** The document without each operation of which the others have every kind, the largest first. */
+function oneOfEachKind<Document extends ApiDocument>(document: Document): Document {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => {
+      const kinds = Object.entries(operation).flatMap(([part, each]) =>
+        kindsOf(each, part).map((kind) => `${part}: ${kind}`),
+      );
+      return { path, method, operation, kinds: new Set([method, ...kinds]) };
+    }),
+  );
+  const kept = new Set(operations);
+  const sizeOf = ({ operation }: (typeof operations)[number]) => JSON.stringify(operation).length;
+  for (const one of operations.toSorted((a, b) => sizeOf(b) - sizeOf(a))) {
+    kept.delete(one);
+    const others = new Set([...kept].flatMap(({ kinds }) => [...kinds]));
+    if (!one.kinds.isSubsetOf(others)) kept.add(one);
+  }
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const { path, method, operation } of kept) paths[path] = { ...paths[path], [method]: operation };
+  return { ...document, paths };
+}
+
+/** Brings these routes into the page; the viewer renders each only when it comes near the window. */
+async function readToTheEnd(page: Page, { paths }: ApiDocument): Promise<void> {
+  for (const { summary } of Object.values(paths).flatMap((methods) => Object.values(methods))) {
     const heading = page.getByRole("heading", { name: summary, exact: true });
     await expect(async () => {
       if ((await heading.count()) === 0) await page.mouse.wheel(0, 600);
@@ -59,7 +96,7 @@ async function readToTheEnd(page: Page): Promise<void> {
   }
 }
 
-// In `test:all`: reading to the end takes half a minute.
+// All routes hold the same elements again and again, which axe would judge for a minute.
 test("WCAG 2.2 AA @all axe finds nothing on the API docs, and they load nothing from elsewhere", async ({
   page,
   baseURL,
@@ -67,14 +104,18 @@ test("WCAG 2.2 AA @all axe finds nothing on the API docs, and they load nothing 
   test.slow();
   const addresses: string[] = [];
   page.on("request", (request) => addresses.push(request.url()));
+  const whole: ApiDocument = await (await page.request.get("/api/v1/openapi.json")).json();
+  const document = oneOfEachKind(whole);
+  await page.route("**/api/v1/openapi.json", (route) => route.fulfill({ json: document }));
   await page.goto("/api/v1/docs");
   await expect(page.getByRole("heading", { name: "Atelier HTTP API", level: 1 })).toBeVisible();
-  await readToTheEnd(page);
+  await readToTheEnd(page, document);
   expect(await sidewaysPx(page)).toBe(0);
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
     await expect(page.locator("body")).toHaveClass(new RegExp(`${colorScheme}-mode`));
-    expect.soft(await findBarriers(page, { isForeign: true }), `in ${colorScheme}`).toEqual([]);
+    const scope = { isForeign: true, isOfColours: colorScheme === "dark" };
+    expect.soft(await findBarriers(page, scope), `in ${colorScheme}`).toEqual([]);
   }
   const outside = addresses.filter((one) => /^(http|ws)/.test(one) && !one.startsWith(`${baseURL}/`));
   expect(outside).toEqual([]);
