@@ -8,7 +8,7 @@ import { stopServer } from "../embedded/server.ts";
 import { identify, isPidAlive } from "../process/lock.ts";
 import { findFreePort, waitUntil } from "../process/tools.ts";
 import { type ChildSpec, nextDelayMs, usualBackoff } from "./child.ts";
-import { changeRecords, readRecords, sweepLeftovers } from "./supervise.ts";
+import { changeRecords, childrenOf, readRecords, sweepLeftovers } from "./supervise.ts";
 
 let dataDir = "";
 const runs: NodeRun[] = [];
@@ -76,6 +76,24 @@ test("the wait doubles from death to death up to the limit and starts anew after
   const delays = [0, 1_000, 2_000, 16_000, 30_000].map((previous) => nextDelayMs(usualBackoff, previous, 10));
   expect(delays).toEqual([1_000, 2_000, 4_000, 30_000, 30_000]);
   expect(nextDelayMs(usualBackoff, 30_000, 60_000)).toBe(1_000);
+});
+
+test("children have two heaps of malloc, unless the operator sets another number", () => {
+  const settings = {
+    host: "127.0.0.1",
+    port: 1,
+    dataDir,
+    databaseUrl: null,
+    authSecret: null,
+    appUrl: "http://localhost:1",
+    stopGraceMs: 1,
+    only: [],
+    possibleKinds: [],
+  };
+  const heapsOf = (env: NodeJS.ProcessEnv) =>
+    childrenOf("dev", settings, env).map((child) => child.env["MALLOC_ARENA_MAX"]);
+  expect(heapsOf({ NODE_ENV: "test" })).toEqual(["2", "2"]);
+  expect(heapsOf({ NODE_ENV: "test", MALLOC_ARENA_MAX: "8" })).toEqual(["8", "8"]);
 });
 
 test("a child that dies is started again, each time later, and the supervisor says so", async () => {

@@ -26,6 +26,11 @@ const rootDir = path.resolve(import.meta.dirname, "..", "..");
  * buffers outside this heap.
  */
 const smallYoungHeap = "--max-semi-space-size=2";
+/**
+ * Heaps of malloc in a child, on Linux with glibc; each keeps what its threads gave back. Its default is 8 per core, with
+ * which an idle worker holds 14 MiB more and the pages 7 MiB.
+ */
+const mallocHeaps = "2";
 /** Grace time of web processes. They hold no work: open streams reconnect. */
 const webGraceMs = 5_000;
 /** Added to the worker's own grace time, so that the worker is not killed while it hands its jobs back. */
@@ -47,7 +52,7 @@ function behindFrontDoor(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 export function childrenOf(role: Role, settings: Settings, env: NodeJS.ProcessEnv): ChildSpec[] {
   const node = { file: process.execPath, cwd: rootDir };
   const mode = role === "dev" ? "development" : "production";
-  const childEnv: NodeJS.ProcessEnv = { ...env, NODE_ENV: mode };
+  const childEnv: NodeJS.ProcessEnv = { MALLOC_ARENA_MAX: mallocHeaps, ...env, NODE_ENV: mode };
   const worker: ChildSpec = {
     ...node,
     name: "worker",
