@@ -59,6 +59,12 @@ function launch({ name, tree, temp, env }: InstanceOptions, port: number, counte
   return child;
 }
 
+/** The live stream refuses who has no session, once it is loaded: a platform does not count the start of a process as a request's time. */
+async function loadStream(port: number): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${port}/api/trpc/jobs.watch`);
+  await answer.text();
+}
+
 /** How often the platform looks for the end of work that goes on after an answer. */
 const lookMs = 5;
 
@@ -69,6 +75,7 @@ export async function startInstance(options: InstanceOptions): Promise<Instance>
   const counterPath = path.join(options.temp, "pending");
   const child = launch(options, port, openSync(counterPath, "w"));
   if (!(await waitUntil(() => answers(port), 60_000))) throw new Error(`${options.name} did not start`);
+  await loadStream(port);
   let open = 0;
   let isFrozen = false;
   let frozen = 0;
