@@ -116,8 +116,8 @@ function ignoreExisting(error: unknown): void {
 
 async function launch(folder: string, ports: Ports, client: S3Client): Promise<ChildProcess> {
   let output = "";
-  // It leaves log files where the system has its temporary ones.
-  const env = { ...process.env, TMPDIR: folder };
+  // It leaves log files where the system has its temporary ones, and takes a variable such as DEBUG for its flag of that name.
+  const env = { NODE_ENV: "test", PATH: process.env["PATH"], HOME: folder, TMPDIR: folder } as const;
   const child = spawn(s3Program, argsOf(folder, ports), { env, stdio: ["ignore", "ignore", "pipe"] });
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output = (output + text).slice(-4_000)));
   child.once("error", (error) => (output += error.message));
