@@ -19,10 +19,11 @@ test("A5 A11 D7 E8 a person and a garment become a result, seen live from waitin
   await expect(page.getByRole("alert").filter({ hasText: "Please confirm this first" })).toBeVisible();
   await page.getByRole("checkbox", { name: /shows an adult who agrees/ }).click();
 
+  // Before the node is drained: a page that asks again what the studio can do says there that no worker runs.
+  await expect(result.getByText(/Preview composite/)).toBeVisible();
   const release = await holdJobs(browser);
   const statuses = await record(result, { selector: "[role=status]" });
   await run.click();
-  await expect(result.getByText(/Preview composite/)).toBeVisible();
   await expect(result.getByText(/^Waiting /)).toBeVisible();
   await release();
 
