@@ -97,7 +97,8 @@ async function expectNothingLeft(): Promise<void> {
   const left = async () => (await db.$count(jobs)) + (await db.$count(images));
   await vi.waitUntil(async () => (await left()) === 0, { timeout: 10_000, interval: 20 });
   await vi.waitUntil(async () => (await listObjects(scene.services)).length === 0, { timeout: 5_000 });
-  expect(await listTempFiles(scene.services)).toEqual([]);
+  // The folder of a run goes a moment after its rows.
+  await vi.waitFor(async () => expect(await listTempFiles(scene.services)).toEqual([]));
 }
 
 interface Recorded {
