@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { z } from "zod";
 import { forCasesInTurn, inAll } from "@atelier/testing/cases";
 import { createBench, sample, type BenchRun } from "./fixtures/run-bench.ts";
-import { emptyScenes, overlap, subjectScenes } from "./fixtures/subject-scenes.ts";
+import { emptyScene, overlap, subjectScene } from "./fixtures/subject-scenes.ts";
 
 let bench: Awaited<ReturnType<typeof createBench>>;
 /** The astronaut, cut out. */
@@ -276,8 +276,7 @@ describe("what stands out", () => {
   const others = Object.keys(least).slice(1) as SceneName[];
 
   forCasesInTurn("D2: its mask covers %s", { usual: ["mug on wood"] as const, others }, async (name) => {
-    const scene = (await subjectScenes()).find((one) => one.name === name);
-    if (scene === undefined) throw new Error(`there is no scene ${name}`);
+    const scene = await subjectScene(name);
     const image = await write(name, scene.png);
     const isGarment = scene.class === "garment";
     const { output } = isGarment
@@ -296,8 +295,7 @@ describe("what stands out", () => {
     "%s alone is refused: nothing stands out",
     { usual: ["bricks"], others: ["wood", "a slope", "carpet", "one colour"] } as const,
     async (name) => {
-      const scene = (await emptyScenes()).find((one) => one.name === name);
-      const image = await write(name, scene?.png ?? Buffer.alloc(0));
+      const image = await write(name, await emptyScene(name));
       const refused = bench.run("segment", { image }, { params: { subject: true } });
       await expect(refused).rejects.toMatchObject({ code: "nothing_stands_out" });
     },
