@@ -24,8 +24,8 @@ export async function enter(...args: readonly string[]): Promise<void> {
   // Imported before the replacement, so that the cache holds all its imports.
   const { runFromArguments } = await import("./run.ts");
   if (process.platform !== "linux" || !process.execve) return runFromArguments(args);
-  // The only TypeScript that the pages' process loads; the replacement undoes what it does here.
-  if (args[0] !== "worker") await import("../web/preload.ts");
+  // The only TypeScript that the pages' process loads; the replacement undoes what it does here, and the checks report settings that it refuses.
+  if (args[0] !== "worker") await import("../web/preload.ts").catch(() => undefined);
   flushCompileCache();
   const command = [process.execPath, ...process.execArgv, script, ...args];
   process.execve(process.execPath, command, { ...process.env, NODE_COMPILE_CACHE: cacheDir });

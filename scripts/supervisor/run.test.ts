@@ -38,6 +38,7 @@ function environment(): NodeJS.ProcessEnv {
     NODE_COMPILE_CACHE: path.join(folder, "cache"),
     ATELIER_CONFIG: path.join(folder, "config.mjs"),
     LOG_LEVEL: "loud",
+    TRUSTED_PROXIES: "nonsense",
   };
 }
 
@@ -62,7 +63,15 @@ test("A1 A2 start lists everything that is wrong at once, in plain words, and en
   start = runNode([flag, path.join(import.meta.dirname, "..", "start.ts")], environment());
   expect(await start.ended).toBe(1);
   const names = [...start.output().matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name);
-  const expected = ["DATABASE_URL", "REDIS_URL", "PORT", "ATELIER_DATA_DIR", "ATELIER_CONFIG", "LOG_LEVEL"];
+  const expected = [
+    "DATABASE_URL",
+    "REDIS_URL",
+    "PORT",
+    "ATELIER_DATA_DIR",
+    "ATELIER_CONFIG",
+    "LOG_LEVEL",
+    "TRUSTED_PROXIES",
+  ];
   expect(names).toEqual(expect.arrayContaining(expected));
   expect(start.output()).not.toMatch(/^\s+at /m);
 });
@@ -82,7 +91,7 @@ test.runIf(process.platform === "linux")(
   async () => {
     const preload = new URL("../web/preload.ts", import.meta.url).href;
     const tell = "console.log(process.moduleLoadList.join())";
-    const run = runNode([`--import=${preload}`, "--eval", tell], environment());
+    const run = runNode([`--import=${preload}`, "--eval", tell], { ...environment(), TRUSTED_PROXIES: "" });
     expect(await run.ended).toBe(0);
     expect(run.output()).toContain("NativeModule http");
     expect(run.output()).not.toContain("amaro");
