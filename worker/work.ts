@@ -82,12 +82,13 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
     ? null
     : startTelegram(services, { nodeId: () => incarnation.current()?.id ?? null });
   const assistant = until ? null : startAssistant(services, incarnation);
+  const { providers } = input;
+  const following = providers.keys.length > 0 ? startFollowing(services, providers, incarnation) : null;
   const duties = until ? null : startDuties(services);
   const loops = [
     ...startWatchOver(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),
     followNode(services, { incarnation, offer, pool, consumers }),
     serverLeases.follow(pool, incarnation),
-    ...(input.providers.keys.length > 0 ? [startFollowing(services, input.providers, incarnation)] : []),
     startDeliveries(services),
     ...(duties ? [duties] : []),
     ...(until ? [startUntilEmpty(services, { until, offer, pool, runs, consumers, end: stop.end })] : []),
@@ -115,7 +116,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
       runs,
       consumers,
       signalled,
-      othersDone: assistant?.stop() ?? Promise.resolve(),
+      othersDone: Promise.all([assistant?.stop(), following?.stop()]),
     }),
   ]);
   await Promise.all(loops.map((loop) => loop.stop()));

@@ -3,10 +3,11 @@ import type { AddressInfo } from "node:net";
 import { schema } from "@atelier/server/db";
 import { readJob } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";
-import { attemptsOf, clientOf, type ProviderClient } from "@atelier/server/providers";
+import { attemptsOf, clientOf, type ProviderClient, ProviderError } from "@atelier/server/providers";
 import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { addNode, addOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startFollowing } from "./follow.ts";
 
@@ -70,18 +71,22 @@ async function acceptedJob({ isOverdue = false } = {}) {
   return { jobId, keyId, nodeId };
 }
 
+function start({ keyId, nodeId }: { keyId: string; nodeId: string }, client = clientOf("replicate")) {
+  const baseUrl = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+  const access = { name: "replicate", baseUrl, apiKey: "canary-key", webhookSecret: null } as const;
+  return startFollowing(
+    opened.services,
+    { keys: [{ provider: "replicate", keyId, access }], clientOf: () => client },
+    { current: () => ({ id: nodeId, name: "test" }) } as never,
+  );
+}
+
 async function follow(
   { jobId, keyId, nodeId }: Awaited<ReturnType<typeof acceptedJob>>,
   client?: ProviderClient,
 ) {
   const { services } = opened;
-  const baseUrl = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
-  const access = { name: "replicate", baseUrl, apiKey: "canary-key", webhookSecret: null } as const;
-  const loop = startFollowing(
-    services,
-    { keys: [{ provider: "replicate", keyId, access }], clientOf: () => client ?? clientOf("replicate") },
-    { current: () => ({ id: nodeId, name: "test" }) } as never,
-  );
+  const loop = start({ keyId, nodeId }, client);
   const attempt = async () => (await attemptsOf(services.db, jobId))[0];
   try {
     await vi.waitUntil(async () => ["failed", "succeeded"].includes((await attempt())?.state ?? ""), {
@@ -179,3 +184,27 @@ test("S5 past its deadline a bought picture is kept while the gate cannot look a
     opened = before;
   }
 });
+
+test.each(["get", "cancel"] as const)(
+  "R6 a worker that stops gives back at once a run whose `%s` has no answer, past its deadline too",
+  async (call) => {
+    const { services } = opened;
+    const { jobId, ...held } = await acceptedJob({ isOverdue: true });
+    if (call === "cancel") {
+      const requested = { cancelRequestedAt: new Date() };
+      await services.db.update(schema.jobs).set(requested).where(eq(schema.jobs.id, jobId));
+    }
+    const begun = Promise.withResolvers<void>();
+    const silent = (_access: unknown, _handle: unknown, signal: AbortSignal) =>
+      new Promise<never>((_resolve, reject) => {
+        signal.addEventListener("abort", () => reject(new ProviderError("timeout", "No answer.")));
+        begun.resolve();
+      });
+    const loop = start(held, { ...clientOf("replicate"), [call]: silent });
+    await begun.promise;
+    await loop.stop();
+    const given = { state: "accepted", finishToken: null, nodeId: null, errorClass: null };
+    expect((await attemptsOf(services.db, jobId))[0]).toMatchObject(given);
+    expect(await readJob(services, jobId)).toMatchObject({ status: "processing" });
+  },
+);

@@ -5,21 +5,14 @@ import {
   type Job,
   noteProviderProgress,
   readJob,
-  walkOn,
 } from "@atelier/server/jobs";
 import {
-  acceptAttempt,
   type Attempt,
   type DueAttempt,
   endAttempt,
-  findModel,
-  modelsOf,
   paidUsd,
   postponeAttempt,
-  type ProviderClient,
   ProviderError,
-  type ProviderKey,
-  type RunHandle,
   type RunState,
   takeDueAttempts,
 } from "@atelier/server/providers";
@@ -30,7 +23,8 @@ import { type Loop, startLoop } from "../base/loop.ts";
 import { createSlots } from "../base/slots.ts";
 import type { Incarnation } from "../base/index.ts";
 import { endsRun, finish } from "./results.ts";
-import { readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
+import { type Followed, handleOf, reconcile } from "./reconcile.ts";
+import { readCloudInputs } from "./submission.ts";
 import type { Providers } from "./cloud-job.ts";
 
 /** Attempts that one process follows at once. */
@@ -41,7 +35,8 @@ const followLimitMs = 150_000;
 
 /**
  * Follows the runs that providers have: asks about those that are due, and finishes, fails or cancels their jobs. Any
- * worker with the key does; a webhook only makes an attempt due at once.
+ * worker with the key does; a webhook only makes an attempt due at once. `stop` ends the calls under way and gives their
+ * attempts back, due at once: each look is safe to do twice.
  */
 export function startFollowing(
   services: Services,
@@ -49,6 +44,7 @@ export function startFollowing(
   incarnation: Pick<Incarnation, "current">,
 ): Loop {
   const { keys } = providers;
+  const stopped = new AbortController();
   const keyIds = keys.map(({ keyId }) => keyId);
   const followed = createSlots<null>({ max: maxFollowed, onFree: () => loop.wake() });
   const loop = startLoop(services.log, "providers", async () => {
@@ -59,21 +55,29 @@ export function startFollowing(
     // One that a webhook makes due while its last look ends has another token.
     for (const attempt of due)
       followed.begin(`${attempt.id}/${attempt.finishToken}`, null, () =>
-        follow(services, providers, attempt),
+        follow({ services, providers, stopped: stopped.signal }, attempt),
       );
     return lookMs;
   });
   return {
     wake: () => loop.wake(),
     async stop() {
+      stopped.abort(new Error("the process stops"));
       await loop.stop();
       await followed.close();
     },
   };
 }
 
+interface Following {
+  readonly services: Services;
+  readonly providers: Providers;
+  readonly stopped: AbortSignal;
+}
+
 /** One look at an attempt. Never throws: what fails is tried again at the next look, until the deadline. */
-async function follow(services: Services, { keys, clientOf }: Providers, attempt: DueAttempt): Promise<void> {
+async function follow({ services, providers, stopped }: Following, attempt: DueAttempt): Promise<void> {
+  const { keys, clientOf } = providers;
   const log = services.log.child({ jobId: attempt.jobId, provider: attempt.provider });
   const key = keys.find(({ keyId }) => keyId === attempt.keyId);
   if (!key) return;
@@ -81,18 +85,25 @@ async function follow(services: Services, { keys, clientOf }: Providers, attempt
     attempt,
     key,
     client: clientOf(key.provider),
-    signal: AbortSignal.timeout(followLimitMs),
+    signal: AbortSignal.any([stopped, AbortSignal.timeout(followLimitMs)]),
+    stopped,
   };
   try {
     await look({ ...services, log }, followed);
   } catch (error) {
-    log.warn({ err: error }, "a run at a provider could not be followed");
-    const isOver = attempt.isOverdue && (!isOwnOutage(error) || attempt.ageMs > ownOutageMs);
-    const settled = isOver
-      ? giveUp(services, followed)
-      : postponeAttempt(services, attempt, pauseMs(services, attempt));
-    await settled.catch((cause: unknown) => log.warn({ err: cause }, "the look was not noted"));
+    await afterFault({ ...services, log }, followed, error).catch((cause: unknown) =>
+      log.warn({ err: cause }, "the look was not noted"),
+    );
   }
+}
+
+async function afterFault(services: Services, followed: Followed, error: unknown): Promise<void> {
+  const { attempt, stopped } = followed;
+  if (stopped.aborted) return postponeAttempt(services, attempt, 0);
+  services.log.warn({ err: error }, "a run at a provider could not be followed");
+  const isOver = attempt.isOverdue && (!isOwnOutage(error) || attempt.ageMs > ownOutageMs);
+  if (isOver) return giveUp(services, followed);
+  return postponeAttempt(services, attempt, pauseMs(services, attempt));
 }
 
 /** A picture that the provider made waits this long for the studio's own store, or the gate, to come back. */
@@ -100,13 +111,6 @@ const ownOutageMs = 24 * 3_600_000;
 
 const ownOutages = /^((storage|database|gate)_unavailable|storage_full)$/;
 const isOwnOutage = (error: unknown) => isAppError(error) && ownOutages.test(error.code);
-
-interface Followed {
-  readonly attempt: DueAttempt;
-  readonly key: ProviderKey;
-  readonly client: ProviderClient;
-  readonly signal: AbortSignal;
-}
 
 async function look(services: Services, followed: Followed): Promise<void> {
   const { attempt } = followed;
@@ -117,14 +121,12 @@ async function look(services: Services, followed: Followed): Promise<void> {
   else await ask(services, followed, isWanted ? job : null);
 }
 
-function handleOf({ endpoint, externalId, urls }: Attempt): RunHandle {
-  return { endpoint, externalId: externalId ?? "", urls: urls ?? {} };
-}
-
 /** The job ends at once; its run is followed further, since it may cost something. */
-async function cancelRun(services: Services, { attempt, key, client, signal }: Followed): Promise<void> {
+async function cancelRun(services: Services, followed: Followed): Promise<void> {
+  const { attempt, key, client, signal, stopped } = followed;
   if (attempt.state === "accepted") {
     const answer = await client.cancel(key.access, handleOf(attempt), signal).catch((error: unknown) => {
+      stopped.throwIfAborted();
       services.log.warn({ err: error }, "the provider could not be asked to stop a run");
       return "unsupported";
     });
@@ -135,10 +137,11 @@ async function cancelRun(services: Services, { attempt, key, client, signal }: F
 }
 
 async function ask(services: Services, followed: Followed, job: Job | null): Promise<void> {
-  const { attempt, key, client, signal } = followed;
-  const run = await client
-    .get(key.access, handleOf(attempt), signal)
-    .catch((error: unknown) => unanswered(error));
+  const { attempt, key, client, signal, stopped } = followed;
+  const run = await client.get(key.access, handleOf(attempt), signal).catch((error: unknown) => {
+    stopped.throwIfAborted();
+    return unanswered(error);
+  });
   if (run === null || isOpen(run)) {
     if (attempt.isOverdue) return giveUp(services, followed);
     if (run && job) {
@@ -194,7 +197,7 @@ async function end(
 
 async function takeResults(
   services: Services,
-  { attempt, key, signal }: Followed,
+  { attempt, key, signal, stopped }: Followed,
   { run, job }: { readonly run: Ended & { readonly state: "succeeded" }; readonly job: Job },
 ): Promise<void> {
   const { outputs, costUsd } = run;
@@ -210,6 +213,7 @@ async function takeResults(
     if (outcome) noteCompleted(services);
     services.log.info({ outcome: outcome ? "completed" : "no longer wanted" }, "run at the provider ended");
   } catch (error) {
+    stopped.throwIfAborted();
     if (!(error instanceof ProviderError) || (!endsRun(error) && !attempt.isOverdue)) throw error;
     // The provider made something, so it is paid for.
     await failFromProvider(services, {
@@ -221,76 +225,13 @@ async function takeResults(
 }
 
 /** Whatever keeps failing, a run ends with its deadline: its key and its price are not held for ever. */
-async function giveUp(services: Services, { attempt, key, client, signal }: Followed): Promise<void> {
-  await client.cancel(key.access, handleOf(attempt), signal).catch(() => "unsupported");
+async function giveUp(
+  services: Services,
+  { attempt, key, client, signal, stopped }: Followed,
+): Promise<void> {
+  await client.cancel(key.access, handleOf(attempt), signal).catch(() => stopped.throwIfAborted());
   const error = new ProviderError("timeout", "The run took too long.");
   await failFromProvider(services, { attempt, error, costUsd: null });
-}
-
-/** An accepted run appears in a provider's list at once; this long is waited for it to be sure. */
-const listedAfterMs = 10_000;
-const reconcilePauseMs = 4_000;
-
-/** Finds out what became of a call without an answer, until the deadline. */
-async function reconcile(services: Services, followed: Followed, job: Job | null): Promise<void> {
-  const { attempt } = followed;
-  const { runLimitS } = services.config.cloud;
-  const found = await search(services, followed, job).catch((error: unknown) => {
-    services.log.warn({ err: error }, "a lost call could not be looked for, trying again");
-    return null;
-  });
-  if (found === "unsent") {
-    await walkOn(services, attempt, new ProviderError("unsent", "The provider never got the request."));
-  } else if (found) {
-    await acceptAttempt(services.db, attempt.id, { handle: found, pollAfterS: 0, runLimitS });
-  } else if (attempt.isOverdue) {
-    const error = new ProviderError("lost", "The answer to the request was lost.");
-    await failFromProvider(services, { attempt, error, costUsd: null });
-  } else {
-    await postponeAttempt(services, attempt, reconcilePauseMs);
-  }
-}
-
-/**
- * The run of a lost call: as its webhook named it, by repeating the call where the provider knows its key, or from the
- * provider's list. `unsent`: the provider never got the call. Null: nothing is known, only a webhook can tell.
- */
-async function search(
-  services: Services,
-  followed: Followed,
-  job: Job | null,
-): Promise<RunHandle | "unsent" | null> {
-  const { attempt, key, client, signal } = followed;
-  // The webhook came during the call.
-  if (attempt.externalId !== null) return handleOf(attempt);
-  const webhookUrl = webhookUrlOf(services.env, key.access, attempt);
-  if (client.isIdempotent(key.access)) return job ? repeat(services, followed, { job, webhookUrl }) : null;
-  if (!client.find || webhookUrl === null) return null;
-  const found = await client.find(key.access, { webhookUrl, submittedAt: attempt.createdAt }, signal);
-  if (found) return found;
-  return attempt.ageMs > listedAfterMs && attempt.polls > 0 ? "unsent" : null;
-}
-
-/** The same submission again, under the same key; null when it was refused or lost once more. */
-async function repeat(
-  services: Services,
-  { attempt, key, client, signal }: Followed,
-  { job, webhookUrl }: { readonly job: Job; readonly webhookUrl: string | null },
-): Promise<RunHandle | null> {
-  const model = findModel(modelsOf(services.config), attempt.model);
-  const offer = model?.offers.find(({ provider }) => provider === attempt.provider);
-  if (!offer) return null;
-  return withTempFolder(services.env, async (workDir) => {
-    const inputs = await readCloudInputs(services, job, workDir);
-    // The provider knows the key of this call, so that it costs nothing more.
-    const beforePaid = () => Promise.resolve();
-    const submission = submissionFor(attempt, offer, { job, inputs, webhookUrl, beforePaid });
-    const submitted = await client.submit(key.access, submission, signal).catch((error: unknown) => {
-      services.log.warn({ err: error }, "a repeated submission had no answer");
-      return null;
-    });
-    return submitted?.handle ?? null;
-  });
 }
 
 /** The pause before the next look, half as long again after each. */
