@@ -128,19 +128,30 @@ test("B2 a node that is not active captures nothing", async () => {
   expect(await capture(fixture.services, { runId, stage: stageFrom("new"), nodeId })).toBeNull();
 });
 
-test("the stages of a lost worker are given back; the third loss fails the run", async () => {
+test("the stages of a lost worker are given back; the third loss fails the run, and only names stay of what it was given", async () => {
   const { services } = fixture;
   const { runId, ownerId } = await asked();
+  for (const [status, set] of [
+    ["new", { analysis }],
+    ["analyzed", { context }],
+  ] as const) {
+    const run = await captured(runId, status, await addNode());
+    await endStage(services, leaseOf(run), { stage: stageFrom(status), set });
+  }
   for (let losses = 1; losses <= 3; losses += 1) {
     const nodeId = await addNode();
-    await captured(runId, "new", nodeId);
+    expect((await captured(runId, "ready", nodeId)).context).toEqual(context);
     await services.db.execute(`update nodes set state = 'lost' where id = '${nodeId}'`);
     await recoverQuestions(services, { nodeId: null, busyIds: [] });
   }
   expect(await readQuestion(services, { ownerId, id: runId })).toMatchObject({
     status: "failed",
     error: { code: "worker_lost" },
+    endedAt: expect.any(String),
   });
+  const { assistantRuns } = schema;
+  const [row] = await services.db.select().from(assistantRuns).where(eq(assistantRuns.id, runId));
+  expect(row).toMatchObject({ nodeId: null, context: { ...context, instructions: "", messages: [] } });
 });
 
 test("a stage that a worker has by its row alone is given back by this worker", async () => {

@@ -61,6 +61,13 @@ export interface Move {
   readonly set?: Omit<PgUpdateSetSource<typeof assistantRuns>, "status" | "revision">;
 }
 
+/** What each end sets. What the responder was given is needed until then; only the names of what was used stay. */
+const ended = {
+  nodeId: null,
+  endedAt: sql`clock_timestamp()`,
+  context: sql`context || '{"instructions": "", "messages": []}'::jsonb`,
+};
+
 /**
  * The only writer of `status`; the trigger of the table writes the story. Returns the changed rows; none means that
  * another process was first. The caller publishes them after the commit, see `moveNow`.
@@ -68,7 +75,7 @@ export interface Move {
 function move(db: Db | Tx, { from, to, where, set = {} }: Move): Promise<QuestionRow[]> {
   return db
     .update(assistantRuns)
-    .set({ ...set, status: to, revision: sql`${assistantRuns.revision} + 1` })
+    .set({ ...set, ...(isEnded(to) ? ended : {}), status: to, revision: sql`${assistantRuns.revision} + 1` })
     .where(and(where, inArray(assistantRuns.status, [...from])))
     .returning();
 }
@@ -121,9 +128,6 @@ export async function endStage(
   return run ?? null;
 }
 
-/** What the responder was given is needed until the end; then only the names of what was used stay. */
-const withoutWords = sql`context || '{"instructions": "", "messages": []}'::jsonb`;
-
 export interface Answer {
   readonly text: string;
   readonly parts: QuestionRow["parts"];
@@ -141,8 +145,7 @@ export async function completeQuestion(
 ): Promise<QuestionRow | null> {
   const completed = await services.db.transaction(async (tx) => {
     const answerId = newId();
-    const ended = { nodeId: null, endedAt: sql`clock_timestamp()`, context: withoutWords };
-    const set = { answer: text, parts, thinking, answerId: text === "" ? null : answerId, ...ended };
+    const set = { answer: text, parts, thinking, answerId: text === "" ? null : answerId };
     const from = stages.map(({ during }) => during);
     const [run] = await move(tx, { from, to: "completed", where: heldBy(lease), set });
     // An answer that was stopped before its first word is no line of the log.
@@ -179,7 +182,6 @@ export async function completeStopped(
     from: stages.map(({ from }) => from),
     to: "completed",
     where: and(eq(assistantRuns.id, runId), isNotNull(assistantRuns.stopRequestedAt)),
-    set: { nodeId: null, endedAt: sql`clock_timestamp()`, context: withoutWords },
   });
 }
 
@@ -209,18 +211,12 @@ export async function failQuestion(
     from: stages.map(({ during }) => during),
     to: "failed",
     where: heldBy(lease),
-    set: {
-      errorCode: code,
-      errorMessage: message,
-      nodeId: null,
-      endedAt: sql`clock_timestamp()`,
-      context: withoutWords,
-    },
+    set: { errorCode: code, errorMessage: message },
   });
   return failed.length > 0;
 }
 
-/** Stores what there is of the answer, so that a page that is opened now shows it. False when the lease has ended. */
+/** Stores what there is of the answer, so that a page that is opened now shows it. `isHeld` is false when the lease has ended. */
 export async function storePartialAnswer(
   { db }: Services,
   lease: QuestionLease,

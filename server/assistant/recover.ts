@@ -77,7 +77,6 @@ async function giveBackLost(services: Services, run: QuestionRow): Promise<void>
   const failure = {
     errorCode: "worker_lost",
     errorMessage: "The workers that answered went away three times.",
-    endedAt: sql`clock_timestamp()`,
   };
   await moveNow(services, {
     from: [stage.during],

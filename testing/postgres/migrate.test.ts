@@ -93,7 +93,7 @@ test("an account of a person that holds the address of the workers' account gets
   await database.drop();
 });
 
-test("of ways in that are stored twice the one used last stays", async () => {
+test("of ways in that are stored twice the one used last stays, and ended questions keep no words they were given", async () => {
   const database = await createTestDatabase();
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
@@ -106,7 +106,21 @@ test("of ways in that are stored twice the one used last stays", async () => {
     ('a', 'house', 'anna', 'u1', now() - interval '2 days'), ('b', 'house', 'anna', 'u2', now() - interval '1 day'),
     ('c', 'credential', 'u1', 'u1', now()), ('d', 'credential', 'u1', 'u1', now() - interval '1 day'),
     ('f', 'house', 'tied', 'u1', 'yesterday'), ('e', 'house', 'tied', 'u1', 'yesterday'), ('g', 'other', 'anna', 'u1', now())`);
+  const given = `'{"instructions": "I", "messages": [{"role": "user", "content": "W"}], "used": [{"title": "T"}]}'`;
+  // Without the checks of references.
+  await client.query("set session_replication_role = replica");
+  await client.query(`insert into assistant_runs (id, owner_id, conversation_id, question_id, status, context) select
+    gen_random_uuid(), 'u1', gen_random_uuid(), gen_random_uuid(), status, context::jsonb
+    from (values ('failed', ${given}), ('ready', ${given}), ('completed', null)) runs (status, context)`);
+  await client.query("set session_replication_role = default");
   await applyMigrations(drizzle(client), { migrationsFolder: migrations });
+  const { rows: runs } = await client.query("select status, context from assistant_runs order by status");
+  const used = [{ title: "T" }];
+  expect(runs).toEqual([
+    { status: "completed", context: null },
+    { status: "failed", context: { instructions: "", messages: [], used } },
+    { status: "ready", context: { instructions: "I", messages: [{ role: "user", content: "W" }], used } },
+  ]);
   const { rows } = await client.query("select id from credentials order by id");
   expect(rows.map(({ id }) => id)).toEqual(["b", "c", "e", "g"]);
   const double =
