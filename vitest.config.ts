@@ -22,8 +22,11 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
+/** `testing/setup/kept-passwords.ts` in each test process, after what it builds on. */
+const keptPasswordsFlag = `--import=${import.meta.resolve("./testing/setup/kept-passwords.ts")}`;
+
 const common = {
-  execArgv: [quickResolveFlag],
+  execArgv: [quickResolveFlag, keptPasswordsFlag],
   testTimeout: 60_000,
   hookTimeout: 60_000,
   // As long as a condition of `vi.waitFor` may take: testing/setup/patience.ts.
