@@ -144,6 +144,16 @@ describe("A15 many files", () => {
     expect([count, store.uploadList()]).toEqual([300, []]);
   });
 
+  test("a pause ends although the clock is set back meanwhile", async () => {
+    let left = 1;
+    sendFile = () => ((left -= 1) >= 0 ? refused("rate_limited", { retryAfterS: 30 }) : stored);
+    store.addUpload(new File(["x"], "waiting.jpg"));
+    await pass(1_000);
+    vi.setSystemTime(Date.now() - 3_600_000);
+    await pass(30_000);
+    expect(statesOf(store.uploadList())).toMatchObject({ done: { length: 1 } });
+  });
+
   test("a fault of some seconds costs no file; one that stays while the studio is ready fails them, to be sent again at once", async () => {
     let isAway = true;
     sendFile = () => (isAway ? refused("offline") : stored);

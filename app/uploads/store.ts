@@ -51,11 +51,7 @@ function publish(): void {
 
 const isOpen = ({ state }: Upload) => state === "waiting" || state === "sending";
 
-function countOpen(): number {
-  let open = 0;
-  for (const upload of uploads.values()) if (isOpen(upload)) open += 1;
-  return open;
-}
+const countOpen = () => [...uploads.values()].filter(isOpen).length;
 
 function change(id: string, changes: Partial<Upload>): void {
   const upload = uploads.get(id);
@@ -65,14 +61,21 @@ function change(id: string, changes: Partial<Upload>): void {
   else publish();
 }
 
-/** Nothing is sent before this time, ms since the epoch: a limit of the minute, or a fault that may pass. */
+/** On the clock of `performance`, which is never set back. */
 let pausedUntilMs = 0;
+/** While it is set nothing is sent: a limit of the minute, or a fault that may pass. */
 let waking: ReturnType<typeof setTimeout> | null = null;
 
 function pause(forMs: number): void {
-  pausedUntilMs = Math.max(pausedUntilMs, Date.now() + forMs);
+  const nowMs = performance.now();
+  pausedUntilMs = Math.max(pausedUntilMs, nowMs + forMs);
   if (waking !== null) clearTimeout(waking);
-  waking = setTimeout(sendNext, pausedUntilMs - Date.now());
+  waking = setTimeout(wake, pausedUntilMs - nowMs);
+}
+
+function wake(): void {
+  waking = null;
+  sendNext();
 }
 
 const secondMs = 1_000;
@@ -167,7 +170,7 @@ function fail(id: string, failure: Failure): void {
 }
 
 function sendNext(): void {
-  if (isAway || Date.now() < pausedUntilMs) return;
+  if (isAway || waking !== null) return;
   let free = atOnce;
   for (const { state } of uploads.values()) if (state === "sending") free -= 1;
   for (const upload of uploads.values()) {
