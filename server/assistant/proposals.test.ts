@@ -140,6 +140,11 @@ test("S3 S6 a proposal of an outfit asks for the consent only while the photo ha
   expect(await stateOf(id)).toMatchObject({ needsConsent: false });
   await withdrawConsent(services, photo);
   expect(await stateOf(id)).toMatchObject({ needsConsent: true });
-  expect(await outcomeOf(say(id, { hasConsent: true }))).toBe("ok");
-  expect(await stateOf(id)).toMatchObject({ state: "approved", needsConsent: false });
+  const { id: jobId } = await say(id, { hasConsent: true });
+  expect(await stateOf(id)).toMatchObject({ state: "approved", needsConsent: false, jobId });
+  // A second click needs no tick, since the consent is stored, or was when the job began.
+  expect((await say(id)).id).toBe(jobId);
+  await withdrawConsent(services, photo);
+  expect((await say(id)).id).toBe(jobId);
+  expect((await say(id, { hasConsent: true })).id).toBe(jobId);
 });

@@ -134,15 +134,16 @@ export async function approve(services: Services, approval: Approval): Promise<S
   const [known] = isId(id) ? await services.db.select().from(proposals).where(own) : [];
   if (!known) throw new AppError("not_found");
   if (known.state === "declined") throw declined();
-  const request = complete(requestOf(known), hasConsent);
+  const proposed = requestOf(known);
+  const request = complete(proposed, hasConsent);
   const submitted = await submit(
     services,
     { ...request, ownOnly, agreed },
     {
       submitter,
       idempotencyKey: `assistant-${id}`,
-      // A second click may have another choice beside it: it is the same proposal.
-      asked: parseSubmit(request),
+      // A second click may have another choice or consent beside it: it is the same proposal.
+      asked: parseSubmit(complete(proposed, false)),
       async alongside(tx, jobId) {
         const [moved] = await tx
           .update(proposals)
