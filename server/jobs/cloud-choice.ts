@@ -111,7 +111,7 @@ async function adopt(services: Services, lease: Lease, attempt: Attempt): Promis
 }
 
 /** What a failure with another model says of the provider with this one: nothing, when the model or the content was its cause. */
-const ofTheModel: readonly string[] = ["input", "moderation", "gate", "internal"];
+const ofTheModel: readonly string[] = ["input", "moderation", "gate", "unstored", "internal"];
 
 function saysOf({ model: tried, errorClass }: Attempt, { id }: CloudModel): boolean {
   return tried === id || !ofTheModel.includes(errorClass ?? "internal");

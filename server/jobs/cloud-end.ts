@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import type { ErrorCode } from "../platform/index.ts";
+import { type AppError, toAppError } from "../platform/index.ts";
 import {
   type Attempt,
   endAttempt,
@@ -74,8 +74,8 @@ export interface ProviderFailure {
 }
 
 /**
- * A run failed after the provider had accepted it: the provider is marked, and the job fails, or goes back to the line for
- * the next provider where the configuration says so. A refusal of the content ends the job in any case.
+ * A run failed after the provider had accepted it: the provider is marked, and the job goes back to the line for the next
+ * provider where the configuration says so, else to the own machines that can run it, else it fails.
  */
 export async function failFromProvider(
   services: Services,
@@ -83,27 +83,32 @@ export async function failFromProvider(
 ): Promise<Job | null> {
   const { onLateFailure, onLostReply } = services.config.cloud;
   const wish = error.class === "lost" ? onLostReply : onLateFailure;
-  const goesOn = wish === "next" && error.class !== "moderation" && error.class !== "gate";
+  const goesOn = wish === "next" && !endsChain.includes(error.class);
   return end(services, { attempt, error, costUsd, goesOn });
 }
 
-/** The provider never took the request: nothing was paid, and the job goes back to the line, unless its content is refused. */
+/** Classes after which no other provider is asked: the content is refused, or the picture was bought and came. */
+const endsChain: readonly ProviderError["class"][] = ["moderation", "gate", "unstored"];
+
+/**
+ * The provider never took the request: nothing was paid, and the job goes back to the line. One whose content is refused goes
+ * to the own machines that can run it, else it fails.
+ */
 export async function walkOn(
   services: Services,
   attempt: Attempt,
   error: ProviderError,
 ): Promise<Job | null> {
-  return end(services, { attempt, error, costUsd: 0, goesOn: error.class !== "moderation" });
+  return end(services, { attempt, error, costUsd: 0, goesOn: !endsChain.includes(error.class) });
 }
 
 async function end(
   services: Services,
   { attempt, error, costUsd, goesOn }: ProviderFailure & { readonly goesOn: boolean },
 ): Promise<Job | null> {
-  const { words } = error;
-  const failure = providerError({ provider: attempt.provider, reason: error.class, words });
+  const failure = failureOf(attempt, error);
   const data = { provider: attempt.provider, class: error.class, code: failure.code };
-  const home = goesOn ? null : await homeOf(services, attempt, failure.code);
+  const home = goesOn ? null : await homeOf(services, { attempt, error, failure });
   const job = await services.db.transaction(async (tx) => {
     await failAttempt(tx, attempt.id, {
       error,
@@ -150,9 +155,24 @@ async function end(
   return job;
 }
 
+/** What the job fails with: of a result that came and could not be stored, the studio's own fault. */
+function failureOf({ provider }: Attempt, error: ProviderError): AppError {
+  if (error.class === "unstored") return toAppError(error.cause);
+  return providerError({ provider, reason: error.class, words: error.words });
+}
+
+interface Ended {
+  readonly attempt: Attempt;
+  readonly error: ProviderError;
+  readonly failure: AppError;
+}
+
 /** The own machines that take the job of an attempt over; null where none can, or its first failure ends it. */
-async function homeOf(services: Services, { jobId }: Attempt, code: ErrorCode): Promise<OtherPlace | null> {
-  const because = homeReasonOf(code);
+async function homeOf(
+  services: Services,
+  { attempt: { jobId }, error, failure }: Ended,
+): Promise<OtherPlace | null> {
+  const because = error.class === "unstored" ? "failed" : homeReasonOf(failure.code);
   const job = because === null || jobId === null ? null : await readJob(services, jobId);
   return because === null || !job || job.once ? null : findHome(services, job, because);
 }

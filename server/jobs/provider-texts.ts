@@ -17,6 +17,7 @@ const reasonTexts: Readonly<Record<string, string>> = {
   input: "refused the input",
   moderation: "refused the content",
   gate: "made what the studio refuses",
+  unstored: "made it, but the studio could not store it",
   auth: "refused the studio's key",
   credit: "the studio's account has no credit left",
   model: "does not have the model",

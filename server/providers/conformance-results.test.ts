@@ -101,6 +101,7 @@ it("E4 each class of errors is somebody's: the user's, the operator's, or an out
       "transient",
       "lost",
       "unsent",
+      "unstored",
       "timeout",
       "internal",
     ],
@@ -110,7 +111,7 @@ it("E4 each class of errors is somebody's: the user's, the operator's, or an out
     content: ["moderation", "gate"],
     request: ["input"],
     operator: ["auth", "credit", "model"],
-    outage: ["capacity", "rate", "transient", "lost", "unsent", "timeout", "internal"],
+    outage: ["capacity", "rate", "transient", "lost", "unsent", "unstored", "timeout", "internal"],
   });
 });
 

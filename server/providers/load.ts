@@ -45,7 +45,14 @@ export interface KeyLoad {
 }
 
 /** Failures that say nothing about the provider. */
-const notItsFault: readonly ProviderErrorClass[] = ["input", "moderation", "gate", "model", "unsent"];
+const notItsFault: readonly ProviderErrorClass[] = [
+  "input",
+  "moderation",
+  "gate",
+  "unstored",
+  "model",
+  "unsent",
+];
 
 /** A load as a row of `loadsOf`. */
 export interface KeyLoadRow extends KeyLoad {

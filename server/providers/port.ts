@@ -24,8 +24,8 @@ export function titleOfProvider(name: string): string {
  * request may have been accepted, but its answer did not come; `unsent`: the request never arrived, since the worker died
  * or the line was cut; `credit`: the account has no money left; `model`: the provider does not have the model, or the
  * account may not use it; `moderation`: it would not make this content; `gate`: the studio refuses what
- * it made; `input`: it cannot work with the pictures or
- * settings of this request.
+ * it made; `unstored`: what it made, and was paid for, came, and the studio could not store it; `input`: it cannot work
+ * with the pictures or settings of this request.
  */
 export type ProviderErrorClass =
   | "model"
@@ -37,6 +37,7 @@ export type ProviderErrorClass =
   | "input"
   | "moderation"
   | "gate"
+  | "unstored"
   | "auth"
   | "credit"
   | "timeout"

@@ -83,7 +83,7 @@ test("F10 R1 a refusal that comes after the call was taken over sends the job ba
   expect(attempts).toMatchObject([{ state: "failed", errorClass: "transient", costUsd: 0 }]);
 });
 
-test("a refusal of the content that comes so late ends the job", async () => {
+test("a refusal of the content that comes so late ends the job where no own machine can run it", async () => {
   const { job } = await runOnLostNode(() => Promise.reject(new ProviderError("moderation", "No.")));
   expect(job).toMatchObject({ status: "failed", errorCode: "engine_blocked" });
 });

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { schema } from "@atelier/server/db";
 import { readJob } from "@atelier/server/jobs";
-import { newId } from "@atelier/server/platform";
+import { AppError, newId, parseConfig } from "@atelier/server/platform";
 import { attemptsOf, clientOf, type ProviderClient, ProviderError } from "@atelier/server/providers";
 import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { addNode, addOwner } from "@atelier/testing/jobs";
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 /** A job whose run a provider has accepted; past its deadline if `isOverdue`. */
-async function acceptedJob({ isOverdue = false } = {}) {
+async function acceptedJob({ isOverdue = false, createdAt = new Date() } = {}) {
   const { services } = opened;
   const nodeId = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
   const { userId: ownerId } = await addOwner(services);
@@ -50,6 +50,7 @@ async function acceptedJob({ isOverdue = false } = {}) {
     externalId: "run",
     token: newId(),
     priceUsd: 0.04,
+    createdAt,
     nextPollAt: new Date(0),
     deadlineAt: new Date(isOverdue ? 0 : Date.now() + 3_600_000),
   } as const;
@@ -208,3 +209,22 @@ test.each(["get", "cancel"] as const)(
     expect(await readJob(services, jobId)).toMatchObject({ status: "processing" });
   },
 );
+
+test("S5 a bought picture that could not be stored for a day is not bought again, at its price", async () => {
+  const before = opened;
+  const config = parseConfig({ cloud: { pollS: 0.2, onLateFailure: "next" } });
+  opened = { ...before, services: { ...before.services, config } };
+  const createdAt = new Date(Date.now() - 25 * 3_600_000);
+  const accepted = await acceptedJob({ isOverdue: true, createdAt });
+  const put = vi.spyOn(before.services.disk, "put").mockRejectedValue(new AppError("storage_unavailable"));
+  try {
+    const green = (await pictureOf("green")).toString("base64");
+    [status, answer] = [200, `{"status":"succeeded","output":"data:image/png;base64,${green}"}`];
+    const { job, attempt } = await follow(accepted);
+    expect(job).toMatchObject({ status: "failed", errorCode: "storage_unavailable" });
+    expect(attempt).toMatchObject({ errorClass: "unstored", costUsd: 0.04 });
+  } finally {
+    put.mockRestore();
+    opened = before;
+  }
+});

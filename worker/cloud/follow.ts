@@ -22,7 +22,7 @@ import { withTempFolder } from "@atelier/server/storage";
 import { type Loop, startLoop } from "../base/loop.ts";
 import { createSlots } from "../base/slots.ts";
 import type { Incarnation } from "../base/index.ts";
-import { endsRun, finish } from "./results.ts";
+import { endsRun, finish, unstored } from "./results.ts";
 import { type Followed, handleOf, reconcile } from "./reconcile.ts";
 import { readCloudInputs } from "./submission.ts";
 import type { Providers } from "./cloud-job.ts";
@@ -101,8 +101,7 @@ async function afterFault(services: Services, followed: Followed, error: unknown
   const { attempt, stopped } = followed;
   if (stopped.aborted) return postponeAttempt(services, attempt, 0);
   services.log.warn({ err: error }, "a run at a provider could not be followed");
-  const isOver = attempt.isOverdue && (!isOwnOutage(error) || attempt.ageMs > ownOutageMs);
-  if (isOver) return giveUp(services, followed);
+  if (isOver(attempt, error)) return giveUp(services, followed);
   return postponeAttempt(services, attempt, pauseMs(services, attempt));
 }
 
@@ -111,6 +110,8 @@ const ownOutageMs = 24 * 3_600_000;
 
 const ownOutages = /^((storage|database|gate)_unavailable|storage_full)$/;
 const isOwnOutage = (error: unknown) => isAppError(error) && ownOutages.test(error.code);
+const isOver = ({ isOverdue, ageMs }: DueAttempt, error: unknown) =>
+  isOverdue && (!isOwnOutage(error) || ageMs > ownOutageMs);
 
 async function look(services: Services, followed: Followed): Promise<void> {
   const { attempt } = followed;
@@ -212,15 +213,13 @@ async function takeResults(
     });
     if (outcome) noteCompleted(services);
     services.log.info({ outcome: outcome ? "completed" : "no longer wanted" }, "run at the provider ended");
-  } catch (error) {
+  } catch (caught) {
     stopped.throwIfAborted();
+    const error = isOwnOutage(caught) && isOver(attempt, caught) ? unstored(caught) : caught;
     if (!(error instanceof ProviderError) || (!endsRun(error) && !attempt.isOverdue)) throw error;
     // The provider made something, so it is paid for.
-    await failFromProvider(services, {
-      attempt,
-      error,
-      costUsd: costUsd ?? paidUsd(services.config, attempt),
-    });
+    const paid = costUsd ?? paidUsd(services.config, attempt);
+    await failFromProvider(services, { attempt, error, costUsd: paid });
   }
 }
 

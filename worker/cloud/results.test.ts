@@ -5,16 +5,16 @@ import { writeFile } from "node:fs/promises";
 import { schema } from "@atelier/server/db";
 import type { JobKind } from "@atelier/server/engines";
 import { failFromProvider, readJob, readAnyStory } from "@atelier/server/jobs";
-import { newId, parseConfig } from "@atelier/server/platform";
-import { ProviderError, type ProviderOutput } from "@atelier/server/providers";
+import { AppError, newId, parseConfig } from "@atelier/server/platform";
+import { attemptsOf, ProviderError, type ProviderOutput } from "@atelier/server/providers";
 import { withTempFolder } from "@atelier/server/storage";
 import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { addNode, addOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
 import sharp from "sharp";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { finish, type Finished } from "./results.ts";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { finish, type Finished, takeResult } from "./results.ts";
 
 let opened: TestServices;
 let servers: { readonly own: Server; readonly other: Server };
@@ -184,6 +184,32 @@ test("S5 a result that the gate refuses ends the run, at its price; of several t
   } finally {
     opened = before;
   }
+});
+
+test("F10 a bought result that cannot be stored is not bought again, and its job names the store", async () => {
+  const config = parseConfig({ cloud: { onLostReply: "next", onLateFailure: "next" } });
+  const services = { ...opened.services, config };
+  const { job, attempt } = await waiting();
+  const put = vi.spyOn(services.disk, "put").mockRejectedValue(new AppError("storage_unavailable"));
+  const access = { name: "openai", baseUrl: `${at.own}/v1`, apiKey: "k", webhookSecret: null } as const;
+  try {
+    const outcome = await withTempFolder(services.env, (workDir) => {
+      const outputs = [{ bytes: picture }];
+      const signal = AbortSignal.timeout(20_000);
+      const run = { job, attempt, access, outputs, costUsd: 0.04, files: {}, workDir, signal };
+      return takeResult(services, run, 0);
+    });
+    expect(outcome).toBe("failed");
+  } finally {
+    put.mockRestore();
+  }
+  expect(await readJob(services, job.id)).toMatchObject({
+    status: "failed",
+    errorCode: "storage_unavailable",
+  });
+  expect(await attemptsOf(services.db, job.id)).toMatchObject([
+    { state: "failed", errorClass: "unstored", costUsd: 0.04 },
+  ]);
 });
 
 const box = { left: 2_000, top: 100, width: 200, height: 80 };

@@ -7,6 +7,7 @@ import type { InputRole } from "@atelier/server/engines";
 import { admitResults } from "@atelier/server/gate";
 import { discardOutput, type StoredOutput, storeOutput } from "@atelier/server/images";
 import { completeFromProvider, failFromProvider, type Job } from "@atelier/server/jobs";
+import { persist } from "@atelier/server/leases";
 import { inSpan, isAppError, pictureLimits, resultHosts, safeFetch } from "@atelier/server/platform";
 import {
   type Attempt,
@@ -211,6 +212,10 @@ async function storeAll(
   }
 }
 
+/** A result that came, is paid for, and cannot be stored. */
+export const unstored = (cause: unknown) =>
+  new ProviderError("unstored", "The result could not be stored.", { cause });
+
 const storePauseMs = 2_000;
 const storeTries = 15;
 
@@ -221,6 +226,7 @@ const storeTries = 15;
 export async function takeResult(
   services: Services,
   finished: Omit<Finished, "isLastTry">,
+  pauseMs = storePauseMs,
 ): Promise<"completed" | "failed" | "fenced"> {
   const { attempt, costUsd } = finished;
   for (let left = storeTries; ; left -= 1) {
@@ -230,16 +236,15 @@ export async function takeResult(
       const isFinal = error instanceof ProviderError && error.class !== "transient";
       if (isFinal || left === 0) {
         services.log.warn({ err: error }, "the result of a provider could not be taken");
-        const failure =
-          error instanceof ProviderError
-            ? error
-            : new ProviderError("lost", "The result could not be stored.");
+        const failure = error instanceof ProviderError ? error : unstored(error);
         const paid = costUsd ?? paidUsd(services.config, attempt);
-        return (await failFromProvider(services, { attempt, error: failure, costUsd: paid }))
-          ? "failed"
-          : "fenced";
+        // An end that is not noted would make the sweep take the answer for lost.
+        const failed = await persist(() =>
+          failFromProvider(services, { attempt, error: failure, costUsd: paid }),
+        );
+        return failed ? "failed" : "fenced";
       }
     }
-    await sleep(storePauseMs);
+    await sleep(pauseMs);
   }
 }
