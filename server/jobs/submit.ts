@@ -98,11 +98,11 @@ async function accept(services: Services, job: NewJob): Promise<Accepted> {
   const ownerId = options.submitter.userId;
   const rules = rulesFor(config, options.submitter.isGuest);
   if (options.submitter.isGuest) await checkGuestSpace(db, config);
-  if (options.newInputs ?? options.alongside) return acceptWith(services, { job, rules });
+  if (options.newInputs ?? options.alongside) return acceptTogether(services, { job, rules });
   const answer = await storeJob(db, job, rules);
   if (answer.outcome === "accepted") return { ...answer, known: null, displaced: [] };
   if (answer.outcome === "known") return { ...answer, known: answer.detail, displaced: [] };
-  if (answer.outcome === "queue_full" && request.tier === "urgent") return displace(services, job, rules);
+  if (mayDisplace(answer, job)) return acceptTogether(services, { job, rules });
   // A cached picture was deleted in the meantime: the read throws an error that names its role.
   if (answer.outcome === "input_missing") await readInputs(db, ownerId, request);
   throw refusedBy(answer, rules);
@@ -115,36 +115,36 @@ async function answerKnownTo(tx: Tx, known: KnownJob, { alongside }: SubmitOptio
   return answer;
 }
 
-/** Stores the job with its new pictures and what belongs to it, or nothing. */
-async function acceptWith(
+/** Stores the job with its new pictures, with what belongs to it and with the job that it displaces, or nothing. */
+async function acceptTogether(
   { db }: Services,
   { job, rules }: { readonly job: NewJob; readonly rules: AcceptRules },
 ): Promise<Accepted> {
   return db.transaction(async (tx) => {
     const { newInputs, alongside } = job.options;
     await newInputs?.insert(tx);
-    const answer = await storeJob(tx, job, rules);
+    const { answer, displaced } = await storeOrDisplace(tx, job, rules);
     if (answer.outcome === "accepted") {
       await alongside?.(tx, job.id);
-      return { ...answer, known: null, displaced: [] };
+      return { ...answer, known: null, displaced };
     }
     if (answer.outcome !== "known") throw refusedBy(answer, rules);
     // The pictures came with this request alone: they are not those of the known job.
     if (newInputs) throw new AppError("conflict");
     await answerKnownTo(tx, answer.detail, job.options);
-    return { ...answer, known: answer.detail, displaced: [] };
+    return { ...answer, known: answer.detail, displaced };
   });
 }
 
-/** Stores an urgent job in a full line: the oldest job of tier `low` fails for it. */
-async function displace({ db }: Services, job: NewJob, rules: AcceptRules): Promise<Accepted> {
-  return db.transaction(async (tx) => {
-    const displaced = await displaceOne(tx, job.quote.placed.queue);
-    const answer = await storeJob(tx, job, { ...rules, maxWaiting: null });
-    if (answer.outcome === "accepted") return { ...answer, known: null, displaced };
-    if (answer.outcome === "known") throw new AppError("conflict", "The same request is being accepted now.");
-    throw refusedBy(answer, rules);
-  });
+const mayDisplace = ({ outcome }: Answer, { request }: NewJob) =>
+  outcome === "queue_full" && request.tier === "urgent";
+
+/** For an urgent job in a full line the oldest job of tier `low` fails. */
+async function storeOrDisplace(tx: Tx, job: NewJob, rules: AcceptRules) {
+  const answer = await storeJob(tx, job, rules);
+  if (!mayDisplace(answer, job)) return { answer, displaced: [] };
+  const displaced = await displaceOne(tx, job.quote.placed.queue);
+  return { answer: await storeJob(tx, job, { ...rules, maxWaiting: null }), displaced };
 }
 
 type Answer = Pick<Accepted, "isQueued" | "idle" | "needsDispatch"> & {
