@@ -14,18 +14,22 @@
  *   pool is made                servers/: reads nothing yet, so `pool.list()` is empty
  *   engines are made            engines/: the local one; with sources of servers also ComfyUI and IOPaint
  *   services are opened         database, queue, store, hints
- *   first offer                 offer.ts: of the machine alone, without servers
+ *   first offer                 offer.ts: of the machine alone, without servers; what the gate judges only with its model
  *   HTTP port is opened         http/: only with WORKER_HTTP_PORT; /health answers 503 until the node is registered
+ *   readiness is checked        readiness.ts: nothing is claimed while the disk is full or the store is away
  *   node is registered          presence.ts: row with the first offer, settings of the admin, beat thread
  *   consumers                   claims.ts: bells of the offered queues; local jobs can start from here on
  *   pool.start(), not awaited   servers/: reads the sources, probes each server
- *   loops                       watch-over.ts: cancel requests, lost nodes, sweep; node.ts: requests of admins;
- *                               duties.ts: recurring work of the studio, by turns; orphaned prompts;
- *                               deliveries.ts: webhooks and messages about ended jobs; telegram/: the bot
+ *   loops                       watch-over.ts: cancel requests, lost nodes, sweep; node.ts: changes of the offer, requests of
+ *                               admins; held-servers.ts: server leases; readiness.ts: disk and store again and again;
+ *                               duties.ts: recurring work of the studio, by turns; what open jobs wait for; orphaned prompts;
+ *                               deliveries.ts: webhooks and messages about ended jobs; telegram/: the bot;
+ *                               assistant.ts: stages of questions; cloud/follow.ts: runs that providers have
  *   a server answers            the pool changes -> live-offer.ts computes a new offer -> `followNode` in node.ts joins
  *                               the new queues, stores the offer with the node and dispatches the jobs that waited for it
  *
- * The end runs backwards: no new claims, runs end or are handed back, the beat stops, the node is marked gone (`work`).
+ * The end runs backwards: no new claims, runs end or are handed back, stages of questions and runs at providers are given
+ * back, the beat stops, the node is marked gone, the other loops stop (`work`).
  * `--once` (once.ts) is the short form: local engine only, one claim, then the same end. With `--queue` it is the whole worker
  * for one queue, which ends when no job of it is left (until-empty.ts).
  *

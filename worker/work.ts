@@ -26,7 +26,10 @@ import { createServerLeases } from "./held-servers.ts";
 import type { ServerPool } from "./servers/index.ts";
 import { startWatchOver } from "./watch-over.ts";
 
-/** Why the process stops: a signal, the request of an admin to stop its node, or or of a worker for one queue that nothing is left there, or that it got no server. */
+/**
+ * Why the process stops: a signal; `retired`: an admin asked its node to stop; and of a worker for one queue `empty`: no job is
+ * left there, or `unserved`: it got no server.
+ */
 type StopCause = NodeJS.Signals | "retired" | "empty" | "unserved";
 
 export interface WorkInput {

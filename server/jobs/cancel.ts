@@ -18,14 +18,15 @@ import {
 } from "./job.ts";
 
 export interface CancelAnswer {
-  /** True when the job is cancelled or its worker has the request to stop; false when the job had ended. */
+  /** True when the job is cancelled or has a request to stop; false when the job had ended. */
   readonly cancelled: boolean;
   readonly status: JobStatus;
 }
 
 /**
- * Cancels a job of the owner: a waiting one at once, a claimed one by a request to its worker. For an ended job
- * `cancelled` is false. Throws `not_found`.
+ * Cancels a job of the owner: a waiting one at once, a claimed one by a request in its row. Its worker finds that; while a
+ * provider has the job, the worker that follows its run does (`takeDueAttempts`). For an ended job `cancelled` is false.
+ * Throws `not_found`.
  */
 export async function cancel(
   services: Services,

@@ -37,7 +37,7 @@ export interface HintTransport {
 
 const itemsPerMessage = 60;
 
-/** The hints of a process over a transport. A lost message costs at most one second. */
+/** The hints of a process over a transport. A lost one costs the pause of the poll beside it: a second for a job, up to 15 for a question. */
 export function createHintChannel(transport: HintTransport, { onError, later }: HintOptions): Hints {
   const listeners = new Set<(message: HintMessage) => void>();
   const liveListeners = new Set<(message: LiveMessage) => void>();

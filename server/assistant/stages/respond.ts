@@ -144,7 +144,7 @@ interface GrowingAnswer extends AnswerSink {
   noteCut(): void;
   show(part: Unplaced): void;
   answer(): Answer;
-  /** Tells and stores the rest. */
+  /** Tells the rest, and waits for what is being stored; the rest itself is stored by who completes the question. */
   end(): Promise<void>;
 }
 
