@@ -61,9 +61,8 @@ export function startAssistant(services: Services, incarnation: Incarnation): Pi
   });
   const sweep = startLoop(services.log, "assistant", async () => {
     const nodeId = incarnation.current()?.id ?? null;
-    const own = { nodeId, busyIds: busy.ids() };
-    await recoverQuestions(services, own);
-    const ends = await findEnds(services, own);
+    await recoverQuestions(services, { nodeId, busyIds: () => busy.ids() });
+    const ends = await findEnds(services, { nodeId, busyIds: busy.ids() });
     for (const id of ends.stopped) busy.get(id)?.stop.abort(new Error(stopReason));
     for (const id of ends.lost) busy.get(id)?.lost.abort(new QuestionLost());
     const due = busy.free() > 0 ? await findDueQuestions(services, slots + busy.size) : [];

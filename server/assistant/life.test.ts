@@ -142,7 +142,7 @@ test("the stages of a lost worker are given back; the third loss fails the run, 
     const nodeId = await addNode();
     expect((await captured(runId, "ready", nodeId)).context).toEqual(context);
     await services.db.execute(`update nodes set state = 'lost' where id = '${nodeId}'`);
-    await recoverQuestions(services, { nodeId: null, busyIds: [] });
+    await recoverQuestions(services, { nodeId: null, busyIds: () => [] });
   }
   expect(await readQuestion(services, { ownerId, id: runId })).toMatchObject({
     status: "failed",
@@ -154,14 +154,22 @@ test("the stages of a lost worker are given back; the third loss fails the run, 
   expect(row).toMatchObject({ nodeId: null, context: { ...context, instructions: "", messages: [] } });
 });
 
-test("a stage that a worker has by its row alone is given back by this worker", async () => {
+test("a stage that a worker has by its row alone is given back by this worker, one that it has just taken is not", async () => {
   const { services } = fixture;
-  const [kept, forgotten] = [await asked(), await asked()];
+  const [kept, forgotten, taken] = [await asked(), await asked(), await asked()];
   const nodeId = await addNode();
   for (const { runId } of [kept, forgotten]) await captured(runId, "new", nodeId);
-  await recoverQuestions(services, { nodeId, busyIds: [kept.runId] });
-  expect((await readQuestion(services, { ...kept, id: kept.runId })).status).toBe("analyzing");
-  expect((await readQuestion(services, { ...forgotten, id: forgotten.runId })).status).toBe("new");
+  const busyIds = [kept.runId];
+  await captured(taken.runId, "new", nodeId);
+  const recovered = recoverQuestions(services, { nodeId, busyIds: () => busyIds });
+  // As by a hint during the read of the rows.
+  busyIds.push(taken.runId);
+  await recovered;
+  const statusOf = async ({ runId, ownerId }: typeof kept) =>
+    (await readQuestion(services, { ownerId, id: runId })).status;
+  expect(await statusOf(kept)).toBe("analyzing");
+  expect(await statusOf(forgotten)).toBe("new");
+  expect(await statusOf(taken)).toBe("analyzing");
 });
 
 test("B1 two questions at once in one conversation: one is answered, the other one has to wait", async () => {

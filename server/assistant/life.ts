@@ -45,7 +45,7 @@ export interface QuestionLease {
   readonly attempt: number;
 }
 
-export function leaseOf({ id, attempt }: QuestionRow): QuestionLease {
+export function leaseOf({ id, attempt }: Pick<QuestionRow, "id" | "attempt">): QuestionLease {
   return { runId: id, attempt };
 }
 

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, notInArray, or, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, or, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { isOrphaned } from "../nodes/index.ts";
 import type { Services } from "../services.ts";
@@ -17,7 +17,7 @@ export class QuestionLost extends Error {
 /** Which of a worker's questions were stopped by their users, and which it no longer has. */
 export async function findEnds(
   { db }: Pick<Services, "db">,
-  { nodeId, busyIds }: RecoverInput,
+  { nodeId, busyIds }: { readonly nodeId: string | null; readonly busyIds: readonly string[] },
 ): Promise<{ readonly stopped: readonly string[]; readonly lost: readonly string[] }> {
   if (busyIds.length === 0) return { stopped: [], lost: [] };
   const { id, nodeId: holder, stopRequestedAt } = assistantRuns;
@@ -40,9 +40,10 @@ export async function findEnds(
 const maxLosses = 3;
 
 export interface RecoverInput {
-  /** The node that asks, and the questions whose stages it knows to have. */
+  /** The node that asks. */
   readonly nodeId: string | null;
-  readonly busyIds: readonly string[];
+  /** The questions whose stages the node knows to have: called after the rows are read, since it may take others meanwhile. */
+  readonly busyIds: () => readonly string[];
 }
 
 /**
@@ -53,24 +54,26 @@ export async function recoverQuestions(
   services: Services,
   { nodeId, busyIds }: RecoverInput,
 ): Promise<number> {
-  const isForgotten = and(
-    nodeId === null ? sql`false` : eq(assistantRuns.nodeId, nodeId),
-    notInArray(assistantRuns.id, [...busyIds]),
-  );
+  const isOwn = nodeId === null ? sql`false` : eq(assistantRuns.nodeId, nodeId);
   const isGone = isOrphaned(assistantRuns.nodeId);
   const isBetween = inArray(
     assistantRuns.status,
     stages.map(({ during }) => during),
   );
-  const lost = await services.db
-    .select()
+  const { id, status, attempt, losses } = assistantRuns;
+  const held = await services.db
+    .select({ id, status, attempt, losses, isGone: sql<boolean>`${isGone}` })
     .from(assistantRuns)
-    .where(and(isBetween, or(isGone, isForgotten)));
+    .where(and(isBetween, or(isGone, isOwn)));
+  const busy = new Set(busyIds());
+  const lost = held.filter((run) => run.isGone || !busy.has(run.id));
   for (const run of lost) await giveBackLost(services, run);
   return lost.length;
 }
 
-async function giveBackLost(services: Services, run: QuestionRow): Promise<void> {
+type LostQuestion = Pick<QuestionRow, "id" | "status" | "attempt" | "losses">;
+
+async function giveBackLost(services: Services, run: LostQuestion): Promise<void> {
   const stage = stages.find(({ during }) => during === run.status);
   if (!stage) return;
   const isLast = run.losses + 1 >= maxLosses;
