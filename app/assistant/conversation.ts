@@ -6,13 +6,11 @@ export interface Conversation {
   readonly title: string;
   readonly lastAt: string;
   readonly turns: readonly Turn[];
+  /** Words whose beginning was missed. The row of the question, which comes each second, has the words before them. */
+  readonly ahead?: Words | null;
 }
 
-export interface Applied {
-  readonly conversation: Conversation;
-  /** Words were missed: the conversation has to be read again. */
-  readonly hasGap: boolean;
-}
+type Words = Extract<QuestionUpdate, { type: "answer" }>;
 
 const endedStatuses: ReadonlySet<string> = new Set(["completed", "failed"]);
 
@@ -48,21 +46,37 @@ function withQuestion(conversation: Conversation, run: QuestionView): Conversati
   return { ...conversation, turns };
 }
 
-/** Applies an update of the live stream. The same conversation comes back when it is about another one. */
-export function applyQuestionUpdate(conversation: Conversation, update: QuestionUpdate): Applied {
-  if (update.type === "runs")
-    return { conversation: update.runs.reduce(withQuestion, conversation), hasGap: false };
-  const turn = conversation.turns.find(({ runId }) => runId === update.runId);
-  const run = turn?.run;
-  if (!run || hasQuestionEnded(run) || update.attempt < run.attempt) return { conversation, hasGap: false };
-  const known = update.attempt > run.attempt ? "" : run.answer;
-  if (update.at > known.length) return { conversation, hasGap: true };
-  const answer = known.slice(0, update.at) + update.text;
-  const next: QuestionView = { ...run, attempt: update.attempt, status: "responding", answer };
+/** The words with those that they continue; null when some between them are missing. */
+function joined(last: Omit<Words, "type" | "runId">, next: Words): Words | null {
+  const kept = next.at - last.at;
+  if (last.attempt !== next.attempt || kept < 0 || kept > last.text.length) return null;
+  return { ...next, at: last.at, text: last.text.slice(0, kept) + next.text };
+}
+
+function withWords(conversation: Conversation, words: Words): Conversation {
+  const { runId, attempt } = words;
+  const run = conversation.turns.find((turn) => turn.runId === runId)?.run;
+  if (!run || hasQuestionEnded(run) || attempt < run.attempt) return conversation;
+  const whole = joined({ attempt, at: 0, text: attempt > run.attempt ? "" : run.answer }, words);
+  const { ahead } = conversation;
+  if (whole === null) {
+    const continued = ahead?.runId === runId ? joined(ahead, words) : null;
+    return { ...conversation, ahead: continued ?? words };
+  }
+  const answer = whole.text;
+  const next: QuestionView = { ...run, attempt, status: "responding", answer };
   const turns = conversation.turns.map((other) =>
     other.runId === run.id ? { ...other, run: next, answer } : other,
   );
-  return { conversation: { ...conversation, turns }, hasGap: false };
+  return { ...conversation, turns, ahead: null };
+}
+
+/** Applies an update of the live stream. The same conversation comes back when it is about another one. */
+export function applyQuestionUpdate(conversation: Conversation, update: QuestionUpdate): Conversation {
+  if (update.type === "answer") return withWords(conversation, update);
+  const next = update.runs.reduce(withQuestion, conversation);
+  if (next === conversation || !next.ahead) return next;
+  return withWords({ ...next, ahead: null }, next.ahead);
 }
 
 /**
@@ -77,7 +91,7 @@ export async function readWithUpdates(
   const stop = onQuestions((update) => told.push(update));
   try {
     const conversation = await read();
-    return told.reduce((known, update) => applyQuestionUpdate(known, update).conversation, conversation);
+    return told.reduce(applyQuestionUpdate, conversation);
   } finally {
     stop();
   }

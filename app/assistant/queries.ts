@@ -32,6 +32,8 @@ export function useConversation(id: string | null) {
         (listener) => live.onQuestions(listener),
       ),
     enabled: id !== null,
+    // While another one is shown, updates of this one are not heard.
+    staleTime: 0,
   });
   useEffect(() => {
     if (id === null) return;
@@ -39,9 +41,8 @@ export function useConversation(id: string | null) {
       const key = conversationKeys.one(id);
       const known = queries.getQueryData<Conversation>(key);
       if (known === undefined) return;
-      const { conversation, hasGap } = applyQuestionUpdate(known, update);
+      const conversation = applyQuestionUpdate(known, update);
       if (conversation !== known) queries.setQueryData(key, conversation);
-      if (hasGap) void queries.invalidateQueries({ queryKey: key });
     });
   }, [id, queries]);
   return query;
