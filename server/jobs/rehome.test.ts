@@ -124,7 +124,7 @@ describe("what has waited stays in the own line", () => {
   });
 });
 
-test("E2 a job that waits for a provider goes home when the providers fail or a cap is reached, and not otherwise", async () => {
+test("E2 a job that has waited and is in the line of a provider goes home when the providers fail, and not for a short own line", async () => {
   const { services } = scene;
   const id = await addWaiting({ params: settings });
   await sweep(services);
@@ -141,6 +141,36 @@ test("E2 a job that waits for a provider goes home when the providers fail or a 
     params: settings,
   });
   expect(home.placement).toMatchObject({ because: "cooling" });
+});
+
+test("E2 a job that waits for a provider goes home while it is young and the own line has become short", async () => {
+  const { services } = scene;
+  const id = await addWaiting();
+  await sweep(services);
+  expect(await readJob(services, id)).toMatchObject({ engine: "cloud" });
+  await services.db.execute(sql`update jobs set created_at = now() - interval '10 seconds' where id = ${id}`);
+  await sweep(services);
+  expect(await readJob(services, id)).toMatchObject({ engine: "comfyui", placement: { because: "own" } });
+});
+
+test("E2 of a provider with several keys all must be held up, and a key that was replaced holds up nothing", async () => {
+  const { services } = scene;
+  const hold = (...keyIds: string[]) => {
+    const providerKeys = JSON.stringify(keyIds.map((keyId) => ({ provider: "google", keyId })));
+    return services.db.execute(sql`update nodes
+      set capability = capability || jsonb_build_object('providerKeys', ${providerKeys}::jsonb) where capability ? 'providers'`);
+  };
+  const id = await addWaiting();
+  await sweep(services);
+  await addFailure("failed");
+  for (const keyIds of [["k", "unused"], ["new"]]) {
+    await hold(...keyIds);
+    await sweep(services);
+    expect(await readJob(services, id)).toMatchObject({ engine: "cloud" });
+  }
+  await hold("k");
+  await sweep(services);
+  expect(await readJob(services, id)).toMatchObject({ engine: "comfyui", placement: { because: "cooling" } });
 });
 
 test("a job that named its model waits for it, whatever its providers do", async () => {

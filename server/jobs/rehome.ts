@@ -71,7 +71,7 @@ interface Again {
 
 interface Bounds {
   readonly ownOnly: boolean;
-  /** It has waited in the own line for as long as the studio waits. */
+  /** It came longer ago than jobs wait in the own line (`overflowAfterS`): it goes to a provider, or stays with one. */
   readonly hasWaited?: boolean;
 }
 
@@ -191,7 +191,8 @@ const lastLookOf = keptBy((_db: Services["db"]) => ({ afterId: firstId }));
 /**
  * Places waiting jobs again whose place a request left to the studio. A job that has waited in the own line for
  * `overflowAfterS` goes to a provider, where policy, agreement, price and caps allow it, and none has tried it. One that waits for
- * a provider goes home when a cap, or the state of the providers, holds it up, or the own line has become short.
+ * a provider goes home when a cap, or the state of the providers, holds it up, or, within `overflowAfterS` of its request, the
+ * own line has become short; later it would wait twice.
  */
 export async function placeWaiting(services: Services): Promise<void> {
   const { jobs, nodes, nodeQueues, users } = schema;

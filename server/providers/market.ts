@@ -4,8 +4,9 @@ import { AppError, type Config } from "../platform/index.ts";
 import { countedPriceUsd, mayBuy } from "./agreed.ts";
 import { type ChainChanges, chainColumns, chainOf } from "./chain.ts";
 import { checkPurse, type Purse, purseColumns } from "./key-caps.ts";
-import { judge, type KeyLoadRow, limitsOf, loadsOf } from "./load.ts";
+import { judge, type KeyLoadRow, limitsOf, loadsOf, rowsOfKeys } from "./load.ts";
 import { type CloudModel, type ModelOffer, type ProviderName, titleOfProvider } from "./port.ts";
+import type { HeldKeys } from "./report.ts";
 
 /** Why nothing can be bought of a model now. */
 export interface Hindrance {
@@ -26,8 +27,8 @@ export interface Shopping {
   /** The API key whose cap holds, too; none for a session. */
   readonly apiKeyId?: string | null | undefined;
   readonly models: readonly CloudModel[];
-  /** Providers that a live node holds a key of. */
-  readonly held: ReadonlySet<string>;
+  /** What live nodes hold. */
+  readonly held: HeldKeys;
   readonly agreed: Agreed | null;
 }
 
@@ -35,18 +36,20 @@ interface Facts extends ChainChanges, Purse {
   readonly loads: readonly KeyLoadRow[];
 }
 
-/** Longer than any pause of a provider; a key without a call since then is rested. */
+/** Longer than any pause of a provider; a key without a call since then is rested. For providers whose workers name no keys. */
 const lately = sql`interval '2 hours'`;
 
 /** What each of these models would cost the owner now, and what is in the way. One statement. */
 export async function readMarket(db: Db | Tx, config: Config, shopping: Shopping): Promise<Ware[]> {
   const { providerAttempts } = schema;
-  const usedKeys = sql`select distinct provider, key_id from ${providerAttempts}
-    where created_at > statement_timestamp() - ${lately} or state in ('submitting', 'unknown', 'accepted')`;
+  const named = [...new Set(shopping.held.keys.map(({ provider }) => provider))];
+  const keys = sql`${rowsOfKeys(shopping.held.keys)} union select provider, key_id from ${providerAttempts}
+    where (created_at > statement_timestamp() - ${lately} or state in ('submitting', 'unknown', 'accepted'))
+      and provider not in (select jsonb_array_elements_text(${JSON.stringify(named)}::jsonb))`;
   const buyer = { ownerId: shopping.ownerId, apiKeyId: sql`${shopping.apiKeyId ?? null}::text` };
   const [facts] = await db.execute<Facts & Record<string, unknown>>(sql`
     select ${chainColumns()}, ${purseColumns(config, buyer)},
-      (select coalesce(json_agg(l), '[]') from (${loadsOf(usedKeys, config)}) l) as loads`);
+      (select coalesce(json_agg(l), '[]') from (${loadsOf(keys, config)}) l) as loads`);
   if (!facts) throw new Error("the read of the market gave no row");
   return shopping.models.map((model) => wareOf(config, { ...shopping, facts }, model));
 }
@@ -54,7 +57,7 @@ export async function readMarket(db: Db | Tx, config: Config, shopping: Shopping
 type Market = Shopping & { readonly facts: Facts };
 
 function wareOf(config: Config, market: Market, model: CloudModel): Ware {
-  const offers = chainOf(market.facts, model).filter(({ provider }) => market.held.has(provider));
+  const offers = chainOf(market.facts, model).filter(({ provider }) => market.held.providers.has(provider));
   const wares = offers.map((offer) => ({ model, offer, hindrance: hindranceOf(config, market, offer) }));
   const [first] = wares;
   if (!first) return { model, offer: null, hindrance: { why: "off", error: offError(model) } };
@@ -87,7 +90,7 @@ function tooDear(provider: ProviderName): Hindrance {
   return { why: "too_dear", error: new AppError("not_agreed", text) };
 }
 
-/** A provider whose keys were all used lately and are at a limit or cool down. */
+/** A provider whose keys are all at a limit or cool down; a key that no live node holds counts no more. */
 function stateOf(config: Config, loads: readonly KeyLoadRow[], provider: ProviderName): Hindrance | null {
   const own = loads.filter((load) => load.provider === provider);
   const states = own.map((load) => judge(load, limitsOf(config, provider), config.cloud));

@@ -6,7 +6,7 @@ import { type Candidate, lackReason, missingEngineReason } from "./candidates.ts
 import { judge, type Verdict, weigh } from "./choose.ts";
 import type { Wait } from "./waits.ts";
 import { doneInMs, homeOf, isLiveOption, type Option, type OptionInput, readOptions } from "./options.ts";
-import { liveProviders } from "./places.ts";
+import { liveKeys } from "./places.ts";
 import { readServerLacks } from "./workflows.ts";
 
 /** The chosen queue and candidate of a request, with its wait there. */
@@ -102,7 +102,7 @@ async function readWares(
 ): Promise<readonly Ware[]> {
   const models = shops.flatMap(({ candidate: { model } }) => (model ? [model] : []));
   if (models.length === 0) return [];
-  const held = await liveProviders(db);
+  const held = await liveKeys(db);
   return readMarket(db, config, { ownerId: share.ownerId, apiKeyId, models, held, agreed });
 }
 

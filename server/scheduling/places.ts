@@ -117,11 +117,12 @@ export async function liveProviders(db: Db | Tx): Promise<ReadonlySet<string>> {
 /** The keys of providers that live nodes hold, each once. A worker of an older version names no keys. */
 export async function liveKeys(db: Db | Tx): Promise<HeldKeys> {
   const { nodes } = schema;
-  const keys = await db.execute<HeldKeys["keys"][number] & Record<string, unknown>>(sql`
-    select distinct k.provider, k."keyId" from ${nodes} n,
-      jsonb_to_recordset(n.capability -> 'providerKeys') as k(provider text, "keyId" text)
-    where ${isLiveNode}`);
-  return { providers: await liveProviders(db), keys };
+  const [held] = await db.execute<{ providers: string[]; keys: HeldKeys["keys"] }>(sql`
+    select (select coalesce(json_agg(distinct p.provider), '[]') from ${nodes} n,
+        jsonb_array_elements_text(n.capability -> 'providers') as p(provider) where ${isLiveNode}) as providers,
+      (select coalesce(json_agg(k), '[]') from (select distinct k.provider, k."keyId" from ${nodes} n,
+        jsonb_to_recordset(n.capability -> 'providerKeys') as k(provider text, "keyId" text) where ${isLiveNode}) k) as keys`);
+  return { providers: new Set(held?.providers), keys: held?.keys ?? [] };
 }
 
 /** Needs that nodes of the last 24 hours could serve, or such as are started on demand. */

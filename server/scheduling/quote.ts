@@ -42,7 +42,7 @@ export interface QuoteInput {
   readonly maxAgeMs: number;
   /** Of a run of the candidate. */
   readonly sizeClassOf: (candidate: Candidate) => number;
-  /** The job has waited in the own line for as long as the studio waits; false by default. */
+  /** The job came longer ago than jobs wait in the own line (`overflowAfterS`); false by default. */
   readonly hasWaited?: boolean | undefined;
   /** Of a stored job; by default that of the request. */
   readonly tier?: number;
