@@ -40,14 +40,16 @@ export interface ProviderResult {
 
 /**
  * Completes the job of an attempt and ends the attempt, in one transaction. Null when the job no longer waits for it: the
- * cost is stored all the same, and the caller deletes the files.
+ * cost is stored all the same, and the caller deletes the files. Null, too, when the attempt has ended or another process
+ * follows it now: nothing is stored.
  */
 export async function completeFromProvider(
   services: Services,
   { attempt, outputs, costUsd, shape }: ProviderResult,
 ): Promise<Job | null> {
   const job = await services.db.transaction(async (tx) => {
-    const completed = await transition(tx, {
+    if (!(await endAttempt(tx, attempt, { state: "succeeded", costUsd }))) return null;
+    return transition(tx, {
       from: ["processing"],
       to: "completed",
       where: ownedBy(attempt),
@@ -60,8 +62,6 @@ export async function completeFromProvider(
       },
       also: insertOutputs(outputs),
     });
-    await endAttempt(tx, attempt.id, { state: "succeeded", costUsd });
-    return completed;
   });
   if (job) hint(services, [job]);
   return job;
@@ -110,10 +110,8 @@ async function end(
   const data = { provider: attempt.provider, class: error.class, code: failure.code };
   const home = goesOn ? null : await homeOf(services, { attempt, error, failure });
   const job = await services.db.transaction(async (tx) => {
-    await failAttempt(tx, attempt.id, {
-      error,
-      costUsd: costUsd ?? chargedUsd(services, { attempt, error }),
-    });
+    const paid = costUsd ?? chargedUsd(services, { attempt, error });
+    if (!(await failAttempt(tx, attempt, { error, costUsd: paid }))) return null;
     if (home) {
       return transition(tx, {
         from: ["processing"],

@@ -37,11 +37,11 @@ function moveBy(name: keyof typeof moves, id: string) {
     case "lose":
       return loseAttempt(db, config, id, lost);
     case "fail":
-      return failAttempt(db, id, failure);
+      return failAttempt(db, { id, finishToken: null }, failure);
     case "succeed":
-      return endAttempt(db, id, { state: "succeeded", costUsd: 0.1 });
+      return endAttempt(db, { id, finishToken: null }, { state: "succeeded", costUsd: 0.1 });
     case "cancel":
-      return endAttempt(db, id, { state: "cancelled", costUsd: null });
+      return endAttempt(db, { id, finishToken: null }, { state: "cancelled", costUsd: null });
   }
 }
 

@@ -47,7 +47,7 @@ function moving(db: Db | Tx, { id, by, set, also = sql`true` }: Move) {
     .returning();
 }
 
-/** Null when the attempt is in another state, since another process was first. */
+/** Null when the attempt is in another state or another process has it, which was first. */
 async function move(db: Db | Tx, change: Move): Promise<Attempt | null> {
   const [attempt] = await moving(db, change);
   return attempt ?? null;
@@ -135,6 +135,12 @@ interface Failure {
   readonly costUsd: number | null;
 }
 
+/** An attempt as its process read it. A follower has a token, and ends it only while no other has taken it; a caller has none. */
+type Owned = Pick<Attempt, "id" | "finishToken">;
+
+const stillHeld = ({ finishToken }: Owned): SQL =>
+  finishToken === null ? sql`true` : isHeldBy({ token: providerAttempts.finishToken }, finishToken);
+
 function failureOf(id: string, { error, costUsd }: Failure): Move {
   const set = {
     ...ended(costUsd),
@@ -145,9 +151,9 @@ function failureOf(id: string, { error, costUsd }: Failure): Move {
   return { id, by: "fail", set };
 }
 
-/** Ends an open attempt as failed. */
-export function failAttempt(db: Db | Tx, attemptId: string, failure: Failure): Promise<Attempt | null> {
-  return move(db, failureOf(attemptId, failure));
+/** Ends an open attempt as failed. Null when it has ended, or another process follows it now. */
+export function failAttempt(db: Db | Tx, attempt: Owned, failure: Failure): Promise<Attempt | null> {
+  return move(db, { ...failureOf(attempt.id, failure), also: stillHeld(attempt) });
 }
 
 /** `failAttempt` as a common table expression of a statement that changes the job: carried out only when that changes a row. */
@@ -155,13 +161,14 @@ export function failedIn(db: Db, attemptId: string, failure: Failure): SQL {
   return sql`, failed as ${moving(db, { ...failureOf(attemptId, failure), also: sql`exists (select from moved)` })}`;
 }
 
-/** Ends an open attempt as succeeded or cancelled. */
+/** Ends an open attempt as succeeded or cancelled. Null when it has ended, or another process follows it now. */
 export function endAttempt(
   db: Db | Tx,
-  attemptId: string,
+  attempt: Owned,
   { state, costUsd }: { readonly state: "succeeded" | "cancelled"; readonly costUsd: number | null },
 ): Promise<Attempt | null> {
-  return move(db, { id: attemptId, by: state === "succeeded" ? "succeed" : "cancel", set: ended(costUsd) });
+  const by = state === "succeeded" ? "succeed" : "cancel";
+  return move(db, { id: attempt.id, by, set: ended(costUsd), also: stillHeld(attempt) });
 }
 
 function ended(costUsd: number | null): Changes {

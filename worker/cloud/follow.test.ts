@@ -1,9 +1,15 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { schema } from "@atelier/server/db";
-import { readJob } from "@atelier/server/jobs";
+import { completeFromProvider, failFromProvider, readJob } from "@atelier/server/jobs";
 import { AppError, newId, parseConfig } from "@atelier/server/platform";
-import { attemptsOf, clientOf, type ProviderClient, ProviderError } from "@atelier/server/providers";
+import {
+  attemptsOf,
+  clientOf,
+  type ProviderClient,
+  ProviderError,
+  takeDueAttempts,
+} from "@atelier/server/providers";
 import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { addNode, addOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
@@ -227,4 +233,29 @@ test("S5 a bought picture that could not be stored for a day is not bought again
     put.mockRestore();
     opened = before;
   }
+});
+
+test("E7 a late follower ends nothing that another process follows by now", async () => {
+  const { services } = opened;
+  const { jobId, keyId, nodeId } = await acceptedJob();
+  const take = async () => {
+    const [attempt] = await takeDueAttempts(services, { nodeId, keyIds: [keyId], limit: 1 });
+    if (!attempt) throw new Error("nothing was due");
+    return attempt;
+  };
+  const late = await take();
+  const { providerAttempts } = schema;
+  await services.db
+    .update(providerAttempts)
+    .set({ finishUntil: new Date(0) })
+    .where(eq(providerAttempts.id, late.id));
+  const holder = await take();
+  const failure = { error: new ProviderError("timeout", "The run took too long."), costUsd: null };
+  expect(await failFromProvider(services, { attempt: late, ...failure })).toBeNull();
+  const result = { outputs: [], costUsd: 0.04, shape: null };
+  expect(await completeFromProvider(services, { attempt: late, ...result })).toBeNull();
+  expect(await readJob(services, jobId)).toMatchObject({ status: "processing", providerAttemptId: late.id });
+  expect(await failFromProvider(services, { attempt: holder, ...failure })).toMatchObject({
+    status: "failed",
+  });
 });

@@ -187,7 +187,7 @@ async function end(
     services.log.warn({ class: run.error.class, reason: run.error.message }, "run failed at the provider");
     await failFromProvider(services, { attempt, error: run.error, costUsd });
   } else if (job === null) {
-    await endAttempt(services.db, attempt.id, { state: run.state, costUsd });
+    await endAttempt(services.db, attempt, { state: run.state, costUsd });
   } else if (run.state === "cancelled") {
     const error = new ProviderError("internal", "The run was cancelled at the provider.");
     await failFromProvider(services, { attempt, error, costUsd });
