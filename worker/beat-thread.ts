@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import pg from "pg";
 
@@ -70,11 +71,12 @@ async function run({ databaseUrl, beatMs, mainThreadStallMs }: BeatInput): Promi
       client = null;
     }
     const restMs = Math.max(0, beatMs - (performance.now() - startedMs));
-    await new Promise((resolve) => setTimeout(resolve, restMs));
+    await sleep(restMs);
   }
-  await client?.end().catch(() => {});
-  parentPort?.close();
+  // On a dead network `end` never resolves.
+  await Promise.race([client?.end().catch(() => {}), sleep(timeoutMs)]);
+  process.exit();
 }
 
-// Safe cast: only `startBeat` starts this thread, with exactly this input.
+// Safe cast: only `openBeat` starts this thread, with exactly this input.
 void run(workerData as BeatInput);

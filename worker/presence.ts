@@ -121,21 +121,16 @@ async function startIncarnation(services: Services, input: IncarnationInput): Pr
   const state: State = { node: null, beat: null, registeringAgain: null, stopping: new AbortController() };
 
   async function begin(replaces?: string): Promise<void> {
-    // First: a thread that takes seconds to start, as on a busy machine, would leave a registered node without a beat.
-    const beat = await openBeat(services);
-    state.beat = beat;
-    const node = await register(services, {
-      ...registrationOf(input),
-      ...(replaces ? { replaces } : {}),
-    }).catch(async (error: unknown) => {
-      await beat.stop();
-      throw error;
-    });
+    // First: a thread that takes seconds to start, as on a busy machine, would leave a registered node without a beat. One that
+    // waits for its node since a registration failed is taken again.
+    state.beat = state.beat?.isWaiting() ? state.beat : await openBeat(services);
+    const { beat } = state;
+    const node = await register(services, { ...registrationOf(input), ...(replaces ? { replaces } : {}) });
+    input.onRegistered(node);
+    state.node = node;
     beat.start(node.id, () => {
       state.registeringAgain = registerAgain(node.id);
     });
-    input.onRegistered(node);
-    state.node = node;
   }
 
   async function registerAgain(lostId: string): Promise<void> {
@@ -154,7 +149,10 @@ async function startIncarnation(services: Services, input: IncarnationInput): Pr
     }
   }
 
-  await begin();
+  await begin().catch((error: unknown) => {
+    void state.beat?.stop();
+    throw error;
+  });
   return {
     current: () => state.node,
     async stop() {
@@ -174,7 +172,9 @@ function registrationOf({ offer, ...input }: IncarnationInput): Registration {
 }
 
 interface Beat {
-  /** `onLost` is called when the node's row is no longer alive. */
+  /** Whether its thread runs and has no node yet. */
+  isWaiting(): boolean;
+  /** `onLost` is called when the node's row is no longer alive, or the thread has ended by itself. */
   start(nodeId: string, onLost: () => void): void;
   stop(): Promise<void>;
 }
@@ -197,33 +197,42 @@ async function openBeat(services: Services): Promise<Beat> {
   });
   const order = (message: BeatOrder) => thread.postMessage(message);
   const tick = setInterval(() => order("tick"), timing.beatMs);
-  const ended = new Promise<void>((resolve) => {
-    thread.once("exit", () => {
-      clearInterval(tick);
-      resolve();
-    });
-  });
+  const ended = Promise.withResolvers<void>();
   const ready = Promise.withResolvers<void>();
-  let lose = () => {};
+  let state: "waiting" | "beating" | "ended" = "waiting";
+  let tellLost: (() => void) | null = null;
+  /** Once: a thread that found its node lost ends, too. */
+  const lose = () => {
+    const tell = tellLost;
+    tellLost = null;
+    tell?.();
+  };
   thread.on("message", ({ type }: BeatMessage) => {
     if (type === "ready") ready.resolve();
     else lose();
   });
-  thread.on("error", (error) => {
-    services.log.error({ err: error }, "beat thread failed");
-    ready.reject(error);
+  thread.on("error", (error) => services.log.error({ err: error }, "beat thread failed"));
+  thread.once("exit", () => {
+    clearInterval(tick);
+    state = "ended";
+    ended.resolve();
+    ready.reject(new Error("The thread of the beat ended at its start."));
     lose();
   });
   await ready.promise;
   return {
+    isWaiting: () => state === "waiting",
     start(nodeId, onLost) {
-      lose = onLost;
+      tellLost = onLost;
+      if (state === "ended") return lose();
+      state = "beating";
       order({ nodeId });
     },
     async stop() {
       clearInterval(tick);
+      tellLost = null;
       order("stop");
-      await ended;
+      await ended.promise;
     },
   };
 }

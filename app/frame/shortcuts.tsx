@@ -39,7 +39,7 @@ function usePaletteKey(): void {
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
   }, []);
-  useEffect(repeatFirstKeys, []);
+  useEffect(() => repeatFirstKeys(paletteOpen.get), []);
 }
 
 const goWithinMs = 1_200;

@@ -20,28 +20,50 @@ declare global {
 
 /** Its text is a part of each page, so that it names nothing of this file. */
 function keepFirstKeys(isWanted: typeof isPaletteKey): void {
-  const kept: KeyboardEvent[] = [];
+  const longestMs = 10_000;
+  let kept: KeyboardEvent[] = [];
+  let forgetting: ReturnType<typeof setTimeout> | undefined;
+  const forget = () => {
+    clearTimeout(forgetting);
+    kept = [];
+  };
   const keep = (event: KeyboardEvent) => {
-    const isTyped =
-      !event.ctrlKey && !event.metaKey && !event.altKey && /^(.|Backspace|Enter|Escape)$/u.test(event.key);
-    if (!isWanted(event) && (kept.length === 0 || !isTyped)) return;
+    const asks = isWanted(event);
+    const isCommand =
+      event.metaKey || ((event.ctrlKey || event.altKey) && !event.getModifierState("AltGraph"));
+    const isTyped = !isCommand && /^(.|Backspace|Enter)$/u.test(event.key);
+    if (event.key === "Escape") forget();
+    if (!asks && (kept.length === 0 || !isTyped)) return;
     // Otherwise a browser goes to its own search.
     event.preventDefault();
     event.stopImmediatePropagation();
+    const closes = asks && kept.length > 0;
+    if (closes) return forget();
     kept.push(event);
+    // A page whose code does not come gets its keys back.
+    if (asks) forgetting = setTimeout(forget, longestMs);
   };
   window.addEventListener("keydown", keep, { capture: true });
+  window.addEventListener("pointerdown", forget, { capture: true });
   window.takeFirstKeys = () => {
+    const taken = kept;
+    forget();
     window.removeEventListener("keydown", keep, { capture: true });
-    return kept.splice(0);
+    window.removeEventListener("pointerdown", forget, { capture: true });
+    return taken;
   };
 }
 
 /** Keeps the keys for the palette that are pressed before the code of the page listens. */
 export const firstKeysScript = `(${keepFirstKeys.toString()})(${isPaletteKey.toString()})`;
 
-/** Presses the kept keys once more, now that the page listens. */
-export function repeatFirstKeys(): void {
-  for (const press of window.takeFirstKeys?.() ?? [])
-    window.dispatchEvent(new KeyboardEvent("keydown", press));
+/** Presses the kept keys once more, now that the page listens; without the palette they are for nothing. */
+export function repeatFirstKeys(isOpen: () => boolean): void {
+  for (const [at, press] of (window.takeFirstKeys?.() ?? []).entries()) {
+    if (at > 0 && !isOpen()) return;
+    const { key, code, ctrlKey, metaKey, altKey, shiftKey } = press;
+    const modifierAltGraph = press.getModifierState("AltGraph");
+    const again = { key, code, ctrlKey, metaKey, altKey, shiftKey, modifierAltGraph, cancelable: true };
+    window.dispatchEvent(new KeyboardEvent("keydown", again));
+  }
 }

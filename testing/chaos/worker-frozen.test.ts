@@ -103,6 +103,7 @@ forCases(
       return rows.map(({ state, counter }) => ({ state, hasBeaten: counter > 0 }));
     };
     await eventually(readLate, [{ state: "active", hasBeaten: true }]);
+    expect(late.output()).toContain("the beat is held");
     expect(late.output()).not.toContain("this node was marked lost");
     expect(await scene.faults()).toEqual([]);
   },

@@ -61,8 +61,11 @@ function launch({ name, tree, temp, env }: InstanceOptions, port: number, counte
 
 /** The live stream refuses who has no session, once it is loaded: a platform does not count the start of a process as a request's time. */
 async function loadStream(port: number): Promise<void> {
-  const answer = await fetch(`http://127.0.0.1:${port}/api/trpc/jobs.watch`);
-  await answer.text();
+  const signal = AbortSignal.timeout(60_000);
+  const answer = await fetch(`http://127.0.0.1:${port}/api/trpc/jobs.watch`, { signal });
+  const text = await answer.text();
+  if (answer.status !== 401)
+    throw new Error(`A function answered ${answer.status} to its first request: ${text}`);
 }
 
 /** How often the platform looks for the end of work that goes on after an answer. */
