@@ -129,8 +129,8 @@ async function acceptTogether(
       return { ...answer, known: null, displaced };
     }
     if (answer.outcome !== "known") throw refusedBy(answer, rules);
-    // The pictures came with this request alone: they are not those of the known job.
-    if (newInputs) throw new AppError("conflict");
+    // The pictures came with this request alone: they are not those of the known job. Nor may a job fail for one that is known.
+    if (newInputs || displaced.length > 0) throw new AppError("conflict");
     await answerKnownTo(tx, answer.detail, job.options);
     return { ...answer, known: answer.detail, displaced };
   });
