@@ -3,6 +3,7 @@ import { ArrowUp, Square } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type KeyboardEvent, useEffect, useEffectEvent, useRef, useState } from "react";
 import { Button, Spinner } from "../ui/button.tsx";
+import { useFirstText } from "../ui/hooks.ts";
 
 interface Answering {
   /** A question is on its way or being answered. */
@@ -50,6 +51,7 @@ export function Composer({
 }: ComposerProps) {
   const t = useTranslations("assistant");
   const field = useRef<HTMLTextAreaElement>(null);
+  useFirstText(field, text, onText);
   const { waits, wait, keep } = useWaiting(text, { isAnswering, hasFailed }, onAsk);
   const canAsk = mayAsk && text.trim() !== "";
   useEffect(() => field.current?.focus({ preventScroll: true }), []);

@@ -223,6 +223,11 @@ export const createForm = {
     writeStored(form);
     for (const listener of listeners) listener();
   },
+  /** Puts words that were typed before the stored prompt could be shown behind it: none of the two is lost. */
+  addFirst: (typed: string): void => {
+    const { prompt } = createForm.get();
+    if (prompt !== typed) createForm.set({ prompt: prompt === "" ? typed : `${prompt}\n${typed}` });
+  },
   /** Changes settings of one workflow; undefined restores the default. */
   setFor: (workflow: string, changes: { [Name in keyof SettingOverrides]: number | undefined }): void => {
     const { settings } = createForm.get();

@@ -10,6 +10,7 @@ import { RunButton } from "../frame/run-button.tsx";
 import { OfferLine, Warning } from "../jobs/offer-line.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { Segmented } from "../ui/fields.tsx";
+import { useFirstText } from "../ui/hooks.ts";
 import { createForm, maxListCharacters, maxPromptCharacters, useForm } from "./form.ts";
 import { GridAxes } from "./grid-axes.tsx";
 import { ImproveButton, Improvement, useImprovement } from "./improve.tsx";
@@ -127,6 +128,7 @@ export function PromptCard({ chosen, offered, plan, canMake, isBusy, onMake, ...
   const form = useForm();
   const { drop, choose } = usePromptFiles();
   const { field, insert } = useInsert();
+  useFirstText(field, form.prompt, createForm.addFirst);
   const history = usePromptHistory();
   const improving = useImprovement();
   const [shelf, setShelf] = useState<LibraryShelf | null>(null);

@@ -4,6 +4,7 @@ import { useSearchParams } from "next/navigation";
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { cx, inputStyle } from "../ui/button.tsx";
 import { Chip } from "../ui/display.tsx";
+import { useFirstText } from "../ui/hooks.ts";
 
 /** Reads and sets filters in the URL, so that they survive a reload and can be shared. */
 export function useSearchFilter() {
@@ -81,6 +82,7 @@ export function useTextInUrl(name: string) {
   const [text, setText] = useState(inUrl);
   const sent = useRef(inUrl);
   const input = useRef<HTMLInputElement>(null);
+  useFirstText(input, text, setText);
   const focusOnLoad = useRef(params.get(name) === "");
   useEffect(() => {
     if (focusOnLoad.current) input.current?.focus();

@@ -1,6 +1,6 @@
 "use client";
 import { useFormatter } from "next-intl";
-import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { type RefObject, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 
 interface Size {
   readonly width: number;
@@ -38,6 +38,23 @@ export function useIsHydrated(): boolean {
     () => true,
     () => false,
   );
+}
+
+/**
+ * Hands over what stands in a field of the server's HTML when the page's code arrives and differs from its value: it was
+ * typed before that, or put there by the browser at a reload, and the next render would remove it.
+ */
+export function useFirstText(
+  field: RefObject<HTMLInputElement | HTMLTextAreaElement | null>,
+  value: string,
+  take: (text: string) => void,
+): void {
+  const isHydrated = useIsHydrated();
+  useLayoutEffect(() => {
+    const text = field.current?.value ?? value;
+    if (!isHydrated && text !== value) take(text);
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- only what the first layout finds was typed before it
+  }, []);
 }
 
 /** The value after it has not changed for `quietMs`. */

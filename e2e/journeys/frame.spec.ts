@@ -2,6 +2,7 @@ import type { Locator, Page } from "@playwright/test";
 import { beUser } from "../steps/be-user.ts";
 import { everyPage } from "../steps/every-page.ts";
 import { furnish } from "../steps/furnish.ts";
+import { holdCode } from "../steps/hold-code.ts";
 import { sameSite } from "../steps/same-site.ts";
 import { submitJob } from "../steps/submit-job.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
@@ -219,4 +220,40 @@ test.describe("code that comes after the page", () => {
     await page.keyboard.press("Control+K");
     await expect(page.getByRole("dialog", { name: "Go to, search and do" })).toBeVisible();
   });
+});
+
+test("@all what is typed before the code of a page is there stays in its field", async ({ page }) => {
+  await beUser(page);
+  await page.goto("/create");
+  const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
+  await prompt.fill("a lighthouse");
+  // It is stored now.
+  await page.reload();
+  await expect(prompt).toHaveValue("a lighthouse");
+  const typedIn = async (path: string, field: Locator, text: string) => {
+    const letGo = await holdCode(page);
+    await page.goto(path, { waitUntil: "commit" });
+    await field.focus();
+    await page.keyboard.type(text);
+    await expect(field).toHaveValue(text);
+    const isLoaded = page.waitForLoadState("load");
+    letGo();
+    await isLoaded;
+    // By a key that only the code of the page answers.
+    await page.keyboard.press("Control+K");
+    await expect(page.getByRole("dialog", { name: "Go to, search and do" })).toBeVisible();
+    await page.keyboard.press("Escape");
+    await expect(page.getByRole("dialog", { name: "Go to, search and do" })).toHaveCount(0);
+  };
+
+  await typedIn("/gallery", page.getByRole("combobox", { name: "Search the pictures" }), "rock");
+  await expect(page.getByRole("combobox", { name: "Search the pictures" })).toHaveValue("rock");
+  await expect(page).toHaveURL(/search=rock/);
+
+  await typedIn("/assistant", page.getByRole("textbox", { name: "Question" }), "what is new");
+  await expect(page.getByRole("textbox", { name: "Question" })).toHaveValue("what is new");
+
+  // The stored prompt was not to be seen when the new one was typed.
+  await typedIn("/create", prompt, "in fog");
+  await expect(prompt).toHaveValue("a lighthouse\nin fog");
 });

@@ -1,6 +1,7 @@
 import type { Page } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { holdCode } from "../steps/hold-code.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
@@ -98,20 +99,12 @@ test("what is typed right after Ctrl+K, before the palette is loaded, stands in 
   await beGuest(page);
   await page.goto("/");
   await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
-  const hold = async () => {
-    const held = Promise.withResolvers<void>();
-    await page.route(/\/_next\/static\/chunks\/.*\.js/, async (route) => {
-      await held.promise;
-      await route.continue();
-    });
-    return held;
-  };
-  const held = await hold();
+  const letGo = await holdCode(page);
   await page.keyboard.press("Control+K");
   await page.keyboard.type("thenn");
   await page.keyboard.press("Backspace");
   await page.keyboard.press("Backspace");
-  held.resolve();
+  letGo();
   const palette = page.getByRole("dialog", { name: "Go to, search and do" });
   const line = palette.getByRole("combobox", { name: "Page, board, picture, job or action" });
   await expect(line).toHaveValue("the");
@@ -139,15 +132,15 @@ test("what is typed right after Ctrl+K, before the palette is loaded, stands in 
 
   await page.goto("/jobs");
   await expect(page.getByRole("heading", { name: "Jobs", level: 1 })).toBeVisible();
-  const heldAgain = await hold();
+  const letGoAgain = await holdCode(page);
   await page.keyboard.press("Control+K");
   await page.keyboard.type("gallery");
   await page.keyboard.press("Enter");
-  heldAgain.resolve();
+  letGoAgain();
   await expect(page).toHaveURL(/\/gallery$/);
 
   await test.step("nor is it lost before the page itself is loaded", async () => {
-    const heldWhole = await hold();
+    const letAllGo = await holdCode(page);
     await page.goto("/jobs", { waitUntil: "commit" });
     await expect(openerOf(page)).toBeVisible();
     await page.keyboard.press("Control+K");
@@ -155,7 +148,7 @@ test("what is typed right after Ctrl+K, before the palette is loaded, stands in 
     await page.keyboard.press("Backspace");
     await page.keyboard.type("y");
     await page.keyboard.press("Enter");
-    heldWhole.resolve();
+    letAllGo();
     await expect(page).toHaveURL(/\/gallery$/);
   });
 });
