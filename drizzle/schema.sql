@@ -643,6 +643,7 @@ CREATE INDEX jobs_owner_ended ON jobs USING btree (owner_id, ended_at);
 CREATE UNIQUE INDEX jobs_retry ON jobs USING btree (retry_of, retry_number);
 CREATE INDEX jobs_runs ON jobs USING btree (need, ended_at) WHERE status = 'completed'::text;
 CREATE INDEX jobs_session ON jobs USING btree (session_id, id) WHERE session_id IS NOT NULL;
+CREATE INDEX jobs_tasks ON jobs USING btree (owner_id, session_id) WHERE starts_with(session_id, 'mcp:task:'::text);
 CREATE INDEX jobs_unfinished ON jobs USING btree (status, id) WHERE status = ANY (ARRAY['failed'::text, 'cancelled'::text]);
 CREATE INDEX jobs_window ON jobs USING btree (queue, queued_at) WHERE status = 'queued'::text;
 CREATE TRIGGER jobs_drop_logs AFTER DELETE ON jobs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION drop_job_logs();

@@ -26,6 +26,7 @@ export {
   type ChannelName,
   jobStatuses,
   maxJobLogs,
+  taskMark,
   tiers,
   type Estimate,
   type Gpu,

@@ -13,6 +13,7 @@ import {
   hint,
   isFinal,
   type Lease,
+  openStatuses,
   transition,
   transitionAll,
 } from "./job.ts";
@@ -87,6 +88,44 @@ async function readAnswer(services: Services, target: Target): Promise<CancelAns
     status: job.status,
   };
 }
+
+interface SessionName {
+  readonly ownerId: string;
+  readonly sessionId: string;
+}
+
+/**
+ * Cancels the open jobs of a session of the owner, and notes that its name is cancelled. Race: a request that still stores jobs under the name
+ * reads the note after its last job, and the note stands before the look for jobs, so one of the two finds every job.
+ */
+export async function cancelSession(services: Services, { ownerId, sessionId }: SessionName): Promise<void> {
+  const { jobs, idempotencyKeys: keys } = schema;
+  await services.db
+    .insert(keys)
+    .values({ ownerId, key: cancelledKey(sessionId), requestSha256: "", jobId: noJob })
+    .onConflictDoUpdate({ target: [keys.ownerId, keys.key], set: { createdAt: sql`clock_timestamp()` } });
+  const open = await services.db
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(
+      sql`${jobs.ownerId} = ${ownerId} and ${jobs.sessionId} = ${sessionId} and status in ${[...openStatuses]}`,
+    );
+  for (const { id } of open) await cancel(services, { ownerId, id });
+}
+
+/** Whether `cancelSession` was called for the name within the last `withinMs`. */
+export async function isSessionCancelled(
+  { db }: Pick<Services, "db">,
+  { ownerId, sessionId, withinMs }: SessionName & { readonly withinMs: number },
+): Promise<boolean> {
+  const { idempotencyKeys: keys } = schema;
+  const since = sql`clock_timestamp() - ${withinMs} * interval '1 millisecond'`;
+  const own = sql`${keys.ownerId} = ${ownerId} and ${keys.key} = ${cancelledKey(sessionId)}`;
+  return (await db.$count(keys, sql`${own} and ${keys.createdAt} > ${since}`)) > 0;
+}
+
+const cancelledKey = (sessionId: string) => `cancelled:${sessionId}`;
+const noJob = "00000000-0000-0000-0000-000000000000";
 
 /** Cancels every open job of a user like `cancel`; returns how many. */
 export async function cancelAllOf(services: Services, ownerId: string): Promise<number> {

@@ -49,7 +49,16 @@ export {
   walkOn,
 } from "./cloud-end.ts";
 export { openBundle, packZip, type ZipEntry } from "./bundle.ts";
-export { cancel, cancelAllOf, cancelAny, cancelBatchJobs, confirmCancel, findStops } from "./cancel.ts";
+export {
+  cancel,
+  cancelAllOf,
+  cancelAny,
+  cancelBatchJobs,
+  cancelSession,
+  confirmCancel,
+  findStops,
+  isSessionCancelled,
+} from "./cancel.ts";
 export {
   claim,
   complete,
@@ -80,7 +89,7 @@ export {
   serverLabel,
 } from "./read.ts";
 export { isFinal, type Job, type JobEventType, type Lease, readJob } from "./job.ts";
-export { list, listJobsSchema, listPrompts, listSessions, type WrittenPrompt } from "./list.ts";
+export { list, listJobsSchema, listPrompts, listTasks, type WrittenPrompt } from "./list.ts";
 export { agreedSchema, type CloudQuote } from "./agreement.ts";
 export {
   kindParams,

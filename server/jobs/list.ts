@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
-import { jobStatuses } from "../db/index.ts";
+import { jobStatuses, taskMark } from "../db/index.ts";
 import { jobKinds } from "../engines.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -44,27 +44,43 @@ export async function list(services: Services, input: ListJobsInput & { ownerId:
   return { items: page, nextCursor: items.length > limit ? (page.at(-1)?.id ?? null) : null };
 }
 
-/** Sessions of an owner whose name begins so, the newest job's first, with their jobs; `cursor` is the last job of the page before. */
-export async function listSessions(
-  services: Services,
-  { ownerId, prefix, cursor }: { ownerId: string; prefix: string; cursor?: string | undefined },
-): Promise<{ readonly sessions: readonly (readonly JobView[])[]; readonly nextCursor: string | null }> {
-  if (cursor !== undefined && !isId(cursor)) throw new AppError("bad_request", "The cursor is invalid.");
-  const before = cursor === undefined ? sql`` : sql`and jobs.id < ${cursor}`;
-  const items = await loadViews(
-    services.db,
-    sql`jobs.owner_id = ${ownerId} and starts_with(jobs.session_id, ${prefix}) ${before}`,
-    sql`order by jobs.id desc limit ${sessionPage}`,
-  );
-  const sessions = [...Map.groupBy(items, ({ sessionId }) => sessionId).values()];
-  const hasMore = items.length === sessionPage;
-  // The page may end within a session, which the next one then shows whole.
-  const whole = hasMore && sessions.length > 1 ? sessions.slice(0, -1) : sessions;
-  const last = whole.at(-1)?.at(-1);
-  return { sessions: whole, nextCursor: hasMore ? (last?.id ?? null) : null };
+interface TaskPage {
+  /** The jobs of each task, the first one first. */
+  readonly tasks: readonly (readonly JobView[])[];
+  readonly nextCursor: string | null;
 }
 
-const sessionPage = 100;
+/**
+ * An owner's tasks of MCP, the newest first. Ids of tasks sort by time and never change, so the last one is the cursor, and a page
+ * ends behind a whole task.
+ */
+export async function listTasks(
+  { db }: Pick<Services, "db">,
+  { ownerId, cursor }: { ownerId: string; cursor?: string | undefined },
+): Promise<TaskPage> {
+  if (cursor !== undefined && !isId(cursor)) throw new AppError("bad_request", "The cursor is invalid.");
+  const before = cursor === undefined ? sql`` : sql`and session_id < ${taskMark + cursor}`;
+  // Programs name their own sessions: the pattern leaves out those that only begin like a task.
+  const found = await db.execute<{ sessionId: string }>(sql`
+    select session_id as "sessionId" from jobs
+    where owner_id = ${ownerId} and ${isTask} ${before}
+    group by session_id order by session_id desc limit ${tasksPerPage + 1}`);
+  const sessions = found.slice(0, tasksPerPage).map(({ sessionId }) => sessionId);
+  const last = sessions.at(-1);
+  if (last === undefined) return { tasks: [], nextCursor: null };
+  const jobs = await loadViews(
+    db,
+    sql`jobs.owner_id = ${ownerId} and jobs.session_id in ${sessions}`,
+    sql`order by jobs.session_id desc, jobs.id`,
+  );
+  const tasks = [...Map.groupBy(jobs, ({ sessionId }) => sessionId).values()];
+  return { tasks, nextCursor: found.length > tasksPerPage ? last.slice(taskMark.length) : null };
+}
+
+const tasksPerPage = 50;
+const isTask = sql.raw(
+  `starts_with(session_id, '${taskMark}') and session_id ~ '^${taskMark}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'`,
+);
 
 /** A prompt as it was written, before anything was drawn from it. */
 export interface WrittenPrompt {

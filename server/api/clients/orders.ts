@@ -26,6 +26,8 @@ export interface Order {
   /** Which program ordered, and after a colon what for, to find its jobs by. */
   readonly sessionId: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Throws when the client has taken its request back; called before the first job is stored, and after the last. */
+  readonly requireWanted?: () => Promise<void>;
 }
 
 /** The jobs of an order, and the place of the caller that waits for them. */
@@ -65,7 +67,9 @@ async function submitAll(
   const ids: string[] = [];
   try {
     const inputs = await takeInAll(input, order, created);
+    await order.requireWanted?.();
     for (let at = 0; at < order.count; at += 1) ids.push(await submitOne(input, order, { inputs, at, key }));
+    await order.requireWanted?.();
     return ids;
   } catch (error) {
     for (const id of ids) if (id > before) await cancelQuietly(input, id);

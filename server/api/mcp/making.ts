@@ -4,15 +4,19 @@ import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/proto
 import { z } from "zod";
 import type { InputRole, JobKind } from "../../engines.ts";
 import { openFile, type Variant } from "../../images/index.ts";
-import { type JobView } from "../../jobs/index.ts";
-import { takePlace } from "../../platform/index.ts";
+import { isSessionCancelled, type JobView } from "../../jobs/index.ts";
+import { AppError, takePlace } from "../../platform/index.ts";
 import { type Choice, findChoice, readChoices } from "../clients/choices.ts";
 import { followOrder, type Order, placeOrder, unusedNotes } from "../clients/orders.ts";
 import type { ClientInput } from "../clients/route.ts";
 
-export interface Extra extends RequestHandlerExtra<ServerRequest, ServerNotification> {
+type RequestExtra = RequestHandlerExtra<ServerRequest, ServerNotification>;
+
+export interface Extra extends RequestExtra {
   /** The session id of the jobs that the call orders. */
   readonly mark: string;
+  /** The name by which `notifications/cancelled` finds the call; of a call that becomes no task it is the mark. */
+  readonly callName: string;
 }
 
 export type Content =
@@ -74,7 +78,8 @@ export async function make(input: ClientInput, making: Making, extra: Extra): Pr
   const choices = making.model === undefined ? [] : await readChoices(input.services, [making.kind]);
   // A price behind the name is not the one that the person allowed.
   const { choice, note } = findChoice(choices, making.model);
-  const placed = await placeOrder(input, orderOf(making, choice, extra.mark));
+  const requireWanted = () => requireNotCancelled(input, extra.callName);
+  const placed = await placeOrder(input, { ...orderOf(making, choice, extra.mark), requireWanted });
   const { ids } = placed;
   const jobs = await follow(input, { ...placed, waitSeconds: making.waitSeconds }, extra);
   const given = Object.fromEntries(Object.entries(making.params).filter(([name]) => name !== "prompt"));
@@ -106,6 +111,16 @@ export async function answerOf(input: ClientInput, { ids, jobs, notes }: Made): 
   };
 }
 
+/** A cancel may arrive over another connection before the call that it is about; ids of calls are used again after that. */
+const earlyCancelMs = 30_000;
+
+/** Throws `conflict` for a call that its client has cancelled. */
+async function requireNotCancelled({ services, caller, startedAtMs }: ClientInput, sessionId: string) {
+  const withinMs = performance.now() - startedAtMs + earlyCancelMs;
+  if (await isSessionCancelled(services, { ownerId: caller.userId, sessionId, withinMs }))
+    throw new AppError("conflict", "The call was cancelled.");
+}
+
 function orderOf(making: Making, choice: Choice | null, sessionId: string): Order {
   const { kind, params, pictures, maxPriceUsd, count = 1 } = making;
   return {
@@ -130,7 +145,7 @@ interface Waiting {
 export async function follow(
   input: ClientInput,
   { ids, waitSeconds, giveBack: held }: Waiting,
-  extra: Omit<Extra, "mark">,
+  extra: RequestExtra,
 ): Promise<readonly JobView[]> {
   const { services, caller, request } = input;
   const giveBack = held ?? takePlace(services, "stream", caller);
@@ -158,7 +173,7 @@ interface Step {
 }
 
 /** Progress of all jobs together; null for a client that did not ask for it. */
-function reporterOf(ids: readonly string[], { _meta, sendNotification }: Omit<Extra, "mark">) {
+function reporterOf(ids: readonly string[], { _meta, sendNotification }: RequestExtra) {
   const token = _meta?.progressToken;
   if (token === undefined) return null;
   const byId = new Map(ids.map((id) => [id, 0]));
@@ -202,11 +217,17 @@ export async function showAll(input: ClientInput, jobs: readonly JobView[]): Pro
 
 /** A picture of the caller, scaled down. Throws `not_found`. */
 export async function show(
-  { services, caller }: ClientInput,
+  input: ClientInput,
   id: string,
   variant: Exclude<Variant, "original">,
 ): Promise<Content> {
+  const { base64, mimeType } = await readPicture(input, id, variant);
+  return { type: "image", data: base64, mimeType };
+}
+
+/** A file of a picture of the caller. Throws `not_found`. */
+export async function readPicture({ services, caller }: ClientInput, id: string, variant: Variant) {
   const { body, headers } = await openFile(services, { id, ownerId: caller.userId, variant });
   const bytes = body ? await buffer(body) : Buffer.alloc(0);
-  return { type: "image", data: bytes.toString("base64"), mimeType: headers["content-type"] ?? "image/webp" };
+  return { base64: bytes.toString("base64"), mimeType: headers["content-type"] ?? "image/webp" };
 }

@@ -3,6 +3,7 @@ import { inAll } from "@atelier/testing/cases";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { UriTemplate } from "@modelcontextprotocol/sdk/shared/uriTemplate.js";
 import { CallToolResultSchema, CreateTaskResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { addNode } from "@atelier/testing/jobs";
 import { sql } from "drizzle-orm";
@@ -252,4 +253,39 @@ test("S9 a key that only looks finds pictures and changes nothing", async () => 
       facts: { error: "forbidden", right: "create" },
     });
   expect(await services.db.$count(schema.jobs)).toBe(jobs);
+  const base64 = (await drawPhoto(256, 256)).toString("base64");
+  const { pictureId } = (await call(await open(overHttp()), "add_picture", { base64 })).facts;
+  const { resources } = await client.listResources();
+  const uri = `atelier://pictures/${pictureId}`;
+  expect(resources).toContainEqual(expect.objectContaining({ uri, mimeType: "image/webp" }));
+  const { resourceTemplates } = await client.listResourceTemplates();
+  for (const { uriTemplate } of resourceTemplates) {
+    const filled = new UriTemplate(uriTemplate).expand({ pictureId });
+    const [content] = (await client.readResource({ uri: filled })).contents;
+    const blob = content && "blob" in content ? content.blob : "";
+    const { format, width } = await sharp(Buffer.from(blob, "base64")).metadata();
+    expect([content?.uri, content?.mimeType, width]).toEqual([filled, `image/${format}`, 256]);
+  }
+  const stranger = await open(overHttp(studio.stranger.key));
+  expect((await stranger.listResources()).resources).toEqual([]);
+  await expect(stranger.readResource({ uri })).rejects.toMatchObject({ code: -32_002 });
+});
+
+test("prompts name tools that are there, and hold what the person gave", async () => {
+  const client = await open(overHttp());
+  const tools = new Set((await client.listTools()).tools.map(({ name }) => name));
+  const { prompts } = await client.listPrompts();
+  expect(prompts.map(({ name }) => name)).toEqual(["make_picture", "change_outfit", "improve_prompt"]);
+  for (const { name, arguments: taken = [] } of prompts) {
+    const given = Object.fromEntries(taken.map((one) => [one.name, `my ${one.name}`]));
+    const { messages } = await client.getPrompt({ name, arguments: given });
+    const [content] = messages.map((message) => message.content);
+    const text = content?.type === "text" ? content.text : "";
+    for (const one of taken) expect(text).toContain(`${one.name}: my ${one.name}`);
+    const named = text.match(/\b[a-z]+_(?:image|models|gallery|outfit|picture)\b/g) ?? [];
+    expect(named.filter((word) => !tools.has(word))).toEqual([]);
+    expect(named.length).toBeGreaterThan(0);
+  }
+  const without = client.getPrompt({ name: "change_outfit", arguments: { person: "me" } });
+  await expect(without).rejects.toThrow(/"garments" is missing/);
 });

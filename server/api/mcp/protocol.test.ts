@@ -1,5 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ClientScene, openClientScene } from "../clients/fixtures/scene.ts";
+import { addImage } from "@atelier/testing/jobs";
+import { eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { schema } from "../../db/index.ts";
+import { newId } from "../../platform/index.ts";
+import { type ClientScene, completeJob, drawPng, openClientScene } from "../clients/fixtures/scene.ts";
 
 let scene: ClientScene;
 beforeAll(async () => {
@@ -61,7 +65,12 @@ test("what clients send amiss is answered by JSON-RPC, and never as a fault of t
     [list, { "mcp-protocol-version": "1999-01-01" }, 400, -32_000],
     ["x".repeat(26_000_000), {}, 413, -32_000],
     [asked(1, "nothing"), {}, 200, -32_601],
-    [asked(1, "resources/list"), {}, 200, -32_601],
+    [asked(1, "resources/subscribe", { uri: "atelier://pictures/1" }), {}, 200, -32_601],
+    [asked(1, "resources/list", { cursor: "nothing" }), {}, 200, -32_602],
+    [asked(1, "resources/read", { uri: "atelier://pictures/1" }), {}, 200, -32_002],
+    [asked(1, "resources/read", { uri: "file:///etc/passwd" }), {}, 200, -32_002],
+    [asked(1, "prompts/get", { name: "nothing" }), {}, 200, -32_602],
+    [asked(1, "prompts/get", { name: "improve_prompt" }), {}, 200, -32_602],
     [asked(1, "tools/call", { name: "nothing" }), {}, 200, -32_602],
     [asked(1, "tools/call", { name: "list_models", task: {} }), {}, 200, -32_601],
     [asked(1, "tools/call", { name: "generate_image", task: {} }), {}, 200, -32_602],
@@ -97,4 +106,141 @@ test("the schemas of the tools say what each value is, as the inspector asks", a
     const strange = Object.entries(inputSchema.properties).filter(([, value]) => unsaid(value));
     expect([name, strange]).toEqual([name, []]);
   }
+});
+
+const order = (id: number, { count = 1, task }: { count?: number; task?: object } = {}) => ({
+  jsonrpc: "2.0",
+  id,
+  method: "tools/call",
+  params: {
+    name: "generate_image",
+    arguments: { prompt: "a house", count, waitSeconds: 0 },
+    ...(task ? { task } : {}),
+  },
+});
+const cancelOf = (requestId: number) => ({
+  jsonrpc: "2.0",
+  method: "notifications/cancelled",
+  params: { requestId },
+});
+const about = (method: string, params: object = {}) => send({ jsonrpc: "2.0", id: 1, method, params });
+const countJobs = () => scene.services.db.$count(schema.jobs);
+
+test.each([["a call", {}] as const, ["a call that becomes a task", { task: {} }] as const])(
+  "a cancel that comes before %s keeps it from ordering anything",
+  async (_name, options) => {
+    const session = { "mcp-session-id": newId() };
+    const before = await countJobs();
+    expect((await send(cancelOf(5), session)).status).toBe(202);
+    expect(JSON.stringify(await send(order(5, options), session))).toMatch(/The call was cancelled/);
+    expect(await countJobs()).toBe(before);
+    // Ids of other sessions are others' calls.
+    expect(JSON.stringify(await send(order(5, options)))).not.toMatch(/The call was cancelled/);
+    expect(await countJobs()).toBe(before + 1);
+  },
+);
+
+test("a cancel that comes while the jobs of its call are stored ends those before and those after it", async () => {
+  const session = { "mcp-session-id": newId() };
+  const before = await countJobs();
+  const called = send(order(6, { count: 8 }), session);
+  await vi.waitUntil(async () => (await countJobs()) > before, { interval: 1 });
+  await send(cancelOf(6), session);
+  await called;
+  const { db } = scene.services;
+  const last = await db.execute(
+    sql`select status from jobs order by id desc limit ${(await countJobs()) - before}`,
+  );
+  expect(last.map(({ status }) => status)).toEqual(last.map(() => "cancelled"));
+});
+
+test("a cancelled task never turns completed, whatever its jobs bring", async () => {
+  const { db } = scene.services;
+  const begun = async (count: number) => {
+    const { taskId } = (await send(order(7, { count, task: {} }))).result.task;
+    const own = eq(schema.jobs.sessionId, `mcp:task:${taskId}`);
+    const jobs = await db.select({ id: schema.jobs.id }).from(schema.jobs).where(own);
+    return { taskId, jobIds: jobs.map(({ id }) => id) };
+  };
+  const statuses = async (taskId: string) => {
+    const { tasks } = (await about("tasks/list")).result;
+    const listed = tasks.find((task: { taskId: string }) => task.taskId === taskId);
+    return [(await about("tasks/get", { taskId })).result.status, listed.status];
+  };
+  const png = await drawPng("green");
+  const running = await begun(1);
+  await db
+    .update(schema.jobs)
+    .set({ status: "processing" })
+    .where(eq(schema.jobs.id, running.jobIds[0] ?? ""));
+  expect((await about("tasks/cancel", { taskId: running.taskId })).result.status).toBe("cancelled");
+  expect(await statuses(running.taskId)).toEqual(["cancelled", "cancelled"]);
+  await completeJob(scene, running.jobIds[0] ?? "", png);
+  expect(await statuses(running.taskId)).toEqual(["cancelled", "cancelled"]);
+  const half = await begun(2);
+  await completeJob(scene, half.jobIds[0] ?? "", png);
+  expect(await statuses(half.taskId)).toEqual(["working", "working"]);
+  expect((await about("tasks/cancel", { taskId: half.taskId })).result.status).toBe("cancelled");
+  expect(await statuses(half.taskId)).toEqual(["cancelled", "cancelled"]);
+  expect((await about("tasks/cancel", { taskId: half.taskId })).error.message).toMatch(/it is cancelled/);
+});
+
+test("a list of tasks has each of them once and whole, also where a page ends among their jobs", async () => {
+  const { db, owner } = { ...scene.services, owner: scene.stranger };
+  await send(order(8), { authorization: `Bearer ${owner.key}` });
+  const count = 120;
+  // The first job of each task is done before the second one of any: pages by job would part all of them.
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`
+      insert into jobs select (jsonb_populate_record(j, jsonb_build_object(
+        'id', format('01900000-0000-7000-8000-%s', lpad((n + ${count} * half)::text, 12, '0')),
+        'session_id', format('mcp:task:01900000-0000-7000-8000-%s', lpad(n::text, 12, '0')),
+        'status', case half when 0 then 'completed' else 'pending' end, 'revision', 1))).*
+      from jobs j, generate_series(1, ${count}) n, generate_series(0, 1) half where owner_id = ${owner.id}`);
+    await tx.execute(sql`
+      insert into job_events (job_id, revision, type, status)
+      select id, 1, 'created', status from jobs where owner_id = ${owner.id} on conflict do nothing`);
+  });
+  const ask = async (cursor?: string) =>
+    (
+      await send(
+        { jsonrpc: "2.0", id: 1, method: "tasks/list", params: cursor === undefined ? {} : { cursor } },
+        { authorization: `Bearer ${owner.key}` },
+      )
+    ).result;
+  const tasks: { taskId: string; status: string }[] = [];
+  let page = await ask();
+  while (page.nextCursor !== undefined) {
+    tasks.push(...page.tasks);
+    page = await ask(page.nextCursor);
+  }
+  tasks.push(...page.tasks);
+  const ids = tasks.map(({ taskId }) => taskId);
+  expect([ids.length, new Set(ids).size]).toEqual([count, count]);
+  expect(ids).toEqual(ids.toSorted().toReversed());
+  expect(new Set(tasks.map(({ status }) => status))).toEqual(new Set(["working"]));
+});
+
+test("pictures are resources by pages, and an original is sent up to a size", async () => {
+  const { services, owner, stranger } = scene;
+  const first = await addImage(services, owner.id);
+  await services.db.execute(sql`
+    insert into images select (jsonb_populate_record(i, jsonb_build_object('id', gen_random_uuid(),
+      'storage_key', concat(storage_key, n), 'upload_sha256', null, 'created_at', created_at - n * interval '1 second'))).*
+    from images i, generate_series(1, 50) n where id = ${first}`);
+  const { resources, nextCursor } = (await about("resources/list")).result;
+  expect(resources.length).toBe(50);
+  const rest = (await about("resources/list", { cursor: nextCursor })).result;
+  const uris = [...resources, ...rest.resources].map(({ uri }: { uri: string }) => uri);
+  expect(new Set(uris).size).toBe(uris.length);
+  expect(uris.length).toBeGreaterThan(50);
+  expect(rest.nextCursor).toBeUndefined();
+  const [uri = ""] = uris;
+  const id = uri.split("/").at(-1) ?? "";
+  await services.db.update(schema.images).set({ sizeBytes: 9_000_000 }).where(eq(schema.images.id, id));
+  const { error } = await about("resources/read", { uri: `${uri}/original` });
+  expect([error.code, error.message]).toEqual([-32_602, expect.stringContaining(`Read ${uri},`)]);
+  const read = { jsonrpc: "2.0", id: 1, method: "resources/read", params: { uri } };
+  const other = await send(read, { authorization: `Bearer ${stranger.key}` });
+  expect(other.error).toMatchObject({ code: -32_002, data: { uri } });
 });

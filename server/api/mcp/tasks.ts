@@ -11,10 +11,10 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { requireRight } from "../../accounts/index.ts";
-import { get, isFinal, type JobView, list, listSessions } from "../../jobs/index.ts";
+import { taskMark } from "../../db/index.ts";
+import { cancel, get, isFinal, type JobView, list, listTasks } from "../../jobs/index.ts";
 import { AppError, isId } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
-import { cancelQuietly } from "../clients/orders.ts";
 import type { ClientInput } from "../clients/route.ts";
 import { logFailure } from "../http/request-log.ts";
 import { classifyError } from "../requests.ts";
@@ -23,13 +23,12 @@ import { answerOf, follow, longestWaitS, toResult } from "./making.ts";
 /** What the server says of tasks when a client connects. */
 export const taskCapability = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
 
-/** A task is the jobs whose session id is this and the id of the task: nothing else is stored of it. */
-export const taskMark = "mcp:task:";
-
 /** A hint for clients that ask again and again; those that wait use tasks/result. */
 const pollIntervalMs = 2_000;
 
-/** Answers what clients ask about tasks. A task of another user is as unknown as what never was. */
+/**
+ * Answers what clients ask about tasks. A task is the jobs whose session id is `taskMark` and the id of the task: nothing else is
+ * stored of it. A task of another user is as unknown as what never was. */
 export function serveTasks(server: McpServer["server"], input: ClientInput): void {
   const { services } = input;
   server.setRequestHandler(GetTaskRequestSchema, ({ params }) =>
@@ -45,9 +44,9 @@ export function serveTasks(server: McpServer["server"], input: ClientInput): voi
   );
   server.setRequestHandler(ListTasksRequestSchema, ({ params }) =>
     asRpc(services, async () => {
-      const own = { ownerId: input.caller.userId, prefix: taskMark, cursor: params?.cursor };
-      const { sessions, nextCursor } = await listSessions(services, own);
-      return { tasks: sessions.map(toTask), ...(nextCursor === null ? {} : { nextCursor }) };
+      const own = { ownerId: input.caller.userId, cursor: params?.cursor };
+      const { tasks, nextCursor } = await listTasks(services, own);
+      return { tasks: tasks.map(toTask), ...(nextCursor === null ? {} : { nextCursor }) };
     }),
   );
   server.setRequestHandler(CancelTaskRequestSchema, ({ params: { taskId } }) =>
@@ -71,17 +70,25 @@ async function resultOf(input: ClientInput, taskId: string) {
 }
 
 async function cancelTask(input: ClientInput, taskId: string): Promise<Task> {
-  requireRight(input.caller, "create");
-  const { status } = toTask(await readTask(input, taskId));
-  if (status !== "working")
-    throw new McpError(ErrorCode.InvalidParams, `The task cannot be cancelled: it is ${status}.`);
-  for (const { id } of await readTask(input, taskId)) await cancelQuietly(input, id);
-  return toTask(await readTask(input, taskId));
+  const { services, caller } = input;
+  requireRight(caller, "create");
+  const jobs = await readTask(input, taskId);
+  requireStatus(toTask(jobs), "working");
+  for (const { id } of jobs) await cancel(services, { ownerId: caller.userId, id });
+  // All of it may have ended meanwhile.
+  return requireStatus(toTask(await readTask(input, taskId)), "cancelled");
 }
 
-/** A job whose worker was asked to stop counts as cancelled: the specification wants that at once. */
-const statusOf = ({ status, cancelRequested }: JobView) =>
-  cancelRequested && !isFinal(status) ? "cancelled" : status;
+function requireStatus(task: Task, wanted: Task["status"]): Task {
+  if (task.status === wanted) return task;
+  throw new McpError(ErrorCode.InvalidParams, `The task cannot be cancelled: it is ${task.status}.`);
+}
+
+/**
+ * A job whose worker was asked to stop counts as cancelled, as the specification wants it: at once, and also when its picture comes in spite
+ * of that. A job that has ended gets no such request, so this changes no more.
+ */
+const statusOf = ({ status, cancelRequested }: JobView) => (cancelRequested ? "cancelled" : status);
 
 function toTask(jobs: readonly JobView[]): Task {
   const all = jobs.toSorted((one, other) => (one.id < other.id ? -1 : 1));
@@ -104,10 +111,11 @@ function toTask(jobs: readonly JobView[]): Task {
   };
 }
 
+/** Of one job's end each, so that it is final: no answer says `completed` after one that said `cancelled`. */
 function together(statuses: readonly JobView["status"][]): Task["status"] {
   if (!statuses.every(isFinal)) return "working";
-  if (statuses.includes("completed")) return "completed";
-  return statuses.includes("failed") ? "failed" : "cancelled";
+  if (statuses.includes("cancelled")) return "cancelled";
+  return statuses.includes("completed") ? "completed" : "failed";
 }
 
 const orderedSchema = z.array(z.object({ jobId: z.uuid() })).min(1);

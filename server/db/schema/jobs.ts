@@ -40,6 +40,9 @@ export const tiers = { low: 0, normal: 1, high: 2, urgent: 3 } as const;
 export type Tier = keyof typeof tiers;
 export type Retention = "keep" | "ephemeral";
 
+/** Begins the session id of the jobs of a task of MCP; the id of the task follows. */
+export const taskMark = "mcp:task:";
+
 /** A job is a row; see docs/architecture.md for its statuses. server/jobs/index.ts says who writes `status`. */
 export const jobs = pgTable(
   "jobs",
@@ -163,6 +166,10 @@ export const jobs = pgTable(
     index("jobs_session")
       .on(table.sessionId, table.id)
       .where(sql`${table.sessionId} is not null`),
+    /** Statements must name the mark as a literal, too: a parameter does not match the condition. */
+    index("jobs_tasks")
+      .on(table.ownerId, table.sessionId)
+      .where(sql`starts_with(${table.sessionId}, ${sql.raw(`'${taskMark}'`)})`),
     index("jobs_ephemeral")
       .on(table.endedAt)
       .where(sql`${table.retention} = 'ephemeral'`),
@@ -233,7 +240,7 @@ export const idempotencyKeys = pgTable(
       .references(() => users.id, { onDelete: "cascade" }),
     key: text("key").notNull(),
     requestSha256: text("request_sha256").notNull(),
-    /** Of the job; for a key that begins with `ask:` of the run of the question. */
+    /** Of the job; for a key that begins with `ask:` of the run of the question, with `cancelled:` of nothing. */
     jobId: uuid("job_id").notNull(),
     createdAt: at("created_at").notNull().defaultNow(),
   },

@@ -1,0 +1,1 @@
+CREATE INDEX "jobs_tasks" ON "jobs" USING btree ("owner_id","session_id") WHERE starts_with("jobs"."session_id", 'mcp:task:');
