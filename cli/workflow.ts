@@ -33,7 +33,7 @@ async function readClasses(given: string, workflows: readonly Workflow[]): Promi
 }
 
 /** Without a folder the workflows that ship with the product. */
-async function judge(dir: string | null, url: string): Promise<Verdict[]> {
+async function checkAll(dir: string | null, url: string): Promise<Verdict[]> {
   const { workflows, problems } =
     dir === null ? { workflows: builtInWorkflows, problems: [] } : await readWorkflowFolder(dir);
   const objectInfo = url === "" ? null : await readClasses(url, workflows);
@@ -75,7 +75,7 @@ async function workflowCheck(given: string[]): Promise<number> {
     return 1;
   }
   try {
-    return summarise(await judge(dir, flags.server));
+    return summarise(await checkAll(dir, flags.server));
   } catch (error) {
     if (!isAppError(error)) throw error;
     console.error(`${withoutSecrets(flags.server)}: ${error.message}`);

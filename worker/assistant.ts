@@ -152,7 +152,7 @@ async function runStage(
 async function failureOf(services: Services, error: unknown, stage: Stage) {
   const { ModelError } = await loadStages();
   if (error instanceof ModelError) {
-    services.log.warn({ err: error }, "a run failed");
+    services.log.warn({ err: error }, "a question failed");
     return { code: error.class, message: error.message };
   }
   services.log.error({ err: error }, `the ${stage.name} failed`);

@@ -67,14 +67,14 @@ function settle(): Promise<void> {
 }
 
 /** Under a lock, so that two new tabs do not create two guests. Over plain http there are no locks, and they may. */
-async function inTurn<T>(enter: () => Promise<T>): Promise<T> {
+async function asOnlyTab<T>(enter: () => Promise<T>): Promise<T> {
   const locks: LockManager | undefined = navigator.locks;
   return locks === undefined ? enter() : await locks.request("atelier-guest", enter);
 }
 
 /** Resolves when this browser has a session: an existing one, or that of a new guest. */
 export function ensureGuest(): Promise<void> {
-  ready ??= inTurn(settle).catch((error: unknown) => {
+  ready ??= asOnlyTab(settle).catch((error: unknown) => {
     ready = null;
     throw error;
   });
@@ -89,7 +89,7 @@ export async function enterAccount<T>(
   enter: (client: Awaited<ReturnType<typeof authClient>>) => Promise<T>,
 ): Promise<T> {
   await ready?.catch(() => undefined);
-  return inTurn(async () => enter(await authClient()));
+  return asOnlyTab(async () => enter(await authClient()));
 }
 
 /**

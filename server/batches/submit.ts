@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { and, eq } from "drizzle-orm";
-import { type Db, inTurn, schema, type Tx } from "../db/index.ts";
+import { type Db, oneAtATime, schema, type Tx } from "../db/index.ts";
 import { requireWebhookUrl } from "../deliveries/index.ts";
 import { checkGuestSpace } from "../images/index.ts";
 import {
@@ -27,7 +27,7 @@ interface BatchOptions {
   readonly idempotencyKey?: string | undefined;
   readonly signal: AbortSignal;
   /** Bounds what is fetched at once. Without it pictures are ids alone, and an address is `bad_request`. */
-  readonly inTurn?: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly inPlace?: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 export interface SubmittedBatch {
@@ -59,8 +59,8 @@ export async function submitBatch(
       accept(services, { batch: own, key }, options),
     );
   };
-  if (addresses.size === 0 || !options.inTurn) return acceptThis(batch);
-  return options.inTurn(() => withFetched(services, { batch, addresses, options }, acceptThis));
+  if (addresses.size === 0 || !options.inPlace) return acceptThis(batch);
+  return options.inPlace(() => withFetched(services, { batch, addresses, options }, acceptThis));
 }
 
 interface Asked {
@@ -80,7 +80,7 @@ async function accept(
   const { userId: ownerId, isGuest } = options.submitter;
   if (isGuest) await checkGuestSpace(services.db, services.config);
   const id = newId();
-  const accepted = await inTurn(`submit of ${ownerId}`, () =>
+  const accepted = await oneAtATime(`submit of ${ownerId}`, () =>
     services.db.transaction(async (tx) => {
       await lockSubmits(tx, ownerId);
       // Asked again under the lock: the same request may have been accepted meanwhile.

@@ -49,7 +49,7 @@ const last = new Map<string, Promise<void>>();
  * Runs `work` after all earlier work of the same key in this process. Transactions that lock the same row or key take
  * turns here first: otherwise each of them would hold a connection of the pool while it waits for the lock.
  */
-export async function inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+export async function oneAtATime<T>(key: string, work: () => Promise<T>): Promise<T> {
   const before = last.get(key);
   const turn = Promise.withResolvers<void>();
   last.set(key, turn.promise);

@@ -38,7 +38,7 @@ export const webhookChannel: Channel = {
       maxRedirects: 0,
       allowPrivate: services.env.ALLOWED_PRIVATE_HOSTS,
     }).catch((error: unknown) => statusOfLargeAnswer(error));
-    judge(answer);
+    requireTaken(answer);
     return { externalId: null };
   },
 };
@@ -62,7 +62,7 @@ function statusOfLargeAnswer(error: unknown): Answered {
 
 const gone = 410;
 
-function judge({ status, headers }: Answered): void {
+function requireTaken({ status, headers }: Answered): void {
   if (status >= 200 && status < 300) return;
   if (status === gone) throw new DeliveryError("gone", "The receiver answered that it is gone.", { status });
   const why = status >= 300 && status < 400 ? "a redirect, which is not followed" : `status ${status}`;

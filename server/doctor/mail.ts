@@ -25,7 +25,7 @@ export async function checkMail(env: Env, to: string | null): Promise<CheckResul
       ),
     ];
   } catch (error) {
-    return [refusalOf(new URL(url).host, error)];
+    return [mailFailed(new URL(url).host, error)];
   }
 }
 
@@ -75,7 +75,7 @@ function read(error: unknown, field: string): unknown {
 
 const codeOf = (error: unknown) => String(read(error, "code"));
 
-function refusalOf(host: string, error: unknown): CheckResult {
+function mailFailed(host: string, error: unknown): CheckResult {
   const response = read(error, "response");
   const advice = adviceByCode[codeOf(error)] ?? "correct the host, port and scheme of SMTP_URL";
   const what = codeOf(error) === "EAUTH" ? "refuses the sign-in" : "cannot be used";

@@ -43,7 +43,7 @@ async function checkProvider(
       name,
       "lists no keys at its jwks_uri, so no sign-in can be checked; give it a key that signs",
     );
-  return judge(env, { id, provider }, listed.length);
+  return judgeProvider(env, { id, provider }, listed.length);
 }
 
 /** Both as a sign-in does it: an address of the document itself is asked as it is, and then no name is expected. */
@@ -88,7 +88,7 @@ function faultOf(document: unknown): string | null {
   return hasCode ? null : "does not offer the code flow (response_types_supported); turn it on there";
 }
 
-function judge(env: Env, { id, provider }: Configured, keys: number): CheckResult {
+function judgeProvider(env: Env, { id, provider }: Configured, keys: number): CheckResult {
   const name = `Sign-in provider ${id}`;
   const redirect = `${originOf(env)}/api/auth/callback/${id}`;
   const what = `${provider.name} answers as its issuer, with ${keys} ${keys === 1 ? "key" : "keys"}`;

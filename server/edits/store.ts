@@ -82,7 +82,7 @@ export async function saveEdit({ db }: Pick<Services, "db">, input: SaveInput): 
   requireStorable(state);
   return db.transaction(async (tx) => {
     const saved = await write(tx, input);
-    if (saved === undefined) throw await refusalOf(tx, input);
+    if (saved === undefined) throw await whyNotSaved(tx, input);
     await keepMasks(tx, { editId: saved.id, ownerId, maskIds: state.maskIds });
     return toFacts(saved);
   });
@@ -120,7 +120,7 @@ async function write(
   return saved;
 }
 
-async function refusalOf(tx: Tx, { imageId }: EditedInput): Promise<AppError> {
+async function whyNotSaved(tx: Tx, { imageId }: EditedInput): Promise<AppError> {
   const [stored] = await tx.select(facts).from(edits).where(eq(edits.imageId, imageId));
   if (!stored) return new AppError("not_found");
   const { revision, updatedAt } = toFacts(stored);

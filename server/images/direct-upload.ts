@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { and, count, eq, isNull, or, sql } from "drizzle-orm";
 import { z } from "zod";
-import { type Db, inTurn, schema, type Tx } from "../db/index.ts";
+import { type Db, oneAtATime, schema, type Tx } from "../db/index.ts";
 import { AppError, isAppError, isId, isOutOfSpace, newId, pictureLimits, ruleOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
@@ -91,7 +91,7 @@ export async function beginUpload(
   if (known) return { known: toUntagged(known, null) };
   const id = newId();
   const put = await disk.driver.signPut(incomingKey({ id }), { mime, sizeBytes, sha256 });
-  await inTurn(uploadTurnOf(ownerId), () =>
+  await oneAtATime(uploadTurnOf(ownerId), () =>
     db.transaction(async (tx) => {
       await lockUploadsOf(tx, ownerId);
       const open = await readOpen(tx, ownerId);

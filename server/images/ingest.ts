@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { and, eq, isNull } from "drizzle-orm";
-import { type Db, inTurn, schema, type Tx } from "../db/index.ts";
+import { type Db, oneAtATime, schema, type Tx } from "../db/index.ts";
 import { AppError, type Config, newId } from "../platform/index.ts";
 import { instanceIdOf, signCopy } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
@@ -252,7 +252,7 @@ async function insertUpload(
   row: UploadRow,
 ): Promise<InsertedUpload> {
   for (let tries = 0; tries < maxTries; tries += 1) {
-    const inserted = await inTurn(uploadTurnOf(row.ownerId), () =>
+    const inserted = await oneAtATime(uploadTurnOf(row.ownerId), () =>
       services.db.transaction((tx) => insertOnce(tx, row, services.config)),
     );
     if (inserted) return inserted;

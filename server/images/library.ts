@@ -2,7 +2,7 @@ import { and, eq, gt, inArray, isNull, ne, notExists, type SQL, sql } from "driz
 import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
-import { inTurn, schema, type Tx } from "../db/index.ts";
+import { oneAtATime, schema, type Tx } from "../db/index.ts";
 import { AppError, type Config, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
@@ -127,7 +127,7 @@ export async function restoreImages(
   const { config, db } = services;
   const wanted = [...new Set(ids.filter(isId))];
   if (wanted.length === 0) return [];
-  return inTurn(uploadTurnOf(ownerId), () =>
+  return oneAtATime(uploadTurnOf(ownerId), () =>
     db.transaction(async (tx) => {
       // Uploads of this owner wait, so that no twin can appear between the check below and the commit.
       await lockUploadsOf(tx, ownerId);

@@ -97,7 +97,7 @@ export async function lockUploadsOf(tx: Tx, ownerId: string): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`images of ${ownerId}`}, 0))`);
 }
 
-/** Key for `inTurn`: a transaction with the lock above waits here before it takes a connection. */
+/** Key for `oneAtATime`: a transaction with the lock above waits here before it takes a connection. */
 export function uploadTurnOf(ownerId: string): string {
   return `images of ${ownerId}`;
 }

@@ -1,5 +1,5 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
-import { type Db, inTurn, schema, type Tx } from "../db/index.ts";
+import { type Db, oneAtATime, schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { asksForTrash } from "./conditions.ts";
 import { conditionsOfList, stackOf } from "./list.ts";
@@ -83,7 +83,7 @@ const mostChanged = 20_000;
  */
 function countChanges(db: Db, ownerId: string): Promise<void> {
   // Requests of one owner wait here before they take a connection.
-  return inTurn(`months of ${ownerId}`, () => db.transaction((tx) => countOnce(tx, ownerId)));
+  return oneAtATime(`months of ${ownerId}`, () => db.transaction((tx) => countOnce(tx, ownerId)));
 }
 
 async function countOnce(tx: Tx, ownerId: string): Promise<void> {

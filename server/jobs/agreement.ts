@@ -103,12 +103,12 @@ export async function requireAgreed(
   const offers = await readOffers(db, { model, params });
   const cloud = quoteOf(model, offers);
   if (!cloud || offers.some(({ priceUsd }) => mayBuy(agreed ?? null, priceUsd))) return;
-  throw new AppError("not_agreed", refusalOf(cloud, agreed), {
+  throw new AppError("not_agreed", disagreement(cloud, agreed), {
     details: { agreed: agreed ?? null, cloud, wouldAgree: agreementTo(cloud) },
   });
 }
 
-function refusalOf({ title, provider, priceUsd }: CloudQuote, agreed: Agreed | undefined): string {
+function disagreement({ title, provider, priceUsd }: CloudQuote, agreed: Agreed | undefined): string {
   const price = priceUsd === null ? "at a price that is not known" : `for ${dollars(priceUsd)}`;
   const now = `It would be made by ${title} at ${titleOfProvider(provider)} ${price} now`;
   const terms = agreed ? `, but ${termsOf(agreed)}` : "";

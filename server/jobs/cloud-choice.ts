@@ -4,7 +4,7 @@ import {
   attemptFromRow,
   chainOf,
   type CloudModel,
-  type Facts,
+  type ChainFacts,
   type Intent,
   isOpenState,
   mayBuy,
@@ -134,7 +134,7 @@ function hasFailed(failed: readonly Attempt[], provider: string): boolean {
 interface Hop {
   readonly offer: ModelOffer;
   readonly skipped: readonly Skipped[];
-  readonly facts: Facts;
+  readonly facts: ChainFacts;
 }
 
 /** Null when the lease is lost. */

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { inTurn, schema, type Tx } from "../db/index.ts";
+import { oneAtATime, schema, type Tx } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { amend, hint } from "./job.ts";
@@ -28,7 +28,7 @@ export async function moveInLine(services: Services, { ownerId, id, before }: Mo
       data: { before },
     });
   };
-  const moved = await inTurn(`reorder of ${ownerId}`, () => services.db.transaction(move));
+  const moved = await oneAtATime(`reorder of ${ownerId}`, () => services.db.transaction(move));
   if (!moved) throw new AppError("conflict", "The job is no longer in the line.");
   hint(services, [moved]);
 }

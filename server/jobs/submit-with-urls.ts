@@ -12,7 +12,7 @@ const fetchMs = 20_000;
 interface UrlOptions extends Omit<SubmitOptions, "asked" | "newInputs"> {
   readonly signal: AbortSignal;
   /** Bounds what is fetched at once; called only when there is something to fetch. */
-  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly inPlace: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 interface UrlInput {
@@ -50,7 +50,7 @@ export async function submitWithUrls(
       ? null
       : await findKnownJob(services.db, { ownerId: submitter.userId, key, request: asked });
   if (known) return answerKnown(known);
-  return options.inTurn(() => fetchAndSubmit(services, { asked, urls, input: Object(input) }, options));
+  return options.inPlace(() => fetchAndSubmit(services, { asked, urls, input: Object(input) }, options));
 }
 
 interface Asked {

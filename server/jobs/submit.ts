@@ -1,6 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 import { entryOf } from "../audit/index.ts";
-import { type Db, inTurn, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
+import { type Db, oneAtATime, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
 import { requireWebhookUrl } from "../deliveries/index.ts";
 import { AppError, inSpan, newId, type SpanStart } from "../platform/index.ts";
 import { checkGuestSpace, quotaRule } from "../images/index.ts";
@@ -57,7 +57,7 @@ async function acceptDraft(services: Services, draft: Draft): Promise<Submitted>
   });
   if ("isSame" in job) return services.db.transaction((tx) => answerKnownTo(tx, job, options));
   const { userId: ownerId } = options.submitter;
-  const accepted = await inTurn(`submit of ${ownerId}`, () => accept(services, job));
+  const accepted = await oneAtATime(`submit of ${ownerId}`, () => accept(services, job));
   if (accepted.known) return answerKnown(accepted.known);
   announce(services, [{ job, answer: accepted }], accepted.displaced);
   return { id: draft.id, status: accepted.isQueued ? "queued" : "pending" };

@@ -214,7 +214,7 @@ function manifestsIn(bytes: Uint8Array): Uint8Array | null {
 
 /** What is found about the manifest of an ingredient at this moment, for those who can no longer see its file. */
 async function resultsOf(bytes: Uint8Array): Promise<NonNullable<IngredientAssertion["validationResults"]>> {
-  const found = (await judge(bytes)).toRepresentation();
+  const found = (await validate(bytes)).toRepresentation();
   const of = (isIn: (status: (typeof found)[number]) => boolean) =>
     found.filter(isIn).map(({ success: _success, ...status }) => status);
   return {
@@ -227,7 +227,7 @@ async function resultsOf(bytes: Uint8Array): Promise<NonNullable<IngredientAsser
 }
 
 /** Checks signature, assertions and bytes of a file's active manifest. Never throws. */
-async function judge(bytes: Uint8Array): Promise<ValidationResult> {
+async function validate(bytes: Uint8Array): Promise<ValidationResult> {
   try {
     const asset = openContainer(bytes);
     const jumbf = asset?.getManifestJUMBF();

@@ -7,7 +7,7 @@ import type { ProviderKey } from "./access.ts";
 import { countedPriceUsd } from "./agreed.ts";
 import { type ChainChanges, chainColumns, chainOf } from "./chain.ts";
 import {
-  judge,
+  judgeKey,
   type KeyLoadRow,
   type KeyState,
   limitsOf,
@@ -44,7 +44,7 @@ export function attemptsOf(db: Db | Tx, jobId: string): Promise<Attempt[]> {
 }
 
 /** What a choice depends on, of one moment. */
-export interface Facts extends ChainChanges, Purse {
+export interface ChainFacts extends ChainChanges, Purse {
   /** The requests for the job, oldest first. */
   readonly attempts: readonly Attempt[];
   readonly loads: Loads;
@@ -67,7 +67,7 @@ export async function readFacts(
   db: Db | Tx,
   config: Config,
   { jobId, ownerId, keys }: Subject,
-): Promise<Facts> {
+): Promise<ChainFacts> {
   const { modelCalls, providerAttempts } = schema;
   const buyer = { ownerId, apiKeyId: sql`(select api_key_id from ${schema.jobs} where id = ${jobId})` };
   const since = sql`statement_timestamp() - ${seenS} * interval '1 second'`;
@@ -80,14 +80,14 @@ export async function readFacts(
           + (select count(*) from ${modelCalls} c where c.started_at > ${since})) as seen`);
   if (!row) throw new Error("the read of the facts gave no row");
   // Safe: the columns of the statement are the members of the type, but for two that are mapped.
-  const facts = row as unknown as Facts & { attempts: Record<string, unknown>[]; loads: KeyLoadRow[] };
+  const facts = row as unknown as ChainFacts & { attempts: Record<string, unknown>[]; loads: KeyLoadRow[] };
   return { ...facts, attempts: facts.attempts.map(attemptFromRow), loads: toLoads(facts.loads) };
 }
 
 /** The intent of a call, as parameters of `reserve_attempt`. */
 export interface Intent {
   readonly attempt: object;
-  readonly seen: Facts["seen"];
+  readonly seen: ChainFacts["seen"];
 }
 
 /** Stores an intent; null when other attempts were stored since its facts were read. */
@@ -100,7 +100,7 @@ export interface Reservation extends Subject {
   /** What the person who sent the job agreed to. */
   readonly agreed?: Agreed | null;
   /** Where they were read already. */
-  readonly facts?: Facts;
+  readonly facts?: ChainFacts;
 }
 
 /** A stored intent to call the provider with one of its keys, or why none of them can be used now. */
@@ -171,7 +171,7 @@ function pickKey(
 ): { readonly key: ProviderKey } | Busy {
   const judged = keys.flatMap((key) => {
     const load = loads.get(key.keyId);
-    return load ? [{ key, load, state: judge(load, limitsOf(config, key.provider), config.cloud) }] : [];
+    return load ? [{ key, load, state: judgeKey(load, limitsOf(config, key.provider), config.cloud) }] : [];
   });
   const free = judged
     .filter(({ state }) => state.isFree)

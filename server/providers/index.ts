@@ -21,7 +21,7 @@ export {
   type Attempt,
   attemptFromRow,
   attemptsOf,
-  type Facts,
+  type ChainFacts,
   type Intent,
   paidUsd,
   pruneAttempts,

@@ -5,7 +5,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { newId } from "../platform/index.ts";
 import type { ProviderKey } from "./access.ts";
 import { reserve } from "./attempts.ts";
-import { cooldownLeftMs, judge, type KeyLoad, readLoads } from "./load.ts";
+import { cooldownLeftMs, judgeKey, type KeyLoad, readLoads } from "./load.ts";
 import { readSpend } from "./spend.ts";
 
 const limits = { maxConcurrent: 3, rpm: 5 };
@@ -123,7 +123,7 @@ test("E4 a pause grows with the failures in a row, and the provider's own wish w
   expect(left({ streak: 1, retryAfterMs: 90_000 })).toBe(90_000);
   const { cloud } = opened.services.config;
   const load = { ...idle, streak: 1, lastFailureMs: 0, active: 9 };
-  expect(judge(load, limits, cloud)).toMatchObject({ why: "cooldown" });
+  expect(judgeKey(load, limits, cloud)).toMatchObject({ why: "cooldown" });
 });
 
 test("E4 a success ends a streak, the job's own faults are none, and 600 s forget it", async () => {

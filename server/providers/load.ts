@@ -144,7 +144,7 @@ const busyPauseMs = 2_000;
 const minuteMs = 60_000;
 
 /** Decides from its load whether a key may be used: cooldown first, then runs at once, then the rate. */
-export function judge(load: KeyLoad, limits: KeyLimits, { cooldownS }: Config["cloud"]): KeyState {
+export function judgeKey(load: KeyLoad, limits: KeyLimits, { cooldownS }: Config["cloud"]): KeyState {
   const cooldownMs = cooldownLeftMs(load, cooldownS);
   if (cooldownMs > 0) return { isFree: false, why: "cooldown", waitMs: cooldownMs };
   if (load.active >= limits.maxConcurrent) return { isFree: false, why: "busy", waitMs: busyPauseMs };

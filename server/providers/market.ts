@@ -4,7 +4,7 @@ import { AppError, type Config } from "../platform/index.ts";
 import { countedPriceUsd, mayBuy } from "./agreed.ts";
 import { type ChainChanges, chainColumns, chainOf } from "./chain.ts";
 import { checkPurse, type Purse, purseColumns } from "./key-caps.ts";
-import { judge, type KeyLoadRow, limitsOf, loadsOf, rowsOfKeys } from "./load.ts";
+import { judgeKey, type KeyLoadRow, limitsOf, loadsOf, rowsOfKeys } from "./load.ts";
 import { type CloudModel, type ModelOffer, type ProviderName, titleOfProvider } from "./port.ts";
 import type { HeldKeys } from "./report.ts";
 
@@ -32,7 +32,7 @@ export interface Shopping {
   readonly agreed: Agreed | null;
 }
 
-interface Facts extends ChainChanges, Purse {
+interface MarketFacts extends ChainChanges, Purse {
   readonly loads: readonly KeyLoadRow[];
 }
 
@@ -47,14 +47,14 @@ export async function readMarket(db: Db | Tx, config: Config, shopping: Shopping
     where (created_at > statement_timestamp() - ${lately} or state in ('submitting', 'unknown', 'accepted'))
       and provider not in (select jsonb_array_elements_text(${JSON.stringify(named)}::jsonb))`;
   const buyer = { ownerId: shopping.ownerId, apiKeyId: sql`${shopping.apiKeyId ?? null}::text` };
-  const [facts] = await db.execute<Facts & Record<string, unknown>>(sql`
+  const [facts] = await db.execute<MarketFacts & Record<string, unknown>>(sql`
     select ${chainColumns()}, ${purseColumns(config, buyer)},
       (select coalesce(json_agg(l), '[]') from (${loadsOf(keys, config)}) l) as loads`);
   if (!facts) throw new Error("the read of the market gave no row");
   return shopping.models.map((model) => wareOf(config, { ...shopping, facts }, model));
 }
 
-type Market = Shopping & { readonly facts: Facts };
+type Market = Shopping & { readonly facts: MarketFacts };
 
 function wareOf(config: Config, market: Market, model: CloudModel): Ware {
   const offers = chainOf(market.facts, model).filter(({ provider }) => market.held.providers.has(provider));
@@ -93,7 +93,7 @@ function tooDear(provider: ProviderName): Hindrance {
 /** A provider whose keys are all at a limit or cool down; a key that no live node holds counts no more. */
 function stateOf(config: Config, loads: readonly KeyLoadRow[], provider: ProviderName): Hindrance | null {
   const own = loads.filter((load) => load.provider === provider);
-  const states = own.map((load) => judge(load, limitsOf(config, provider), config.cloud));
+  const states = own.map((load) => judgeKey(load, limitsOf(config, provider), config.cloud));
   if (states.length === 0 || states.some(({ isFree }) => isFree)) return null;
   const isCooling = states.every((state) => !state.isFree && state.why === "cooldown");
   const text = isCooling ? "failed lately and is left alone for a while" : "has as many runs as it takes";

@@ -168,15 +168,15 @@ export function checkBudget(config: Pick<Config, "cloud">, budget: Budget, price
   const isPaid = price.countedUsd > 0;
   const message =
     (budget.ownCaps?.isUninvited && isPaid ? uninvitedText : null) ??
-    refusalOf(own, budget.spend.own, { ...price, whose: "Your" }) ??
-    refusalOf(studio, budget.spend.studio, { ...price, whose: "The studio's" });
+    excessText(own, budget.spend.own, { ...price, whose: "Your" }) ??
+    excessText(studio, budget.spend.studio, { ...price, whose: "The studio's" });
   if (message !== null) throw new AppError("budget_exceeded", message);
 }
 
 const uninvitedText =
   "An account that was made without an invitation cannot use what costs money until an admin gives it a limit. Ask an admin of this studio.";
 
-function refusalOf(
+function excessText(
   caps: Caps,
   spend: Spend,
   {

@@ -28,7 +28,7 @@ const atShop = (because: PlacedBecause): Verdict => ({ takes: "shop", because })
  * Own machines or a provider: the one decision about money. A guess never buys: an own place is left only when the low end
  * of its wait, which counts nothing but past runs, is too long, or when it has been away for that long.
  */
-export function judge(facts: Facts): Verdict {
+export function choosePlace(facts: Facts): Verdict {
   const { policy, home, shops, overflowAfterMs, hasWaited } = facts;
   if (home === undefined) return atShop("no_own");
   // What the operator says of a start counts as past runs do.
@@ -80,13 +80,13 @@ export function weigh(weighing: Weighing): WeighedPlace[] {
       queue: option.queue,
       need,
       waitS: isReadyOption(option) ? Math.round(option.wait.meanMs / 1_000) : null,
-      refused: option === chosen ? null : refusalOf(option, weighing),
+      refused: option === chosen ? null : whyNot(option, weighing),
       ...price,
     }));
   });
 }
 
-function refusalOf(option: Option, weighing: Weighing): WeighedPlace["refused"] {
+function whyNot(option: Option, weighing: Weighing): WeighedPlace["refused"] {
   const { chosen, config } = weighing;
   if (!isReadyOption(option)) return option.awayMs === Infinity ? "never_seen" : "no_server";
   const ofMoney = refusalByMoney(option, weighing);

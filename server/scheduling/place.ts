@@ -3,7 +3,7 @@ import type { JobKind } from "../engines.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import { type Hindrance, readMarket, type Ware } from "../providers/index.ts";
 import { type Candidate, lackReason, missingEngineReason } from "./candidates.ts";
-import { judge, type Verdict, weigh } from "./choose.ts";
+import { choosePlace, type Verdict, weigh } from "./choose.ts";
 import type { Wait } from "./waits.ts";
 import { doneInMs, homeOf, isLiveOption, type Option, type OptionInput, readOptions } from "./options.ts";
 import { liveKeys } from "./places.ts";
@@ -43,7 +43,7 @@ interface Scene extends Omit<PlaceInput, "policy"> {
 }
 
 /**
- * Places a request by the policy: own machines or a provider (`judge`), and there the best live candidate in the queue
+ * Places a request by the policy: own machines or a provider (`choosePlace`), and there the best live candidate in the queue
  * with room where it should be done first. Without a live one the best candidate of a node of the last 24 hours or of the
  * local engine, and the job waits there. What a cap, a price or the state of the providers does not allow waits at home
  * where it can. Throws `no_engine` when nothing was seen, and `budget_exceeded` where only a provider could run it.
@@ -86,7 +86,7 @@ async function readScene(db: Db, config: Config, input: PlaceInput): Promise<Sce
   const shops = options.filter((option) => isShop(option) && isLiveOption(option));
   const overflowAfterMs = config.cloud.overflowAfterS * 1_000;
   const staysHome = home !== undefined && input.agreed?.ownOnly === true;
-  const verdict = judge({
+  const verdict = choosePlace({
     policy: staysHome ? "own_only" : policy,
     home,
     shops,

@@ -59,7 +59,7 @@ export async function start(bot: Speaker, user: LinkedUser, wish: Wish): Promise
       return askPrice(bot, wish, { user, asked, cloud: cloud as Cloud });
     });
   } catch (error) {
-    return { kind: "refused", text: refusalOf(bot.words, error) };
+    return { kind: "refused", text: replyToRefusal(bot.words, error) };
   }
 }
 
@@ -188,7 +188,7 @@ async function takeIn(
 }
 
 /** The product's own sentence for a refusal; throws what is none, so that the update is tried again. */
-function refusalOf(words: Words, error: unknown): string {
+function replyToRefusal(words: Words, error: unknown): string {
   if (error instanceof TelegramError) return words.t(error.kind === "size" ? "bot.tooLarge" : "bot.unread");
   const { code, message } = toAppError(error);
   if (code === "internal" || code === "database_unavailable") throw error;

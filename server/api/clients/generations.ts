@@ -33,7 +33,7 @@ async function createGeneration({ services, caller, request }: ClientInput): Pro
     {
       submitter: caller,
       signal: request.signal,
-      inTurn: (work) => asOneOfFew({ services, caller }, "fetch", work),
+      inPlace: (work) => asOneOfFew({ services, caller }, "fetch", work),
       ...(key.data === undefined ? {} : { idempotencyKey: key.data }),
     },
   );

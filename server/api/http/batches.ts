@@ -45,7 +45,7 @@ const submitRoute = defineRoute({
       submitter: caller,
       idempotencyKey: headers["idempotency-key"],
       signal,
-      inTurn: (work) => asOneOfFew({ services, caller }, "fetch", work),
+      inPlace: (work) => asOneOfFew({ services, caller }, "fetch", work),
     });
     return Response.json(submitted, {
       status: 202,

@@ -42,7 +42,7 @@ const submitJob = defineRoute({
     const submitted = await submitWithUrls(services, body, {
       submitter: caller,
       signal,
-      inTurn: (work) => asOneOfFew({ services, caller }, "fetch", work),
+      inPlace: (work) => asOneOfFew({ services, caller }, "fetch", work),
       ...(key ? { idempotencyKey: key } : {}),
     });
     return Response.json(submitted, { status: 202, headers: { Location: `/api/v1/jobs/${submitted.id}` } });

@@ -165,7 +165,7 @@ function startAnswer(services: Services, run: QuestionRow, ends: Ends): GrowingA
   let toldLength = 0;
   let usesTools = false;
   let writing: Promise<unknown> = Promise.resolve();
-  const inTurn = (work: () => Promise<unknown>) => {
+  const afterEarlier = (work: () => Promise<unknown>) => {
     writing = writing.then(work).catch((error: unknown) => {
       services.log.debug({ err: error, runId: id }, "a part of an answer could not be stored");
     });
@@ -178,7 +178,7 @@ function startAnswer(services: Services, run: QuestionRow, ends: Ends): GrowingA
   };
   const store = () => {
     const partial = { answer: text, thinking, parts: [...parts] };
-    inTurn(async () => ends.note(await storePartialAnswer(services, leaseOf(run), partial)));
+    afterEarlier(async () => ends.note(await storePartialAnswer(services, leaseOf(run), partial)));
   };
   const telling = setInterval(tell, tellMs);
   const storing = setInterval(store, storeMs);

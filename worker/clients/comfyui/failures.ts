@@ -195,13 +195,13 @@ export function validationFailure(validation: Validation): AppError {
   }
   if (faults.some(isMissingImage)) return new AppError("input_missing");
   const errors = faults.map(({ node, nodeClass, type, input }) => ({ node, class: nodeClass, type, input }));
-  return new AppError("graph_invalid", refusalOf(validation, faults[0]), {
+  return new AppError("graph_invalid", firstFaultText(validation, faults[0]), {
     details: { type: validation.error?.type ?? "node_errors", errors },
   });
 }
 
 /** The server's own words for its first fault; they hold no value but numbers that are out of range. */
-function refusalOf({ error }: Validation, fault: Fault | undefined): string | undefined {
+function firstFaultText({ error }: Validation, fault: Fault | undefined): string | undefined {
   if (fault?.message)
     return `The server refused the workflow: node ${fault.node} (${fault.nodeClass}) ${fault.input}: ${fault.message}`;
   return error?.message ? `The server refused the workflow: ${error.message}` : undefined;

@@ -138,13 +138,13 @@ export function ask(server: ComfyServer, request: Ask, options: CallOptions): Pr
 /** The JSON of a 200 answer. Throws `proxy_error`, `server_busy`, `request_too_large` or `engine_failed` otherwise. */
 export function jsonOf<T>(answer: Answer, schema: ZodType<T>): T {
   const parsed = answer.status === 200 ? schema.safeParse(parseJson(answer.text)) : null;
-  if (!parsed?.success) throw refusalOf(answer);
+  if (!parsed?.success) throw unexpectedAnswer(answer);
   return parsed.data;
 }
 
 /** For routes whose answer has no content. Throws as `jsonOf`. */
 export function requireDone(answer: Answer): void {
-  if (answer.status !== 200) throw refusalOf(answer);
+  if (answer.status !== 200) throw unexpectedAnswer(answer);
 }
 
 /** Undefined when the text is not valid JSON. */
@@ -156,7 +156,7 @@ const proxyStatuses = new Set([401, 403, 404, 405, 407, 502, 504]);
 const busyStatuses = new Set([429, 503]);
 
 /** The error for an unexpected answer; it does not contain the text of the answer. */
-export function refusalOf(answer: Answer): AppError {
+export function unexpectedAnswer(answer: Answer): AppError {
   const { status } = answer;
   // A limit of the server or its proxy: the server is healthy, and another one may have a higher limit.
   if (status === 413) {

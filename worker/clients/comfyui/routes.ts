@@ -9,7 +9,7 @@ import {
   type ComfyServer,
   jsonOf,
   readBody,
-  refusalOf,
+  unexpectedAnswer,
   requireDone,
   send,
   type ServerFile,
@@ -249,7 +249,7 @@ async function refuse(response: Response): Promise<AppError> {
   const { status, headers } = response;
   const text = (await readBody(response, refusalBytes)).toString("utf8");
   const contentType = headers.get("content-type") ?? "";
-  const refusal = refusalOf({ status, contentType, text });
+  const refusal = unexpectedAnswer({ status, contentType, text });
   if (status !== 404 || contentType.includes("html")) return refusal;
   return new AppError("engine_failed", "The server no longer has the picture that it made.", {
     details: { status },

@@ -80,7 +80,7 @@ async function work(
   });
   context.onProgress(endShare, "writing");
   const file = path.join(task.workDir, "result.png");
-  await judge(pool, taken, () => prepared.finish(answer, file));
+  await finishAndReport(pool, taken, () => prepared.finish(answer, file));
   signal.throwIfAborted();
   context.onProgress(1, "writing");
   const timeMs = Math.round(performance.now() - startedAt);
@@ -130,7 +130,7 @@ async function leaseOf(held: HeldServer, context: EngineContext): Promise<Server
 }
 
 /** Finishes the result and reports the run to the pool: a bad picture counts as a failure of the server. */
-async function judge(pool: Pool, taken: TakenServer, finish: () => Promise<void>): Promise<void> {
+async function finishAndReport(pool: Pool, taken: TakenServer, finish: () => Promise<void>): Promise<void> {
   const { held, need } = taken;
   try {
     await finish();

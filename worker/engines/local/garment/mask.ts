@@ -231,7 +231,7 @@ export function garmentMask(cv: CV, picture: Rgb): CutGarment {
     symmetry: measureSymmetry(mask),
     contrast: contrastOf(cv, mask, ground),
   };
-  judge(scores);
+  requireGarment(scores);
   const nearGround = morph(cv, isGround, ["dilate", rimPx]);
   const inner = morph(cv, mask, ["erode", rimPx]);
   const cloth = maskWhere(mask, (i) => byteAt(inner.data, i) === 1 && !byteAt(nearGround.data, i));
@@ -250,7 +250,7 @@ function contrastOf(cv: CV, mask: Mask, ground: Ground): number {
 // The start rectangle of the cut is symmetric itself, so its result must reach a higher score.
 const minSymmetry = { flood: 0.8, cut: 0.95 } as const;
 
-function judge({ method, share, onePiece, borderTouch, symmetry, contrast }: GarmentScores): void {
+function requireGarment({ method, share, onePiece, borderTouch, symmetry, contrast }: GarmentScores): void {
   if (share < 0.06 || share > 0.9) {
     throw refuseGarment("No garment was found. Use a photo of one garment on a plain ground.", {
       gate: "garment_size",

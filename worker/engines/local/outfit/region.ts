@@ -43,14 +43,14 @@ export function chooseRegion(scene: Scene, fit: Fit, paint: Painted): Region {
   const blocked = emptyMask(person);
   const target = { painted, loose, blocked };
   for (let i = 0; i < painted.data.length; i++) {
-    const verdict = judge(look, i);
+    const verdict = judgePixel(look, i);
     if (verdict !== "open") target[verdict].data[i] = 1;
   }
   addSmallPieces(scene, painted, loose);
   return { painted, blocked, body: look.body };
 }
 
-function judge(look: Look, i: number): Verdict {
+function judgePixel(look: Look, i: number): Verdict {
   const { head, hair, skin } = look.scene.clothes;
   if (byteAt(head.data, i) || byteAt(hair.data, i)) return "blocked";
   const place = byteAt(look.paint.zones, i);
