@@ -54,7 +54,7 @@ export {
   type QuestionView,
   type Turn,
 } from "./read.ts";
-export { recall } from "./recall.ts";
+export { recall } from "./recall/recall.ts";
 export { findDueQuestions, findEnds, recoverQuestions, QuestionLost } from "./recover.ts";
 export {
   capture,

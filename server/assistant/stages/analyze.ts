@@ -4,7 +4,7 @@ import { type QuestionAnalysis, schema } from "../../db/index.ts";
 import type { Services } from "../../services.ts";
 import { stageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
-import { recall } from "../recall.ts";
+import { recall } from "../recall/recall.ts";
 import type { QuestionRow } from "../life.ts";
 import { todayIn } from "../../platform/days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { RecallHit } from "../recall.ts";
+import type { RecallHit } from "../recall/recall.ts";
 import { fitMemory } from "./assemble.ts";
 import { cutToTokens, loadTokenCounter } from "./tokens.ts";
 

@@ -2,7 +2,7 @@ import { and, desc, eq, inArray, ne } from "drizzle-orm";
 import { type QuestionAnalysis, type QuestionContext, schema } from "../../db/index.ts";
 import type { Services } from "../../services.ts";
 import { type Prompt, readPrompt } from "../prompts.ts";
-import { recall, type RecallHit } from "../recall.ts";
+import { recall, type RecallHit } from "../recall/recall.ts";
 import type { QuestionRow } from "../life.ts";
 import { dayOf, endOfDay, startOfDay, todayIn } from "../../platform/days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";

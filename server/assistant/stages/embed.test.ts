@@ -5,7 +5,7 @@ import { schema } from "../../db/index.ts";
 import type { Services } from "../../services.ts";
 import { addSpeaker, importTalks } from "../import-talks.ts";
 import { addMemory, deleteMemory, editMemory } from "../memories.ts";
-import { recall } from "../recall.ts";
+import { recall } from "../recall/recall.ts";
 import { pauseMemory } from "../settings.ts";
 import { embedMissing } from "./embed.ts";
 

@@ -8,8 +8,8 @@ import {
   findUnembedded,
   storeVectors,
   type Unembedded,
-} from "../vector-log.ts";
-import { mirrorVectors } from "../vector-mirror.ts";
+} from "../recall/vector-log.ts";
+import { mirrorVectors } from "../recall/mirror.ts";
 import { encodeVector, findDimensions, maxDimensions } from "../../meaning/index.ts";
 import { callModel, type CallServices } from "./calls.ts";
 import { ModelError } from "./model-errors.ts";

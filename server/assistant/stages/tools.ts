@@ -7,7 +7,7 @@ import { estimate, get, type Submitter } from "../../jobs/index.ts";
 import { isAppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { propose, type ProposedRequest } from "../proposals.ts";
-import { recall } from "../recall.ts";
+import { recall } from "../recall/recall.ts";
 import type { QuestionRow } from "../life.ts";
 import { endOfDay, startOfDay } from "../../platform/days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";

@@ -1,5 +1,5 @@
-import { findMeaning, type RecallServices } from "./recall-meaning.ts";
-import { isStemOfName, namedSpeakers, readDates, readOrder } from "./recall-query.ts";
+import { findMeaning, type RecallServices } from "./meaning.ts";
+import { isStemOfName, namedSpeakers, readDates, readOrder } from "./query.ts";
 import {
   candidateLimit,
   mergeNeighbours,
@@ -12,12 +12,12 @@ import {
   type RecallHit,
   type Wanted,
   whereOf,
-} from "./recall-rows.ts";
-import { type Candidate, rankCandidates, type ScoreInput } from "./recall-score.ts";
-import { readCorpus, readTerms, type Term } from "./recall-stems.ts";
-import type { Meaning } from "../meaning/index.ts";
+} from "./rows.ts";
+import { type Candidate, rankCandidates, type ScoreInput } from "./score.ts";
+import { readCorpus, readTerms, type Term } from "./stems.ts";
+import type { Meaning } from "../../meaning/index.ts";
 
-export type { RecallHit } from "./recall-rows.ts";
+export type { RecallHit } from "./rows.ts";
 
 export interface RecallOptions {
   readonly limit: number;
@@ -36,7 +36,7 @@ const nameWeight = 0.6;
 
 /**
  * What a user's memory has about a query, best first: messages and memories, found by stems and, where a model of embeddings
- * is set up, by meaning; ranked by `recall-score.ts`. Nothing of another user is read: each stem in the index belongs to its
+ * is set up, by meaning; ranked by `score.ts`. Nothing of another user is read: each stem in the index belongs to its
  * owner, and vectors are searched within one owner.
  */
 export async function recall(

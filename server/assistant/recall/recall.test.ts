@@ -1,9 +1,9 @@
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { addSpeaker, importTalks } from "./import-talks.ts";
-import { addMemory, deleteMemory, editMemory, forgetEverything } from "./memories.ts";
+import { addSpeaker, importTalks } from "../import-talks.ts";
+import { addMemory, deleteMemory, editMemory, forgetEverything } from "../memories.ts";
 import { recall } from "./recall.ts";
-import { namedSpeakers, readDates, readOrder } from "./recall-query.ts";
+import { namedSpeakers, readDates, readOrder } from "./query.ts";
 
 let fixture: TestServices;
 beforeAll(async () => void (fixture = await createTestServices()));

@@ -3,12 +3,12 @@ import { makeAnswers, makeTalks, type ToldTalks } from "@atelier/testing/memory"
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { schema } from "../db/index.ts";
-import { addSpeaker, type ImportedIds, importTalks } from "./import-talks.ts";
-import { deleteMemory, exportMemories, forgetEverything } from "./memories.ts";
-import { deleteConversation } from "./read.ts";
+import { schema } from "../../db/index.ts";
+import { addSpeaker, type ImportedIds, importTalks } from "../import-talks.ts";
+import { deleteMemory, exportMemories, forgetEverything } from "../memories.ts";
+import { deleteConversation } from "../read.ts";
 import { recall } from "./recall.ts";
-import { archive } from "./stages/archive.ts";
+import { archive } from "../stages/archive.ts";
 
 interface Teller {
   readonly userId: string;

@@ -1,11 +1,11 @@
 import { addTinyTextModel } from "@atelier/testing/text-model";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { schema } from "../db/index.ts";
-import { addSpeaker, importTalks } from "./import-talks.ts";
-import { findVectorModel, vectorModel } from "./models.ts";
+import { schema } from "../../db/index.ts";
+import { addSpeaker, importTalks } from "../import-talks.ts";
+import { findVectorModel, vectorModel } from "../models.ts";
 import { recall } from "./recall.ts";
-import { embedMissing } from "./stages/index.ts";
+import { embedMissing } from "../stages/index.ts";
 
 let fixture: TestServices;
 beforeAll(async () => {

@@ -1,10 +1,10 @@
-import { keptBy } from "../platform/index.ts";
+import { keptBy } from "../../platform/index.ts";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Services } from "../services.ts";
-import { type VectorModel, vectorModel } from "./models.ts";
-import type { Period } from "./recall-rows.ts";
-import { searchMirror } from "./vector-mirror.ts";
-import { findDimensions, type Meaning, readVectors, type VectorOwner } from "../meaning/index.ts";
+import type { Services } from "../../services.ts";
+import { type VectorModel, vectorModel } from "../models.ts";
+import type { Period } from "./rows.ts";
+import { searchMirror } from "./mirror.ts";
+import { findDimensions, type Meaning, readVectors, type VectorOwner } from "../../meaning/index.ts";
 
 export type RecallServices = Pick<Services, "db" | "env" | "config" | "log">;
 
@@ -110,7 +110,7 @@ async function embed(
   const known = queries.get(key);
   if (known) return known;
   // Loaded with the first question: the packages of the models take time and memory.
-  const { embedQuery } = await import("./stages/embed.ts");
+  const { embedQuery } = await import("../stages/embed.ts");
   const vector = await embedQuery(services, { ownerId: userId, model, text: query, signal });
   const [oldest] = queries.keys();
   if (queries.size >= maxQueries && oldest !== undefined) queries.delete(oldest);

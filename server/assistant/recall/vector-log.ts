@@ -1,8 +1,8 @@
 import { type SQL, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
-import type { Services } from "../services.ts";
-import type { VectorModel } from "./models.ts";
-import { textArray } from "./recall-stems.ts";
+import { schema } from "../../db/index.ts";
+import type { Services } from "../../services.ts";
+import type { VectorModel } from "../models.ts";
+import { textArray } from "./stems.ts";
 
 const { assistantMessages, assistantSettings, memories, recallVectors, users } = schema;
 

@@ -1,4 +1,4 @@
-import { fitOfDate, type NamedDate, type Order } from "./recall-query.ts";
+import { fitOfDate, type NamedDate, type Order } from "./query.ts";
 
 /** A stem of the query with what it weighs for this user. */
 export interface QueryTerm {

@@ -1,8 +1,8 @@
-import { keptBy } from "../platform/index.ts";
+import { keptBy } from "../../platform/index.ts";
 import { sql, type SQL } from "drizzle-orm";
-import { schema } from "../db/index.ts";
-import type { Services } from "../services.ts";
-import type { Corpus, QueryTerm } from "./recall-score.ts";
+import { schema } from "../../db/index.ts";
+import type { Services } from "../../services.ts";
+import type { Corpus, QueryTerm } from "./score.ts";
 
 const { assistantMessages, memories } = schema;
 

@@ -1,8 +1,8 @@
 import { type SQL, sql } from "drizzle-orm";
-import { schema, type Tx } from "../db/index.ts";
-import type { Services } from "../services.ts";
-import type { Period } from "./recall-rows.ts";
-import { textArray } from "./recall-stems.ts";
+import { schema, type Tx } from "../../db/index.ts";
+import type { Services } from "../../services.ts";
+import type { Period } from "./rows.ts";
+import { textArray } from "./stems.ts";
 import {
   encodeQuery,
   few,
@@ -10,7 +10,7 @@ import {
   maxNear,
   type Meaning,
   type VectorOwner,
-} from "../meaning/index.ts";
+} from "../../meaning/index.ts";
 
 const { recallVectors, users } = schema;
 

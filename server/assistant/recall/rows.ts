@@ -1,8 +1,8 @@
 import { type SQL, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
-import type { Services } from "../services.ts";
-import type { Candidate } from "./recall-score.ts";
-import { literal, type Term, textArray } from "./recall-stems.ts";
+import { schema } from "../../db/index.ts";
+import type { Services } from "../../services.ts";
+import type { Candidate } from "./score.ts";
+import { literal, type Term, textArray } from "./stems.ts";
 
 const { assistantMessages, memories, recallVectors } = schema;
 
