@@ -13,7 +13,8 @@ import { scheduleDispatch } from "./dispatch.ts";
 import { amend, hint, type Job, readJob, transition } from "./job.ts";
 import { providerError } from "./provider-texts.ts";
 import { insertOutputs, type StoredResult } from "./pictures.ts";
-import { atRest, findHome, homeReasonOf, type OtherPlace } from "./rehome.ts";
+import { asksNext, findHome, homeReasonOf } from "./cloud-home.ts";
+import { atRest, type OtherPlace } from "./rehome.ts";
 
 /** Stores the progress of a run at the provider, when it is news. */
 export async function noteProviderProgress(
@@ -81,14 +82,9 @@ export async function failFromProvider(
   services: Services,
   { attempt, error, costUsd }: ProviderFailure,
 ): Promise<Job | null> {
-  const { onLateFailure, onLostReply } = services.config.cloud;
-  const wish = error.class === "lost" ? onLostReply : onLateFailure;
-  const goesOn = wish === "next" && !endsChain.includes(error.class);
+  const goesOn = asksNext(error.class, "run", services.config.cloud);
   return end(services, { attempt, error, costUsd, goesOn });
 }
-
-/** Classes after which no other provider is asked: the content is refused, or the picture was bought and came. */
-const endsChain: readonly ProviderError["class"][] = ["moderation", "gate", "unstored"];
 
 /**
  * The provider never took the request: nothing was paid, and the job goes back to the line. One whose content is refused goes
@@ -99,7 +95,8 @@ export async function walkOn(
   attempt: Attempt,
   error: ProviderError,
 ): Promise<Job | null> {
-  return end(services, { attempt, error, costUsd: 0, goesOn: !endsChain.includes(error.class) });
+  const goesOn = asksNext(error.class, "call", services.config.cloud);
+  return end(services, { attempt, error, costUsd: 0, goesOn });
 }
 
 async function end(

@@ -10,7 +10,7 @@ import {
 } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { scheduleDispatch } from "./dispatch.ts";
-import { goHome, homeReasonOf } from "./rehome.ts";
+import { goHome, homeReasonOf } from "./cloud-home.ts";
 import {
   claimedStatuses,
   heldBy,

@@ -75,7 +75,7 @@ export { tidy, tidyDuties } from "./tidy.ts";
 export { estimate, readWaiting } from "./estimate.ts";
 export { moveInLine } from "./reorder.ts";
 export { fail } from "./fail.ts";
-export { goHome } from "./rehome.ts";
+export { asksNext, goHome } from "./cloud-home.ts";
 export { changeModel, otherModels } from "./kind-chain.ts";
 export { type JobLog, keepJobLogs, readJobLogs, readNodeLogs } from "./logs.ts";
 export {

@@ -2,11 +2,11 @@ import { sql, type SQL } from "drizzle-orm";
 import { type Asked, type PlacedBecause, schema } from "../db/index.ts";
 import { cloudEngine, cloudQueue } from "../engines.ts";
 import { isActive } from "../nodes/index.ts";
-import { type ErrorCode, isAppError, keptBy } from "../platform/index.ts";
+import { isAppError, keptBy } from "../platform/index.ts";
 import { type Quote, readQuote } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { scheduleDispatch } from "./dispatch.ts";
-import { amend, claimedStatuses, heldBy, hint, type Job, jobFromRow, type Lease, transition } from "./job.ts";
+import { amend, hint, type Job, jobFromRow, transition } from "./job.ts";
 import { recallInputs } from "./pictures.ts";
 import { resolveParams, sizeClassesOf, unusedIn } from "./params.ts";
 import { parseSubmit } from "./request.ts";
@@ -24,43 +24,6 @@ export interface OtherPlace {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/**
- * The own place of a job that a provider got without being asked for by name; null when the request named one, or no own
- * machine of the last 24 hours could run it.
- */
-export async function findHome(
-  services: Services,
-  job: Job,
-  because: PlacedBecause,
-): Promise<OtherPlace | null> {
-  if (job.engine !== cloudEngine.name || !mayMove(job)) return null;
-  const quote = await placeAgain(services, job, { ownOnly: true });
-  return quote?.quote.placed.isSeen ? otherPlace(job, quote, because) : null;
-}
-
-const homeReasons: Partial<Record<ErrorCode, PlacedBecause>> = {
-  engine_blocked: "refused",
-  provider_input: "refused",
-  provider_failed: "failed",
-  provider_setup: "failed",
-  provider_unknown: "failed",
-  providers_failed: "failed",
-  model_unknown: "failed",
-  budget_exceeded: "cap",
-  not_agreed: "too_dear",
-};
-
-/** Why a job goes home after an error of its providers; null after any other error. */
-export function homeReasonOf(code: ErrorCode): PlacedBecause | null {
-  return homeReasons[code] ?? null;
-}
-
-/** A request that named no engine, workflow or model may run anywhere. */
-function mayMove({ placement }: Job): boolean {
-  const asked = placement?.asked;
-  return asked !== undefined && asked.engine === null && asked.workflow === null && !asked.model;
-}
-
 interface Again {
   readonly quote: Quote;
   /** What the place takes, and what the request gave beside it. */
@@ -76,7 +39,7 @@ interface Bounds {
 }
 
 /** Where the job would go now; null when it could go nowhere. */
-async function placeAgain(
+export async function placeAgain(
   services: Services,
   job: Job,
   { ownOnly, hasWaited }: Bounds,
@@ -113,7 +76,7 @@ async function placeAgain(
 /** Jobs of older versions; none of them is placed again. */
 const noAsked: Asked = { engine: null, workflow: null, params: [] };
 
-function otherPlace(
+export function otherPlace(
   job: Job,
   { quote, params, unused, sizeClass }: Again,
   because?: PlacedBecause,
@@ -137,31 +100,6 @@ function otherPlace(
     },
     data: { from: job.need, to: need, because: why },
   };
-}
-
-/**
- * Gives a job that a worker holds for a provider back to the own line, uncharged. Null when own machines cannot run it, or the
- * lease is no longer current.
- */
-export async function goHome(
-  services: Services,
-  { job, lease }: { readonly job: Job; readonly lease: Lease },
-  because: PlacedBecause,
-): Promise<Job | null> {
-  const home = await findHome(services, job, because);
-  if (!home) return null;
-  const moved = await transition(services.db, {
-    from: claimedStatuses,
-    to: "pending",
-    where: heldBy(lease),
-    set: { ...home.set, ...atRest },
-    event: "went_home",
-    data: home.data,
-  });
-  if (!moved) return null;
-  hint(services, [moved]);
-  await scheduleDispatch(services, moved.queue);
-  return moved;
 }
 
 /** Columns of a job that neither a worker nor a provider holds. */

@@ -1,5 +1,6 @@
 import { AppError, toAppError } from "@atelier/server/platform";
 import {
+  asksNext,
   chainError,
   changeModel,
   checkIntent,
@@ -269,7 +270,7 @@ async function refused(
     await walkOn(services, attempt, error);
     return "fenced";
   }
-  if (error.class !== "moderation") return "next";
+  if (asksNext(error.class, "call", services.config.cloud)) return "next";
   const refusal = providerError({ provider: attempt.provider, reason: error.class, words: error.words });
   return (await fail(services, lease, refusal)) ? "failed" : "fenced";
 }
