@@ -81,7 +81,7 @@ const viewport = { width: 1680, height: 1050 } as const;
 const calm = { viewport, contextOptions: { reducedMotion: "reduce" } } as const;
 
 /** Journeys that start the simulator of ComfyUI, one after another: all of them at one port. */
-const withServers = /(create|create-many|create-references|server-modes)\.spec\.ts$/;
+const withServers = /(create|create-many|create-references|origin|server-modes)\.spec\.ts$/;
 
 /** Journeys that start a studio of their own with simulated providers. */
 const withProviders = /cloud\.spec\.ts$/;

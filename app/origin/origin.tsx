@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
-import { type ReactNode, useCallback } from "react";
+import { useCallback } from "react";
 import { z } from "zod";
 import { failureOf, useFailureText } from "../client/failures.ts";
 import { sessionFetch } from "../client/session.ts";
@@ -29,6 +29,7 @@ const foundSchema = z.object({
       ),
     })
     .nullable(),
+  isPicture: z.boolean(),
   watermark: z.object({ isOwn: z.boolean() }).nullable(),
   isOurs: z.boolean(),
   madeAt: z.string().nullable(),
@@ -49,7 +50,7 @@ async function ask(file: File): Promise<Found> {
 /** Says where a dropped picture comes from, as far as its file shows it. */
 export function Origin() {
   const t = useTranslations("origin");
-  const { mutate, data, error, isPending } = useMutation({ mutationFn: ask });
+  const { mutate, data, error, isPending, variables: file } = useMutation({ mutationFn: ask });
   const take = useCallback((files: File[]) => files[0] && mutate(files[0]), [mutate]);
   useFileTarget(take);
   const pick = useFilePicker(take);
@@ -61,81 +62,157 @@ export function Origin() {
   return (
     <>
       <PageHeader title={t("title")} />
-      <div aria-live="polite">
-        {error ? <Refused error={error}>{button}</Refused> : null}
-        {!error && data ? <Answer found={data}>{button}</Answer> : null}
-        {!error && !data ? (
-          <EmptyState title={t("start")} text={t("startText")}>
-            {button}
-          </EmptyState>
-        ) : null}
-      </div>
+      {file ? (
+        <section className="mx-auto grid max-w-4xl items-start gap-x-8 gap-y-6 px-4 pt-2 pb-10 sm:px-6 md:grid-cols-[minmax(0,18rem)_minmax(0,1fr)] md:pt-6 has-[img[hidden]]:max-w-[60ch] md:has-[img[hidden]]:grid-cols-1">
+          <Asked key={`${file.name} ${file.size} ${file.lastModified}`} file={file} />
+          <div aria-live="polite" className="flex min-w-0 flex-col gap-4">
+            {error ? <Refused error={error} /> : null}
+            {data ? <Answer found={data} /> : null}
+            <div className="flex flex-wrap gap-2">
+              {data?.record?.isOwn ? (
+                <Link href={`/gallery?image=${data.record.imageId}`} className={buttonStyle()}>
+                  {t("show")}
+                </Link>
+              ) : null}
+              {button}
+            </div>
+          </div>
+        </section>
+      ) : (
+        <EmptyState title={t("start")} text={t("startText")}>
+          {button}
+        </EmptyState>
+      )}
     </>
   );
 }
 
-interface RefusedProps {
-  readonly error: Error;
-  readonly children: ReactNode;
-}
-
-function Refused({ error, children }: RefusedProps) {
-  const { title, advice } = useFailureText()(failureOf(error.cause ?? error));
+/** The file that the answer is about. One that the browser cannot show is named alone. */
+function Asked({ file }: { readonly file: File }) {
+  const show = useCallback(
+    (image: HTMLImageElement) => {
+      const url = URL.createObjectURL(file);
+      image.src = url;
+      return () => URL.revokeObjectURL(url);
+    },
+    [file],
+  );
   return (
-    <EmptyState title={title} text={advice}>
-      {children}
-    </EmptyState>
+    <figure className="flex min-w-0 flex-col gap-2">
+      <img
+        ref={show}
+        alt=""
+        className="max-h-72 w-full rounded-md border border-line bg-surface object-contain"
+        onError={({ currentTarget }) => {
+          currentTarget.hidden = true;
+        }}
+      />
+      <figcaption className="text-xs break-words text-quiet">{file.name}</figcaption>
+    </figure>
   );
 }
 
-interface AnswerProps {
-  readonly found: Found;
-  readonly children: ReactNode;
+function Refused({ error }: { readonly error: Error }) {
+  const { title, advice } = useFailureText()(failureOf(error.cause ?? error));
+  return (
+    <>
+      <h2 className="display text-xl">{title}</h2>
+      <p className="text-sm text-quiet">{advice}</p>
+    </>
+  );
 }
 
-type Verdict = "ours" | "passed" | "changed" | "marked" | "otherMark" | "foreign" | "broken" | "none";
+type Verdict =
+  | "ours"
+  | "passed"
+  | "changed"
+  | "marked"
+  | "otherMark"
+  | "foreign"
+  | "broken"
+  | "none"
+  | "unreadable";
 
-function verdictOf({ statement, watermark, isOurs }: Found): Verdict {
+function verdictOf(found: Found): Verdict {
+  const { statement, watermark, isOurs } = found;
   if (isOurs && watermark?.isOwn) return "marked";
-  if (!statement) return watermark ? "otherMark" : "none";
+  if (!statement) return unstatedVerdict(found);
   if (statement.state === "broken") return "broken";
   if (!statement.isOwnSigner) return "foreign";
   if (statement.state === "changed") return "changed";
   return isOurs ? "ours" : "passed";
 }
 
-function Answer({ found, children }: AnswerProps) {
+function unstatedVerdict({ watermark, isPicture }: Found): Verdict {
+  if (watermark) return "otherMark";
+  return isPicture ? "none" : "unreadable";
+}
+
+/** The terms of C2PA and IPTC that the page has words for; others are shown as they are. */
+const actionNames = {
+  "c2pa.created": "created",
+  "c2pa.opened": "opened",
+  "c2pa.edited": "edited",
+  "c2pa.edited.metadata": "metadata",
+  "c2pa.transcoded": "transcoded",
+  "c2pa.converted": "transcoded",
+  "c2pa.cropped": "cropped",
+  "c2pa.resized": "resized",
+  "c2pa.color_adjustments": "colours",
+  "c2pa.watermarked.unbound": "watermarked",
+  "c2pa.watermarked.bound": "watermarked",
+} as const;
+const sourceNames = {
+  trainedAlgorithmicMedia: "ai",
+  compositeWithTrainedAlgorithmicMedia: "partlyAi",
+  humanEdits: "person",
+  digitalCapture: "camera",
+} as const;
+
+const isKeyOf = <Names extends object>(names: Names, key: string): key is Extract<keyof Names, string> =>
+  Object.hasOwn(names, key);
+
+type Step = NonNullable<Found["statement"]>["steps"][number];
+
+/** A step in one line: what was done, by what, with which program and when. */
+function useStepText(): (step: Step) => string {
   const t = useTranslations("origin");
+  const day = useDay();
+  return ({ action, digitalSourceType, software, at }) => {
+    const source = digitalSourceType?.split("/").at(-1) ?? "";
+    const parts = [
+      isKeyOf(actionNames, action) ? t(`actions.${actionNames[action]}`) : action,
+      isKeyOf(sourceNames, source) ? t(`sources.${sourceNames[source]}`) : source,
+      software,
+      at === null ? null : day(at),
+    ];
+    return parts.filter(Boolean).join(" · ");
+  };
+}
+
+function useDay() {
   const format = useFormatter();
+  return (at: string) => format.dateTime(new Date(at), { dateStyle: "long", timeStyle: "short" });
+}
+
+function Answer({ found }: { readonly found: Found }) {
+  const t = useTranslations("origin");
+  const day = useDay();
+  const stepText = useStepText();
   const verdict = verdictOf(found);
-  const day = (at: string) => format.dateTime(new Date(at), { dateStyle: "long", timeStyle: "short" });
   const { record, madeAt, statement } = found;
   const facts: Fact[] = [
     ...(madeAt === null ? [] : [[t("madeAt"), day(madeAt)] as const]),
     ...(statement?.generator ? [[t("generator"), statement.generator] as const] : []),
     ...(statement?.signer ? [[t("signer"), statement.signer] as const] : []),
-    ...(statement?.steps ?? []).map(
-      ({ action, digitalSourceType, software }, at) =>
-        [
-          t("step", { number: at + 1 }),
-          [action, digitalSourceType?.split("/").at(-1), software].filter(Boolean).join(" · "),
-        ] as const,
-    ),
+    ...(statement?.steps ?? []).map((step, at) => [t("step", { number: at + 1 }), stepText(step)] as const),
   ];
   return (
-    <section className="mx-auto flex max-w-[60ch] flex-col gap-4 px-4 py-8 sm:px-6">
+    <>
       <h2 className="display text-xl">{t(`verdicts.${verdict}.title`)}</h2>
       <p className="text-sm text-quiet">{t(`verdicts.${verdict}.text`)}</p>
       <Facts rows={facts} />
       {record && !record.isOwn ? <p className="text-sm text-quiet">{t("ofSomebodyElse")}</p> : null}
-      <div className="flex flex-wrap gap-2">
-        {record?.isOwn ? (
-          <Link href={`/gallery?image=${record.imageId}`} className={buttonStyle()}>
-            {t("show")}
-          </Link>
-        ) : null}
-        {children}
-      </div>
-    </section>
+    </>
   );
 }

@@ -3,7 +3,7 @@ import { expect } from "../test.ts";
 import { sameSite } from "./same-site.ts";
 
 interface JobRequest {
-  readonly kind: "outfit_change" | "upscale" | "inpaint" | "remove_background";
+  readonly kind: "outfit_change" | "upscale" | "inpaint" | "remove_background" | "text_to_image";
   readonly inputs: Readonly<Record<string, string>>;
   readonly params?: Readonly<Record<string, unknown>>;
 }

@@ -64,6 +64,7 @@ async function ask(asking: TestOwner, file: Buffer): Promise<unknown> {
 
 test("the owner of a picture is led to its record", async () => {
   expect(await ask(owner, bytes)).toMatchObject({
+    isPicture: true,
     statement: {
       state: "valid",
       isOwnSigner: true,
@@ -230,7 +231,7 @@ test("a file that no upload may be is not decoded", async () => {
     .png()
     .toBuffer();
   for (const file of [drawn, long])
-    expect(await ask(owner, file)).toMatchObject({ watermark: null, isOurs: false });
+    expect(await ask(owner, file)).toMatchObject({ isPicture: false, watermark: null, isOurs: false });
 });
 
 test("a picture in the trash is no record", async () => {

@@ -28,6 +28,9 @@ const identifiedSchema = z.object({
     })
     .nullable()
     .describe("The C2PA manifest of the file; null without one"),
+  isPicture: z
+    .boolean()
+    .describe("The file can be read as a picture; else it was searched for a statement alone"),
   watermark: z
     .object({
       id: z.string().describe("The number in the pixels, 8 digits of base 16"),
@@ -86,16 +89,18 @@ async function answer(
   caller: Parameters<typeof identify>[1],
   path: string,
 ): Promise<z.input<typeof identifiedSchema>> {
-  const { statement, watermark, isOurs, madeAt, record } = await takeDecodeTurn(
+  const { isPicture, statement, watermark, isOurs, madeAt, record } = await takeDecodeTurn(
     { ownerId: caller.userId, weight: "heavy" },
     async () => {
       const bytes = await readFile(path);
-      return identify(services, caller, { bytes, mayDecode: await mayDecode(bytes) });
+      const isPicture = await mayDecode(bytes);
+      return { isPicture, ...(await identify(services, caller, { bytes, mayDecode: isPicture })) };
     },
   );
   const steps = statement?.steps.map((step) => ({ ...step, at: step.at?.toISOString() ?? null })) ?? [];
   return {
     statement: statement && { ...statement, steps },
+    isPicture,
     watermark,
     isOurs,
     madeAt: madeAt?.toISOString() ?? null,
