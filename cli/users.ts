@@ -75,7 +75,7 @@ const acts: Readonly<Record<string, (flags: Flags) => Act | string>> = {
   "reset-factors": () => async (services, userId) => {
     await resetFactors(services, { userId, adminId: null });
     console.error(
-      "The password alone signs in again; authenticator app, recovery codes and passkeys are gone.",
+      "Authenticator app, recovery codes and passkeys are gone: the password alone signs in again. A user without one needs `atelier users reset-link`.",
     );
   },
   delete({ email, yes }) {

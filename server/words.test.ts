@@ -39,7 +39,7 @@ const thrown =
   /(?:new AppError|refuseGarment|refusePerson|conflict)\(\s*(?:"\w+",\s*)?("(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)/g;
 /** Codes whose sentences no page shows, and sentences for programs alone. */
 const notShown =
-  /^(?:AUTH_SECRET|A job of an order|A proposal was stored|An account is deleted|The cursor |There is no job )/;
+  /^(?:AUTH_SECRET|A job of an order|A proposal was stored|An account is deleted|The cursor |There is no job |The password is wrong)/;
 
 /** The English sentences that the files throw, with "7" where a value stands. */
 function sentencesOf(...patterns: string[]): string[] {
@@ -61,6 +61,7 @@ test("what pages show of a refusal is in the catalogue of every language", async
     "server/{boards,links,presets,users,wardrobe}/*.ts",
     "server/images/{tags,quota,near,conditions}.ts",
     "server/jobs/{submit-many,reorder,retry}.ts",
+    "server/accounts/{credentials,passkeys}.ts",
     "server/telegram/links.ts",
     "server/deliveries/{endpoints,notifications}.ts",
     "server/nodes/admin-requests.ts",

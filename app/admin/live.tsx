@@ -45,20 +45,38 @@ function AdminNav() {
   );
 }
 
+type Me = NonNullable<ReturnType<typeof useMe>>;
+
+interface LackProps {
+  readonly me: Pick<Me, "factorProviders" | "hasPassword">;
+  readonly what: NonNullable<Me["adminLack"]>;
+}
+
+/** What an admin has to do first. */
+function Lack({ me: { factorProviders, hasPassword }, what }: LackProps) {
+  const t = useTranslations("admin");
+  const format = useFormatter();
+  const providers = format.list(factorProviders, { type: "disjunction" }) || "none";
+  return (
+    // An authenticator app is asked for its code after a password alone.
+    <EmptyState title={t("lackTitle")} text={t(`lack.${what}`, { app: String(hasPassword), providers })}>
+      <Link
+        href={hasPassword ? "/settings#two-factors" : "/settings#passkeys"}
+        className={buttonStyle("plain")}
+      >
+        {t("lackTo")}
+      </Link>
+    </EmptyState>
+  );
+}
+
 /** Shows the admin pages to admins only. The server checks the role again in each procedure. */
 export function AdminGate({ children }: { readonly children: ReactNode }) {
   const t = useTranslations("admin");
   const me = useMe();
   const { error, retry } = useMeFailure();
   if (me === undefined) return error === null ? null : <LoadFailed error={error} onRetry={retry} />;
-  if (me?.adminLack)
-    return (
-      <EmptyState title={t("lackTitle")} text={t(`lack.${me.adminLack}`)}>
-        <Link href="/settings#two-factors" className={buttonStyle("plain")}>
-          {t("lackTo")}
-        </Link>
-      </EmptyState>
-    );
+  if (me?.adminLack) return <Lack me={me} what={me.adminLack} />;
   if (me?.isAdmin !== true)
     return (
       <EmptyState title={t("notAdminTitle")} text={t("notAdminText")}>

@@ -2,12 +2,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
-import { authClient, minPasswordLength } from "../client/session.ts";
-import { useAuthError } from "../sign-in/errors.ts";
+import { authClient } from "../client/session.ts";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
 import { Field } from "../ui/fields.tsx";
@@ -60,74 +59,10 @@ function NameForm({ name: current }: { readonly name: string }) {
   );
 }
 
-interface Passwords {
-  readonly currentPassword: string;
-  readonly newPassword: string;
-}
-
-/** Changes the password and ends every other session. */
-function useChangePassword(onChanged: () => void) {
-  return useMutation({
-    mutationFn: async (passwords: Passwords) => {
-      const { error } = await (
-        await authClient()
-      ).changePassword({ ...passwords, revokeOtherSessions: true });
-      if (error !== null) throw error;
-    },
-    onSuccess: onChanged,
-  });
-}
-
-function PasswordForm() {
-  const t = useTranslations("settings");
-  const textOf = useAuthError();
-  const [currentPassword, setCurrent] = useState("");
-  const [newPassword, setNew] = useState("");
-  const change = useChangePassword(() => {
-    setCurrent("");
-    setNew("");
-    toastDone(t("passwordChanged"));
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    change.mutate({ currentPassword, newPassword });
-  };
-  return (
-    // POST, because a submit before hydration would put the password into the URL.
-    <form method="post" className="flex max-w-[420px] flex-col gap-4" onSubmit={submit}>
-      <Field
-        name="current-password"
-        label={t("currentPassword")}
-        type="password"
-        autoComplete="current-password"
-        required
-        value={currentPassword}
-        onValueChange={setCurrent}
-        error={change.isError ? textOf(change.error) : null}
-      />
-      <Field
-        name="new-password"
-        label={t("newPassword")}
-        type="password"
-        autoComplete="new-password"
-        required
-        minLength={minPasswordLength}
-        hint={t("passwordHint", { min: minPasswordLength })}
-        value={newPassword}
-        onValueChange={setNew}
-      />
-      <Button type="submit" className="self-start" disabled={change.isPending}>
-        {t("changePassword")}
-      </Button>
-    </form>
-  );
-}
-
 interface Props {
   readonly me: {
     readonly name: string;
     readonly email: string | null;
-    readonly hasPassword: boolean;
     readonly providers: readonly string[];
   };
 }
@@ -145,11 +80,6 @@ export function AccountSection({ me }: Props) {
           </p>
         ) : null}
       </SettingsSection>
-      {me.hasPassword ? (
-        <SettingsSection id="password" title={t("password")} text={t("passwordText")}>
-          <PasswordForm />
-        </SettingsSection>
-      ) : null}
       <SecuritySections />
       <SessionsSection />
     </>

@@ -1,15 +1,17 @@
 "use client";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { Download, Trash2 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
 import { api } from "../client/api.ts";
 import { failureOf, useFailureText } from "../client/failures.ts";
+import { keys } from "../client/queries.ts";
 import { authClient } from "../client/session.ts";
 import { announceSignOut } from "../client/leaving.ts";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
+import { useOtherWays } from "./passkeys.tsx";
 import { SettingsSection } from "./section.tsx";
 
 /** The server asks for this word; people type the one of their language. */
@@ -27,12 +29,20 @@ function useDeleteAccount() {
   });
 }
 
-function useProblem(asksPassword: boolean): (error: unknown) => string {
+const nothing = { providers: [], passkeys: [] };
+
+function useProblem({ isGuest, hasPassword }: Omit<FormProps, "onClose">): (error: unknown) => string {
   const t = useTranslations("settings");
+  const { data } = useQuery({
+    queryKey: keys.security,
+    queryFn: () => api.account.security.query(),
+    enabled: !isGuest,
+  });
+  const ways = useOtherWays(data ?? nothing) || "none";
   const textOf = useFailureText();
   return (error) => {
     const failure = failureOf(error);
-    if (failure.code === "forbidden") return t(asksPassword ? "deleteWrong" : "deleteSignIn");
+    if (failure.code === "forbidden") return hasPassword ? t("deleteWrong") : t("deleteSignIn", { ways });
     if (failure.code === "conflict") return t("onlyAdmin");
     const { title, advice } = textOf(failure);
     return `${title}. ${advice}`;
@@ -41,14 +51,14 @@ function useProblem(asksPassword: boolean): (error: unknown) => string {
 
 interface FormProps {
   readonly isGuest: boolean;
-  /** Guests, and who came through a provider, have none. */
+  /** Guests have none, nor has somebody who signs in otherwise. */
   readonly hasPassword: boolean;
   readonly onClose: () => void;
 }
 
 function DeleteForm({ isGuest, hasPassword, onClose }: FormProps) {
   const t = useTranslations("settings");
-  const problemOf = useProblem(hasPassword);
+  const problemOf = useProblem({ isGuest, hasPassword });
   const [password, setPassword] = useState("");
   const [typed, setTyped] = useState("");
   const remove = useDeleteAccount();

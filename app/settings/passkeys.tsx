@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
 import { type FormEvent, useState, useSyncExternalStore } from "react";
 import { api } from "../client/api.ts";
-import { failureOf, useFailureToast } from "../client/failures.ts";
+import { failureOf } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
 import { authClient } from "../client/session.ts";
 import { useAuthError } from "../sign-in/errors.ts";
@@ -12,7 +12,8 @@ import { Field } from "../ui/fields.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import { SettingsSection } from "./section.tsx";
 
-type Passkey = Awaited<ReturnType<typeof api.account.security.query>>["passkeys"][number];
+export type Security = Awaited<ReturnType<typeof api.account.security.query>>;
+type Passkey = Security["passkeys"][number];
 
 /** Refetches what depends on the factors: how one signs in, what an admin may do, and the list of sessions. */
 export function useRefresh() {
@@ -26,11 +27,40 @@ export function useRefresh() {
 }
 
 /** The password again, where the account has one: without it only a session of the last ten minutes changes passkeys. */
-async function confirmWith(password: string): Promise<void> {
+export async function confirmWith(password: string): Promise<void> {
   if (password === "") return;
   await api.account.confirmPassword.mutate({ password }).catch((error: unknown) => {
-    throw failureOf(error).code === "forbidden" ? { code: "INVALID_PASSWORD" } : error;
+    throw failureOf(error).code === "forbidden" ? { code: "INVALID_PASSWORD", message: "" } : error;
   });
+}
+
+/** What signs in besides a password, by name: "Example Ltd or a passkey"; empty when nothing does. */
+export function useOtherWays({ providers, passkeys }: Pick<Security, "providers" | "passkeys">): string {
+  const t = useTranslations("security");
+  const format = useFormatter();
+  const names = passkeys.length === 0 ? providers : [...providers, t("aPasskey")];
+  return format.list(names, { type: "disjunction" });
+}
+
+/** Whether a change needs a new sign-in, or the password again. */
+export function isTooOld(error: unknown): boolean {
+  const { code, details } = failureOf(error);
+  return String(code) === "SESSION_NOT_FRESH" || details?.["reason"] === "not_recent";
+}
+
+/** The text for an error of a change of the ways in. */
+export function useChangeProblem(security: Security): (error: unknown) => string {
+  const t = useTranslations("security");
+  const textOf = useAuthError();
+  const ways = useOtherWays(security);
+  return (error) => {
+    if (isTooOld(error))
+      return security.hasPassword || ways === ""
+        ? textOf({ code: "SESSION_NOT_FRESH" })
+        : t("again", { ways });
+    const { code, message, isTold } = failureOf(error);
+    return isTold ? message : textOf({ code, status: Reflect.get(Object(error), "status") });
+  };
 }
 
 interface PasswordProps {
@@ -58,14 +88,14 @@ export function PasswordField({ value, onChange, error = null }: PasswordProps) 
 
 interface RowProps {
   readonly passkey: Passkey;
-  readonly hasPassword: boolean;
+  readonly security: Security;
 }
 
-function PasskeyRow({ passkey: { id, name, createdAt, lastUsedAt }, hasPassword }: RowProps) {
+function PasskeyRow({ passkey: { id, name, createdAt, lastUsedAt }, security }: RowProps) {
   const t = useTranslations("security");
   const format = useFormatter();
   const refresh = useRefresh();
-  const onError = useFailureToast();
+  const problemOf = useChangeProblem(security);
   const [mode, setMode] = useState<"shown" | "rename" | "remove">("shown");
   const [text, setText] = useState("");
   const day = (iso: string) => format.dateTime(new Date(iso), { dateStyle: "medium" });
@@ -83,9 +113,9 @@ function PasskeyRow({ passkey: { id, name, createdAt, lastUsedAt }, hasPassword 
       setMode("shown");
       return refresh();
     },
-    onError,
   });
   const open = (next: "rename" | "remove") => {
+    act.reset();
     setText(next === "rename" ? shown : "");
     setMode(next);
   };
@@ -132,8 +162,13 @@ function PasskeyRow({ passkey: { id, name, createdAt, lastUsedAt }, hasPassword 
               value={text}
               onValueChange={setText}
             />
-          ) : hasPassword ? (
+          ) : security.hasPassword ? (
             <PasswordField value={text} onChange={setText} />
+          ) : null}
+          {act.isError ? (
+            <p role="alert" className="text-xs text-fail">
+              {problemOf(act.error)}
+            </p>
           ) : null}
           <div className="flex gap-2">
             <Button type="submit" look={mode === "remove" ? "danger" : "primary"} disabled={act.isPending}>
@@ -163,9 +198,9 @@ function useObstacle(): "insecure" | "unsupported" | null {
   );
 }
 
-function AddPasskey({ hasPassword }: { readonly hasPassword: boolean }) {
+function AddPasskey({ security }: { readonly security: Security }) {
   const t = useTranslations("security");
-  const textOf = useAuthError();
+  const problemOf = useChangeProblem(security);
   const refresh = useRefresh();
   const obstacle = useObstacle();
   const [name, setName] = useState("");
@@ -200,10 +235,10 @@ function AddPasskey({ hasPassword }: { readonly hasPassword: boolean }) {
         value={name}
         onValueChange={setName}
       />
-      {hasPassword ? <PasswordField value={password} onChange={setPassword} /> : null}
+      {security.hasPassword ? <PasswordField value={password} onChange={setPassword} /> : null}
       {add.isError ? (
         <p role="alert" className="text-xs text-fail">
-          {textOf(add.error)}
+          {problemOf(add.error)}
         </p>
       ) : null}
       <Button type="submit" className="self-start" disabled={add.isPending}>
@@ -213,25 +248,21 @@ function AddPasskey({ hasPassword }: { readonly hasPassword: boolean }) {
   );
 }
 
-interface Props {
-  readonly passkeys: readonly Passkey[];
-  readonly hasPassword: boolean;
-}
-
 /** The passkeys of an account, and a new one. */
-export function PasskeysSection({ passkeys, hasPassword }: Props) {
+export function PasskeysSection({ security }: { readonly security: Security }) {
   const t = useTranslations("security");
+  const { passkeys } = security;
   return (
     <SettingsSection id="passkeys" title={t("passkeys")} text={t("passkeysText")}>
       <div className="flex max-w-[640px] flex-col gap-5">
         {passkeys.length === 0 ? null : (
           <ul aria-label={t("passkeys")} className="divide-y divide-line border-y border-line">
             {passkeys.map((passkey) => (
-              <PasskeyRow key={passkey.id} passkey={passkey} hasPassword={hasPassword} />
+              <PasskeyRow key={passkey.id} passkey={passkey} security={security} />
             ))}
           </ul>
         )}
-        <AddPasskey hasPassword={hasPassword} />
+        <AddPasskey security={security} />
       </div>
     </SettingsSection>
   );

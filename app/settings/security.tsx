@@ -11,6 +11,7 @@ import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import { PasskeysSection, PasswordField, useRefresh } from "./passkeys.tsx";
+import { PasswordSection } from "./password.tsx";
 import { SettingsSection } from "./section.tsx";
 
 /** Dark on white in every theme, since cameras read nothing else. */
@@ -236,19 +237,20 @@ function TwoFactors({
   );
 }
 
-/** Two factors and passkeys of an account. */
+/** Password, two factors and passkeys of an account. */
 export function SecuritySections() {
   const t = useTranslations("security");
   const { data } = useQuery({ queryKey: keys.security, queryFn: () => api.account.security.query() });
   if (data === undefined) return null;
   return (
     <>
+      <PasswordSection security={data} />
       {data.hasPassword ? (
         <SettingsSection id="two-factors" title={t("twoFactors")} text={t("twoFactorsText")}>
           <TwoFactors hasApp={data.hasApp} recoveryCodes={data.recoveryCodes} />
         </SettingsSection>
       ) : null}
-      <PasskeysSection passkeys={data.passkeys} hasPassword={data.hasPassword} />
+      <PasskeysSection security={data} />
     </>
   );
 }

@@ -78,7 +78,7 @@ const known: Readonly<Record<string, Known>> = {
   INVALID_TWO_FACTOR_COOKIE: "ended",
   TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE: "ended",
   PASSKEY_NOT_FOUND: "passkey",
-  AUTHENTICATION_FAILED: "passkey",
+  AUTHENTICATION_FAILED: "passkeyEnded",
   AUTH_CANCELLED: "passkeyEnded",
   ERROR_CEREMONY_ABORTED: "passkeyEnded",
   ERROR_PASSTHROUGH_SEE_CAUSE_PROPERTY: "passkeyEnded",
@@ -91,18 +91,19 @@ const known: Readonly<Record<string, Known>> = {
   SECOND_FACTOR_FIRST: "factorFirst",
 };
 
-/** The text for an error of the account service. */
+const fieldOf = (error: unknown, name: string): unknown => Reflect.get(Object(error), name);
+
+/** The text for an error of the account service; `provider` of the error is the label of the identity provider that it is about. */
 export function useAuthError(): (error: unknown) => string {
   const t = useTranslations("signIn.errors");
   return useCallback(
     (error) => {
-      const code: unknown =
-        typeof error === "object" && error !== null ? Reflect.get(error, "code") : undefined;
-      const status: unknown =
-        typeof error === "object" && error !== null ? Reflect.get(error, "status") : undefined;
-      const text = Object.hasOwn(known, String(code)) ? known[String(code)] : undefined;
-      if (status === 429 && text !== "locked") return t("tooMany");
-      return t(text ?? "other", { min: minPasswordLength, max: maxPasswordLength });
+      const code = String(fieldOf(error, "code"));
+      const text = Object.hasOwn(known, code) ? known[code] : undefined;
+      if (fieldOf(error, "status") === 429 && text !== "locked") return t("tooMany");
+      const label = fieldOf(error, "provider");
+      const provider = typeof label === "string" ? label : "none";
+      return t(text ?? "other", { min: minPasswordLength, max: maxPasswordLength, provider });
     },
     [t],
   );

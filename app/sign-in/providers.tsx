@@ -19,6 +19,10 @@ export async function finishEntry(): Promise<void> {
   announceAccountChange("/");
 }
 
+/** The headers of a sign-in with the token of a link: that of an invitation or of the first admin. */
+export const headersOf = (token: string | null): Record<string, string> =>
+  token === null ? {} : { "atelier-token": token };
+
 /** Where a provider leads back to after a sign-in. */
 const enteredUrl = "/sign-in?entered=1";
 
@@ -36,9 +40,9 @@ export function useEntered(): boolean {
 
 /** Goes to the login page of a provider. */
 function useProvider(token: string | null) {
-  const headers: Record<string, string> = token === null ? {} : { "atelier-token": token };
+  const headers = headersOf(token);
   return useMutation({
-    mutationFn: async (provider: string) => {
+    mutationFn: async ({ id: provider, name }: Entry["providers"][number]) => {
       const answer = await enterAccount((client) =>
         client.signIn.social({
           provider,
@@ -48,7 +52,7 @@ function useProvider(token: string | null) {
           fetchOptions: { headers },
         }),
       );
-      if (answer.error !== null) throw answer.error;
+      if (answer.error !== null) throw { ...answer.error, provider: name };
       window.location.assign(answer.data.url ?? "/sign-in");
     },
   });
@@ -68,9 +72,11 @@ interface ProvidersProps {
 /** Why the last try failed, and a button for each provider. */
 export function Providers({ providers, token, textOf, isBusy, hasMore }: ProvidersProps) {
   const t = useTranslations("signIn");
-  const problem = useSearchParams().get("problem");
+  const query = useSearchParams();
+  const problem = query.get("problem");
+  const provider = providers.find(({ id }) => id === query.get("provider"))?.name;
   const enter = useProvider(token);
-  const error = enter.error ?? (problem === null || enter.isPending ? null : { code: problem });
+  const error = enter.error ?? (problem === null || enter.isPending ? null : { code: problem, provider });
   return (
     <div className="flex flex-col gap-3">
       {error === null ? null : (
@@ -87,7 +93,7 @@ export function Providers({ providers, token, textOf, isBusy, hasMore }: Provide
           size="large"
           className="w-full"
           disabled={isBusy || enter.isPending}
-          onClick={() => enter.mutate(id)}
+          onClick={() => enter.mutate({ id, name })}
         >
           <span className="min-w-0 truncate">{t("with", { name })}</span>
         </Button>

@@ -11,7 +11,8 @@ import { Button } from "../ui/button.tsx";
 import { Field, Segmented } from "../ui/fields.tsx";
 import { useAuthError } from "./errors.ts";
 import { SignInFrame } from "./frame.tsx";
-import { finishEntry, Providers, useEntered } from "./providers.tsx";
+import { offeringField, PasskeyEntry } from "./passkey.tsx";
+import { finishEntry, headersOf, Providers, useEntered } from "./providers.tsx";
 import { SecondStep } from "./second-step.tsx";
 
 /** The token of a link: the one that the server printed for the first admin, or an invitation. */
@@ -59,7 +60,7 @@ function AccountForm({ mode, token }: AccountFormProps) {
     return (
       <SecondStep
         textOf={textOf}
-        headers={headersOf(token)}
+        headers={headersOf(token?.value ?? null)}
         onEntered={finishEntry}
         onBack={() => enter.reset()}
       />
@@ -84,7 +85,7 @@ function AccountForm({ mode, token }: AccountFormProps) {
       <Button type="submit" look="primary" size="large" disabled={enter.isPending} className="mt-1 w-full">
         {t(mode === "create" ? "create" : "enter")}
       </Button>
-      {mode === "create" ? null : <PasskeyButton token={token} />}
+      {mode === "create" ? null : <PasskeyEntry token={token?.value ?? null} hasField />}
     </form>
   );
 }
@@ -141,6 +142,7 @@ type SignInMode = "signIn" | "create";
 export function SignInCard({ entry }: { readonly entry: Entry }) {
   const t = useTranslations("signIn");
   const token = useEntryToken(entry);
+  const tokenValue = token?.value ?? null;
   const textOf = useAuthError();
   const query = useSearchParams();
   const hasEntered = useEntered();
@@ -155,7 +157,7 @@ export function SignInCard({ entry }: { readonly entry: Entry }) {
       <EntryNote entry={entry} token={token} />
       <Providers
         providers={entry.providers}
-        token={token?.value ?? null}
+        token={tokenValue}
         textOf={textOf}
         isBusy={hasEntered}
         hasMore={hasForm}
@@ -171,7 +173,11 @@ export function SignInCard({ entry }: { readonly entry: Entry }) {
           ]}
         />
       ) : null}
-      {hasForm ? <AccountForm key={mode} mode={mode} token={token} /> : <PasskeyButton token={token} />}
+      {hasForm ? (
+        <AccountForm key={mode} mode={mode} token={token} />
+      ) : (
+        <PasskeyEntry token={tokenValue} hasField={false} />
+      )}
       <EntryFooter entry={entry} token={token} />
     </SignInFrame>
   );
@@ -184,14 +190,11 @@ interface Credentials {
   readonly password: string;
 }
 
-const headersOf = (token: EntryToken | null): Record<string, string> =>
-  token === null ? {} : { "atelier-token": token.value };
-
 const needsCode = (data: unknown) => Reflect.get(Object(data), "twoFactorRedirect") === true;
 
 /** Signs in or creates an account; `second` when a code is still needed. */
 function useEnter(mode: SignInMode, token: EntryToken | null) {
-  const fetchOptions = { headers: headersOf(token) };
+  const fetchOptions = { headers: headersOf(token?.value ?? null) };
   return useMutation({
     mutationFn: async ({ name, email, password }: Credentials) => {
       const answer = await enterAccount<{ data: unknown; error: unknown }>((client) =>
@@ -204,34 +207,6 @@ function useEnter(mode: SignInMode, token: EntryToken | null) {
     },
     onSuccess: (state) => (state === "done" ? finishEntry() : undefined),
   });
-}
-
-/** Signs in with a passkey of this device. */
-function PasskeyButton({ token }: { readonly token: EntryToken | null }) {
-  const t = useTranslations("signIn");
-  const textOf = useAuthError();
-  const enter = useMutation({
-    mutationFn: async () => {
-      const { error } = await enterAccount<{ error: unknown }>(({ signIn }) =>
-        signIn.passkey({ fetchOptions: { headers: headersOf(token) } }),
-      );
-      if (error !== null) throw error;
-    },
-    onSuccess: finishEntry,
-  });
-  return (
-    <>
-      <Button size="large" className="w-full" disabled={enter.isPending} onClick={() => enter.mutate()}>
-        <KeyRound aria-hidden />
-        {t("passkey")}
-      </Button>
-      {enter.isError ? (
-        <p role="alert" className="text-xs text-fail">
-          {textOf(enter.error)}
-        </p>
-      ) : null}
-    </>
-  );
 }
 
 interface AccountFieldsProps {
@@ -279,7 +254,7 @@ function AccountFields(props: AccountFieldsProps) {
         name="email"
         label={t("email")}
         type="email"
-        autoComplete="email"
+        autoComplete={mode === "create" ? "email" : offeringField}
         required
         value={values.email}
         onValueChange={(email) => onChange({ email })}

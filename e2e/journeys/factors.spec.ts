@@ -6,8 +6,8 @@ import { expect, test } from "../test.ts";
 // Passkeys are of a name, not of an address.
 test.use({
   baseURL: `http://localhost:${process.env["ATELIER_E2E_PORT"] ?? 3210}`,
-  // Of the wrong code.
-  expectedError: /401.*verify-totp/,
+  // Of the wrong code, and of the password that is gone.
+  expectedError: /401.*(?:verify-totp|sign-in\/email)/,
 });
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -23,7 +23,7 @@ function codeOf(key: string, steps: number): string {
   return String(number % 1_000_000).padStart(6, "0");
 }
 
-test("an authenticator app, its recovery codes and a passkey sign in @all", async ({
+test("an authenticator app, its recovery codes and a passkey sign in, then the passkey alone @all", async ({
   page,
   context,
   baseURL,
@@ -52,7 +52,7 @@ test("an authenticator app, its recovery codes and a passkey sign in @all", asyn
 
   const devtools = await context.newCDPSession(page);
   await devtools.send("WebAuthn.enable");
-  await devtools.send("WebAuthn.addVirtualAuthenticator", {
+  const { authenticatorId } = await devtools.send("WebAuthn.addVirtualAuthenticator", {
     options: {
       protocol: "ctap2",
       transport: "internal",
@@ -68,13 +68,26 @@ test("an authenticator app, its recovery codes and a passkey sign in @all", asyn
   await passkeys.getByRole("button", { name: "Add a passkey" }).click();
   await expect(passkeys.getByText("Laptop")).toBeVisible();
 
+  /** Whether somebody answers for the device: with `true` it takes up what a page offers, too. */
+  const answers = (enabled: boolean) =>
+    devtools.send("WebAuthn.setAutomaticPresenceSimulation", { authenticatorId, enabled });
   const leave = async () => {
+    await answers(false);
     await page.goto("/settings");
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await expect(page.getByRole("heading", { name: "Welcome back" })).toBeVisible();
   };
+  // The offer of the page stands when the button asks: it is withdrawn first, else the browser would refuse the second request.
+  const offered = page.waitForResponse(/generate-authenticate-options/);
   await leave();
+  await offered;
+  await answers(true);
   await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+  await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
+
+  await leave();
+  await answers(true);
+  await page.goto("/sign-in");
   await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
 
   await leave();
@@ -92,5 +105,19 @@ test("an authenticator app, its recovery codes and a passkey sign in @all", asyn
   await page.getByRole("button", { name: "Use a recovery code" }).click();
   await page.getByLabel("Recovery code").fill(codes[0] ?? "");
   await page.getByRole("button", { name: "Continue" }).click();
+  await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
+
+  await page.goto("/settings");
+  const password = page.getByRole("region", { name: "Password", exact: true });
+  await password.getByRole("button", { name: "Remove the password" }).click();
+  await expect(password.getByText("From then on you sign in with a passkey.")).toBeVisible();
+  await password.getByRole("button", { name: "Yes, remove the password" }).click();
+  await expect(password.getByText("You sign in with a passkey.")).toBeVisible();
+  await expect(factors).toHaveCount(0);
+  await leave();
+  await signIn(page, account);
+  await expect(page.getByText("E-mail or password is wrong.")).toBeVisible();
+  await answers(true);
+  await page.goto("/sign-in");
   await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
 });

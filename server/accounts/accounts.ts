@@ -53,6 +53,8 @@ export interface AccountView {
   readonly hasPassword: boolean;
   /** Names of the providers through which the user signs in. */
   readonly providers: readonly string[];
+  /** Those of them that ask for a second factor themselves. */
+  readonly factorProviders: readonly string[];
 }
 
 /** The caller's own account; null when it was removed in the meantime. */
@@ -67,6 +69,7 @@ export async function getAccount({ db, config }: Services, caller: Caller): Prom
     .where(eq(users.id, caller.userId));
   if (!user) return null;
   const { passwords, providers } = config.signIn;
+  const own = user.ways.flatMap((id) => providers[id] ?? []);
   return {
     id: caller.userId,
     name: user.name,
@@ -76,7 +79,8 @@ export async function getAccount({ db, config }: Services, caller: Caller): Prom
     adminLack: caller.adminLack ?? null,
     locale: asLocale(user.locale),
     hasPassword: passwords && user.ways.includes(passwordWay),
-    providers: user.ways.flatMap((id) => providers[id]?.name ?? []),
+    providers: own.map(({ name }) => name),
+    factorProviders: own.flatMap(({ name, asksSecondFactor }) => (asksSecondFactor ? [name] : [])),
   };
 }
 

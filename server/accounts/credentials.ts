@@ -28,6 +28,17 @@ export function requirePassword(password: string): void {
     throw new AppError("bad_request", `password must have at most ${maxPasswordLength} characters`);
 }
 
+/** Throws `conflict` where people sign in without passwords. */
+export function requireTaken({ config }: Pick<Services, "config">): void {
+  const { passwords, providers } = config.signIn;
+  if (passwords) return;
+  const names = Object.values(providers).map(({ name }) => name);
+  throw new AppError(
+    "conflict",
+    `This studio takes no passwords: people sign in through ${names.join(", ")}, or with a passkey.`,
+  );
+}
+
 /** The hash of a password that `requirePassword` accepts, as the library of sign-ins makes it. */
 export const hashPassword = (password: string): Promise<string> => hashOf(password);
 

@@ -125,7 +125,7 @@ async function enter(
   return { browser, back, location: await visit(services, browser, back) };
 }
 
-const problem = (code: string) => `/sign-in?problem=${code}`;
+const problem = (code: string, provider = "house") => `/sign-in?problem=${code}&provider=${provider}`;
 const entered = "/sign-in?entered=1";
 const { users, credentials, auditEntries } = schema;
 const caller = (browser: TestBrowser) => resolveCaller(test1.services, browser.headers);
@@ -228,9 +228,13 @@ describe("accounts that exist already", () => {
     idp.people["held"] = verified("held@example.com");
     expect((await enter("held")).location).toBe(problem("ACCOUNT_NOT_LINKED"));
     idp.people["held"] = { ...verified("held@example.com"), email_verified: false };
-    expect((await enter("held", { provider: "linking" })).location).toBe(problem("ACCOUNT_NOT_LINKED"));
+    expect((await enter("held", { provider: "linking" })).location).toBe(
+      problem("ACCOUNT_NOT_LINKED", "linking"),
+    );
     idp.people["held"] = { email: "held@example.com", name: "x" };
-    expect((await enter("held", { provider: "linking" })).location).toBe(problem("ACCOUNT_NOT_LINKED"));
+    expect((await enter("held", { provider: "linking" })).location).toBe(
+      problem("ACCOUNT_NOT_LINKED", "linking"),
+    );
   });
 
   test("of an operator's making are linked where that is allowed; self-made ones are not", async () => {
@@ -242,7 +246,9 @@ describe("accounts that exist already", () => {
     expect(await wayNames(id)).toEqual(["linking"]);
     await openAccount(test1.services, "squatted@example.com");
     idp.people["squatted"] = verified("squatted@example.com");
-    expect((await enter("squatted", { provider: "linking" })).location).toBe(problem("ACCOUNT_NOT_LINKED"));
+    expect((await enter("squatted", { provider: "linking" })).location).toBe(
+      problem("ACCOUNT_NOT_LINKED", "linking"),
+    );
   });
 
   test("under an address that nobody proved lose all other ways in once its owner is linked", async () => {
@@ -287,7 +293,9 @@ describe("accounts that exist already", () => {
     const victim = await enter("victim", { provider: "linking" });
     const me = await caller(victim.browser);
     expect([await caller(taker.browser), await wayNames(me?.userId ?? "")]).toEqual([null, ["linking"]]);
-    expect((await enter("taker", { provider: "staff" })).location).toBe(problem("ACCOUNT_NOT_LINKED"));
+    expect((await enter("taker", { provider: "staff" })).location).toBe(
+      problem("ACCOUNT_NOT_LINKED", "staff"),
+    );
     // Its owner proved the address: the next link takes nothing.
     expect((await userOf("victim@example.com"))?.emailVerified).toBe(true);
   });
@@ -394,7 +402,7 @@ describe("groups", () => {
   test("let people in, make admins, and take it back, but never from the only one", async () => {
     idp.people["mia"] = verified("mia@example.com", { groups: ["others"] });
     const refused = await enter("mia", { provider: "staff" });
-    expect(refused.location).toBe(problem("GROUP_MISSING"));
+    expect(refused.location).toBe(problem("GROUP_MISSING", "staff"));
     expect(await userOf("mia@example.com")).toBeUndefined();
     idp.people["mia"] = verified("mia@example.com", { groups: "/members" });
     const member = await enter("mia", { provider: "staff" });
@@ -416,16 +424,16 @@ describe("groups", () => {
     await enter("mia", { provider: "staff" });
     expect((await userOf("mia@example.com"))?.role).toBe("admin");
     idp.people["mia"] = verified("mia@example.com");
-    expect((await enter("mia", { provider: "staff" })).location).toBe(problem("GROUP_MISSING"));
+    expect((await enter("mia", { provider: "staff" })).location).toBe(problem("GROUP_MISSING", "staff"));
     expect((await userOf("mia@example.com"))?.role).toBe("user");
     // An answer without an address lets nobody in, and takes the role back all the same.
     idp.people["mia"] = verified("mia@example.com", { groups: ["admins"] });
     await enter("mia", { provider: "staff" });
     idp.people["mia"] = { groups: ["admins"] };
-    expect((await enter("mia", { provider: "staff" })).location).toBe(problem("EMAIL_MISSING"));
+    expect((await enter("mia", { provider: "staff" })).location).toBe(problem("EMAIL_MISSING", "staff"));
     expect((await userOf("mia@example.com"))?.role).toBe("admin");
     idp.people["mia"] = { groups: ["members"] };
-    expect((await enter("mia", { provider: "staff" })).location).toBe(problem("EMAIL_MISSING"));
+    expect((await enter("mia", { provider: "staff" })).location).toBe(problem("EMAIL_MISSING", "staff"));
     expect((await userOf("mia@example.com"))?.role).toBe("user");
     const acts = await test1.services.db
       .select()
@@ -525,7 +533,7 @@ describe("a studio without open sign-up", () => {
     const limited = { ...services, config: { ...services.config, limits } };
     idp.people["latest"] = verified("latest@example.com", { groups: ["members"] });
     const { location } = await enter("latest", { provider: "staff", services: limited });
-    expect(location).toBe(problem("TOO_MANY_REQUESTS"));
+    expect(location).toBe(problem("TOO_MANY_REQUESTS", "staff"));
     expect(await userOf("latest@example.com")).toBeUndefined();
     expect((await enter("later", { provider: "staff", services: limited })).location).toBe(entered);
   });
@@ -572,7 +580,9 @@ describe("a provider that is set up wrong, down or hostile", () => {
   test("with a wrong secret the log has its words, and no secret", async () => {
     idp.people["anna"] = verified("anna@example.com");
     captured.lines.length = 0;
-    expect((await enter("anna", { provider: "broken" })).location).toBe(problem("PROVIDER_REFUSED"));
+    expect((await enter("anna", { provider: "broken" })).location).toBe(
+      problem("PROVIDER_REFUSED", "broken"),
+    );
     const lines = captured.lines.join("\n");
     expect(lines).toContain("invalid_client");
     expect(lines).not.toContain("a-wrong-secret");
@@ -585,15 +595,15 @@ describe("a provider that is set up wrong, down or hostile", () => {
     ["time", { exp: Math.floor(Date.now() / 1000) - 600, iat: Math.floor(Date.now() / 1000) - 900 }],
   ])("an id token with a wrong %s lets nobody in", async (_, claims) => {
     forging.forgery.claims = (usual) => ({ ...usual, ...claims });
-    expect(await enterForged()).toBe(problem("PROVIDER_ANSWER_INVALID"));
+    expect(await enterForged()).toBe(problem("PROVIDER_ANSWER_INVALID", "forged"));
     expect(await userOf("forged@example.com")).toBeUndefined();
     delete forging.forgery.claims;
   });
 
   test("groups may come from userinfo, of the same person as the id token", async () => {
-    expect(await enterForged("informed")).toBe(problem("GROUP_MISSING"));
+    expect(await enterForged("informed")).toBe(problem("GROUP_MISSING", "informed"));
     forging.forgery.info = { groups: ["members"], sub: "p-2" };
-    expect(await enterForged("informed")).toBe(problem("PROVIDER_ANSWER_INVALID"));
+    expect(await enterForged("informed")).toBe(problem("PROVIDER_ANSWER_INVALID", "informed"));
     expect(await userOf("forged@example.com")).toBeUndefined();
     forging.forgery.info = { groups: ["members"] };
     expect(await enterForged("informed")).toBe(entered);
@@ -645,9 +655,9 @@ describe("a provider that is set up wrong, down or hostile", () => {
   test("HTML or a failure of its token endpoint is told as a provider that does not answer", async () => {
     forging.forgery.token = (_, response) =>
       response.writeHead(502, { "content-type": "text/html" }).end("<p>");
-    expect(await enterForged()).toBe(problem("PROVIDER_UNREACHABLE"));
+    expect(await enterForged()).toBe(problem("PROVIDER_UNREACHABLE", "forged"));
     forging.forgery.token = (request) => request.socket.destroy();
-    expect(await enterForged()).toBe(problem("PROVIDER_UNREACHABLE"));
+    expect(await enterForged()).toBe(problem("PROVIDER_UNREACHABLE", "forged"));
     delete forging.forgery.token;
   });
 });

@@ -175,8 +175,12 @@ export async function followProvider(services: Services, ctx: GenericEndpointCon
   if (problem === null) return endHalfDone(ctx);
   const id: unknown = Reflect.get(Object(ctx.params), "id");
   services.log.info({ provider: id, problem, part: "accounts" }, "sign-in through a provider failed");
-  throw ctx.redirect(`/sign-in?${new URLSearchParams({ problem })}`);
+  throw ctx.redirect(problemPage(problem, id));
 }
+
+/** The sign-in page with what went wrong, at which provider. */
+const problemPage = (problem: string, provider: unknown) =>
+  `/sign-in?${new URLSearchParams({ problem, provider: String(provider) })}`;
 
 /** A provider answers for its own second factor: a sign-in with a password that still waits in this browser for its code is over. */
 async function endHalfDone(ctx: GenericEndpointContext): Promise<void> {
@@ -204,7 +208,7 @@ async function requireIssuer(services: Services, ctx: GenericEndpointContext): P
   if (ctx.path !== callbackPath || !code || !state) return;
   const client = clientsOf(services).find((one) => one.id === Reflect.get(Object(ctx.params), "id"));
   if (!client) return;
-  const leave = (problem: ProviderFailure) => ctx.redirect(`/sign-in?${new URLSearchParams({ problem })}`);
+  const leave = (problem: ProviderFailure) => ctx.redirect(problemPage(problem, client.id));
   const known = await client.readIssuer().catch((error: unknown) => {
     throw leave(noteFailure(services, client.id, error).code);
   });

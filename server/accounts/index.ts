@@ -38,7 +38,14 @@ export {
 } from "./password-reset.ts";
 export { endOtherSessions, endSession, listSessions } from "./sessions.ts";
 export { passkeyName } from "./passkey-guard.ts";
-export { confirmPassword, readSecurity, removePasskey, renamePasskey } from "./passkeys.ts";
+export {
+  addPassword,
+  confirmPassword,
+  readSecurity,
+  removePasskey,
+  removePassword,
+  renamePasskey,
+} from "./passkeys.ts";
 export { userTables } from "./user-tables.ts";
 export {
   entryTokenHeader,

@@ -5,13 +5,22 @@ import {
   openGuest,
   openTestBrowser,
   testOrigin,
+  testPassword,
   type TestBrowser,
   type TestServices,
 } from "@atelier/testing/services";
-import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { and, eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
-import { authOf, readSecurity, removePasskey, resolveCaller } from "./index.ts";
+import {
+  addPassword,
+  authOf,
+  createResetLink,
+  readSecurity,
+  removePasskey,
+  removePassword,
+  resolveCaller,
+} from "./index.ts";
 
 let fixture: TestServices;
 
@@ -224,4 +233,116 @@ test("S1 a removed passkey no longer signs in; the only way to sign in stays", a
   expect(await callerOf(browser)).toMatchObject({ userId });
   expect(await services.db.$count(verifications, eq(verifications.value, userId))).toBe(0);
   expect(await answerOf(await enter())).toEqual([401, "PASSKEY_NOT_FOUND"]);
+});
+
+describe("S1 an account with a passkey does without its password", () => {
+  const kindsOf = async (userId: string) => {
+    const { auditEntries } = schema;
+    const kinds = { kind: auditEntries.kind };
+    return (
+      await fixture.services.db.select(kinds).from(auditEntries).where(eq(auditEntries.actorId, userId))
+    ).map(({ kind }) => kind);
+  };
+  const signIn = (email: string, password = testPassword) =>
+    openTestBrowser(fixture.services).auth("/sign-in/email", { email, password });
+
+  test("it goes with the app, open links and other sessions, and never as the last way in", async () => {
+    const { services } = fixture;
+    const bare = await openAccount(services, "bare@example.com");
+    const bareCaller = await callerOf(bare);
+    const bareOwn = { userId: bareCaller?.userId ?? "", sessionId: bareCaller?.sessionId };
+    await expect(removePassword(services, bareOwn)).rejects.toMatchObject({ code: "conflict" });
+    expect((await signIn("bare@example.com")).status).toBe(200);
+
+    const { browser, userId, sessionId } = await openWithPasskey("freed");
+    const own = { userId, sessionId };
+    await expect(removePassword(services, { userId, sessionId: undefined })).rejects.toMatchObject({
+      code: "forbidden",
+      details: { reason: "not_recent" },
+    });
+    await expect(removePassword(services, { ...own, adminLack: "sign_in" })).rejects.toMatchObject({
+      code: "forbidden",
+    });
+    const other = openTestBrowser(services);
+    expect(
+      (await other.auth("/sign-in/email", { email: "freed@example.com", password: testPassword })).status,
+    ).toBe(200);
+    const { passwordResets, twoFactors, users } = schema;
+    await createResetLink(services, { userId, adminId: null });
+    await services.db
+      .insert(twoFactors)
+      .values({ id: "freed", userId, secret: "s", backupCodes: "c", verified: true });
+    await services.db.update(users).set({ twoFactorEnabled: true }).where(eq(users.id, userId));
+    await removePassword(services, own);
+    expect(await readSecurity(services, userId)).toMatchObject({
+      hasPassword: false,
+      takesPasswords: true,
+      hasApp: false,
+      passkeys: [{ name: "freed" }],
+    });
+    expect(await services.db.$count(passwordResets, eq(passwordResets.userId, userId))).toBe(0);
+    expect(await services.db.$count(users, and(eq(users.id, userId), eq(users.twoFactorEnabled, true)))).toBe(
+      0,
+    );
+    expect([await callerOf(browser), await callerOf(other)]).toMatchObject([{ userId }, null]);
+    expect(await answerOf(await signIn("freed@example.com"))).toEqual([401, "INVALID_EMAIL_OR_PASSWORD"]);
+    await expect(removePassword(services, own)).rejects.toMatchObject({ code: "not_found" });
+    const [key] = await keysOf(userId);
+    await expect(removePasskey(services, { ...own, id: key?.id ?? "" })).rejects.toMatchObject({
+      code: "conflict",
+    });
+    expect(await kindsOf(userId)).toContain("account.password_removed");
+  });
+
+  test("of its passkey and its password removed at once one stays", async () => {
+    const { services } = fixture;
+    const { userId, sessionId } = await openWithPasskey("both");
+    const [key] = await keysOf(userId);
+    const own = { userId, sessionId };
+    const ends = await Promise.allSettled([
+      removePassword(services, own),
+      removePasskey(services, { ...own, id: key?.id ?? "" }),
+    ]);
+    expect(ends.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+  });
+
+  test("it gets one again, once, from a recent session, and where the studio takes passwords", async () => {
+    const { services } = fixture;
+    const { browser, device, userId, sessionId } = await openWithPasskey("again");
+    const own = { userId, sessionId, password: "a second long password" };
+    await expect(addPassword(services, own)).rejects.toMatchObject({ code: "conflict" });
+    await removePassword(services, own);
+    const other = openTestBrowser(services);
+    const options = await optionsOf(other, "/generate-authenticate-options");
+    const response = device.enter(options, { counter: 0 });
+    expect((await other.auth("/passkey/verify-authentication", { response })).status).toBe(200);
+    await expect(addPassword(services, { ...own, password: "short" })).rejects.toMatchObject({
+      code: "bad_request",
+    });
+    await expect(addPassword(services, { ...own, sessionId: undefined })).rejects.toMatchObject({
+      code: "forbidden",
+    });
+    const providers = { house: { name: "Example Ltd" } };
+    const without = { ...services, config: { ...services.config, signIn: { passwords: false, providers } } };
+    await expect(addPassword(without as never, own)).rejects.toMatchObject({
+      code: "conflict",
+      message: "This studio takes no passwords: people sign in through Example Ltd, or with a passkey.",
+    });
+    await addPassword(services, own);
+    expect([await callerOf(browser), await callerOf(other)]).toMatchObject([{ userId }, null]);
+    expect((await signIn("again@example.com", own.password)).status).toBe(200);
+  });
+
+  test("passkeys sign in also where the studio takes no passwords", async () => {
+    const { device, userId } = await openWithPasskey("passwordless");
+    const { services } = fixture;
+    const { config } = services;
+    const without = { ...services, config: { ...config, signIn: { ...config.signIn, passwords: false } } };
+    const browser = openTestBrowser(without);
+    const options = await optionsOf(browser, "/generate-authenticate-options");
+    const response = device.enter(options, { counter: 0 });
+    expect((await browser.auth("/passkey/verify-authentication", { response })).status).toBe(200);
+    expect(await callerOf(browser)).toMatchObject({ userId });
+    expect(await readSecurity(without, userId)).toMatchObject({ hasPassword: false, takesPasswords: false });
+  });
 });

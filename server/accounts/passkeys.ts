@@ -1,22 +1,32 @@
 import { and, asc, eq, inArray, ne } from "drizzle-orm";
 import type { z } from "zod";
 import { recordAct } from "../audit/index.ts";
-import { schema } from "../db/index.ts";
-import { AppError } from "../platform/index.ts";
+import { schema, type Tx } from "../db/index.ts";
+import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { refuseLack } from "./admin-factor.ts";
 import { authOf } from "./auth.ts";
 import type { Caller } from "./caller.ts";
-import { forgetTrust, isPasswordOf, passwordWay } from "./credentials.ts";
+import {
+  forgetTrust,
+  hashPassword,
+  isPasswordOf,
+  passwordWay,
+  requirePassword,
+  requireTaken,
+} from "./credentials.ts";
 import type { passkeyName } from "./passkey-guard.ts";
 import { noteConfirmed, requireRecent } from "./sessions.ts";
 
-const { credentials, passkeys, sessions, twoFactors, users } = schema;
+const { credentials, passkeys, passwordResets, sessions, twoFactors, users } = schema;
 
 /** How a user signs in. Times are ISO 8601, UTC. */
 export interface SecurityView {
   /** There is a password, and this studio takes passwords. */
   readonly hasPassword: boolean;
+  readonly takesPasswords: boolean;
+  /** Names of the providers of the configuration through which the user signs in. */
+  readonly providers: readonly string[];
   /** The authenticator app is set up and in force. */
   readonly hasApp: boolean;
   /** Unused recovery codes; null without the app. */
@@ -32,19 +42,26 @@ export interface SecurityView {
 /** How the caller signs in. */
 export async function readSecurity(services: Services, userId: string): Promise<SecurityView> {
   const { db } = services;
+  const { passwords, providers } = services.config.signIn;
   const isApp = and(eq(twoFactors.userId, userId), eq(twoFactors.verified, true));
-  const [keys, hasPassword, apps] = await Promise.all([
+  const [keys, ways, apps] = await Promise.all([
     db
       .select()
       .from(passkeys)
       .where(eq(passkeys.userId, userId))
       .orderBy(asc(passkeys.createdAt), asc(passkeys.id)),
-    db.$count(credentials, and(eq(credentials.userId, userId), eq(credentials.providerId, passwordWay))),
+    db
+      .select({ id: credentials.providerId })
+      .from(credentials)
+      .where(eq(credentials.userId, userId))
+      .orderBy(asc(credentials.createdAt), asc(credentials.id)),
     db.$count(twoFactors, isApp),
   ]);
   const left = apps > 0 ? await authOf(services).api.viewBackupCodes({ body: { userId } }) : null;
   return {
-    hasPassword: services.config.signIn.passwords && hasPassword > 0,
+    hasPassword: passwords && ways.some(({ id }) => id === passwordWay),
+    takesPasswords: passwords,
+    providers: ways.flatMap(({ id }) => providers[id]?.name ?? []),
     hasApp: apps > 0,
     recoveryCodes: left?.backupCodes.length ?? null,
     passkeys: keys.map(({ id, name, createdAt, lastUsedAt }) => ({
@@ -86,13 +103,17 @@ export async function renamePasskey(
   if (named.length === 0) throw new AppError("not_found");
 }
 
+/** A change of the ways in. */
+type WayChange = Own & Pick<Caller, "adminLack">;
+
 /**
- * Removes a passkey, and ends the user's other sessions and the trust in browsers. Throws `not_found`, `forbidden` when the session is not recent, and
- * `conflict` when nothing else is left to sign in with.
+ * Removes a way to sign in, and ends the user's other sessions and the trust in browsers. `remove` returns what is gone, for the audit log; it
+ * throws where there is nothing. Throws `forbidden` when the session is not recent, and `conflict` with `last` when nothing else is left.
  */
-export async function removePasskey(
+async function removeWay(
   services: Services,
-  { userId, sessionId = "", id, adminLack }: Own & Pick<Caller, "adminLack"> & { readonly id: string },
+  { userId, sessionId = "", adminLack }: WayChange,
+  { remove, last }: { readonly remove: (tx: Tx) => Promise<RecordedAct>; readonly last: string },
 ): Promise<void> {
   await requireRecent(services, sessionId);
   if (adminLack === "sign_in") refuseLack({ adminLack });
@@ -102,19 +123,93 @@ export async function removePasskey(
   await services.db.transaction(async (tx) => {
     // Of two removals at once the second counts what the first left.
     await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for("update");
-    const gone = await tx
-      .delete(passkeys)
-      .where(and(eq(passkeys.id, id), eq(passkeys.userId, userId)))
-      .returning({ id: passkeys.id });
-    if (gone.length === 0) throw new AppError("not_found");
+    const act = await remove(tx);
     const left = await Promise.all([
       tx.$count(passkeys, eq(passkeys.userId, userId)),
       tx.$count(credentials, and(eq(credentials.userId, userId), inArray(credentials.providerId, waysNow))),
     ]);
-    if (left.every((count) => count === 0))
-      throw new AppError("conflict", "This passkey is the only way to sign in. Add another one first.");
-    await tx.delete(sessions).where(and(eq(sessions.userId, userId), ne(sessions.id, sessionId)));
-    await forgetTrust(tx, userId);
-    await recordAct(tx, { kind: "account.passkey_removed", by: userId, object: id });
+    if (left.every((count) => count === 0)) throw new AppError("conflict", last);
+    await endAllBut(tx, { userId, sessionId });
+    await recordAct(tx, { ...act, by: userId });
+  });
+}
+
+type RecordedAct = Omit<Parameters<typeof recordAct>[1], "by">;
+
+async function endAllBut(
+  tx: Tx,
+  { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
+) {
+  await tx.delete(sessions).where(and(eq(sessions.userId, userId), ne(sessions.id, sessionId)));
+  await forgetTrust(tx, userId);
+}
+
+/**
+ * Removes a passkey, and ends the user's other sessions and the trust in browsers. Throws `not_found`, `forbidden` when the session is not recent, and
+ * `conflict` when nothing else is left to sign in with.
+ */
+export async function removePasskey(
+  services: Services,
+  { id, ...change }: WayChange & { readonly id: string },
+): Promise<void> {
+  await removeWay(services, change, {
+    last: "This passkey is the only way to sign in. Add another one first.",
+    async remove(tx) {
+      const gone = await tx
+        .delete(passkeys)
+        .where(and(eq(passkeys.id, id), eq(passkeys.userId, change.userId)))
+        .returning({ id: passkeys.id });
+      if (gone.length === 0) throw new AppError("not_found");
+      return { kind: "account.passkey_removed", object: id };
+    },
+  });
+}
+
+/**
+ * Removes the password with what belongs to it: the authenticator app, the recovery codes and open links to a new password. Ends the user's
+ * other sessions and the trust in browsers. Throws `not_found` without a password, `forbidden` when the session is not recent, and `conflict`
+ * when neither a passkey nor a provider is left.
+ */
+export async function removePassword(services: Services, change: WayChange): Promise<void> {
+  const { userId } = change;
+  await removeWay(services, change, {
+    last: "The password is the only way to sign in. Add a passkey first.",
+    async remove(tx) {
+      const gone = await tx
+        .delete(credentials)
+        .where(and(eq(credentials.userId, userId), eq(credentials.providerId, passwordWay)))
+        .returning({ id: credentials.id });
+      if (gone.length === 0) throw new AppError("not_found");
+      // Its code is asked for after a password alone.
+      await tx.delete(twoFactors).where(eq(twoFactors.userId, userId));
+      await tx.update(users).set({ twoFactorEnabled: false }).where(eq(users.id, userId));
+      await tx.delete(passwordResets).where(eq(passwordResets.userId, userId));
+      return { kind: "account.password_removed" };
+    },
+  });
+}
+
+/**
+ * Sets the first password of an account that has none, and ends its other sessions. Throws `bad_request` for a password that is too short or too
+ * long, `forbidden` when the session is not recent, and `conflict` when there is one, or this studio takes none.
+ */
+export async function addPassword(
+  services: Services,
+  { userId, sessionId = "", adminLack, password }: WayChange & { readonly password: string },
+): Promise<void> {
+  requireTaken(services);
+  requirePassword(password);
+  await requireRecent(services, sessionId);
+  if (adminLack === "sign_in") refuseLack({ adminLack });
+  const hash = await hashPassword(password);
+  await services.db.transaction(async (tx) => {
+    const made = await tx
+      .insert(credentials)
+      .values({ id: newId(), userId, accountId: userId, providerId: passwordWay, password: hash })
+      .onConflictDoNothing()
+      .returning({ id: credentials.id });
+    if (made.length === 0) throw new AppError("conflict", "This account has a password already.");
+    await endAllBut(tx, { userId, sessionId });
+    await recordAct(tx, { kind: "account.password_changed", by: userId });
   });
 }

@@ -7,7 +7,14 @@ import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { findAccount, isReservedEmail, mailAddress, maxEmailLength, maxUserNameLength } from "./accounts.ts";
 import { authOf } from "./auth.ts";
-import { hashPassword, passwordSchema, passwordWay, requirePassword, setPassword } from "./credentials.ts";
+import {
+  hashPassword,
+  passwordSchema,
+  passwordWay,
+  requirePassword,
+  requireTaken,
+  setPassword,
+} from "./credentials.ts";
 
 const { passwordResets, users } = schema;
 
@@ -22,21 +29,18 @@ export interface ResetLink {
   readonly expiresAt: string;
 }
 
-const passwordsOff = () =>
-  new AppError("conflict", "This studio has no passwords: people sign in through its providers.");
-
 /**
  * Makes a one-time link with which a user sets a new password; earlier links of the user end. The password of today
  * works until then. Throws `not_found`, and `conflict` for a user who signs in without a password and where there are none.
  */
 export async function createResetLink(
-  { db, config }: Services,
+  services: Services,
   { userId, adminId }: { readonly userId: string; readonly adminId: string | null },
 ): Promise<ResetLink> {
-  if (!config.signIn.passwords) throw passwordsOff();
+  requireTaken(services);
   const token = randomBytes(24).toString("base64url");
   const expiresAt = new Date(Date.now() + resetLinkHours * 3_600_000);
-  await db.transaction(async (tx) => {
+  await services.db.transaction(async (tx) => {
     // Of two links at once the second ends the first, and a user who is being deleted gets none.
     const [user] = await tx
       .select({ email: users.email })
@@ -62,7 +66,7 @@ export async function spendResetLink(
   services: Services,
   { token, password }: { readonly token: string; readonly password: string },
 ): Promise<void> {
-  if (!services.config.signIn.passwords) throw passwordsOff();
+  requireTaken(services);
   requirePassword(password);
   const isValid = and(eq(passwordResets.tokenHash, hashOf(token)), gt(passwordResets.expiresAt, new Date()));
   const unknown = new AppError("not_found", "This link was used or has expired. Ask an admin for a new one.");

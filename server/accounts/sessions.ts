@@ -121,12 +121,13 @@ export async function isRecent(db: Db, sessionId: string): Promise<boolean> {
   return (await db.$count(sessions, and(eq(sessions.id, sessionId), sql`${latest} > ${since}`))) > 0;
 }
 
-/** Throws `forbidden` unless the session is new or its user typed the password again. */
+/** Throws `forbidden` with the detail `reason: "not_recent"` unless the session is new or its user typed the password again. */
 export async function requireRecent({ db }: Pick<Services, "db">, sessionId: string | undefined) {
   if (sessionId === undefined || !(await isRecent(db, sessionId)))
     throw new AppError(
       "forbidden",
       "Type your password again, or sign in again, and repeat this within ten minutes.",
+      { details: { reason: "not_recent" } },
     );
 }
 

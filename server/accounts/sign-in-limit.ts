@@ -27,6 +27,8 @@ export const addressLimits = {
     "/sign-up/*": { window: 60, max: 60 },
     "/change-password": { window: 60, max: 10 },
     "/two-factor/*": { window: 60, max: 30 },
+    // Each view of the sign-in page asks for a challenge, to offer passkeys in its field.
+    "/passkey/generate-authenticate-options": { window: 60, max: 300 },
     "/passkey/*": { window: 60, max: 60 },
     "/callback/*": { window: 60, max: 120 },
   },

@@ -4,6 +4,7 @@ const auditKinds = [
   "sign_in.failed",
   "account.made",
   "account.password_changed",
+  "account.password_removed",
   "account.factor_added",
   "account.factor_removed",
   "account.recovery_codes_made",

@@ -60,6 +60,8 @@ const cases: Readonly<Record<string, Case>> = {
   "account.confirmPassword": { access: "member", input: { password: "a wrong password" }, lacks: 403 },
   "account.renamePasskey": { access: "member", input: { id: newId(), name: "x" }, lacks: 404 },
   "account.removePasskey": { access: "member", input: { id: newId() }, lacks: 404 },
+  "account.removePassword": { access: "member", lacks: 409 },
+  "account.addPassword": { access: "member", input: { password: "a long enough password" }, lacks: 409 },
   "account.setLocale": { access: "member", input: { locale: "de" } },
   "admin.overview": { access: "admin", input: {} },
   "admin.audit.search": { access: "admin", input: {} },

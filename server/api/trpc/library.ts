@@ -1,5 +1,7 @@
 import { z } from "zod";
 import {
+  addPassword,
+  type Caller,
   createApiKey,
   confirmPassword,
   endOtherSessions,
@@ -12,6 +14,7 @@ import {
   passkeyName,
   readSecurity,
   removePasskey,
+  removePassword,
   renamePasskey,
   maxKeyDays,
   maxKeyNameLength,
@@ -64,6 +67,9 @@ import { asOneOfFew } from "../requests.ts";
 import { t } from "./init.ts";
 import { accountProcedure, grantProcedure, memberProcedure, publicProcedure } from "./procedures.ts";
 
+/** What a change of the ways in asks of its session. */
+const ownOf = ({ userId, sessionId, adminLack }: Caller) => ({ userId, sessionId, adminLack });
+
 export const accountRouter = t.router({
   /** Null without a session. */
   me: publicProcedure.query(({ ctx }) => (ctx.caller ? getAccount(ctx.services, ctx.caller) : null)),
@@ -94,8 +100,7 @@ export const accountRouter = t.router({
   confirmPassword: accountProcedure
     .input(z.strictObject({ password: z.string().max(1_000) }))
     .mutation(async ({ ctx: { services, caller }, input }) => {
-      const { userId, sessionId } = caller;
-      await confirmPassword(services, { userId, sessionId, password: input.password });
+      await confirmPassword(services, { ...ownOf(caller), password: input.password });
     }),
   renamePasskey: accountProcedure
     .input(z.strictObject({ id: lineOfText, name: passkeyName }))
@@ -105,8 +110,14 @@ export const accountRouter = t.router({
   removePasskey: accountProcedure
     .input(z.strictObject({ id: lineOfText }))
     .mutation(async ({ ctx: { services, caller }, input }) => {
-      const { userId, sessionId, adminLack } = caller;
-      await removePasskey(services, { userId, sessionId, adminLack, id: input.id });
+      await removePasskey(services, { ...ownOf(caller), id: input.id });
+    }),
+  removePassword: accountProcedure.mutation(({ ctx }) => removePassword(ctx.services, ownOf(ctx.caller))),
+  /** The first one of an account without a password. */
+  addPassword: accountProcedure
+    .input(z.strictObject({ password: z.string().max(1_000) }))
+    .mutation(async ({ ctx: { services, caller }, input }) => {
+      await addPassword(services, { ...ownOf(caller), password: input.password });
     }),
   /** By the one-time link of an admin. */
   resetPassword: publicProcedure

@@ -1,0 +1,240 @@
+"use client";
+import { useMutation } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
+import { type FormEvent, useState } from "react";
+import { api } from "../client/api.ts";
+import { authClient, minPasswordLength } from "../client/session.ts";
+import { useAuthError } from "../sign-in/errors.ts";
+import { Button } from "../ui/button.tsx";
+import { Field } from "../ui/fields.tsx";
+import { toastDone } from "../ui/toasts.tsx";
+import {
+  confirmWith,
+  isTooOld,
+  PasswordField,
+  type Security,
+  useChangeProblem,
+  useOtherWays,
+  useRefresh,
+} from "./passkeys.tsx";
+import { SettingsSection } from "./section.tsx";
+
+interface Passwords {
+  readonly currentPassword: string;
+  readonly newPassword: string;
+}
+
+/** Changes the password and ends every other session. */
+function useChangePassword(onChanged: () => void) {
+  return useMutation({
+    mutationFn: async (passwords: Passwords) => {
+      const { error } = await (
+        await authClient()
+      ).changePassword({ ...passwords, revokeOtherSessions: true });
+      if (error !== null) throw error;
+    },
+    onSuccess: onChanged,
+  });
+}
+
+interface FieldProps {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function NewPasswordField({ value, onChange }: FieldProps) {
+  const t = useTranslations("settings");
+  return (
+    <Field
+      name="new-password"
+      label={t("newPassword")}
+      type="password"
+      autoComplete="new-password"
+      required
+      minLength={minPasswordLength}
+      hint={t("passwordHint", { min: minPasswordLength })}
+      value={value}
+      onValueChange={onChange}
+    />
+  );
+}
+
+function PasswordForm() {
+  const t = useTranslations("settings");
+  const textOf = useAuthError();
+  const [currentPassword, setCurrent] = useState("");
+  const [newPassword, setNew] = useState("");
+  const change = useChangePassword(() => {
+    setCurrent("");
+    setNew("");
+    toastDone(t("passwordChanged"));
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    change.mutate({ currentPassword, newPassword });
+  };
+  return (
+    // POST, because a submit before hydration would put the password into the URL.
+    <form method="post" className="flex max-w-[420px] flex-col gap-4" onSubmit={submit}>
+      <Field
+        name="current-password"
+        label={t("currentPassword")}
+        type="password"
+        autoComplete="current-password"
+        required
+        value={currentPassword}
+        onValueChange={setCurrent}
+        error={change.isError ? textOf(change.error) : null}
+      />
+      <NewPasswordField value={newPassword} onChange={setNew} />
+      <Button type="submit" className="self-start" disabled={change.isPending}>
+        {t("changePassword")}
+      </Button>
+    </form>
+  );
+}
+
+interface Props {
+  readonly security: Security;
+}
+
+/** What goes with the password, and what is left to sign in with. */
+function RemovalNotes({ security }: Props) {
+  const t = useTranslations("security");
+  const ways = useOtherWays(security);
+  const isOnly = security.passkeys.length === 1 && security.providers.length === 0;
+  return (
+    <ul className="flex max-w-[60ch] list-disc flex-col gap-1 ps-4 text-xs text-quiet">
+      <li>{t("removeWays", { ways })}</li>
+      {security.hasApp ? <li>{t("removeApp")}</li> : null}
+      {isOnly ? <li>{t("removeOnly")}</li> : null}
+    </ul>
+  );
+}
+
+/** A session of the last ten minutes removes the password at once; an older one takes it first. */
+function RemovePassword({ security }: Props) {
+  const t = useTranslations("security");
+  const problemOf = useChangeProblem(security);
+  const refresh = useRefresh();
+  const [isOpen, setOpen] = useState(false);
+  const [isAsked, setAsked] = useState(false);
+  const [password, setPassword] = useState("");
+  const remove = useMutation({
+    mutationFn: async () => {
+      await confirmWith(password);
+      await api.account.removePassword.mutate();
+    },
+    onSuccess: () => {
+      toastDone(t("passwordRemoved"));
+      return refresh();
+    },
+    onError: (error) => setAsked(isAsked || isTooOld(error)),
+  });
+  if (!isOpen)
+    return (
+      <Button look="danger" className="self-start" onClick={() => setOpen(true)}>
+        {t("removePassword")}
+      </Button>
+    );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    remove.mutate();
+  };
+  return (
+    <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-3">
+      <RemovalNotes security={security} />
+      {isAsked ? <PasswordField value={password} onChange={setPassword} /> : null}
+      {remove.isError ? (
+        <p role="alert" className="text-xs text-fail">
+          {problemOf(remove.error)}
+        </p>
+      ) : null}
+      <div className="flex flex-wrap gap-2">
+        <Button type="submit" look="danger" disabled={remove.isPending}>
+          {t("removePasswordYes")}
+        </Button>
+        <Button look="quiet" onClick={() => setOpen(false)}>
+          {t("cancel")}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** The first password of an account that signs in otherwise. */
+function AddPassword({ security }: Props) {
+  const t = useTranslations("security");
+  const problemOf = useChangeProblem(security);
+  const refresh = useRefresh();
+  const [isOpen, setOpen] = useState(false);
+  const [password, setPassword] = useState("");
+  const add = useMutation({
+    mutationFn: () => api.account.addPassword.mutate({ password }),
+    onSuccess: () => {
+      toastDone(t("passwordAdded"));
+      return refresh();
+    },
+  });
+  if (!isOpen)
+    return (
+      <Button className="self-start" onClick={() => setOpen(true)}>
+        {t("addPassword")}
+      </Button>
+    );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    add.mutate();
+  };
+  return (
+    <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-4">
+      <NewPasswordField value={password} onChange={setPassword} />
+      {add.isError ? (
+        <p role="alert" className="text-xs text-fail">
+          {problemOf(add.error)}
+        </p>
+      ) : null}
+      <div className="flex gap-2">
+        <Button type="submit" disabled={add.isPending}>
+          {t("addPassword")}
+        </Button>
+        <Button look="quiet" onClick={() => setOpen(false)}>
+          {t("cancel")}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** The password of an account, or what signs in instead. */
+export function PasswordSection({ security }: Props) {
+  const t = useTranslations("settings");
+  const words = useTranslations("security");
+  const ways = useOtherWays(security);
+  const { hasPassword, takesPasswords } = security;
+  if (!hasPassword)
+    return (
+      <SettingsSection
+        id="password"
+        title={t("password")}
+        text={words(takesPasswords ? "noPassword" : "passwordsOff")}
+      >
+        <div className="flex flex-col gap-4">
+          <p className="max-w-[60ch] text-sm">{words("signsInWith", { ways: ways || "none" })}</p>
+          {takesPasswords ? <AddPassword security={security} /> : null}
+        </div>
+      </SettingsSection>
+    );
+  return (
+    <SettingsSection id="password" title={t("password")} text={t("passwordText")}>
+      <div className="flex flex-col gap-6">
+        <PasswordForm />
+        {ways === "" ? (
+          <p className="max-w-[60ch] text-xs text-quiet">{words("removeHint")}</p>
+        ) : (
+          <RemovePassword security={security} />
+        )}
+      </div>
+    </SettingsSection>
+  );
+}
