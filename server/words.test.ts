@@ -3,7 +3,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { locales } from "./locales.ts";
 import { shippedLists, shippedStyles } from "./presets/shipped.ts";
-import { loadMessages, retell, retellAll, sentenceOf, wordsIn } from "./words.ts";
+import { loadMessages, retell, retellAll, retellFinding, sentenceOf, wordsIn } from "./words.ts";
 
 function keysOf(part: object): string[] {
   return Object.entries(part).flatMap(([key, value]) =>
@@ -36,25 +36,84 @@ test("a failure is the thrower's sentence in English, and the text of its code i
 
 const root = path.resolve(import.meta.dirname, "..");
 const thrown =
-  /(?:new AppError|refuseGarment|refusePerson|conflict)\(\s*(?:"\w+",\s*)?("(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)/g;
+  /(?:new AppError|refuseGarment|refusePerson|refused|conflict)\(\s*(?:"\w+",\s*)?("(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)/g;
 /** Codes whose sentences no page shows, and sentences for programs alone. */
 const notShown =
   /^(?:AUTH_SECRET|A job of an order|A proposal was stored|An account is deleted|The cursor |There is no job |The password is wrong)/;
 
-/** The English sentences that the files throw, with "7" where a value stands. */
-function sentencesOf(...patterns: string[]): string[] {
+/** The English texts that the files have in such a place, with "7" where a value stands. */
+function textsOf(place: RegExp, ...patterns: string[]): string[] {
   const files = patterns
     .flatMap((pattern) => globSync(pattern, { cwd: root }))
     .filter((file) => !file.includes(".test."));
-  const found = files.flatMap((file) => [...readFileSync(path.join(root, file), "utf8").matchAll(thrown)]);
-  const texts = found.map(([, written = ""]) =>
+  const comments = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/ .*$/gm;
+  const found = files.flatMap((file) => [
+    ...readFileSync(path.join(root, file), "utf8").replaceAll(comments, "").matchAll(place),
+  ]);
+  return found.map(([, written = ""]) =>
     written
       .slice(1, -1)
       .replaceAll(/\$\{[^}]*\}/g, "7")
       .replaceAll('\\"', '"'),
   );
-  return texts.filter((text) => /^[A-Z].* /.test(text) && !notShown.test(text));
 }
+
+/** The English sentences that the files throw. */
+function sentencesOf(...patterns: string[]): string[] {
+  return textsOf(thrown, ...patterns).filter((text) => /^[A-Z].* /.test(text) && !notShown.test(text));
+}
+
+const anyText = /("(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)/g;
+/** What the doctor asks of others, headers, and names with their version. */
+const notSaid =
+  /^(?:SELECT|CREATE|Answer with|A test$|a test$|Atelier: a test|This is a test|application\/|Bearer|LISTEN|Amazon, |not tried|7\. It says|Redis 7$|PostgreSQL 7$|pgvector 7$| and )/;
+
+/** All that the doctor's files write of several words. */
+function findingsOf(): string[] {
+  const said = textsOf(anyText, "server/doctor/*.ts").filter(
+    (text) => /[a-z]{2}/.test(text) && /\S \S/.test(text) && !notSaid.test(text),
+  );
+  const ofRedis = textsOf(anyText, "server/queue/redis-faults.ts").filter((text) => text.startsWith("is "));
+  return [...said, ...ofRedis, ...sentencesOf("server/provenance/{certificate,signing-key}.ts")];
+}
+
+test("what the doctor finds is in the catalogue of every language", async () => {
+  const told = findingsOf();
+  expect(told.length).toBeGreaterThan(200);
+  for (const locale of locales) {
+    const words = await wordsIn(locale);
+    const retold = (text: string) => retellFinding(text, words);
+    expect(told.filter((text) => retold(text) === null)).toEqual([]);
+    // Names as of a worker are spelled alike in several languages.
+    const same = told.filter((text) => text.split(" ").length > 3 && retold(text) === text);
+    expect(same.length > 0).toBe(locale === "en");
+  }
+});
+
+test("a finding is retold with the findings that it is made of, and its names and figures stay", async () => {
+  const words = await wordsIn("de");
+  const told = (text: string) => retellFinding(text, words);
+  expect(told("Worker gpu-1, Disk space")).toBe("Worker gpu-1, Speicherplatz");
+  expect(told("refuses (HTTP 401); correct LLM_API_KEY. It says: “Invalid key”")).toBe(
+    "lehnt ab (HTTP 401); korrigieren Sie LLM_API_KEY. Die Antwort: „Invalid key“",
+  );
+  expect(
+    told("mail:25 cannot be used; correct the host, port and scheme of SMTP_URL (nothing listens there: E)"),
+  ).toBe(
+    "mail:25 kann nicht verwendet werden; korrigieren Sie Host, Port und Schema von SMTP_URL (dort lauscht nichts: E)",
+  );
+  expect(told("answers within 0.5 s; streaming, tools, JSON work; context of 4096 tokens")).toBe(
+    "antwortet innerhalb von 0.5 s; funktionieren: Streaming, Werkzeuge, JSON; Kontext von 4096 Tokens",
+  );
+  expect(
+    told(
+      "this machine's clock is 40 s behind the database, 31 s ahead of b; set the clocks by NTP: signatures and sessions need them",
+    ),
+  ).toContain("ist 40 s hinter der Datenbank, 31 s vor b;");
+  expect(told("a fault of a later version (why)")).toBeNull();
+  // Far too deep to be one of ours.
+  expect(told("x" + ": (a)".repeat(100))).toBeNull();
+});
 
 test("what pages show of a refusal is in the catalogue of every language", async () => {
   const told = sentencesOf(

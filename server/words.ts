@@ -102,25 +102,60 @@ interface Sentence {
 
 const placeholder = /\{(\w+)\}/;
 
-/** The sentences of `faults`: what stands in them by its names. */
-const sentences: readonly Sentence[] = Object.entries(en.faults).map(([key, text]) => {
-  const parts = text
-    .split(placeholder)
-    .map((part, at) => (at % 2 === 0 ? RegExp.escape(part) : `(?<${part}>.+?)`));
-  return { key, pattern: new RegExp(`^${parts.join("")}$`, "s") };
-});
+/** The sentences of a part of the catalogue: what stands in them by its names. */
+function readSentences(part: "faults" | "findings"): readonly Sentence[] {
+  return Object.entries(en[part]).map(([key, text]) => {
+    const pieces = text.split(placeholder).map((piece, at) => {
+      if (at % 2 === 0) return RegExp.escape(piece);
+      // A sentence with something added is cut at the last of its marks.
+      return piece === ofSentence ? `(?<${piece}>.+)` : `(?<${piece}>.+?)`;
+    });
+    return { key: `${part}.${key}`, pattern: new RegExp(`^${pieces.join("")}$`, "s") };
+  });
+}
+
+/** The name of a value that must be a sentence itself: what is around it would fit to too much. */
+const ofSentence = "text";
+/** So many sentences are looked for within each other. */
+const deepest = 5;
+
+const faults = readSentences("faults");
+const ofDoctor = [...readSentences("findings"), ...faults];
+
+function tell(text: string, t: Words["t"], sentences: readonly Sentence[], depth = 0): string | null {
+  if (depth > deepest) return null;
+  for (const { key, pattern } of sentences) {
+    const found = pattern.exec(text);
+    if (!found) continue;
+    const values = Object.entries(found.groups ?? {}).map(([name, value]) => {
+      const inner = (one: string) => tell(one, t, sentences, depth + 1);
+      const told = inner(value) ?? (name === ofSentence ? null : tellList(value, inner));
+      return [name, told] as const;
+    });
+    // Safe casts: the key and the names of its values are read from the catalogue itself.
+    if (values.every(([, told]) => told !== null))
+      return t(key as "faults.serverAway", Object.fromEntries(values) as never);
+  }
+  return null;
+}
+
+const tellList = (value: string, inner: (one: string) => string | null) =>
+  value
+    .split(", ")
+    .map((one) => inner(one) ?? one)
+    .join(", ");
 
 /**
  * What the server wrote in English (into a row, an error, a report) in the words of its reader; null for a sentence that
  * `faults` of the catalogue lacks. Rows, logs and programs keep the English, which is the key: no second text is stored.
  */
 export function retell(text: string, { t } = currentWords()): string | null {
-  for (const { key, pattern } of sentences) {
-    const found = pattern.exec(text);
-    // Safe casts: the key and the names of its values are read from the catalogue itself.
-    if (found) return t(`faults.${key as "serverAway"}`, found.groups as never);
-  }
-  return null;
+  return tell(text, t, faults);
+}
+
+/** The name or message of a finding of the doctor; its sentences and what they are made of are in `findings`. */
+export function retellFinding(text: string, { t } = currentWords()): string | null {
+  return tell(text, t, ofDoctor);
 }
 
 /** Fields in which people read why something does not work. */

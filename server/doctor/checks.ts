@@ -150,8 +150,10 @@ export function checkPort(host: string, port: number): Promise<CheckResult> {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const isHostWrong = error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND";
       if (isHostWrong) return resolve(failed("HOST", `${host} is no address of this machine`));
-      const what = error.code === "EADDRINUSE" ? "is in use" : `cannot be opened (${error.message})`;
-      resolve(failed("PORT", `${port} ${what}; stop the program that has it, or set another PORT`));
+      const advice = "stop the program that has it, or set another PORT";
+      const isTaken = error.code === "EADDRINUSE";
+      const shut = `${port} cannot be opened (${error.message}); ${advice}`;
+      resolve(failed("PORT", isTaken ? `${port} is in use; ${advice}` : shut));
     });
     server.listen(port, host, () => server.close(() => resolve(passed("PORT", `${port} is free`))));
   });

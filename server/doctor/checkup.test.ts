@@ -1,6 +1,7 @@
 import { serveAnswers } from "@atelier/testing/http";
 import { createTestServices } from "@atelier/testing/services";
 import { expect, test } from "vitest";
+import { speakIn, wordsIn } from "../words.ts";
 import { checkUp, readCheckup } from "./index.ts";
 
 const canary = "canary-0123456789-secret";
@@ -18,6 +19,12 @@ test("the page's check is made once at a time, is kept without secrets, and coun
   expect(await readCheckup(services)).toMatchObject({ isRunning: true });
   expect(await one).toBe(await other);
   const { last, isRunning } = await readCheckup(services);
+  const german = await speakIn(await wordsIn("de"), () => readCheckup(services));
+  expect(german.last?.findings).toContainEqual({
+    name: "Worker",
+    state: "fail",
+    message: "keiner ist verbunden, daher entsteht nichts; starten Sie einen",
+  });
   expect([last, isRunning]).toEqual([await one, false]);
   expect(page.requests).toHaveLength(1);
   expect(last?.findings).toContainEqual({

@@ -3,6 +3,7 @@ import type { NodeFigures, ServerFigures } from "../monitoring/index.ts";
 import { isPresentState } from "../nodes/index.ts";
 import { type Env, keptBy } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { currentWords, retellFinding } from "../words.ts";
 import { type CheckResult, failed, passed, warned } from "./checks.ts";
 import { checkConnections, finish } from "./connections.ts";
 import { judgeServers, type SeenServer } from "./servers.ts";
@@ -12,12 +13,21 @@ type Opened = Pick<Services, "db" | "env" | "config">;
 /** The checks of each process; a second request while they run gets the same findings. */
 const runningOf = keptBy((_db: Services["db"]): { now: Promise<Checkup> | null } => ({ now: null }));
 
-/** What the last look found, and whether this process looks now. */
+/** What the last look found, in the words of its reader, and whether this process looks now. */
 export async function readCheckup({ db }: Opened) {
   const { schema } = await import("../db/index.ts");
   const [row] = await db.select({ checkup: schema.studio.checkup }).from(schema.studio);
-  const last: Checkup | null = row?.checkup ?? null;
-  return { last, ageMs: last && Date.now() - Date.parse(last.at), isRunning: runningOf(db).now !== null };
+  const words = currentWords();
+  const last = row?.checkup && {
+    ...row.checkup,
+    findings: row.checkup.findings.map(({ name, state, message }) => ({
+      name: retellFinding(name, words) ?? name,
+      state,
+      message: retellFinding(message, words) ?? message,
+    })),
+  };
+  const ageMs = last ? Date.now() - Date.parse(last.at) : null;
+  return { last: last ?? null, ageMs, isRunning: runningOf(db).now !== null };
 }
 
 /** Tries everything and keeps what was found. `checkOwn` is the part of a start, for this process's environment. */
@@ -61,24 +71,25 @@ function judgeNodes(nodes: readonly NodeFigures[]): CheckResult[] {
 function judgeNode({ name, isAway, seenMs, servers, problems }: NodeFigures): CheckResult[] {
   const title = `Worker ${name}`;
   if (isAway) return [failed(title, `has not reported for ${Math.round(seenMs / 1_000)} s; start it again`)];
-  const own =
-    servers.length === 0
-      ? "no servers of its own"
-      : `${servers.length} ${servers.length === 1 ? "server" : "servers"}`;
   return [
-    passed(title, `is connected, with ${own}`),
+    passed(title, connectedWith(servers.length)),
     ...problems.map(({ what, reason }) => warned(`${title}, ${what}`, reason)),
   ];
 }
 
+function connectedWith(servers: number): string {
+  if (servers === 0) return "is connected, with no servers of its own";
+  return servers === 1 ? "is connected, with 1 server" : `is connected, with ${servers} servers`;
+}
+
 function toSeen(node: string, server: ServerFigures): SeenServer {
   const { label, engine, version, device, deviceName, needs, models, missing, state, lastError } = server;
-  const isBad = state === "down" || state === "degraded";
+  const reason = { down: "is down", degraded: "is degraded" };
   return {
     label,
     engine: engine === "iopaint" ? "iopaint" : "comfyui",
     seenFrom: node,
-    reason: isBad ? (lastError ?? `is ${state}`) : null,
+    reason: state === "down" || state === "degraded" ? (lastError ?? reason[state]) : null,
     said: "",
     noAnswer: "",
     version,

@@ -111,7 +111,8 @@ export function finish(results: readonly CheckResult[], env: Readonly<Partial<En
   return results.map((result) => {
     const words = clean(result.said ?? "", secrets, maxQuoted);
     const why = clean(result.noAnswer ?? "", secrets, maxQuoted);
-    const message = `${clean(result.message, secrets, maxMessage)}${why && ` (${why})`}`;
+    const told = clean(result.message, secrets, maxMessage);
+    const message = why === "" ? told : `${told} (${why})`;
     return {
       name: clean(result.name, secrets, maxQuoted),
       state: stateOf(result),

@@ -156,9 +156,10 @@ export async function checkRights(url: string, clocks: SeenClock[]): Promise<Che
     if (row.isCopy) return [failed(name, "it is a copy that takes no writes; name the primary")];
     if (!row.mayCreate)
       return [failed(name, `${row.role} may make no tables; GRANT CREATE ON SCHEMA public TO ${row.role}`)];
+    const without = row.isThere ? "pgvector is there, but not created" : "pgvector is not there";
     const vector = row.installed
       ? `pgvector ${row.installed}`
-      : `pgvector is ${row.isThere ? "there, but not created" : "not there"}: the search by meaning keeps its vectors in memory`;
+      : `${without}: the search by meaning keeps its vectors in memory`;
     return [passed(name, `${row.role} may write and make tables; ${vector}`)];
   } catch (error) {
     return [failed(name, `could not be read: ${reasonOf(error)}`)];

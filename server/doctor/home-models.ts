@@ -36,6 +36,7 @@ async function findApi({ env, clocks }: Round): Promise<{ base: string; answer: 
   return first ?? { base, answer: await ask(`${base}/models`, { headers: keyOf(env) }) };
 }
 
+const nameAdvice = "correct the name of the model or LLM_BASE_URL";
 const addressAdvice = "correct LLM_BASE_URL: it must lead to a server with the chat API of OpenAI";
 
 export async function checkLocal(round: Round, name: string, model: Served): Promise<CheckResult[]> {
@@ -58,9 +59,10 @@ export async function checkLocal(round: Round, name: string, model: Served): Pro
     signal: AbortSignal.timeout(modelMs),
   };
   if (model.stages.includes(vectors)) return [await checkVectors(name, api)];
-  const hint = names === null || names.includes(api.model) ? "" : `; it has ${names.slice(0, 8).join(", ")}`;
+  const isListed = names === null || names.includes(api.model);
+  const advice = isListed ? nameAdvice : `${nameAdvice}; it has ${names.slice(0, 8).join(", ")}`;
   const { contextTokens } = round.config.assistant;
-  return checkChat(name, api, { listed, hint, contextTokens });
+  return checkChat(name, api, { listed, advice, contextTokens });
 }
 
 interface Api {
@@ -146,19 +148,19 @@ const isAnswer = ({ status, json }: Answer) => status === 200 && Array.isArray(m
 interface Known {
   /** What the list of models says about each; undefined without a list. */
   readonly listed: unknown;
-  /** Names of the models, for one that is missing. */
-  readonly hint: string;
+  /** For a model that does not answer, with the names of the others if it is not among them. */
+  readonly advice: string;
   readonly contextTokens: number;
 }
 
 async function checkChat(
   name: string,
   api: Api,
-  { listed, hint, contextTokens }: Known,
+  { listed, advice, contextTokens }: Known,
 ): Promise<CheckResult[]> {
   const startedAt = performance.now();
   const chat = await post(api, "chat/completions", { messages, max_tokens: 16 }, chatMs);
-  if (!isAnswer(chat)) return [saidNo(name, chat, `correct the name of the model or LLM_BASE_URL${hint}`)];
+  if (!isAnswer(chat)) return [saidNo(name, chat, advice)];
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
   const results: CheckResult[] = [];
   const works: string[] = [];
@@ -177,8 +179,9 @@ async function checkChat(
       });
   }
   const context = await readContext(api, listed);
+  const answered = `answers within ${seconds} s`;
   const also = works.length === 0 ? "" : `; ${works.join(", ")} ${works.length === 1 ? "works" : "work"}`;
-  return [judgeContext(name, `answers within ${seconds} s${also}`, context, contextTokens), ...results];
+  return [judgeContext(name, `${answered}${also}`, context, contextTokens), ...results];
 }
 
 async function tryFeature(api: Api, { body, path = isAnswer }: Feature): Promise<string | null> {

@@ -15,7 +15,8 @@ export async function checkMail(env: Env, to: string | null): Promise<CheckResul
     return [untried(name, "SMTP_URL is not set: no e-mail is sent")];
   try {
     const isSealed = await signIn(url);
-    const message = `${new URL(url).host} takes the sign-in${isSealed ? " under TLS" : ""}`;
+    const { host } = new URL(url);
+    const message = isSealed ? `${host} takes the sign-in under TLS` : `${host} takes the sign-in`;
     if (to !== null) return [await sendTo(to, env, message)];
     if (isSealed || isLoopbackHost(url)) return [passed(name, `${message}; no message was sent`)];
     return [
@@ -78,9 +79,12 @@ const codeOf = (error: unknown) => String(read(error, "code"));
 function mailFailed(host: string, error: unknown): CheckResult {
   const response = read(error, "response");
   const advice = adviceByCode[codeOf(error)] ?? "correct the host, port and scheme of SMTP_URL";
-  const what = codeOf(error) === "EAUTH" ? "refuses the sign-in" : "cannot be used";
+  const isRefused = codeOf(error) === "EAUTH";
   return {
-    ...failed(name, `${host} ${what}; ${advice}`),
+    ...failed(
+      name,
+      isRefused ? `${host} refuses the sign-in; ${advice}` : `${host} cannot be used; ${advice}`,
+    ),
     ...(typeof response === "string" ? { said: response } : { noAnswer: explain(error) }),
   };
 }

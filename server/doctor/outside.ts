@@ -14,10 +14,11 @@ const refused: readonly number[] = [401, 403, 407];
 
 /** What an answer with an unexpected status is, with the other side's words. */
 export function saidNo(name: string, answer: Answer, advice: string): CheckResult {
-  const what = refused.includes(answer.status)
-    ? `refuses (HTTP ${answer.status})`
-    : `answers HTTP ${answer.status}`;
-  return { ...failed(name, `${what}; ${advice}`), said: wordsOf(answer) };
+  const { status } = answer;
+  const message = refused.includes(status)
+    ? `refuses (HTTP ${status}); ${advice}`
+    : `answers HTTP ${status}; ${advice}`;
+  return { ...failed(name, message), said: wordsOf(answer) };
 }
 
 const botAdvice = "correct TELEGRAM_BOT_TOKEN (BotFather has it) and TELEGRAM_API_ROOT";
@@ -39,7 +40,7 @@ export async function checkTelegram(env: Env, clocks: SeenClock[]): Promise<Chec
     return [failed(name, `@${bot}: messages go to a webhook and not to this studio; ${advice}`)];
   }
   const waiting = Number(member(hook.json, "result", "pending_update_count") ?? 0);
-  return [passed(name, `@${bot}${waiting > 0 ? `, ${waiting} messages wait for a worker` : ""}`)];
+  return [passed(name, waiting > 0 ? `@${bot}, ${waiting} messages wait for a worker` : `@${bot}`)];
 }
 
 /** Whether somebody answers at the address for alerts; nothing is sent there. */
@@ -173,13 +174,15 @@ export function checkClocks(clocks: readonly SeenClock[]): CheckResult {
   if (clocks.length === 0) return untried(name, "no other side told its time");
   const off = clocks.filter(({ aheadMs }) => Math.abs(aheadMs) > maxSkewMs);
   const sides = new Set(clocks.map(({ side }) => side)).size;
-  if (off.length === 0)
-    return passed(name, `agrees with ${sides} other ${sides === 1 ? "side" : "sides"} within 30 s`);
+  if (off.length === 0) {
+    const one = "agrees with 1 other side within 30 s";
+    return passed(name, sides === 1 ? one : `agrees with ${sides} other sides within 30 s`);
+  }
   const differ = [...new Map(off.map((clock) => [clock.side, clock])).values()].slice(0, 3);
-  const told = differ.map(
-    ({ side, aheadMs }) =>
-      `${Math.round(Math.abs(aheadMs) / 1_000)} s ${aheadMs > 0 ? "behind" : "ahead of"} ${side}`,
-  );
+  const told = differ.map(({ side, aheadMs }) => {
+    const seconds = Math.round(Math.abs(aheadMs) / 1_000);
+    return aheadMs > 0 ? `${seconds} s behind ${side}` : `${seconds} s ahead of ${side}`;
+  });
   return warned(
     name,
     `this machine's clock is ${told.join(", ")}; set the clocks by NTP: signatures and sessions need them`,
@@ -216,8 +219,10 @@ async function checkKey(name: string, key: ProviderKey): Promise<CheckResult> {
 function judgeKey(name: string, { provider }: ProviderKey, answer: KeyAnswer): CheckResult {
   const { status, words, credits } = answer;
   if (status === 200 && answer.isJson) {
-    const left = credits === null ? "" : `, ${credits} credits left`;
-    const message = `takes the key${left}; nothing was bought`;
+    const message =
+      credits === null
+        ? "takes the key; nothing was bought"
+        : `takes the key, ${credits} credits left; nothing was bought`;
     return credits === 0 ? warned(name, `${message}; top the account up`) : passed(name, message);
   }
   const warning = warnings[status];

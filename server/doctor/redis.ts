@@ -21,8 +21,10 @@ export function judgeRedis(facts: RedisFacts): CheckResult {
   const fault = faultOf(facts);
   if (fault !== null) return failed(name, fault);
   if (policy === keeping) return passed(name, aboutOf(facts));
-  const advice = `it drops keys of the queue when its memory is full (${policy}); set maxmemory-policy ${keeping}`;
-  return warned(name, `Redis ${version}: ${advice}`);
+  return warned(
+    name,
+    `Redis ${version}: it drops keys of the queue when its memory is full (${policy}); set maxmemory-policy ${keeping}`,
+  );
 }
 
 function faultOf({ version, mode, role }: RedisFacts): string | null {
@@ -36,12 +38,8 @@ function faultOf({ version, mode, role }: RedisFacts): string | null {
 
 function aboutOf({ version, mode, keeps }: RedisFacts): string {
   const kept = keeps || "nothing over a restart, after which bells are rung again";
-  const about = [
-    `Redis ${version}`,
-    ...(mode ? [mode] : []),
-    ...(keeps === undefined ? [] : [`keeps ${kept}`]),
-  ];
-  return about.join(", ");
+  const about = [`Redis ${version}`, ...(mode ? [mode] : [])].join(", ");
+  return keeps === undefined ? about : `${about}, keeps ${kept}`;
 }
 
 function readFacts(info: string): RedisFacts {

@@ -25,7 +25,7 @@ test("A10 a server with one model gets one line for all shipped workflows, and o
     my_portrait: ["node FaceDetailer"],
   };
   const [server, own, shipped, ...rest] = judgeServers([{ ...able, missing }]);
-  expect(server).toMatchObject({ isOk: true, message: "0.33.0 on cuda; runs upscale_model" });
+  expect(server).toMatchObject({ isOk: true, message: "0.33.0, cuda; runs upscale_model" });
   expect(own).toMatchObject({
     isWarning: true,
     message: "cannot run: it lacks node FaceDetailer; add it there, or do without",

@@ -34,8 +34,8 @@ const shortName = (need: string) => need.slice(need.indexOf("/") + 1);
 export function judgeServers(servers: readonly SeenServer[]): CheckResult[] {
   const able = new Set(servers.flatMap(({ needs }) => needs.map(shortName)));
   return servers.flatMap((server) => {
-    const from = server.seenFrom === null ? "" : `, seen from ${server.seenFrom}`;
-    const name = `${titles[server.engine]} ${server.label}${from}`;
+    const title = `${titles[server.engine]} ${server.label}`;
+    const name = server.seenFrom === null ? title : `${title}, seen from ${server.seenFrom}`;
     return [judgeServer(name, server), ...lacksOf(name, server, able)];
   });
 }
@@ -43,11 +43,11 @@ export function judgeServers(servers: readonly SeenServer[]): CheckResult[] {
 function judgeServer(name: string, server: SeenServer): CheckResult {
   if (server.reason !== null)
     return { ...failed(name, server.reason), said: server.said, noAnswer: server.noAnswer };
-  const about = [server.version, server.device].filter(Boolean).join(" on ");
-  const runs = server.needs.map(shortName).join(", ");
-  const models =
-    server.engine === "iopaint" && server.models.length > 0 ? ` with ${server.models.join(", ")}` : "";
-  const message = `${about ? `${about}; ` : ""}runs ${runs || "nothing"}${models}`;
+  const about = [server.version, server.device].filter(Boolean).join(", ");
+  const names = server.needs.map(shortName).join(", ");
+  const runs = names === "" ? "runs nothing" : `runs ${names}`;
+  const models = server.engine === "iopaint" ? server.models.join(", ") : "";
+  const message = [about, models === "" ? runs : `${runs} with ${models}`].filter(Boolean).join("; ");
   if (server.socketReason !== null) {
     const advice = "let the proxy before it pass WebSockets at /ws; without it progress comes late";
     return { ...warned(name, `${message}; its socket does not open, ${advice}`), said: server.socketReason };
@@ -61,10 +61,10 @@ function lacksOf(name: string, { missing }: SeenServer, able: ReadonlySet<string
   const lacking = Object.entries(missing);
   const own = lacking.filter(([what]) => !shipped.has(what));
   const lines = own.map(([what, lacks]) => {
-    const message = `cannot run: it lacks ${lacks.join(", ")}`;
+    const listed = lacks.join(", ");
     return able.has(what)
-      ? passed(`${name}, ${what}`, `${message}; another server runs it`)
-      : warned(`${name}, ${what}`, `${message}; add it there, or do without`);
+      ? passed(`${name}, ${what}`, `cannot run: it lacks ${listed}; another server runs it`)
+      : warned(`${name}, ${what}`, `cannot run: it lacks ${listed}; add it there, or do without`);
   });
   return [
     ...lines,
@@ -81,10 +81,9 @@ function lacksOfShipped(name: string, lacking: readonly (readonly [string, reado
   if (lacking.length === 0) return [];
   const each = lacking
     .toSorted(([, a], [, b]) => a.length - b.length)
-    .map(
-      ([what, lacks]) =>
-        `${what} (${lacks.length === 1 ? withoutInput(lacks[0]) : `${lacks.length} things`})`,
+    .map(([what, lacks]) =>
+      lacks.length === 1 ? `${what} (${withoutInput(lacks[0])})` : `${what} (${lacks.length} things)`,
     );
-  const message = `cannot run ${lacking.length} of the workflows that ship with the product, until it has what they lack`;
-  return [passed(`${name}, shipped workflows`, `${message}: ${each.join(", ")}`)];
+  const message = `cannot run ${lacking.length} of the workflows that ship with the product, until it has what they lack: ${each.join(", ")}`;
+  return [passed(`${name}, shipped workflows`, message)];
 }

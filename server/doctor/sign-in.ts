@@ -91,7 +91,11 @@ function faultOf(document: unknown): string | null {
 function judgeProvider(env: Env, { id, provider }: Configured, keys: number): CheckResult {
   const name = `Sign-in provider ${id}`;
   const redirect = `${originOf(env)}/api/auth/callback/${id}`;
-  const what = `${provider.name} answers as its issuer, with ${keys} ${keys === 1 ? "key" : "keys"}`;
+  const { name: title } = provider;
+  const what =
+    keys === 1
+      ? `${title} answers as its issuer, with 1 key`
+      : `${title} answers as its issuer, with ${keys} keys`;
   if (env.APP_URL === undefined)
     return warned(name, `${what}; set APP_URL, since it leads people back to ${redirect} without it`);
   const hasSecret = clientSecretOf(env.OIDC_CLIENT_SECRETS, id) !== undefined;

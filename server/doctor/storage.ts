@@ -9,7 +9,7 @@ import { saidNo } from "./outside.ts";
 /** Whether the bucket takes, returns and removes an object. */
 export async function checkBucket(env: Env): Promise<CheckResult> {
   const name = "S3_BUCKET";
-  const where = `${env.S3_BUCKET} at ${env.S3_ENDPOINT ?? `Amazon, ${env.S3_REGION}`}`;
+  const where = [env.S3_BUCKET, env.S3_ENDPOINT ?? `Amazon, ${env.S3_REGION}`].join(", ");
   const { openDisk, probeDisk, reasonOfStore } = await import("../storage/index.ts");
   const disk = await openDisk(env);
   try {
