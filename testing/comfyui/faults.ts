@@ -31,10 +31,11 @@ export type RunFault =
 type HttpFault =
   /** A page of the proxy; 413 and 502 as nginx writes them. */
   | (Often & { readonly kind: "html"; readonly status: number; readonly path?: string })
-  /** `isDone`: the request is done first, and only its answer is slow. */
+  /** `isDone`: the request is done first, and only its answer is slow. `until`, in place of `ms`, for a test in one process. */
   | (Often & {
       readonly kind: "slow-answer";
-      readonly ms: number;
+      readonly ms?: number;
+      readonly until?: Promise<void>;
       readonly path?: string;
       readonly isDone?: boolean;
     })

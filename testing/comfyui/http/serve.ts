@@ -174,12 +174,13 @@ async function serveWithFaults(call: Call, request: IncomingMessage, response: S
     path === undefined || name.startsWith(path) || call.path.startsWith(path);
   if (faults.take("never-answers", fits)) return;
   const slow = faults.take("slow-answer", fits);
-  if (slow && !slow.isDone) await sleep(slow.ms);
+  const pause = () => slow?.until ?? sleep(slow?.ms);
+  if (slow && !slow.isDone) await pause();
   const page = faults.take("html", fits);
   if (page) return refuseBody(request, response, proxyPage(page.status));
   const garbage = faults.take("garbage", fits);
   const answer = await answerCall(call);
-  if (slow?.isDone) await sleep(slow.ms);
+  if (slow?.isDone) await pause();
   if (faults.take("lost-answer", fits)) {
     request.socket.destroy();
     return;

@@ -64,11 +64,14 @@ describe("F3 A17 with another server free", () => {
   test("a job is adopted on a server that a worker that just began has heard nothing of", async () => {
     const [at, other] = [await scene.startServer(), await scene.startServer()];
     const task = await leaveAtWork(at);
-    at.inject({ kind: "slow-answer", ms: 1_500, path: "GET /system_stats" });
+    const { promise: until, resolve: answer } = Promise.withResolvers<void>();
+    at.inject({ kind: "slow-answer", until, path: "GET /system_stats" });
     const { engine, pool } = scene.openColdEngine(at, other);
     await vi.waitUntil(() => pool.list()[1]?.state === "healthy", { timeout: 10_000, interval: 5 });
     expect(pool.list()[0]?.state).toBe("unknown");
-    await expectAdopted(engine, task, [at, other]);
+    const adopted = expectAdopted(engine, task, [at, other]);
+    answer();
+    await adopted;
   });
 
   test("a job is adopted on a server that has lost a model since", async () => {
