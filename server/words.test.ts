@@ -178,6 +178,20 @@ test("an answer for pages has the sentences of the server in the reader's langua
   );
 });
 
+test("every act of an admin has words in the audit log", async () => {
+  const named = (await loadMessages("en")).admin.audit.kinds.admin;
+  const known = new Set(Object.values(named).flatMap((acts) => Object.keys(acts)));
+  const acts = globSync("server/api/trpc/*.ts", { cwd: root }).flatMap((file) =>
+    [
+      ...readFileSync(path.join(root, file), "utf8").matchAll(
+        /(\w+): (?:adminAction|recordedAdminAction)\b/g,
+      ),
+    ].map(([, act = ""]) => act),
+  );
+  expect(acts.length).toBeGreaterThan(20);
+  expect(acts.filter((act) => !known.has(act))).toEqual([]);
+});
+
 test("every shipped style and list has a title", async () => {
   const messages = await loadMessages("en");
   const keyOf = (name: string) => name.toLowerCase().replaceAll(" ", "_");

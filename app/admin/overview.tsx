@@ -60,11 +60,11 @@ function FailuresPanel({ overview: { failures, window } }: { readonly overview: 
             <li key={code}>
               <Link
                 href={`/admin/jobs?status=failed&code=${code}`}
-                title={textOf({ code, message: "" }).title}
+                title={code}
                 className="block text-xs underline-offset-4 hover:underline"
               >
                 <span className="tabular flex justify-between gap-4">
-                  <span className="truncate">{code.replaceAll("_", " ")}</span>
+                  <span className="truncate">{textOf({ code, message: "" }).title}</span>
                   {count}
                 </span>
                 <span aria-hidden className="mt-1 block h-[3px] rounded-full bg-line">

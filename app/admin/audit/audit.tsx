@@ -3,8 +3,9 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Download } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
-import type { AuditEntry, AuditGroup } from "@atelier/server/audit";
+import type { AuditEntry, AuditGroup, AuditKind } from "@atelier/server/audit";
 import { api } from "../../client/api.ts";
+import { useFailureText } from "../../client/failures.ts";
 import { byCursor, retryLoad } from "../../client/queries.ts";
 import { TextFilter, useSearchFilter } from "../../parts/filters.tsx";
 import { LoadFailed } from "../../parts/page-parts.tsx";
@@ -128,12 +129,21 @@ function Person({ person }: { readonly person: NonNullable<AuditEntry["by"]> }) 
 function EntryRow({ entry }: { readonly entry: AuditEntry }) {
   const t = useTranslations("admin.audit");
   const format = useFormatter();
+  const causeOf = useFailureText();
   const { by, person, objectId, actor, outcome, details } = entry;
+  // Safe cast: a kind without a text does not compile; acts of admins are named by their procedures.
+  const key = `kinds.${entry.kind as Exclude<AuditKind, `admin.${string}`>}` as const;
   return (
     <Row>
       <Cell label={t("what")} isHead>
-        <span className="block font-mono break-all">{entry.kind}</span>
-        {outcome === "ok" ? null : <span className="text-fail">{t("refused", { code: outcome })}</span>}
+        {t.has(key) ? <span className="block">{t(key)}</span> : null}
+        <span className="block font-mono break-all text-quiet">{entry.kind}</span>
+        {outcome === "ok" ? null : (
+          <span className="text-fail" title={outcome}>
+            {/* Safe cast: a code of another version has the text of `internal`. */}
+            {t("refused", { code: causeOf({ code: outcome as "internal", message: "" }).title })}
+          </span>
+        )}
         {Object.keys(details).length === 0 ? null : (
           <details>
             <summary className="cursor-pointer text-quiet">{t("details")}</summary>

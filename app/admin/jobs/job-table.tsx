@@ -2,6 +2,7 @@
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import type { FoundJob } from "@atelier/server/jobs";
+import { useFailureText } from "../../client/failures.ts";
 import { cx } from "../../ui/button.tsx";
 import { useSpans, JobStatusChip } from "../parts.tsx";
 import { Cell, CompactRow, rowLink, Table, wideOnlyCell } from "../table.tsx";
@@ -20,7 +21,9 @@ function JobRow({ job }: { readonly job: FoundJob }) {
   const { span } = useSpans();
   const minute = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
   const servers = [job.node, job.server].filter((name) => name !== null).join(" · ");
-  const error = job.errorCode?.replaceAll("_", " ");
+  const causeOf = useFailureText();
+  const { errorCode } = job;
+  const cause = errorCode === null ? null : causeOf({ code: errorCode, message: "" }).title;
   return (
     <CompactRow>
       <Cell label={t("job")} isHead className="max-md:col-span-2 max-md:row-start-1 max-md:truncate">
@@ -34,7 +37,11 @@ function JobRow({ job }: { readonly job: FoundJob }) {
       </Cell>
       <Cell label={t("status")} className="max-md:col-start-3 max-md:row-start-1 max-md:justify-self-end">
         <JobStatusChip status={job.status} isCancelling={job.cancelRequested} />
-        {error === undefined ? null : <span className="mt-0.5 block text-quiet max-md:hidden">{error}</span>}
+        {cause === null ? null : (
+          <span className="mt-0.5 block max-w-56 text-quiet max-md:hidden" title={errorCode ?? undefined}>
+            {cause}
+          </span>
+        )}
       </Cell>
       <Cell label={t("owner")} className="max-w-56 max-md:row-start-2 md:max-xl:max-w-44">
         <Link
@@ -46,11 +53,11 @@ function JobRow({ job }: { readonly job: FoundJob }) {
         <span className="block truncate text-quiet max-md:hidden">{job.owner.email ?? ""}</span>
       </Cell>
       <Cell label={t("place")} className="max-md:row-start-2 max-md:truncate max-md:text-quiet md:min-w-40">
-        <span className={error === undefined ? undefined : "max-md:hidden"}>{job.queue}</span>
+        <span className={cause === null ? undefined : "max-md:hidden"}>{job.queue}</span>
         <span className="wrap-anywhere text-quiet max-md:hidden md:block">{servers}</span>
-        {error === undefined ? null : (
+        {cause === null ? null : (
           <span aria-hidden className="text-fail md:hidden">
-            {error}
+            {cause}
           </span>
         )}
       </Cell>

@@ -5,6 +5,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import { useState } from "react";
 import type { ErrorCode } from "@atelier/server/platform";
 import { api } from "../../client/api.ts";
+import { useFailureText } from "../../client/failures.ts";
 import { byCursor, retryLoad } from "../../client/queries.ts";
 import { TextFilter, useSearchFilter } from "../../parts/filters.tsx";
 import { LoadFailed } from "../../parts/page-parts.tsx";
@@ -92,6 +93,7 @@ function useQueueAndNodeNames() {
 /** All filters of the search, and "Clear". */
 function JobSearchBar() {
   const t = useTranslations("admin.jobs");
+  const causeOf = useFailureText();
   const jobs = useTranslations("jobs");
   const inPhrase = useInPhrase();
   const { params, set } = useSearchFilter();
@@ -147,7 +149,7 @@ function JobSearchBar() {
         <SelectFilter
           name="code"
           label={t("cause")}
-          options={causes.map((value) => ({ value, label: value.replaceAll("_", " ") }))}
+          options={causes.map((value) => ({ value, label: causeOf({ code: value, message: "" }).title }))}
         />
         <TextFilter
           name="server"

@@ -6,6 +6,7 @@ import { useRouter } from "next/navigation";
 import type { ReactNode } from "react";
 import type { AnyStory } from "@atelier/server/jobs";
 import { api } from "../../client/api.ts";
+import { useFailureText } from "../../client/failures.ts";
 import { hasEnded } from "../../live/store.ts";
 import { Button } from "../../ui/button.tsx";
 import { Facts } from "../../ui/display.tsx";
@@ -60,6 +61,7 @@ function WaitPromise({ estimate }: { readonly estimate: NonNullable<AnyStory["es
 /** Queue and engine of the job with the reason, the other options, and the estimate that the owner saw. */
 export function PlacementPanel({ job: { placement, estimate } }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
+  const causeOf = useFailureText();
   if (placement === null && estimate === null) return null;
   return (
     <Panel title={t("placement")}>
@@ -70,7 +72,8 @@ export function PlacementPanel({ job: { placement, estimate } }: { readonly job:
             <p className="mt-1 text-sm text-warn">
               {t("downgrade", {
                 from: placement.downgrade.from,
-                reason: placement.downgrade.reason.replaceAll("_", " "),
+                // Safe cast: a code of another version has the text of `internal`.
+                reason: causeOf({ code: placement.downgrade.reason as "internal", message: "" }).title,
               })}
             </p>
           )}

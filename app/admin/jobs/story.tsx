@@ -3,6 +3,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import type { AnyStory, JobEventType } from "@atelier/server/jobs";
 import { api } from "../../client/api.ts";
+import { useFailureText } from "../../client/failures.ts";
 import { PageHeader } from "../../parts/page-parts.tsx";
 import { shownKind } from "../../jobs/text.ts";
 import { buttonStyle } from "../../ui/button.tsx";
@@ -20,6 +21,7 @@ function useEventText(): (event: Event) => { text: string; aside: string | null 
   const t = useTranslations("admin.story");
   const tiers = useTranslations("admin.jobs.tiers");
   const stages = useTranslations("stages");
+  const causeOf = useFailureText();
   const inPhrase = useInPhrase();
 
   function sentence({ type, data, node }: Event): string {
@@ -44,7 +46,10 @@ function useEventText(): (event: Event) => { text: string; aside: string | null 
   /** The data of the event that the sentence does not contain. */
   function aside({ type, data }: Event): string | null {
     const charge = typeof data.charged === "boolean" ? t(`charge.${data.charged ? "yes" : "no"}`) : "";
-    const named = [text(data.code).replaceAll("_", " "), text(data.message), text(data.exception), charge];
+    // Safe cast: a code of another version has the text of `internal`.
+    const code = text(data.code) as "internal" | "";
+    const cause = code === "" ? [] : [causeOf({ code, message: "" }).title, code];
+    const named = [...cause, text(data.message), text(data.exception), charge];
     const place =
       type === "created" ? [text(data.queue), text(data.need)] : [text(data.server), text(data.reason)];
     const parts = [...named, ...(type === "posted" ? [] : place)].filter((part) => part !== "");
@@ -140,12 +145,14 @@ function LogPanel({ job: { logs } }: { readonly job: AnyStory }) {
 /** The failure of the job: code, text for the owner, and details of the engine. */
 function FailurePanel({ job: { error, errorDetails } }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
+  const causeOf = useFailureText();
   if (error === null) return null;
   const hasDetails = errorDetails !== null && Object.keys(errorDetails).length > 0;
   return (
     <Panel title={t("failure")}>
       <div className="border-s-2 border-fail ps-4">
-        <p className="text-sm font-medium text-fail">{error.code.replaceAll("_", " ")}</p>
+        <p className="text-sm font-medium text-fail">{causeOf({ ...error, message: "" }).title}</p>
+        <p className="text-xs text-quiet">{error.code}</p>
         <p className="measure mt-1 text-sm break-words">{error.message}</p>
         {hasDetails ? <Json value={errorDetails} /> : null}
       </div>
