@@ -176,7 +176,9 @@ export function SignInCard({ entry }: { readonly entry: Entry }) {
       {hasForm ? (
         <AccountForm key={mode} mode={mode} token={token} />
       ) : (
-        <PasskeyEntry token={tokenValue} hasField={false} />
+        <div className="mt-3 flex flex-col gap-3">
+          <PasskeyEntry token={tokenValue} hasField={false} />
+        </div>
       )}
       <EntryFooter entry={entry} token={token} />
     </SignInFrame>
