@@ -20,14 +20,15 @@ import { paletteOpen } from "./openings.ts";
 import { ConnectionNotice } from "./providers.tsx";
 import { Shortcuts, ShortcutsButton } from "./shortcuts.tsx";
 
-/** Link to the user's settings; for a guest the link to sign in. */
+/** Link to the user's settings, without a name until it is known; for a guest the link to sign in. */
 function AccountLink() {
   const t = useTranslations("frame");
   const me = useMe();
-  const isGuest = me?.isGuest ?? true;
+  const isGuest = me?.isGuest;
   return (
     <Link
       href={isGuest ? "/sign-in" : "/settings"}
+      aria-label={me ? undefined : t("account")}
       className="flex h-9 min-w-0 flex-1 items-center gap-3 rounded-control px-2 text-sm text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink"
     >
       <CircleUserRound className="size-[18px] shrink-0" strokeWidth={1.75} aria-hidden />

@@ -106,8 +106,6 @@ export function ItemCard({ item, onEdit }: ItemCardProps) {
           <span className="line-clamp-2 text-xs text-quiet">
             {item.what === "person" ? t(item.hasConsent ? "agrees" : "notStated") : item.tags.join(", ")}
           </span>
-          {item.cutOutFailure === null ? null : <CutOutFailed failure={item.cutOutFailure} name={name} />}
-          {isNotWorn(item) ? <span className="block text-xs text-quiet">{t("notWorn")}</span> : null}
         </span>
         <IconButton label={t("change", { name })} onClick={onEdit}>
           <Pencil aria-hidden />
@@ -116,6 +114,8 @@ export function ItemCard({ item, onEdit }: ItemCardProps) {
           <Trash2 aria-hidden />
         </IconButton>
       </div>
+      {item.cutOutFailure === null ? null : <CutOutFailed failure={item.cutOutFailure} name={name} />}
+      {isNotWorn(item) ? <p className="text-xs text-quiet">{t("notWorn")}</p> : null}
     </li>
   );
 }
