@@ -192,6 +192,18 @@ test("every act of an admin has words in the audit log", async () => {
   expect(acts.filter((act) => !known.has(act))).toEqual([]);
 });
 
+test("every recurring work has a name on the admin's page", async () => {
+  const { names } = (await loadMessages("en")).admin.duties;
+  const written = textsOf(
+    /name: ("[^"]+"),\s+everyMs/g,
+    "server/*/*.ts",
+    "server/assistant/stages/*.ts",
+    "worker/*.ts",
+  );
+  expect(written.length).toBeGreaterThan(25);
+  expect(written.filter((name) => !Object.values(names).includes(name))).toEqual([]);
+});
+
 test("every shipped style and list has a title", async () => {
   const messages = await loadMessages("en");
   const keyOf = (name: string) => name.toLowerCase().replaceAll(" ", "_");

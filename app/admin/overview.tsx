@@ -86,8 +86,9 @@ function useSentence(): (item: Attention) => string {
   const { age } = useSpans();
   const t = useTranslations("admin.attention");
   const nameOf = useCloudNames();
+  const dutyName = useDutyName();
   return (item) => {
-    if ("duty" in item) return t(item.type, { duty: item.duty, failures: item.failures });
+    if ("duty" in item) return t(item.type, { duty: dutyName(item.duty), failures: item.failures });
     if ("ms" in item) return t(item.type, { node: item.node, span: age(item.ms) });
     switch (item.type) {
       case "queue_without_node":
@@ -208,8 +209,19 @@ function ThroughputPanel({ overview }: { readonly overview: Overview }) {
 
 const secondMs = 1_000;
 
+/** What a recurring work is called; that of a later version by the name that it has there. */
+function useDutyName(): (name: string) => string {
+  const t = useTranslations("admin.duties");
+  return (name) => {
+    // Safe cast: `has` looks whether there is one.
+    const key = `names.${name.toLowerCase().replaceAll(/[ -]/g, "_")}` as "names.vectors";
+    return t.has(key) ? t(key) : name;
+  };
+}
+
 function DutyTable({ duties }: Pick<Overview, "duties">) {
   const t = useTranslations("admin.duties");
+  const nameOf = useDutyName();
   const ago = useAgo();
   const { span: spanOf } = useSpans();
   const span = (ms: number) => (ms < secondMs ? t("ms", { ms }) : spanOf(ms));
@@ -218,7 +230,7 @@ function DutyTable({ duties }: Pick<Overview, "duties">) {
       {duties.map(({ name, doneAgeMs, tookMs, failures, error, isRunning }) => (
         <Row key={name}>
           <Cell label={t("work")} isHead className="md:w-3/5">
-            <span className="block first-letter:uppercase">{name}</span>
+            <span className="block first-letter:uppercase">{nameOf(name)}</span>
             {failures > 0 ? (
               <span className="block break-words text-fail">
                 {t("failed", { failures, error: error ?? "" })}
