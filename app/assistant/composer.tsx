@@ -84,6 +84,7 @@ export function Composer({
           aria-label={t("question")}
           placeholder={t("placeholder")}
           value={text}
+          autoComplete="off"
           maxLength={maxCharacters}
           rows={1}
           disabled={!mayAsk}

@@ -225,8 +225,10 @@ export const createForm = {
   },
   /** Puts words that were typed before the stored prompt could be shown behind it: none of the two is lost. */
   addFirst: (typed: string): void => {
-    const { prompt } = createForm.get();
-    if (prompt !== typed) createForm.set({ prompt: prompt === "" ? typed : `${prompt}\n${typed}` });
+    const { prompt, mode } = createForm.get();
+    const most = mode === "list" ? maxListCharacters : maxPromptCharacters;
+    const both = prompt === "" ? typed : `${prompt}\n${typed}`;
+    if (prompt !== typed) createForm.set({ prompt: both.slice(0, most) });
   },
   /** Changes settings of one workflow; undefined restores the default. */
   setFor: (workflow: string, changes: { [Name in keyof SettingOverrides]: number | undefined }): void => {

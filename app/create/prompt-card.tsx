@@ -160,6 +160,8 @@ export function PromptCard({ chosen, offered, plan, canMake, isBusy, onMake, ...
           aria-label={t("prompt")}
           placeholder={t(isList ? "listHint" : "promptHint")}
           value={form.prompt}
+          // What a browser puts back at a reload would count as typed.
+          autoComplete="off"
           maxLength={isList ? maxListCharacters : maxPromptCharacters}
           rows={3}
           onKeyDown={isList ? undefined : history.press}

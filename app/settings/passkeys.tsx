@@ -43,7 +43,7 @@ export function useOtherWays({ providers, passkeys }: Pick<Security, "providers"
 }
 
 /** Whether a change needs a new sign-in, or the password again. */
-export function isTooOld(error: unknown): boolean {
+function isTooOld(error: unknown): boolean {
   const { code, details } = failureOf(error);
   return String(code) === "SESSION_NOT_FRESH" || details?.["reason"] === "not_recent";
 }

@@ -10,7 +10,6 @@ import { Field } from "../ui/fields.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import {
   confirmWith,
-  isTooOld,
   PasswordField,
   type Security,
   useChangeProblem,
@@ -112,13 +111,12 @@ function RemovalNotes({ security }: Props) {
   );
 }
 
-/** A session of the last ten minutes removes the password at once; an older one takes it first. */
+/** Takes the password once more: whoever has the session alone must not take it away. */
 function RemovePassword({ security }: Props) {
   const t = useTranslations("security");
   const problemOf = useChangeProblem(security);
   const refresh = useRefresh();
   const [isOpen, setOpen] = useState(false);
-  const [isAsked, setAsked] = useState(false);
   const [password, setPassword] = useState("");
   const remove = useMutation({
     mutationFn: async () => {
@@ -129,7 +127,6 @@ function RemovePassword({ security }: Props) {
       toastDone(t("passwordRemoved"));
       return refresh();
     },
-    onError: (error) => setAsked(isAsked || isTooOld(error)),
   });
   if (!isOpen)
     return (
@@ -141,10 +138,15 @@ function RemovePassword({ security }: Props) {
     event.preventDefault();
     remove.mutate();
   };
+  const close = () => {
+    setPassword("");
+    remove.reset();
+    setOpen(false);
+  };
   return (
     <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-3">
       <RemovalNotes security={security} />
-      {isAsked ? <PasswordField value={password} onChange={setPassword} /> : null}
+      <PasswordField value={password} onChange={setPassword} />
       {remove.isError ? (
         <p role="alert" className="text-xs text-fail">
           {problemOf(remove.error)}
@@ -154,7 +156,7 @@ function RemovePassword({ security }: Props) {
         <Button type="submit" look="danger" disabled={remove.isPending}>
           {t("removePasswordYes")}
         </Button>
-        <Button look="quiet" onClick={() => setOpen(false)}>
+        <Button look="quiet" onClick={close}>
           {t("cancel")}
         </Button>
       </div>
@@ -186,6 +188,11 @@ function AddPassword({ security }: Props) {
     event.preventDefault();
     add.mutate();
   };
+  const close = () => {
+    setPassword("");
+    add.reset();
+    setOpen(false);
+  };
   return (
     <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-4">
       <NewPasswordField value={password} onChange={setPassword} />
@@ -198,7 +205,7 @@ function AddPassword({ security }: Props) {
         <Button type="submit" disabled={add.isPending}>
           {t("addPassword")}
         </Button>
-        <Button look="quiet" onClick={() => setOpen(false)}>
+        <Button look="quiet" onClick={close}>
           {t("cancel")}
         </Button>
       </div>

@@ -13,6 +13,8 @@ export const offeringField = "username webauthn";
 
 /** A challenge is valid for five minutes, and an offer may stand for longer. */
 const renewMs = 4 * 60_000;
+/** An offer that is younger stays when the page is seen again: somebody may be answering it, as on a screen of its own. */
+const youngMs = 60_000;
 
 /** Whether this browser can offer passkeys in a field. */
 async function canOffer(): Promise<boolean> {
@@ -69,6 +71,7 @@ interface Offer {
 function useOffer(isWanted: boolean, { token, onRefused }: Offer) {
   const [round, nextRound] = useReducer((count: number) => count + 1, 0);
   const isHeld = useRef(false);
+  const madeAtMs = useRef(Number.NEGATIVE_INFINITY);
   const current = useRef({ stop: new AbortController(), end: Promise.resolve() });
   const renew = useCallback(() => {
     isHeld.current = false;
@@ -80,7 +83,9 @@ function useOffer(isWanted: boolean, { token, onRefused }: Offer) {
     const stop = new AbortController();
     const run = async () => {
       await before;
-      if (stop.signal.aborted || isHeld.current) return;
+      // In a page that nobody sees it would take the challenge of another one away.
+      if (stop.signal.aborted || isHeld.current || document.visibilityState !== "visible") return;
+      madeAtMs.current = performance.now();
       try {
         if (await offerPasskey(headersOf(token), stop.signal)) await finishEntry();
       } catch (error) {
@@ -94,9 +99,14 @@ function useOffer(isWanted: boolean, { token, onRefused }: Offer) {
   useEffect(() => {
     if (!isWanted) return undefined;
     const renewIfSeen = () => {
-      if (document.visibilityState === "visible" && !isHeld.current) nextRound();
+      const isOld = performance.now() - madeAtMs.current > youngMs;
+      if (document.visibilityState === "visible" && isOld && !isHeld.current) nextRound();
     };
-    const timer = setInterval(renewIfSeen, renewMs);
+    // The focus goes to the window in which somebody answers.
+    const renewIfUnanswered = () => {
+      if (document.hasFocus()) renewIfSeen();
+    };
+    const timer = setInterval(renewIfUnanswered, renewMs);
     document.addEventListener("visibilitychange", renewIfSeen);
     return () => {
       clearInterval(timer);

@@ -78,14 +78,21 @@ test("an authenticator app, its recovery codes and a passkey sign in, then the p
     await expect(page.getByRole("heading", { name: "Welcome back" })).toBeVisible();
   };
   // The offer of the page stands when the button asks: it is withdrawn first, else the browser would refuse the second request.
-  const offered = page.waitForResponse(/generate-authenticate-options/);
+  await page.addInitScript(() => {
+    const get = navigator.credentials.get.bind(navigator.credentials);
+    navigator.credentials.get = (options) => {
+      if (options?.mediation === "conditional") document.body.dataset["offers"] = "passkeys";
+      return get(options);
+    };
+  });
   await leave();
-  await offered;
+  await expect(page.locator("body[data-offers]")).toBeVisible();
   await answers(true);
   await page.getByRole("button", { name: "Sign in with a passkey" }).click();
   await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
 
   await leave();
+  await page.goto("about:blank");
   await answers(true);
   await page.goto("/sign-in");
   await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
@@ -111,12 +118,15 @@ test("an authenticator app, its recovery codes and a passkey sign in, then the p
   const password = page.getByRole("region", { name: "Password", exact: true });
   await password.getByRole("button", { name: "Remove the password" }).click();
   await expect(password.getByText("From then on you sign in with a passkey.")).toBeVisible();
-  await password.getByRole("button", { name: "Yes, remove the password" }).click();
+  const form = password.locator("form", { hasText: "Yes, remove the password" });
+  await form.getByLabel("Password").fill(account.password);
+  await form.getByRole("button", { name: "Yes, remove the password" }).click();
   await expect(password.getByText("You sign in with a passkey.")).toBeVisible();
   await expect(factors).toHaveCount(0);
   await leave();
   await signIn(page, account);
   await expect(page.getByText("E-mail or password is wrong.")).toBeVisible();
+  await page.goto("about:blank");
   await answers(true);
   await page.goto("/sign-in");
   await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();

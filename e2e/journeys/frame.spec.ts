@@ -252,6 +252,8 @@ test("@all what is typed before the code of a page is there stays in its field",
 
   await typedIn("/assistant", page.getByRole("textbox", { name: "Question" }), "what is new");
   await expect(page.getByRole("textbox", { name: "Question" })).toHaveValue("what is new");
+  await page.getByRole("textbox", { name: "Question" }).press("!");
+  await expect(page.getByRole("textbox", { name: "Question" })).toHaveValue("what is new!");
 
   // The stored prompt was not to be seen when the new one was typed.
   await typedIn("/create", prompt, "in fog");

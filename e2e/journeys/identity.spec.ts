@@ -29,7 +29,7 @@ const personOf = (name: string, groups: string[]) => ({
 });
 
 let house: TestProvider;
-let stopStudio: () => Promise<void>;
+let stopStudio: (() => Promise<void>) | undefined;
 let config = "";
 let studio = "";
 
@@ -68,9 +68,12 @@ test.beforeAll(async ({ serverEnv }) => {
   });
 });
 test.afterAll(async () => {
-  await stopStudio();
-  await house.close();
-  await rm(config, { force: true });
+  try {
+    await stopStudio?.();
+  } finally {
+    await house.close();
+    await rm(config, { force: true });
+  }
 });
 
 /** From the sign-in page through the login pages of the provider. */

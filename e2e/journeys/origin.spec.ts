@@ -53,6 +53,7 @@ test("@all S5 a picture made here is known by its statement, a cut JPEG of it by
   await expect(page.getByText(/^The statement in the file is signed with this studio's key/)).toBeVisible();
   await expect(page.getByText(/^Created · by AI · comfyui\//)).toBeVisible();
   await expect(page.getByText("made.png")).toBeVisible();
+  await expect(page.locator("figure img")).toBeVisible();
   await expect(shown).toHaveAttribute("href", `/gallery?image=${imageId}`);
   expect(await findBarriers(page)).toEqual([]);
 

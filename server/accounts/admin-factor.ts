@@ -1,7 +1,7 @@
 import type { GenericEndpointContext } from "better-auth";
 import { eq, sql } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
-import { schema, type Tx } from "../db/index.ts";
+import { type Db, schema, type Tx } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { Caller } from "./caller.ts";
@@ -41,7 +41,7 @@ const isStrongNow = (sessionId: string | null) =>
  * of its account count.
  */
 export async function lackOf(
-  services: Asked,
+  services: Pick<Asked, "config"> & { readonly db: Db | Tx },
   { userId, sessionId }: { readonly userId: string; readonly sessionId: string | null },
 ): Promise<AdminLack | null> {
   const isStrong = sessionId === null ? sql`true` : isStrongNow(sessionId);

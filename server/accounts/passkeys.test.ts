@@ -9,12 +9,13 @@ import {
   type TestBrowser,
   type TestServices,
 } from "@atelier/testing/services";
-import { and, eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { and, eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
 import {
   addPassword,
   authOf,
+  confirmPassword,
   createResetLink,
   readSecurity,
   removePasskey,
@@ -123,6 +124,10 @@ async function openWithPasskey(name: string) {
   const caller = await callerOf(browser);
   return { browser, device, userId: caller?.userId ?? "", sessionId: caller?.sessionId };
 }
+
+/** Types the password of `openAccount` again in a session of it. */
+const typeAgain = ({ userId, sessionId }: { userId: string; sessionId: string | undefined }) =>
+  confirmPassword(fixture.services, { userId, sessionId, password: testPassword });
 
 const keysOf = async (userId: string) => (await readSecurity(fixture.services, userId)).passkeys;
 
@@ -251,6 +256,7 @@ describe("S1 an account with a passkey does without its password", () => {
     const bare = await openAccount(services, "bare@example.com");
     const bareCaller = await callerOf(bare);
     const bareOwn = { userId: bareCaller?.userId ?? "", sessionId: bareCaller?.sessionId };
+    await typeAgain(bareOwn);
     await expect(removePassword(services, bareOwn)).rejects.toMatchObject({ code: "conflict" });
     expect((await signIn("bare@example.com")).status).toBe(200);
 
@@ -260,6 +266,9 @@ describe("S1 an account with a passkey does without its password", () => {
       code: "forbidden",
       details: { reason: "not_recent" },
     });
+    // A session that has just begun, as one at a provider, knows nothing of the password.
+    await expect(removePassword(services, own)).rejects.toMatchObject({ details: { reason: "not_recent" } });
+    await typeAgain(own);
     await expect(removePassword(services, { ...own, adminLack: "sign_in" })).rejects.toMatchObject({
       code: "forbidden",
     });
@@ -299,6 +308,7 @@ describe("S1 an account with a passkey does without its password", () => {
     const { userId, sessionId } = await openWithPasskey("both");
     const [key] = await keysOf(userId);
     const own = { userId, sessionId };
+    await typeAgain(own);
     const ends = await Promise.allSettled([
       removePassword(services, own),
       removePasskey(services, { ...own, id: key?.id ?? "" }),
@@ -311,6 +321,7 @@ describe("S1 an account with a passkey does without its password", () => {
     const { browser, device, userId, sessionId } = await openWithPasskey("again");
     const own = { userId, sessionId, password: "a second long password" };
     await expect(addPassword(services, own)).rejects.toMatchObject({ code: "conflict" });
+    await typeAgain(own);
     await removePassword(services, own);
     const other = openTestBrowser(services);
     const options = await optionsOf(other, "/generate-authenticate-options");
@@ -328,9 +339,52 @@ describe("S1 an account with a passkey does without its password", () => {
       code: "conflict",
       message: "This studio takes no passwords: people sign in through Example Ltd, or with a passkey.",
     });
+    const { sessions, users } = schema;
+    const ended = (await callerOf(other))?.sessionId ?? "";
+    const late = await services.db.transaction(async (tx) => {
+      await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for("update");
+      const answer = addPassword(services, { ...own, sessionId: ended }).catch((error: unknown) => error);
+      const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await vi.waitUntil(async () => (await services.db.execute(waiting)).length > 0);
+      await tx.delete(sessions).where(eq(sessions.id, ended));
+      return { answer };
+    });
+    expect(await late.answer).toMatchObject({ code: "forbidden" });
     await addPassword(services, own);
     expect([await callerOf(browser), await callerOf(other)]).toMatchObject([{ userId }, null]);
     expect((await signIn("again@example.com", own.password)).status).toBe(200);
+  });
+
+  test("an admin keeps it while the studio asks admins for a second factor that would go with it", async () => {
+    const { services } = fixture;
+    const browser = await openAccount(services, "ruled@example.com");
+    const caller = await callerOf(browser);
+    const own = { userId: caller?.userId ?? "", sessionId: caller?.sessionId };
+    const { credentials, studio, twoFactors, users } = schema;
+    const providers = { house: { name: "Example Ltd", asksSecondFactor: false } };
+    const ruled = { ...services, config: { ...services.config, signIn: { passwords: true, providers } } };
+    await services.db
+      .insert(credentials)
+      .values({ id: "ruled", userId: own.userId, accountId: "ruled", providerId: "house" });
+    await services.db
+      .insert(twoFactors)
+      .values({ id: "ruled", userId: own.userId, secret: "s", backupCodes: "c", verified: true });
+    await services.db
+      .update(users)
+      .set({ twoFactorEnabled: true, role: "admin" })
+      .where(eq(users.id, own.userId));
+    await services.db
+      .insert(studio)
+      .values({ adminsNeedFactor: true })
+      .onConflictDoUpdate({ target: studio.id, set: { adminsNeedFactor: true } });
+    await typeAgain(own);
+    await expect(removePassword(ruled as never, own)).rejects.toMatchObject({ code: "conflict" });
+    const ofOwn = eq(credentials.userId, own.userId);
+    expect(await services.db.$count(credentials, ofOwn)).toBe(2);
+    expect(await services.db.$count(twoFactors, eq(twoFactors.userId, own.userId))).toBe(1);
+    await services.db.update(studio).set({ adminsNeedFactor: false });
+    await removePassword(ruled as never, own);
+    expect(await services.db.$count(credentials, ofOwn)).toBe(1);
   });
 
   test("passkeys sign in also where the studio takes no passwords", async () => {

@@ -4,7 +4,7 @@ import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { refuseLack } from "./admin-factor.ts";
+import { lackOf, lackTexts, refuseLack } from "./admin-factor.ts";
 import { authOf } from "./auth.ts";
 import type { Caller } from "./caller.ts";
 import {
@@ -15,8 +15,9 @@ import {
   requirePassword,
   requireTaken,
 } from "./credentials.ts";
+import { isAdminNow } from "./first-admin.ts";
 import type { passkeyName } from "./passkey-guard.ts";
-import { noteConfirmed, requireRecent } from "./sessions.ts";
+import { noteConfirmed, requireRecent, requireTyped } from "./sessions.ts";
 
 const { credentials, passkeys, passwordResets, sessions, twoFactors, users } = schema;
 
@@ -106,23 +107,27 @@ export async function renamePasskey(
 /** A change of the ways in. */
 type WayChange = Own & Pick<Caller, "adminLack">;
 
+/** Of two changes at once the second sees what the first left, and whether it ended the session of the second. */
+async function lockWays(tx: Tx, userId: string): Promise<void> {
+  await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for("update");
+}
+
 /**
  * Removes a way to sign in, and ends the user's other sessions and the trust in browsers. `remove` returns what is gone, for the audit log; it
- * throws where there is nothing. Throws `forbidden` when the session is not recent, and `conflict` with `last` when nothing else is left.
+ * throws where there is nothing. Throws what `requireProof` throws of the session, and `conflict` with `last` when nothing else is left.
  */
 async function removeWay(
   services: Services,
   { userId, sessionId = "", adminLack }: WayChange,
-  { remove, last }: { readonly remove: (tx: Tx) => Promise<RecordedAct>; readonly last: string },
+  { requireProof, remove, last }: Removal,
 ): Promise<void> {
-  await requireRecent(services, sessionId);
   if (adminLack === "sign_in") refuseLack({ adminLack });
   const { passwords, providers } = services.config.signIn;
   // A provider that is no longer configured lets nobody in.
   const waysNow = [...Object.keys(providers), ...(passwords ? [passwordWay] : [])];
   await services.db.transaction(async (tx) => {
-    // Of two removals at once the second counts what the first left.
-    await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for("update");
+    await lockWays(tx, userId);
+    await requireProof({ db: tx }, sessionId);
     const act = await remove(tx);
     const left = await Promise.all([
       tx.$count(passkeys, eq(passkeys.userId, userId)),
@@ -134,7 +139,11 @@ async function removeWay(
   });
 }
 
-type RecordedAct = Omit<Parameters<typeof recordAct>[1], "by">;
+interface Removal {
+  readonly requireProof: typeof requireRecent;
+  readonly remove: (tx: Tx) => Promise<Omit<Parameters<typeof recordAct>[1], "by">>;
+  readonly last: string;
+}
 
 async function endAllBut(
   tx: Tx,
@@ -153,6 +162,7 @@ export async function removePasskey(
   { id, ...change }: WayChange & { readonly id: string },
 ): Promise<void> {
   await removeWay(services, change, {
+    requireProof: requireRecent,
     last: "This passkey is the only way to sign in. Add another one first.",
     async remove(tx) {
       const gone = await tx
@@ -167,12 +177,13 @@ export async function removePasskey(
 
 /**
  * Removes the password with what belongs to it: the authenticator app, the recovery codes and open links to a new password. Ends the user's
- * other sessions and the trust in browsers. Throws `not_found` without a password, `forbidden` when the session is not recent, and `conflict`
- * when neither a passkey nor a provider is left.
+ * other sessions and the trust in browsers. Throws `not_found` without a password, `forbidden` unless it was typed in this session within
+ * ten minutes, and `conflict` when neither a passkey nor a provider is left, or an admin would be without the second factor that the studio asks for.
  */
 export async function removePassword(services: Services, change: WayChange): Promise<void> {
   const { userId } = change;
   await removeWay(services, change, {
+    requireProof: requireTyped,
     last: "The password is the only way to sign in. Add a passkey first.",
     async remove(tx) {
       const gone = await tx
@@ -184,6 +195,9 @@ export async function removePassword(services: Services, change: WayChange): Pro
       await tx.delete(twoFactors).where(eq(twoFactors.userId, userId));
       await tx.update(users).set({ twoFactorEnabled: false }).where(eq(users.id, userId));
       await tx.delete(passwordResets).where(eq(passwordResets.userId, userId));
+      const isAdmin = await isAdminNow(tx, userId);
+      if (isAdmin && (await lackOf({ ...services, db: tx }, { userId, sessionId: null })) === "factor")
+        throw new AppError("conflict", lackTexts.factor);
       return { kind: "account.password_removed" };
     },
   });
@@ -203,6 +217,8 @@ export async function addPassword(
   if (adminLack === "sign_in") refuseLack({ adminLack });
   const hash = await hashPassword(password);
   await services.db.transaction(async (tx) => {
+    await lockWays(tx, userId);
+    await requireRecent({ db: tx }, sessionId);
     const made = await tx
       .insert(credentials)
       .values({ id: newId(), userId, accountId: userId, providerId: passwordWay, password: hash })

@@ -1,7 +1,7 @@
 import Bowser from "bowser";
-import { and, desc, eq, gt, ne, sql } from "drizzle-orm";
+import { and, desc, eq, gt, ne, sql, type SQL } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
-import { type Db, schema } from "../db/index.ts";
+import { type Db, schema, type Tx } from "../db/index.ts";
 import { AppError, currentSender } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -115,20 +115,36 @@ export function noteUse(
 const confirmedMs = 10 * 60_000;
 
 /** Whether this session began, or its user typed the password again, within the last ten minutes. */
-export async function isRecent(db: Db, sessionId: string): Promise<boolean> {
+export const isRecent = (db: Db | Tx, sessionId: string): Promise<boolean> =>
+  isSince(db, sessionId, sql`greatest(${sessions.createdAt}, ${sessions.confirmedAt})`);
+
+async function isSince(db: Db | Tx, sessionId: string, time: SQL): Promise<boolean> {
   const since = sql`now() - ${confirmedMs} * interval '1 millisecond'`;
-  const latest = sql`greatest(${sessions.createdAt}, ${sessions.confirmedAt})`;
-  return (await db.$count(sessions, and(eq(sessions.id, sessionId), sql`${latest} > ${since}`))) > 0;
+  return (await db.$count(sessions, and(eq(sessions.id, sessionId), sql`${time} > ${since}`))) > 0;
 }
 
+interface Asking {
+  readonly db: Db | Tx;
+}
+
+const tooOld = () =>
+  new AppError(
+    "forbidden",
+    "Type your password again, or sign in again, and repeat this within ten minutes.",
+    {
+      details: { reason: "not_recent" },
+    },
+  );
+
 /** Throws `forbidden` with the detail `reason: "not_recent"` unless the session is new or its user typed the password again. */
-export async function requireRecent({ db }: Pick<Services, "db">, sessionId: string | undefined) {
-  if (sessionId === undefined || !(await isRecent(db, sessionId)))
-    throw new AppError(
-      "forbidden",
-      "Type your password again, or sign in again, and repeat this within ten minutes.",
-      { details: { reason: "not_recent" } },
-    );
+export async function requireRecent({ db }: Asking, sessionId: string | undefined): Promise<void> {
+  if (sessionId === undefined || !(await isRecent(db, sessionId))) throw tooOld();
+}
+
+/** The same for what only the password may change: a new session alone does not do. */
+export async function requireTyped({ db }: Asking, sessionId: string | undefined): Promise<void> {
+  const isTyped = sessionId !== undefined && (await isSince(db, sessionId, sql`${sessions.confirmedAt}`));
+  if (!isTyped) throw tooOld();
 }
 
 /** Notes that the user of a session typed the password again. The caller checked it. */

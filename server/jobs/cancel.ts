@@ -110,7 +110,17 @@ export async function cancelSession(services: Services, { ownerId, sessionId }: 
     .where(
       sql`${jobs.ownerId} = ${ownerId} and ${jobs.sessionId} = ${sessionId} and status in ${[...openStatuses]}`,
     );
-  for (const { id } of open) await cancel(services, { ownerId, id });
+  for (const { id } of open) await cancelQuietly(services, { ownerId, id });
+}
+
+/** One that is gone, or cannot be cancelled now, holds up none of the others. */
+async function cancelQuietly(
+  services: Services,
+  job: { readonly ownerId: string; readonly id: string },
+): Promise<void> {
+  await cancel(services, job).catch((error: unknown) => {
+    services.log.warn({ err: error, jobId: job.id }, "a job of a cancelled call was not cancelled");
+  });
 }
 
 /** Whether `cancelSession` was called for the name within the last `withinMs`. */

@@ -13,7 +13,8 @@ import { atRest, otherPlace, type OtherPlace, placeAgain } from "./rehome.ts";
  *   what happened                                       the next provider     own machines, else the job fails
  *   a call was refused, nothing was paid                yes                   after a refusal of the content
  *   a run failed, or its answer was lost                where configured      yes
- *   the result was refused or could not be stored       never: it was paid    yes
+ *   the result came and could not be stored             never: it was paid    yes
+ *   the result came and the studio refuses it           never: it was paid    no: another one would be like it
  *   all of the chain have failed, or cost too much      there is none         yes
  *   all of the chain are busy                           it waits for one      first of all
  *

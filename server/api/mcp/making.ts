@@ -78,7 +78,8 @@ export async function make(input: ClientInput, making: Making, extra: Extra): Pr
   const choices = making.model === undefined ? [] : await readChoices(input.services, [making.kind]);
   // A price behind the name is not the one that the person allowed.
   const { choice, note } = findChoice(choices, making.model);
-  const requireWanted = () => requireNotCancelled(input, extra.callName);
+  const names = [...new Set([extra.callName, extra.mark])];
+  const requireWanted = () => requireNotCancelled(input, names);
   const placed = await placeOrder(input, { ...orderOf(making, choice, extra.mark), requireWanted });
   const { ids } = placed;
   const jobs = await follow(input, { ...placed, waitSeconds: making.waitSeconds }, extra);
@@ -114,11 +115,12 @@ export async function answerOf(input: ClientInput, { ids, jobs, notes }: Made): 
 /** A cancel may arrive over another connection before the call that it is about; ids of calls are used again after that. */
 const earlyCancelMs = 30_000;
 
-/** Throws `conflict` for a call that its client has cancelled. */
-async function requireNotCancelled({ services, caller, startedAtMs }: ClientInput, sessionId: string) {
+/** Throws `conflict` for a call that its client has cancelled, by the name of the call or of its task. */
+async function requireNotCancelled({ services, caller, startedAtMs }: ClientInput, names: readonly string[]) {
   const withinMs = performance.now() - startedAtMs + earlyCancelMs;
-  if (await isSessionCancelled(services, { ownerId: caller.userId, sessionId, withinMs }))
-    throw new AppError("conflict", "The call was cancelled.");
+  for (const sessionId of names)
+    if (await isSessionCancelled(services, { ownerId: caller.userId, sessionId, withinMs }))
+      throw new AppError("conflict", "The call was cancelled.");
 }
 
 function orderOf(making: Making, choice: Choice | null, sessionId: string): Order {

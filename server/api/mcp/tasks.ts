@@ -12,7 +12,7 @@ import {
 import { z } from "zod";
 import { requireRight } from "../../accounts/index.ts";
 import { taskMark } from "../../db/index.ts";
-import { cancel, get, isFinal, type JobView, list, listTasks } from "../../jobs/index.ts";
+import { cancelSession, get, isFinal, type JobView, list, listTasks } from "../../jobs/index.ts";
 import { AppError, isId } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import type { ClientInput } from "../clients/route.ts";
@@ -74,7 +74,8 @@ async function cancelTask(input: ClientInput, taskId: string): Promise<Task> {
   requireRight(caller, "create");
   const jobs = await readTask(input, taskId);
   requireStatus(toTask(jobs), "working");
-  for (const { id } of jobs) await cancel(services, { ownerId: caller.userId, id });
+  // By its name, so that a call that still stores jobs of it stores no more.
+  await cancelSession(services, { ownerId: caller.userId, sessionId: `${taskMark}${taskId}` });
   // All of it may have ended meanwhile.
   return requireStatus(toTask(await readTask(input, taskId)), "cancelled");
 }
