@@ -79,6 +79,8 @@ test("an authenticator app, its recovery codes and a passkey sign in, then the p
   };
   // The offer of the page stands when the button asks: it is withdrawn first, else the browser would refuse the second request.
   await page.addInitScript(() => {
+    // A blank page has none.
+    if (!("credentials" in navigator)) return;
     const get = navigator.credentials.get.bind(navigator.credentials);
     navigator.credentials.get = (options) => {
       if (options?.mediation === "conditional") document.body.dataset["offers"] = "passkeys";
