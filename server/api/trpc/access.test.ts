@@ -60,7 +60,7 @@ const cases: Readonly<Record<string, Case>> = {
   "account.confirmPassword": { access: "member", input: { password: "a wrong password" }, lacks: 403 },
   "account.renamePasskey": { access: "member", input: { id: newId(), name: "x" }, lacks: 404 },
   "account.removePasskey": { access: "member", input: { id: newId() }, lacks: 404 },
-  "account.removePassword": { access: "member", lacks: 409 },
+  "account.removePassword": { access: "member", lacks: 403 },
   "account.addPassword": { access: "member", input: { password: "a long enough password" }, lacks: 409 },
   "account.setLocale": { access: "member", input: { locale: "de" } },
   "admin.overview": { access: "admin", input: {} },
