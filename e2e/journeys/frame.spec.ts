@@ -224,6 +224,8 @@ test.describe("code that comes after the page", () => {
 
 test("@all what is typed before the code of a page is there stays in its field", async ({ page }) => {
   await beUser(page);
+  // A gallery without pictures has no search.
+  await uploadSample(page, "rocket.jpg");
   await page.goto("/create");
   const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
   await prompt.fill("a lighthouse");
