@@ -1,7 +1,7 @@
 "use client";
 import { useMutation } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, type ReactNode, useState } from "react";
 import { api } from "../client/api.ts";
 import { authClient, minPasswordLength } from "../client/session.ts";
 import { useAuthError } from "../sign-in/errors.ts";
@@ -111,50 +111,57 @@ function RemovalNotes({ security }: Props) {
   );
 }
 
-/** Takes the password once more: whoever has the session alone must not take it away. */
-function RemovePassword({ security }: Props) {
+interface ChangeProps extends Props {
+  /** On the button that opens the form. */
+  readonly label: string;
+  /** On the one that sends it. */
+  readonly yes: string;
+  readonly done: string;
+  readonly look?: "danger";
+  readonly change: (password: string) => Promise<unknown>;
+  readonly children: (field: FieldProps) => ReactNode;
+}
+
+/** A button that opens a form with one password, which Cancel forgets. */
+function PasswordChange({ security, label, yes, done, look, change, children }: ChangeProps) {
   const t = useTranslations("security");
   const problemOf = useChangeProblem(security);
   const refresh = useRefresh();
   const [isOpen, setOpen] = useState(false);
   const [password, setPassword] = useState("");
-  const remove = useMutation({
-    mutationFn: async () => {
-      await confirmWith(password);
-      await api.account.removePassword.mutate();
-    },
+  const { mutate, reset, error, isPending } = useMutation({
+    mutationFn: () => change(password),
     onSuccess: () => {
-      toastDone(t("passwordRemoved"));
+      toastDone(done);
       return refresh();
     },
   });
   if (!isOpen)
     return (
-      <Button look="danger" className="self-start" onClick={() => setOpen(true)}>
-        {t("removePassword")}
+      <Button {...(look ? { look } : {})} className="self-start" onClick={() => setOpen(true)}>
+        {label}
       </Button>
     );
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    remove.mutate();
+    mutate();
   };
   const close = () => {
     setPassword("");
-    remove.reset();
+    reset();
     setOpen(false);
   };
   return (
     <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-3">
-      <RemovalNotes security={security} />
-      <PasswordField value={password} onChange={setPassword} />
-      {remove.isError ? (
+      {children({ value: password, onChange: setPassword })}
+      {error === null ? null : (
         <p role="alert" className="text-xs text-fail">
-          {problemOf(remove.error)}
+          {problemOf(error)}
         </p>
-      ) : null}
+      )}
       <div className="flex flex-wrap gap-2">
-        <Button type="submit" look="danger" disabled={remove.isPending}>
-          {t("removePasswordYes")}
+        <Button type="submit" {...(look ? { look } : {})} disabled={isPending}>
+          {yes}
         </Button>
         <Button look="quiet" onClick={close}>
           {t("cancel")}
@@ -164,52 +171,45 @@ function RemovePassword({ security }: Props) {
   );
 }
 
+/** Asks for the password also in a new session: a stolen session must not be enough to remove it. */
+function RemovePassword({ security }: Props) {
+  const t = useTranslations("security");
+  const remove = async (password: string) => {
+    await confirmWith(password);
+    await api.account.removePassword.mutate();
+  };
+  return (
+    <PasswordChange
+      security={security}
+      label={t("removePassword")}
+      yes={t("removePasswordYes")}
+      done={t("passwordRemoved")}
+      look="danger"
+      change={remove}
+    >
+      {(field) => (
+        <>
+          <RemovalNotes security={security} />
+          <PasswordField {...field} />
+        </>
+      )}
+    </PasswordChange>
+  );
+}
+
 /** The first password of an account that signs in otherwise. */
 function AddPassword({ security }: Props) {
   const t = useTranslations("security");
-  const problemOf = useChangeProblem(security);
-  const refresh = useRefresh();
-  const [isOpen, setOpen] = useState(false);
-  const [password, setPassword] = useState("");
-  const add = useMutation({
-    mutationFn: () => api.account.addPassword.mutate({ password }),
-    onSuccess: () => {
-      toastDone(t("passwordAdded"));
-      return refresh();
-    },
-  });
-  if (!isOpen)
-    return (
-      <Button className="self-start" onClick={() => setOpen(true)}>
-        {t("addPassword")}
-      </Button>
-    );
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    add.mutate();
-  };
-  const close = () => {
-    setPassword("");
-    add.reset();
-    setOpen(false);
-  };
   return (
-    <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-4">
-      <NewPasswordField value={password} onChange={setPassword} />
-      {add.isError ? (
-        <p role="alert" className="text-xs text-fail">
-          {problemOf(add.error)}
-        </p>
-      ) : null}
-      <div className="flex gap-2">
-        <Button type="submit" disabled={add.isPending}>
-          {t("addPassword")}
-        </Button>
-        <Button look="quiet" onClick={close}>
-          {t("cancel")}
-        </Button>
-      </div>
-    </form>
+    <PasswordChange
+      security={security}
+      label={t("addPassword")}
+      yes={t("addPassword")}
+      done={t("passwordAdded")}
+      change={(password) => api.account.addPassword.mutate({ password })}
+    >
+      {(field) => <NewPasswordField {...field} />}
+    </PasswordChange>
   );
 }
 

@@ -13,7 +13,7 @@ export const offeringField = "username webauthn";
 
 /** A challenge is valid for five minutes, and an offer may stand for longer. */
 const renewMs = 4 * 60_000;
-/** An offer that is younger stays when the page is seen again: somebody may be answering it, as on a screen of its own. */
+/** When the page is shown again, an offer younger than this stays: the user may be answering it on a full-screen prompt of the system. */
 const youngMs = 60_000;
 
 /** Whether this browser can offer passkeys in a field. */
@@ -83,7 +83,7 @@ function useOffer(isWanted: boolean, { token, onRefused }: Offer) {
     const stop = new AbortController();
     const run = async () => {
       await before;
-      // In a page that nobody sees it would take the challenge of another one away.
+      // The browser keeps one challenge: an offer of a hidden page would replace that of the page in use.
       if (stop.signal.aborted || isHeld.current || document.visibilityState !== "visible") return;
       madeAtMs.current = performance.now();
       try {

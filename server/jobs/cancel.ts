@@ -13,7 +13,6 @@ import {
   hint,
   isFinal,
   type Lease,
-  openStatuses,
   transition,
   transitionAll,
 } from "./job.ts";
@@ -104,34 +103,25 @@ export async function cancelSession(services: Services, { ownerId, sessionId }: 
     .insert(keys)
     .values({ ownerId, key: cancelledKey(sessionId), requestSha256: "", jobId: noJob })
     .onConflictDoUpdate({ target: [keys.ownerId, keys.key], set: { createdAt: sql`clock_timestamp()` } });
-  const open = await services.db
-    .select({ id: jobs.id })
-    .from(jobs)
-    .where(
-      sql`${jobs.ownerId} = ${ownerId} and ${jobs.sessionId} = ${sessionId} and status in ${[...openStatuses]}`,
-    );
-  for (const { id } of open) await cancelQuietly(services, { ownerId, id });
+  await stopAll(services, sql`${jobs.ownerId} = ${ownerId} and ${jobs.sessionId} = ${sessionId}`);
 }
 
-/** One that is gone, or cannot be cancelled now, holds up none of the others. */
-async function cancelQuietly(
-  services: Services,
-  job: { readonly ownerId: string; readonly id: string },
-): Promise<void> {
-  await cancel(services, job).catch((error: unknown) => {
-    services.log.warn({ err: error, jobId: job.id }, "a job of a cancelled call was not cancelled");
-  });
-}
-
-/** Whether `cancelSession` was called for the name within the last `withinMs`. */
+/** Whether `cancelSession` was called for one of the names within the last `withinMs`. */
 export async function isSessionCancelled(
   { db }: Pick<Services, "db">,
-  { ownerId, sessionId, withinMs }: SessionName & { readonly withinMs: number },
+  { ownerId, sessionIds, withinMs }: SessionNames,
 ): Promise<boolean> {
   const { idempotencyKeys: keys } = schema;
   const since = sql`clock_timestamp() - ${withinMs} * interval '1 millisecond'`;
-  const own = sql`${keys.ownerId} = ${ownerId} and ${keys.key} = ${cancelledKey(sessionId)}`;
+  const own = sql`${keys.ownerId} = ${ownerId} and ${keys.key} in ${sessionIds.map(cancelledKey)}`;
   return (await db.$count(keys, sql`${own} and ${keys.createdAt} > ${since}`)) > 0;
+}
+
+interface SessionNames {
+  readonly ownerId: string;
+  /** At least one. */
+  readonly sessionIds: readonly string[];
+  readonly withinMs: number;
 }
 
 const cancelledKey = (sessionId: string) => `cancelled:${sessionId}`;
@@ -156,7 +146,17 @@ export async function cancelOfSuspended(services: Services): Promise<number> {
   return stopAll(services, sql`${schema.jobs.ownerId} in (${suspendedUsers})`);
 }
 
+/** Looks until nothing is found, since a job may be claimed or given back between the two statements of a look. */
 async function stopAll(services: Services, owned: SQL): Promise<number> {
+  let count = 0;
+  for (;;) {
+    const stopped = await stopFound(services, owned);
+    if (stopped === 0) return count;
+    count += stopped;
+  }
+}
+
+async function stopFound(services: Services, owned: SQL): Promise<number> {
   const waiting = await transitionAll(services.db, {
     from: ["pending", "queued"],
     to: "cancelled",

@@ -78,8 +78,7 @@ export async function make(input: ClientInput, making: Making, extra: Extra): Pr
   const choices = making.model === undefined ? [] : await readChoices(input.services, [making.kind]);
   // A price behind the name is not the one that the person allowed.
   const { choice, note } = findChoice(choices, making.model);
-  const names = [...new Set([extra.callName, extra.mark])];
-  const requireWanted = () => requireNotCancelled(input, names);
+  const requireWanted = () => requireNotCancelled(input, [extra.callName, extra.mark]);
   const placed = await placeOrder(input, { ...orderOf(making, choice, extra.mark), requireWanted });
   const { ids } = placed;
   const jobs = await follow(input, { ...placed, waitSeconds: making.waitSeconds }, extra);
@@ -116,11 +115,13 @@ export async function answerOf(input: ClientInput, { ids, jobs, notes }: Made): 
 const earlyCancelMs = 30_000;
 
 /** Throws `conflict` for a call that its client has cancelled, by the name of the call or of its task. */
-async function requireNotCancelled({ services, caller, startedAtMs }: ClientInput, names: readonly string[]) {
+async function requireNotCancelled(
+  { services, caller, startedAtMs }: ClientInput,
+  sessionIds: readonly string[],
+) {
   const withinMs = performance.now() - startedAtMs + earlyCancelMs;
-  for (const sessionId of names)
-    if (await isSessionCancelled(services, { ownerId: caller.userId, sessionId, withinMs }))
-      throw new AppError("conflict", "The call was cancelled.");
+  if (await isSessionCancelled(services, { ownerId: caller.userId, sessionIds, withinMs }))
+    throw new AppError("conflict", "The call was cancelled.");
 }
 
 function orderOf(making: Making, choice: Choice | null, sessionId: string): Order {
