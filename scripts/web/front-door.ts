@@ -206,16 +206,17 @@ interface Takers {
 /**
  * How long an idle connection is kept, in ms. A proxy that sends a request on one just as it is closed here answers 502, and repeats no
  * POST: so the proxy has to be the one that closes. nginx does after 60 s, Caddy after 120 s, the load balancers of clouds
- * after up to 600 s. Browsers that come directly stay with the 5 s of Node.
+ * after up to 600 s. The same happens to a program that comes directly and asks every few seconds: after the 5 s of Node its connection
+ * would be closed just when the next request is sent, so it is kept for longer than such pauses are.
  */
-const keepAliveBehindProxy = 620_000;
+const keepAliveMs = { behindProxy: 620_000, direct: 75_000 };
 
 /** Puts the door before every HTTP server of this process: `next start` and `next dev` give no access to theirs. */
 export function installFrontDoor(env: FrontDoorEnv, { takeUpgrade, takeRequest }: Takers): void {
   const admit = frontDoor(env);
   const settings = {
     shouldUpgradeCallback: isUpgrade,
-    ...(env.TRUSTED_PROXIES ? { keepAliveTimeout: keepAliveBehindProxy } : {}),
+    keepAliveTimeout: env.TRUSTED_PROXIES ? keepAliveMs.behindProxy : keepAliveMs.direct,
   };
   const emit: unknown = Reflect.get(Server.prototype, "emit");
   if (typeof emit !== "function") throw new TypeError("An HTTP server without emit.");

@@ -1,6 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
+import { Agent, type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { createApiKey } from "@atelier/server/accounts";
 import { addSpeaker, ask } from "@atelier/server/assistant";
@@ -177,4 +178,13 @@ test("B7 the web port serves sockets beside Next, which keeps all others, and cl
   web.kill("SIGTERM");
   expect(await closed).toBe(1001);
   expect(await once(web, "exit")).toEqual([0, null]);
+});
+
+test("a connection outlasts the pauses of a program that asks every few seconds, so that no request is lost on it", async () => {
+  const agent = new Agent({ keepAlive: true });
+  const sent = request(`http://${host}/api/next`, { agent }).end();
+  const [answer]: IncomingMessage[] = await once(sent, "response");
+  const [, seconds] = /timeout=(\d+)/.exec(String(answer?.headers["keep-alive"])) ?? [];
+  expect(Number(seconds)).toBeGreaterThan(60);
+  agent.destroy();
 });

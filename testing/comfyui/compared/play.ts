@@ -154,12 +154,20 @@ export async function playRequests(url: string): Promise<Said[]> {
   return said;
 }
 
-/** All graphs that are refused. */
+/** All graphs that are refused, or taken in part; those that were taken have ended. */
 export async function playRefusals(url: string): Promise<Said[]> {
   await upload(url, { name: "a.png", bytes: await plainPng("teal"), overwrite: "true" });
+  const ear = await listenIn(url, "owner");
   const said: Said[] = [];
-  for (const [title, prompt] of refusedGraphs) {
-    said.push({ title, said: settle(await post(`${url}/prompt`, { prompt, client_id: "owner" })) });
+  try {
+    for (const [title, prompt] of refusedGraphs) {
+      const [status, body] = await post(`${url}/prompt`, { prompt, client_id: "owner" });
+      said.push({ title, said: settle([status, body]) });
+      // Its last messages would be heard by the owner of the next run.
+      if (status === 200) await ear.untilEnd(String(objectOf(body).prompt_id));
+    }
+  } finally {
+    ear.close();
   }
   return said;
 }
