@@ -38,7 +38,8 @@ export async function confirmWith(password: string): Promise<void> {
 export function useOtherWays({ providers, passkeys }: Pick<Security, "providers" | "passkeys">): string {
   const t = useTranslations("security");
   const format = useFormatter();
-  const names = passkeys.length === 0 ? providers : [...providers, t("aPasskey")];
+  const isOffered = passkeys.some(({ place }) => place !== "elsewhere");
+  const names = isOffered ? [...providers, t("aPasskey")] : providers;
   return format.list(names, { type: "disjunction" });
 }
 
@@ -91,7 +92,19 @@ interface RowProps {
   readonly security: Security;
 }
 
-function PasskeyRow({ passkey: { id, name, createdAt, lastUsedAt }, security }: RowProps) {
+/** That a browser does not offer a passkey here, or that nobody knows. */
+function PlaceNote({ passkey: { place, host } }: Pick<RowProps, "passkey">) {
+  const t = useTranslations("security");
+  if (place === "here") return null;
+  return (
+    <p className="max-w-[60ch] text-xs text-quiet">
+      {place === "elsewhere" ? t("elsewhere", { host: host ?? "" }) : t("placeUnknown")}
+    </p>
+  );
+}
+
+function PasskeyRow({ passkey, security }: RowProps) {
+  const { id, name, createdAt, lastUsedAt } = passkey;
   const t = useTranslations("security");
   const format = useFormatter();
   const refresh = useRefresh();
@@ -133,6 +146,7 @@ function PasskeyRow({ passkey: { id, name, createdAt, lastUsedAt }, security }: 
             {" · "}
             {lastUsedAt === null ? t("neverUsed") : t("used", { day: day(lastUsedAt) })}
           </p>
+          <PlaceNote passkey={passkey} />
         </div>
         <Button
           size="small"

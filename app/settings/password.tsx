@@ -101,7 +101,8 @@ interface Props {
 function RemovalNotes({ security }: Props) {
   const t = useTranslations("security");
   const ways = useOtherWays(security);
-  const isOnly = security.passkeys.length === 1 && security.providers.length === 0;
+  const own = security.passkeys.filter(({ place }) => place !== "elsewhere");
+  const isOnly = own.length === 1 && security.providers.length === 0;
   return (
     <ul className="flex max-w-[60ch] list-disc flex-col gap-1 ps-4 text-xs text-quiet">
       <li>{t("removeWays", { ways })}</li>

@@ -42,7 +42,8 @@ type Known =
   | "passkeyKnown"
   | "passkeyUnverified"
   | "notFresh"
-  | "factorFirst";
+  | "factorFirst"
+  | "overtaken";
 
 const known: Readonly<Record<string, Known>> = {
   INVALID_EMAIL_OR_PASSWORD: "wrong",
@@ -89,6 +90,7 @@ const known: Readonly<Record<string, Known>> = {
   PASSKEY_UNVERIFIED: "passkeyUnverified",
   SESSION_NOT_FRESH: "notFresh",
   SECOND_FACTOR_FIRST: "factorFirst",
+  SIGN_IN_OVERTAKEN: "overtaken",
 };
 
 const fieldOf = (error: unknown, name: string): unknown => Reflect.get(Object(error), name);

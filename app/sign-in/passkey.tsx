@@ -66,7 +66,7 @@ interface Offer {
 
 /**
  * An offer while the page is shown. Returns `withdraw`, which resolves once nothing of the offer is left, and `renew`, until which there is
- * none. A later challenge of this browser replaces an earlier one, so a page that comes back makes its offer anew.
+ * none. A challenge ends after five minutes, so a page that comes back makes its offer anew.
  */
 function useOffer(isWanted: boolean, { token, onRefused }: Offer) {
   const [round, nextRound] = useReducer((count: number) => count + 1, 0);
@@ -83,7 +83,7 @@ function useOffer(isWanted: boolean, { token, onRefused }: Offer) {
     const stop = new AbortController();
     const run = async () => {
       await before;
-      // The browser keeps one challenge: an offer of a hidden page would replace that of the page in use.
+      // The browser keeps few challenges: those of hidden pages would take the place of that of the page in use.
       if (stop.signal.aborted || isHeld.current || document.visibilityState !== "visible") return;
       madeAtMs.current = performance.now();
       try {

@@ -5,12 +5,13 @@ import { type Db, schema, type Tx } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { Caller } from "./caller.ts";
+import { passkeyHost } from "./credentials.ts";
 import { isAdminNow, lockAdmins } from "./first-admin.ts";
 
 /** What an admin lacks where the studio asks its admins for a second factor: one that is set up, or a sign-in with it. */
 export type AdminLack = "factor" | "sign_in";
 
-type Asked = Pick<Services, "db" | "config">;
+type Asked = Pick<Services, "db" | "config" | "env">;
 
 /** Ids of the providers that ask everybody for a second factor (`isAsking`), or of the others. */
 const providersThat = ({ config }: Pick<Asked, "config">, isAsking: boolean) =>
@@ -19,7 +20,7 @@ const providersThat = ({ config }: Pick<Asked, "config">, isAsking: boolean) =>
   );
 
 /** SQL: users `id` can sign in with a second factor, here or at a provider that asks for one itself. */
-function holdsFactor(services: Pick<Asked, "config">, userId: string) {
+function holdsFactor(services: Pick<Asked, "config" | "env">, userId: string) {
   const asking = providersThat(services, true);
   // Its code is asked for after a password alone, and while the library takes it for being in force.
   const byApp = services.config.signIn.passwords
@@ -30,7 +31,10 @@ function holdsFactor(services: Pick<Asked, "config">, userId: string) {
     asking.length === 0
       ? sql`false`
       : sql`exists (select from credentials c where c.user_id = ${userId} and c.provider_id in ${asking})`;
-  return sql`(${byApp} or exists (select from passkeys p where p.user_id = ${userId}) or ${atProvider})`;
+  // An unknown host counts, as an update must take an admin's rights from nobody; the session still has to begin with it.
+  const byPasskey = sql`exists (select from passkeys p where p.user_id = ${userId}
+    and coalesce(p.rp_id, ${passkeyHost(services.env)}) = ${passkeyHost(services.env)})`;
+  return sql`(${byApp} or ${byPasskey} or ${atProvider})`;
 }
 
 const isStrongNow = (sessionId: string | null) =>
@@ -41,7 +45,7 @@ const isStrongNow = (sessionId: string | null) =>
  * of its account count.
  */
 export async function lackOf(
-  services: Pick<Asked, "config"> & { readonly db: Db | Tx },
+  services: Pick<Asked, "config" | "env"> & { readonly db: Db | Tx },
   { userId, sessionId }: { readonly userId: string; readonly sessionId: string | null },
 ): Promise<AdminLack | null> {
   const isStrong = sessionId === null ? sql`true` : isStrongNow(sessionId);

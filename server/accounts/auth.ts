@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { apiKey } from "@better-auth/api-key";
-import { betterAuth, type BetterAuthOptions } from "better-auth";
+import { betterAuth, type BetterAuthOptions, type GenericEndpointContext } from "better-auth";
 import { drizzleAdapter } from "better-auth/adapters/drizzle";
 import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
 import { admin, anonymous } from "better-auth/plugins";
@@ -30,10 +30,12 @@ import {
   identityProviders,
   isEntryOpened,
   isStrongAtProvider,
+  requestsOf,
 } from "./identity-providers.ts";
 import { noteBrowserLocale } from "./language.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
 import { followPasskey } from "./passkey-guard.ts";
+import { keepPassword, keepSession, keepTrust, noteRequest } from "./overtaken.ts";
 import { applyGroups } from "./provider-entry.ts";
 import {
   addressLimits,
@@ -57,6 +59,8 @@ export const authOf: (services: Services) => Auth = keptBy(createAuth);
 /** Accounts, sessions and guests in the product's tables; its `handler` serves /api/auth/*. Throws when there is no secret. */
 function createAuth(services: Services) {
   const { env, db } = services;
+  const keep = (_: unknown, context: GenericEndpointContext | null) =>
+    keepPassword(joinTransaction(services), context);
   if (!env.AUTH_SECRET) throw new AppError("internal", "AUTH_SECRET is not set.");
   return betterAuth({
     appName: "Atelier",
@@ -77,9 +81,7 @@ function createAuth(services: Services) {
       freshAge: 0,
       additionalFields: { isStrong: { type: "boolean", input: false, required: false } },
     },
-    user: {
-      additionalFields: { selfMade: { type: "boolean", input: false, required: false } },
-    },
+    user: { additionalFields: { selfMade: { type: "boolean", input: false, required: false } } },
     account: { accountLinking },
     emailAndPassword: { enabled: true, minPasswordLength, maxPasswordLength, autoSignIn: true },
     advanced: {
@@ -115,8 +117,11 @@ function createAuth(services: Services) {
           before: ({ userId }, context) =>
             checkLink(joinTransaction(services), { userId, path: context?.path }),
         },
+        update: { before: keep },
       },
+      verification: { create: { after: async (row, to) => keepTrust(db, await requestsOf(to), row) } },
       session: {
+        delete: { before: keep },
         create: {
           // Whatever password somebody gives it.
           before: async ({ userId }, context) => {
@@ -136,7 +141,8 @@ function createAuth(services: Services) {
             if (text !== null) refuse("FORBIDDEN", text);
             return begun;
           },
-          after: async ({ userId }, context) => {
+          after: async ({ id, userId }, context) => {
+            await keepSession(db, await requestsOf(context), { id, userId });
             if (context?.headers) await noteBrowserLocale(services, { userId, headers: context.headers });
           },
         },
@@ -145,14 +151,12 @@ function createAuth(services: Services) {
     plugins: [
       ...factorPlugins(services),
       guests(services),
-      admin({ bannedUserMessage }),
+      admin({ bannedUserMessage: "An admin of this studio has suspended this account. Ask them about it." }),
       keys(services),
       identityProviders(services),
     ],
   });
 }
-
-const bannedUserMessage = "An admin of this studio has suspended this account. Ask them about it.";
 
 /**
  * The endpoints of the library that are served, with their methods; all others answer 404, also those that a newer version of the library adds.
@@ -236,6 +240,7 @@ function guardEntry(services: Services) {
     await limitSignIn(services, ctx);
     await admitEntry(services, { path: ctx.path, headers: ctx.headers });
     if (ctx.path !== callbackPath) await limitNewcomers(services, ctx);
+    await noteRequest(services, ctx);
     return guardFactors(services, ctx);
   });
 }

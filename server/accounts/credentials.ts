@@ -1,8 +1,8 @@
 import { hashPassword as hashOf, verifyPassword } from "@better-auth/utils/password";
-import { and, eq, like, ne, or } from "drizzle-orm";
+import { and, eq, like, ne, or, sql } from "drizzle-orm";
 import { z } from "zod";
 import { schema, type Tx } from "../db/index.ts";
-import { AppError, newId } from "../platform/index.ts";
+import { AppError, type Env, isLoopback, newId, originOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { countTry } from "./permits.ts";
 
@@ -28,6 +28,12 @@ export function requirePassword(password: string): void {
     throw new AppError("bad_request", `password must have at most ${maxPasswordLength} characters`);
 }
 
+/** The host of passkeys. WebAuthn knows names only: a studio of this machine alone is `localhost`, as its pages must be opened then. */
+export function passkeyHost(env: Env): string {
+  const { hostname } = new URL(originOf(env));
+  return isLoopback(hostname) ? "localhost" : hostname;
+}
+
 /** Throws `conflict` where people sign in without passwords. */
 export function requireTaken({ config }: Pick<Services, "config">): void {
   const { passwords, providers } = config.signIn;
@@ -47,7 +53,9 @@ export async function setPassword(
   tx: Tx,
   { userId, hash }: { readonly userId: string; readonly hash: string },
 ): Promise<void> {
-  const { credentials, sessions } = schema;
+  const { credentials } = schema;
+  // First of all, as everywhere: the user is locked before what belongs to it.
+  await endOthers(tx, { userId, sessionId: null });
   const changed = await tx
     .update(credentials)
     .set({ password: hash, updatedAt: new Date() })
@@ -63,8 +71,6 @@ export async function setPassword(
         target: [credentials.providerId, credentials.accountId],
         set: { password: hash, updatedAt: new Date() },
       });
-  await tx.delete(sessions).where(eq(sessions.userId, userId));
-  await forgetTrust(tx, userId);
 }
 
 /** Whether this is the user's password; false for a user without one. Throws `rate_limited` after ten tries in a minute. */
@@ -92,13 +98,28 @@ export async function isPassword({
   return password.length <= maxPasswordLength && verifyPassword(hash, password);
 }
 
-/** Where a factor is added or removed, other browsers sign in again, those that were trusted with a code. */
-export async function endOthers(
-  tx: Tx,
-  { userId, token }: { readonly userId: string; readonly token: string },
-): Promise<void> {
-  await tx.delete(sessions).where(and(eq(sessions.userId, userId), ne(sessions.token, token)));
-  await forgetTrust(tx, userId);
+interface Ending {
+  readonly userId: string;
+  /** The one that stays; null for none. */
+  readonly sessionId: string | null;
+}
+
+/** Ends a user's sessions, also of sign-ins that are under way (overtaken.ts), and returns how many there were. Locks the user. */
+export async function endSessions(tx: Tx, { userId, sessionId }: Ending): Promise<number> {
+  const counted = sql`${users.sessionEnds} + 1`;
+  await tx.update(users).set({ sessionEnds: counted }).where(eq(users.id, userId));
+  const isOther = sessionId === null ? undefined : ne(sessions.id, sessionId);
+  const gone = await tx
+    .delete(sessions)
+    .where(and(eq(sessions.userId, userId), isOther))
+    .returning({ id: sessions.id });
+  return gone.length;
+}
+
+/** Where a way in or a factor changes, other browsers sign in again, those that were trusted with a code. */
+export async function endOthers(tx: Tx, ending: Ending): Promise<void> {
+  await endSessions(tx, ending);
+  await forgetTrust(tx, ending.userId);
 }
 
 /** Browsers that the user trusts need a code again, and those that wait for a code also the password. */
@@ -110,12 +131,12 @@ export async function forgetTrust(tx: Tx, userId: string): Promise<void> {
 
 /** Removes the app, the recovery codes and the passkeys of a user, and ends all sessions. Returns whether there were any. */
 export async function removeFactors(tx: Tx, userId: string): Promise<boolean> {
+  await endOthers(tx, { userId, sessionId: null });
   const apps = await tx
     .delete(twoFactors)
     .where(eq(twoFactors.userId, userId))
     .returning({ id: twoFactors.id });
   const keys = await tx.delete(passkeys).where(eq(passkeys.userId, userId)).returning({ id: passkeys.id });
   await tx.update(users).set({ twoFactorEnabled: false }).where(eq(users.id, userId));
-  await endOthers(tx, { userId, token: "" });
   return apps.length + keys.length > 0;
 }

@@ -6,6 +6,7 @@ import {
   openAccount,
   openGuest,
   openTestBrowser,
+  race,
   testPassword,
   type TestBrowser,
   type TestServices,
@@ -18,6 +19,7 @@ import {
   type KeyRight,
   readSecurity,
   removePasskey,
+  resetPassword,
   resolveCaller,
   setAdminFactor,
 } from "./index.ts";
@@ -114,6 +116,30 @@ test("S1 an app counts once its first code is there, and then other devices sign
     "sign_in.failed code_used",
     "sign_in.done",
   ]);
+});
+
+test("S1 what a sign-in checked before the app was set up, or the password reset, begins no session", async () => {
+  const { services } = fixture;
+  const email = "overtaken-app@example.com";
+  const browser = await openAccount(services, email);
+  const userId = await userOf(browser);
+  const { totpURI } = await bodyOf(await browser.auth("/two-factor/enable", { password: testPassword }));
+  const late = openTestBrowser(services);
+  await race(services, userId, [
+    () => browser.auth("/two-factor/verify-totp", { code: codeOf(totpURI, -1) }),
+    () => late.auth("/sign-in/email", { email, password: testPassword }),
+  ]);
+  expect([await callerOf(late), await callerOf(browser)]).toMatchObject([null, { userId }]);
+
+  await late.auth("/sign-in/email", { email, password: testPassword });
+  const [, entered] = await race(services, userId, [
+    () => resetPassword(services, { email, password: "another long password" }),
+    () => late.auth("/two-factor/verify-totp", { code: codeOf(totpURI), trustDevice: true }),
+  ]);
+  if (entered.status === "rejected") throw entered.reason;
+  expect([entered.value.status, (await bodyOf(entered.value)).code]).toEqual([401, "SIGN_IN_OVERTAKEN"]);
+  expect(await services.db.$count(schema.sessions, eq(schema.sessions.userId, userId))).toBe(0);
+  expect(await services.db.$count(schema.verifications, eq(schema.verifications.value, userId))).toBe(0);
 });
 
 test("S1 the database holds neither the key of the app nor a recovery code", async () => {

@@ -3,14 +3,21 @@ import { passkey } from "@better-auth/passkey";
 import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
 import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
 import { twoFactor } from "better-auth/plugins/two-factor";
-import { eq } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import type { AuditKind } from "../audit/index.ts";
 import { type Db, schema } from "../db/index.ts";
-import { isLoopback, originOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { endOthers, forgetTrust } from "./credentials.ts";
+import { endOthers, forgetTrust, passkeyHost } from "./credentials.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
-import { guardPasskey, guardStrength, isGuest, noteChecked, refuseUnverified } from "./passkey-guard.ts";
+import { isOvertaken, noteStart, refuseOvertaken } from "./overtaken.ts";
+import {
+  cookieOfChallenge,
+  guardPasskey,
+  guardStrength,
+  isGuest,
+  noteChecked,
+  refuseUnverified,
+} from "./passkey-guard.ts";
 import { countTry } from "./permits.ts";
 import { callbackPath, rememberDevice, tryRecord } from "./sign-in-limit.ts";
 
@@ -49,12 +56,6 @@ function keptGuest(): BetterAuthPlugin {
   return { id: "kept-guest", hooks: { after: [{ matcher, handler }] } };
 }
 
-/** WebAuthn knows names only: a studio of this machine alone is `localhost`, as its pages must be opened then. */
-function passkeyHost(env: Services["env"]): string {
-  const { hostname } = new URL(originOf(env));
-  return isLoopback(hostname) ? "localhost" : hostname;
-}
-
 /**
  * Sign-in with a passkey of the host in APP_URL. It stands for two factors, so the device must have checked its user by
  * finger, face or PIN. The library refuses a key whose counter went back, as that of a copy would.
@@ -76,7 +77,8 @@ function passkeyEntry({ env, db }: Services) {
         if (!userVerified) refuseUnverified();
         await db
           .update(passkeys)
-          .set({ lastUsedAt: new Date() })
+          // The library compares the host: a key that was made before hosts were kept shows its own by its use.
+          .set({ lastUsedAt: new Date(), rpId: passkeyHost(env) })
           .where(eq(passkeys.credentialID, credentialID));
       },
     },
@@ -131,10 +133,12 @@ export async function guardFactors(services: Services, ctx: GenericEndpointConte
   if (passwordPaths.has(ctx.path)) await limitPassword(db, ctx);
   await guardPasskey(db, ctx);
   await guardStrength(services, ctx);
+  if (codePaths.has(ctx.path)) return guardCode(services, ctx);
+  const cookie = cookieOfChallenge(ctx);
   // The cookie of a session that ended elsewhere: on meeting it, the library would drop the cookie of the new session.
   if (isEntry(ctx.path) && ctx.headers?.has("cookie") && !ctx.context.session)
-    return { context: { headers: withoutSession(ctx) } };
-  return codePaths.has(ctx.path) ? guardCode(services, ctx) : undefined;
+    return { context: { headers: withoutSession(ctx, cookie) } };
+  return cookie === null ? undefined : { context: { headers: new Headers({ cookie }) } };
 }
 
 async function limitPassword(db: Db, ctx: GenericEndpointContext): Promise<void> {
@@ -151,6 +155,8 @@ const tooMany = () =>
 async function guardCode(services: Services, ctx: GenericEndpointContext) {
   const step = await readStep(ctx);
   if (!step) return undefined;
+  // The library reads afterwards whether the user still waits for a code.
+  if (step.isSignIn) await noteStart(services.db, ctx.context, eq(schema.users.id, step.userId));
   await requireSpace(services, step);
   steps.set(ctx.context, step);
   if (ctx.path === "/two-factor/verify-totp") await refuseReplay(services, ctx, step);
@@ -189,10 +195,10 @@ async function refuseReplay(services: Services, ctx: GenericEndpointContext, ste
 }
 
 /** With the guest's session the library would look for a second factor of the guest. */
-function withoutSession(ctx: GenericEndpointContext): Headers {
+function withoutSession(ctx: GenericEndpointContext, cookie: string | null = null): Headers {
   ctx.context.session = null;
   const { name } = ctx.context.authCookies.sessionToken;
-  const pairs = (ctx.headers?.get("cookie") ?? "").split("; ");
+  const pairs = (cookie ?? ctx.headers?.get("cookie") ?? "").split("; ");
   return new Headers({ cookie: pairs.filter((pair) => !pair.startsWith(`${name}=`)).join("; ") });
 }
 
@@ -219,6 +225,21 @@ async function finishSignIn(services: Services, ctx: GenericEndpointContext, ste
   await tryRecord(services, ctx, { kind: "sign_in.done", by: userId, details: { factor } });
 }
 
+/** Keeps the host of a new passkey; one that a session added which was ended meanwhile is removed. Throws APIError. */
+async function settlePasskey(services: Services, ctx: GenericEndpointContext, userId: string): Promise<void> {
+  if (ctx.path !== "/passkey/verify-registration") return;
+  const { db, env } = services;
+  const id: unknown = Reflect.get(Object(Reflect.get(ctx.context, "returned")), "id");
+  const isMade = and(eq(passkeys.id, String(id)), eq(passkeys.userId, userId));
+  await db
+    .update(passkeys)
+    .set({ rpId: passkeyHost(env) })
+    .where(isMade);
+  if (!(await isOvertaken(db, [ctx.context], userId))) return;
+  await db.delete(passkeys).where(isMade);
+  refuseOvertaken();
+}
+
 const changes: Readonly<Record<string, AuditKind>> = {
   "/two-factor/verify-totp": "account.factor_added",
   "/two-factor/disable": "account.factor_removed",
@@ -234,9 +255,10 @@ async function followChange(services: Services, ctx: GenericEndpointContext): Pr
   // A further code of somebody who has set the app up changes nothing.
   if (kind === undefined || !now || (codePaths.has(ctx.path) && !ctx.context.newSession)) return;
   const userId = now.user.id;
+  await settlePasskey(services, ctx, userId);
   // The change stands by now: other sessions end, and the answer says so, also where its entry cannot be written.
   await services.db.transaction(async (tx) => {
-    if (kind !== "account.recovery_codes_made") await endOthers(tx, { userId, token: now.session.token });
+    if (kind !== "account.recovery_codes_made") await endOthers(tx, { userId, sessionId: now.session.id });
     // A recent sign-in or password, and the finger, face or PIN that the new key has just asked for.
     if (kind === "account.passkey_added")
       await tx.update(sessions).set({ isStrong: true }).where(eq(sessions.token, now.session.token));

@@ -23,6 +23,7 @@ import {
   problemOf,
   recordVisit,
 } from "./provider-entry.ts";
+import { noteStart } from "./overtaken.ts";
 import { callbackPath } from "./sign-in-limit.ts";
 
 /** The client of each provider of the configuration, in its order. */
@@ -89,8 +90,10 @@ function providerFor(services: Services, client: IdentityClient): OAuthProvider 
       if (!person) visit.failure = "EMAIL_MISSING";
       if (!isLetIn(visit.claims, provider)) visit.failure = "GROUP_MISSING";
       // Somebody who lost the admin's group is no admin here any more, also where the answer lets nobody in.
-      const known = visit.failure === undefined ? null : await userAt(services, id, visit.claims.sub);
-      if (known !== null && !isAdminOf(visit.claims, provider)) await applyGroups(services, known);
+      const known = await userAt(services, id, visit.claims.sub);
+      if (known !== null) await noteStart(services.db, visit, eq(schema.users.id, known));
+      if (known !== null && visit.failure !== undefined && !isAdminOf(visit.claims, provider))
+        await applyGroups(services, known);
       return person && visit.failure === undefined ? { user: person, data: visit.claims } : null;
     },
     accountSubject: ({ profile }) => String(Reflect.get(profile, "sub") ?? ""),
@@ -147,6 +150,12 @@ export async function isEntryOpened(): Promise<boolean> {
 export async function isStrongAtProvider(): Promise<boolean> {
   return (await currentVisit())?.provider?.asksSecondFactor === true;
 }
+
+/** What the start of a request is noted by. */
+export const requestsOf = async (context: GenericEndpointContext | null) => [
+  context?.context,
+  await currentVisit(),
+];
 
 /** Of the library's own rules about linking only the first is right here: the provider must call the address verified. */
 export const accountLinking = {

@@ -1,8 +1,9 @@
+import { createHash } from "node:crypto";
 import type { GenericEndpointContext } from "better-auth";
 import { APIError, getSessionFromCtx } from "better-auth/api";
 import { z } from "zod";
 import type { Db } from "../db/index.ts";
-import { lineOfText } from "../platform/index.ts";
+import { lineOfText, parseForeignJson } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { lackOf, lackTexts } from "./admin-factor.ts";
 import { isRecent } from "./sessions.ts";
@@ -21,6 +22,66 @@ const answerSchema = z.looseObject({
   id: lineOfText.min(1).max(1_364),
   response: z.looseObject({ transports: z.array(lineOfText).optional() }),
 });
+
+const optionPaths = new Set(["/passkey/generate-register-options", "/passkey/generate-authenticate-options"]);
+
+/** The library's cookie, which names the challenge that was made last: another page of the browser may wait for an older one. */
+const challengeCookie = (ctx: GenericEndpointContext) => ctx.context.createAuthCookie("better-auth-passkey");
+const maxChallenges = 8;
+
+/** The name of the cookie that keeps the same for one challenge alone. */
+function cookieNameFor(ctx: GenericEndpointContext, challenge: string): string {
+  const tag = createHash("sha256").update(challenge).digest("hex").slice(0, 16);
+  return `${challengeCookie(ctx).name}.${tag}`;
+}
+
+const clientDataSchema = z.object({ challenge: z.string() });
+
+/** The cookie of this answer's own challenge; null when it is not there. */
+function ownCookie(ctx: GenericEndpointContext): { readonly name: string; readonly value: string } | null {
+  const answer: unknown = Reflect.get(Object(Reflect.get(Object(ctx.body), "response")), "response");
+  const data: unknown = Reflect.get(Object(answer), "clientDataJSON");
+  if (!answerPaths.has(ctx.path) || typeof data !== "string") return null;
+  const client = parseForeignJson(Buffer.from(data, "base64url").toString("utf8"));
+  const { data: sent } = clientDataSchema.safeParse(client);
+  if (!sent) return null;
+  const name = cookieNameFor(ctx, sent.challenge);
+  const value = ctx.getCookie(name);
+  return value ? { name, value } : null;
+}
+
+/** The cookies of an answer with the challenge that it answers, or none, in place of the last one; null for other requests. */
+export function cookieOfChallenge(ctx: GenericEndpointContext): string | null {
+  if (!answerPaths.has(ctx.path)) return null;
+  const own = ownCookie(ctx);
+  const { name } = challengeCookie(ctx);
+  const pairs = (ctx.headers?.get("cookie") ?? "").split("; ").filter((pair) => !pair.startsWith(`${name}=`));
+  return [...pairs, ...(own ? [`${name}=${encodeURIComponent(own.value)}`] : [])].join("; ");
+}
+
+/** After a challenge was made, or answered: keeps its cookie under a name of its own, or drops it. */
+function followChallenge(ctx: GenericEndpointContext, returned: unknown): void {
+  const { name, attributes } = challengeCookie(ctx);
+  const own = ownCookie(ctx);
+  if (own) ctx.setCookie(own.name, "", { ...attributes, maxAge: 0 });
+  const challenge: unknown = Reflect.get(Object(returned), "challenge");
+  if (!optionPaths.has(ctx.path) || typeof challenge !== "string") return;
+  const headers: unknown = Reflect.get(ctx.context, "responseHeaders");
+  const made = headers instanceof Headers ? headers.getSetCookie() : [];
+  const [value] = made.flatMap((line) =>
+    line.startsWith(`${name}=`) ? [line.slice(name.length + 1).split(";")[0]] : [],
+  );
+  if (!value) return;
+  // Browsers send older cookies first.
+  const kept = (ctx.headers?.get("cookie") ?? "").split("; ").filter((pair) => pair.startsWith(`${name}.`));
+  for (const pair of kept.slice(0, Math.max(0, kept.length - maxChallenges + 1)))
+    ctx.setCookie(pair.split("=")[0] ?? "", "", { ...attributes, maxAge: 0 });
+  const maxAge = challengeSeconds;
+  ctx.setCookie(cookieNameFor(ctx, challenge), decodeURIComponent(value), { ...attributes, maxAge });
+}
+
+/** As the library keeps a challenge. */
+const challengeSeconds = 300;
 
 /** Before an endpoint of passkeys. Throws APIError. */
 export async function guardPasskey(db: Db, ctx: GenericEndpointContext): Promise<void> {
@@ -81,6 +142,7 @@ export function noteChecked(ctx: GenericEndpointContext): void {
 export function followPasskey(ctx: GenericEndpointContext): Response | undefined {
   const returned: unknown = Reflect.get(ctx.context, "returned");
   const isFailure = returned instanceof APIError;
+  followChallenge(ctx, returned);
   // The library asks for "preferred", with which a device may skip what its answer is then refused for.
   if (ctx.path === "/passkey/generate-authenticate-options" && !isFailure)
     Reflect.set(Object(returned), "userVerification", "required");

@@ -4,6 +4,7 @@ import {
   openAccount,
   openGuest,
   openTestBrowser,
+  race,
   testOrigin,
   testPassword,
   type TestBrowser,
@@ -17,11 +18,14 @@ import {
   authOf,
   confirmPassword,
   createResetLink,
+  endOtherSessions,
   readSecurity,
   removePasskey,
   removePassword,
+  resetPassword,
   resolveCaller,
 } from "./index.ts";
+import { removeFactors } from "./credentials.ts";
 
 let fixture: TestServices;
 
@@ -238,6 +242,153 @@ test("S1 a removed passkey no longer signs in; the only way to sign in stays", a
   expect(await callerOf(browser)).toMatchObject({ userId });
   expect(await services.db.$count(verifications, eq(verifications.value, userId))).toBe(0);
   expect(await answerOf(await enter())).toEqual([401, "PASSKEY_NOT_FOUND"]);
+});
+
+describe("S1 a sign-in that the end of what it rests on overtakes begins no session", () => {
+  const byPassword = (browser: TestBrowser, email: string) =>
+    browser.auth("/sign-in/email", { email, password: testPassword });
+  const byPasskey = async (browser: TestBrowser, device: ReturnType<typeof makeDevice>) => {
+    const options = await optionsOf(browser, "/generate-authenticate-options");
+    const response = device.enter(options, { counter: 0 });
+    return () => browser.auth("/passkey/verify-authentication", { response });
+  };
+  type Opened = Awaited<ReturnType<typeof openWithPasskey>>;
+  const endFactors = (userId: string) => fixture.services.db.transaction((tx) => removeFactors(tx, userId));
+  const ends = {
+    passkey: async ({ userId, sessionId }: Opened) =>
+      removePasskey(fixture.services, { userId, sessionId, id: (await keysOf(userId))[0]?.id ?? "" }),
+    password: (own: Opened) => removePassword(fixture.services, own),
+    reset: (_: Opened, email: string) =>
+      resetPassword(fixture.services, { email, password: "another long password" }),
+    devices: ({ userId, sessionId = "" }: Opened) =>
+      endOtherSessions(fixture.services, { userId, sessionId }),
+    factors: ({ userId }: Opened) => endFactors(userId),
+    other: ({ browser }: Opened) =>
+      browser.auth("/change-password", {
+        currentPassword: testPassword,
+        newPassword: "another long password",
+        revokeOtherSessions: true,
+      }),
+  };
+
+  test.each([
+    ["password", "password"],
+    ["password", "reset"],
+    ["password", "devices"],
+    ["password", "other"],
+    ["passkey", "passkey"],
+    ["passkey", "factors"],
+  ] as const)("by %s, and the %s ended", async (way, end) => {
+    const { services } = fixture;
+    const opened = await openWithPasskey(`${way}-${end}`);
+    const { userId } = opened;
+    const email = `${way}-${end}@example.com`;
+    await typeAgain(opened);
+    const late = openTestBrowser(services);
+    const enter = way === "password" ? () => byPassword(late, email) : await byPasskey(late, opened.device);
+    const [ended, entered] = await race(services, userId, [async () => ends[end](opened, email), enter]);
+    expect(ended.status).toBe("fulfilled");
+    if (entered.status === "rejected") throw entered.reason;
+    expect(await answerOf(entered.value)).toEqual([401, "SIGN_IN_OVERTAKEN"]);
+    expect(await callerOf(late)).toBeNull();
+    const isKept = end !== "reset" && end !== "factors";
+    expect(await services.db.$count(schema.sessions, eq(schema.sessions.userId, userId))).toBe(
+      isKept ? 1 : 0,
+    );
+  });
+
+  test("nor does a passkey stay that a session added which was ended", async () => {
+    const { services } = fixture;
+    const { browser, userId } = await openWithPasskey("added-late");
+    const options = await optionsOf(browser, "/generate-register-options");
+    const response = makeDevice().register(options);
+    const [, added] = await race(services, userId, [
+      () => endFactors(userId),
+      () => browser.auth("/passkey/verify-registration", { response }),
+    ]);
+    if (added.status === "rejected") throw added.reason;
+    expect(await answerOf(added.value)).toEqual([401, "SIGN_IN_OVERTAKEN"]);
+    expect(await keysOf(userId)).toEqual([]);
+  });
+
+  test("nor does it change a password that was set meanwhile", async () => {
+    const { services } = fixture;
+    const email = "changed-late@example.com";
+    const { browser, userId } = await openWithPasskey("changed-late");
+    const newPassword = "the password of a thief";
+    const [, changed] = await race(services, userId, [
+      () => resetPassword(services, { email, password: "another long password" }),
+      () =>
+        browser.auth("/change-password", {
+          currentPassword: testPassword,
+          newPassword,
+          revokeOtherSessions: true,
+        }),
+    ]);
+    if (changed.status === "rejected") throw changed.reason;
+    expect(await answerOf(changed.value)).toEqual([401, "SIGN_IN_OVERTAKEN"]);
+    const entered = await openTestBrowser(services).auth("/sign-in/email", { email, password: newPassword });
+    expect(entered.status).toBe(401);
+  });
+});
+
+test("S1 a passkey of an earlier address is no way in here, and may be removed; one of none proves itself", async () => {
+  const { services } = fixture;
+  const { passkeys } = schema;
+  const opened = await openWithPasskey("moved");
+  const { browser, device, userId } = opened;
+  const [made] = await keysOf(userId);
+  expect(made).toMatchObject({ host: "localhost", place: "here" });
+  const setHost = (rpId: string | null) =>
+    services.db.update(passkeys).set({ rpId }).where(eq(passkeys.userId, userId));
+  await typeAgain(opened);
+  await setHost("old.example.com");
+  expect((await keysOf(userId))[0]).toMatchObject({ host: "old.example.com", place: "elsewhere" });
+  await expect(removePassword(services, opened)).rejects.toMatchObject({
+    code: "conflict",
+    message: "The password is the only way to sign in. Add a passkey first.",
+  });
+  await setHost(null);
+  expect((await keysOf(userId))[0]).toMatchObject({ host: null, place: "unknown" });
+  await expect(removePassword(services, opened)).rejects.toMatchObject({
+    code: "conflict",
+    message: expect.stringContaining("Sign in with your passkey once"),
+  });
+  const options = await optionsOf(browser, "/generate-authenticate-options");
+  const response = device.enter(options, { counter: 0 });
+  expect((await browser.auth("/passkey/verify-authentication", { response })).status).toBe(200);
+  expect((await keysOf(userId))[0]).toMatchObject({ host: "localhost", place: "here" });
+  const own = { userId, sessionId: (await callerOf(browser))?.sessionId };
+  await typeAgain(own);
+  await removePassword(services, own);
+  const last = { ...own, id: made?.id ?? "" };
+  await expect(removePasskey(services, last)).rejects.toMatchObject({ code: "conflict" });
+  await setHost("old.example.com");
+  await removePasskey(services, last);
+  expect(await keysOf(userId)).toEqual([]);
+});
+
+test("S1 two sign-in pages of one browser each answer their own challenge, each once", async () => {
+  const { services } = fixture;
+  const { device, userId } = await openWithPasskey("two-tabs");
+  const browser = openTestBrowser(services);
+  const [first, second] = [
+    await optionsOf(browser, "/generate-authenticate-options"),
+    await optionsOf(browser, "/generate-authenticate-options"),
+  ];
+  const enter = (options: typeof first) =>
+    browser.auth("/passkey/verify-authentication", { response: device.enter(options, { counter: 0 }) });
+  expect((await enter(first)).status).toBe(200);
+  expect(await callerOf(browser)).toMatchObject({ userId });
+  expect(await answerOf(await enter(first))).toEqual([400, "CHALLENGE_NOT_FOUND"]);
+  expect((await enter(second)).status).toBe(200);
+  const stranger = openTestBrowser(services);
+  const third = await optionsOf(browser, "/generate-authenticate-options");
+  const response = device.enter(third, { counter: 0 });
+  expect((await stranger.auth("/passkey/verify-authentication", { response })).status).toBe(400);
+  // However often a page asks, few of its challenges stay in the browser.
+  for (let round = 0; round < 12; round += 1) await optionsOf(browser, "/generate-authenticate-options");
+  expect(browser.headers.get("cookie")?.match(/passkey\./g)?.length).toBeLessThanOrEqual(8);
 });
 
 describe("S1 an account with a passkey does without its password", () => {

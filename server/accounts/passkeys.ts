@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, ne } from "drizzle-orm";
+import { and, asc, eq, inArray, isNull } from "drizzle-orm";
 import type { z } from "zod";
 import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
@@ -8,9 +8,10 @@ import { lackOf, lackTexts, refuseLack } from "./admin-factor.ts";
 import { authOf } from "./auth.ts";
 import type { Caller } from "./caller.ts";
 import {
-  forgetTrust,
+  endOthers,
   hashPassword,
   isPasswordOf,
+  passkeyHost,
   passwordWay,
   requirePassword,
   requireTaken,
@@ -19,7 +20,7 @@ import { isAdminNow } from "./first-admin.ts";
 import type { passkeyName } from "./passkey-guard.ts";
 import { noteConfirmed, requireRecent, requireTyped } from "./sessions.ts";
 
-const { credentials, passkeys, passwordResets, sessions, twoFactors, users } = schema;
+const { credentials, passkeys, passwordResets, twoFactors, users } = schema;
 
 /** How a user signs in. Times are ISO 8601, UTC. */
 export interface SecurityView {
@@ -37,7 +38,16 @@ export interface SecurityView {
     readonly name: string | null;
     readonly createdAt: string;
     readonly lastUsedAt: string | null;
+    /** Where a browser offers it; null: made before that was kept, and not used since. */
+    readonly host: string | null;
+    /** Whether that is the address of today; `unknown` without a host. */
+    readonly place: "here" | "elsewhere" | "unknown";
   }[];
+}
+
+function placeOf(env: Services["env"], rpId: string | null): SecurityView["passkeys"][number]["place"] {
+  if (rpId === null) return "unknown";
+  return rpId === passkeyHost(env) ? "here" : "elsewhere";
 }
 
 /** How the caller signs in. */
@@ -65,11 +75,13 @@ export async function readSecurity(services: Services, userId: string): Promise<
     providers: ways.flatMap(({ id }) => providers[id]?.name ?? []),
     hasApp: apps > 0,
     recoveryCodes: left?.backupCodes.length ?? null,
-    passkeys: keys.map(({ id, name, createdAt, lastUsedAt }) => ({
+    passkeys: keys.map(({ id, name, createdAt, lastUsedAt, rpId }) => ({
       id,
       name,
       createdAt: createdAt.toISOString(),
       lastUsedAt: lastUsedAt?.toISOString() ?? null,
+      host: rpId,
+      place: placeOf(services.env, rpId),
     })),
   };
 }
@@ -128,34 +140,33 @@ async function removeWay(
   await services.db.transaction(async (tx) => {
     await lockWays(tx, userId);
     await requireProof({ db: tx }, sessionId);
-    const act = await remove(tx);
-    const left = await Promise.all([
-      tx.$count(passkeys, eq(passkeys.userId, userId)),
+    const { isWay, ...act } = await remove(tx);
+    // One of an unknown host may be of another: until somebody signs in with it, it must not be all that is left.
+    const isHere = eq(passkeys.rpId, passkeyHost(services.env));
+    const [here, unknown, others] = await Promise.all([
+      tx.$count(passkeys, and(eq(passkeys.userId, userId), isHere)),
+      tx.$count(passkeys, and(eq(passkeys.userId, userId), isNull(passkeys.rpId))),
       tx.$count(credentials, and(eq(credentials.userId, userId), inArray(credentials.providerId, waysNow))),
     ]);
-    if (left.every((count) => count === 0)) throw new AppError("conflict", last);
-    await endAllBut(tx, { userId, sessionId });
+    if (isWay && here + others === 0) throw new AppError("conflict", unknown > 0 ? unproven : last);
+    await endOthers(tx, { userId, sessionId });
     await recordAct(tx, { ...act, by: userId });
   });
 }
 
+const unproven =
+  "Sign in with your passkey once first: it is not known yet whether it works at this address.";
+
 interface Removal {
   readonly requireProof: typeof requireRecent;
-  readonly remove: (tx: Tx) => Promise<Omit<Parameters<typeof recordAct>[1], "by">>;
+  /** `isWay`: what is gone signed in at today's address, or may have. */
+  readonly remove: (tx: Tx) => Promise<Omit<Parameters<typeof recordAct>[1], "by"> & { isWay: boolean }>;
   readonly last: string;
-}
-
-async function endAllBut(
-  tx: Tx,
-  { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
-) {
-  await tx.delete(sessions).where(and(eq(sessions.userId, userId), ne(sessions.id, sessionId)));
-  await forgetTrust(tx, userId);
 }
 
 /**
  * Removes a passkey, and ends the user's other sessions and the trust in browsers. Throws `not_found`, `forbidden` when the session is not recent, and
- * `conflict` when nothing else is left to sign in with.
+ * `conflict` when nothing else is left to sign in with at today's address; one of another address may always go.
  */
 export async function removePasskey(
   services: Services,
@@ -168,9 +179,11 @@ export async function removePasskey(
       const gone = await tx
         .delete(passkeys)
         .where(and(eq(passkeys.id, id), eq(passkeys.userId, change.userId)))
-        .returning({ id: passkeys.id });
-      if (gone.length === 0) throw new AppError("not_found");
-      return { kind: "account.passkey_removed", object: id };
+        .returning({ rpId: passkeys.rpId });
+      const [key] = gone;
+      if (!key) throw new AppError("not_found");
+      const isWay = placeOf(services.env, key.rpId) !== "elsewhere";
+      return { kind: "account.passkey_removed", object: id, isWay };
     },
   });
 }
@@ -198,7 +211,7 @@ export async function removePassword(services: Services, change: WayChange): Pro
       const isAdmin = await isAdminNow(tx, userId);
       if (isAdmin && (await lackOf({ ...services, db: tx }, { userId, sessionId: null })) === "factor")
         throw new AppError("conflict", lackTexts.factor);
-      return { kind: "account.password_removed" };
+      return { kind: "account.password_removed", isWay: true };
     },
   });
 }
@@ -225,7 +238,7 @@ export async function addPassword(
       .onConflictDoNothing()
       .returning({ id: credentials.id });
     if (made.length === 0) throw new AppError("conflict", "This account has a password already.");
-    await endAllBut(tx, { userId, sessionId });
+    await endOthers(tx, { userId, sessionId });
     await recordAct(tx, { kind: "account.password_changed", by: userId });
   });
 }

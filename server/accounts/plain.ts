@@ -6,6 +6,7 @@ export { getAccount, workerAccount } from "./accounts.ts";
 export { lackOf, removeAskingLinks } from "./admin-factor.ts";
 export { type Caller, findEnded, refuseGuest, suspendedUsers } from "./caller.ts";
 export {
+  endOthers,
   forgetTrust,
   hashPassword,
   isPassword,

@@ -6,6 +6,7 @@ import { type Db, schema, type Tx } from "../db/index.ts";
 import { type IdentityProvider, lineOfText } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { removeFactors } from "./credentials.ts";
+import { noteStart } from "./overtaken.ts";
 import { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
 import type { Claims, ProviderFailure } from "./identity-client.ts";
 import { isReservedEmail, mailAddress, maxEmailLength, maxUserNameLength } from "./accounts.ts";
@@ -95,6 +96,8 @@ export async function linkByEmail(services: Services, userId: string): Promise<b
     const [user] = await tx.select().from(users).where(and(isSafe, isPerson)).for("update");
     if (!user) return false;
     if (!user.emailVerified) await endOtherWays(tx, userId);
+    // From here on: the ends before are this sign-in's own.
+    await noteStart(tx, visit, eq(users.id, userId));
     const details = { provider: visit.providerId, byEmail: true, endedOtherWays: !user.emailVerified };
     await recordAct(tx, { kind: "account.provider_linked", by: userId, details });
     return true;
@@ -205,6 +208,7 @@ const ownProblems = new Set([
   "INVITATION_INVALID",
   "SIGN_UP_CLOSED",
   "LINK_IN_USE",
+  "SIGN_IN_OVERTAKEN",
   "TOO_MANY_REQUESTS",
 ]);
 

@@ -1,9 +1,10 @@
 import Bowser from "bowser";
-import { and, desc, eq, gt, ne, sql, type SQL } from "drizzle-orm";
+import { and, desc, eq, gt, sql, type SQL } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { AppError, currentSender } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { endSessions } from "./credentials.ts";
 
 const { sessions } = schema;
 
@@ -79,14 +80,10 @@ export async function endOtherSessions(
   { userId, sessionId }: Asker,
 ): Promise<number> {
   return db.transaction(async (tx) => {
-    const isOwn = eq(sessions.userId, userId);
-    const gone = await tx
-      .delete(sessions)
-      .where(sessionId === null ? isOwn : and(isOwn, ne(sessions.id, sessionId)))
-      .returning({ id: sessions.id });
-    const details = { sessions: gone.length };
-    if (gone.length > 0) await recordAct(tx, { kind: "account.sessions_ended", by: userId, details });
-    return gone.length;
+    const ended = await endSessions(tx, { userId, sessionId });
+    const details = { sessions: ended };
+    if (ended > 0) await recordAct(tx, { kind: "account.sessions_ended", by: userId, details });
+    return ended;
   });
 }
 

@@ -130,6 +130,9 @@ export async function confirmLink(
   { codeId, chatId, name }: ConfirmInput,
 ): Promise<boolean> {
   const replaced = await services.db.transaction(async (tx) => {
+    // The user first, as where all ways into an account end: the code is gone after that.
+    await tx.execute(sql`select from users
+      where id = (select user_id from telegram_codes where id = ${codeId}) for share`);
     const [code] = await tx
       .delete(telegramCodes)
       .where(

@@ -1,5 +1,6 @@
 import { and, eq, isNull } from "drizzle-orm";
 import {
+  endOthers,
   isAdminNow,
   lockAdmins,
   removeAskingLinks,
@@ -13,7 +14,7 @@ import { cancelAllOf } from "../jobs/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
-const { users, sessions, passwordResets, clientUsers } = schema;
+const { users, passwordResets, clientUsers } = schema;
 
 /** An act of an admin, or of an operator on the command line (`adminId` null), on a user. */
 export interface Act {
@@ -55,7 +56,7 @@ export async function suspend(services: Services, act: Act): Promise<{ cancelled
   await actOn(services, act, async (tx, { id }) => {
     await requireOtherAdmin(tx, id);
     await tx.update(users).set({ banned: true, banReason: null, banExpires: null }).where(eq(users.id, id));
-    await tx.delete(sessions).where(eq(sessions.userId, id));
+    await endOthers(tx, { userId: id, sessionId: null });
     await tx.delete(passwordResets).where(eq(passwordResets.userId, id));
     await recordAct(tx, { kind: "user.suspended", by: act.adminId, to: id });
   });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { and, eq, gt } from "drizzle-orm";
-import { type Caller, getAccount, isPasswordOf, requireOtherAdmin } from "../accounts/plain.ts";
+import { type Caller, endOthers, getAccount, isPasswordOf, requireOtherAdmin } from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
@@ -91,7 +91,7 @@ async function markDeleted(tx: Tx, id: string): Promise<void> {
       email: `deleted-${id}@atelier.invalid`,
     })
     .where(eq(users.id, id));
-  await tx.delete(sessions).where(eq(sessions.userId, id));
+  await endOthers(tx, { userId: id, sessionId: null });
   await tx.delete(apiKeys).where(eq(apiKeys.referenceId, id));
   await tx.delete(credentials).where(eq(credentials.userId, id));
   await tx.delete(twoFactors).where(eq(twoFactors.userId, id));

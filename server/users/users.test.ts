@@ -6,6 +6,7 @@ import {
   openAdmin,
   openOwner,
   openTestBrowser,
+  race,
   testPassword,
   type TestServices,
 } from "@atelier/testing/services";
@@ -78,6 +79,19 @@ const byKey = (key: string) => new Headers({ authorization: `Bearer ${key}` });
 const refusal = (code: string, message?: RegExp) => ({ code, ...(message ? { message } : {}) });
 
 describe("suspended users", () => {
+  test("S1 a sign-in that is being checked meanwhile begins no session that a later day would find", async () => {
+    const { services } = fixture;
+    const { email, userId } = await openUser("overtaken");
+    const late = openTestBrowser(services);
+    const [, entered] = await race(services, userId, [
+      () => suspend(services, act(userId)),
+      () => late.auth("/sign-in/email", { email, password: testPassword }),
+    ]);
+    expect(entered).toMatchObject({ status: "fulfilled", value: { status: 401 } });
+    await unsuspend(services, act(userId));
+    expect(await resolveCaller(services, late.headers)).toBeNull();
+  });
+
   test("S1 sessions and API keys stop at once, waiting jobs are cancelled, running ones are asked to stop", async () => {
     const { services } = fixture;
     const email = address("suspended");

@@ -13,4 +13,5 @@ export {
   type TestOwner,
   captureLog,
   emptyEditState,
+  race,
 } from "./services.ts";

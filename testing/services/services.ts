@@ -1,6 +1,8 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "drizzle-orm";
 import pino from "pino";
 import { authOf, type Caller, createApiKey, createUser, resolveCaller } from "@atelier/server/accounts";
 import { createEndpoint, testEndpoint } from "@atelier/server/deliveries";
@@ -178,6 +180,31 @@ export interface TestOwner {
   /** Of `imageId`, at revision 1. */
   readonly editId: string;
   readonly apiKey: string;
+}
+
+/**
+ * Two changes of one user at once, of which `first` commits before `second` does, whatever `second` had read by then: both wait for
+ * the row of the user.
+ */
+export async function race<First, Second>(
+  { db }: Pick<Services, "db">,
+  userId: string,
+  [first, second]: readonly [() => Promise<First>, () => Promise<Second>],
+): Promise<[PromiseSettledResult<First>, PromiseSettledResult<Second>]> {
+  const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  const untilWaiting = async (count: number) => {
+    while ((await db.execute(waiting)).length < count) await sleep(10);
+  };
+  const ends = await db.transaction(async (tx) => {
+    await tx.execute(sql`select from users where id = ${userId} for update`);
+    const one = first();
+    await untilWaiting(1);
+    const other = second();
+    await untilWaiting(2);
+    // As an object: the transaction must not wait for them.
+    return { settled: Promise.allSettled([one, other]) };
+  });
+  return ends.settled;
 }
 
 /** The state of an edit of this picture in which nothing has happened. */

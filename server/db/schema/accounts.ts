@@ -43,6 +43,8 @@ export const users = pgTable(
     quotaBytes: bigint("quota_bytes", { mode: "number" }),
     /** When providers may be used for the user's jobs; null for the studio's default. */
     cloudPolicy: text("cloud_policy").$type<CloudPolicy>(),
+    /** How often all sessions of the user, or all but one, were ended: a sign-in that such an end overtakes begins none. */
+    sessionEnds: integer("session_ends").notNull().default(0),
     /** The model that the user's programs of the A1111 API chose, as they name it; null: the studio chooses. */
     programModel: text("program_model"),
     /** The language that the user chose; null for that of the browser. */
@@ -156,6 +158,8 @@ export const passkeys = pgTable(
     backedUp: boolean("backed_up").notNull(),
     transports: text("transports"),
     aaguid: text("aaguid"),
+    /** The host at which the browser offers it; null: made before hosts were kept, and not used since. */
+    rpId: text("rp_id"),
     createdAt: at("created_at").notNull().defaultNow(),
     lastUsedAt: at("last_used_at"),
   },
