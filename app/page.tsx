@@ -1,12 +1,12 @@
 import { getTranslations } from "next-intl/server";
 import { cookies } from "next/headers";
 import { Suspense } from "react";
-import { hintsCookie } from "./frame/cookies.ts";
-import { Hints } from "./frame/hints.tsx";
+import { hintsCookie } from "./client/cookies.ts";
+import { Hints } from "./studio/hints.tsx";
 import { AssistantSheet } from "./assistant/sheet.tsx";
 import { PageHeader } from "./parts/page-parts.tsx";
 import { Studio } from "./studio/studio.tsx";
-import { Words } from "./frame/words.tsx";
+import { Words } from "./parts/words.tsx";
 
 export default async function StudioPage() {
   const [t, jar] = await Promise.all([getTranslations("frame"), cookies()]);

@@ -4,7 +4,7 @@ import { CircleAlert, CircleCheck, CircleMinus, type LucideIcon, TriangleAlert }
 import { useTranslations } from "next-intl";
 import type { Checkup } from "@atelier/server/db";
 import { api } from "../client/api.ts";
-import { failureOf, useFailureText } from "../client/failures.ts";
+import { failureOf, useFailureText } from "../ui/failures.ts";
 import { Button, cx, Spinner } from "../ui/button.tsx";
 import { useLiveQuery } from "./live.tsx";
 import { Loading, Panel, useAgo } from "./parts.tsx";

@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
-import { failureOf, useFailureToast } from "../client/failures.ts";
+import { failureOf, useFailureToast } from "../ui/failures.ts";
 import { useSearchFilter } from "../parts/filters.tsx";
 import { Button, cx, Spinner, inputStyle } from "../ui/button.tsx";
 import { toastFailure } from "../ui/toasts.tsx";

@@ -3,7 +3,7 @@ import { CircleCheck, TriangleAlert } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import type { Attention, Overview } from "@atelier/server/monitoring";
-import { useFailureText } from "../client/failures.ts";
+import { useFailureText } from "../ui/failures.ts";
 import { useCloudNames } from "../client/cloud.ts";
 import { Connections } from "./checkup.tsx";
 import { LiveData, useOverview, useWindow } from "./live.tsx";

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api } from "../client/api.ts";
-import { failureOf, useFailureToast } from "../client/failures.ts";
+import { failureOf, useFailureToast } from "../ui/failures.ts";
 import { createSubmission } from "../client/submission.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { Button, cx } from "../ui/button.tsx";

@@ -4,7 +4,7 @@ import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
 import { PageHeader } from "../parts/page-parts.tsx";
 import { Assistant, AssistantActions } from "./assistant.tsx";
-import { Words } from "../frame/words.tsx";
+import { Words } from "../parts/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("frame");

@@ -2,7 +2,7 @@
 import { MessageCircle } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { Button } from "../ui/button.tsx";
 import { later } from "../ui/later.tsx";
 

@@ -5,39 +5,19 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useRouter } from "next/navigation";
 import { useMemo } from "react";
-import type { BatchView, BatchWithJobs } from "@atelier/server/batches";
+import type { BatchWithJobs } from "@atelier/server/batches";
 import { api } from "../client/api.ts";
-import { failureOf } from "../client/failures.ts";
+import { failureOf } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { useViewerAddress, Viewer } from "../gallery/viewer/door.tsx";
+import { useBatchTexts } from "../jobs/batch-texts.ts";
 import { useJobFailureText } from "../jobs/text.ts";
 import { ShareButton } from "../links/share.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
 import { EmptyState, Progress } from "../ui/display.tsx";
-import { useDollars } from "../ui/hooks.ts";
 import { isCancelling, useBatch, useBatchActions } from "./batch.ts";
 import { BatchGrid } from "./grid.tsx";
-
-/** The name of a batch, and how far it is. */
-export function useBatchTexts() {
-  const t = useTranslations("batches");
-  const usd = useDollars();
-  return {
-    name: ({ title, size }: Pick<BatchView, "title" | "size">) => title ?? t("untitled", { count: size }),
-    state: ({ counts, size }: Pick<BatchView, "counts" | "size">) =>
-      [
-        t("done", { done: counts.completed, size }),
-        ...(["running", "waiting", "failed", "cancelled", "removed"] as const)
-          .filter((name) => counts[name] > 0)
-          .map((name) => t(`counts.${name}`, { count: counts[name] })),
-      ].join(" · "),
-    price: ({ maxPriceUsd }: Pick<BatchView, "maxPriceUsd">) => {
-      if (maxPriceUsd === null) return t("priceUnknown");
-      return maxPriceUsd === 0 ? t("free") : t("price", { price: usd(maxPriceUsd) });
-    },
-  };
-}
 
 interface ActionsProps {
   readonly batch: BatchWithJobs;

@@ -5,7 +5,7 @@ import Link from "next/link";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
 import { useBatch, useBatchActions } from "./batch.ts";
-import { useBatchTexts } from "./batch-page.tsx";
+import { useBatchTexts } from "../jobs/batch-texts.ts";
 
 /** The batch that a page has started: how far it is, what it may cost, and the way to its own page. */
 export function BatchStrip({ id }: { readonly id: string }) {

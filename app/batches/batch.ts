@@ -5,7 +5,7 @@ import { useEffect, useMemo } from "react";
 import type { BatchPlace, BatchView, BatchWithJobs } from "@atelier/server/batches";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { useLiveJobs } from "../live/hooks.tsx";
 import { toastFailure, toastWithUndo } from "../ui/toasts.tsx";

@@ -2,8 +2,9 @@
 import { useTranslations } from "next-intl";
 import type { CSSProperties } from "react";
 import type { BatchPlace, BatchView, BatchWithJobs } from "@atelier/server/batches";
-import { sizeOfJob } from "../create/result-card.tsx";
-import { promptsOf, shownKind, useWorkflowTitle } from "../jobs/text.ts";
+import { sizeOfJob, promptsOf } from "../jobs/params.ts";
+import { useWorkflowTitle } from "../jobs/text.ts";
+import { shownKind } from "../client/kinds.ts";
 import { Picture } from "../pictures/picture.tsx";
 import { Cell } from "./cell.tsx";
 

@@ -6,7 +6,7 @@ import { type KeyboardEvent, useRef } from "react";
 import { AiBadge, Picture } from "../pictures/picture.tsx";
 import { buttonStyle, IconButton } from "../ui/button.tsx";
 import { boardFileUrl } from "../client/urls.ts";
-import type { BoardPicture } from "./queries.ts";
+import type { BoardPicture } from "../client/boards.ts";
 
 interface Props {
   readonly boardId: string;

@@ -5,13 +5,13 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { type FormEvent, useState } from "react";
 import { api } from "../client/api.ts";
-import { failureOf, useFailureText, useFailureToast } from "../client/failures.ts";
+import { failureOf, useFailureText, useFailureToast } from "../ui/failures.ts";
 import { keys, useMe } from "../client/queries.ts";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { Select } from "../ui/select.tsx";
-import { useRefreshBoards } from "./queries.ts";
+import { useRefreshBoards } from "../client/boards.ts";
 
 type Member = Awaited<ReturnType<typeof api.boards.members.query>>["items"][number];
 type Right = Member["right"];

@@ -6,10 +6,10 @@ import Link from "next/link";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { boardFileUrl } from "../client/urls.ts";
 import { canLoadMore, keys, retryLoad } from "../client/queries.ts";
-import { justify } from "../gallery/layout-rows.ts";
+import { justify } from "../pictures/justify.ts";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { AiBadge, Picture } from "../pictures/picture.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
@@ -19,7 +19,7 @@ import { Confirmation } from "../ui/overlays.tsx";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
 import { Lightbox } from "./lightbox.tsx";
 import { MembersDialog } from "./members.tsx";
-import { type BoardPicture, useBoardPictures, useOpenBoard, useRefreshBoards } from "./queries.ts";
+import { type BoardPicture, useBoardPictures, useOpenBoard, useRefreshBoards } from "../client/boards.ts";
 
 type Board = NonNullable<ReturnType<typeof useOpenBoard>["data"]>;
 

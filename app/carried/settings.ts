@@ -1,4 +1,4 @@
-import { pictureInputRoles } from "../create/references.ts";
+import { pictureInputRoles } from "../client/references.ts";
 import { fromComfyui } from "./comfyui.ts";
 import { fromFooocus, fromInvokeai2, fromInvokeai2Command } from "./older.ts";
 import {

@@ -1,7 +1,7 @@
 "use client";
 import { useSyncExternalStore } from "react";
 import type { SubmitInput } from "@atelier/server/jobs";
-import { failureOf, NotWanted } from "./failures.ts";
+import { failureOf, NotWanted } from "../ui/failures.ts";
 
 export type Agreed = NonNullable<SubmitInput["agreed"]>;
 

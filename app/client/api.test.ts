@@ -3,7 +3,7 @@ import superjson from "superjson";
 import { expect, test } from "vitest";
 import type { AppRouter } from "@atelier/server/api";
 import { createClient, wire } from "./api.ts";
-import { failureOf } from "./failures.ts";
+import { failureOf } from "../ui/failures.ts";
 
 const sent = (value: unknown) => JSON.parse(JSON.stringify(value));
 const day = new Date("2026-11-28T12:00:00.000Z");

@@ -6,7 +6,7 @@ import type { JobKind } from "@atelier/server/engines";
 import type { SubmitInput } from "@atelier/server/jobs";
 import { draftKeys, readDraft, writeDraft } from "./leaving.ts";
 import { api } from "./api.ts";
-import { useFailureToast } from "./failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys, type OfferedWorkflow, useAllWorkflows, useMe } from "./queries.ts";
 
 const listeners = new Set<() => void>();

@@ -1,4 +1,4 @@
-import { rememberLocale } from "../frame/cookies.ts";
+import { rememberLocale } from "./cookies.ts";
 
 /** The channel of the tabs of one browser (`app/live/tabs.ts`). */
 export const channelName = "atelier-live";

@@ -5,7 +5,7 @@ import type { Capabilities } from "@atelier/server/jobs";
 import type { OfferedWorkflow } from "@atelier/server/scheduling";
 import { useIsHydrated } from "../ui/hooks.ts";
 import { api } from "./api.ts";
-import { failureOf } from "./failures.ts";
+import { failureOf } from "../ui/failures.ts";
 import { ensureGuest, forgetSession, noteAccount } from "./session.ts";
 
 /** Keys of the query cache. A shorter key invalidates all keys that begin with it. */

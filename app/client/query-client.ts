@@ -5,7 +5,7 @@ import {
   QueryClient,
   type QueryKey,
 } from "@tanstack/react-query";
-import { failureOf } from "./failures.ts";
+import { failureOf } from "../ui/failures.ts";
 import { forgetSession } from "./session.ts";
 
 /** One retry, none for `not_found` and `bad_request`. Before the retry of `unauthorized` the session is dropped. */

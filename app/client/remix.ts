@@ -6,7 +6,7 @@ import type { JobKind } from "@atelier/server/engines";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "./api.ts";
 import { ownOnly } from "./cloud.ts";
-import { useFailureToast } from "./failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys, useImage } from "./queries.ts";
 
 /** The page that can start with the settings of a picture of each kind; null for kinds without settings to reuse. */

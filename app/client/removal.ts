@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import { useSyncExternalStore } from "react";
 import { toastWithUndo } from "../ui/toasts.tsx";
 import { createClient } from "./api.ts";
-import { useFailureToast } from "./failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 
 /** For calls that arrive although the page is being left: each is sent at once, alone. */
 export const keptApi = createClient({

@@ -1,4 +1,4 @@
-import { loadCode } from "./code.ts";
+import { loadCode } from "../ui/code.ts";
 import { announceSignOut, draftKeys, leaveSignedOut, readDraft, writeDraft } from "./leaving.ts";
 
 /** A limit of the server, which forms show before they are sent. */

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { SubmitInput } from "@atelier/server/jobs";
 import { firstQuestion, refuseQuestions } from "./agreement.ts";
 import { ownOnly } from "./cloud.ts";
-import { NotWanted } from "./failures.ts";
+import { NotWanted } from "../ui/failures.ts";
 import { createSubmission } from "./submission.ts";
 import { agreedTo, agreedToChoice, type Estimate, submitAgreed, textWithoutPrompts } from "./submit.ts";
 

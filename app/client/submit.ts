@@ -6,7 +6,7 @@ import { useSettled } from "../ui/hooks.ts";
 import { type Agreed, askPrice, freeOnly, withAgreement } from "./agreement.ts";
 import { api } from "./api.ts";
 import { useOwnOnly, withOwnOnly } from "./cloud.ts";
-import { useFailureToast } from "./failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys, type OfferedWorkflow } from "./queries.ts";
 import { createSubmission } from "./submission.ts";
 

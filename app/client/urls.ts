@@ -20,7 +20,3 @@ export function downloadUrl(id: string): string {
 export function settingsDownloadUrl(id: string): string {
   return `${downloadUrl(id)}&settings=1`;
 }
-
-/** Create with these pictures beside its prompt; without one it asks for some. */
-export const referenceHref = (imageIds: readonly string[]): string =>
-  `/create?reference=${imageIds.join(",")}`;

@@ -2,7 +2,7 @@
 import { useTranslations } from "next-intl";
 import { useMemo } from "react";
 import type { JobView } from "@atelier/server/jobs";
-import { useBatchEstimate } from "../batches/submit-batch.ts";
+import { useBatchEstimate } from "../client/submit-batch.ts";
 import { useOwnOnly, useWorkflows } from "../client/cloud.ts";
 import { type OfferedWorkflow, useCapability, useWorkflowsQuery } from "../client/queries.ts";
 import { agreedTo, useEstimate } from "../client/submit.ts";

@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import type { BatchInput, BatchView } from "@atelier/server/batches";
 import type { JobView } from "@atelier/server/jobs";
-import { useSubmitBatch } from "../batches/submit-batch.ts";
+import { useSubmitBatch } from "../client/submit-batch.ts";
 import { api } from "../client/api.ts";
 import { byCursor, keys } from "../client/queries.ts";
 import type { Agreed } from "../client/agreement.ts";

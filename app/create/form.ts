@@ -1,22 +1,11 @@
 "use client";
 import { useSyncExternalStore } from "react";
+import { mostReferences, type PictureRole, pictureRoles, type Reference } from "../client/references.ts";
+import { type Lora, readLoras } from "../jobs/params.ts";
 import { draftKeys, readDraft, writeDraft } from "../client/leaving.ts";
 
 export const aspects = ["1:1", "4:3", "3:4", "3:2", "2:3", "16:9", "9:16"] as const;
 export type Aspect = (typeof aspects)[number];
-
-/** What a picture that goes with a prompt says: things and people, how it shall look, where what is, or whose face. */
-export const pictureRoles = ["reference", "style", "structure", "face"] as const;
-export type PictureRole = (typeof pictureRoles)[number];
-
-/** A picture that goes with the prompt. */
-export interface Reference {
-  readonly imageId: string;
-  readonly role: PictureRole;
-}
-
-/** Three references, and one of each other role. */
-export const mostReferences = 6;
 
 type NumberSetting = "steps" | "guidance" | `${PictureRole}Strength`;
 
@@ -42,14 +31,6 @@ export interface Axis {
   readonly param: (typeof axisParams)[number];
   readonly text: string;
 }
-
-export interface Lora {
-  readonly name: string;
-  readonly weight: number;
-}
-
-export const mostLoras = 5;
-export const loraWeight = { min: -5, max: 5 } as const;
 
 /** The values of the form; they survive a reload. */
 export interface CreateForm {
@@ -150,18 +131,6 @@ function readAxis(value: unknown, otherwise: Axis): Axis {
 
 function readStyles(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter(isText).slice(0, mostStyles) : [];
-}
-
-/** What is no LoRA is left out. */
-export function readLoras(value: unknown): readonly Lora[] {
-  const all: readonly unknown[] = Array.isArray(value) ? value : [];
-  return all
-    .flatMap((one): Lora[] => {
-      const { name, weight = 1 } = (typeof one === "object" && one !== null ? one : {}) as Unknown;
-      const isWeight = typeof weight === "number" && weight >= loraWeight.min && weight <= loraWeight.max;
-      return isText(name) && name !== "" && isWeight ? [{ name, weight }] : [];
-    })
-    .slice(0, mostLoras);
 }
 
 /** Each picture once; what is no reference is left out. */

@@ -5,7 +5,7 @@ import { useTranslations } from "next-intl";
 import { useEffect, useMemo, useRef } from "react";
 import { useAssistantStatus } from "../assistant/queries.ts";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { Button, IconButton, Spinner } from "../ui/button.tsx";
 import { diffLines } from "../ui/diff.ts";
 import { toastFailure } from "../ui/toasts.tsx";

@@ -5,7 +5,7 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import type { PresetView } from "@atelier/server/presets";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys, useMe } from "../client/queries.ts";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { Dialog } from "../ui/overlays.tsx";

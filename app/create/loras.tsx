@@ -10,7 +10,8 @@ import { Button, IconButton, inputStyle } from "../ui/button.tsx";
 import { NumberInput } from "../ui/fields.tsx";
 import { Slider } from "../ui/slider.tsx";
 import { Dialog } from "../ui/overlays.tsx";
-import { createForm, type Lora, loraWeight, mostLoras, readLoras, useForm } from "./form.ts";
+import { createForm, useForm } from "./form.ts";
+import { type Lora, loraWeight, mostLoras, readLoras } from "../jobs/params.ts";
 import { useReplacedToast } from "./prompt-field.ts";
 import { lorasIn } from "./prompt-marks.ts";
 

@@ -2,10 +2,10 @@ import type { Metadata } from "next";
 import { useTranslations } from "next-intl";
 import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
-import { PictureSettings } from "../carried/picture-settings.tsx";
+import { PictureSettings } from "./carried/picture-settings.tsx";
 import { PageHeader } from "../parts/page-parts.tsx";
 import { Create } from "./create.tsx";
-import { Words } from "../frame/words.tsx";
+import { Words } from "../parts/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("frame");

@@ -1,15 +1,8 @@
 import type { BatchView } from "@atelier/server/batches";
 import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
 import { numbersIn, promptsIn, wordsIn } from "./axis-values.ts";
-import {
-  aspects,
-  type Axis,
-  type CreateForm,
-  loraWeight,
-  maxJobs,
-  mostStyles,
-  type SettingOverrides,
-} from "./form.ts";
+import { aspects, type Axis, type CreateForm, maxJobs, mostStyles, type SettingOverrides } from "./form.ts";
+import { loraWeight } from "../jobs/params.ts";
 import { type PictureProblem, pictureProblem, rolesOf } from "./references.ts";
 import { buildRequests, type CreateRequest, sizeForAspect } from "./requests.ts";
 

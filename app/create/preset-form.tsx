@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { type FormEvent, useId } from "react";
 import type { PresetView } from "@atelier/server/presets";
 import { api } from "../client/api.ts";
-import { failureOf, useFailureText } from "../client/failures.ts";
+import { failureOf, useFailureText } from "../ui/failures.ts";
 import { keys, useMe } from "../client/queries.ts";
 import { Warning } from "../jobs/offer-line.tsx";
 import { Button, inputStyle } from "../ui/button.tsx";

@@ -6,7 +6,7 @@ import type { BatchEstimate } from "@atelier/server/batches";
 import { BatchEstimateLine } from "../batches/estimate-line.tsx";
 import type { OfferedWorkflow } from "../client/queries.ts";
 import type { Estimate } from "../client/submit.ts";
-import { RunButton } from "../frame/run-button.tsx";
+import { RunButton } from "../parts/run-button.tsx";
 import { OfferLine, Warning } from "../jobs/offer-line.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { Segmented } from "../ui/fields.tsx";

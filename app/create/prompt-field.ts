@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { type DragEvent, type KeyboardEvent, useRef } from "react";
 import type { WrittenPrompt } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { toastFailure, toastWithUndo } from "../ui/toasts.tsx";
 import { createForm, type CreateForm, maxListCharacters } from "./form.ts";

@@ -4,7 +4,7 @@ import { GripVertical, X } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import { useState } from "react";
 import { api } from "../client/api.ts";
-import { failureOf } from "../client/failures.ts";
+import { failureOf } from "../ui/failures.ts";
 import { keys, type OfferedWorkflow, useImage, useIsGone } from "../client/queries.ts";
 import { Warning } from "../jobs/offer-line.tsx";
 import { Picture, useImageName } from "../pictures/picture.tsx";
@@ -12,7 +12,8 @@ import { Button, IconButton } from "../ui/button.tsx";
 import { Slider } from "../ui/slider.tsx";
 import { moveItem, useReorder } from "../ui/reorder.ts";
 import { Select } from "../ui/select.tsx";
-import { createForm, type PictureRole, type Reference, useForm } from "./form.ts";
+import { createForm, useForm } from "./form.ts";
+import { type PictureRole, type Reference } from "../client/references.ts";
 import { type PictureProblem, pictureProblem, placesFor, rolesOf } from "./references.ts";
 import { nearestAllowed, resolveSetting } from "./requests.ts";
 

@@ -11,7 +11,8 @@ import { Dialog } from "../ui/overlays.tsx";
 import { toastFailure } from "../ui/toasts.tsx";
 import { filesOf, mayBePicture } from "../uploads/collect.ts";
 import { useFilePicker } from "../uploads/drop.tsx";
-import { mostReferences, useForm } from "./form.ts";
+import { useForm } from "./form.ts";
+import { mostReferences } from "../client/references.ts";
 import { useTakesText } from "./reference-list.tsx";
 import { addReferences } from "./references.ts";
 

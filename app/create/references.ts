@@ -1,18 +1,13 @@
-import type { InputRole } from "@atelier/server/engines";
 import type { OfferedWorkflow } from "../client/queries.ts";
-import { createForm, mostReferences, type PictureRole, pictureRoles, type Reference } from "./form.ts";
-
-/** The inputs of a request that pictures of a role fill, in their order. */
-const inputsOf = {
-  reference: ["reference", "reference2", "reference3"],
-  style: ["style"],
-  structure: ["structure"],
-  face: ["face"],
-} as const satisfies Record<PictureRole, readonly InputRole[]>;
-
-type PictureInput = (typeof inputsOf)[PictureRole][number];
-
-export const pictureInputRoles: readonly PictureInput[] = Object.values(inputsOf).flat();
+import {
+  inputsOf,
+  mostReferences,
+  type PictureInput,
+  type PictureRole,
+  pictureRoles,
+  type Reference,
+} from "../client/references.ts";
+import { createForm } from "./form.ts";
 
 type Takes = Pick<OfferedWorkflow, "inputs">;
 

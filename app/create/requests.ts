@@ -6,15 +6,9 @@ import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
 import { useRemix } from "../client/remix.ts";
 import { choiceNameOf, choiceOf } from "../client/submit.ts";
 import { toastWithUndo } from "../ui/toasts.tsx";
-import {
-  type Aspect,
-  aspects,
-  createForm,
-  type CreateForm,
-  pictureRoles,
-  readLoras,
-  type SettingOverrides,
-} from "./form.ts";
+import { type Aspect, aspects, createForm, type CreateForm, type SettingOverrides } from "./form.ts";
+import { pictureRoles } from "../client/references.ts";
+import { readLoras } from "../jobs/params.ts";
 import { pictureInputs, referencesOf } from "./references.ts";
 
 export type CreateRequest = Extract<SubmitInput, { kind: "text_to_image" }>;

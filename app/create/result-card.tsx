@@ -4,16 +4,17 @@ import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { memo, useState, ViewTransition } from "react";
 import type { JobView } from "@atelier/server/jobs";
-import { downloadUrl, referenceHref } from "../client/urls.ts";
+import { downloadUrl } from "../client/urls.ts";
+import { referenceHref } from "../client/references.ts";
 import { useSubmit } from "../client/submit.ts";
-import type { Sized } from "../gallery/layout-rows.ts";
+import { sizeOfJob } from "../jobs/params.ts";
 import { DowngradeNote, useCancelJob, useRetryJob } from "../jobs/parts.tsx";
 import { type JobNow, canRetryHelp, useJobFailureText, useJobNow } from "../jobs/text.ts";
 import { useWaitingText } from "../jobs/waiting-text.ts";
 import { hasEnded } from "../live/store.ts";
 import { useUpscaleOffer } from "../pictures/quick-actions.tsx";
 import { AiBadge, Picture } from "../pictures/picture.tsx";
-import { BorderProgress } from "../studio/border-progress.tsx";
+import { BorderProgress } from "../ui/border-progress.tsx";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 
@@ -163,16 +164,6 @@ function CardRunning({ job }: { readonly job: JobView }) {
 }
 
 /** Assumed for a job without a size in its params. */
-const usualEdgePx = 1_024;
-const numberOr = (value: unknown, fallback: number) => (typeof value === "number" ? value : fallback);
-
-/** Size of the result; before the end the requested size, so that the card keeps its size when the picture arrives. */
-export function sizeOfJob({ params, outputs }: Pick<JobView, "params" | "outputs">): Sized {
-  const [output] = outputs;
-  if (output !== undefined) return output;
-  return { widthPx: numberOr(params.width, usualEdgePx), heightPx: numberOr(params.height, usualEdgePx) };
-}
-
 /** Buttons under a finished picture: remix, edit, upscale, download. */
 function CardActions({ job }: { readonly job: JobView }) {
   const t = useTranslations("create");

@@ -10,14 +10,15 @@ import { BatchStrip } from "../batches/batch-strip.tsx";
 import { api } from "../client/api.ts";
 import { byCursor, canLoadMore, keys, retryLoad, viewerTimezone } from "../client/queries.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
-import { justify } from "../gallery/layout-rows.ts";
+import { justify } from "../pictures/justify.ts";
 import { useViewerAddress, Viewer } from "../gallery/viewer/door.tsx";
 import { useRemoving } from "../pictures/actions.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { useBoxSize, useNearEnd } from "../ui/hooks.ts";
 import { createForm, useForm } from "./form.ts";
-import { ResultCard, sizeOfJob } from "./result-card.tsx";
+import { ResultCard } from "./result-card.tsx";
+import { sizeOfJob } from "../jobs/params.ts";
 import type { useCreations } from "./creations.ts";
 
 interface NoEngineProps {

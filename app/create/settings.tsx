@@ -3,7 +3,7 @@ import { Dices, History, SlidersHorizontal } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useCallback, useState } from "react";
 import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
-import { OwnOnlyChoice } from "../frame/own-only.tsx";
+import { OwnOnlyChoice } from "../parts/own-only.tsx";
 import { cx, IconButton } from "../ui/button.tsx";
 import { NumberInput, Segmented } from "../ui/fields.tsx";
 import { Slider } from "../ui/slider.tsx";

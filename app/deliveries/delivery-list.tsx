@@ -4,7 +4,7 @@ import { CircleAlert, CircleCheck, Clock, LoaderCircle, type LucideIcon, Send } 
 import { useFormatter, useTranslations } from "next-intl";
 import { useState } from "react";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { Button, cx } from "../ui/button.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 

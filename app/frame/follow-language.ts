@@ -4,7 +4,7 @@ import { useRouter } from "next/navigation";
 import { useEffect } from "react";
 import type { Locale } from "@atelier/server/locales";
 import { useMe } from "../client/queries.ts";
-import { rememberLocale } from "./cookies.ts";
+import { rememberLocale } from "../client/cookies.ts";
 
 /** Renders the page in another language. The server sends its texts anew; what is typed or open stays. */
 export function useShowIn(): (locale: Locale | null) => void {

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useLocale, useTranslations } from "next-intl";
 import { asLocale, type Locale, localeNames, locales } from "@atelier/server/locales";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys, useMe } from "../client/queries.ts";
 import { Select } from "../ui/select.tsx";
 import { useShowIn } from "./follow-language.ts";

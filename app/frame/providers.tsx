@@ -3,11 +3,11 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { WifiOff } from "lucide-react";
 import { type Locale, type Messages, NextIntlClientProvider, useTranslations } from "next-intl";
 import { type ReactNode, useState, useSyncExternalStore } from "react";
-import { outdated } from "../client/code.ts";
+import { outdated } from "../ui/code.ts";
 import { createQueryClient } from "../client/query-client.ts";
 import { trustSession } from "../client/session.ts";
 import { useConnection } from "../live/hooks.tsx";
-import type { Part } from "./more-words.tsx";
+import type { Part } from "../parts/more-words.tsx";
 import { Button } from "../ui/button.tsx";
 import { useSettled } from "../ui/hooks.ts";
 

@@ -12,9 +12,9 @@ import {
   useRefreshBoards,
   useSavedCounts,
   useSharedBoards,
-} from "../boards/queries.ts";
+} from "../client/boards.ts";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { FilterChips, useSearchFilter } from "../parts/filters.tsx";
 import { BoardCover } from "../pictures/picture.tsx";
 import { Button, cx, IconButton } from "../ui/button.tsx";

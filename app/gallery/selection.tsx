@@ -1,7 +1,7 @@
 "use client";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { useFailureToast } from "../client/failures.ts";
-import { isTyping } from "../frame/run-button.tsx";
+import { useFailureToast } from "../ui/failures.ts";
+import { isTyping } from "../parts/run-button.tsx";
 import { useRemoveImages, useStar } from "../pictures/actions.tsx";
 import { ratingOfKey, useRate } from "../pictures/marks.tsx";
 import { type ListedImage, readStackIds } from "./stack.tsx";

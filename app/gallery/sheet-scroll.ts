@@ -9,15 +9,8 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
-import {
-  dayOf,
-  lineAt,
-  linesNear,
-  type SheetLine,
-  sheetLines,
-  topsOf,
-  usualProportion,
-} from "./layout-rows.ts";
+import { dayOf, lineAt, linesNear, type SheetLine, sheetLines, topsOf } from "./layout-rows.ts";
+import { usualProportion } from "../pictures/justify.ts";
 import type { ListedImage } from "./stack.tsx";
 import {
   firstIndexOf,

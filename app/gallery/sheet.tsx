@@ -1,10 +1,11 @@
 "use client";
 import { useFormatter, useTranslations } from "next-intl";
 import { useEffect, useRef, useState } from "react";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { useBoxSize } from "../ui/hooks.ts";
 import { later } from "../ui/later.tsx";
-import { dayOf, type Row, type SheetLine } from "./layout-rows.ts";
+import { dayOf, type SheetLine } from "./layout-rows.ts";
+import { type Row } from "../pictures/justify.ts";
 import type { Selection } from "./selection.tsx";
 import { heightOf, useSheetLayout, useSheetScroll, useShownLines } from "./sheet-scroll.ts";
 import type { ListedImage } from "./stack.tsx";

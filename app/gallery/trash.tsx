@@ -4,7 +4,7 @@ import { RotateCcw, Trash2, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { callFor } from "../pictures/actions.tsx";
 import { Button, IconButton } from "../ui/button.tsx";

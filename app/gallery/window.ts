@@ -2,9 +2,9 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { canLoadMore, keys, viewerTimezone } from "../client/queries.ts";
-import { rememberZone } from "../frame/cookies.ts";
+import { rememberZone } from "../client/cookies.ts";
 import { useRemoving } from "../pictures/actions.tsx";
 import { galleryPageSize } from "./layout-rows.ts";
 import { isByMeaning } from "./search-terms.ts";

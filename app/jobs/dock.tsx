@@ -1,6 +1,6 @@
 "use client";
 import { useEffect } from "react";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { useLiveJobs } from "../live/hooks.tsx";
 import { later } from "../ui/later.tsx";
 import { type Upload, useUploads } from "../uploads/store.ts";

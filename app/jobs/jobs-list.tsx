@@ -6,7 +6,7 @@ import Link from "next/link";
 import type { ReactNode } from "react";
 import type { JobKind } from "@atelier/server/engines";
 import type { JobView } from "@atelier/server/jobs";
-import { BatchList } from "../batches/batch-list.tsx";
+import { BatchList } from "./batch-list.tsx";
 import { api } from "../client/api.ts";
 import { byCursor, keys } from "../client/queries.ts";
 import { FilterChip, FilterChips, FilterDivider, useSearchFilter } from "../parts/filters.tsx";
@@ -16,7 +16,7 @@ import { hasEnded } from "../live/store.ts";
 import { buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { JobListRow } from "./row.tsx";
-import { jobKindOrder, readKind } from "./kinds.ts";
+import { jobKindOrder, readKind } from "../client/kinds.ts";
 import { useLine, WaitingLine } from "./waiting-line.tsx";
 
 const statusFilters = ["open", "completed", "failed", "cancelled"] as const;

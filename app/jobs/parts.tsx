@@ -6,7 +6,7 @@ import type { JobView } from "@atelier/server/jobs";
 import { freeOnly, withAgreement } from "../client/agreement.ts";
 import { api } from "../client/api.ts";
 import { ownOnly } from "../client/cloud.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { useEngineName } from "./text.ts";
 
 /** Says that a job runs, or ran, on a slower queue or a simpler engine than requested. */

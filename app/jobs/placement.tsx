@@ -6,14 +6,14 @@ import { useCallback } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
 import { useCloudNames } from "../client/cloud.ts";
-import { readLoras } from "../create/form.ts";
+import { readLoras, paramRows, promptsOf } from "./params.ts";
 import { useDollars } from "../ui/hooks.ts";
 import { keys } from "../client/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { Facts } from "../ui/display.tsx";
 import { toastDone, toastFailure } from "../ui/toasts.tsx";
 import { DowngradeNote } from "./parts.tsx";
-import { paramRows, useNeedName, useWorkflowTitle, promptsOf } from "./text.ts";
+import { useNeedName, useWorkflowTitle } from "./text.ts";
 
 /** Copies a text to the clipboard and confirms it. */
 function useCopy(): (text: string) => void {

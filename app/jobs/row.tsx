@@ -23,13 +23,13 @@ import {
   formatSeconds,
   useSayTime,
   canRetryHelp,
-  shownKind,
   useElapsedSeconds,
   useEngineName,
   useJobFailureText,
   useJobNow,
-  promptsOf,
 } from "./text.ts";
+import { promptsOf } from "./params.ts";
+import { shownKind } from "../client/kinds.ts";
 import { useWaitingText, type WaitingText } from "./waiting-text.ts";
 
 interface ActionProps {

@@ -16,7 +16,8 @@ import { buttonStyle } from "../ui/button.tsx";
 import { type Fact, Facts } from "../ui/display.tsx";
 import { JobAction, JobStateLine } from "./row.tsx";
 import { JobParams, StoryAttempts, StoryPlacement } from "./placement.tsx";
-import { shownKind, useEngineName, useJobFailureText } from "./text.ts";
+import { useEngineName, useJobFailureText } from "./text.ts";
+import { shownKind } from "../client/kinds.ts";
 
 function text(value: unknown): string {
   return typeof value === "string" ? value : "";

@@ -1,10 +1,8 @@
 "use client";
 import { useFormatter, useTranslations } from "next-intl";
 import { useCallback, useEffect, useState } from "react";
-import type { JobKind } from "@atelier/server/engines";
 import type { JobView } from "@atelier/server/jobs";
-import { adjustments } from "@atelier/server/retouch";
-import { type Failure, type FailureText, useFailureText } from "../client/failures.ts";
+import { type Failure, type FailureText, useFailureText } from "../ui/failures.ts";
 import { useAllWorkflows } from "../client/queries.ts";
 import { useProgress } from "../live/hooks.tsx";
 
@@ -78,17 +76,6 @@ const toldCodes: ReadonlySet<string> = new Set([
 /** Whether a retry of the same request may succeed. */
 export function canRetryHelp(code: string): boolean {
   return !finalCodes.has(code);
-}
-
-interface KindAndParams {
-  readonly kind: JobKind;
-  readonly params: Readonly<Record<string, unknown>>;
-}
-
-/** Label of a job: inpaint with a prompt is "Replace with prompt", without one "Remove object". */
-export function shownKind({ kind, params }: KindAndParams): JobKind | "removal" | "repainting" {
-  if (kind !== "inpaint") return kind;
-  return typeof params.prompt === "string" && params.prompt !== "" ? "repainting" : "removal";
 }
 
 export interface JobNow {
@@ -176,49 +163,4 @@ export function useNeedName(): (need: string) => string {
     },
     [engineName, titleOf],
   );
-}
-
-type Params = Readonly<Record<string, unknown>>;
-
-/** Params in the order of display; prompts and consent are shown elsewhere. */
-const shownParams = [
-  "category",
-  "scale",
-  "steps",
-  "guidance",
-  "strength",
-  "seed",
-  "angle",
-  ...adjustments,
-] as const;
-/** Shown only where they change something. */
-const isNeutral = (name: ShownParam, value: unknown) =>
-  value === 0 && (name === "angle" || adjustments.some((one) => one === name));
-
-type ShownParam = "size" | (typeof shownParams)[number];
-
-export interface ParamRow {
-  readonly name: ShownParam;
-  readonly value: string;
-}
-
-const isPlain = (value: unknown): value is string | number =>
-  typeof value === "string" || typeof value === "number";
-
-/** The settings of a job besides its prompts. */
-export function paramRows(params: Params): ParamRow[] {
-  const { width, height } = params;
-  const size: ParamRow[] =
-    isPlain(width) && isPlain(height) ? [{ name: "size", value: `${width} × ${height}` }] : [];
-  const rest = shownParams.flatMap((name): ParamRow[] => {
-    const value = params[name];
-    return isPlain(value) && !isNeutral(name, value) ? [{ name, value: String(value) }] : [];
-  });
-  return [...size, ...rest];
-}
-
-/** The prompts of a job; empty strings when there are none. */
-export function promptsOf(params: Params): { readonly prompt: string; readonly negativePrompt: string } {
-  const text = (value: unknown) => (typeof value === "string" ? value : "");
-  return { prompt: text(params.prompt), negativePrompt: text(params.negativePrompt) };
 }

@@ -9,7 +9,9 @@ import { IconButton, Spinner } from "../ui/button.tsx";
 import { UploadRows } from "../uploads/rows.tsx";
 import { type Upload, useUploads } from "../uploads/store.ts";
 import { JobAction, JobStateLine, JobThumbnail } from "./row.tsx";
-import { jobHref, promptsOf, shownKind } from "./text.ts";
+import { jobHref } from "./text.ts";
+import { promptsOf } from "./params.ts";
+import { shownKind } from "../client/kinds.ts";
 
 /** One job of the tray. `memo`: renders again only when this job changes. */
 const TrayRow = memo(function TrayRow({ job }: { readonly job: JobView }) {

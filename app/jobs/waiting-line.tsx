@@ -5,13 +5,13 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { useLiveJobs } from "../live/hooks.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { moveItem, useReorder } from "../ui/reorder.ts";
 import { JobListRow } from "./row.tsx";
-import { shownKind } from "./text.ts";
+import { shownKind } from "../client/kinds.ts";
 import { useWaiting } from "./waiting-text.ts";
 
 interface InLine {

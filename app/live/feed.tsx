@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { useEffect, useRef, useState } from "react";
 import { keys } from "../client/queries.ts";
-import { shownKind } from "../jobs/text.ts";
+import { shownKind } from "../client/kinds.ts";
 import { useConnection } from "./hooks.tsx";
 import {
   countInTitle,

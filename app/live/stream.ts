@@ -1,7 +1,7 @@
 import { createTRPCClient, httpSubscriptionLink } from "@trpc/client";
 import type { AppRouter, LiveUpdate } from "@atelier/server/api";
 import { apiUrl, wire } from "../client/api.ts";
-import { failureOf } from "../client/failures.ts";
+import { failureOf } from "../ui/failures.ts";
 import { ensureGuest, forgetSession } from "../client/session.ts";
 
 interface StreamHandlers {

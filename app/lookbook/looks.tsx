@@ -8,7 +8,7 @@ import { Picture } from "../pictures/picture.tsx";
 import { takesAtOnce, mostPieces } from "../studio/outfit.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Dialog } from "../ui/overlays.tsx";
-import { useItemName, type WardrobeItem } from "../wardrobe/items.ts";
+import { useItemName, type WardrobeItem } from "../client/wardrobe.ts";
 
 /** Image ids of the garments that are worn together. */
 export type Look = readonly string[];

@@ -1,12 +1,12 @@
 "use client";
 import { useRouter } from "next/navigation";
 import type { BatchInput } from "@atelier/server/batches";
-import { useSubmitBatch } from "../batches/submit-batch.ts";
+import { useSubmitBatch } from "../client/submit-batch.ts";
 import type { OfferedWorkflow } from "../client/queries.ts";
 import { choiceOf } from "../client/submit.ts";
 import { garmentRoles, type Piece, planOutfit } from "../studio/outfit.ts";
-import { categoriesOf, type Category } from "../studio/state.ts";
-import { categoryOfGarment, useStateConsent, type WardrobeItem } from "../wardrobe/items.ts";
+import { categoriesOf } from "../studio/state.ts";
+import { type Category, categoryOfGarment, useStateConsent, type WardrobeItem } from "../client/wardrobe.ts";
 
 export const lookbookLimits = { persons: 8, garments: 12 } as const;
 

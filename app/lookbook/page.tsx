@@ -1,7 +1,7 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { Lookbook } from "./lookbook.tsx";
-import { Words } from "../frame/words.tsx";
+import { Words } from "../parts/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("lookbook");

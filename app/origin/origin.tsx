@@ -4,7 +4,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { useCallback } from "react";
 import { z } from "zod";
-import { failureOf, useFailureText } from "../client/failures.ts";
+import { failureOf, useFailureText } from "../ui/failures.ts";
 import { sessionFetch } from "../client/session.ts";
 import { PageHeader } from "../parts/page-parts.tsx";
 import { useFilePicker, useFileTarget } from "../uploads/drop.tsx";

@@ -2,9 +2,9 @@
 import { Search } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type ComponentType, useEffect, useState } from "react";
-import { loadCode } from "../client/code.ts";
-import { useFailureToast } from "../client/failures.ts";
-import { paletteOpen, useOpening } from "../frame/openings.ts";
+import { loadCode } from "../ui/code.ts";
+import { useFailureToast } from "../ui/failures.ts";
+import { paletteOpen, useOpening } from "../parts/openings.ts";
 import { Kbd } from "../ui/button.tsx";
 import { useEarlyKeys } from "./early-keys.ts";
 

@@ -1,6 +1,6 @@
 "use client";
 import { useLayoutEffect } from "react";
-import { paletteOpen } from "../frame/openings.ts";
+import { paletteOpen } from "../parts/openings.ts";
 
 type KeyPress = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">;
 

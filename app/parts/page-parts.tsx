@@ -1,7 +1,7 @@
 "use client";
 import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
-import { failureOf, useFailureText } from "../client/failures.ts";
+import { failureOf, useFailureText } from "../ui/failures.ts";
 import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 

@@ -5,7 +5,7 @@ import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { cx } from "../ui/button.tsx";
 import { toastWithUndo } from "../ui/toasts.tsx";

@@ -3,7 +3,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import { useCallback, useState } from "react";
 import { thumbHashToDataURL } from "thumbhash";
 import type { ImageView } from "@atelier/server/images";
-import type { Board } from "../boards/queries.ts";
+import type { Board } from "../client/boards.ts";
 import { boardFileUrl, imageUrl, type Variant } from "../client/urls.ts";
 import { cx } from "../ui/button.tsx";
 

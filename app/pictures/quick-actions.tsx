@@ -4,13 +4,12 @@ import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import type { ImageView } from "@atelier/server/images";
 import { useCapabilities, useCapability, useImage } from "../client/queries.ts";
-import { referenceHref } from "../client/urls.ts";
-import { mostReferences } from "../create/form.ts";
+import { mostReferences, referenceHref } from "../client/references.ts";
 import { useSubmit } from "../client/submit.ts";
 import { buttonStyle, cx, IconButton } from "../ui/button.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { toastDone } from "../ui/toasts.tsx";
-import { useAddToWardrobe } from "../wardrobe/changes.ts";
+import { useAddToWardrobe } from "../client/wardrobe-changes.ts";
 import { useStar } from "./actions.tsx";
 
 type Picture = Pick<ImageView, "widthPx" | "heightPx">;

@@ -6,7 +6,7 @@ import { useTranslations } from "next-intl";
 import { useMemo, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { cx, inputStyle } from "../ui/button.tsx";
 import { toastWithUndo } from "../ui/toasts.tsx";

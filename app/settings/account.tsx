@@ -4,7 +4,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { useState } from "react";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { authClient } from "../client/session.ts";
 import { Button, buttonStyle } from "../ui/button.tsx";

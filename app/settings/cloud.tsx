@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import { nearCaps, useCloudPolicy, useCloudSpend, useSetCloudPolicy } from "../client/cloud.ts";
 import { useDollars } from "../ui/hooks.ts";
 import { useAllWorkflows } from "../client/queries.ts";
-import { CapNote } from "../frame/own-only.tsx";
+import { CapNote } from "../parts/own-only.tsx";
 import { Progress } from "../ui/display.tsx";
 import { Select } from "../ui/select.tsx";
 import { SettingsSection } from "./section.tsx";

@@ -4,7 +4,7 @@ import { Download, Trash2 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
 import { api } from "../client/api.ts";
-import { failureOf, useFailureText } from "../client/failures.ts";
+import { failureOf, useFailureText } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { authClient } from "../client/session.ts";
 import { announceSignOut } from "../client/leaving.ts";

@@ -4,7 +4,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
 import type { LinkView } from "@atelier/server/links";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { imageUrl } from "../client/urls.ts";
 import {

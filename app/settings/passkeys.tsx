@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
 import { type FormEvent, useState, useSyncExternalStore } from "react";
 import { api } from "../client/api.ts";
-import { failureOf } from "../client/failures.ts";
+import { failureOf } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { authClient } from "../client/session.ts";
 import { useAuthError } from "../sign-in/errors.ts";

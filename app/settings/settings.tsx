@@ -3,7 +3,7 @@ import { CircleCheck, CircleSlash, Clock } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useSyncExternalStore } from "react";
 import { type useCapabilities, useCapabilitiesQuery, useMe, useMeFailure } from "../client/queries.ts";
-import { applyTheme, currentTheme, themes, watchTheme } from "../frame/cookies.ts";
+import { applyTheme, currentTheme, themes, watchTheme } from "../client/cookies.ts";
 import { AccountLanguage } from "../frame/language.tsx";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { ShortcutTable } from "../frame/shortcut-table.tsx";

@@ -5,7 +5,7 @@ import Link from "next/link";
 import { type FormEvent, useState } from "react";
 import { termOf } from "@atelier/server/search-query";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { useTags } from "../pictures/marks.tsx";
 import { Button } from "../ui/button.tsx";

@@ -5,7 +5,7 @@ import { Suspense } from "react";
 import { letsGuestsIn } from "../server/proxy-env.ts";
 import { getServices } from "../server/services.ts";
 import { SignInCard } from "./sign-in.tsx";
-import { Words } from "../frame/words.tsx";
+import { Words } from "../parts/words.tsx";
 
 export const dynamic = "force-dynamic";
 

@@ -7,7 +7,7 @@ import type { Entry } from "@atelier/server/accounts";
 import { api } from "../client/api.ts";
 import { announceAccountChange } from "../client/leaving.ts";
 import { enterAccount, noteAccount } from "../client/session.ts";
-import { rememberLocale } from "../frame/cookies.ts";
+import { rememberLocale } from "../client/cookies.ts";
 import { Button } from "../ui/button.tsx";
 
 /** After a sign-in: notes the account and its language; then every tab reloads. */

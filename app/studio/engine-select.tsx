@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import type { SubmitInput } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
 import { keys, type OfferedWorkflow } from "../client/queries.ts";
-import { OwnOnlyChoice } from "../frame/own-only.tsx";
+import { OwnOnlyChoice } from "../parts/own-only.tsx";
 import { useTimeText } from "../jobs/waiting-text.ts";
 import { Select } from "../ui/select.tsx";
 import { ChosenPrice, localChoice, needsMask, useOutfitEngine } from "./engine.tsx";

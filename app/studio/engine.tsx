@@ -3,12 +3,12 @@ import { Brush } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { useWorkflows } from "../client/cloud.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { type OfferedWorkflow, useAllWorkflows, useImage } from "../client/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { Checkbox, Segmented } from "../ui/fields.tsx";
 import { later } from "../ui/later.tsx";
-import { useConsent, useStateConsent } from "../wardrobe/items.ts";
+import { useConsent, useStateConsent } from "../client/wardrobe.ts";
 import { categoriesOf, categoryFor, personMask, studio, usePersonMask, useStudio } from "./state.ts";
 
 export const localChoice = "local";

@@ -1,6 +1,6 @@
 "use client";
 import { BatchEstimateLine } from "../batches/estimate-line.tsx";
-import { useBatchEstimate } from "../batches/submit-batch.ts";
+import { useBatchEstimate } from "../client/submit-batch.ts";
 import { useEstimate } from "../client/submit.ts";
 import { OfferLine } from "../jobs/offer-line.tsx";
 import { useOutfitEngine } from "./engine.tsx";

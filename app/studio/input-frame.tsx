@@ -2,7 +2,7 @@
 import { Camera, CircleAlert, ClipboardPaste, ImagePlus, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type ClipboardEvent, type DragEvent, type ReactNode, useCallback, useState } from "react";
-import { useFailureText } from "../client/failures.ts";
+import { useFailureText } from "../ui/failures.ts";
 import { useImage } from "../client/queries.ts";
 import { Picture } from "../pictures/picture.tsx";
 import { Button, cx, IconButton } from "../ui/button.tsx";

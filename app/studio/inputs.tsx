@@ -3,13 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { useCallback, useState } from "react";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys, useIsGone } from "../client/queries.ts";
 import { PictureStrip } from "../pictures/picture-strip.tsx";
 import { toastFailure } from "../ui/toasts.tsx";
 import { addUpload, dropUpload, type Upload, useUpload } from "../uploads/store.ts";
-import { isNotWorn, studioCategory, useItemName, useWardrobe } from "../wardrobe/items.ts";
-import { type Category, type Slot, studio, useStudio } from "./state.ts";
+import { isNotWorn, studioCategory, useItemName, useWardrobe, type Category } from "../client/wardrobe.ts";
+import { type Slot, studio, useStudio } from "./state.ts";
 
 interface Holding {
   /** Image id of the slot's stored picture. */

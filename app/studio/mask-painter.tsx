@@ -8,7 +8,7 @@ import { useEditKeys, useEditor, useMarks } from "../edit/session.ts";
 import { EditStage } from "../edit/stage.tsx";
 import { ToolColumn } from "../edit/tools/column.tsx";
 import { ToolPanel } from "../edit/tools/options.tsx";
-import { isRunKey } from "../frame/run-button.tsx";
+import { isRunKey } from "../parts/run-button.tsx";
 import { Button } from "../ui/button.tsx";
 import { personMask } from "./state.ts";
 

@@ -1,6 +1,7 @@
 import type { BatchInput } from "@atelier/server/batches";
 import type { OfferedWorkflow } from "../client/queries.ts";
-import { type Category, categoryFor, type OutfitRequest, outfitRequest } from "./state.ts";
+import { categoryFor, type OutfitRequest, outfitRequest } from "./state.ts";
+import { type Category } from "../client/wardrobe.ts";
 
 /** A garment of an outfit. */
 export interface Piece {

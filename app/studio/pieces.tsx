@@ -12,7 +12,8 @@ import { addUpload, useUpload } from "../uploads/store.ts";
 import { useOutfitEngine } from "./engine.tsx";
 import { RecentStrip, WardrobeStrip } from "./inputs.tsx";
 import { hidesOne, mostPieces, type Piece, takesAtOnce } from "./outfit.ts";
-import { categoriesOf, type Category, categoryFor, studio, useStudio } from "./state.ts";
+import { categoriesOf, categoryFor, studio, useStudio } from "./state.ts";
+import { type Category } from "../client/wardrobe.ts";
 
 interface PieceRowProps {
   readonly piece: Piece;

@@ -2,9 +2,10 @@
 import { useSyncExternalStore } from "react";
 import type { ImageView } from "@atelier/server/images";
 import type { SubmitInput } from "@atelier/server/jobs";
-import { loadCode } from "../client/code.ts";
+import { loadCode } from "../ui/code.ts";
 import type { OfferedWorkflow } from "../client/queries.ts";
 import { choiceOf } from "../client/submit.ts";
+import { categories, type Category } from "../client/wardrobe.ts";
 import type { Mark } from "../edit/mask/marks.ts";
 import { draftKeys, readDraft, writeDraft } from "../client/leaving.ts";
 
@@ -76,9 +77,6 @@ export function usePersonMask(personId: string | null) {
 }
 
 export type Slot = "person" | "garment";
-
-const categories = ["auto", "top", "bottom", "dress"] as const;
-export type Category = (typeof categories)[number];
 
 interface StudioState {
   readonly personId: string | null;

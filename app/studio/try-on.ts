@@ -4,18 +4,18 @@ import { useTranslations } from "next-intl";
 import { useCallback, useState } from "react";
 import type { BatchPlace } from "@atelier/server/batches";
 import type { JobView } from "@atelier/server/jobs";
-import { failureOf, NotWanted, useFailureToast } from "../client/failures.ts";
+import { failureOf, NotWanted, useFailureToast } from "../ui/failures.ts";
 import { type OfferedWorkflow, useCapability, useImage } from "../client/queries.ts";
 import { useRemix } from "../client/remix.ts";
 import { agreedToChoice, choiceNameOf, useSubmit } from "../client/submit.ts";
 import { useBatch } from "../batches/batch.ts";
-import { useSubmitBatch } from "../batches/submit-batch.ts";
+import { useSubmitBatch } from "../client/submit-batch.ts";
 import { useJob } from "../live/hooks.tsx";
 import { toastWithUndo } from "../ui/toasts.tsx";
-import { useConsent, useIsStating } from "../wardrobe/items.ts";
+import { useConsent, useIsStating, type Category } from "../client/wardrobe.ts";
 import { localChoice, useOutfitEngine } from "./engine.tsx";
 import { type Piece, type Plan, planOutfit } from "./outfit.ts";
-import { categoryFor, type Category, personMask, studio, usePersonMask, useStudio } from "./state.ts";
+import { categoryFor, personMask, studio, usePersonMask, useStudio } from "./state.ts";
 
 export interface StudioInputs {
   readonly personId: string | null;

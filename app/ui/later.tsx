@@ -1,7 +1,7 @@
 "use client";
 import { type ComponentType, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
-import { loadCode, tryAgain } from "../client/code.ts";
+import { loadCode, tryAgain } from "./code.ts";
 
 /** What shows that a person is there, and comes before any click. */
 const signs = ["pointermove", "pointerdown", "keydown"] as const;

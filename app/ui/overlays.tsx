@@ -10,7 +10,7 @@ import {
   useId,
   useState,
 } from "react";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "./failures.ts";
 import { Button } from "./button.tsx";
 import { later } from "./later.tsx";
 

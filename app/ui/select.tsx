@@ -1,7 +1,7 @@
 "use client";
 import { ChevronsUpDown } from "lucide-react";
 import { useId, useRef, useState } from "react";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "./failures.ts";
 import { later } from "./later.tsx";
 
 interface SelectOption {

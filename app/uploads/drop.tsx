@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
-import { loadCode } from "../client/code.ts";
+import { loadCode } from "../ui/code.ts";
 import { useFirstSign } from "../ui/later.tsx";
 import { toastDone, toastWithAction } from "../ui/toasts.tsx";
 import { allFilesOf, filesOf, mayBePicture } from "./collect.ts";

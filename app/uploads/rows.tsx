@@ -2,7 +2,7 @@
 import { CircleAlert, ImageIcon, RotateCcw, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { hasOwnAdvice, useFailureText } from "../client/failures.ts";
+import { hasOwnAdvice, useFailureText } from "../ui/failures.ts";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
 import { canScaleDown, dropUploads, retryUploads, type Upload, useUploadTotal } from "./store.ts";

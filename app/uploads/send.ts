@@ -1,5 +1,5 @@
 "use client";
-import { type Failure, failureOf } from "../client/failures.ts";
+import { type Failure, failureOf } from "../ui/failures.ts";
 import { ensureGuest, forgetSession } from "../client/session.ts";
 
 export interface UploadedImage {

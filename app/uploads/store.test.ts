@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import type { Failure } from "../client/failures.ts";
+import type { Failure } from "../ui/failures.ts";
 import { allFilesOf, mayBePicture } from "./collect.ts";
 import type { SendResult } from "./send.ts";
 import type * as StoreModule from "./store.ts";

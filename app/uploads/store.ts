@@ -1,8 +1,8 @@
 "use client";
 import { useSyncExternalStore } from "react";
 import { newId } from "../client/api.ts";
-import { isStudioAway, loadCode, studioIsBack } from "../client/code.ts";
-import { type Failure, failureOf } from "../client/failures.ts";
+import { isStudioAway, loadCode, studioIsBack } from "../ui/code.ts";
+import { type Failure, failureOf } from "../ui/failures.ts";
 import type * as Sender from "./send.ts";
 import type { UploadedImage } from "./send.ts";
 

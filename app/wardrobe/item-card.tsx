@@ -3,15 +3,15 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Pencil, Trash2 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
-import { useFailureText } from "../client/failures.ts";
+import { useFailureText } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { useRetryJob } from "../jobs/parts.tsx";
 import { canRetryHelp } from "../jobs/text.ts";
 import { Picture } from "../pictures/picture.tsx";
 import { studio } from "../studio/state.ts";
 import { Button, cx, IconButton, Spinner } from "../ui/button.tsx";
-import { useRemoveItems } from "./changes.ts";
-import { isNotWorn, studioCategory, useItemName, type WardrobeItem } from "./items.ts";
+import { useRemoveItems } from "../client/wardrobe-changes.ts";
+import { isNotWorn, studioCategory, useItemName, type WardrobeItem } from "../client/wardrobe.ts";
 
 /** Opens the studio with the item in its frame. */
 function useWear() {

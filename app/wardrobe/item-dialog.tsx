@@ -4,14 +4,14 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { garmentCategories, type GarmentCategory } from "@atelier/server/wardrobe-names";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { Picture } from "../pictures/picture.tsx";
 import { Button } from "../ui/button.tsx";
 import { Checkbox, Field } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { Select } from "../ui/select.tsx";
-import { useStateConsent, type WardrobeItem } from "./items.ts";
+import { useStateConsent, type WardrobeItem } from "../client/wardrobe.ts";
 
 const maxTags = 20;
 const choices = ["none", ...garmentCategories] as const;

@@ -2,7 +2,7 @@ import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
 import { Wardrobe } from "./wardrobe.tsx";
-import { Words } from "../frame/words.tsx";
+import { Words } from "../parts/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("frame");

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useCallback, useMemo, useState } from "react";
 import { garmentCategories, garmentColours } from "@atelier/server/wardrobe-names";
-import { failureOf, useFailureText } from "../client/failures.ts";
+import { failureOf, useFailureText } from "../ui/failures.ts";
 import { FilterChip, FilterChips, FilterDivider, TextFilter, useSearchFilter } from "../parts/filters.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { Button, buttonStyle, Spinner } from "../ui/button.tsx";
@@ -13,10 +13,10 @@ import { Checkbox, Field, Segmented } from "../ui/fields.tsx";
 import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
 import { useFilePicker } from "../uploads/drop.tsx";
 import { addUploads } from "../uploads/store.ts";
-import { useAddFromAddress, useAddToWardrobe } from "./changes.ts";
+import { useAddFromAddress, useAddToWardrobe } from "../client/wardrobe-changes.ts";
 import { ItemCard } from "./item-card.tsx";
 import { ItemDialog } from "./item-dialog.tsx";
-import { itemMatches, useWardrobe, type WardrobeItem, type What } from "./items.ts";
+import { itemMatches, useWardrobe, type WardrobeItem, type What } from "../client/wardrobe.ts";
 
 interface Adding {
   readonly what: What;

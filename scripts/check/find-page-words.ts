@@ -5,7 +5,7 @@ import { locales } from "@atelier/server/locales";
 /** By the file that begins a part of a page, the namespaces of `messages/en.json` that its client components use. */
 export type PageWords = Readonly<Record<string, readonly string[]>>;
 
-/** What pages carry (`app/frame/words.tsx` reads it). */
+/** What pages carry (`app/parts/words.tsx` reads it). */
 export const pageWordsFile = "i18n/page-words.json";
 
 /** What `app/global-error.tsx` says in each language, since no page carries its texts there. */

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { type FormEvent, useEffect, useId, useRef, useState } from "react";
 import type { PromptVersion, Trial, TrialSide } from "@atelier/server/assistant";
 import { api } from "../../client/api.ts";
-import { failureOf, useFailureText } from "../../client/failures.ts";
+import { failureOf, useFailureText } from "../../ui/failures.ts";
 import { Button, Spinner } from "../../ui/button.tsx";
 import { useModels } from "./figures.tsx";
 import { TrialSides } from "./trial-sides.tsx";

@@ -5,7 +5,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import type { AuditEntry, AuditGroup, AuditKind } from "@atelier/server/audit";
 import { api } from "../../client/api.ts";
-import { useFailureText } from "../../client/failures.ts";
+import { useFailureText } from "../../ui/failures.ts";
 import { byCursor, retryLoad } from "../../client/queries.ts";
 import { TextFilter, useSearchFilter } from "../../parts/filters.tsx";
 import { LoadFailed } from "../../parts/page-parts.tsx";

@@ -2,7 +2,7 @@
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import type { FoundJob } from "@atelier/server/jobs";
-import { useFailureText } from "../../client/failures.ts";
+import { useFailureText } from "../../ui/failures.ts";
 import { cx } from "../../ui/button.tsx";
 import { useSpans, JobStatusChip } from "../parts.tsx";
 import { Cell, CompactRow, rowLink, Table, wideOnlyCell } from "../table.tsx";

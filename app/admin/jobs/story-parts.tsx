@@ -6,7 +6,7 @@ import { useRouter } from "next/navigation";
 import type { ReactNode } from "react";
 import type { AnyStory } from "@atelier/server/jobs";
 import { api } from "../../client/api.ts";
-import { useFailureText } from "../../client/failures.ts";
+import { useFailureText } from "../../ui/failures.ts";
 import { hasEnded } from "../../live/store.ts";
 import { Button } from "../../ui/button.tsx";
 import { Facts } from "../../ui/display.tsx";

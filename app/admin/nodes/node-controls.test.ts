@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { jobKindOrder as kinds } from "../../jobs/kinds.ts";
+import { jobKindOrder as kinds } from "../../client/kinds.ts";
 import { wantedSettings } from "./node-controls.tsx";
 
 test("O4 a node that is given every kind back is narrowed no more", () => {

@@ -5,7 +5,7 @@ import { type SyntheticEvent, useState } from "react";
 import type { JobKind } from "@atelier/server/engines";
 import type { NodeFigures } from "@atelier/server/monitoring";
 import { api } from "../../client/api.ts";
-import { jobKindOrder as allKinds } from "../../jobs/kinds.ts";
+import { jobKindOrder as allKinds } from "../../client/kinds.ts";
 import { Button } from "../../ui/button.tsx";
 import { Chip } from "../../ui/display.tsx";
 import { Field } from "../../ui/fields.tsx";

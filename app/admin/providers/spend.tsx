@@ -4,7 +4,7 @@ import Link from "next/link";
 import { api } from "../../client/api.ts";
 import { nearCaps, useCloudNames } from "../../client/cloud.ts";
 import { useDollars } from "../../ui/hooks.ts";
-import { CapNote } from "../../frame/own-only.tsx";
+import { CapNote } from "../../parts/own-only.tsx";
 import { Facts } from "../../ui/display.tsx";
 import { LiveData, useLiveQuery } from "../live.tsx";
 import { Panel } from "../parts.tsx";

@@ -7,7 +7,7 @@ import { api } from "../../client/api.ts";
 import { useMe } from "../../client/queries.ts";
 import { Button } from "../../ui/button.tsx";
 import { toastDone } from "../../ui/toasts.tsx";
-import { ShownOnce } from "../../frame/shown-once.tsx";
+import { ShownOnce } from "../../parts/shown-once.tsx";
 import { ConfirmButton, useAdminAction } from "../controls.tsx";
 import { Panel } from "../parts.tsx";
 

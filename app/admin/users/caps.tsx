@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
 import { api } from "../../client/api.ts";
 import { nearCaps } from "../../client/cloud.ts";
-import { CapNote } from "../../frame/own-only.tsx";
+import { CapNote } from "../../parts/own-only.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Facts } from "../../ui/display.tsx";
 import { Field } from "../../ui/fields.tsx";

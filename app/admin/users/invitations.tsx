@@ -8,7 +8,7 @@ import { api } from "../../client/api.ts";
 import { LoadFailed } from "../../parts/page-parts.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Segmented } from "../../ui/fields.tsx";
-import { ShownOnce } from "../../frame/shown-once.tsx";
+import { ShownOnce } from "../../parts/shown-once.tsx";
 import { ConfirmButton, useAdminAction } from "../controls.tsx";
 import { Panel } from "../parts.tsx";
 

@@ -4,7 +4,7 @@ import { getTranslations } from "next-intl/server";
 import { PageHeader } from "../../parts/page-parts.tsx";
 import { Invitations } from "./invitations.tsx";
 import { FactorRule, UserList } from "./users.tsx";
-import { Words } from "../../frame/words.tsx";
+import { Words } from "../../parts/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("admin");

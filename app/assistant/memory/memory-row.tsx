@@ -5,7 +5,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import { useState } from "react";
 import type { MemoryView } from "@atelier/server/assistant";
 import { api } from "../../client/api.ts";
-import { useFailureToast } from "../../client/failures.ts";
+import { useFailureToast } from "../../ui/failures.ts";
 import { keptApi, useDeferredRemoval } from "../../client/removal.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 

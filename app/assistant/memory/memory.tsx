@@ -4,7 +4,7 @@ import { Download } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
 import { api } from "../../client/api.ts";
-import { useFailureToast } from "../../client/failures.ts";
+import { useFailureToast } from "../../ui/failures.ts";
 import { useHidden } from "../../client/removal.ts";
 import { LoadFailed } from "../../parts/page-parts.tsx";
 import { Button } from "../../ui/button.tsx";

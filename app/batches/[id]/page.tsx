@@ -2,7 +2,7 @@ import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
 import { BatchPage } from "../batch-page.tsx";
-import { Words } from "../../frame/words.tsx";
+import { Words } from "../../parts/words.tsx";
 
 interface Props {
   readonly params: Promise<{ readonly id: string }>;

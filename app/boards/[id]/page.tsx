@@ -1,7 +1,7 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
-import { Words } from "../../frame/words.tsx";
+import { Words } from "../../parts/words.tsx";
 import { SharedBoard } from "../shared-board.tsx";
 
 interface Props {

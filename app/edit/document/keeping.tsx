@@ -1,7 +1,7 @@
 "use client";
 import { CloudCheck, CloudOff, LoaderCircle, TriangleAlert } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
-import { useFailureText } from "../../client/failures.ts";
+import { useFailureText } from "../../ui/failures.ts";
 import { Button, cx } from "../../ui/button.tsx";
 import type { EditStore, Keeping } from "./store.ts";
 

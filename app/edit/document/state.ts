@@ -1,6 +1,6 @@
 import type { EditState } from "@atelier/server/edits";
 import { api } from "../../client/api.ts";
-import { failureOf } from "../../client/failures.ts";
+import { failureOf } from "../../ui/failures.ts";
 import { imageUrl } from "../../client/urls.ts";
 import { uploadMask } from "../mask/export.ts";
 import type { Mark } from "../mask/marks.ts";

@@ -1,6 +1,6 @@
 import type { EditState } from "@atelier/server/edits";
 import { api, newId } from "../../client/api.ts";
-import { type Failure, failureOf } from "../../client/failures.ts";
+import { type Failure, failureOf } from "../../ui/failures.ts";
 import { dropDraft, type Draft, holdWriter, keepDraft, leftDrafts } from "./drafts.ts";
 import {
   decodeEdit,

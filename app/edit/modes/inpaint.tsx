@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useRef } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useWorkflows } from "../../client/cloud.ts";
-import { failureOf, NotWanted } from "../../client/failures.ts";
+import { failureOf, NotWanted } from "../../ui/failures.ts";
 import { useCapability } from "../../client/queries.ts";
 import { choiceOf } from "../../client/submit.ts";
 import { uploadMask } from "../mask/export.ts";

@@ -13,7 +13,7 @@ import {
 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { ComponentType } from "react";
-import { OwnOnlyChoice } from "../../frame/own-only.tsx";
+import { OwnOnlyChoice } from "../../parts/own-only.tsx";
 import { Radio, RadioGroup } from "../../ui/radio.tsx";
 import { useCentred } from "../../ui/hooks.ts";
 import { AdjustMode } from "./adjust.tsx";

@@ -2,7 +2,7 @@
 import { Redo2, Undo2 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
-import { isTyping } from "../../frame/run-button.tsx";
+import { isTyping } from "../../parts/run-button.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { commandOf, keyName } from "../tools/commands.ts";
 import { ownKeys } from "../tools/own-keys.ts";

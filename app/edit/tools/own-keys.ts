@@ -1,7 +1,7 @@
 "use client";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { readDraft, writeDraft } from "../../client/leaving.ts";
-import { isTyping } from "../../frame/run-button.tsx";
+import { isTyping } from "../../parts/run-button.tsx";
 import { type CommandId, commandOf, keyName, type OwnKeys, parseOwnKeys } from "./commands.ts";
 
 /** In localStorage; it is no draft, and stays when the user signs out. */

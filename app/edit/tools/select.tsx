@@ -2,7 +2,7 @@
 import { useTranslations } from "next-intl";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { failureOf, useFailureToast } from "../../client/failures.ts";
+import { failureOf, useFailureToast } from "../../ui/failures.ts";
 import { useCapability } from "../../client/queries.ts";
 import { Button, cx, Kbd, Spinner } from "../../ui/button.tsx";
 import { toastFailure } from "../../ui/toasts.tsx";

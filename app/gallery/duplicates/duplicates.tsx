@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import type { DuplicateGroup } from "@atelier/server/duplicates";
 import { api } from "../../client/api.ts";
 import { byCursor, canLoadMore, keys, retryLoad } from "../../client/queries.ts";
-import { isBehindDialog } from "../../frame/run-button.tsx";
+import { isBehindDialog } from "../../parts/run-button.tsx";
 import { LoadFailed, PageHeader } from "../../parts/page-parts.tsx";
 import { Button, buttonStyle } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/display.tsx";

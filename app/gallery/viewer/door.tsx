@@ -2,7 +2,7 @@
 import { useSearchParams } from "next/navigation";
 import { useCallback, useMemo } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { useFailureToast } from "../../client/failures.ts";
+import { useFailureToast } from "../../ui/failures.ts";
 import { later } from "../../ui/later.tsx";
 
 export interface ViewerAddress {

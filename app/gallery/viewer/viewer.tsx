@@ -6,7 +6,7 @@ import type { ImageView } from "@atelier/server/images";
 import { canLoadMore, useImage, useIsGone } from "../../client/queries.ts";
 import { remixHref } from "../../client/remix.ts";
 import { imageUrl } from "../../client/urls.ts";
-import { isTyping } from "../../frame/run-button.tsx";
+import { isTyping } from "../../parts/run-button.tsx";
 import { useRemoveImages, useRemoving, useStar } from "../../pictures/actions.tsx";
 import { ratingOfKey, useRate } from "../../pictures/marks.tsx";
 import { useImageName } from "../../pictures/picture.tsx";

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { type FormEvent, useState, useSyncExternalStore } from "react";
 import { sessionlessApi } from "../../client/api.ts";
-import { failureOf, useFailureText } from "../../client/failures.ts";
+import { failureOf, useFailureText } from "../../ui/failures.ts";
 import { Button, buttonStyle } from "../../ui/button.tsx";
 import { Field } from "../../ui/fields.tsx";
 import { SignInFrame } from "../frame.tsx";

@@ -1,7 +1,7 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { NewPassword } from "./new-password.tsx";
-import { Words } from "../../frame/words.tsx";
+import { Words } from "../../parts/words.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("signIn.newPassword");

@@ -1,7 +1,7 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { AnyJobStory } from "../story.tsx";
-import { Words } from "../../../frame/words.tsx";
+import { Words } from "../../../parts/words.tsx";
 
 interface Props {
   readonly params: Promise<{ readonly id: string }>;

@@ -3,8 +3,8 @@ import { Images, Shirt, WandSparkles, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { Button, cx, IconButton } from "../ui/button.tsx";
-import { useStudio } from "../studio/state.ts";
-import { hintsCookie, noteHintsSeen } from "./cookies.ts";
+import { useStudio } from "./state.ts";
+import { hintsCookie, noteHintsSeen } from "../client/cookies.ts";
 
 const hints = [
   { key: "start", icon: Shirt },

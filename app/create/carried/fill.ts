@@ -1,8 +1,9 @@
-import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
-import { choiceNameOf, choiceOf } from "../client/submit.ts";
-import { maxPromptCharacters, readLoras } from "../create/form.ts";
-import { type formOfJob, nearestAllowed } from "../create/requests.ts";
-import type { FoundSettings } from "./found.ts";
+import type { OfferedParam, OfferedWorkflow } from "../../client/queries.ts";
+import { choiceNameOf, choiceOf } from "../../client/submit.ts";
+import { maxPromptCharacters } from "../form.ts";
+import { readLoras } from "../../jobs/params.ts";
+import { type formOfJob, nearestAllowed } from "../requests.ts";
+import type { FoundSettings } from "../../carried/found.ts";
 
 /** What Create cannot do as the file says. */
 export type Lack =

@@ -20,3 +20,14 @@ export const jobKindOrder = [
 export function readKind(text: string | null): JobKind | undefined {
   return jobKindOrder.find((kind) => kind === text);
 }
+
+interface KindAndParams {
+  readonly kind: JobKind;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** Label of a job: inpaint with a prompt is "Replace with prompt", without one "Remove object". */
+export function shownKind({ kind, params }: KindAndParams): JobKind | "removal" | "repainting" {
+  if (kind !== "inpaint") return kind;
+  return typeof params.prompt === "string" && params.prompt !== "" ? "repainting" : "removal";
+}

@@ -2,19 +2,19 @@
 import { FileImage } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useCallback } from "react";
-import { useWorkflows } from "../client/cloud.ts";
-import { createForm } from "../create/form.ts";
-import { useLoras } from "../create/loras.tsx";
-import { usePresets } from "../create/library.tsx";
-import { useFillForm } from "../create/requests.ts";
-import { useFilePicker, useFileTarget, useUploadBatch } from "../uploads/drop.tsx";
-import { Button } from "../ui/button.tsx";
-import { type Fact, Facts } from "../ui/display.tsx";
-import { Dialog } from "../ui/overlays.tsx";
-import { toastDone, toastFailure } from "../ui/toasts.tsx";
+import { useWorkflows } from "../../client/cloud.ts";
+import { createForm } from "../form.ts";
+import { useLoras } from "../loras.tsx";
+import { usePresets } from "../library.tsx";
+import { useFillForm } from "../requests.ts";
+import { useFilePicker, useFileTarget, useUploadBatch } from "../../uploads/drop.tsx";
+import { Button } from "../../ui/button.tsx";
+import { type Fact, Facts } from "../../ui/display.tsx";
+import { Dialog } from "../../ui/overlays.tsx";
+import { toastDone, toastFailure } from "../../ui/toasts.tsx";
 import { fillingOf, type Lack } from "./fill.ts";
-import type { FoundSettings } from "./found.ts";
-import { closeSettings, settingsIn, showSettings, useShownSettings } from "./shown.ts";
+import type { FoundSettings } from "../../carried/found.ts";
+import { closeSettings, settingsIn, showSettings, useShownSettings } from "../../carried/shown.ts";
 
 function useLackText(title: string | null) {
   const t = useTranslations("carried");

@@ -2,13 +2,13 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { BatchEstimate, BatchInput } from "@atelier/server/batches";
-import { askPrice } from "../client/agreement.ts";
-import { api } from "../client/api.ts";
-import { ownOnly, useOwnOnly } from "../client/cloud.ts";
-import { failureOf, useFailureToast } from "../client/failures.ts";
-import { keys } from "../client/queries.ts";
-import { createSubmission } from "../client/submission.ts";
-import { textWithoutPrompts } from "../client/submit.ts";
+import { askPrice } from "./agreement.ts";
+import { api } from "./api.ts";
+import { ownOnly, useOwnOnly } from "./cloud.ts";
+import { failureOf, useFailureToast } from "../ui/failures.ts";
+import { keys } from "./queries.ts";
+import { createSubmission } from "./submission.ts";
+import { textWithoutPrompts } from "./submit.ts";
 import { useSettled } from "../ui/hooks.ts";
 
 /** Keeps all jobs of a batch on the studio's own machines where the user chose so. */

@@ -2,13 +2,13 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { useCallback } from "react";
-import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
-import { keys } from "../client/queries.ts";
-import { ensureGuest } from "../client/session.ts";
-import { createJobSubmission, submitAgreed } from "../client/submit.ts";
+import { api } from "./api.ts";
+import { useFailureToast } from "../ui/failures.ts";
+import { keys } from "./queries.ts";
+import { ensureGuest } from "./session.ts";
+import { createJobSubmission, submitAgreed } from "./submit.ts";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
-import type { WardrobeItem, What } from "./items.ts";
+import type { WardrobeItem, What } from "./wardrobe.ts";
 
 interface Wish {
   readonly imageId: string;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { failureOf, hasOwnAdvice } from "./failures.ts";
-import { SignedOut } from "./session.ts";
+import { SignedOut } from "../client/session.ts";
 
 describe("failure", () => {
   test("a failure keeps its code, whether the server told it or the client wrapped it; the rest counts as offline", () => {

@@ -2,10 +2,13 @@
 import { useIsMutating, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import type { WardrobeItem } from "@atelier/server/wardrobe";
-import { api } from "../client/api.ts";
-import { useFailureToast } from "../client/failures.ts";
-import { keys } from "../client/queries.ts";
-import type { Category } from "../studio/state.ts";
+import { api } from "./api.ts";
+import { useFailureToast } from "../ui/failures.ts";
+import { keys } from "./queries.ts";
+
+/** What a garment is ordered as; with `auto` the engine judges. */
+export const categories = ["auto", "top", "bottom", "dress"] as const;
+export type Category = (typeof categories)[number];
 
 export type { WardrobeItem };
 export type What = WardrobeItem["what"];

@@ -12,7 +12,7 @@ import { PagedList } from "../parts/paged-list.tsx";
 import { Picture } from "../pictures/picture.tsx";
 import { buttonStyle } from "../ui/button.tsx";
 import { EmptyState, Progress } from "../ui/display.tsx";
-import { useBatchTexts } from "./batch-page.tsx";
+import { useBatchTexts } from "./batch-texts.ts";
 
 const coversShown = 4;
 

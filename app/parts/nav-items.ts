@@ -14,7 +14,7 @@ import { usePathname } from "next/navigation";
 import { useEffect } from "react";
 import { useCapability, useMe } from "../client/queries.ts";
 import { useIsHydrated } from "../ui/hooks.ts";
-import { rememberCreate } from "./cookies.ts";
+import { rememberCreate } from "../client/cookies.ts";
 
 interface NavItem {
   readonly key: "studio" | "wardrobe" | "create" | "gallery" | "jobs" | "assistant" | "settings" | "admin";

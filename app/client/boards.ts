@@ -1,8 +1,8 @@
 "use client";
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { termOf } from "@atelier/server/search-query";
-import { api } from "../client/api.ts";
-import { byCursor, keys, viewerTimezone } from "../client/queries.ts";
+import { api } from "./api.ts";
+import { byCursor, keys, viewerTimezone } from "./queries.ts";
 
 export type Board = Awaited<ReturnType<typeof api.boards.list.query>>["items"][number];
 

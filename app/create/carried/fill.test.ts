@@ -1,11 +1,11 @@
 import { offeredWorkflow } from "@atelier/testing/workflows";
 import { carriedExamples } from "@atelier/testing/carried";
 import { expect, test } from "vitest";
-import { emptyForm } from "../create/form.ts";
-import { formOfJob } from "../create/requests.ts";
+import { emptyForm } from "../form.ts";
+import { formOfJob } from "../requests.ts";
 import { fillingOf } from "./fill.ts";
-import { noSettings } from "./found.ts";
-import { findSettings } from "./settings.ts";
+import { noSettings } from "../../carried/found.ts";
+import { findSettings } from "../../carried/settings.ts";
 
 const side = { type: "integer", min: 512, max: 2_048, multipleOf: 8, default: 1_024 } as const;
 const sdxl = offeredWorkflow({

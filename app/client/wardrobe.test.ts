@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WardrobeItem } from "@atelier/server/wardrobe";
-import { isNotWorn, itemMatches, studioCategory } from "./items.ts";
+import { isNotWorn, itemMatches, studioCategory } from "./wardrobe.ts";
 
 const shirt: WardrobeItem = {
   id: "one",

@@ -2,7 +2,7 @@
 import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import type { ErrorCode } from "@atelier/server/platform";
-import { toastFailure, toastFailureOnce } from "../ui/toasts.tsx";
+import { toastFailure, toastFailureOnce } from "./toasts.tsx";
 import { CodeMissing } from "./code.ts";
 
 /**
