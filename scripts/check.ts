@@ -2,6 +2,7 @@ import path from "node:path";
 import { findMisfiled } from "./check/find-misfiled.ts";
 import { checkBrokenPage, checkPageWords } from "./check/find-page-words.ts";
 import { findPhysicalSides } from "./check/find-physical-sides.ts";
+import { findRoomCircles } from "./check/find-room-circles.ts";
 import { findMissingPaths } from "./check/find-missing-paths.ts";
 import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
 
@@ -25,6 +26,16 @@ function checkFiles(): ToolRun {
     isOk: misfiled.length === 0,
     tookSeconds: (performance.now() - startedMs) / 1000,
   };
+}
+
+function checkRooms(): ToolRun {
+  const startedMs = performance.now();
+  const circles = findRoomCircles(rootDir);
+  for (const { rooms, imports } of circles) {
+    console.log(`${rooms.join(", ")} import each other; the shortest cut:`);
+    for (const { file, target } of imports) console.log(`  ${file} imports ${target}`);
+  }
+  return { name: "rooms", isOk: circles.length === 0, tookSeconds: (performance.now() - startedMs) / 1000 };
 }
 
 function checkDocs(): ToolRun {
@@ -58,6 +69,8 @@ for (const [name, ...args] of tools) {
 }
 console.log("\n> one topic per file");
 runs.push(checkFiles());
+console.log("\n> rooms that import each other");
+runs.push(checkRooms());
 console.log("\n> paths named in documents");
 runs.push(checkDocs());
 console.log("\n> texts that pages carry");
