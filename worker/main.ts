@@ -17,7 +17,7 @@
  *   first offer                 offer.ts: of the machine alone, without servers; what the gate judges only with its model
  *   HTTP port is opened         http/: only with WORKER_HTTP_PORT; /health answers 503 until the node is registered
  *   readiness is checked        readiness.ts: nothing is claimed while the disk is full or the store is away
- *   node is registered          presence.ts: row with the first offer, settings of the admin, beat thread
+ *   node is registered          presence.ts, incarnation.ts: row with the first offer, settings of the admin, beat thread
  *   consumers                   claims.ts: bells of the offered queues; local jobs can start from here on
  *   pool.start(), not awaited   servers/: reads the sources, probes each server
  *   loops                       watch-over.ts: cancel requests, lost nodes, sweep; node.ts: changes of the offer, requests of
