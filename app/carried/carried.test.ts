@@ -175,6 +175,7 @@ describe("settings of the programs of this field", () => {
     const make = 0x01_0f;
     const files = [
       pngWithTexts({ prompt: text.replace('"denoise":1', '"denoise":NaN'), workflow }),
+      pngWithTexts({ prompt: text.replace('"denoise":1', '"is_changed":["NaN",-Infinity]'), workflow }),
       webpWithExif(
         exifWith(null, { texts: { [make]: `workflow:${workflow}`, [make + 1]: `prompt:${text}` } }),
       ),

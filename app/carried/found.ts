@@ -54,10 +54,16 @@ export type Plain = Readonly<Record<string, unknown>>;
 const isRecord = (value: unknown): value is Plain =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** A string, also one without an end, or a number that Python writes and JSON does not have. */
+const stringOrOddNumber = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?\b(?:NaN|Infinity)\b/gs;
+const withoutOddNumbers = (text: string) =>
+  text.replaceAll(stringOrOddNumber, (part) => (part.startsWith('"') ? part : "null"));
+
 /** Of a JSON text with an object; null for any other text. Some programs write `NaN`, which is no JSON. */
-export function recordOf(text: string): Plain | null {
+export function recordOf(given: string): Plain | null {
+  const text = given.replace(/^\ufeff/, "");
   if (!text.trimStart().startsWith("{")) return null;
-  for (const candidate of [text, text.replaceAll(/\bNaN\b/g, "null")])
+  for (const candidate of [text, withoutOddNumbers(text)])
     try {
       const value: unknown = JSON.parse(candidate);
       return isRecord(value) ? value : null;

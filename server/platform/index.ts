@@ -54,6 +54,7 @@ export { openTunnel, outsideFetch, readProxy, useProxies } from "./proxy.ts";
 export { safeFetch } from "./safe-fetch.ts";
 export { hostEntryOf, checkUrl, isOwnNetwork, resultHosts } from "./public-addresses.ts";
 export { isFunction, type Later, streamMs } from "./functions.ts";
+export { retryAfterInText, retryAfterOf } from "./retry-after.ts";
 export { pictureLimits } from "./picture-limits.ts";
 export { type Holder, places, sharesOf, takePlace } from "./places.ts";
 export { closeKept, keptBy } from "./kept.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { foreignBytes, foreignCount, foreignText, isStorable, jsonObject } from "./text.ts";
+import { foreignBytes, foreignCount, foreignText, isStorable, jsonObject, parseForeignJson } from "./text.ts";
 
 test.each([
   ["a plain name", "a plain name"],
@@ -51,4 +51,27 @@ test.each([
   ["a part that is repeated beyond the limit", { a: Array.from({ length: 1e6 }, () => part) }],
 ])("D12 a JSON object may not hold %s", (_what, value) => {
   expect(jsonObject(100).safeParse(value).success).toBe(false);
+});
+
+test.each([
+  [
+    "numbers of Python",
+    '{"is_changed":[NaN, 1],"a":{"max":Infinity,"min":-Infinity}}',
+    {
+      is_changed: [null, 1],
+      a: { max: null, min: null },
+    },
+  ],
+  [
+    "words in strings as they are",
+    '{"t":"NaN, \\"Infinity\\" \\\\","n":NaN}',
+    { t: 'NaN, "Infinity" \\', n: null },
+  ],
+  ["a byte order mark", '\ufeff{"a":1}', { a: 1 }],
+  ["a byte order mark and numbers of Python", "\ufeff[-Infinity]", [null]],
+  ["null", "null", null],
+  ["other words", "[Nan, infinity]", undefined],
+  ["half a text", '{"a":NaN,"b":"', undefined],
+])("A10 the JSON of a server may hold %s", (_name, text, value) => {
+  expect(parseForeignJson(text)).toEqual(value);
 });

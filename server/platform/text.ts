@@ -66,13 +66,40 @@ function unreadable(path: string | null, message: string): AppError {
   );
 }
 
-/** The JSON of a server; undefined when it is none, or is nested deeper than code that walks it could bear. */
+/**
+ * The JSON of a server; undefined when it is none, or is nested deeper than code that walks it could bear. Read as well: a
+ * byte order mark before it, and NaN and Infinity, which Python writes and JSON does not have; they become null.
+ */
 export function parseForeignJson(text: string): unknown {
+  const plain = text.startsWith("\ufeff") ? text.slice(1) : text;
+  if (!isShallow(plain)) return undefined;
+  const parsed = parseOrUndefined(plain);
+  return parsed === undefined && foreignNumber.test(plain) ? parseOrUndefined(asJson(plain)) : parsed;
+}
+
+/** Undefined when it is no JSON; never otherwise. */
+function parseOrUndefined(text: string): unknown {
   try {
-    return isShallow(text) ? (JSON.parse(text) as unknown) : undefined;
+    return JSON.parse(text) as unknown;
   } catch {
     return undefined;
   }
+}
+
+const foreignNumber = /-?\b(?:NaN|Infinity)\b/;
+const foreignNumbers = new RegExp(foreignNumber, "g");
+
+/** The text with null for numbers that JSON does not have; strings stay as they are. */
+function asJson(text: string): string {
+  const parts: string[] = [];
+  for (let from = 0; from < text.length;) {
+    const quote = text.indexOf('"', from);
+    const end = quote < 0 ? text.length : quote;
+    parts.push(text.slice(from, end).replaceAll(foreignNumbers, "null"));
+    from = quote < 0 ? end : endOfString(text, quote) + 1;
+    parts.push(text.slice(end, from));
+  }
+  return parts.join("");
 }
 
 /** Whether the brackets of a JSON text, those in its strings left out, open at most `maxDepth` deep. */

@@ -15,6 +15,15 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 const write = (name: string, change: Record<string, unknown> = {}) =>
   writeWorkflow(path.join(dir, name), { ...sampleFiles(), ...change });
 
+test("A12: files of other systems' editors, and of servers, are read", async () => {
+  const { graph, manifest } = sampleFiles();
+  await writeWorkflow(path.join(dir, "marked"), { graph, manifest: `\ufeff${JSON.stringify(manifest)}` });
+  const text = JSON.stringify(graph).replaceAll('"class_type":', '"is_changed": [NaN], "class_type":');
+  await writeWorkflow(path.join(dir, "exported"), { graph: text, manifest });
+  const { workflows, problems } = await readWorkflowFolder(dir);
+  expect([workflows.map(({ name }) => name), problems]).toEqual([["exported", "marked"], []]);
+});
+
 test("A12: bad folders are refused, each with every reason, and the others are read", async () => {
   await write("blur");
   await write("soft_blur");

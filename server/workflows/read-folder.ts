@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
-import { AppError, toAppError } from "../platform/index.ts";
+import { AppError, parseForeignJson, toAppError } from "../platform/index.ts";
 import { builtInWorkflows } from "./built-in.ts";
 import { parseWorkflow } from "./parse.ts";
 import type { Workflow } from "./workflow.ts";
@@ -22,11 +22,9 @@ async function readJson(file: string): Promise<unknown> {
   const text = await readFile(file, "utf8").catch((cause: unknown) => {
     throw new AppError("bad_request", `${name} cannot be read`, { cause });
   });
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new AppError("bad_request", `${name} is not valid JSON`, { cause });
-  }
+  const parsed = parseForeignJson(text);
+  if (parsed === undefined) throw new AppError("bad_request", `${name} is not valid JSON`);
+  return parsed;
 }
 
 async function readWorkflow(dir: string): Promise<Workflow> {

@@ -1,0 +1,77 @@
+/** The usual forms of dates in headers: three of HTTP, and ISO 8601. */
+const dateForm = /^(?:[a-z]{3,9},? |\d{4}-\d\d-\d\d[T ])/i;
+const zone = /(?:GMT|UTC|Z|[+-]\d\d:?\d\d)$/i;
+const seconds = /^\d+(?:\.\d+)? *s?(?: *, *\d+(?:\.\d+)? *s?)*$/;
+
+/**
+ * How long an answer asks to be left alone, ms; null when its headers do not say. Read are `retry-after-ms`, `retry-after`
+ * in seconds or as a date, by the clock of the server where its `date` says that, and the `ratelimit` headers. Of several
+ * values that a proxy joined the longest counts. Names are in lower case; the caller bounds the result.
+ */
+export function retryAfterOf(
+  headers: Readonly<Record<string, string | undefined>>,
+  nowMs: number = Date.now(),
+): number | null {
+  const value = textOf(headers, "retry-after");
+  const found = [
+    millisecondsOf(textOf(headers, "retry-after-ms")),
+    secondsOf(value),
+    untilDate(value, dateMs(textOf(headers, "date")) ?? nowMs),
+    secondsOf(/;\s*t=(\d+)/.exec(textOf(headers, "ratelimit"))?.[1] ?? ""),
+    secondsOf(textOf(headers, "ratelimit-reset")),
+  ];
+  return found.find((wait) => wait !== null && Number.isFinite(wait)) ?? null;
+}
+
+const textOf = (headers: Readonly<Record<string, string | undefined>>, name: string) =>
+  headers[name]?.trim() ?? "";
+
+function millisecondsOf(value: string): number | null {
+  return /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : null;
+}
+
+function secondsOf(value: string): number | null {
+  if (!seconds.test(value)) return null;
+  return Math.round(Math.max(...value.split(",").map((part) => Number.parseFloat(part))) * 1_000);
+}
+
+function untilDate(value: string, nowMs: number): number | null {
+  const atMs = dateMs(value);
+  return atMs === null ? null : Math.max(0, atMs - nowMs);
+}
+
+/** A date without a zone is in UTC, as HTTP has it. */
+function dateMs(value: string): number | null {
+  if (!dateForm.test(value)) return null;
+  const atMs = Date.parse(zone.test(value) ? value : `${value}${value.includes("T") ? "Z" : " GMT"}`);
+  return Number.isNaN(atMs) ? null : atMs;
+}
+
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+const units =
+  /(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?)(?![a-z])/gi;
+const spoken = new RegExp(
+  String.raw`\b(?:try again|retry|wait|resets?|available)\b[^\d.]{0,40}?((?:${units.source}[\s,]*(?:and\s+)?)+)`,
+  "i",
+);
+const member = /"retry_?after(?:_seconds)?"\s*:\s*"?(\d+(?:\.\d+)?)/i;
+
+/**
+ * The same from the body of an answer whose headers do not say: "Try again in 6m0s", "retry after 26 seconds", or a member
+ * `retry_after` in seconds; null without one.
+ */
+export function retryAfterInText(text: string): number | null {
+  const given = member.exec(text)?.[1];
+  if (given !== undefined) return Math.round(Number(given) * 1_000);
+  const said = spoken.exec(text)?.[1];
+  if (said === undefined) return null;
+  const parts = [...said.matchAll(units)].map(
+    ([, count, unit = "s"]) => Number(count) * msOf(unit.toLowerCase()),
+  );
+  return Math.round(parts.reduce((sum, part) => sum + part, 0));
+}
+
+function msOf(unit: string): number {
+  if (unit === "ms" || unit.startsWith("milli")) return 1;
+  return unitMs[unit.slice(0, 1)] ?? 1_000;
+}
