@@ -309,3 +309,91 @@ test("the catalogue has the title and the description of each included workflow,
   const own = builtInWorkflows.map(({ name, title, description }) => [name, { title, description }] as const);
   expect(Object.fromEntries(texts)).toEqual(Object.fromEntries(own));
 });
+
+describe("lists of newer nodes and of extensions", () => {
+  const dynamic = (options: unknown[]) => ["COMFY_DYNAMICCOMBO_V3", { options }];
+  const scale = { key: "scale by", inputs: { required: { factor: ["FLOAT", { min: 0.1, max: 8 }] } } };
+  const model = {
+    key: "model",
+    inputs: {
+      required: {
+        file: [["4x.pth"], {}],
+        tiling: dynamic([{ key: "tiled", inputs: { required: { size: ["INT", {}] } } }]),
+      },
+    },
+  };
+  const info: ObjectInfo = {
+    input: {
+      required: {
+        how: dynamic([scale, model, { key: "off", inputs: { required: {} } }]),
+        ckpt: [
+          [
+            { content: "a.safetensors", image: null },
+            { content: "b.safetensors", image: "b.png" },
+          ],
+          {},
+        ],
+        tags: ["COMBO", { multiselect: true, options: ["x", "y"] }],
+        mode: ["EASY_COMBO", { options: [{ value: 1, label: "one" }, 2] }],
+      },
+    },
+    output_node: true,
+  };
+  const right = {
+    how: "scale by",
+    "how.factor": 2,
+    ckpt: { content: "b.safetensors", image: "b.png" },
+    tags: { __value__: ["x", "y"] },
+    mode: 1,
+  };
+  const check = (inputs: Record<string, unknown>) => {
+    const given = Object.fromEntries(Object.entries(inputs).filter(([, value]) => value !== undefined));
+    return checkGraph({ 1: { class_type: "Own", inputs: given } } as Graph, new Map([["Own", info]]));
+  };
+
+  test.each<[string, Record<string, unknown>, string[]]>([
+    ["right values", {}, []],
+    [
+      "a nested list",
+      { how: "model", "how.file": "4x.pth", "how.tiling": "tiled", "how.tiling.size": 64 },
+      [],
+    ],
+    ["the name of a choice alone", { ckpt: "a.safetensors", tags: ["y"], mode: "2" }, []],
+    [
+      "an input of the chosen branch that is missing",
+      { "how.factor": undefined },
+      ["the required input how.factor is missing"],
+    ],
+    [
+      "a nested one",
+      { how: "model", "how.file": "4x.pth", "how.tiling": "tiled" },
+      ["the required input how.tiling.size is missing"],
+    ],
+    ["an input of a branch out of its range", { "how.factor": 9 }, ["how.factor is 9, above the most 8"]],
+    ["a choice that is not there", { how: "crop" }, ['how is "crop", which is none of scale by, model, off']],
+    ["an object that is not there", { ckpt: { content: "c.safetensors" } }, ["ckpt is "]],
+    ["one of several that is not there", { tags: ["x", "z"] }, ["tags is "]],
+  ])("%s", (_name, inputs, problems) => {
+    const found = check({ ...right, ...inputs });
+    expect(found).toHaveLength(problems.length);
+    problems.forEach((problem, at) => expect(found[at]).toContain(problem));
+  });
+
+  test("models of such lists are found under the server's own spelling", () => {
+    const listed: ObjectInfo = {
+      input: {
+        required: { how: dynamic([model]), ckpt: [[{ content: "SDXL/a.safetensors", image: null }], {}] },
+      },
+    };
+    const models = [
+      { class: "Own", input: "how.file", file: "4x.pth" },
+      { class: "Own", input: "ckpt", file: "a.safetensors" },
+    ];
+    const objectInfo = new Map([["Own", listed]]);
+    expect(findMissing({ classes: ["Own"], models }, objectInfo)).toEqual({ classes: [], models: [] });
+    const graph = { 1: { class_type: "Own", inputs: { ckpt: "a.safetensors", "how.file": "4x.pth" } } };
+    const choices = readModelChoices([{ graph, params: {} }], objectInfo);
+    expect(choices.get("Own.ckpt")).toEqual(["SDXL/a.safetensors"]);
+    expect(spellModels(graph, choices)["1"]?.inputs["ckpt"]).toBe("SDXL/a.safetensors");
+  });
+});

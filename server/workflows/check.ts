@@ -32,18 +32,38 @@ function fieldOf(value: unknown, field: string): unknown {
     : undefined;
 }
 
+/** Where choices that are objects, such as those of dynamic lists or with a picture beside each, have their value. */
+const choiceMembers = ["key", "content", "value", "name", "id", "label"];
+
+/** The value of a choice, or of an input, that is written as itself or as an object. */
+function choiceOf(item: unknown): string {
+  if (typeof item !== "object" || item === null) return String(item);
+  const named = choiceMembers.map((member) => fieldOf(item, member));
+  const found = named.find((value) => typeof value === "string" || typeof value === "number");
+  return found === undefined ? JSON.stringify(item) : String(found);
+}
+
+/** All that is chosen: lists with several choices are written as arrays, by the page of ComfyUI inside of `__value__`. */
+function chosenOf(value: unknown): string[] {
+  return listOf(fieldOf(value, "__value__") ?? value) ?? [choiceOf(value)];
+}
+
 function listOf(value: unknown): string[] | null {
-  return Array.isArray(value) ? value.map(String) : null;
+  return Array.isArray(value) ? value.map(choiceOf) : null;
 }
 
 function numberOf(value: unknown): number | null {
   return typeof value === "number" ? value : null;
 }
 
+/** Types of lists whose choices stand in their options: of newer nodes, with inputs of each choice, and of extensions. */
+const isListType = (type: unknown) =>
+  typeof type === "string" && /(?:^|_)(?:DYNAMIC)?COMBO(?:_|$)/.test(type);
+
 /** Reads an input's spec: `[[choices], options]` of older nodes, `["COMBO", { options }]` of newer ones, `[TYPE, options]`. */
 export function readInputFacts(spec: unknown): InputFacts {
   const [type, options]: unknown[] = Array.isArray(spec) ? spec : [];
-  const isList = Array.isArray(type) || type === "COMBO";
+  const isList = Array.isArray(type) || isListType(type);
   return {
     type: isList ? "COMBO" : String(type),
     choices: isList ? (listOf(type) ?? listOf(fieldOf(options, "options"))) : null,
@@ -53,9 +73,33 @@ export function readInputFacts(spec: unknown): InputFacts {
   };
 }
 
+/** Specs by name; those of a choice of a dynamic list as well. */
+interface InputSpecs {
+  readonly required?: unknown;
+  readonly optional?: unknown;
+}
+
+/** The inputs that each choice of a dynamic list brings along, by the choice; named `<list>.<input>` in a graph. */
+function branchesOf(spec: unknown): [choice: string, specs: InputSpecs][] {
+  const options: unknown = Array.isArray(spec) ? fieldOf(spec[1], "options") : null;
+  return (Array.isArray(options) ? options : []).flatMap((option: unknown) => {
+    const inputs = fieldOf(option, "inputs");
+    return typeof inputs === "object" && inputs !== null ? [[choiceOf(option), inputs]] : [];
+  });
+}
+
+function findSpec({ required, optional }: InputSpecs, name: string): unknown {
+  const own = fieldOf(required, name) ?? fieldOf(optional, name);
+  const dot = name.indexOf(".");
+  if (own !== undefined || dot < 0) return own;
+  const branches = branchesOf(findSpec({ required, optional }, name.slice(0, dot)));
+  const found = branches.map(([, specs]) => findSpec(specs, name.slice(dot + 1)));
+  return found.find((spec) => spec !== undefined);
+}
+
 /** The facts of one input of a class; null when the class has no such input. */
 export function findInput({ input }: ObjectInfo, name: string): InputFacts | null {
-  const spec = input?.required?.[name] ?? input?.optional?.[name];
+  const spec = findSpec(input ?? {}, name);
   return spec === undefined ? null : readInputFacts(spec);
 }
 
@@ -63,7 +107,7 @@ const shownChoices = 5;
 
 /** Whether a value is in the list; uploaded files come and go, so they are not checked. */
 function findChoiceProblem({ choices, isUpload }: InputFacts, value: unknown): string | null {
-  if (!choices || isUpload || choices.includes(String(value))) return null;
+  if (!choices || isUpload || chosenOf(value).every((one) => choices.includes(one))) return null;
   const found = findModel(String(value), choices);
   if (found && "choice" in found) return null;
   if (found) return `is ${JSON.stringify(value)}, which may be any of ${found.several.join(", ")}`;
@@ -123,11 +167,27 @@ function checkValue(visit: Visit, facts: InputFacts, value: unknown): string | n
 /** Such an input stands for any number of inputs `<name>.<member>`, also for none. */
 const growsFrom = (spec: unknown) => readInputFacts(spec).type === "COMFY_AUTOGROW_V3";
 
+/** Required inputs without a value, those of the chosen branches of dynamic lists included. */
+function findLacking(
+  { required, optional }: InputSpecs,
+  values: Graph[string]["inputs"],
+  under = "",
+): string[] {
+  const needed = Object.entries(required ?? {});
+  const lacking = needed
+    .filter(([input, spec]) => values[under + input] === undefined && !growsFrom(spec))
+    .map(([input]) => under + input);
+  const inBranches = [...needed, ...Object.entries(optional ?? {})].flatMap(([input, spec]) =>
+    branchesOf(spec)
+      .filter(([choice]) => choice === choiceOf(values[under + input]))
+      .flatMap(([, specs]) => findLacking(specs, values, `${under}${input}.`)),
+  );
+  return [...lacking, ...inBranches];
+}
+
 function checkNode(visit: Visit, info: ObjectInfo): string[] {
   const node = visit.graph[visit.nodeId];
-  const missing = Object.entries(info.input?.required ?? {})
-    .filter(([input, spec]) => node?.inputs[input] === undefined && !growsFrom(spec))
-    .map(([input]) => input);
+  const missing = findLacking(info.input ?? {}, node?.inputs ?? {});
   const wrong = Object.entries(node?.inputs ?? {}).flatMap(([input, value]) => {
     const facts = findInput(info, input);
     const problem = facts && checkValue(visit, facts, value);

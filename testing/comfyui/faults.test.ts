@@ -234,6 +234,14 @@ describe("faults", () => {
       expect([status, typeof body]).toEqual([200, "string"]);
     });
 
+    it("odd-numbers writes what is no JSON", async () => {
+      await postGraph(simulator.url, slowGraph(1));
+      simulator.inject({ kind: "odd-numbers", path: "/history" });
+      await expect.poll(() => simulator.prompts().map(({ finished }) => finished)).toEqual([1]);
+      const answer = await fetch(`${simulator.url}/history`);
+      expect(await answer.text()).toContain('"is_changed": [NaN, -Infinity], "class_type":');
+    });
+
     it("never-answers leaves the client waiting", async () => {
       simulator.inject({ kind: "never-answers" });
       const signal = AbortSignal.timeout(200);

@@ -44,6 +44,8 @@ type HttpFault =
   | (Often & { readonly kind: "never-answers"; readonly path?: string })
   /** 200 with a body that is not JSON, or not an image. */
   | (Often & { readonly kind: "garbage"; readonly path?: string })
+  /** Answers with graphs hold NaN and Infinity, as of a node that is never the same. */
+  | (Often & { readonly kind: "odd-numbers"; readonly path?: string })
   /** POST /prompt answers 200 although one output failed its validation. */
   | (Often & { readonly kind: "node-errors-with-200" })
   /** POST /prompt runs under an id of the server's own, as servers do that are older than ours. */
@@ -79,6 +81,7 @@ const httpKinds: Readonly<Record<HttpFault["kind"], true>> = {
   "lost-answer": true,
   "never-answers": true,
   garbage: true,
+  "odd-numbers": true,
   "node-errors-with-200": true,
   "own-prompt-id": true,
   "disk-full": true,

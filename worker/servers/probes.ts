@@ -149,7 +149,7 @@ const noDevice: ComfyDevice = { name: "unknown", type: "cpu", vramTotalBytes: nu
 
 interface Answers {
   readonly stats: SystemStats;
-  readonly queueLength: number;
+  readonly queueLength: number | null;
   readonly wanted: readonly Workflow[];
   readonly objectInfo: ObjectInfoByClass;
   /** The admin's word; undefined: what the server reports. */

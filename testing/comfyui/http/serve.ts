@@ -185,7 +185,14 @@ async function serveWithFaults(call: Call, request: IncomingMessage, response: S
     request.socket.destroy();
     return;
   }
-  send(response, garbage ? { status: 200, body: "\u0000 not what was asked for" } : answer);
+  if (garbage) return send(response, { status: 200, body: "\u0000 not what was asked for" });
+  send(response, faults.take("odd-numbers", fits) ? withOddNumbers(answer) : answer);
+}
+
+/** As Python writes what a node said of its change; JSON has no such numbers. */
+function withOddNumbers({ body, ...head }: Answer): Answer {
+  const noted = '"is_changed": [NaN, -Infinity], "class_type":';
+  return { ...head, body: typeof body === "string" ? body.replaceAll('"class_type":', noted) : body };
 }
 
 /** nginx answers before it has read the body, and reads the rest away. */

@@ -106,15 +106,22 @@ function withoutWordsOf(texts: readonly string[], message: string): string {
     .replaceAll(/\[input\](?:\s+\[input\])+/g, hidden);
 }
 
-const fileSchema = z.object({
-  filename: z.string().min(1),
-  subfolder: z.string().default(""),
-  type: z.enum(["input", "output", "temp"]),
-});
+/** Nodes of extensions leave members out, or put the folder into the name. */
+const fileSchema = z
+  .object({
+    filename: z.string().min(1),
+    subfolder: z.string().catch(""),
+    type: z.enum(["input", "output", "temp"]).catch("output"),
+  })
+  .transform(({ filename, subfolder, type }) => {
+    const parts = filename.split(/[\\/]/);
+    const name = parts.pop() ?? "";
+    return { filename: name, subfolder: [subfolder, ...parts].filter(Boolean).join("/"), type };
+  });
 
 /** Whether the prompt succeeded. */
 export function hasSucceeded({ status }: HistoryEntry): boolean {
-  return !status || status.status_str === "success";
+  return !status || status.status_str === "success" || (status.status_str === "" && status.completed);
 }
 
 /**
@@ -124,7 +131,7 @@ export function hasSucceeded({ status }: HistoryEntry): boolean {
 export function outputsOf(entry: HistoryEntry, userTexts: readonly string[] = []): OutputFile[] {
   if (!hasSucceeded(entry)) throw failureOf(entry, userTexts);
   return Object.entries(entry.outputs).flatMap(([nodeId, output]) =>
-    Object.values(output).flatMap((value) => filesIn(value).map((file) => ({ nodeId, ...file }))),
+    Object.values(output ?? {}).flatMap((value) => filesIn(value).map((file) => ({ nodeId, ...file }))),
   );
 }
 
@@ -167,7 +174,9 @@ export const validationSchema = z.object({
       message: validationText,
       extra_info: z.object({ class_type: validationText }).catch({ class_type: "" }),
     })
-    .optional(),
+    // Older servers, and extensions that look at a prompt first, send only a sentence.
+    .or(foreignText.transform((text) => ({ type: "", message: text, extra_info: { class_type: "" } })))
+    .nullish(),
   node_errors: nodeErrors,
 });
 

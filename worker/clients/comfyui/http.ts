@@ -111,7 +111,7 @@ function networkCode(error: unknown): string {
 }
 
 /** A complete answer. */
-interface Answer {
+export interface Answer {
   readonly status: number;
   readonly contentType: string;
   readonly text: string;

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { AppError, isAppError } from "@atelier/server/platform";
 import { validationFailure, validationSchema } from "./failures.ts";
 import {
+  type Answer,
   ask,
   type CallOptions,
   type ComfyServer,
@@ -22,6 +23,7 @@ export interface Prompt {
 }
 
 const accepted = validationSchema.extend({ prompt_id: z.string() });
+const refused = validationSchema.extend({ prompt_id: z.unknown().optional() });
 
 const timeoutMs = 30_000;
 const takeBackMs = 5_000;
@@ -39,15 +41,21 @@ export async function postPrompt(server: ComfyServer, prompt: Prompt, options: C
   const extra = { preview_method: "auto" };
   const json = { prompt: graph, prompt_id: promptId, client_id: clientId, extra_data: extra };
   const answer = await ask(server, { path: "prompt", json }, { timeoutMs, ...options });
-  if (answer.status === 400) {
-    const refused = validationSchema.safeParse(parseJson(answer.text));
-    if (refused.success && refused.data.error) throw validationFailure(refused.data);
-  }
+  const failure = refusalOf(answer);
+  if (failure) throw failure;
   const body = jsonOf(answer, accepted);
   const isKnown = body.prompt_id === promptId;
   if (isKnown && Object.keys(body.node_errors).length === 0) return;
   await takeBack(server, body.prompt_id, options);
   throw isKnown ? validationFailure(body) : tooOld();
+}
+
+/** Some servers refuse with a good status: then the answer has an error and no id. */
+function refusalOf({ status, text }: Answer): AppError | null {
+  if (status !== 400 && status !== 200) return null;
+  const { success, data } = refused.safeParse(parseJson(text));
+  if (!success || !data.error || (status === 200 && data.prompt_id)) return null;
+  return validationFailure(data);
 }
 
 /** Refused, because a prompt under another id can neither be found again nor followed. */

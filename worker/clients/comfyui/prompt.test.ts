@@ -441,6 +441,7 @@ describe.concurrent("run prompt", () => {
     { kind: "socket-no-end" },
     { kind: "socket-refused", times: "forever" },
     { kind: "history-late", ms: 400 },
+    { kind: "odd-numbers", times: "forever" },
   ] satisfies Fault[])("F26 a prompt ends within 3 s of its end on the server despite %o", async (fault) => {
     const server = await startServer({ stepMs: 20 });
     server.inject(fault);

@@ -1,7 +1,17 @@
 import { afterEach, expect, test } from "vitest";
 import { type GivenAnswer, serveAnswers } from "@atelier/testing/http";
 import { postPrompt } from "./post.ts";
-import { freeMemory, readObjectInfo, readQueueLength, readSystemStats, uploadImage } from "./routes.ts";
+import {
+  findPrompt,
+  freeMemory,
+  readHistory,
+  readObjectInfo,
+  readQueue,
+  readQueueLength,
+  readSystemStats,
+  uploadImage,
+} from "./routes.ts";
+import { hasSucceeded, outputsOf } from "./failures.ts";
 
 const { signal } = new AbortController();
 const promptId = "10ccd508-9eac-4400-a3d5-74c2224fefd7";
@@ -157,4 +167,117 @@ test("A12 a seed that JavaScript cannot hold is never sent", async () => {
     code: "graph_invalid",
   });
   expect(server.requests).toEqual([]);
+});
+
+const file = { filename: "a.png", subfolder: "", type: "output" };
+const success = { status_str: "success", completed: true, messages: [] };
+const ended = (entry: object) => ({ body: JSON.stringify({ [promptId]: entry }) });
+
+test.each<[string, GivenAnswer, object[]]>([
+  [
+    "numbers that JSON does not have, from a node that is never the same",
+    {
+      body: `{"${promptId}":{"prompt":[1,"x",{"3":{"is_changed":[NaN]}}],"outputs":{"9":{"images":[{"filename":"a.png","subfolder":"","type":"output"}]}},"status":{"status_str":"success","completed":true,"messages":[]}}}`,
+    },
+    [{ nodeId: "9", ...file }],
+  ],
+  [
+    "outputs of other forms beside the picture",
+    ended({
+      outputs: { 1: null, 2: ["text"], 3: "text", 4: { text: null }, 9: { images: [null, file] } },
+      status: success,
+    }),
+    [{ nodeId: "9", ...file }],
+  ],
+  [
+    "messages of extensions",
+    ended({
+      outputs: { 9: { images: [file] } },
+      status: { ...success, messages: [null, ["a"], ["b", {}, 1], {}] },
+    }),
+    [{ nodeId: "9", ...file }],
+  ],
+  [
+    "files without folder and type, and with the folder in the name",
+    ended({
+      outputs: {
+        9: { images: [{ filename: "a.png" }, { filename: "2026\\11/b.png", subfolder: null, type: "x" }] },
+      },
+      status: success,
+    }),
+    [
+      { nodeId: "9", ...file },
+      { nodeId: "9", filename: "b.png", subfolder: "2026/11", type: "output" },
+    ],
+  ],
+  [
+    "prompts of others, in forms of their own",
+    {
+      body: JSON.stringify({
+        other: null,
+        another: { outputs: 7 },
+        [promptId]: { outputs: { 9: { images: [file] } }, status: success },
+      }),
+    },
+    [{ nodeId: "9", ...file }],
+  ],
+  ["no outputs at all", ended({ outputs: null, status: { completed: true, messages: null } }), []],
+])("A12 the history of a prompt is read with %s", async (_name, answer, files) => {
+  const entry = await readHistory(await serve(answer), promptId, { signal });
+  expect(entry && hasSucceeded(entry) && outputsOf(entry)).toEqual(files);
+});
+
+test("A12 a prompt of another client in a form of its own does not hide ours in the queue", async () => {
+  const queue = `{"queue_running":[[NaN,"other",{"1":{"inputs":{"a":Infinity}}}],[1,"${promptId}",{}]],"queue_pending":[null,{"id":"x"},["-1",7,{}],[2]]}`;
+  const server = await serveAnswers(({ path }) => ({ body: path.startsWith("/history") ? "{}" : queue }));
+  closers.push(() => server.close());
+  expect(await readQueue(server, { signal })).toEqual({ running: ["other", promptId], pending: ["7"] });
+  expect(await findPrompt(server, promptId, { signal })).toEqual({ state: "running" });
+});
+
+test.each([
+  ["lists that are none", { input: { required: [], optional: null }, output: null, output_node: null }, {}],
+  ["no inputs", { input: null, output_node: 1 }, {}],
+  ["a limit without an end", { input: { required: { a: ["FLOAT", {}] } } }, { a: ["FLOAT", {}] }],
+])("A12 a node class is there, whatever the form of its members: %s", async (_name, info, required) => {
+  const server = await serve({ body: JSON.stringify({ Own: info }) });
+  expect(await readObjectInfo(server, "Own", { signal })).toMatchObject({
+    input: { required, optional: {} },
+    output: [],
+  });
+});
+
+test.each([
+  ["only a sentence", 400, { error: "Prompt refused by the node pack.", node_errors: [] }],
+  [
+    "a good status",
+    200,
+    { error: { type: "x", message: "Prompt refused by the node pack." }, node_errors: {} },
+  ],
+  ["both", 200, { error: "Prompt refused by the node pack.", prompt_id: null }],
+])("A12 a refusal that is %s keeps the server's words", async (_name, status, body) => {
+  const server = await serve({ status, body: JSON.stringify(body) });
+  await expect(postPrompt(server, prompt, { signal })).rejects.toMatchObject({
+    code: "graph_invalid",
+    message: "The server refused the workflow: Prompt refused by the node pack.",
+  });
+});
+
+test("A12 an accepted prompt may have an empty error beside its id", async () => {
+  const body = JSON.stringify({ prompt_id: promptId, number: 1, node_errors: [], error: null });
+  await expect(postPrompt(await serve({ body }), prompt, { signal })).resolves.toBeUndefined();
+});
+
+test("A12 one device, one size or one length that cannot be read hides nothing else", async () => {
+  const devices = [null, { name: "cuda:0", type: "cuda", vram_total: 8 * 2 ** 30, vram_free: "?" }];
+  const stats = { system: { comfyui_version: 7, ram_total: "64 GB", ram_free: 1 }, devices };
+  const server = await serve({ body: JSON.stringify(stats) });
+  expect(await readSystemStats(server, { signal })).toEqual({
+    version: null,
+    ramTotalBytes: null,
+    ramFreeBytes: 1,
+    devices: [{ name: "cuda:0", type: "cuda", vramTotalBytes: 8 * 2 ** 30, vramFreeBytes: null }],
+  });
+  const length = await serve({ body: '{"exec_info":{"queue_remaining":null}}' });
+  expect(await readQueueLength(length, { signal })).toBeNull();
 });

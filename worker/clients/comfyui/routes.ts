@@ -1,6 +1,6 @@
 import { createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
-import { z } from "zod";
+import { z, type ZodType } from "zod";
 import { AppError, foreignBytes, foreignCount, foreignText } from "@atelier/server/platform";
 import {
   ask,
@@ -24,22 +24,37 @@ export async function deleteQueued(
   requireDone(await ask(server, { path: "queue", json: { delete: [promptId] } }, options));
 }
 
+/** The items that can be read; one that cannot hides none of the others. */
+const readable = <T>(item: ZodType<T>, list: readonly unknown[]): T[] =>
+  list.flatMap((given) => {
+    const read = item.safeParse(given);
+    return read.success ? [read.data] : [];
+  });
+
+const message = z.tuple([z.string(), z.unknown()]);
+
+/** What a node or an extension adds in a form of its own spoils nothing else. */
 const entrySchema = z.object({
-  outputs: z.record(z.string(), z.record(z.string(), z.unknown())).default({}),
+  outputs: z.record(z.string(), z.unknown()).catch({}),
   status: z
     .object({
-      status_str: z.string(),
-      completed: z.boolean().default(false),
-      messages: z.array(z.tuple([z.string(), z.unknown()])).default([]),
+      status_str: z.string().catch(""),
+      completed: z.boolean().catch(false),
+      messages: z
+        .array(z.unknown())
+        .catch([])
+        .transform((list) => readable(message, list)),
     })
     // Servers of early 2024 and older send null for a success.
-    .nullish(),
+    .nullish()
+    .catch(null),
 });
 
 /** The end of a prompt as the history has it. */
 export type HistoryEntry = z.infer<typeof entrySchema>;
 
-const historySchema = z.record(z.string(), entrySchema);
+/** Some servers answer with all of their prompts; only the one that was asked for is read. */
+const historySchema = z.record(z.string(), z.unknown());
 const maxHistoryBytes = 32 * 1024 * 1024;
 
 /** The end of a prompt; null while it is pending or running, and when the server does not know it. */
@@ -49,9 +64,8 @@ export async function readHistory(
   options: CallOptions,
 ): Promise<HistoryEntry | null> {
   const path = `history/${encodeURIComponent(promptId)}`;
-  return (
-    jsonOf(await ask(server, { path, maxBytes: maxHistoryBytes }, options), historySchema)[promptId] ?? null
-  );
+  const entries = jsonOf(await ask(server, { path, maxBytes: maxHistoryBytes }, options), historySchema);
+  return entrySchema.safeParse(entries[promptId]).data ?? null;
 }
 
 /** Ids of the prompts of a server, in the order of the answer. */
@@ -60,7 +74,9 @@ export interface ServerQueue {
   readonly pending: readonly string[];
 }
 
-const entries = z.array(z.tuple([z.number(), z.string()], z.unknown()));
+/** Number, id and graph, of any client. */
+const queued = z.tuple([z.unknown(), z.union([z.string(), z.number()]).transform(String)], z.unknown());
+const entries = z.array(z.unknown()).transform((list) => readable(queued, list));
 const queueSchema = z.object({ queue_running: entries, queue_pending: entries });
 
 /** Each entry contains its whole graph, so a long queue is a long answer. */
@@ -114,12 +130,13 @@ export async function freeMemory(server: ComfyServer, options: CallOptions): Pro
   requireDone(await ask(server, { path: "free", json }, options));
 }
 
-const inputs = z.record(z.string(), z.unknown());
+const inputs = z.record(z.string(), z.unknown()).catch({});
 
+/** Members in another form are none: the server has the class all the same. */
 const nodeInfo = z.object({
-  input: z.object({ required: inputs.optional(), optional: inputs.optional() }),
-  output: z.array(z.unknown()).default([]),
-  output_node: z.boolean().default(false),
+  input: z.object({ required: inputs, optional: inputs }).catch({ required: {}, optional: {} }),
+  output: z.array(z.unknown()).catch([]),
+  output_node: z.coerce.boolean().catch(false),
 });
 
 /** Inputs and outputs of a node class. An input is `[type or choices, options]`; choices may be in either part. */
@@ -139,10 +156,12 @@ export async function readObjectInfo(
   return parsed.success ? parsed.data : null;
 }
 
-const queueLengthSchema = z.object({ exec_info: z.object({ queue_remaining: foreignCount }) });
+const queueLengthSchema = z.object({
+  exec_info: z.object({ queue_remaining: foreignCount.nullable().catch(null) }),
+});
 
-/** Number of running and pending prompts, of all clients. */
-export async function readQueueLength(server: ComfyServer, options: CallOptions): Promise<number> {
+/** Number of running and pending prompts, of all clients; null when the server does not say. */
+export async function readQueueLength(server: ComfyServer, options: CallOptions): Promise<number | null> {
   return jsonOf(await ask(server, { path: "prompt" }, options), queueLengthSchema).exec_info.queue_remaining;
 }
 
@@ -163,25 +182,37 @@ export interface SystemStats {
   readonly devices: readonly ComfyDevice[];
 }
 
-const vram = foreignBytes.nullish().catch(null);
+const bytes = foreignBytes.nullish().catch(null);
 
 const systemStatsSchema = z.object({
   system: z.object({
-    comfyui_version: foreignText.nullish(),
-    ram_total: foreignBytes.nullish(),
-    ram_free: foreignBytes.nullish(),
+    comfyui_version: foreignText.nullish().catch(null),
+    ram_total: bytes,
+    ram_free: bytes,
   }),
   devices: z
     .array(
-      z.object({
-        name: foreignText.catch("unknown"),
-        type: foreignText.transform((type) => type.toLowerCase()).catch("unknown"),
-        // Drivers that do not know say 0, null or nothing.
-        vram_total: vram,
-        vram_free: vram,
-      }),
+      z
+        .object({
+          name: foreignText.catch("unknown"),
+          type: foreignText.transform((type) => type.toLowerCase()).catch("unknown"),
+          // Drivers that do not know say 0, null or nothing.
+          vram_total: bytes,
+          vram_free: bytes,
+        })
+        .nullable()
+        .catch(null),
     )
     .catch([]),
+});
+
+type Device = NonNullable<z.infer<typeof systemStatsSchema>["devices"][number]>;
+
+const toDevice = ({ name, type, vram_total, vram_free }: Device): ComfyDevice => ({
+  name,
+  type,
+  vramTotalBytes: vram_total ?? null,
+  vramFreeBytes: vram_free ?? null,
 });
 
 /** Version and memory; also the cheapest check that a ComfyUI server answers. */
@@ -191,16 +222,11 @@ export async function readSystemStats(server: ComfyServer, options: CallOptions)
     version: system.comfyui_version ?? null,
     ramTotalBytes: system.ram_total ?? null,
     ramFreeBytes: system.ram_free ?? null,
-    devices: devices.map(({ name, type, vram_total, vram_free }) => ({
-      name,
-      type,
-      vramTotalBytes: vram_total ?? null,
-      vramFreeBytes: vram_free ?? null,
-    })),
+    devices: devices.flatMap((device) => (device ? [toDevice(device)] : [])),
   };
 }
 
-const uploadSchema = z.object({ name: z.string(), subfolder: z.string().default("") });
+const uploadSchema = z.object({ name: z.string(), subfolder: z.string().catch("") });
 const timeoutMs = 120_000;
 
 export interface Upload {

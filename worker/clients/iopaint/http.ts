@@ -1,5 +1,6 @@
 import http from "node:http";
 import https from "node:https";
+import { z } from "zod";
 import {
   AppError,
   type ErrorCode,
@@ -178,14 +179,23 @@ function failureOf({ status }: { readonly status: number }, text: string): AppEr
   return new AppError(code, undefined, { details: { status, ...(exception ? { exception } : {}) } });
 }
 
-/** Name and message of the Python exception. */
-function exceptionOf({ error, errors }: Failure): string {
+/** Name and message of the Python exception, or what FastAPI says of a request that it does not take. */
+function exceptionOf({ error, detail, errors }: Failure): string {
   const parts = [error, errors].filter((part) => typeof part === "string" && part !== "");
-  return foreignText.parse(parts.join(": "));
+  return foreignText.parse((parts.length > 0 ? parts : detailsOf(detail)).join(": "));
+}
+
+const wrongField = z.object({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string() });
+
+/** A sentence, or a list of fields with what is wrong with each. */
+function detailsOf(detail: unknown): string[] {
+  if (typeof detail === "string") return [detail];
+  const { data } = z.array(wrongField).safeParse(detail);
+  return data?.slice(0, 1).flatMap(({ loc, msg }) => [loc.join("."), msg]) ?? [];
 }
 
 function codeOf(status: number, { error, detail, errors }: Failure): ErrorCode {
-  const text = [error, detail, errors].map(String).join("\n");
+  const text = [error, JSON.stringify(detail), errors].map(String).join("\n");
   if (memoryPattern.test(text)) return cpuPattern.test(text) ? "out_of_memory" : "gpu_out_of_memory";
   if (status === 422) return "node_missing";
   if (status === 429 || status === 503) return "server_busy";

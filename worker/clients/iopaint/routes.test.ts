@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { serveAnswers, type GivenAnswer } from "@atelier/testing/http";
 import { afterEach, expect, test } from "vitest";
-import { inpaint, readModel } from "./routes.ts";
+import { inpaint, readModel, readServerConfig } from "./routes.ts";
 
 const options = { signal: new AbortController().signal, timeoutMs: 10_000 };
 const pictures = { image: Buffer.from("image"), mask: Buffer.from("mask") };
@@ -45,6 +45,40 @@ test("the exception of a failure is kept for admins, as one line", async () => {
   const answer = inpaint(await serve({ status: 500, body }), pictures, options);
   const details = { status: 500, exception: "RuntimeError: PytorchStreamReader failed" };
   await expect(answer).rejects.toMatchObject({ code: "engine_failed", details });
+});
+
+test.each([
+  [{ detail: "Plugin not found" }, "Plugin not found"],
+  [{ detail: [{ loc: ["body", "hd_strategy"], msg: "Input should be 'Crop'" }, {}] }, ""],
+  [
+    { detail: [{ loc: ["body", "clicks", 0], msg: "Field required", type: "missing" }] },
+    "body.clicks.0: Field required",
+  ],
+  [{ detail: { why: "no" } }, ""],
+])(
+  "what a newer server says of a request that it does not take is kept for admins: %j",
+  async (body, exception) => {
+    const answer = inpaint(await serve({ status: 422, body: JSON.stringify(body) }), pictures, options);
+    const details = { status: 422, ...(exception ? { exception } : {}) };
+    await expect(answer).rejects.toMatchObject({ code: "node_missing", details });
+  },
+);
+
+test("one plugin, model or flag in another form hides nothing else", async () => {
+  const upscaler = { name: "RealESRGAN", support_gen_image: true, support_gen_mask: null };
+  const config = {
+    plugins: ["RemoveBG", null, upscaler, { name: 7 }],
+    removeBGModel: {},
+    realesrganModel: "x4",
+  };
+  const server = await serve({ body: JSON.stringify(config) });
+  expect(await readServerConfig(server, options)).toEqual({
+    plugins: ["RealESRGAN"],
+    maskPlugins: [],
+    pluginModels: ["x4"],
+  });
+  const model = await serve({ body: '{"name":"lama","need_prompt":null,"controlnets":NaN}' });
+  expect(await readModel(model, options)).toEqual({ name: "lama", needsPrompt: false });
 });
 
 test("D8 of an error without end only the start is read", async () => {

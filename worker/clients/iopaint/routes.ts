@@ -50,7 +50,8 @@ async function readJson<T>(
   }
 }
 
-const modelSchema = z.object({ name: foreignText, need_prompt: z.boolean().default(false) });
+const flag = z.boolean().catch(false);
+const modelSchema = z.object({ name: foreignText, need_prompt: flag });
 
 /** The model that inpaints. */
 interface IopaintModel {
@@ -106,15 +107,20 @@ export function runMaskPlugin(
 
 const pluginSchema = z.object({
   name: foreignText,
-  support_gen_image: z.boolean().default(false),
-  support_gen_mask: z.boolean().default(false),
+  support_gen_image: flag,
+  support_gen_mask: flag,
 });
 
+const modelName = foreignText.nullish().catch(null);
+
+/** A plugin or a model in another form hides none of the others. */
 const serverConfigSchema = z.object({
-  plugins: z.array(pluginSchema),
-  removeBGModel: foreignText.nullish(),
-  realesrganModel: foreignText.nullish(),
-  interactiveSegModel: foreignText.nullish(),
+  plugins: z
+    .array(pluginSchema.nullable().catch(null))
+    .transform((list) => list.filter((one) => one !== null)),
+  removeBGModel: modelName,
+  realesrganModel: modelName,
+  interactiveSegModel: modelName,
 });
 
 /** The plugins that the server was started with. */
