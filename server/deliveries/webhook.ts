@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { and, eq } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { AppError, type Env, isAppError, safeFetch } from "../platform/index.ts";
+import { AppError, type Env, isAppError, retryAfterOf, safeFetch } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";
 import { openSecret } from "./sealed-secret.ts";
@@ -68,16 +68,8 @@ function requireTaken({ status, headers }: Answered): void {
   const why = status >= 300 && status < 400 ? "a redirect, which is not followed" : `status ${status}`;
   throw new DeliveryError("retry", `The receiver answered with ${why}.`, {
     status,
-    retryAfterMs: readRetryAfter(headers["retry-after"]),
+    retryAfterMs: retryAfterOf(headers),
   });
-}
-
-/** Seconds or a date, as RFC 9110 has it; null for anything else. */
-function readRetryAfter(value: string | undefined): number | null {
-  if (value === undefined) return null;
-  if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1_000;
-  const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? null : Math.max(0, atMs - Date.now());
 }
 
 interface Receiver {

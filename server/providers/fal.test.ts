@@ -141,6 +141,20 @@ describe("A run at fal", () => {
   });
 
   it.each([
+    [{ status: "FAILED", error: "boom" }, { error: { class: "internal", message: "boom" } }],
+    [
+      { status: "ERROR", payload: { detail: "flagged as unsafe by the safety checker" } },
+      { error: { class: "internal" } },
+    ],
+    [{ status: "FAILED", detail: "content policy violation" }, { error: { class: "moderation" } }],
+    [{ status: "ERROR", error: "no", error_type: "request_timeout" }, { error: { class: "timeout" } }],
+  ])("has ended where a server of its kind says so: %j", async (body, run) => {
+    fal.answer = json(body);
+    expect(await fal.get()).toMatchObject({ state: "failed", ...run });
+    expect(fal.requests).toHaveLength(1);
+  });
+
+  it.each([
     [
       "a list of pictures",
       json({ images: [{ url: "https://p.test/1" }, { url: "" }, {}] }),

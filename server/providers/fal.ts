@@ -11,7 +11,7 @@ import {
   type WebhookRequest,
 } from "./port.ts";
 import { namedId, readBody, readRecord, readText } from "./read.ts";
-import { failedRun, isContentRefusal, madeRun, statusError } from "./refusals.ts";
+import { failedRun, isContentRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
 import { checkTimestamp } from "./standard-webhooks.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Key ${apiKey}` });
@@ -56,10 +56,10 @@ export const fal: ProviderClient = {
     if (status.status === 202)
       return { state: body["status"] === "IN_QUEUE" ? "queued" : "running", progress: null };
     if (status.status !== 200) throw refusal(status, false);
+    const failed = failedStatus(body);
+    if (failed) return failed;
     // A page of a proxy says nothing about the run.
     if (body["status"] !== "COMPLETED") throw statusError(status, false);
-    const message = readText(body["error"]);
-    if (message !== null) return endedAs(readText(body["error_type"]), message);
     const url = addressOf(access, handle, "response");
     const result = await callProvider({ ...call, url, maxBytes: maxPictureBytes });
     if (result.status === 200 && result.picture)
@@ -94,6 +94,14 @@ function addressOf(
   const [owner, app] = endpoint.split("/");
   const run = `${baseUrl}/${owner}/${app}/requests/${encodeURIComponent(externalId)}`;
   return what === "response" ? run : `${run}/${what}`;
+}
+
+/** An end without a result. The queue of fal says COMPLETED for it as well; its webhooks, and servers of its kind, name it. */
+function failedStatus(body: Readonly<Record<string, unknown>>): RunState | null {
+  const { status, error_type: type } = body;
+  const isNamed = status === "FAILED" || status === "ERROR";
+  const message = readText(body["error"]) ?? (isNamed ? (sentenceOf(body) ?? "The run failed.") : null);
+  return message === null || (status !== "COMPLETED" && !isNamed) ? null : endedAs(readText(type), message);
 }
 
 function endedAs(type: string | null, message: string): RunState {

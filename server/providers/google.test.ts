@@ -48,6 +48,32 @@ describe("A submit to Google", () => {
   });
 
   it.each([
+    [
+      "the last of them",
+      [
+        { thought: true, inlineData: { data: inline("first") } },
+        { thought: true, inlineData: { data: inline("last") } },
+      ],
+      "STOP",
+    ],
+    [
+      "beside words",
+      [{ text: "Here it is." }, { thought: true, inline_data: { data: inline("last") } }],
+      "STOP",
+    ],
+    ["where no reason is given", [{ thought: true, inlineData: { data: inline("last") } }], ""],
+  ])("takes a picture that is marked as a thought where there is no other: %s", async (_, parts, reason) => {
+    google.answer = candidates(parts, reason);
+    const { run } = await google.submit();
+    expect(run).toMatchObject({ state: "succeeded", outputs: [{ bytes: Buffer.from("last") }] });
+  });
+
+  it.each(["NO_IMAGE", "IMAGE_SAFETY", "OTHER"])("takes no draft of a refusal: %s", async (reason) => {
+    google.answer = candidates([{ thought: true, inlineData: { data: inline("draft") } }], reason);
+    expect(await google.submit()).toMatchObject({ run: { state: "failed", error: { class: "moderation" } } });
+  });
+
+  it.each([
     ["SAFETY", "moderation"],
     ["IMAGE_SAFETY", "moderation"],
     ["PROHIBITED_CONTENT", "moderation"],
@@ -86,6 +112,12 @@ describe("A refusal of Google", () => {
     ["a delay that is none", refusal(429, "R", [{ retryDelay: "soon" }]), "rate", null],
     ["an hour for the quota of a day", refusal(429, "R", [retryInfo, perDay]), "rate", 3_600_000],
     ["no delay", refusal(429, "R"), "rate", null],
+    [
+      "a delay in words",
+      json({ error: { code: 429, status: "R", message: "Please retry in 34.07s." } }, 429),
+      "rate",
+      34_070,
+    ],
     ["an overload", refusal(503, "UNAVAILABLE"), "capacity", null],
     ["a wrong field", refusal(400, "INVALID_ARGUMENT"), "input", null],
     ["a wrong key", refusal(400, "INVALID_ARGUMENT", [{ reason: "API_KEY_INVALID" }]), "auth", null],

@@ -3,6 +3,7 @@ import {
   maxPictureBytes as maxBytes,
   maxRetryAfterMs,
   type ProviderAnswer,
+  retryAfterInWords,
   retryAfterOf,
 } from "./http.ts";
 import { bytesOfText, outputsOf } from "./outputs.ts";
@@ -81,11 +82,11 @@ function toRun(json: unknown): RunState {
   const feedback = readRecord(body["promptFeedback"]);
   const candidates = Array.isArray(body["candidates"]) ? body["candidates"].map(readRecord) : [];
   const parts = candidates.flatMap((candidate) => partsOf(candidate));
-  const outputs = parts.flatMap((part) => toOutput(part));
   const blockReason = readText(feedback["blockReason"]);
   const finishReason = candidates.map((one) => readText(one["finishReason"])).find((text) => text !== null);
   const reason = blockReason ?? finishReason ?? null;
   const isRefused = isSafetyReason(reason ?? "") || candidates.some(isBlocked);
+  const outputs = picturesOf(parts, reason);
   if (outputs.length > 0 && !isRefused)
     return { state: "succeeded", outputs: outputs.slice(-1), costUsd: null };
   const said = parts
@@ -103,10 +104,18 @@ function partsOf(candidate: Readonly<Record<string, unknown>>) {
   return Array.isArray(parts) ? parts.map(readRecord) : [];
 }
 
-/** A picture inside the answer or at an address; drafts of the model's thinking are none. */
-function toOutput(part: Readonly<Record<string, unknown>>): ProviderOutput[] {
-  const { inlineData, inline_data: snake, fileData, file_data: snakeFile, thought } = part;
-  if (thought === true) return [];
+type Part = Readonly<Record<string, unknown>>;
+
+/** Drafts of the model's thinking are no results, unless it ended well with nothing else: some models mark all as thoughts. */
+function picturesOf(parts: readonly Part[], reason: string | null): ProviderOutput[] {
+  const made = parts.filter(({ thought }) => thought !== true).flatMap(toOutput);
+  const hasEndedWell = reason === null || reason === "STOP";
+  return made.length === 0 && hasEndedWell ? parts.flatMap(toOutput) : made;
+}
+
+/** A picture inside the answer or at an address. */
+function toOutput(part: Part): ProviderOutput[] {
+  const { inlineData, inline_data: snake, fileData, file_data: snakeFile } = part;
   const data = readText(readRecord(inlineData ?? snake)["data"]);
   const bytes = data === null ? null : bytesOfText(data);
   return bytes ? [{ bytes }] : outputsOf(fileData ?? snakeFile ?? null);
@@ -143,7 +152,9 @@ function refusal(answer: ProviderAnswer): ProviderError {
   if (isOperators(/\bbilling\b|credits? (?:is|are) depleted|limit: 0\b/i))
     return new ProviderError("credit", message);
   if (answer.status === 429)
-    return new ProviderError("rate", message, { retryAfterMs: waitOf(answer, details) });
+    return new ProviderError("rate", message, {
+      retryAfterMs: waitOf(answer, details) ?? retryAfterInWords(text ?? ""),
+    });
   if (answer.status === 503)
     return new ProviderError("capacity", message, { retryAfterMs: retryAfterOf(answer.headers) });
   // A wrong key is answered with 400 INVALID_ARGUMENT, as a wrong field is.

@@ -1,4 +1,9 @@
-import { outsideFetch, parseForeignJson } from "../platform/index.ts";
+import {
+  outsideFetch,
+  parseForeignJson,
+  retryAfterInText,
+  retryAfterOf as askedWait,
+} from "../platform/index.ts";
 import { isPictureStart } from "./outputs.ts";
 import { ProviderError } from "./port.ts";
 
@@ -136,12 +141,14 @@ const startsAsPage = (chunks: readonly Buffer[]) =>
 /** The longest wait that a provider can ask for. */
 export const maxRetryAfterMs = 3_600_000;
 
-/**
- * Milliseconds of a `Retry-After` header (seconds or a date), at most an hour; null without one.
- */
+/** How long the headers of an answer ask to wait, ms, at most an hour; null when they do not say. */
 export function retryAfterOf(headers: Readonly<Record<string, string>>): number | null {
-  const value = headers["retry-after"]?.trim();
-  if (!value) return null;
-  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
-  return Number.isFinite(ms) ? Math.min(maxRetryAfterMs, Math.max(0, Math.round(ms))) : null;
+  return atMost(askedWait(headers));
 }
+
+/** The same from the words of a refusal. */
+export function retryAfterInWords(text: string): number | null {
+  return atMost(retryAfterInText(text));
+}
+
+const atMost = (ms: number | null) => (ms === null ? null : Math.min(maxRetryAfterMs, ms));

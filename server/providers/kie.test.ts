@@ -77,6 +77,7 @@ describe("A submit to Kie", () => {
     ["a failed generation", refusal(501), "internal", null],
     ["a feature that is off", refusal(505), "transient", null],
     ["an unknown code", refusal(777), "internal", null],
+    ["a code as text", json({ code: "402", msg: "no credits" }), "credit", null],
     ["an answer without a code", json({}), "lost", null],
     ["an answer without a task", json({ code: 200, data: {} }), "lost", null],
     ["the page of a proxy", { body: "<html>" }, "lost", null],

@@ -120,13 +120,19 @@ const codes: Readonly<Record<number, ProviderErrorClass>> = {
 
 function readData(answer: ProviderAnswer, isSubmit: boolean): Readonly<Record<string, unknown>> {
   const body = readRecord(answer.json);
-  const code = body["code"];
-  if (answer.status !== 200 || typeof code !== "number") throw statusError(answer, isSubmit);
+  const code = readCode(body["code"]);
+  if (answer.status !== 200 || code === null) throw statusError(answer, isSubmit);
   if (code === 200) return readRecord(body["data"]);
   const words = sentenceOf(body["msg"]);
   const retryAfterMs = retryAfterOf(answer.headers) ?? (code === 429 ? rateWindowMs : null);
   const errorClass = classOf(code, { isSubmit, words: words ?? "" });
   throw new ProviderError(errorClass, `code ${code}: ${words ?? ""}`, { retryAfterMs, words });
+}
+
+/** A number, also as text. */
+function readCode(code: unknown): number | null {
+  if (typeof code === "number") return code;
+  return typeof code === "string" && /^\d{3}$/.test(code) ? Number(code) : null;
 }
 
 function classOf(

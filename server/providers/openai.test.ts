@@ -50,6 +50,40 @@ describe("A submit to an images server of OpenAI's kind", () => {
     expect(run).toMatchObject({ state: "succeeded", outputs: [{ url: "https://pictures.test/1.png" }] });
   });
 
+  it.each([
+    ["a path", { data: [{ url: "/api/v1/files/1/content" }] }, "/api/v1/files/1/content"],
+    [
+      "a path in a list without an object around it",
+      [{ url: "/api/v1/files/1/content" }],
+      "/api/v1/files/1/content",
+    ],
+    ["a path from the folder of the request", { data: [{ url: "./1.png" }] }, "/v1/images/1.png"],
+    ["a path above it", { data: [{ b64_json: null, url: "../files/1.png" }] }, "/v1/files/1.png"],
+  ])("takes an address of the server itself that is %s", async (_, body, path) => {
+    openai.answer = json(body);
+    const { run } = await openai.submit();
+    const url = new URL(path, openai.access.baseUrl).href;
+    expect(run).toMatchObject({ state: "succeeded", outputs: [{ url }] });
+  });
+
+  it("takes a JPEG as base64, which begins as a path does", async () => {
+    const jpeg = await sharp(await halves(3))
+      .jpeg()
+      .toBuffer();
+    openai.answer = json({ data: [{ url: jpeg.toString("base64") }] });
+    const { run } = await openai.submit();
+    expect(run).toMatchObject({ state: "succeeded", outputs: [{ bytes: jpeg }] });
+  });
+
+  it.each([
+    ["a sentence", { error: "no such model: sdxl" }, "model"],
+    ["a sentence about the content", { error: "Blocked by the safety filter.", data: null }, "moderation"],
+    ["an object", { error: { message: "width must be a multiple of 64" } }, "input"],
+  ])("tells an error with a good status as what it is: %s", async (_, body, errorClass) => {
+    openai.answer = json(body);
+    expect(await openai.submit()).toMatchObject({ run: { state: "failed", error: { class: errorClass } } });
+  });
+
   it("with pictures is a form to edits, with a list where there are several", async () => {
     const picture = { bytes: await halves(3), mime: "image/png" } as const;
     await openai.submit({ input: { prompt: "both", image: [picture, picture], n: 1 } });
@@ -103,6 +137,14 @@ describe("A refusal of an images server", () => {
     ["spent money", refusal(429, "insufficient_quota"), "credit", null],
     ["the limit of a bill", refusal(400, "billing_hard_limit_reached"), "credit", null],
     ["a rate", refusal(429, "rate_limit_exceeded", { "retry-after": "20" }), "rate", 20_000],
+    [
+      "a rate in words",
+      json({ error: { message: "No deployments available, Try again in 60 seconds." } }, 429),
+      "rate",
+      60_000,
+    ],
+    ["an address that has moved", { status: 308, headers: { location: "https://p.test/v1" } }, "model", null],
+    ["an address that may have taken it", { status: 303, headers: { location: "/v1/jobs/1" } }, "lost", null],
     ["a wrong key", refusal(401, "invalid_api_key"), "auth", null],
     ["a wrong field", refusal(400, null), "input", null],
     ["an inner fault", refusal(500, null), "transient", null],

@@ -49,7 +49,7 @@ export const openai: ProviderClient = {
       return { handle, run: { state: "succeeded", outputs: [{ bytes: answer.picture }], costUsd: null } };
     // A page of a proxy says nothing about the picture behind it, which may be paid.
     if (answer.json === undefined) throw new ProviderError("lost", "The answer is no JSON.");
-    return { handle, run: toRun(answer) };
+    return { handle, run: toRun({ ...answer, json: withAddresses(answer.json, access.baseUrl) }) };
   },
 
   get: () => Promise.reject(new ProviderError("lost", "The provider keeps no runs.")),
@@ -60,6 +60,23 @@ export const openai: ProviderClient = {
 function picturesOf(value: InputValue): ProviderPicture[] {
   if (isPicture(value)) return [value];
   return Array.isArray(value) ? value.flatMap(picturesOf) : [];
+}
+
+/** Some servers name their pictures by a path of their own, in the usual list or without the object around it. */
+function withAddresses(json: unknown, baseUrl: string): unknown {
+  if (Array.isArray(json)) return json.map((item: unknown) => withAddress(item, baseUrl));
+  const { data } = readRecord(json);
+  return Array.isArray(data) ? { ...readRecord(json), data: withAddresses(data, baseUrl) } : json;
+}
+
+/** A path, and no base64 of a JPEG, which begins with a slash as well. */
+const pathForm = /^\.{0,2}\/(?!9j\/)[^\s]{1,2000}$/;
+
+function withAddress(item: unknown, baseUrl: string): unknown {
+  const { url } = readRecord(item);
+  if (typeof url !== "string" || !pathForm.test(url)) return item;
+  const address = URL.parse(url, `${baseUrl}/images/`);
+  return address ? { ...readRecord(item), url: address.href } : item;
 }
 
 /** Servers of this interface differ in where the pictures are; some answer 200 with an error in the body. */
@@ -79,7 +96,7 @@ function toRun(answer: ProviderAnswer): RunState {
 }
 
 const isFailed = ({ error }: Readonly<Record<string, unknown>>) =>
-  typeof error === "object" && error !== null;
+  typeof error === "string" ? error !== "" : typeof error === "object" && error !== null;
 
 function refused(answer: ProviderAnswer): RunState {
   return { state: "failed", error: refusal({ ...answer, status: 400 }), costUsd: null };

@@ -1,4 +1,4 @@
-import { type ProviderAnswer, retryAfterOf } from "./http.ts";
+import { type ProviderAnswer, retryAfterInWords, retryAfterOf } from "./http.ts";
 import { flagsOf, outputsOf } from "./outputs.ts";
 import { ProviderError, type ProviderErrorClass, type RunState } from "./port.ts";
 import { readRecord } from "./read.ts";
@@ -61,16 +61,11 @@ function isSentence(text: string): boolean {
  */
 export function statusError(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
   const { status, excerpt } = answer;
-  const retryAfterMs = retryAfterOf(answer.headers);
   const words = answer.json === undefined ? null : sentenceOf(answer.json);
-  return new ProviderError(
-    classOfStatus(status, { isSubmit, words: words ?? "" }),
-    `HTTP ${status}: ${excerpt}`,
-    {
-      retryAfterMs,
-      words,
-    },
-  );
+  const errorClass = classOfStatus(status, { isSubmit, words: words ?? "" });
+  const said = errorClass === "rate" ? retryAfterInWords(`${words ?? ""}\n${excerpt}`) : null;
+  const retryAfterMs = retryAfterOf(answer.headers) ?? said;
+  return new ProviderError(errorClass, `HTTP ${status}: ${excerpt}`, { retryAfterMs, words });
 }
 
 const byStatus: Readonly<Record<number, ProviderErrorClass>> = {
@@ -85,8 +80,11 @@ const byStatus: Readonly<Record<number, ProviderErrorClass>> = {
   451: "moderation",
 };
 
-/** Without its address a submit cannot be taken: the list names a model or an interface that is not there. */
-const noSuchPlace: readonly number[] = [404, 405, 410];
+/**
+ * Without its address a submit cannot be taken: the list names a model or an interface that is not there, or one that has
+ * moved. 302 and 303 may come after the work was taken.
+ */
+const noSuchPlace: readonly number[] = [301, 307, 308, 404, 405, 410];
 
 function classOfStatus(
   status: number,
@@ -94,10 +92,10 @@ function classOfStatus(
 ): ProviderErrorClass {
   const known = byStatus[status];
   if (known !== undefined) return known;
+  if (isSubmit && noSuchPlace.includes(status)) return "model";
   // Behind a gateway, or a page of a proxy, the provider may have accepted.
   if (status === 502 || status === 504 || status < 400) return isSubmit ? "lost" : "transient";
   if (status >= 500) return "transient";
-  if (isSubmit && noSuchPlace.includes(status)) return "model";
   if (isContentRefusal(words)) return "moderation";
   return isSubmit && isModelRefusal(words) ? "model" : "input";
 }

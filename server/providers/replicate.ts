@@ -166,15 +166,11 @@ function failed(text: string): RunState {
 
 const interrupted = /code: PA\b|interrupted|CUDA out of memory/i;
 
-/** The time until the reset stands in the text when no header gives it. */
 function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
   const error = statusError(answer, isSubmit);
   const { words } = error;
   // A version that is gone, or belongs to somebody else.
   if (isSubmit && answer.status === 422 && /version/i.test(words ?? ""))
     return new ProviderError("model", error.message, { words });
-  const detail = readText(readRecord(answer.json)["detail"]) ?? "";
-  const seconds = /resets in ~?(\d+)s/.exec(detail)?.[1];
-  if (error.class !== "rate" || error.retryAfterMs !== null || seconds === undefined) return error;
-  return new ProviderError("rate", error.message, { retryAfterMs: Number(seconds) * 1_000 });
+  return error;
 }

@@ -29,10 +29,13 @@ beforeAll(async () => {
     .toBuffer();
   const gif = await sharp(picture).gif().toBuffer();
   const start = async (name: string) => {
-    const server = createServer(({ url }, response) => {
+    const server = createServer(({ url, headers }, response) => {
       fetched.push(`${name}${url}`);
       if (url === "/away") response.writeHead(302, { location: `${at.other}/a.png` }).end();
       else if (url === "/busy") response.writeHead(503).end();
+      else if (url?.startsWith("/elsewhere")) response.writeHead(404).end();
+      else if (url === "/kept" && headers.authorization !== "Bearer k") response.writeHead(401).end();
+      else if (url === "/signed?s=1" && headers.authorization) response.writeHead(400).end();
       else if (url === "/text") response.end(`data:image/png;base64,${picture.toString("base64")}`);
       else if (url === "/gif") response.end(gif);
       else if (url === "/large") response.writeHead(200, { "content-length": 10 ** 12 }).flushHeaders();
@@ -119,7 +122,12 @@ async function take(
 test("E6 results are taken from the server itself in every form, and each one that is of use", async () => {
   const urls = ["/a.png", "/text", "/gif"].map((name) => ({ url: `${at.own}${name}` }));
   const one = await waiting();
-  const outputs = [...urls, { bytes: picture }, { url: `${at.other}/a.png` }, { bytes: Buffer.from("none") }];
+  const outputs = [
+    ...urls,
+    { bytes: picture },
+    { url: `${at.other}/elsewhere` },
+    { bytes: Buffer.from("none") },
+  ];
   expect(await take(outputs, one)).toBe(true);
   const images = await opened.services.db.query.images.findMany({
     where: (images, { eq }) => eq(images.jobId, one.job.id),
@@ -129,14 +137,27 @@ test("E6 results are taken from the server itself in every form, and each one th
 
 test("M6 what a server leads to elsewhere is refused for good, also by a redirect, and nothing is fetched there", async () => {
   const refused = [
-    `${at.other}/a.png`,
+    `${at.other}/elsewhere`,
     `${at.own}/away`,
     "http://cdn.example.com/a.png",
-    "https://10.0.0.1/a.png",
+    "https://10.0.0.1/elsewhere",
   ];
   for (const url of refused) expect([url, await take([{ url }], await waiting())]).toEqual([url, "internal"]);
   expect(await take([{ url: `${at.own}/large` }], await waiting())).toBe("internal");
   expect(fetched.filter((name) => name.startsWith("other"))).toEqual([]);
+});
+
+test("E6 a picture that a server names by an address of its own network is taken from where it was asked", async () => {
+  const { port } = new URL(at.own);
+  const named = [
+    `https://127.0.0.1:${port}/a.png`,
+    "http://127.0.0.1/a.png",
+    "http://localhost:8080/generated-images/b64.png",
+    "http://local-ai:8080/a.png",
+    `${at.own}/kept`,
+    `${at.own}/signed?s=1`,
+  ];
+  for (const url of named) expect([url, await take([{ url }], await waiting())]).toEqual([url, true]);
 });
 
 test("a result that is away is waited for, until the last try takes the others", async () => {

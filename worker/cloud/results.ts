@@ -8,7 +8,14 @@ import { admitResults } from "@atelier/server/gate";
 import { discardOutput, type StoredOutput, storeOutput } from "@atelier/server/images";
 import { completeFromProvider, failFromProvider, type Job } from "@atelier/server/jobs";
 import { persist } from "@atelier/server/leases";
-import { inSpan, isAppError, pictureLimits, resultHosts, safeFetch } from "@atelier/server/platform";
+import {
+  inSpan,
+  isAppError,
+  isOwnNetwork,
+  pictureLimits,
+  resultHosts,
+  safeFetch,
+} from "@atelier/server/platform";
 import {
   type Attempt,
   bytesOfText,
@@ -114,10 +121,47 @@ function withinLimit(bytes: Uint8Array): Uint8Array {
 /** Answers after which the same address is never fetched again. */
 const final: readonly string[] = ["url_refused", "url_too_large"];
 
-async function download({ env }: Services, { access, signal }: Finished, url: string): Promise<Uint8Array> {
+/** The picture from the first of its addresses that gives it. Throws what the first of them said. */
+async function download(services: Services, finished: Finished, url: string): Promise<Uint8Array> {
+  const [first = url, ...others] = addressesOf(url, finished.access);
+  try {
+    return await downloadFrom(services, finished, first);
+  } catch (error) {
+    for (const other of others) {
+      const bytes = await downloadFrom(services, finished, other).catch(() => null);
+      if (bytes) return bytes;
+    }
+    throw error;
+  }
+}
+
+/**
+ * A server of one's own may name itself as only it can reach itself, behind a proxy or in a container: then the picture is
+ * looked for at the same path of the address where it was asked, too.
+ */
+function addressesOf(url: string, { name, baseUrl }: ProviderAccess): string[] {
+  const [target, base] = [new URL(url), new URL(baseUrl)];
+  const isSelf = target.hostname === base.hostname || isOwnNetwork(url, []);
+  if (name !== "openai" || target.origin === base.origin || !isSelf) return [url];
+  return [url, new URL(target.pathname + target.search, base).href];
+}
+
+/** Such a server may keep its pictures behind its key, which goes to no other; a signed address has its right in itself. */
+function keyFor(url: string, { name, baseUrl, apiKey }: ProviderAccess): Record<string, string> {
+  const target = new URL(url);
+  const isOwn = name === "openai" && target.origin === new URL(baseUrl).origin && target.search === "";
+  return isOwn && apiKey !== "" ? { authorization: `Bearer ${apiKey}` } : {};
+}
+
+async function downloadFrom(
+  { env }: Services,
+  { access, signal }: Finished,
+  url: string,
+): Promise<Uint8Array> {
   try {
     const answer = await safeFetch(url, {
       signal,
+      headers: keyFor(url, access),
       timeoutMs: fetchTimeoutMs,
       maxBytes: maxResultBytes,
       isNameTold: true,

@@ -79,16 +79,21 @@ test.each([
   ["seconds", { "retry-after": "0.2" }, 190],
   ["milliseconds", { "retry-after-ms": "150" }, 140],
   ["no header", {}, 45],
-] as const)("B9 a rate limit is waited for as the answer asks: %s", async (_name, headers, leastMs) => {
-  const startedAt = performance.now();
-  const { outcome, rows } = await callWith([{ status: 429, headers }, fine]);
-  expect(outcome).toBe("Hello there");
-  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(leastMs);
-  expect(rows.map(({ errorClass, costUsd }) => [errorClass, costUsd])).toEqual([
-    ["rate_limited", 0],
-    [null, 0],
-  ]);
-});
+  ["words", {}, 190, "No deployments available for selected model, Try again in 0.2 seconds."],
+] as const)(
+  "B9 a rate limit is waited for as the answer asks: %s",
+  async (_name, headers, leastMs, message?) => {
+    const startedAt = performance.now();
+    const fault = { status: 429, headers, ...(message === undefined ? {} : { message }) };
+    const { outcome, rows } = await callWith([fault, fine]);
+    expect(outcome).toBe("Hello there");
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(leastMs);
+    expect(rows.map(({ errorClass, costUsd }) => [errorClass, costUsd])).toEqual([
+      ["rate_limited", 0],
+      [null, 0],
+    ]);
+  },
+);
 
 test.each([
   ["rate_limited", { status: 429 }, 3],

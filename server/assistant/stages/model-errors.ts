@@ -1,6 +1,6 @@
 import { AISDKError, APICallError } from "ai";
 import { z } from "zod";
-import { issuesOf } from "../../platform/index.ts";
+import { issuesOf, retryAfterInText, retryAfterOf } from "../../platform/index.ts";
 
 /**
  * Why a call of a model failed. `timeout`, `unavailable` and `rate_limited` pass by themselves; `invalid_output`: the
@@ -123,7 +123,7 @@ export function isTooLong(status: number, text: string): boolean {
 
 function ofAnswer(error: APICallError): ModelError {
   const errorClass = classOf(error);
-  const retryAfterMs = errorClass === "rate_limited" ? retryAfterOf(error.responseHeaders ?? {}) : null;
+  const retryAfterMs = errorClass === "rate_limited" ? waitOf(error) : null;
   return new ModelError(errorClass, undefined, { cause: error, retryAfterMs });
 }
 
@@ -137,16 +137,9 @@ function classOf({ statusCode = 0, responseBody = "", message }: APICallError): 
   return statusCode === 0 || statusCode === 409 || statusCode >= 500 ? "unavailable" : "refused";
 }
 
-/** `retry-after-ms`, or `retry-after` in seconds or as a date. */
-function retryAfterOf(headers: Readonly<Record<string, string>>): number | null {
-  const ms = Number(headers["retry-after-ms"] ?? Number.NaN);
-  if (ms >= 0) return ms;
-  const value = headers["retry-after"];
-  if (value === undefined) return null;
-  const seconds = Number(value);
-  if (seconds >= 0) return seconds * 1_000;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? null : Math.max(0, at - Date.now());
+/** Gateways often leave the header out and say it in words. */
+function waitOf({ responseHeaders = {}, responseBody = "", message }: APICallError): number | null {
+  return retryAfterOf(responseHeaders) ?? retryAfterInText(`${message}\n${responseBody}`);
 }
 
 /** `fetch` throws TypeErrors for what the network did; a cut stream ends with a system error or the like. */
