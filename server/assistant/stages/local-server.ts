@@ -1,5 +1,6 @@
 import { type Body, type Feature, features, featuresIn, lessAndLess, meantBy, without } from "./features.ts";
 import { isTooLong, ModelError } from "./model-errors.ts";
+import { tidyChunk, tidyStream } from "./tidy-chunks.ts";
 
 /** A server with the chat API of OpenAI, as a model of it is called. */
 export interface LocalServer {
@@ -204,33 +205,17 @@ async function readStream(response: Response, reading: Reading): Promise<Respons
     },
     cancel: (reason) => reader.cancel(reason),
   });
-  return new Response(rest, { status: response.status, headers: { "content-type": "text/event-stream" } });
+  const { status } = response;
+  const headers = { "content-type": "text/event-stream" };
+  return new Response(rest.pipeThrough(tidyStream()), { status, headers });
 }
 
 /** A whole answer as a stream of one event, for a server that does not stream. */
 function asStream(answer: Record<string, unknown>): Response {
-  const choices = (Array.isArray(answer["choices"]) ? answer["choices"] : []).map(
-    (choice: unknown, index) => {
-      const { message = {}, finish_reason = "stop" } = objectOfValue(choice);
-      const { tool_calls: calls, ...delta } = objectOfValue(message);
-      const numbered = Array.isArray(calls)
-        ? calls.map((call: unknown, at) => ({ index: at, ...objectOfValue(call) }))
-        : [];
-      return {
-        index,
-        delta: { ...delta, ...(numbered.length > 0 ? { tool_calls: numbered } : {}) },
-        finish_reason,
-      };
-    },
-  );
-  const event = { ...answer, object: "chat.completion.chunk", choices };
-  return new Response(`data: ${JSON.stringify(event)}\n\ndata: [DONE]\n\n`, {
-    headers: { "content-type": "text/event-stream" },
-  });
+  const tidy = tidyChunk({ ...answer, object: "chat.completion.chunk" });
+  const body = new Response(`data: ${JSON.stringify(tidy)}\n\ndata: [DONE]\n\n`).body;
+  return new Response(body?.pipeThrough(tidyStream()), { headers: { "content-type": "text/event-stream" } });
 }
-
-const objectOfValue = (value: unknown): Record<string, unknown> =>
-  typeof value === "object" && value !== null ? { ...value } : {};
 
 async function textOf(response: Response): Promise<string> {
   return (await response.text().catch(() => "")).slice(0, 20_000);

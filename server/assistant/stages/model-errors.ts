@@ -1,4 +1,4 @@
-import { AISDKError, APICallError } from "ai";
+import { AISDKError, APICallError, InvalidResponseDataError, StreamProviderError } from "ai";
 import { z } from "zod";
 import { issuesOf, retryAfterInText, retryAfterOf } from "../../platform/index.ts";
 
@@ -66,7 +66,13 @@ export function toModelError(error: unknown, over: keyof typeof lateMessages | n
   if (error instanceof ModelError) return error;
   if (over) return new ModelError("timeout", lateMessages[over], { cause: error });
   if (APICallError.isInstance(error)) return ofAnswer(error);
-  if (isOfNetwork(error)) return new ModelError("unavailable", undefined, { cause: error });
+  if (StreamProviderError.isInstance(error))
+    return new ModelError(classOf({ statusCode: error.statusCode, message: error.message }), undefined, {
+      cause: error,
+    });
+  // A stream that ended in the middle, or a part of one that belongs to nothing before it.
+  if (isOfNetwork(error) || InvalidResponseDataError.isInstance(error))
+    return new ModelError("unavailable", undefined, { cause: error });
   if (AISDKError.isInstance(error)) return new ModelError("not_api", undefined, { cause: error });
   return error;
 }
@@ -130,7 +136,10 @@ function ofAnswer(error: APICallError): ModelError {
 const limitedStatuses: readonly number[] = [429, 529];
 const lateStatuses: readonly number[] = [408, 504];
 
-function classOf({ statusCode = 0, responseBody = "", message }: APICallError): ModelErrorClass {
+type Told = Pick<APICallError, "message"> & Partial<Pick<APICallError, "statusCode" | "responseBody">>;
+
+/** Of an answer with a status; an error in the middle of a stream may have none. */
+function classOf({ statusCode = 0, responseBody = "", message }: Told): ModelErrorClass {
   if (limitedStatuses.includes(statusCode)) return "rate_limited";
   if (lateStatuses.includes(statusCode)) return "timeout";
   if (isTooLong(statusCode, `${message} ${responseBody}`)) return "over_limit";

@@ -1,6 +1,7 @@
 import type { ModelMessage, streamText, ToolSet } from "ai";
 import type { QuestionContext } from "../../db/index.ts";
 import type { CallProgress, CallResult, CallSettings } from "./calls.ts";
+import { mendCall } from "./mend-call.ts";
 import { ModelError } from "./model-errors.ts";
 import { type Piece, splitThinking } from "./thinking.ts";
 
@@ -48,6 +49,7 @@ export async function streamAnswer(
     instructions,
     messages: messages as ModelMessage[],
     tools,
+    repairToolCall: mendCall,
     stopWhen: isStepCount(maxSteps),
     ...(output ? { output } : {}),
     onError: () => undefined,

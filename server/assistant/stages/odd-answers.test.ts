@@ -1,0 +1,178 @@
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { describe, expect, test } from "vitest";
+import { fetchFrom } from "./local-server.ts";
+import { toModelError } from "./model-errors.ts";
+import { streamAnswer } from "./stream.ts";
+import { idleTools } from "./tools.ts";
+
+interface Heard {
+  text: string;
+  thinking: string;
+  readonly calls: unknown[];
+}
+
+/** What the studio hears of a server that answers with this body. */
+async function hear(body: string, type = "text/event-stream"): Promise<Heard> {
+  const heard: Heard = { text: "", thinking: "", calls: [] };
+  const { signal } = new AbortController();
+  const provider = createOpenAICompatible({
+    name: "local",
+    baseURL: "http://home/v1",
+    fetch: fetchFrom({
+      address: "http://home/v1",
+      send: () => Promise.resolve(new Response(body, { headers: { "content-type": type } })),
+      refused: [],
+      onRefused: () => Promise.resolve(),
+    }),
+  });
+  await streamAnswer(
+    { model: provider("simulated"), maxOutputTokens: 500, abortSignal: signal, maxRetries: 0 },
+    {
+      context: { instructions: "Answer.", messages: [{ role: "user", content: "What is there?" }] },
+      tools: idleTools(),
+      maxSteps: 1,
+      progress: { noteFirstText: () => undefined, noteSign: () => undefined, noteTurn: () => undefined },
+      sink: {
+        add: (text) => void (heard.text += text),
+        think: (text) => void (heard.thinking += text),
+        takeBack: () => void (heard.text = ""),
+        noteTool: (call) => void heard.calls.push(call),
+      },
+    },
+  );
+  return heard;
+}
+
+const lines = (...chunks: readonly unknown[]) =>
+  chunks.map((chunk) => `data: ${typeof chunk === "string" ? chunk : JSON.stringify(chunk)}\n\n`).join("");
+const choice = (delta: unknown, reason?: string | null) => ({
+  id: "1",
+  object: "chat.completion.chunk",
+  created: 1,
+  model: "m",
+  choices: [{ index: 0, delta, ...(reason === undefined ? {} : { finish_reason: reason }) }],
+});
+const words = [choice({ role: "assistant", content: "Red " }), choice({ content: "linen." })];
+const stop = choice({}, "stop");
+
+describe("chunks that are not quite those of the API", () => {
+  test.each([
+    ["no reason at its end", lines(...words, "[DONE]")],
+    ["an empty reason in each chunk", lines(choice({ content: "Red linen." }, ""), choice({}, ""), "[DONE]")],
+    [
+      "a last chunk of tokens alone",
+      lines(...words, stop, { id: "1", usage: { prompt_tokens: 3 } }, "[DONE]"),
+    ],
+    ["choices that are null", lines({ choices: null }, ...words, stop, "[DONE]")],
+    ["an error that is null", lines(...words.map((chunk) => ({ ...chunk, error: null })), stop, "[DONE]")],
+    ["signs of life", `: ping\n\nevent: ping\n${lines({ type: "ping" }, ...words, stop)}`],
+    ["numbers as texts", lines(...words.map((chunk) => ({ ...chunk, id: 7, created: "1" })), stop)],
+    ["tokens as texts", lines(...words, { ...stop, usage: { prompt_tokens: "3", total_tokens: null } })],
+    ["another role", lines(choice({ role: "model", content: "Red linen." }), stop)],
+    ["parts of words", lines(choice({ content: [{ type: "text", text: "Red " }, "linen."] }), stop)],
+    ["a message instead of a delta", lines({ choices: [{ message: { content: "Red linen." } }] }, stop)],
+    ["thoughts as an object", lines(choice({ content: "Red linen.", reasoning: { steps: [] } }), stop)],
+    ["breaks of Windows", lines(...words, stop).replaceAll("\n", "\r\n")],
+    ["no break at its end", lines(...words, stop).trimEnd()],
+  ])("%s", async (_what, body) => {
+    expect((await hear(body)).text).toBe("Red linen.");
+  });
+
+  test("a whole answer without a reason, for a server that does not stream", async () => {
+    const answer = {
+      choices: [{ message: { role: "assistant", content: "Red linen." }, finish_reason: null }],
+    };
+    expect((await hear(JSON.stringify(answer), "application/json")).text).toBe("Red linen.");
+  });
+
+  test("letters of several bytes are whole, wherever a chunk is cut", async () => {
+    const text = "Лён и 亚麻 👗";
+    expect((await hear(lines(choice({ content: text }), stop))).text).toBe(text);
+  });
+
+  test.each([
+    ["in the middle of the answer", lines(...words)],
+    ["in the middle of a chunk", lines(...words) + 'data: {"choices":[{"del'],
+  ])(
+    "a stream that a proxy closes %s is no whole answer, and may be asked for again",
+    async (_what, body) => {
+      const error: unknown = await hear(body).catch((thrown: unknown) => toModelError(thrown, null));
+      expect(error).toMatchObject({ class: "unavailable" });
+    },
+  );
+});
+
+test.each([
+  [{ message: "Overloaded", type: "overloaded_error" }, "unavailable"],
+  [{ message: "Slow down.", code: 429 }, "rate_limited"],
+  [{ message: "CUDA error: out of memory", code: null }, "unavailable"],
+  [{ message: "The context length is exceeded.", code: 400 }, "over_limit"],
+  ["out of memory", "unavailable"],
+  [{ detail: "out of memory" }, "unavailable"],
+])(
+  "an error in the middle of an answer is one of the model, not of its address: %o",
+  async (told, errorClass) => {
+    const error: unknown = await hear(lines(...words, { error: told })).catch((thrown: unknown) =>
+      toModelError(thrown, null),
+    );
+    expect(error).toMatchObject({ class: errorClass });
+  },
+);
+
+/** A call as servers write it. */
+const calling = (call: unknown) => lines(choice({ tool_calls: call }), "[DONE]");
+const searched = (input: unknown) => [expect.objectContaining({ toolName: "search_gallery", input })];
+
+describe("calls that are not quite those of the API", () => {
+  const name = "search_gallery";
+  const args = '{"words":["red"]}';
+  test.each([
+    ["without a number", [{ id: "a", type: "function", function: { name, arguments: args } }]],
+    ["with a number as a text", [{ index: "0", function: { name, arguments: args } }]],
+    ["with a number as its id", [{ index: 0, id: 7, function: { name, arguments: args } }]],
+    ["with its arguments as an object", [{ index: 0, function: { name, arguments: { words: ["red"] } } }]],
+    ["without a function around it", [{ name, arguments: { words: ["red"] } }]],
+    ["not in a list", { index: 0, function: { name, arguments: args } }],
+    ["with markup of the model", [{ function: { name: `${name}<|channel|>commentary`, arguments: args } }]],
+    ["with a namespace", [{ function: { name: `functions.${name}`, arguments: args } }]],
+  ])("%s", async (_what, call) => {
+    expect((await hear(calling(call))).calls).toEqual(searched({ words: ["red"] }));
+  });
+
+  test("two without numbers stay two", async () => {
+    const two = ["red", "blue"].map((word) => ({ function: { name, arguments: `{"words":["${word}"]}` } }));
+    expect((await hear(calling(two))).calls).toHaveLength(2);
+  });
+
+  test.each([
+    ["null for what is left out", '{"words":["red"],"from":null,"to":"None"}', { words: ["red"] }],
+    ["an empty text for what is left out", '{"words":["red"],"from":""}', { words: ["red"] }],
+    ["a word without its list", '{"words":"red"}', { words: ["red"] }],
+    ["a list as a text", String.raw`{"words":"[\"red\",'long']"}`, { words: ["red", "long"] }],
+    ["a moment for a day", '{"words":[],"from":"2026-11-29T10:00:00Z"}', { words: [], from: "2026-11-29" }],
+    ["JSON in JSON", JSON.stringify(args), { words: ["red"] }],
+    ["JSON of Python in a fence", "```json\n{'words': ['red'],}\n```", { words: ["red"] }],
+    ["two objects", `{}${args}`, { words: ["red"] }],
+    ["arguments in arguments", `{"arguments":${args}}`, { words: ["red"] }],
+  ])("arguments: %s", async (_what, text, input) => {
+    const call = [{ index: 0, id: "a", function: { name, arguments: text } }];
+    expect((await hear(calling(call))).calls).toEqual(searched(input));
+  });
+
+  test("numbers as texts become numbers, and what they are of stays", async () => {
+    const text = '{"kind":"upscale","scale":"2","width":"1024","image":7,"prompt":"42"}';
+    const call = [{ index: 0, id: "a", function: { name: "propose_job", arguments: text } }];
+    expect((await hear(calling(call))).calls).toMatchObject([
+      { input: { kind: "upscale", scale: 2, width: 1_024, image: "7", prompt: "42" } },
+    ]);
+  });
+
+  test("a call that no mending helps stays as it was sent, for the model to read why", async () => {
+    const unknown = [{ index: 0, id: "a", function: { name: "delete_everything", arguments: "{}" } }];
+    expect((await hear(calling(unknown))).calls).toMatchObject([
+      { toolName: "delete_everything", input: {} },
+    ]);
+    const wrong = [{ index: 0, id: "a", function: { name: "propose_job", arguments: '{"kind":"fly"}' } }];
+    expect((await hear(calling(wrong))).calls).toMatchObject([{ input: { kind: "fly" } }]);
+  });
+});

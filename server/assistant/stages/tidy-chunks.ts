@@ -1,0 +1,161 @@
+type Fields = Readonly<Record<string, unknown>>;
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The fields without those that are not of their type. */
+function only(fields: Fields, isRight: Readonly<Record<string, (value: unknown) => boolean>>): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([name, value]) => isRight[name]?.(value) !== false),
+  );
+}
+
+const isText = (value: unknown) => typeof value === "string";
+const isNumber = (value: unknown) => typeof value === "number";
+
+/** A call of a tool, or a part of one: with its arguments as an object, without `function`, or with a number as its id. */
+function tidyCall(call: unknown): Fields[] {
+  if (!isFields(call)) return [];
+  const { function: inner, name, arguments: outer, ...rest } = call;
+  const { arguments: args = outer, ...named } = isFields(inner) ? inner : { name };
+  const text = isText(args) || args === undefined || args === null ? args : JSON.stringify(args);
+  const id = isNumber(call["id"]) ? String(call["id"]) : call["id"];
+  const index = isText(call["index"]) ? Number.parseInt(String(call["index"]), 10) : call["index"];
+  const tidy = {
+    ...rest,
+    id,
+    index: Number.isInteger(index) ? index : undefined,
+    function: { ...only(named, { name: isText }), arguments: text },
+  };
+  return [only(tidy, { id: isText })];
+}
+
+/** Words as a text, or as parts of one. */
+function tidyContent(content: unknown): unknown {
+  if (isText(content)) return content;
+  const parts = Array.isArray(content) ? content : [content];
+  return parts.flatMap((part: unknown) =>
+    isText(part) ? [{ type: "text", text: part }] : isFields(part) ? [{ type: "text", ...part }] : [],
+  );
+}
+
+function tidyDelta(delta: Fields): Fields {
+  const { content, tool_calls: calls, ...rest } = delta;
+  const listed = Array.isArray(calls) ? calls : [calls];
+  const all = listed.flatMap(tidyCall);
+  return {
+    ...only(rest, {
+      role: (value) => value === "assistant",
+      reasoning_content: isText,
+      reasoning: isText,
+    }),
+    content: tidyContent(content),
+    ...(all.length > 0 ? { tool_calls: all } : {}),
+  };
+}
+
+/** Some servers write the message of a whole answer instead of a delta, and a reason that is empty until there is one. */
+function tidyChoice(choice: unknown): Fields[] {
+  if (!isFields(choice)) return [];
+  const delta = choice["delta"] ?? choice["message"];
+  const reason = choice["finish_reason"];
+  return [
+    {
+      ...choice,
+      delta: isFields(delta) ? tidyDelta(delta) : null,
+      finish_reason: isText(reason) && reason !== "" ? reason : null,
+    },
+  ];
+}
+
+/** What went wrong, with a message at least. */
+function tidyError(error: unknown): Fields {
+  if (!isFields(error)) return { message: String(error) };
+  return isText(error["message"]) ? error : { ...error, message: JSON.stringify(error) };
+}
+
+/** A chunk as the SDK takes it, which refuses a whole answer for one field that it does not know. */
+export function tidyChunk(chunk: Fields): Fields {
+  const { error, choices, usage, ...rest } = chunk;
+  if (error !== undefined && error !== null) return { error: tidyError(error) };
+  const counts = { prompt_tokens: isNumber, completion_tokens: isNumber, total_tokens: isNumber };
+  return {
+    ...only(rest, { id: isText, model: isText, created: isNumber }),
+    choices: (Array.isArray(choices) ? choices : []).flatMap(tidyChoice),
+    ...(isFields(usage) ? { usage: only(usage, counts) } : {}),
+  };
+}
+
+const dataLine = /^data:\s?(.*?)\r?$/;
+
+/** Follows a stream: whether it said why it ended, and whether it called tools. */
+class ChunkReader {
+  #isEnded = false;
+  #hasCalls = false;
+
+  /** A line of the stream as the SDK is given it. */
+  read(line: string): string {
+    const data = dataLine.exec(line)?.[1]?.trim();
+    if (data === undefined) return line;
+    if (data === "[DONE]") return this.#finish() + line;
+    const chunk = parse(data);
+    if (chunk === null) return line;
+    const tidy = tidyChunk(chunk);
+    this.#note(tidy);
+    return `data: ${JSON.stringify(tidy)}`;
+  }
+
+  #note({ error, choices }: Fields): void {
+    const [choice] = Array.isArray(choices) ? choices : [];
+    if (isFields(choice) && isFields(choice["delta"]) && choice["delta"]["tool_calls"] !== undefined)
+      this.#hasCalls = true;
+    if (error !== undefined || (isFields(choice) && choice["finish_reason"] !== null)) this.#isEnded = true;
+  }
+
+  /** For servers that end an answer without a reason. */
+  #finish(): string {
+    if (this.#isEnded) return "";
+    this.#isEnded = true;
+    const choice = { index: 0, delta: {}, finish_reason: this.#hasCalls ? "tool_calls" : "stop" };
+    return `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
+  }
+
+  /** An error for a stream that ended in the middle: a proxy may close it as if it were whole. */
+  end(): string {
+    if (this.#isEnded) return "";
+    return `data: ${JSON.stringify({ error: { message: "The stream ended in the middle." } })}\n\n`;
+  }
+}
+
+function parse(text: string): Fields | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isFields(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isCut(line: string): boolean {
+  const data = dataLine.exec(line)?.[1]?.trim();
+  return data !== undefined && data !== "[DONE]" && parse(data) === null;
+}
+
+/** Makes the chunks of a stream of events tidy, line by line. */
+export function tidyStream(): TransformStream<Uint8Array, Uint8Array> {
+  const [decoder, encoder, reader] = [new TextDecoder(), new TextEncoder(), new ChunkReader()];
+  let rest = "";
+  return new TransformStream({
+    transform(bytes, controller) {
+      const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      if (lines.length === 0) return;
+      controller.enqueue(encoder.encode(lines.map((line) => `${reader.read(line)}\n`).join("")));
+    },
+    flush(controller) {
+      // A chunk that was cut is left out: the error says more than its form.
+      const last = rest === "" || isCut(rest) ? "" : `${reader.read(rest)}\n\n`;
+      controller.enqueue(encoder.encode(`${last}\n${reader.end()}`));
+    },
+  });
+}
