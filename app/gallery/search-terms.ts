@@ -13,7 +13,9 @@ export const isByMeaning = (search: string) =>
 
 /** Whether a search asks for one board and nothing else. */
 export function isBoardAlone(search: string): boolean {
-  return /^board:("[^"]*"|\S+)$/iu.test(search.trim()) && search.trim().toLowerCase() !== "board:none";
+  const [term, ...others] = parseSearch(search);
+  if (!term || term.isNot || others.length > 0 || !("name" in term.meaning)) return false;
+  return term.meaning.name === "board" && term.meaning.text !== null;
 }
 
 /** Adds a term or takes it out; what it replaces goes with it, since no picture can be both. */
@@ -65,7 +67,8 @@ export interface Completion {
 
 const mostCompletions = 8;
 /** The last, unfinished term: a minus, an operator, and the value as far as it is typed. */
-const lastTerm = /(?:^|\s)(?<not>-?)(?:(?<operator>[a-z]+):)?(?<value>"[^"]*|[^\s"]*)$/iu;
+const lastTerm =
+  /(?:^|\s)(?<not>[-–−]?)(?:(?<operator>[a-z]+)[:：])?(?<value>["“„«][^"“”„«»]*|[^\s"“”„«»]*)$/iu;
 
 interface Unfinished {
   /** What stands before it. */
@@ -82,9 +85,9 @@ function unfinishedTerm(text: string): Unfinished {
   const lengths = value.length + minus.length + (operator === undefined ? 0 : operator.length + 1);
   return {
     head: text.slice(0, text.length - lengths),
-    minus,
+    minus: minus === "" ? "" : "-",
     operator: operator?.toLowerCase(),
-    sought: value.replace(/^"/, "").toLowerCase(),
+    sought: value.replace(/^["“„«]/u, "").toLowerCase(),
   };
 }
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type Db, schema } from "../db/index.ts";
 import { type JobKind, jobKinds } from "../engines.ts";
 import { isTimeZone } from "../platform/days.ts";
-import { AppError, isId } from "../platform/index.ts";
+import { AppError, isId, momentOfText } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type ImageView, toImageView, viewColumns } from "./image.ts";
 import {
@@ -34,7 +34,7 @@ function decodeCursor(cursor: string): string {
   return id;
 }
 
-const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+const moment = momentOfText.transform((text) => new Date(text));
 
 const timezone = z
   .string()

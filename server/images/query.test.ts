@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { parseSearch, termOf } from "./query.ts";
 
 const read = (search: string) =>
@@ -30,6 +30,26 @@ test.each([
   ["seed:18446744073709551615", { name: "seed", text: "18446744073709551615" }],
   ["tag:none", { name: "tag", text: null }],
   ["tag:“два слова”", { name: "tag", text: "два слова" }],
+  ["tag:«два слова»", { name: "tag", text: "два слова" }],
+  ["tag:»zwei Wörter«", { name: "tag", text: "zwei Wörter" }],
+  ["tag：＂两个 词＂", { name: "tag", text: "两个 词" }],
+  ["标签：猫", { words: "标签：猫", isPhrase: false }],
+  ["«красное платье»", { words: "красное платье", isPhrase: true }],
+  ["–hat", { words: "hat", isPhrase: false, isNot: true }],
+  ["−tag：summer", { name: "tag", text: "summer", isNot: true }],
+  ["rating：≥３", { name: "rating", range: { least: 3, most: null } }],
+  ["rating:2…4", { name: "rating", range: { least: 2, most: 4 } }],
+  ["rating:>9999999", { name: "rating", range: { least: 100, most: null } }],
+  ["size：１０２４ｘ７６８", { name: "exactSize", widthPx: 1_024, heightPx: 768 }],
+  ["size:1024х768", { name: "exactSize", widthPx: 1_024, heightPx: 768 }],
+  ["seed:0077", { name: "seed", text: "77" }],
+  ["seed:0", { name: "seed", text: "0" }],
+  ["is：Starred", { name: "is", flag: "starred" }],
+  ["from:２０２４-02", { name: "from", at: new Date("2024-02-01") }],
+  ["from:0050", { name: "from", at: new Date("0050-01-01T00:00:00Z") }],
+  ["from:9999y", { name: "from", at: new Date("0001-01-01T00:00:00Z") }],
+  ["from:0000", { name: "from", at: new Date("0001-01-01T00:00:00Z") }],
+  ["to:9999", { name: "to", at: new Date("9999-12-31T23:59:59Z") }],
 ])("%s is understood", (search, meaning) => {
   expect(read(search)).toEqual([meaning]);
 });
@@ -45,6 +65,21 @@ test("days are of the time zone, also where the clock is changed on them", () =>
     "2026-01-01T08:00:00.000Z",
     "2027-01-01T08:00:00.000Z",
   ]);
+});
+
+test.each([
+  ["2026-03-31T12:00:00Z", "1m", "2026-02-28T12:00:00.000Z"],
+  ["2026-08-31T12:00:00Z", "6m", "2026-02-28T12:00:00.000Z"],
+  ["2028-02-29T12:00:00Z", "1y", "2027-02-28T12:00:00.000Z"],
+  ["2026-07-31T12:00:00Z", "1m", "2026-06-30T12:00:00.000Z"],
+  ["2026-03-28T12:00:00Z", "1m", "2026-02-28T12:00:00.000Z"],
+])("from %s on %s ago is no day of a later month", (now, ago, at) => {
+  vi.useFakeTimers({ now: new Date(now) });
+  try {
+    expect(read(`from:${ago}`)).toEqual([{ name: "from", at: new Date(at) }]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test.each([
@@ -70,7 +105,8 @@ test.each(["12:30", "https://a.example/b", "a:b", "::", ":tag", "é:x"])(
 
 test("halves of a search do no harm: a quote without an end, a lone minus, an operator without a value", () => {
   expect(read('"red dress')).toEqual([{ words: "red dress", isPhrase: true }]);
-  expect(read(" - ")).toEqual([]);
+  expect(read(" - – — ")).toEqual([]);
+  expect(read("tag： −Board：")).toEqual([]);
   expect(read("tag:")).toEqual([]);
   expect(read("-Board: fox")).toEqual([{ words: "fox", isPhrase: false }]);
   expect(read('tag:""')).toEqual([{ wrong: "tag" }]);
@@ -81,5 +117,6 @@ test("a term that is written is read as it was meant", () => {
   expect(read(termOf("board", 'Two "words"', true))).toEqual([
     { name: "board", text: "Two words", isNot: true },
   ]);
+  expect(read(termOf("board", "«Две» думи"))).toEqual([{ name: "board", text: "Две думи" }]);
   expect(termOf("tag", "one")).toBe("tag:one");
 });

@@ -62,7 +62,14 @@ export interface SearchTerm {
 }
 
 const isUuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
-const termPattern = /(?<not>-?)(?:(?<operator>[a-z]+):)?(?:["“”„](?<quoted>[^"“”]*)["“”]?|(?<plain>\S+))/giu;
+// Signs as keyboards and input methods of several languages write them: dashes, quotes, the wide colon.
+const minus = "[-\u2010-\u2015\u2212\uFE63\uFF0D]";
+const quote = '["“”„‟«»＂]';
+const termPattern = new RegExp(
+  `(?<not>${minus}?)(?:(?<operator>[a-z]+)[:：])?(?:${quote}(?<quoted>${quote.replace("[", "[^")}*)${quote}?|(?<plain>\\S+))`,
+  "giu",
+);
+const loneMinus = new RegExp(`^${minus}$`, "u");
 const maxTerms = 30;
 
 /**
@@ -72,23 +79,30 @@ const maxTerms = 30;
 export function parseSearch(search: string, timeZone = "UTC"): SearchTerm[] {
   const terms = [...search.matchAll(termPattern)].slice(0, maxTerms).map(({ 0: source, groups = {} }) => {
     const operator = searchOperators.find((name) => name === groups["operator"]?.toLowerCase());
-    const isNot = groups["not"] === "-";
+    const isNot = groups["not"] !== "";
     const value = groups["quoted"] ?? groups["plain"] ?? "";
     if (operator)
-      return { source, isNot, meaning: readers[operator](value, timeZone) ?? { wrong: operator } };
+      return { source, isNot, meaning: readers[operator](value.trim(), timeZone) ?? { wrong: operator } };
     const words = groups["operator"] === undefined ? value : `${groups["operator"]}:${value}`;
     return { source, isNot, meaning: { words, isPhrase: groups["quoted"] !== undefined } };
   });
-  return terms.filter(({ source }) => source !== "-" && !isUnfinished(source));
+  return terms.filter(({ source }) => !loneMinus.test(source) && !isUnfinished(source));
 }
 
 /** An operator whose value is still to be typed says nothing yet: the list stays as it is. */
 const isUnfinished = (source: string) =>
-  searchOperators.some((name) => source.replace(/^-/, "").toLowerCase() === `${name}:`);
+  searchOperators.some((name) => plainSigns(source).replace(/^-/, "").toLowerCase() === `${name}:`);
+
+/** The signs of a term, and its digits, as they stand on most keyboards. */
+const plainSigns = (text: string) =>
+  text
+    .normalize("NFKC")
+    .replace(new RegExp(`^${minus}`, "u"), "-")
+    .replaceAll(/[≥≤]/gu, (sign) => (sign === "≥" ? ">=" : "<="));
 
 /** Writes a term; a value with blanks gets quotes. */
 export function termOf(operator: SearchOperator, value: string, isNot = false): string {
-  const plain = value.replaceAll(/["“”„]/gu, "");
+  const plain = value.replaceAll(new RegExp(quote, "gu"), "");
   return `${isNot ? "-" : ""}${operator}:${/\s/u.test(plain) ? `"${plain}"` : plain}`;
 }
 
@@ -100,11 +114,11 @@ const readers: Readonly<Record<SearchOperator, Reader>> = {
   board: (text) => (text === "" ? null : { name: "board", text: text === "none" ? null : text }),
   tag: (text) => (text === "" ? null : { name: "tag", text: text === "none" ? null : text }),
   is: (value) => {
-    const flag = pictureFlags.find((name) => name === value.toLowerCase());
+    const flag = pictureFlags.find((name) => name === plainSigns(value).toLowerCase());
     return flag ? { name: "is", flag } : null;
   },
   rating: (value) => {
-    const range = readRange(value);
+    const range = readRange(plainSigns(value), mostRating);
     return range ? { name: "rating", range } : null;
   },
   from: (value, timeZone) => readDay(value, "from", timeZone),
@@ -112,23 +126,31 @@ const readers: Readonly<Record<SearchOperator, Reader>> = {
   size: readSize,
   near: (text) => (text === "" ? null : { name: "near", text }),
   similar: (text) => (isUuid.test(text) ? { name: "similar", imageId: text.toLowerCase() } : null),
-  seed: (text) => (/^\d{1,20}$/.test(text) ? { name: "seed", text } : null),
+  seed: (value) => {
+    const [, text] = /^0*(\d{1,20})$/.exec(plainSigns(value)) ?? [];
+    return text === undefined ? null : { name: "seed", text };
+  },
 };
 
 /** `upscale`, `text-to-image`, or several with commas. */
 function readKinds(value: string): Filter | null {
-  const names = value.toLowerCase().replaceAll(/[\s-]/g, "_").split(",");
+  const names = plainSigns(value).toLowerCase().replaceAll(/[\s-]/g, "_").split(",");
   const kinds = jobKinds.filter((kind) => names.includes(kind));
   return kinds.length === new Set(names).size ? { name: "kind", kinds } : null;
 }
 
-/** `3`, `>=3`, `<3`, `3..5`. */
-function readRange(value: string): Range | null {
-  const [, comparison = "=", first, last] = /^(>=?|<=?|=)?(\d{1,7})(?:\.\.(\d{1,7}))?$/.exec(value) ?? [];
+/** Above the highest one, and within what the column holds. */
+const mostRating = 99;
+
+/** `3`, `>=3`, `<3`, `3..5`; figures above `most` count as that. */
+function readRange(value: string, most = 9_999_999): Range | null {
+  const [, comparison = "=", first, last] = /^(>=?|<=?|=)?(\d{1,7})(?:\.{2,3}(\d{1,7}))?$/.exec(value) ?? [];
   if (first === undefined) return null;
-  const number = Number(first);
+  const number = Math.min(most, Number(first));
   if (last !== undefined)
-    return comparison === "=" && Number(last) >= number ? { least: number, most: Number(last) } : null;
+    return comparison === "=" && Number(last) >= Number(first)
+      ? { least: number, most: Math.min(most, Number(last)) }
+      : null;
   switch (comparison) {
     case ">":
       return { least: number + 1, most: null };
@@ -145,9 +167,10 @@ function readRange(value: string): Range | null {
 
 /** The longer side as a range, or `1024x768`. */
 function readSize(value: string): Filter | null {
-  const [, width, height] = /^(\d{1,6})[x×](\d{1,6})$/iu.exec(value) ?? [];
+  const text = plainSigns(value);
+  const [, width, height] = /^(\d{1,6})[x×х](\d{1,6})$/iu.exec(text) ?? [];
   if (width !== undefined) return { name: "exactSize", widthPx: Number(width), heightPx: Number(height) };
-  const range = readRange(value);
+  const range = readRange(text);
   return range ? { name: "size", range } : null;
 }
 
@@ -155,15 +178,26 @@ const msPerUnit = { d: 86_400_000, w: 7 * 86_400_000 };
 
 /** `2026`, `2026-03`, `2026-03-07`, or how long ago: `10d`, `4w`, `6m`, `1y`. */
 function readDay(value: string, name: "from" | "to", timeZone: string): Filter | null {
-  const [, count, unit] = /^(\d{1,4})([dwmy])$/i.exec(value) ?? [];
-  if (count !== undefined) return { name, at: ago(Number(count), String(unit).toLowerCase()) };
-  const [, year, month, day] = /^(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?$/.exec(value) ?? [];
+  const text = plainSigns(value);
+  const [, count, unit] = /^(\d{1,4})([dwmy])$/i.exec(text) ?? [];
+  if (count !== undefined) return { name, at: storable(ago(Number(count), String(unit).toLowerCase())) };
+  const [, year, month, day] = /^(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?$/.exec(text) ?? [];
   if (year === undefined) return null;
   const start = [Number(year), Number(month ?? 1) - 1, Number(day ?? 1)] as const;
-  const first = new Date(Date.UTC(...start));
+  const first = new Date(0);
+  first.setUTCFullYear(...start);
   if (first.getUTCMonth() !== start[1]) return null;
   if (name === "to") moveOn(first, { month, day });
-  return { name, at: startOfDay(timeZone, first.toISOString().slice(0, 10)) ?? first };
+  const at = first > latest ? latest : startOfDay(timeZone, first.toISOString().slice(0, 10));
+  return { name, at: storable(at ?? first) };
+}
+
+const [earliest, latest] = [new Date("0001-01-01T00:00:00Z"), new Date("9999-12-31T23:59:59Z")];
+
+/** No picture is older or newer, and PostgreSQL reads other years in another form. */
+function storable(at: Date): Date {
+  if (at < earliest) return earliest;
+  return at > latest ? latest : at;
 }
 
 /** To the first day behind a day, a month or a year. */
@@ -176,6 +210,9 @@ function moveOn(first: Date, { month, day }: Readonly<Record<"day" | "month", st
 function ago(count: number, unit: string): Date {
   const now = new Date();
   if (unit === "d" || unit === "w") return new Date(now.getTime() - count * msPerUnit[unit]);
+  const day = now.getUTCDate();
   now.setUTCMonth(now.getUTCMonth() - (unit === "y" ? 12 * count : count));
+  // A month without that day ends with its own last one, and is not the next month.
+  if (now.getUTCDate() !== day) now.setUTCDate(0);
   return now;
 }

@@ -197,6 +197,11 @@ test("filters, words and what must not be there hold together", async () => {
     ["is:shared", []],
     ["is:trashed", []],
     ["100%_", []],
+    ["tag:«две думи»", ["plain"]],
+    ["rating:>9999999", []],
+    ["rating:0..9999999", all],
+    ["from:9999y to:9999", all],
+    ["from:0000 to:9999-12-31", all],
   ] as const)
     expect({ search, titles: await list(search) }).toEqual({ search, titles });
 });

@@ -28,6 +28,7 @@ export {
   isStorable,
   jsonObject,
   lineOfText,
+  momentOfText,
   parseForeignJson,
   requireReadable,
   storableText,

@@ -141,6 +141,16 @@ export const flagOfText = z
   .enum([...flagWords.true, ...flagWords.false])
   .transform((word) => flagWords.true.some((yes) => yes === word));
 
+const [firstMs, lastMs] = [Date.parse("0001-01-01T00:00:00Z"), Date.parse("9999-12-31T23:59:59.999Z")];
+
+/** A moment as ISO 8601, of the years in which PostgreSQL reads it as JavaScript writes it. */
+export const momentOfText = z.iso
+  .datetime({ offset: true })
+  .refine(
+    (text) => Date.parse(text) >= firstMs && Date.parse(text) <= lastMs,
+    "must be a time of the years 1 to 9999",
+  );
+
 const maxJsonDepth = 20;
 
 /** Counts as it walks: a value that refers to the same part often may be far larger than the request that it came in. */

@@ -252,6 +252,14 @@ test("a file that was uploaded before is found by the hash of its bytes, by its 
   expect(await statusOf(hash)).toBe(404);
 });
 
+test.each(["from=0000-01-01T00:00:00Z", "to=9999-12-31T23:59:59-14:00", "from=2026-02-31T00:00:00Z"])(
+  "the moment %s is refused as one, and costs no answer of the database",
+  async (query) => {
+    const answer = await send(`/images?${query}`);
+    expect([answer.status, (await answer.json()).errors]).toEqual([400, [expect.objectContaining({})]]);
+  },
+);
+
 test("days of a search are of UTC, or of the time zone that is named", async () => {
   const { id } = await addPicture("coffee.png");
   const createdAt = new Date("2019-05-31T22:30:00Z");

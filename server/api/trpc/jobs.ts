@@ -32,7 +32,7 @@ import {
   type SubmitInput,
 } from "../../jobs/index.ts";
 import { watch } from "../../live/index.ts";
-import { lineOfText } from "../../platform/index.ts";
+import { lineOfText, momentOfText } from "../../platform/index.ts";
 import { holdStreamSlot } from "../http/streams.ts";
 import { t } from "./init.ts";
 import { memberProcedure, publicProcedure } from "./procedures.ts";
@@ -95,7 +95,7 @@ export const jobsRouter = t.router({
       items: await recentInputs(ctx.services, { ownerId: ctx.caller.userId, ...input }),
     })),
   watch: memberProcedure
-    .input(z.object({ since: z.iso.datetime().optional() }).optional())
+    .input(z.object({ since: momentOfText.optional() }).optional())
     .subscription(({ ctx, input, signal }) => {
       const { userId } = ctx.caller;
       const ended = new AbortController();
