@@ -9,6 +9,7 @@ import { schema } from "../db/index.ts";
 import { listImages, removeImages } from "../images/index.ts";
 import { get } from "../jobs/index.ts";
 import { newId } from "../platform/index.ts";
+import { labelOf } from "./files.ts";
 import { parseBatch } from "./request.ts";
 import {
   cancelBatch,
@@ -252,6 +253,12 @@ test("cancel stops what is open and leaves what is done", async () => {
   await endJob(jobIds[0] ?? "", "completed");
   expect(await cancelBatch(scene.services, { ownerId: scene.owner.userId, id })).toEqual({ cancelled: 1 });
   expect(await open(id)).toMatchObject({ status: "ended", counts: { completed: 1, cancelled: 1 } });
+});
+
+test("names in the zip keep letters with marks whole, and are cut between letters", () => {
+  expect(labelOf({ values: { prompt: "हिन्दी की/किताब" } })).toBe("_prompt-हिन्दी-की-किताब");
+  expect(labelOf({ values: { prompt: "café".normalize("NFD") } })).toBe("_prompt-café".normalize("NFC"));
+  expect(labelOf({ values: { x: "𠮷".repeat(80) } }).isWellFormed()).toBe(true);
 });
 
 test("D1 a worker runs a batch: its events end with the last job, and its zip and its sheet have the results", async () => {

@@ -43,12 +43,16 @@ function bodyOf({ body }: { readonly body: Readable | null }): Readable {
 const maxLabel = 60;
 
 /** The values of the axes in a file name; ids of pictures say nothing there. */
-function labelOf({ values }: BatchPlace): string {
+export function labelOf({ values }: Pick<BatchPlace, "values">): string {
   const parts = Object.entries(values)
     .filter(([param]) => !/(?:^|\.)inputs\./.test(param))
     .map(([param, value]) => `${param}-${String(value)}`);
-  const label = parts.join("_").replaceAll(/[^\p{L}\p{N}._-]+/gu, "-");
-  return label === "" ? "" : `_${label.slice(0, maxLabel)}`;
+  // Marks are parts of letters in many scripts.
+  const label = parts
+    .join("_")
+    .normalize("NFC")
+    .replaceAll(/[^\p{L}\p{M}\p{N}._-]+/gu, "-");
+  return label === "" ? "" : `_${Array.from(label).slice(0, maxLabel).join("")}`;
 }
 
 function describe({ jobs, ...batch }: BatchWithJobs, files: ReadonlyMap<string, string>) {
