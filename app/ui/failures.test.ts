@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { failureOf, hasOwnAdvice } from "./failures.ts";
+import { failureOf, failureOfAnswer, hasOwnAdvice } from "./failures.ts";
 import { SignedOut } from "../client/session.ts";
 
 describe("failure", () => {
@@ -11,6 +11,17 @@ describe("failure", () => {
     );
     expect(codes).toEqual(["rate_limited", "unauthorized", "offline", "offline"]);
   });
+});
+
+test.each([
+  [413, null, "request_too_large"],
+  [429, null, "rate_limited"],
+  [507, {}, "storage_full"],
+  [502, null, "offline"],
+  [200, null, "offline"],
+  [413, { code: "upload_too_large", detail: "The file is larger than 25 MB." }, "upload_too_large"],
+])("an answer %i with %o is told as %s", (status, told, code) => {
+  expect(failureOfAnswer(status, told).code).toBe(code);
 });
 
 describe("failures", () => {

@@ -7,10 +7,11 @@ import { CodeMissing } from "./code.ts";
 
 /**
  * A failure as the server reports it: an error code and a message for users. `offline`: no answer from the server.
- * `outdated`: the page is older than the studio, so that its code cannot be loaded any more.
+ * `outdated`: the page is older than the studio, so that its code cannot be loaded any more. `file_unreadable`: the browser cannot
+ * read the file.
  */
 export interface Failure {
-  readonly code: ErrorCode | "offline" | "outdated";
+  readonly code: ErrorCode | "offline" | "outdated" | "file_unreadable";
   readonly message: string;
   /** Figures or names that explain it. */
   readonly details?: Readonly<Record<string, unknown>>;
@@ -40,6 +41,20 @@ export function failureOf(error: unknown): Failure {
     details,
     isTold: field(field(error, "data"), "isTold") === true,
   };
+}
+
+/** Refusals of what stands before the studio, a proxy or a bucket: they say no more than their status. */
+const codeByStatus: Readonly<Record<number, ErrorCode>> = {
+  413: "request_too_large",
+  429: "rate_limited",
+  507: "storage_full",
+};
+
+/** Reads the failure of an answer; `told` is its body as JSON, or null when it is none. */
+export function failureOfAnswer(status: number, told: unknown): Failure {
+  const failure = failureOf(told);
+  const code = codeByStatus[status];
+  return failure.code === "offline" && code !== undefined ? { code, message: "" } : failure;
 }
 
 const saysWhatIsWrong: ReadonlySet<string> = new Set([

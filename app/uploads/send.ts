@@ -1,5 +1,5 @@
 "use client";
-import { type Failure, failureOf } from "../ui/failures.ts";
+import { type Failure, failureOf, failureOfAnswer } from "../ui/failures.ts";
 import { ensureGuest, forgetSession } from "../client/session.ts";
 
 export interface UploadedImage {
@@ -41,6 +41,17 @@ async function hashOf(file: Blob): Promise<string | undefined> {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** False for a file that changed since it was chosen, or that is in a cloud and not on this device: the network has no part in it. */
+function isReadable(file: Blob): Promise<boolean> {
+  return file
+    .slice(0, 1)
+    .arrayBuffer()
+    .then(
+      () => true,
+      () => false,
+    );
+}
+
 async function post(path: string, body: unknown, signal: AbortSignal): Promise<Response> {
   return fetch(`/api/v1/uploads/direct${path}`, {
     method: "POST",
@@ -51,7 +62,7 @@ async function post(path: string, body: unknown, signal: AbortSignal): Promise<R
 }
 
 async function failureIn(response: Response): Promise<Failure> {
-  return failureOf(await response.json().catch(() => null));
+  return failureOfAnswer(response.status, await response.json().catch(() => null));
 }
 
 type PutResult = { readonly status: number; readonly failure: Failure };
@@ -66,7 +77,7 @@ function put({ url, headers }: Begun, { file, signal, onProgress }: SendOptions)
     const isOwn = url.startsWith("/");
     const away: Failure = isOwn ? offline : { code: "storage_unavailable", message: "" };
     request.addEventListener("load", () =>
-      resolve({ status: request.status, failure: isOwn ? failureOfText(request.responseText) : away }),
+      resolve({ status: request.status, failure: isOwn ? failureOfText(request) : away }),
     );
     request.addEventListener("error", () => resolve({ status: 0, failure: away }));
     request.addEventListener("abort", () => resolve({ status: 0, failure: offline }));
@@ -75,11 +86,11 @@ function put({ url, headers }: Begun, { file, signal, onProgress }: SendOptions)
   });
 }
 
-function failureOfText(text: string): Failure {
+function failureOfText({ status, responseText }: XMLHttpRequest): Failure {
   try {
-    return failureOf(JSON.parse(text));
+    return failureOfAnswer(status, JSON.parse(responseText));
   } catch {
-    return offline;
+    return failureOfAnswer(status, null);
   }
 }
 
@@ -119,6 +130,7 @@ async function sendOnce(options: SendOptions): Promise<SendResult> {
   try {
     await ensureGuest();
     signal.throwIfAborted();
+    if (!(await isReadable(file))) return refused({ code: "file_unreadable", message: "" });
     const sha256 = await hashOf(file);
     // Browsers know no type of some files.
     const mime = file.type === "" ? undefined : file.type;
