@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import { type KeyboardEvent, useEffect, useEffectEvent, useRef, useState } from "react";
 import { Button, Spinner } from "../ui/button.tsx";
 import { useFirstText } from "../ui/hooks.ts";
+import { isOfInputMethod } from "../ui/typed.ts";
 
 interface Answering {
   /** A question is on its way or being answered. */
@@ -66,7 +67,7 @@ export function Composer({
       event.stopPropagation();
       keep();
     }
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    if (event.key !== "Enter" || event.shiftKey || isOfInputMethod(event.nativeEvent)) return;
     event.preventDefault();
     enter();
   };

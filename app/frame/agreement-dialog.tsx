@@ -1,5 +1,5 @@
 "use client";
-import { useTranslations } from "next-intl";
+import { useLocale, useTranslations } from "next-intl";
 import { useState } from "react";
 import { type Agreed, type CloudOffer, type PriceQuestion } from "../client/agreement.ts";
 import { useCloudNames } from "../client/cloud.ts";
@@ -7,13 +7,14 @@ import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
 import { useDollars } from "../ui/hooks.ts";
 import { Dialog } from "../ui/overlays.tsx";
+import { readNumber } from "../ui/typed.ts";
 
 /** More is a slip of the keyboard. */
 const highestUsd = 1_000;
 
 /** The amount that was typed, US dollars; null while it is none. */
-function amountIn(typed: string): number | null {
-  const usd = Number(typed.trim().replace(",", ".").replace(/^\$/, ""));
+function amountIn(typed: string, locale: string): number | null {
+  const usd = readNumber(typed.trim().replace(/^\$|\$$/, ""), locale);
   return usd > 0 && usd <= highestUsd ? usd : null;
 }
 
@@ -46,9 +47,10 @@ function useMakeLabel({ cloud, count }: PriceQuestion, agreed: Agreed | null): s
 function Question({ question }: { readonly question: PriceQuestion }) {
   const t = useTranslations("cloud.agree");
   const nameOf = useCloudNames();
+  const locale = useLocale();
   const [typed, setTyped] = useState("");
   const { cloud, count, answer } = question;
-  const agreed = agreementFor(cloud, amountIn(typed));
+  const agreed = agreementFor(cloud, amountIn(typed, locale));
   const price = usePriceText(cloud, count);
   const label = useMakeLabel(question, agreed);
   return (

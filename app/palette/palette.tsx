@@ -13,6 +13,7 @@ import { draftKeys, readDraft, writeDraft } from "../client/leaving.ts";
 import { keys } from "../client/queries.ts";
 import { paletteOpen, useOpening } from "../parts/openings.ts";
 import { Button, IconButton, Kbd, Spinner } from "../ui/button.tsx";
+import { isOfInputMethod } from "../ui/typed.ts";
 import { type Choice, parseRecents, sectionsOf, withRecent } from "./choices.ts";
 import { takeTyped } from "./early-keys.ts";
 import { galleryOf, useChoices } from "./sources.ts";
@@ -114,7 +115,7 @@ function Finder({ onNewBoard }: FinderProps) {
           onKeyDown={({ key, currentTarget, nativeEvent }) => {
             const root = currentTarget.closest("[cmdk-root]");
             const hasChoice = root?.querySelector("[aria-selected=true]") !== null;
-            isEntered.current = key === "Enter" && !nativeEvent.isComposing && !hasChoice && text !== "";
+            isEntered.current = key === "Enter" && !isOfInputMethod(nativeEvent) && !hasChoice && text !== "";
           }}
           maxLength={200}
           placeholder={t("placeholder")}

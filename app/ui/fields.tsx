@@ -1,8 +1,10 @@
 "use client";
 import { Check } from "lucide-react";
+import { useLocale } from "next-intl";
 import { type ComponentProps, type KeyboardEvent, type ReactNode, useId, useState } from "react";
 import { cx, inputStyle } from "./button.tsx";
 import { Radio, RadioGroup } from "./radio.tsx";
+import { readNumber } from "./typed.ts";
 
 interface CheckboxProps {
   readonly checked: boolean;
@@ -123,14 +125,15 @@ interface NumberInputProps {
 
 /** A number field; `onChange` is called on blur, on Enter and by the arrow keys. */
 export function NumberInput({ label, value, onChange, step, className }: NumberInputProps) {
+  const locale = useLocale();
   const [draft, setDraft] = useState<string | null>(null);
   const commit = () => {
-    const typed = draft?.trim().replace(",", ".") ?? "";
+    const typed = readNumber(draft ?? "", locale);
     setDraft(null);
-    if (typed !== "" && Number.isFinite(Number(typed))) onChange(Number(typed));
+    if (Number.isFinite(typed)) onChange(typed);
   };
   const add = (more: number) => {
-    const typed = Number(draft ?? value);
+    const typed = draft === null ? value : readNumber(draft, locale);
     setDraft(null);
     onChange((Number.isFinite(typed) ? typed : value) + more);
   };

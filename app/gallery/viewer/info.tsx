@@ -16,6 +16,7 @@ import { Stars } from "../../pictures/marks.tsx";
 import { TagEditor } from "../../pictures/tag-editor.tsx";
 import { type Fact, Facts } from "../../ui/display.tsx";
 import { Field } from "../../ui/fields.tsx";
+import { isOfInputMethod } from "../../ui/typed.ts";
 
 /** The server cuts longer titles. */
 const titleCharacters = 120;
@@ -45,7 +46,9 @@ function TitleField({ image }: { readonly image: ImageView }) {
       value={title}
       onValueChange={setTitle}
       onBlur={save}
-      onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+      onKeyDown={({ key, currentTarget, nativeEvent }) => {
+        if (key === "Enter" && !isOfInputMethod(nativeEvent)) currentTarget.blur();
+      }}
     />
   );
 }
