@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from "node:net";
 import path from "node:path";
 import { afterAll, beforeEach, expect, test, vi } from "vitest";
 import { refusedMethodHeader } from "../../server/platform/addresses.ts";
-import { frontDoor, type FrontDoorEnv, isHandled } from "./front-door.ts";
+import { arrivalMsOf, frontDoor, type FrontDoorEnv, isHandled } from "./front-door.ts";
 
 let env: FrontDoorEnv = {};
 const server: Server = createServer((incoming, answer) => {
@@ -160,6 +160,45 @@ test("a request line that names no address of a web server is 400", async () => 
       const { status } = await askLine(`${method} ${target} HTTP/1.1`, own);
       expect([method, target, status]).toEqual([method, target, 400]);
     }
+});
+
+test.each([
+  ["/api/v1/jobs", "100000000", 300_000],
+  ["/api/v1/uploads/direct/x", undefined, 300_000],
+  ["/api/v1/uploads/direct/x", "many", 300_000],
+  ["/api/v1/uploads/direct/x", "3200000", 400_000],
+  ["/api/v1/uploads?x=1", "3200000", 400_000],
+  ["/api/v1/uploads", "99999999999", 3_600_000],
+  ["/api/v1/uploadsx", "3200000", 300_000],
+])("the body of %s with %s bytes may take %i ms", (url, length, ms) => {
+  expect(arrivalMsOf({ url, headers: { "content-length": length } })).toBe(ms);
+});
+
+test("a body that takes too long ends its connection, that of an upload on a slow line arrives", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const begin = async (path: string) => {
+      const socket = connect(port, "127.0.0.1").setEncoding("latin1");
+      const received: string[] = [];
+      socket.on("data", (part: string) => received.push(part));
+      socket.on("error", () => undefined);
+      socket.write(`PUT ${path} HTTP/1.1\r\n${own}\r\nContent-Length: 3200000\r\n\r\nx`);
+      await vi.waitFor(() => expect(received.join("")).toContain("\r\n\r\n"));
+      return { socket, received };
+    };
+    const [late, slow] = [await begin("/api/v1/jobs"), await begin("/api/v1/uploads/direct/x")];
+    const ended = once(late.socket, "close");
+    vi.advanceTimersByTime(300_000);
+    await ended;
+    slow.received.length = 0;
+    slow.socket.end(
+      `${"x".repeat(3_199_999)}GET /api/health HTTP/1.1\r\n${own}\r\nConnection: close\r\n\r\n`,
+    );
+    await once(slow.socket, "close");
+    expect(slow.received.join("")).toContain("HTTP/1.1 200 OK");
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("OPTIONS * names what the server takes", async () => {

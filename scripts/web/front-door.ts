@@ -164,6 +164,31 @@ function refuse(answer: unknown, { status, text }: Refusal): void {
   }
 }
 
+/** How long a request may take to arrive, as Node has it for all of them. */
+const arrivalMs = 300_000;
+/** A phone at the edge of its network: 25 MB take 14 minutes more. */
+const slowestBytesPerMs = 32;
+const longestMs = 3_600_000;
+const uploads = /^\/api\/v1\/uploads(?=[/?]|$)/;
+
+/** How long the body of a request may take to arrive: that of an upload longer, by its size. */
+export function arrivalMsOf({ url = "", headers }: Pick<IncomingMessage, "url" | "headers">): number {
+  const sizeBytes = Number(headers["content-length"] ?? 0);
+  if (!uploads.test(url) || !(sizeBytes > 0)) return arrivalMs;
+  return Math.min(longestMs, arrivalMs + sizeBytes / slowestBytesPerMs);
+}
+
+/** Node's own limit is one for all requests of a server, and would cut every upload on a slow line. */
+function endLate(request: IncomingMessage): void {
+  const { headers, socket } = request;
+  if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return;
+  const timer = setTimeout(() => {
+    if (!request.complete) socket.destroy();
+  }, arrivalMsOf(request));
+  timer.unref();
+  request.once("close", () => clearTimeout(timer));
+}
+
 /** Judges each request where its socket is seen; false when it was refused and is answered. */
 export function frontDoor(env: FrontDoorEnv) {
   const { HOST = "127.0.0.1", APP_URL } = env;
@@ -180,6 +205,7 @@ export function frontDoor(env: FrontDoorEnv) {
       return false;
     }
     if (!(answer instanceof ServerResponse)) return true;
+    endLate(request);
     if (asksServer) {
       answerServer(answer);
       return false;
@@ -216,6 +242,7 @@ export function installFrontDoor(env: FrontDoorEnv, { takeUpgrade, takeRequest }
   const admit = frontDoor(env);
   const settings = {
     shouldUpgradeCallback: isUpgrade,
+    requestTimeout: longestMs + arrivalMs,
     keepAliveTimeout: env.TRUSTED_PROXIES ? keepAliveMs.behindProxy : keepAliveMs.direct,
   };
   const emit: unknown = Reflect.get(Server.prototype, "emit");
