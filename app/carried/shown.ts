@@ -3,6 +3,7 @@ import { useSyncExternalStore } from "react";
 import type { FoundSettings } from "./found.ts";
 import { findSettings } from "./settings.ts";
 import { readCarriedTexts } from "./texts.ts";
+import { createListeners } from "../ui/listeners.ts";
 
 /** The settings that Create shows beside its form. */
 interface Shown {
@@ -14,16 +15,11 @@ interface Shown {
 }
 
 let shown: Shown | null = null;
-const listeners = new Set<() => void>();
+const listeners = createListeners();
 
 function set(next: Shown | null): void {
   shown = next;
-  for (const listener of listeners) listener();
-}
-
-function watch(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  listeners.notify();
 }
 
 /** Shows settings on Create; from another page they wait until it opens. */
@@ -37,7 +33,7 @@ export function closeSettings(): void {
 
 export function useShownSettings(): Shown | null {
   return useSyncExternalStore(
-    watch,
+    listeners.watch,
     () => shown,
     () => null,
   );

@@ -2,6 +2,7 @@
 import { useSyncExternalStore } from "react";
 import type { SubmitInput } from "@atelier/server/jobs";
 import { failureOf, NotWanted } from "../ui/failures.ts";
+import { createListeners } from "../ui/listeners.ts";
 
 export type Agreed = NonNullable<SubmitInput["agreed"]>;
 
@@ -24,17 +25,12 @@ export interface PriceQuestion {
   readonly answer: (agreed: Agreed | null) => void;
 }
 
-const listeners = new Set<() => void>();
+const listeners = createListeners();
 let questions: readonly PriceQuestion[] = [];
 
 function setQuestions(next: readonly PriceQuestion[]): void {
   questions = next;
-  for (const listener of listeners) listener();
-}
-
-function watch(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  listeners.notify();
 }
 
 /** The question that the user has to answer now; those of other requests come after it. */
@@ -46,7 +42,7 @@ export function refuseQuestions(): void {
 }
 
 export function usePriceQuestion(): PriceQuestion | null {
-  return useSyncExternalStore(watch, firstQuestion, () => null);
+  return useSyncExternalStore(listeners.watch, firstQuestion, () => null);
 }
 
 /** Shows place and price. Throws `NotWanted` when the user does not agree. */

@@ -8,8 +8,9 @@ import { draftKeys, readDraft, writeDraft } from "./leaving.ts";
 import { api } from "./api.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { keys, type OfferedWorkflow, useAllWorkflows, useMe } from "./queries.ts";
+import { createListeners } from "../ui/listeners.ts";
 
-const listeners = new Set<() => void>();
+const listeners = createListeners();
 let stored: boolean | null = null;
 
 /** "Only on our own machines": the user's choice for the next jobs, of this browser. */
@@ -21,12 +22,9 @@ export const ownOnly = {
   set: (isOn: boolean): void => {
     stored = isOn;
     writeDraft(draftKeys.ownOnly, String(isOn));
-    for (const listener of listeners) listener();
+    listeners.notify();
   },
-  watch: (listener: () => void): (() => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  },
+  watch: listeners.watch,
 };
 
 /** Whether the next jobs stay on the studio's own machines. */

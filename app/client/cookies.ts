@@ -1,6 +1,7 @@
 // Read by the root layout on the server too, so this file must not become a client module.
 
 import { type Locale, localeCookie } from "@atelier/server/locales";
+import { createListeners } from "../ui/listeners.ts";
 
 /** Cookie that tells the server to render the link to Create: an engine for text to image was available. */
 export const createCookie = "atelier-create";
@@ -44,12 +45,9 @@ export function readTheme(value: string | undefined): Theme {
   return themes.find((theme) => theme === value) ?? "system";
 }
 
-const themeListeners = new Set<() => void>();
+const themeListeners = createListeners();
 
-export function watchTheme(listener: () => void): () => void {
-  themeListeners.add(listener);
-  return () => themeListeners.delete(listener);
-}
+export const watchTheme = themeListeners.watch;
 
 /** The theme of this page. */
 export const currentTheme = (): Theme => readTheme(document.documentElement.dataset.theme);
@@ -59,5 +57,5 @@ export function applyTheme(theme: Theme): void {
   document.documentElement.dataset.theme = theme;
   // oxlint-disable-next-line unicorn/no-document-cookie -- the Cookie Store API is missing in Firefox
   document.cookie = `${themeCookie}=${theme}; path=/; max-age=31536000; samesite=lax`;
-  for (const listener of themeListeners) listener();
+  themeListeners.notify();
 }

@@ -4,6 +4,7 @@ import { useSyncExternalStore } from "react";
 import { toastWithUndo } from "../ui/toasts.tsx";
 import { createClient } from "./api.ts";
 import { useFailureToast } from "../ui/failures.ts";
+import { createListeners } from "../ui/listeners.ts";
 
 /** For calls that arrive although the page is being left: each is sent at once, alone. */
 export const keptApi = createClient({
@@ -33,14 +34,14 @@ const none: ReadonlySet<string> = new Set();
 /** Removals that wait for the end of their toast, and what is hidden meanwhile. */
 export function createRemovals(showToast: typeof toastWithUndo) {
   const waiting = new Map<string, Shown>();
-  const listeners = new Set<() => void>();
+  const listeners = createListeners();
   let hidden = none;
 
   const setHidden = (change: (ids: Set<string>) => void) => {
     const ids = new Set(hidden);
     change(ids);
     hidden = ids;
-    for (const listener of listeners) listener();
+    listeners.notify();
   };
 
   const sendNow = async (id: string) => {
@@ -66,10 +67,7 @@ export function createRemovals(showToast: typeof toastWithUndo) {
       for (const id of waiting.keys()) void sendNow(id);
     },
     hidden: () => hidden,
-    watch: (listener: () => void) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    watch: listeners.watch,
   };
 }
 

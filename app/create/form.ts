@@ -3,6 +3,7 @@ import { useSyncExternalStore } from "react";
 import { mostReferences, type PictureRole, pictureRoles, type Reference } from "../client/references.ts";
 import { type Lora, readLoras } from "../jobs/params.ts";
 import { draftKeys, readDraft, writeDraft } from "../client/leaving.ts";
+import { createListeners } from "../ui/listeners.ts";
 
 export const aspects = ["1:1", "4:3", "3:4", "3:2", "2:3", "16:9", "9:16"] as const;
 export type Aspect = (typeof aspects)[number];
@@ -178,7 +179,7 @@ function writeStored(form: CreateForm): void {
   writeDraft(storageKey, JSON.stringify(form));
 }
 
-const listeners = new Set<() => void>();
+const listeners = createListeners();
 let form: CreateForm | null = null;
 
 /** The form of the page: one per tab, stored in the browser. */
@@ -190,7 +191,7 @@ export const createForm = {
   set: (changes: Partial<CreateForm>): void => {
     form = { ...createForm.get(), gridSeed: null, ...changes };
     writeStored(form);
-    for (const listener of listeners) listener();
+    listeners.notify();
   },
   /** Puts words that were typed before the stored prompt could be shown behind it: none of the two is lost. */
   addFirst: (typed: string): void => {
@@ -204,10 +205,7 @@ export const createForm = {
     const { settings } = createForm.get();
     createForm.set({ settings: { ...settings, [workflow]: { ...settings[workflow], ...changes } } });
   },
-  watch: (listener: () => void): (() => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  },
+  watch: listeners.watch,
 };
 
 export function useForm(): CreateForm {

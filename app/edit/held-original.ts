@@ -2,28 +2,24 @@
 import { useEffect, useSyncExternalStore } from "react";
 import { keyName, keysOf } from "./tools/commands.ts";
 import { ownKeys } from "./tools/own-keys.ts";
+import { createListeners } from "../ui/listeners.ts";
 
 let isHeld = false;
-const listeners = new Set<() => void>();
-
-function watch(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+const listeners = createListeners();
 
 /** Whether the original is looked at, for as long as a key or a button is held. */
 export const heldOriginal = {
   set(next: boolean) {
     if (next === isHeld) return;
     isHeld = next;
-    for (const listener of listeners) listener();
+    listeners.notify();
   },
 };
 
 /** True while the original is looked at. */
 export function useHeldOriginal(): boolean {
   return useSyncExternalStore(
-    watch,
+    listeners.watch,
     () => isHeld,
     () => false,
   );

@@ -1,6 +1,7 @@
 import type { JobView } from "@atelier/server/jobs";
 import { readDraft, writeDraft } from "../client/leaving.ts";
 import { hasEnded, type LiveStore } from "./store.ts";
+import { createListeners } from "../ui/listeners.ts";
 
 /** What ended while nobody looked at the studio. */
 export interface Ended {
@@ -164,13 +165,13 @@ export function readNoticeState(): NoticeState {
   return isOn ? "on" : "off";
 }
 
-const listeners = new Set<() => void>();
+const listeners = createListeners();
 
 export function watchNoticeState(listener: () => void): () => void {
-  listeners.add(listener);
+  const forget = listeners.watch(listener);
   window.addEventListener("storage", listener);
   return () => {
-    listeners.delete(listener);
+    forget();
     window.removeEventListener("storage", listener);
   };
 }
@@ -179,7 +180,7 @@ export function watchNoticeState(listener: () => void): () => void {
 export async function switchNotices(isOn: boolean): Promise<void> {
   if (isOn && Notification.permission === "default") await Notification.requestPermission();
   writeDraft(storageKey, isOn ? "on" : "off");
-  for (const listener of listeners) listener();
+  listeners.notify();
 }
 
 export interface Notice {

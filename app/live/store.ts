@@ -1,6 +1,7 @@
 import type { LiveUpdate } from "@atelier/server/api";
 import type { QuestionUpdate } from "@atelier/server/assistant";
 import type { JobsUpdate, JobView } from "@atelier/server/jobs";
+import { createListeners } from "../ui/listeners.ts";
 
 /** The fields that decide whether the list changes. Other changes notify only the watchers of that job. */
 function rowOf({ status, cancelRequested, error, outputs }: JobView): string {
@@ -35,20 +36,6 @@ function createJobTable() {
     list: () => list,
     relist() {
       list = [...jobById.values()].sort((a, b) => (a.id < b.id ? 1 : -1));
-    },
-  };
-}
-
-/** A set of listeners. */
-function createListeners<Args extends readonly unknown[]>() {
-  const listeners = new Set<(...args: Args) => void>();
-  return {
-    notify: (...args: Args) => {
-      for (const listener of listeners) listener(...args);
-    },
-    watch: (listener: (...args: Args) => void) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
     },
   };
 }

@@ -1,5 +1,6 @@
 "use client";
 import { useSyncExternalStore } from "react";
+import { createListeners } from "../ui/listeners.ts";
 
 type Listener = () => void;
 
@@ -12,17 +13,14 @@ export interface Opening {
 
 function createOpening(): Opening {
   let isOpen = false;
-  const listeners = new Set<Listener>();
+  const listeners = createListeners();
   return {
     get: () => isOpen,
     set: (open) => {
       isOpen = open;
-      for (const listener of listeners) listener();
+      listeners.notify();
     },
-    watch: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    watch: listeners.watch,
   };
 }
 

@@ -8,6 +8,7 @@ import { choiceOf } from "../client/submit.ts";
 import { categories, type Category } from "../client/wardrobe.ts";
 import type { Mark } from "../edit/mask/marks.ts";
 import { draftKeys, readDraft, writeDraft } from "../client/leaving.ts";
+import { createListeners } from "../ui/listeners.ts";
 
 export interface PersonMask {
   /** Image id of the photo on which the mask was painted. */
@@ -19,7 +20,7 @@ export interface PersonMask {
 
 const noMask: PersonMask = { personId: null, marks: [], isPainted: false };
 
-const maskListeners = new Set<() => void>();
+const maskListeners = createListeners();
 let mask = noMask;
 let sent: { readonly mask: PersonMask; readonly id: Promise<string> } | null = null;
 let sentId: string | null = null;
@@ -36,12 +37,9 @@ export const personMask = {
   get: (): PersonMask => mask,
   set: (next: PersonMask): void => {
     mask = next;
-    for (const listener of maskListeners) listener();
+    maskListeners.notify();
   },
-  watch: (listener: () => void): (() => void) => {
-    maskListeners.add(listener);
-    return () => maskListeners.delete(listener);
-  },
+  watch: maskListeners.watch,
   /** Uploads the mask on first use and returns its image id; rejects with the failure. */
   send: (person: ImageView): Promise<string> => {
     if (sent === null || !isSent()) {
@@ -138,7 +136,7 @@ function writeStored(state: StudioState): void {
   writeDraft(storageKey, JSON.stringify(state));
 }
 
-const listeners = new Set<() => void>();
+const listeners = createListeners();
 let state: StudioState | null = null;
 
 const emptyStudio: StudioState = {
@@ -162,12 +160,9 @@ export const studio = {
   set: (changes: Partial<StudioState>): void => {
     state = { ...studio.get(), ...("jobId" in changes ? { order: null } : {}), ...changes };
     writeStored(state);
-    for (const listener of listeners) listener();
+    listeners.notify();
   },
-  watch: (listener: () => void): (() => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  },
+  watch: listeners.watch,
 };
 
 export type OutfitRequest = Extract<SubmitInput, { kind: "outfit_change" }>;

@@ -1,4 +1,5 @@
 /** What the studio says of itself when it is not ready, and a proxy when it does not reach it. */
+import { createListeners } from "./listeners.ts";
 const away: ReadonlySet<number> = new Set([502, 503, 504]);
 
 const secondMs = 1_000;
@@ -37,16 +38,13 @@ export async function tryAgain(attempt: () => Promise<boolean>, isWanted: () => 
 export const studioIsBack = (isWanted: () => boolean): Promise<void> =>
   tryAgain(async () => !(await isStudioAway()), isWanted);
 
-const listeners = new Set<() => void>();
+const listeners = createListeners();
 let isOutdated = false;
 
 /** Whether the studio answers and lacks the code of this page, as after an upgrade. Only a reload helps. */
 export const outdated = {
   get: (): boolean => isOutdated,
-  watch: (listener: () => void): (() => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  },
+  watch: listeners.watch,
 };
 
 /** A part of the page's code could not be loaded: the studio is away, or has another version by now. */
@@ -62,7 +60,7 @@ export class CodeMissing extends Error {
 
 function noteOutdated(): void {
   isOutdated = true;
-  for (const listener of listeners) listener();
+  listeners.notify();
 }
 
 /** Loads a part of the page's code. Throws `CodeMissing`. */

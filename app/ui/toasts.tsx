@@ -1,6 +1,7 @@
 "use client";
 import { useSyncExternalStore } from "react";
 import { later } from "./later.tsx";
+import { createListeners } from "./listeners.ts";
 
 /** One toast as it is asked for. */
 interface Toast {
@@ -22,17 +23,12 @@ export interface ToastManager {
 let manager: ToastManager | null = null;
 /** Asked for before the list was loaded. */
 let waiting: readonly Toast[] = [];
-const listeners = new Set<() => void>();
+const listeners = createListeners();
 let made = 0;
 
 function setWaiting(next: readonly Toast[]): void {
   waiting = next;
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  listeners.notify();
 }
 
 /** The list is on the page: it gets what waits for it. */
@@ -125,7 +121,7 @@ function onFailure(): void {
 /** Renders the toasts: at the bottom in the middle; on a phone above the tab bar. */
 export function Toaster() {
   const isWanted = useSyncExternalStore(
-    subscribe,
+    listeners.watch,
     () => waiting.length > 0,
     () => false,
   );

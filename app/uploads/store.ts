@@ -5,6 +5,7 @@ import { isStudioAway, loadCode, studioIsBack } from "../ui/code.ts";
 import { type Failure, failureOf } from "../ui/failures.ts";
 import type * as Sender from "./send.ts";
 import type { UploadedImage } from "./send.ts";
+import { createListeners } from "../ui/listeners.ts";
 
 const mib = 1024 ** 2;
 /** Scaled down by the studio, a file may have this much. */
@@ -33,7 +34,7 @@ const uploads = new Map<string, Upload>();
 const abortById = new Map<string, AbortController>();
 const doneById = new Map<string, DoneListener>();
 const triesById = new Map<string, number>();
-const listeners = new Set<() => void>();
+const listeners = createListeners();
 let list: readonly Upload[] = [];
 /** Those that were to be sent since the last time that nothing was. */
 let total = 0;
@@ -46,7 +47,7 @@ function publish(): void {
   if (publishing !== null) clearTimeout(publishing);
   publishing = null;
   list = [...uploads.values()];
-  for (const listener of listeners) listener();
+  listeners.notify();
 }
 
 const isOpen = ({ state }: Upload) => state === "waiting" || state === "sending";
@@ -275,15 +276,10 @@ export function uploadList(): readonly Upload[] {
   return list;
 }
 
-function watchUploads(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
 const none: readonly Upload[] = [];
 
 export function useUploads(): readonly Upload[] {
-  return useSyncExternalStore(watchUploads, uploadList, () => none);
+  return useSyncExternalStore(listeners.watch, uploadList, () => none);
 }
 
 /** How many were to be sent since the last time that nothing was; those that wait or are sent are what is left of them. */
@@ -292,7 +288,7 @@ export function uploadTotal(): number {
 }
 
 export function useUploadTotal(): number {
-  return useSyncExternalStore(watchUploads, uploadTotal, () => 0);
+  return useSyncExternalStore(listeners.watch, uploadTotal, () => 0);
 }
 
 export function useUpload(id: string | null): Upload | undefined {

@@ -12,6 +12,7 @@ import {
   type OpenEdit,
   workOf,
 } from "./state.ts";
+import { createListeners } from "../../ui/listeners.ts";
 
 /** What the server stores of an edit. */
 type Stored = NonNullable<Awaited<ReturnType<typeof api.edits.get.query>>>;
@@ -95,13 +96,13 @@ function createStore(start: Start) {
   let snapshot: Snapshot = { edit: start.edit, keeping: { at: "saved" } };
   let isDirty = false;
   let isClosed = false;
-  const listeners = new Set<() => void>();
+  const listeners = createListeners();
   /** The edit as it is stored, with what the stage shows. */
   const whole = (edit: OpenEdit): OpenEdit => ({ ...edit, view });
 
   function set(next: Partial<Snapshot>): void {
     snapshot = { ...snapshot, ...next };
-    for (const listener of listeners) listener();
+    listeners.notify();
   }
 
   // Drafts: one write at a time, and after it the newest state.
@@ -205,10 +206,7 @@ function createStore(start: Start) {
   return {
     imageId,
     read: () => snapshot,
-    watch: (listener: () => void) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    watch: listeners.watch,
     /** Changes the edit; the same object back changes nothing. */
     update: (change: (edit: OpenEdit) => OpenEdit) => {
       const edit = change(snapshot.edit);

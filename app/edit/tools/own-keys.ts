@@ -3,13 +3,14 @@ import { useEffect, useRef, useSyncExternalStore } from "react";
 import { readDraft, writeDraft } from "../../client/leaving.ts";
 import { isTyping } from "../../parts/run-button.tsx";
 import { type CommandId, commandOf, keyName, type OwnKeys, parseOwnKeys } from "./commands.ts";
+import { createListeners } from "../../ui/listeners.ts";
 
 /** In localStorage; it is no draft, and stays when the user signs out. */
 const storageKey = "atelier-edit-keys";
 
 const none: OwnKeys = {};
 let known: OwnKeys | null = null;
-const listeners = new Set<() => void>();
+const listeners = createListeners();
 
 /** The keys that the user of this browser chose. */
 export const ownKeys = {
@@ -17,12 +18,9 @@ export const ownKeys = {
   set: (next: OwnKeys): void => {
     known = next;
     writeDraft(storageKey, JSON.stringify(next));
-    for (const listener of listeners) listener();
+    listeners.notify();
   },
-  watch: (listener: () => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  },
+  watch: listeners.watch,
 };
 
 export function useOwnKeys(): OwnKeys {
