@@ -315,7 +315,9 @@ create table deliveries (
   external_id text,
   created_at timestamp(3) with time zone default clock_timestamp() not null,
   batch_id uuid,
+  notice jsonb,
   constraint deliveries_pkey PRIMARY KEY (id),
+  constraint deliveries_notice CHECK ((notice IS NOT NULL) = (event = 'account.changed'::text)),
   constraint deliveries_batch_id_batches_id_fk FOREIGN KEY (batch_id) REFERENCES batches(id) ON DELETE CASCADE,
   constraint deliveries_job_id_jobs_id_fk FOREIGN KEY (job_id) REFERENCES jobs(id) ON DELETE CASCADE,
   constraint deliveries_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE

@@ -6,11 +6,10 @@ import {
   emailChannel,
   findDue,
   findOwedOf,
-  offersEmail,
   type Via,
   webhookChannel,
 } from "@atelier/server/deliveries";
-import type { Env } from "@atelier/server/platform";
+import { type Env, offersEmail } from "@atelier/server/platform";
 import { telegramChannel } from "@atelier/server/telegram";
 import type { Services } from "@atelier/server/services";
 import { type Loop, startLoop } from "./base/loop.ts";

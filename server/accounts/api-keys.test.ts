@@ -46,6 +46,24 @@ test("S9 the key stands nowhere in the database", async () => {
   expect(leaks).toEqual([]);
 });
 
+test("S1 a caller who was signed out, or whose key was revoked, during the request makes no key", async () => {
+  const { services } = fixture;
+  const browser = await openAccount(services, "late-maker@example.com");
+  const caller = await resolveCaller(services, browser.headers);
+  const owner = caller?.userId ?? "";
+  const revoked = await createApiKey(services, { userId: owner, name: "revoked" });
+  const byKey = await resolveCaller(services, bearer(revoked.key));
+  await revokeApiKey(services, { userId: owner, id: revoked.id });
+  await services.db.delete(schema.sessions).where(eq(schema.sessions.userId, owner));
+  for (const maker of [caller, byKey]) {
+    if (!maker) throw new Error("nobody called");
+    await expect(createApiKey(services, { userId: owner, name: "late", maker })).rejects.toMatchObject({
+      code: "unauthorized",
+    });
+  }
+  expect(await listApiKeys(services, { userId: owner })).toEqual([]);
+});
+
 test("a key calls for its owner and is over at once when revoked or disabled", async () => {
   const { services } = fixture;
   const made = await createApiKey(services, { userId, name: "revoked" });

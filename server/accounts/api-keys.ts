@@ -5,6 +5,7 @@ import { AppError } from "../platform/index.ts";
 import { type KeyBudget, type KeyCap, readKeyBudgets } from "../providers/index.ts";
 import type { Services } from "../services.ts";
 import { authOf } from "./auth.ts";
+import { type Maker, requireStanding } from "./caller.ts";
 import { type KeyRight, readRights, toPermissions } from "./key-rights.ts";
 
 const maxKeys = 50;
@@ -21,6 +22,8 @@ export interface CreateApiKeyInput {
   readonly perMinute?: number | null;
   /** What the key may spend; null, the default: only the owner's caps hold. */
   readonly cap?: KeyCap | null;
+  /** Who makes it; absent for an operator. */
+  readonly maker?: Maker;
 }
 
 export const maxKeyDays = 365;
@@ -29,10 +32,10 @@ export const maxKeyPerMinute = 100_000;
 export const maxKeyCapUsd = 1_000_000;
 const dayS = 86_400;
 
-/** Makes an API key; `key` is returned once, only its hash is stored. Throws `conflict` above 50 keys. */
+/** Makes an API key; `key` is returned once, only its hash is stored. Throws `conflict` above 50 keys, and `unauthorized` for a maker who was signed out meanwhile. */
 export async function createApiKey(
   services: Services,
-  { userId, name, rights = null, days = null, perMinute = null, cap = null }: CreateApiKeyInput,
+  { userId, name, rights = null, days = null, perMinute = null, cap = null, maker }: CreateApiKeyInput,
 ): Promise<{ id: string; key: string }> {
   const held = await services.db.$count(schema.apiKeys, eq(schema.apiKeys.referenceId, userId));
   if (held >= maxKeys)
@@ -46,12 +49,18 @@ export async function createApiKey(
       ...(days === null ? {} : { expiresIn: days * dayS }),
     },
   });
-  await services.db.transaction(async (tx) => {
-    const { apiKeys } = schema;
+  const { apiKeys } = schema;
+  const settle = services.db.transaction(async (tx) => {
+    if (maker) await requireStanding(tx, maker);
     if (perMinute !== null) await tx.update(apiKeys).set({ perMinute }).where(eq(apiKeys.id, made.id));
     if (cap !== null) await storeCap(tx, { userId, id: made.id, cap });
     const details = { rights, days, perMinute, cap };
     await recordAct(tx, { kind: "key.made", by: userId, object: made.id, details });
+  });
+  await settle.catch(async (error: unknown) => {
+    // The library stored it in a transaction of its own, and nobody has seen it.
+    await services.db.delete(apiKeys).where(eq(apiKeys.id, made.id));
+    throw error;
   });
   return { id: made.id, key: made.key };
 }

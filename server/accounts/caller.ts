@@ -1,5 +1,5 @@
-import { sql } from "drizzle-orm";
-import { type Db, schema } from "../db/index.ts";
+import { eq, sql } from "drizzle-orm";
+import { type Db, schema, type Tx } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { AdminLack } from "./admin-factor.ts";
 import type { KeyRight } from "./key-rights.ts";
@@ -19,6 +19,26 @@ export interface Caller {
   readonly keyId?: string;
   /** Of an API key that may not do all that its owner may; without `admin` in it `isAdmin` is false. */
   readonly rights?: ReadonlySet<KeyRight>;
+}
+
+/** Who makes a way into an account. */
+export type Maker = Pick<Caller, "userId" | "via" | "sessionId" | "keyId">;
+
+/**
+ * In the transaction that stores a way into an account, such as a key: its maker may have been signed out, or their key revoked, since the
+ * request began. Waits for whoever ends the account's ways in. Throws `unauthorized`.
+ */
+export async function requireStanding(
+  tx: Tx,
+  { userId, via, sessionId = "", keyId = "" }: Maker,
+): Promise<void> {
+  const { users, sessions, apiKeys } = schema;
+  await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for("share");
+  const found =
+    via === "session"
+      ? await tx.$count(sessions, eq(sessions.id, sessionId))
+      : await tx.$count(apiKeys, eq(apiKeys.id, keyId));
+  if (found === 0) throw new AppError("unauthorized");
 }
 
 /** What is tied to an account: a guest could neither see nor end it any more once the cookie is lost. Throws `forbidden`. */

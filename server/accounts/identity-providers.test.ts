@@ -13,6 +13,7 @@ import {
   openAccount,
   openGuest,
   openTestBrowser,
+  race,
   type TestBrowser,
   testOrigin,
   testPassword,
@@ -33,7 +34,7 @@ import {
   resolveCaller,
   setAdminFactor,
 } from "./index.ts";
-import { isPasswordOf, removeAskingLinks } from "./plain.ts";
+import { endOthers, isPasswordOf, removeAskingLinks } from "./plain.ts";
 import { groupsOf } from "./provider-entry.ts";
 
 const captured = captureLog();
@@ -181,6 +182,21 @@ describe("a person of a real provider", () => {
       .from(schema.boards)
       .where(eq(schema.boards.id, prompts[0]?.id ?? ""));
     expect(board?.ownerId).toBe(after?.userId);
+  });
+
+  test("S1 is signed out everywhere while the answer is read: it begins no session, and the page says so", async () => {
+    const { services } = test1;
+    idp.people["raced"] = verified("raced@example.com");
+    const userId = (await caller((await enter("raced")).browser))?.userId ?? "";
+    const late = openTestBrowser(services);
+    const back = await passLoginPages((await start(late, "house")).url ?? "", "raced");
+    const [, location] = await race(services, userId, [
+      () => services.db.transaction((tx) => endOthers(tx, { userId, sessionId: null })),
+      () => visit(services, late, back),
+    ]);
+    expect(location).toEqual({ status: "fulfilled", value: problem("SIGN_IN_OVERTAKEN") });
+    expect(await caller(late)).toBeNull();
+    expect((await enter("raced")).location).toBe(entered);
   });
 
   test("pressed cancel: the sign-in page says so", async () => {

@@ -1,9 +1,10 @@
 import { and, asc, eq, inArray, isNull } from "drizzle-orm";
 import type { z } from "zod";
-import { recordAct } from "../audit/index.ts";
+import type { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { recordChange } from "./account-changes.ts";
 import { lackOf, lackTexts, refuseLack } from "./admin-factor.ts";
 import { authOf } from "./auth.ts";
 import type { Caller } from "./caller.ts";
@@ -150,7 +151,7 @@ async function removeWay(
     ]);
     if (isWay && here + others === 0) throw new AppError("conflict", unknown > 0 ? unproven : last);
     await endOthers(tx, { userId, sessionId });
-    await recordAct(tx, { ...act, by: userId });
+    await recordChange(services, tx, { ...act, by: userId });
   });
 }
 
@@ -239,6 +240,6 @@ export async function addPassword(
       .returning({ id: credentials.id });
     if (made.length === 0) throw new AppError("conflict", "This account has a password already.");
     await endOthers(tx, { userId, sessionId });
-    await recordAct(tx, { kind: "account.password_changed", by: userId });
+    await recordChange(services, tx, { kind: "account.password_changed", by: userId });
   });
 }

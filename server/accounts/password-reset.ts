@@ -6,6 +6,7 @@ import { schema } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { findAccount, isReservedEmail, mailAddress, maxEmailLength, maxUserNameLength } from "./accounts.ts";
+import { recordChange } from "./account-changes.ts";
 import { authOf } from "./auth.ts";
 import {
   hashPassword,
@@ -87,7 +88,7 @@ export async function spendResetLink(
       .returning({ userId: passwordResets.userId });
     if (!taken) throw unknown;
     await setPassword(tx, { userId: taken.userId, hash });
-    await recordAct(tx, { kind: "user.password_link_used", by: null, to: taken.userId });
+    await recordChange(services, tx, { kind: "user.password_link_used", by: null, to: taken.userId });
   });
 }
 
@@ -106,7 +107,7 @@ export async function resetPassword(
   const hash = await hashPassword(password);
   await services.db.transaction(async (tx) => {
     await setPassword(tx, { userId: user.id, hash });
-    await recordAct(tx, { kind: "account.password_changed", by: null, to: user.id });
+    await recordChange(services, tx, { kind: "account.password_changed", by: null, to: user.id });
   });
 }
 

@@ -3,8 +3,16 @@
  * which a worker would be 30 MiB larger and start a fifth later. What needs it stands in index.ts alone.
  */
 export { getAccount, workerAccount } from "./accounts.ts";
+export { recordChange } from "./account-changes.ts";
 export { lackOf, removeAskingLinks } from "./admin-factor.ts";
-export { type Caller, findEnded, refuseGuest, suspendedUsers } from "./caller.ts";
+export {
+  type Caller,
+  findEnded,
+  type Maker,
+  refuseGuest,
+  requireStanding,
+  suspendedUsers,
+} from "./caller.ts";
 export {
   endOthers,
   forgetTrust,

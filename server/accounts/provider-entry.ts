@@ -5,6 +5,7 @@ import { recordAct } from "../audit/index.ts";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { type IdentityProvider, lineOfText } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { recordChange } from "./account-changes.ts";
 import { removeFactors } from "./credentials.ts";
 import { noteStart } from "./overtaken.ts";
 import { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
@@ -99,7 +100,7 @@ export async function linkByEmail(services: Services, userId: string): Promise<b
     // From here on: the ends before are this sign-in's own.
     await noteStart(tx, visit, eq(users.id, userId));
     const details = { provider: visit.providerId, byEmail: true, endedOtherWays: !user.emailVerified };
-    await recordAct(tx, { kind: "account.provider_linked", by: userId, details });
+    await recordChange(services, tx, { kind: "account.provider_linked", by: userId, details });
     return true;
   });
 }

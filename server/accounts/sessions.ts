@@ -26,7 +26,8 @@ export interface SessionView {
 /** Far above any header of a browser. */
 const maxAgentLength = 500;
 
-function deviceOf(userAgent: string | null): Pick<SessionView, "browser" | "system"> {
+/** The browser and system of a `User-Agent`. */
+export function deviceOf(userAgent: string | null): Pick<SessionView, "browser" | "system"> {
   const agent = (userAgent ?? "").slice(0, maxAgentLength);
   if (agent === "") return { browser: null, system: null };
   const { browser, os } = Bowser.parse(agent);

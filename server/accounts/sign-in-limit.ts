@@ -6,6 +6,7 @@ import { type AuditKind, recordAct } from "../audit/index.ts";
 import { type Db, schema } from "../db/index.ts";
 import { isStorable, networksOf, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { recordChange } from "./account-changes.ts";
 import { isBanned } from "./caller.ts";
 import { countTry } from "./permits.ts";
 
@@ -77,7 +78,7 @@ export async function tryRecord(
   ctx: GenericEndpointContext,
   act: Parameters<typeof recordAct>[1],
 ): Promise<void> {
-  await orLog(services, ctx, () => recordAct(services.db, act), act);
+  await orLog(services, ctx, () => services.db.transaction((tx) => recordChange(services, tx, act)), act);
 }
 
 async function orLog(
@@ -94,14 +95,15 @@ async function orLog(
   }
 }
 
-async function addEntry({ db }: Services, ctx: GenericEndpointContext): Promise<void> {
+async function addEntry(services: Services, ctx: GenericEndpointContext): Promise<void> {
+  const { db } = services;
   const kind = recordedPaths[ctx.path];
   if (kind === undefined) return;
   const returned: unknown = Reflect.get(ctx.context, "returned");
   const failure = returned instanceof APIError ? returned : null;
   if (!failure) {
     const by = (ctx.context.newSession ?? ctx.context.session)?.user.id;
-    if (by !== undefined) await recordAct(db, { kind, by });
+    if (by !== undefined) await db.transaction((tx) => recordChange(services, tx, { kind, by }));
     return;
   }
   await addFailure(db, ctx, failure);

@@ -47,7 +47,11 @@ export function withRequestId(
   answer: () => Promise<Response> | Response,
 ): Promise<Response> {
   const { headers } = request;
-  const received = { id: headers.get(requestIdHeader), forwardedFor: headers.get("x-forwarded-for") };
+  const received = {
+    id: headers.get(requestIdHeader),
+    forwardedFor: headers.get("x-forwarded-for"),
+    agent: headers.get("user-agent"),
+  };
   return underRequestId(received, async (requestId) => {
     const response = await underTraceparent(headers.get("traceparent"), async () => answer());
     response.headers.set(requestIdHeader, requestId);

@@ -22,6 +22,8 @@ export { appliedMigrations, knownMigrations, migrate, migrateTo } from "./migrat
 export { type Load, type Snapshot, type TableShape, withLoad, withSnapshot } from "./copy.ts";
 export * as schema from "./schema/index.ts";
 export {
+  type AccountNotice,
+  noticeKinds,
   channelNames,
   type ChannelName,
   jobStatuses,

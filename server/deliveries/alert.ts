@@ -1,10 +1,10 @@
 import { eq, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { safeFetch, hostEntryOf } from "../platform/index.ts";
+import { safeFetch, hostEntryOf, offersEmail } from "../platform/index.ts";
 import { asLocale, sourceLocale } from "../locales.ts";
 import type { Services } from "../services.ts";
 import { retell, wordsIn } from "../words.ts";
-import { offersEmail, sendMail } from "./email.ts";
+import { sendMail } from "./email.ts";
 
 const { studio, users } = schema;
 

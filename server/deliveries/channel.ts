@@ -4,7 +4,7 @@ import type { Services } from "../services.ts";
 /** What a channel is given to send. `id` is the same in every attempt: receivers know a repetition by it. */
 export interface OwedDelivery {
   readonly id: string;
-  /** Null for a batch and for a test of an endpoint. */
+  /** Null for a batch, a test of an endpoint and a change of an account. */
   readonly jobId: string | null;
   readonly batchId: string | null;
   readonly ownerId: string;
@@ -16,7 +16,13 @@ export interface OwedDelivery {
   readonly attempt: number;
 }
 
-export type DeliveryEvent = "job.completed" | "job.failed" | "batch.completed" | "endpoint.test";
+export type DeliveryEvent =
+  | "job.completed"
+  | "job.failed"
+  | "batch.completed"
+  | "endpoint.test"
+  /** How an account is signed in to has changed: by e-mail alone, whatever its user has chosen. */
+  | "account.changed";
 
 /** A way to reach a user. A new channel needs a name in the schema and its place in the list of the worker. */
 export interface Channel {

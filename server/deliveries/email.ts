@@ -1,29 +1,33 @@
 import { buffer } from "node:stream/consumers";
 import { eq } from "drizzle-orm";
 import type { SendMailOptions } from "nodemailer";
-import { schema } from "../db/index.ts";
+import { type AccountNotice, schema } from "../db/index.ts";
 import { wordsFor } from "../accounts/plain.ts";
 import { openFile } from "../images/index.ts";
 import { AppError, type Env } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { Words } from "../words.ts";
 import { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";
-import { type MessageJob, readMessageJob } from "./message.ts";
+import { linkTo, type MessageJob, readMessageJob } from "./message.ts";
 
 /** Limits of one step of the conversation with the mail server. */
 const connectMs = 10_000;
 const stepMs = 30_000;
 
-/** Whether the studio can send e-mail. */
-export function offersEmail({ SMTP_URL, SMTP_FROM }: Pick<Env, "SMTP_URL" | "SMTP_FROM">): boolean {
-  return SMTP_URL !== undefined && SMTP_FROM !== undefined;
-}
-
-/** E-mail about completed jobs, to the confirmed address of an account. */
+/** E-mail about completed jobs, to the confirmed address of an account, and about changes of the account. */
 export const emailChannel: Channel = {
   name: "email",
   async send(services, delivery, signal) {
     await requireOwnAddress(services, delivery);
+    const notice = await readNotice(services, delivery);
+    if (notice) {
+      const told: SendMailOptions = {
+        ...describeChange(await wordsFor(services, delivery.ownerId), notice, linkTo(services, "/settings")),
+        to: delivery.target,
+        messageId: `<${delivery.id}@atelier>`,
+      };
+      return { externalId: await sendMail(services.env, told, signal) };
+    }
     const job = await readMessageJob(services, delivery);
     const words = await wordsFor(services, delivery.ownerId);
     const picture = await readThumbnail(services, delivery, job);
@@ -43,6 +47,32 @@ function textOf({ t }: Words, { kind, url, outputs }: MessageJob): string {
   const pictures = outputs.length === 0 ? "" : ` ${t("mails.done.pictures", { count: outputs.length })}`;
   const done = t("mails.done.text", { kind: t(`jobs.kinds.${kind}`) });
   return `${done}${pictures}\n\n${url}\n\n${t("mails.done.why")}\n`;
+}
+
+async function readNotice({ db }: Services, { id, event }: OwedDelivery): Promise<AccountNotice | null> {
+  if (event !== "account.changed") return null;
+  const { deliveries } = schema;
+  const [row] = await db.select({ notice: deliveries.notice }).from(deliveries).where(eq(deliveries.id, id));
+  return row?.notice ?? null;
+}
+
+/** What changed, when, from where, and what to do. No secret, and no name that a person chose. */
+function describeChange({ t, format }: Words, notice: AccountNotice, url: string) {
+  const what = t(`admin.audit.kinds.${notice.what}`);
+  const when = format.dateTime(new Date(notice.at), { dateStyle: "long", timeStyle: "short" });
+  const device = [notice.browser, notice.system, notice.address].filter((part) => part !== null).join(", ");
+  const lines = [
+    t("mails.change.text", { what, when }),
+    ...(notice.by === "admin" ? [t("mails.change.byAdmin")] : []),
+    ...(device === "" ? [] : [t("mails.change.from", { device })]),
+    "",
+    t("mails.change.yours"),
+    "",
+    t("mails.change.other"),
+    "",
+    url,
+  ];
+  return { subject: t("mails.change.subject", { what }), text: `${lines.join("\n")}\n` };
 }
 
 /** The address may have been changed since it was confirmed. */

@@ -13,7 +13,8 @@
  * user registered for webhooks. Lock: `delivering_at` and `lock_token` of the row. Attempt: every lock that was won.
  *
  * Rules. Rows are made by the statement that ends the job (`owe`), never later; those of a batch by the trigger `end_batch`
- * in the transaction that ends its last job. Only the holder of the lock sends, and it
+ * in the transaction that ends its last job; that of a change of an account stands in the transaction of its audit entry
+ * (`recordChange` of accounts). Only the holder of the lock sends, and it
  * writes under the lock's token. `delivered_at` is set after the send: a process that dies in between leads to a second
  * message after `deliveryLockMs`, since no receiver can be asked. A send ends within `deliverySendMs`. All times are the
  * database's. No secret and no query of an address gets into logs and answers; rows have secrets sealed with a key from
@@ -22,7 +23,7 @@
 export { alertAdmins } from "./alert.ts";
 export { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";
 export { deliver, type Via } from "./deliver.ts";
-export { emailChannel, offersEmail, openTransport } from "./email.ts";
+export { emailChannel, openTransport } from "./email.ts";
 export {
   createEndpoint,
   deleteEndpoint,

@@ -2,9 +2,9 @@ import { createHash, randomInt } from "node:crypto";
 import { and, eq, sql } from "drizzle-orm";
 import { refuseGuest, wordsFor } from "../accounts/plain.ts";
 import { type ChannelName, schema } from "../db/index.ts";
-import { AppError } from "../platform/index.ts";
+import { AppError, offersEmail } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { offersEmail, sendCode } from "./email.ts";
+import { sendCode } from "./email.ts";
 
 const { notificationSettings, users } = schema;
 

@@ -111,3 +111,12 @@ export const proxyText = z
   .trim()
   .min(1)
   .refine((value) => credentialsProblem(value) === null, encodingAdvice);
+
+interface MailEnv {
+  readonly SMTP_URL?: string | undefined;
+  readonly SMTP_FROM?: string | undefined;
+}
+
+/** Whether the studio can send e-mail. */
+export const offersEmail = ({ SMTP_URL, SMTP_FROM }: MailEnv): boolean =>
+  SMTP_URL !== undefined && SMTP_FROM !== undefined;

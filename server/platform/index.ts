@@ -37,7 +37,7 @@ export {
   foreignText,
 } from "./text.ts";
 export { childEnv } from "./child-env.ts";
-export { credentialsProblem } from "./env-addresses.ts";
+export { credentialsProblem, offersEmail } from "./env-addresses.ts";
 export { findMisspelled, inspectEnv, parseEnv, type Env } from "./env.ts";
 export { ConfigError, type ConfigProblem, readConfigProblems } from "./config-problems.ts";
 export {

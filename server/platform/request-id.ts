@@ -12,6 +12,8 @@ const acceptable = /^[A-Za-z0-9._:@/+=-]{1,128}$/;
 export interface Sender {
   /** The address as the front door knows it behind `TRUSTED_PROXIES`; null where there is none. */
   readonly address: string | null;
+  /** How the program names itself: `User-Agent`, cut at 500 characters. */
+  readonly agent: string | null;
   /** Null until a caller is resolved. */
   userId: string | null;
   /** Of the API key that the request carries. */
@@ -31,7 +33,12 @@ interface Received {
   readonly id: string | null | undefined;
   /** `X-Forwarded-For`, which the front door sets to the one address of the client. */
   readonly forwardedFor?: string | null | undefined;
+  /** `User-Agent`. */
+  readonly agent?: string | null | undefined;
 }
+
+/** Far above any header of a browser. */
+const maxAgentLength = 500;
 
 const current = new AsyncLocalStorage<Request>();
 
@@ -40,13 +47,14 @@ const current = new AsyncLocalStorage<Request>();
  * and jobs made meanwhile carry the id. What runs on after the answer, such as a poll that the request started, does not.
  */
 export async function underRequestId<Answer>(
-  { id: header, forwardedFor }: Received,
+  { id: header, forwardedFor, agent }: Received,
   answer: (id: string) => Promise<Answer> | Answer,
 ): Promise<Answer> {
   // The prefix tells a generated id from the id of a job.
   const id = header && acceptable.test(header) ? header : `req-${randomUUID()}`;
   const address = bareAddress(forwardedFor?.split(",")[0] ?? "");
-  const request: Request = { id, sender: { address, userId: null, keyId: null }, isAnswered: false };
+  const sender = { address, agent: agent?.slice(0, maxAgentLength) ?? null, userId: null, keyId: null };
+  const request: Request = { id, sender, isAnswered: false };
   try {
     return await current.run(request, async () => answer(id));
   } finally {
@@ -56,7 +64,7 @@ export async function underRequestId<Answer>(
 
 /** Runs a command of an operator: what it does to an account is no act of the account's user. */
 export function asOperator<Result>(command: () => Promise<Result>): Promise<Result> {
-  const sender: Sender = { address: null, userId: null, keyId: null, isOperator: true };
+  const sender: Sender = { address: null, agent: null, userId: null, keyId: null, isOperator: true };
   return current.run({ id: "", sender, isAnswered: true }, command);
 }
 

@@ -1,4 +1,4 @@
-import { lackOf, wordsFor } from "../accounts/plain.ts";
+import { lackOf, type Maker, requireStanding, wordsFor } from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
 import type { Words } from "../words.ts";
 import { createHash, randomBytes } from "node:crypto";
@@ -42,11 +42,12 @@ export interface DeepLink {
  * A deep link to the bot that links the chat which opens it, once, after a confirmation there; links made before end.
  * Throws `conflict` without a bot, `internal` when its name cannot be asked for.
  */
-export async function createLink(services: Services, userId: string): Promise<DeepLink> {
+export async function createLink(services: Services, userId: string, maker?: Maker): Promise<DeepLink> {
   const name = await readBotName(services);
   const code = randomBytes(codeBytes).toString("base64url");
   const codeHash = hashOf(code);
   const expiresAt = await services.db.transaction(async (tx) => {
+    if (maker) await requireStanding(tx, maker);
     await tx.delete(telegramCodes).where(eq(telegramCodes.userId, userId));
     const [row] = await tx
       .insert(telegramCodes)

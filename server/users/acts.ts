@@ -3,6 +3,7 @@ import {
   endOthers,
   isAdminNow,
   lockAdmins,
+  recordChange,
   removeAskingLinks,
   removeFactors,
   requireOtherAdmin,
@@ -100,7 +101,8 @@ export async function resetFactors(services: Services, act: Act): Promise<void> 
     // A link may be the way back in of somebody who lost a phone: it goes when there is nothing else to reset.
     const providers = wereAny ? [] : await removeAskingLinks(services, tx, id);
     if (!wereAny && providers.length === 0) throw new AppError("conflict", "This user has no second factor.");
-    await recordAct(tx, { kind: "user.factors_reset", by: act.adminId, to: id, details: { providers } });
+    const done = { kind: "user.factors_reset", by: act.adminId, to: id, details: { providers } } as const;
+    await recordChange(services, tx, done);
   });
 }
 

@@ -15,6 +15,7 @@ export function logRequests(app: Hono, services: Services): void {
     const received = {
       id: context.req.header(requestIdHeader),
       forwardedFor: context.req.header("x-forwarded-for"),
+      agent: context.req.header("user-agent"),
     };
     return underRequestId(received, async (requestId) => {
       const startedAtMs = performance.now();

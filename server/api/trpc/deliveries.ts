@@ -17,8 +17,9 @@ import {
   setNotification,
   testEndpoint,
 } from "../../deliveries/index.ts";
+import { createLink, readTelegramState, unlink } from "../../telegram/index.ts";
 import { t } from "./init.ts";
-import { accountProcedure, adminAction, adminProcedure } from "./procedures.ts";
+import { accountProcedure, adminAction, adminProcedure, grantProcedure } from "./procedures.ts";
 
 const one = z.strictObject({ id: z.uuid() });
 const maxUrlLength = 2_000;
@@ -95,4 +96,14 @@ export const adminDeliveriesRouter = t.router({
     await redeliver(ctx.services, { id: input.id, ownerId: null });
     return input;
   }),
+});
+
+/** The chat at Telegram that the caller's account is linked to. */
+export const telegramRouter = t.router({
+  state: accountProcedure.query(({ ctx }) => readTelegramState(ctx.services, ctx.caller.userId)),
+  /** A deep link that links the chat which opens it, once. */
+  createLink: grantProcedure.mutation(({ ctx }) => createLink(ctx.services, ctx.caller.userId, ctx.caller)),
+  unlink: accountProcedure.mutation(async ({ ctx }) => ({
+    wasLinked: await unlink(ctx.services, ctx.caller.userId),
+  })),
 });

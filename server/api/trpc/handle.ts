@@ -4,7 +4,7 @@ import { maxJsonBytes, readLimited, withRequestId } from "../requests.ts";
 import { speakTo } from "../../words.ts";
 import { adminRouter } from "./admin.ts";
 import { cloudRouter } from "./cloud.ts";
-import { deliveriesRouter, notificationsRouter, webhooksRouter } from "./deliveries.ts";
+import { deliveriesRouter, notificationsRouter, telegramRouter, webhooksRouter } from "./deliveries.ts";
 import { boardsRouter, duplicatesRouter, imagesRouter, presetsRouter, tagsRouter } from "./gallery.ts";
 import { createContext, statusOfAll, t } from "./init.ts";
 import { assistantRouter, memoriesRouter } from "./assistant.ts";
@@ -15,7 +15,6 @@ import {
   apiKeysRouter,
   editsRouter,
   linksRouter,
-  telegramRouter,
   wardrobeRouter,
   workflowsRouter,
 } from "./library.ts";

@@ -48,7 +48,6 @@ import { takeInPicture } from "../../jobs/index.ts";
 import { locales } from "../../locales.ts";
 import { lineOfText } from "../../platform/index.ts";
 import { offeredModels, offeredWorkflows, readLoras } from "../../scheduling/index.ts";
-import { createLink as createChatLink, readTelegramState, unlink } from "../../telegram/index.ts";
 import { deleteOwnAccount, deletionWord } from "../../users/index.ts";
 import {
   addItem,
@@ -150,7 +149,9 @@ export const apiKeysRouter = t.router({
         cap: capSchema.nullable().default(null),
       }),
     )
-    .mutation(({ ctx, input }) => createApiKey(ctx.services, { userId: ctx.caller.userId, ...input })),
+    .mutation(({ ctx, input }) =>
+      createApiKey(ctx.services, { userId: ctx.caller.userId, maker: ctx.caller, ...input }),
+    ),
   setCap: grantProcedure
     .input(z.strictObject({ id: lineOfText, cap: capSchema.nullable() }))
     .mutation(async ({ ctx, input }) => {
@@ -161,16 +162,6 @@ export const apiKeysRouter = t.router({
     await revokeApiKey(ctx.services, { userId: ctx.caller.userId, id: input.id });
     return { id: input.id };
   }),
-});
-
-/** The chat at Telegram that the caller's account is linked to. */
-export const telegramRouter = t.router({
-  state: accountProcedure.query(({ ctx }) => readTelegramState(ctx.services, ctx.caller.userId)),
-  /** A deep link that links the chat which opens it, once. */
-  createLink: grantProcedure.mutation(({ ctx }) => createChatLink(ctx.services, ctx.caller.userId)),
-  unlink: accountProcedure.mutation(async ({ ctx }) => ({
-    wasLinked: await unlink(ctx.services, ctx.caller.userId),
-  })),
 });
 
 export const workflowsRouter = t.router({

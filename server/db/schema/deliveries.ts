@@ -4,6 +4,7 @@ import {
   check,
   index,
   integer,
+  jsonb,
   pgTable,
   primaryKey,
   text,
@@ -20,6 +21,31 @@ const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 
 export const channelNames = ["webhook", "email", "telegram"] as const;
 export type ChannelName = (typeof channelNames)[number];
 
+/** Changes of how an account is signed in to, of which its user is told; names of the audit log. */
+export const noticeKinds = [
+  "account.password_changed",
+  "account.password_removed",
+  "account.factor_added",
+  "account.factor_removed",
+  "account.recovery_codes_made",
+  "account.passkey_added",
+  "account.passkey_removed",
+  "account.provider_linked",
+  "user.factors_reset",
+] as const;
+
+export interface AccountNotice {
+  readonly what: (typeof noticeKinds)[number];
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  /** `admin`: somebody else, also an operator on the command line. */
+  readonly by: "user" | "admin";
+  /** Of the user's own request, where there is one. */
+  readonly browser: string | null;
+  readonly system: string | null;
+  readonly address: string | null;
+}
+
 /** One message owed to one receiver; server/deliveries/index.ts has its states and says who writes it. */
 export const deliveries = pgTable(
   "deliveries",
@@ -35,8 +61,10 @@ export const deliveries = pgTable(
     /** Receiver in the terms of the channel. */
     target: text("target").notNull(),
     event: text("event")
-      .$type<"job.completed" | "job.failed" | "batch.completed" | "endpoint.test">()
+      .$type<"job.completed" | "job.failed" | "batch.completed" | "endpoint.test" | "account.changed">()
       .notNull(),
+    /** What a message about an account tells; null for all others. */
+    notice: jsonb("notice").$type<AccountNotice>(),
     /** Every acquired lock. */
     attempts: integer("attempts").notNull().default(0),
     /** `attempts` when it was last ordered by a person; the schedule counts from here. */
@@ -69,6 +97,7 @@ export const deliveries = pgTable(
       .where(sql`${table.batchId} is not null`),
     index("deliveries_owner").on(table.ownerId, table.id),
     index("deliveries_age").on(table.createdAt),
+    check("deliveries_notice", sql`(${table.notice} is not null) = (${table.event} = 'account.changed')`),
   ],
 );
 

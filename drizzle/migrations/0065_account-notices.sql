@@ -1,0 +1,2 @@
+ALTER TABLE "deliveries" ADD COLUMN "notice" jsonb;--> statement-breakpoint
+ALTER TABLE "deliveries" ADD CONSTRAINT "deliveries_notice" CHECK (("deliveries"."notice" is not null) = ("deliveries"."event" = 'account.changed'));
