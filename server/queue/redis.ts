@@ -8,13 +8,36 @@ const prefix = "atelier";
 /** How long the key of a ping stays. */
 const aliveMs = 60_000;
 
+/** A replica that is one for longer does not become the primary just now. */
+const replicaMs = 2_000;
+
+/**
+ * After a failover by name the old connection leads to what is a replica now, and stays: the name is looked up for a new
+ * connection alone. Not with each refusal, since a replica that stays one refuses every command.
+ */
+function toNewPrimary(): (error: Error) => boolean {
+  let lastMs: number | null = null;
+  return ({ message }) => {
+    const nowMs = performance.now();
+    if (!message.startsWith("READONLY") || nowMs - (lastMs ?? 0) < replicaMs) return false;
+    const isFirst = lastMs === null;
+    lastMs = nowMs;
+    return !isFirst;
+  };
+}
+
 /** Bells over Redis. BullMQ does not close connections that it receives, so all are closed here. */
 export function redisBells(
   url: string,
   { onError, isPatient }: { readonly onError: OnConnectionError; readonly isPatient: boolean },
 ): BellBackend {
   const connect = (maxRetriesPerRequest: number | null) => {
-    const client = new Redis(url, { maxRetriesPerRequest, connectTimeout: 5_000, lazyConnect: true });
+    const client = new Redis(url, {
+      maxRetriesPerRequest,
+      connectTimeout: 5_000,
+      lazyConnect: true,
+      reconnectOnError: toNewPrimary(),
+    });
     client.on("error", onError);
     return client;
   };

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { expect, test, vi } from "vitest";
 import { type Bell, createBells } from "@atelier/server/queue";
 import { startRedis } from "./index.ts";
@@ -31,6 +33,44 @@ test("A3 while the connection is lost a bell fails at once, and a function's rin
   const consumer = patient.consume(queue, 1, async ({ jobId }) => void heard.push(jobId));
   await vi.waitUntil(() => heard.includes("patient"), { timeout: 10_000 });
   expect(heard).not.toContain("usual");
+  await consumer.close();
+});
+
+test("A3 after a failover by name bells ring at the new primary, although the old one stays as a replica", async ({
+  onTestFinished,
+}) => {
+  const [old, next] = await Promise.all([startRedis(), startRedis()]);
+  for (const redis of [old, next]) onTestFinished(() => redis.destroy());
+  // New connections alone go to what the name stands for now.
+  let named = old;
+  const name = createServer((socket) => {
+    const way = connect(Number(new URL(named.url).port), "127.0.0.1");
+    for (const [from, to] of [
+      [socket, way],
+      [way, socket],
+    ] as const)
+      from.pipe(to).on("error", () => from.destroy());
+  });
+  name.listen(0, "127.0.0.1");
+  await once(name, "listening");
+  onTestFinished(() => void name.close());
+  const { port } = name.address() as AddressInfo;
+  const url = `redis://127.0.0.1:${port}`;
+  const bells = createBells({ backend: "redis", url }, { onError: () => undefined });
+  onTestFinished(() => bells.close());
+  const heard: string[] = [];
+  const consumer = bells.consume(queue, 1, async ({ jobId }) => void heard.push(jobId));
+  await bells.ring(queue, [bellOf("before")]);
+  await vi.waitUntil(() => heard.includes("before"), { timeout: 10_000 });
+  named = next;
+  await old.send(`REPLICAOF 127.0.0.1 ${new URL(next.url).port}`);
+  const ring = () =>
+    bells.ring(queue, [bellOf("after")]).then(
+      () => true,
+      () => false,
+    );
+  await vi.waitUntil(ring, { timeout: 20_000, interval: 100 });
+  await vi.waitFor(() => expect(heard).toContain("after"), { timeout: 30_000 });
   await consumer.close();
 });
 
