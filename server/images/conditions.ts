@@ -1,4 +1,4 @@
-import { and, eq, gte, isNotNull, isNull, lt, not, or, sql, type SQL } from "drizzle-orm";
+import { and, eq, gte, inArray, isNotNull, isNull, lt, not, or, sql, type SQL } from "drizzle-orm";
 import type { AnyPgColumn } from "drizzle-orm/pg-core";
 import { schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
@@ -28,10 +28,23 @@ export type Searched = Readonly<
   >
 >;
 
+// Of a keyboard, of a phone, and the letter of several languages. The others stand for one of these.
+const apostrophes = ["'", "’", "ʼ"] as const;
+const anyApostrophe = /['‘’ʼ]/gu;
+
+/** A form with each apostrophe that the texts may have. */
+const spellingsOf = (form: string): readonly string[] =>
+  form.search(anyApostrophe) === -1
+    ? [form]
+    : apostrophes.map((apostrophe) => form.replaceAll(anyApostrophe, apostrophe));
+
 /** Whether the text of a picture has this part, given in the form of `searchForm`. `%` and `_` stand for themselves. */
 export function contains(searched: Searched, form: string): SQL {
-  const pattern = `%${searchKey(form).replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-  return sql`${searched.searchKey} like ${pattern}`;
+  const [first = sql`true`, ...others] = spellingsOf(form).map((spelling) => {
+    const pattern = `%${searchKey(spelling).replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+    return sql`${searched.searchKey} like ${pattern}`;
+  });
+  return others.length === 0 ? first : sql`(${sql.join([first, ...others], sql` or `)})`;
 }
 
 /** What a search asks of each picture, read once and asked of `images` or an alias of it. */
@@ -156,7 +169,7 @@ function modelCondition(searched: Searched, form: string): SQL | undefined {
 function tagCondition({ searched, ownerId }: Asked, name: string | null): SQL {
   const ofPicture = sql`select ${imageTags.imageId} from ${imageTags} join ${tags} on ${tags.id} = ${imageTags.tagId}`;
   if (name === null) return sql`not exists (${ofPicture} where ${imageTags.imageId} = ${searched.id})`;
-  return sql`${searched.id} in (${ofPicture} where ${tags.ownerId} = ${ownerId} and ${tags.key} = ${searchForm(name)})`;
+  return sql`${searched.id} in (${ofPicture} where ${tags.ownerId} = ${ownerId} and ${inArray(tags.key, [...spellingsOf(searchForm(name))])})`;
 }
 
 /** On a board of the owner of the picture. */
@@ -164,7 +177,7 @@ function boardCondition({ searched, ownerId }: Asked, name: string | null): SQL 
   const onBoard = sql`select ${boardImages.imageId} from ${boardImages} join ${boards} on ${boards.id} = ${boardImages.boardId}
     where ${isNull(boards.removedAt)}`;
   if (name === null) return sql`not exists (${onBoard} and ${boardImages.imageId} = ${searched.id})`;
-  return sql`${searched.id} in (${onBoard} and ${boards.ownerId} = ${ownerId} and ${boards.key} = ${searchForm(name)})`;
+  return sql`${searched.id} in (${onBoard} and ${boards.ownerId} = ${ownerId} and ${inArray(boards.key, [...spellingsOf(searchForm(name))])})`;
 }
 
 // Without a parameter, so that the indexes of a part of the pictures are known to serve.

@@ -92,6 +92,9 @@ test.each([
   ["joined emoji", "team 👩‍🎨🏳️‍🌈", "👩‍🎨"],
   ["an emoji without its variant", "love ❤️", "❤"],
   ["Persian with a joiner", "می‌خواهم", "می‌خواهم"],
+  ["a phone's apostrophe by a keyboard's", "Mother’s garden", "mother's garden"],
+  ["a keyboard's apostrophe by a phone's", "Mother's garden", "mother’s"],
+  ["an apostrophe that is a letter", "пʼять котів", "п’ять"],
   ["the name of a file", "IMG_0001", "IMG_0001.HEIC"],
 ])("%s are found", async (_name, title, search) => {
   const id = await addPicture(title);
@@ -154,7 +157,7 @@ test("filters, words and what must not be there hold together", async () => {
   const { db } = opened.services;
   const plain = await addWith("plain", { picture: { createdAt: new Date("2024-02-29T23:59:00Z") } });
   await addWith("starred", { picture: { starred: true, rating: 5 } });
-  await addWith("rated", {
+  const rated = await addWith("rated", {
     picture: { rating: 3, widthPx: 4_096, createdAt: new Date("2024-03-01T00:00:00Z") },
   });
   const made = await addWith("made", { params: { prompt: "a red kite", seed: 77 } });
@@ -163,6 +166,9 @@ test("filters, words and what must not be there hold together", async () => {
   const [tagId, boardId] = [newId(), newId()];
   await db.insert(schema.tags).values({ id: tagId, ownerId, name: "Две думи", key: searchForm("Две думи") });
   await db.insert(schema.imageTags).values({ tagId, imageId: plain });
+  const phoneTagId = newId();
+  await db.insert(schema.tags).values({ id: phoneTagId, ownerId, name: "Mum’s", key: searchForm("Mum’s") });
+  await db.insert(schema.imageTags).values({ tagId: phoneTagId, imageId: rated });
   await db.insert(schema.boards).values({ id: boardId, ownerId, name: "Kites", key: "kites" });
   await db.insert(schema.boardImages).values({ boardId, imageId: made });
   const all = ["made", "plain", "rated", "seed 77 in its title", "starred", "upload of seed 77"];
@@ -190,7 +196,7 @@ test("filters, words and what must not be there hold together", async () => {
     ['"red kite"', ["made"]],
     ['"kite red"', []],
     ["tag:“ДВЕ думи”", ["plain"]],
-    ["tag:none", others("plain")],
+    ["tag:none", others("plain", "rated")],
     ["-tag:nowhere", all],
     ["board:KITES kite", ["made"]],
     ["board:none is:result", ["seed 77 in its title"]],
@@ -198,6 +204,8 @@ test("filters, words and what must not be there hold together", async () => {
     ["is:trashed", []],
     ["100%_", []],
     ["tag:«две думи»", ["plain"]],
+    ["tag:mum’s", ["rated"]],
+    ["tag:mum's", ["rated"]],
     ["rating:>9999999", []],
     ["rating:0..9999999", all],
     ["from:9999y to:9999", all],
