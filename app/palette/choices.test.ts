@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Choice, parseRecents, scoreOf, sectionsOf, withRecent } from "./choices.ts";
-import { afterPress } from "./early-keys.ts";
+import { withKey } from "./early-keys.ts";
 import { isPaletteKey } from "./first-keys.ts";
 
 const page = (key: string, label: string): Choice => ({ key, group: "pages", label, href: `/${key}` });
@@ -119,14 +119,31 @@ test.each([
   expect(isPaletteKey({ ...press, ...changes })).toBe(opens);
 });
 
-const plainPress = { ctrlKey: false, metaKey: false, altKey: false };
+const plainPress = { ctrlKey: false, metaKey: false, altKey: false, repeat: false };
+const written = (text: string) => ({ text, isEntered: false, moves: [] });
+const moved = (...moves: string[]) => ({ ...written("ro"), moves });
 
 test.each([
-  ["a letter is added", "ro", { key: "c" }, "roc"],
-  ["a character outside of the first plane is one", "ro", { key: "😀" }, "ro😀"],
-  ["Backspace takes the last one", "ro😀", { key: "Backspace" }, "ro"],
-  ["an arrow writes nothing", "ro", { key: "ArrowDown" }, null],
-  ["a shortcut writes nothing", "ro", { key: "a", ctrlKey: true }, null],
-])("before the line has the focus %s", (_name, text, changes, after) => {
-  expect(afterPress(text, { ...plainPress, ...changes })).toBe(after);
+  ["a letter is added", written("ro"), { key: "c" }, written("roc")],
+  ["a character outside of the first plane is one", written("ro"), { key: "😀" }, written("ro😀")],
+  ["Backspace takes the last one", written("ro😀"), { key: "Backspace" }, written("ro")],
+  ["a shortcut writes nothing", written("ro"), { key: "a", ctrlKey: true }, null],
+  [
+    "Enter asks for the first of what is found",
+    written("ro"),
+    { key: "Enter" },
+    { ...written("ro"), isEntered: true },
+  ],
+  ["Enter without a word asks for nothing", written(""), { key: "Enter" }, written("")],
+  ["a held Enter asks for nothing", written("ro"), { key: "Enter", repeat: true }, written("ro")],
+  ["an arrow moves", moved("ArrowDown"), { key: "ArrowUp" }, moved("ArrowDown", "ArrowUp")],
+  [
+    "Enter after an arrow takes what it leads to",
+    moved("ArrowDown"),
+    { key: "Enter" },
+    moved("ArrowDown", "Enter"),
+  ],
+  ["a letter after an arrow begins at the first again", moved("ArrowDown"), { key: "c" }, written("roc")],
+])("before the line has the focus %s", (_name, typed, changes, after) => {
+  expect(withKey(typed, { ...plainPress, ...changes })).toEqual(after);
 });

@@ -40,6 +40,7 @@ function openPage() {
 
 test.each([
   ["what is typed after Ctrl+K", [ctrlK, ...typed("gx"), { key: "Enter" }], ["k", "g", "x", "Enter"], []],
+  ["a move in the list", [ctrlK, { key: "ArrowDown" }], ["k", "ArrowDown"], []],
   ["what a backspace takes away", [ctrlK, { key: "Backspace" }], ["k", "Backspace"], []],
   [
     "a character of AltGr",

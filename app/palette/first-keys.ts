@@ -31,7 +31,7 @@ function keepFirstKeys(isWanted: typeof isPaletteKey): void {
     const asks = isWanted(event);
     const isCommand =
       event.metaKey || ((event.ctrlKey || event.altKey) && !event.getModifierState("AltGraph"));
-    const isTyped = !isCommand && /^(.|Backspace|Enter)$/u.test(event.key);
+    const isTyped = !isCommand && /^(.|Backspace|Enter|ArrowDown|ArrowUp)$/u.test(event.key);
     if (event.key === "Escape") forget();
     if (!asks && (kept.length === 0 || !isTyped)) return;
     // Otherwise a browser goes to its own search.

@@ -55,6 +55,14 @@ function ChoiceRow({ choice, onChoose }: ChoiceRowProps) {
 const signLook = "size-4 shrink-0 text-quiet";
 const inputLook = "h-12 min-w-0 flex-1 bg-transparent text-base outline-none placeholder:text-quiet";
 
+/** Presses keys in a field, each once the page shows what the one before it did. */
+async function pressAgain(field: HTMLInputElement, moves: readonly string[]): Promise<void> {
+  for (const key of moves) {
+    await new Promise(requestAnimationFrame);
+    field.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  }
+}
+
 interface FinderProps {
   readonly onNewBoard: () => void;
 }
@@ -107,10 +115,12 @@ function Finder({ onNewBoard }: FinderProps) {
         <CommandInput
           value={text}
           onValueChange={type}
-          onFocus={() => {
+          onFocus={({ currentTarget }) => {
             const early = takeTyped();
             // A focus that leaves and comes back at once finds nothing more, and must not undo the first.
-            if (early !== null) type(text + early.text, early.isEntered);
+            if (early === null) return;
+            type(text + early.text, early.isEntered);
+            void pressAgain(currentTarget, early.moves);
           }}
           onKeyDown={({ key, currentTarget, nativeEvent }) => {
             const root = currentTarget.closest("[cmdk-root]");

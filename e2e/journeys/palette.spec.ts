@@ -130,6 +130,16 @@ test("what is typed right after Ctrl+K, before the palette is loaded, stands in 
   });
   await expect(line).toHaveValue("the");
 
+  await page.keyboard.press("Escape");
+  await expect(palette).toHaveCount(0);
+  await page.evaluate(() => {
+    for (const key of ["k", "ArrowDown", "Enter"]) {
+      const press = { key, ctrlKey: key === "k", bubbles: true, cancelable: true };
+      document.body.dispatchEvent(new KeyboardEvent("keydown", press));
+    }
+  });
+  await expect(page).toHaveURL(/\/wardrobe$/);
+
   await page.goto("/jobs");
   await expect(page.getByRole("heading", { name: "Jobs", level: 1 })).toBeVisible();
   const letGoAgain = await holdCode(page);

@@ -99,6 +99,15 @@ async function knock(at: string, { line, headers = webSocket, ends = false }: Kn
 const left: Socket[] = [];
 const openFiles = async ({ pid }: ChildProcess) => (await readdir(`/proc/${pid}/fd`)).length;
 
+test("a connection outlasts the pauses of a program that asks every few seconds, so that no request is lost on it", async () => {
+  const agent = new Agent({ keepAlive: true });
+  const sent = request(`http://${host}/api/next`, { agent }).end();
+  const [answer]: IncomingMessage[] = await once(sent, "response");
+  const [, seconds] = /timeout=(\d+)/.exec(String(answer?.headers["keep-alive"])) ?? [];
+  expect(Number(seconds)).toBeGreaterThan(60);
+  agent.destroy();
+});
+
 test(
   "every upgrade that is not the assistant's is answered and closed, and leaves no socket behind",
   inAll,
@@ -178,13 +187,4 @@ test("B7 the web port serves sockets beside Next, which keeps all others, and cl
   web.kill("SIGTERM");
   expect(await closed).toBe(1001);
   expect(await once(web, "exit")).toEqual([0, null]);
-});
-
-test("a connection outlasts the pauses of a program that asks every few seconds, so that no request is lost on it", async () => {
-  const agent = new Agent({ keepAlive: true });
-  const sent = request(`http://${host}/api/next`, { agent }).end();
-  const [answer]: IncomingMessage[] = await once(sent, "response");
-  const [, seconds] = /timeout=(\d+)/.exec(String(answer?.headers["keep-alive"])) ?? [];
-  expect(Number(seconds)).toBeGreaterThan(60);
-  agent.destroy();
 });
