@@ -121,6 +121,18 @@ describe("A refusal of Google", () => {
     ["an overload", refusal(503, "UNAVAILABLE"), "capacity", null],
     ["a wrong field", refusal(400, "INVALID_ARGUMENT"), "input", null],
     ["a wrong key", refusal(400, "INVALID_ARGUMENT", [{ reason: "API_KEY_INVALID" }]), "auth", null],
+    [
+      "a wrong key, in a list",
+      json([{ error: { code: 400, message: "API key not valid. Please pass a valid API key." } }], 400),
+      "auth",
+      null,
+    ],
+    [
+      "its delay, in a list",
+      json([{ error: { code: 429, message: "no", details: [retryInfo] } }], 429),
+      "rate",
+      55_000,
+    ],
     ["a region", refusal(400, "FAILED_PRECONDITION"), "auth", null],
     ["a missing right", refusal(403, "PERMISSION_DENIED"), "auth", null],
     ["an inner fault", refusal(500, "INTERNAL"), "transient", null],

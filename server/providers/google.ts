@@ -15,7 +15,7 @@ import {
   type ProviderOutput,
   type RunState,
 } from "./port.ts";
-import { readRecord, readText } from "./read.ts";
+import { readError, readRecord, readText } from "./read.ts";
 import { statusError } from "./refusals.ts";
 
 const timeoutMs = 150_000;
@@ -143,7 +143,7 @@ function withoutPicture({ reason, words, isRefused }: Missing): ProviderError {
 }
 
 function refusal(answer: ProviderAnswer): ProviderError {
-  const error = readRecord(readRecord(answer.json)["error"]);
+  const error = readError(answer.json);
   const text = readText(error["message"]);
   const message = `HTTP ${answer.status}: ${text ?? answer.excerpt}`;
   const details = Array.isArray(error["details"]) ? error["details"].map(readRecord) : [];

@@ -75,6 +75,18 @@ describe("A submit to an images server of OpenAI's kind", () => {
     expect(run).toMatchObject({ state: "succeeded", outputs: [{ bytes: jpeg }] });
   });
 
+  it("takes a picture beside the words of a chat's answer", async () => {
+    const url = `data:image/png;base64,${(await halves(3)).toString("base64")}`;
+    const message = {
+      role: "assistant",
+      content: "Here is your cat!",
+      images: [{ type: "image_url", image_url: { url } }],
+    };
+    openai.answer = json({ choices: [{ message }] });
+    const { run } = await openai.submit();
+    expect(run).toMatchObject({ state: "succeeded", outputs: [{ bytes: await halves(3) }] });
+  });
+
   it.each([
     ["a sentence", { error: "no such model: sdxl" }, "model"],
     ["a sentence about the content", { error: "Blocked by the safety filter.", data: null }, "moderation"],
@@ -143,9 +155,15 @@ describe("A refusal of an images server", () => {
       "rate",
       60_000,
     ],
-    ["an address that has moved", { status: 308, headers: { location: "https://p.test/v1" } }, "model", null],
-    ["an address that may have taken it", { status: 303, headers: { location: "/v1/jobs/1" } }, "lost", null],
     ["a wrong key", refusal(401, "invalid_api_key"), "auth", null],
+    [
+      "a wrong key, in a list",
+      json([{ error: { code: 400, message: "API key not valid. Please pass a valid API key." } }], 400),
+      "auth",
+      null,
+    ],
+    ["a policy, in a list", json([{ error: { code: "content_filter" } }], 400), "moderation", null],
+    ["an empty list", json([], 400), "input", null],
     ["a wrong field", refusal(400, null), "input", null],
     ["an inner fault", refusal(500, null), "transient", null],
     ["an overload", refusal(503, null), "transient", null],

@@ -11,7 +11,7 @@ import {
   type RunState,
   type Submission,
 } from "./port.ts";
-import { readRecord, readText } from "./read.ts";
+import { readError, readRecord, readText } from "./read.ts";
 import { isContentRefusal, isModelRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
 
 const timeoutMs = 170_000;
@@ -157,7 +157,7 @@ const classesByCode: readonly (readonly [RegExp, ProviderErrorClass])[] = [
 ];
 
 function refusal(answer: ProviderAnswer): ProviderError {
-  const error = readRecord(readRecord(answer.json)["error"]);
+  const error = readError(answer.json);
   const inner = readRecord(error["inner_error"] ?? error["innererror"]);
   const codes = [error["code"], error["type"], inner["code"]].map((code) => readText(code) ?? "").join(" ");
   const words = readText(error["message"]) ?? sentenceOf(answer.json);
@@ -169,6 +169,8 @@ function refusal(answer: ProviderAnswer): ProviderError {
 
 function classOfWords(status: number, words: string): ProviderErrorClass | null {
   if (status !== 400 && status !== 403 && status !== 422) return null;
+  // Google's address with this interface answers a wrong key as a wrong field.
+  if (/\bAPI[ _]key (?:is )?(?:not valid|invalid|expired)/i.test(words)) return "auth";
   if (isContentRefusal(words)) return "moderation";
   return isModelRefusal(words) ? "model" : null;
 }

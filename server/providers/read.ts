@@ -7,6 +7,12 @@ export function readRecord(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
+/** The error in an answer; Google puts the answer into a list, also at its address with OpenAI's interface. */
+export function readError(json: unknown): Readonly<Record<string, unknown>> {
+  const [first = json]: unknown[] = Array.isArray(json) ? json : [];
+  return readRecord(readRecord(first)["error"]);
+}
+
 /** A foreign value as text; null when it is none. */
 export function readText(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;

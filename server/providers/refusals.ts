@@ -80,11 +80,8 @@ const byStatus: Readonly<Record<number, ProviderErrorClass>> = {
   451: "moderation",
 };
 
-/**
- * Without its address a submit cannot be taken: the list names a model or an interface that is not there, or one that has
- * moved. 302 and 303 may come after the work was taken.
- */
-const noSuchPlace: readonly number[] = [301, 307, 308, 404, 405, 410];
+/** Without its address a submit cannot be taken: the list names a model or an interface that is not there. */
+const noSuchPlace: readonly number[] = [404, 405, 410];
 
 function classOfStatus(
   status: number,
@@ -92,10 +89,10 @@ function classOfStatus(
 ): ProviderErrorClass {
   const known = byStatus[status];
   if (known !== undefined) return known;
-  if (isSubmit && noSuchPlace.includes(status)) return "model";
   // Behind a gateway, or a page of a proxy, the provider may have accepted.
   if (status === 502 || status === 504 || status < 400) return isSubmit ? "lost" : "transient";
   if (status >= 500) return "transient";
+  if (isSubmit && noSuchPlace.includes(status)) return "model";
   if (isContentRefusal(words)) return "moderation";
   return isSubmit && isModelRefusal(words) ? "model" : "input";
 }
