@@ -334,6 +334,8 @@ describe("lists of newer nodes and of extensions", () => {
           {},
         ],
         tags: ["COMBO", { multiselect: true, options: ["x", "y"] }],
+        own: ["COMBO", { multiselect: false, options: [] }],
+        upscaler: [[], {}],
         mode: ["EASY_COMBO", { options: [{ value: 1, label: "one" }, 2] }],
       },
     },
@@ -344,6 +346,8 @@ describe("lists of newer nodes and of extensions", () => {
     "how.factor": 2,
     ckpt: { content: "b.safetensors", image: "b.png" },
     tags: { __value__: ["x", "y"] },
+    own: "what the user wrote",
+    upscaler: "none",
     mode: 1,
   };
   const check = (inputs: Record<string, unknown>) => {
@@ -372,6 +376,7 @@ describe("lists of newer nodes and of extensions", () => {
     ["an input of a branch out of its range", { "how.factor": 9 }, ["how.factor is 9, above the most 8"]],
     ["a choice that is not there", { how: "crop" }, ['how is "crop", which is none of scale by, model, off']],
     ["an object that is not there", { ckpt: { content: "c.safetensors" } }, ["ckpt is "]],
+    ["a model where there is none", { upscaler: "4x.pth" }, ["but the server has nothing to choose from"]],
     ["one of several that is not there", { tags: ["x", "z"] }, ["tags is "]],
   ])("%s", (_name, inputs, problems) => {
     const found = check({ ...right, ...inputs });

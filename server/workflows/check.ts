@@ -1,5 +1,5 @@
 import { applyWithout } from "./build-graph.ts";
-import { findModel } from "./models.ts";
+import { findModel, isModelFile } from "./models.ts";
 import { type Graph, isLink, type Link, type ParamSpec, type Workflow, writeGraphInput } from "./workflow.ts";
 
 /** A server's description of one node class (`/object_info/<class>`): the fields that are read here. */
@@ -108,6 +108,8 @@ const shownChoices = 5;
 /** Whether a value is in the list; uploaded files come and go, so they are not checked. */
 function findChoiceProblem({ choices, isUpload }: InputFacts, value: unknown): string | null {
   if (!choices || isUpload || chosenOf(value).every((one) => choices.includes(one))) return null;
+  // Nodes whose choices the user writes list none; one for models lists none where there are none.
+  if (choices.length === 0 && !isModelFile(value)) return null;
   const found = findModel(String(value), choices);
   if (found && "choice" in found) return null;
   if (found) return `is ${JSON.stringify(value)}, which may be any of ${found.several.join(", ")}`;

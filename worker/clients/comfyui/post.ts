@@ -90,9 +90,12 @@ export async function cancelPrompt(
   options: CallOptions,
 ): Promise<void> {
   let repeatAtMs = Number.NEGATIVE_INFINITY;
+  let ways = [cancelJob, stop];
   do {
     if (performance.now() >= repeatAtMs) {
-      if (!(await stop(server, promptId, options))) return;
+      if (!(await stopBy(ways, server, { promptId, options }))) return;
+      // What was answered and had no effect is not asked again.
+      ways = [stop];
       repeatAtMs = performance.now() + repeatMs;
     } else {
       await sleep(cancelPauseMs, undefined, { signal: options.signal });
@@ -100,9 +103,19 @@ export async function cancelPrompt(
   } while (await isOpen(server, promptId, options));
 }
 
-/** False when there is nothing to stop. */
+type Way = typeof stop;
+
+/** The first way that the server knows. False when there is nothing to stop. */
+async function stopBy(
+  ways: readonly Way[],
+  server: ComfyServer,
+  { promptId, options }: { promptId: string; options: CallOptions },
+): Promise<boolean> {
+  for (const way of ways) if (await way(server, promptId, options)) return true;
+  return false;
+}
+
 async function stop(server: ComfyServer, promptId: string, options: CallOptions): Promise<boolean> {
-  if (await cancelJob(server, promptId, options)) return true;
   await deleteQueued(server, promptId, options);
   // Servers of early 2025 and older interrupt any running prompt, so this one must be running.
   const { running } = await readQueue(server, options);
@@ -113,12 +126,12 @@ async function stop(server: ComfyServer, promptId: string, options: CallOptions)
 
 const cancelled = z.object({ cancelled: z.boolean() });
 
-/** False on servers without the route. */
+/** False on servers without the route, and where the answer is in another form: the older routes are asked then. */
 async function cancelJob(server: ComfyServer, promptId: string, options: CallOptions): Promise<boolean> {
   const answer = await ask(server, { path: `api/jobs/${promptId}/cancel`, json: {} }, options);
   if (answer.status === 404 || answer.status === 405) return false;
-  jsonOf(answer, cancelled);
-  return true;
+  requireDone(answer);
+  return cancelled.safeParse(parseJson(answer.text)).success;
 }
 
 async function interrupt(server: ComfyServer, promptId: string, options: CallOptions): Promise<void> {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { type GivenAnswer, serveAnswers } from "@atelier/testing/http";
-import { postPrompt } from "./post.ts";
+import { cancelPrompt, postPrompt } from "./post.ts";
 import {
   findPrompt,
   freeMemory,
@@ -266,6 +266,23 @@ test.each([
 test("A12 an accepted prompt may have an empty error beside its id", async () => {
   const body = JSON.stringify({ prompt_id: promptId, number: 1, node_errors: [], error: null });
   await expect(postPrompt(await serve({ body }), prompt, { signal })).resolves.toBeUndefined();
+});
+
+test.each([
+  ["in another form", '{"success":true}'],
+  ["without a body", ""],
+  ["and does nothing", '{"cancelled":true}'],
+])("F36 a prompt is stopped by the older routes where a newer one answers %s", async (_name, body) => {
+  let isRunning = true;
+  const server = await serveAnswers(({ path, method }) => {
+    if (path.endsWith("/cancel")) return { body };
+    if (path === "/interrupt") isRunning = false;
+    const queue_running = isRunning ? [[1, promptId, {}]] : [];
+    return method === "POST" ? {} : { body: JSON.stringify({ queue_running, queue_pending: [] }) };
+  });
+  closers.push(() => server.close());
+  await cancelPrompt(server, promptId, { signal: AbortSignal.timeout(10_000) });
+  expect(server.requests.map(({ path }) => path)).toContain("/interrupt");
 });
 
 test("A12 one device, one size or one length that cannot be read hides nothing else", async () => {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
-import { openSocket, parsePreview, type ServerSocket } from "./socket.ts";
+import { openSocket, parseEvent, parsePreview, type ServerSocket } from "./socket.ts";
 import { limitRate } from "./watch.ts";
 
 describe("parse preview", () => {
@@ -46,6 +46,26 @@ describe("parse preview", () => {
     );
     for (; nowMs < 1_000; nowMs += 10) preview(nowMs);
     expect(passed).toEqual([0, 200, 400, 600, 800]);
+  });
+});
+
+describe("parse event", () => {
+  const node = { value: 3, max: 8, state: "running" };
+  const unread = { value: 0, max: 0, state: "" };
+
+  test.each([
+    [
+      "a step without a prompt",
+      { type: "progress", data: { prompt_id: null, node: null, value: 1, max: 4 } },
+    ],
+    ["an end without one", { type: "executing", data: { prompt_id: null, node: null } }],
+  ])("A12 %s is read", (_name, event) => {
+    expect(parseEvent(JSON.stringify(event))).toEqual(event);
+  });
+
+  test("A12 one node in a form of its own hides the progress of none", () => {
+    const text = `{"type":"progress_state","data":{"prompt_id":"p","nodes":{"3":${JSON.stringify(node)},"4":{"value":NaN,"max":1,"state":"pending"},"5":null}}}`;
+    expect(parseEvent(text)).toMatchObject({ data: { nodes: { 3: node, 4: unread, 5: unread } } });
   });
 });
 

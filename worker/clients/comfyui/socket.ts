@@ -139,9 +139,13 @@ export function keepSocket(server: ComfyServer, clientId: string, handlers: Sock
 }
 
 const nodeId = z.union([z.string(), z.number()]).transform(String);
-const promptId = z.string().optional();
+/** Null outside of a prompt, and from nodes that report for themselves. */
+const promptId = z.string().nullish();
 
-const nodeState = z.object({ value: z.number(), max: z.number(), state: z.string() });
+/** A node whose state cannot be read has made no progress. */
+const nodeState = z
+  .object({ value: z.number(), max: z.number(), state: z.string() })
+  .catch({ value: 0, max: 0, state: "" });
 
 const event = z.union([
   z.object({

@@ -112,7 +112,8 @@ function send({ url, headers, body, maxBytes, signal }: SentRequest): Promise<An
   return new Promise((resolve, reject) => {
     const options = {
       method: body === null ? "GET" : "POST",
-      headers: { ...headers, ...type },
+      // What a proxy packs would not be unpacked here.
+      headers: { ...headers, ...type, "accept-encoding": "identity" },
       agent: false,
       signal,
     };
