@@ -40,6 +40,24 @@ const isFolder = (entry: FileSystemEntry): entry is FileSystemDirectoryEntry => 
 const entriesOf = (data: DataTransfer) =>
   [...data.items].filter(({ kind }) => kind === "file").map((item) => item.webkitGetAsEntry());
 
+const linkTypes: readonly string[] = ["text/uri-list", "text/x-moz-url"];
+const textFields = "input, textarea, [contenteditable]";
+
+/**
+ * Whether the browser would open what is dropped instead of the page: a link, a picture of another page, or one of our own beside
+ * its goal. A field takes it as text.
+ */
+export function wouldLeavePage({
+  defaultPrevented,
+  dataTransfer,
+  target,
+}: Pick<DragEvent, "defaultPrevented" | "dataTransfer" | "target">): boolean {
+  const types = dataTransfer?.types ?? [];
+  if (defaultPrevented || types.includes("Files")) return false;
+  const isField = target instanceof Element && target.closest(textFields) !== null;
+  return !isField && linkTypes.some((type) => types.includes(type));
+}
+
 /** The files of a drop or of the clipboard without folders, which browsers name among the files. */
 export function filesOf(data: DataTransfer | null): File[] {
   if (!data) return [];

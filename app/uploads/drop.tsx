@@ -6,7 +6,7 @@ import { useCallback, useEffect, useEffectEvent, useRef, useState } from "react"
 import { loadCode } from "../ui/code.ts";
 import { useFirstSign } from "../ui/later.tsx";
 import { toastDone, toastWithAction } from "../ui/toasts.tsx";
-import { allFilesOf, filesOf, mayBePicture } from "./collect.ts";
+import { allFilesOf, filesOf, mayBePicture, wouldLeavePage } from "./collect.ts";
 import { acceptedTypes, addUploads } from "./store.ts";
 
 type Take = (files: File[]) => void;
@@ -126,6 +126,10 @@ function usePageFiles({ setOver, takeRest }: PageFiles): void {
     const leaving = new AbortController();
     const { signal } = leaving;
     const over = (event: DragEvent) => {
+      if (wouldLeavePage(event)) {
+        event.preventDefault();
+        if (event.dataTransfer) event.dataTransfer.dropEffect = "none";
+      }
       if (!carriesFiles(event.dataTransfer)) return;
       event.preventDefault();
       setOver(true);
@@ -135,6 +139,7 @@ function usePageFiles({ setOver, takeRest }: PageFiles): void {
     };
     const drop = (event: DragEvent) => {
       setOver(false);
+      if (wouldLeavePage(event)) event.preventDefault();
       if (event.defaultPrevented || !carriesFiles(event.dataTransfer)) return;
       event.preventDefault();
       void allFilesOf(event.dataTransfer).then((files) => passOn(files));

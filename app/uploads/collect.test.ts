@@ -1,0 +1,32 @@
+import { expect, test, vi } from "vitest";
+import { wouldLeavePage } from "./collect.ts";
+
+/** A part of a page; `within` is what it lies in. */
+class Part {
+  readonly within: string;
+  constructor(within: string) {
+    this.within = within;
+  }
+  closest(selector: string): Part | null {
+    return selector.split(", ").includes(this.within) ? this : null;
+  }
+}
+vi.stubGlobal("Element", Part);
+
+test.each([
+  ["a link", ["text/uri-list", "text/plain"], "main", true],
+  ["a link in Firefox", ["text/x-moz-url", "text/plain"], "main", true],
+  ["a picture of a page, with its file", ["text/uri-list", "text/html", "Files"], "main", false],
+  ["files", ["Files"], "main", false],
+  ["words", ["text/plain", "text/html"], "main", false],
+  ["a link into a prompt", ["text/uri-list"], "textarea", false],
+])("%s that is dropped would replace the page: %o in %s, %s", (_what, types, within, leaves) => {
+  // Safe cast: only the types of a transfer are read, and only `closest` of a target.
+  const event = { defaultPrevented: false, dataTransfer: { types }, target: new Part(within) } as never;
+  expect(wouldLeavePage(event)).toBe(leaves);
+});
+
+test("what another part of the page takes is left to it", () => {
+  const event = { defaultPrevented: true, dataTransfer: { types: ["text/uri-list"] }, target: null } as never;
+  expect(wouldLeavePage(event)).toBe(false);
+});
