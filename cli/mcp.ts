@@ -1,13 +1,19 @@
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
-import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { once } from "node:events";
+import { outsideFetch, inspectEnv, useProxies } from "@atelier/server/platform";
+import {
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  JSONRPCMessageSchema,
+  type RequestId,
+} from "@modelcontextprotocol/sdk/types.js";
+import { EventSourceParserStream } from "eventsource-parser/stream";
 import { parseFlags } from "./flags.ts";
 
 const usage = "Usage: ATELIER_API_KEY=<key> atelier mcp [--url http://localhost:3000]";
 
 /**
  * `atelier mcp`: hands the messages of a program that speaks MCP on stdin and stdout to `/mcp` of a studio, and its answers
- * back. It needs no database: the studio may be on another machine. Ends when stdin does.
+ * back. It needs no database: the studio may be on another machine. Ends when stdin does, after the answers to what came before.
  */
 export async function mcp(args: string[]): Promise<number> {
   const options = { url: { type: "string", default: "http://localhost:3000" } } as const;
@@ -20,47 +26,181 @@ export async function mcp(args: string[]): Promise<number> {
     console.error(`${url ? "ATELIER_API_KEY is not set." : "The address is no URL."}\n${usage}`);
     return 1;
   }
-  await bridge(
-    new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization: `Bearer ${key}` } } }),
-  );
+  useProxies(inspectEnv(process.env).env);
+  await bridge(new Studio(url, key));
   return 0;
 }
 
-async function bridge(studio: StreamableHTTPClientTransport): Promise<void> {
-  const program = new StdioServerTransport();
-  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  studio.onmessage = (message) => {
-    noteVersion(studio, message);
-    void program.send(message);
-  };
-  studio.onerror = (error) => console.error(error.message);
-  program.onmessage = (message) => {
-    studio.send(message).catch((error: unknown) => answerFailure(program, message, error));
-  };
-  program.onclose = end;
-  process.stdin.once("end", end);
-  await studio.start();
-  await program.start();
-  await ended;
-  await studio.close();
-  await program.close();
+/** A line with a picture, above what the studio takes: it is the studio that refuses, in words. */
+const maxLineBytes = 32 * 1_048_576;
+
+async function bridge(studio: Studio): Promise<void> {
+  const handed = new Set<Promise<void>>();
+  // Nobody reads any more.
+  process.stdout.once("error", () => studio.leave());
+  for await (const line of linesOf(process.stdin)) {
+    const message = line.trim() === "" ? null : parse(line, null);
+    if (message) {
+      const one = hand(studio, message).finally(() => handed.delete(one));
+      handed.add(one);
+    } else if (line.trim() !== "") console.error("A line that is no message of JSON-RPC is left out.");
+  }
+  await Promise.all(handed);
 }
 
-/** Requests after the first one name the version that was agreed on. */
-function noteVersion(studio: StreamableHTTPClientTransport, message: JSONRPCMessage): void {
-  if (!("result" in message)) return;
-  const { protocolVersion } = message.result;
-  if (typeof protocolVersion === "string") studio.setProtocolVersion(protocolVersion);
+const newline = 10;
+
+/** The lines of a stream, without those above the limit. */
+async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let parts: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of stream) {
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
+      sizeBytes += end - start;
+      parts.push(chunk.subarray(start, end));
+      if (sizeBytes <= maxLineBytes) yield Buffer.concat(parts).toString("utf8");
+      else console.error(`A line of ${sizeBytes} bytes is left out: at most ${maxLineBytes} are read.`);
+      [parts, sizeBytes, start] = [[], 0, end + 1];
+    }
+    sizeBytes += chunk.length - start;
+    if (sizeBytes <= maxLineBytes) parts.push(chunk.subarray(start));
+    else parts = [];
+  }
+  if (sizeBytes > 0 && sizeBytes <= maxLineBytes) yield Buffer.concat(parts).toString("utf8");
 }
 
-/** A request that did not reach the studio gets an answer all the same. */
-async function answerFailure(
-  program: StdioServerTransport,
-  message: JSONRPCMessage,
-  error: unknown,
-): Promise<void> {
-  const text = error instanceof Error ? error.message : String(error);
-  console.error(text);
-  if (!("id" in message) || !("method" in message)) return;
-  await program.send({ jsonrpc: "2.0", id: message.id, error: { code: -32_000, message: text } });
+/** Hands a message to the program; waits while it reads slowly. */
+async function give(message: JSONRPCMessage): Promise<void> {
+  if (!process.stdout.write(`${JSON.stringify(message)}\n`)) await once(process.stdout, "drain");
+}
+
+/** Every request gets an answer, also one that did not reach the studio, or whose answer did not come back. */
+async function hand(studio: Studio, message: JSONRPCMessage): Promise<void> {
+  const id = isJSONRPCRequest(message) ? message.id : null;
+  let isAnswered = false;
+  try {
+    for await (const answer of studio.ask(message, id)) {
+      isAnswered ||= !("method" in answer) && answer.id === id;
+      await give(answer);
+    }
+    if (id !== null && !isAnswered) throw new Error(brokenOff);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    console.error(text);
+    if (id !== null && !isAnswered)
+      await give({ jsonrpc: "2.0", id, error: { code: -32_000, message: text } });
+  }
+}
+
+const brokenOff = "The studio's answer broke off. What it has begun goes on there: look before asking again.";
+
+class Studio {
+  /** The name that the studio gave to this session. */
+  #session: string | null = null;
+  /** The version of the protocol that was agreed on, which later requests name. */
+  #version: string | null = null;
+  readonly #leaving = new AbortController();
+  readonly #url: URL;
+  readonly #key: string;
+
+  constructor(url: URL, key: string) {
+    this.#url = url;
+    this.#key = key;
+  }
+
+  /** Gives up all calls. */
+  leave(): void {
+    this.#leaving.abort();
+  }
+
+  /** Sends a message; the answers to it, and what is told meanwhile. Throws when the studio does not take it. */
+  async *ask(message: JSONRPCMessage, id: RequestId | null): AsyncGenerator<JSONRPCMessage> {
+    const response = await this.#post(message);
+    this.#session = response.headers.get("mcp-session-id") ?? this.#session;
+    for await (const text of textsOf(response)) {
+      const answer = parse(text, id);
+      if (answer === null) throw new Error(refusalOf(response.status, text));
+      this.#noteVersion(answer);
+      yield answer;
+    }
+  }
+
+  async #post(message: JSONRPCMessage): Promise<Response> {
+    const response = await outsideFetch(this.#url, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${this.#key}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...(this.#session === null ? {} : { "mcp-session-id": this.#session }),
+        ...(this.#version === null ? {} : { "mcp-protocol-version": this.#version }),
+      },
+      body: JSON.stringify(message),
+      // The key is for this address alone.
+      redirect: "manual",
+      signal: this.#leaving.signal,
+    }).catch((error: unknown) => {
+      throw new Error(`${this.#url.origin} cannot be reached: ${causeOf(error)}`, { cause: error });
+    });
+    const place = response.status >= 300 && response.status < 400 ? response.headers.get("location") : null;
+    if (place === null) return response;
+    await response.body?.cancel();
+    throw new Error(
+      `${this.#url.href} leads to ${new URL(place, this.#url).href}: give that address by --url.`,
+    );
+  }
+
+  #noteVersion(answer: JSONRPCMessage): void {
+    if (!("result" in answer)) return;
+    const { protocolVersion } = answer.result;
+    if (typeof protocolVersion === "string") this.#version = protocolVersion;
+  }
+}
+
+/** The messages of an answer, as JSON each. */
+async function* textsOf(response: Response): AsyncGenerator<string> {
+  const { body, headers } = response;
+  if (body === null) return;
+  if (headers.get("content-type")?.startsWith("text/event-stream") !== true) {
+    const text = await response.text().catch((error: unknown) => {
+      throw new Error(brokenOff, { cause: error });
+    });
+    if (text !== "" || !response.ok) yield text;
+    return;
+  }
+  const events = body
+    .pipeThrough(new TextDecoderStream())
+    .pipeThrough(new EventSourceParserStream({ maxBufferSize: maxLineBytes }));
+  try {
+    for await (const { data } of events) if (data !== "") yield data;
+  } catch (error) {
+    throw new Error(brokenOff, { cause: error });
+  }
+}
+
+/** Null for what is no message of JSON-RPC, such as a page. A refusal that names no request is one of the request that was sent. */
+function parse(text: string, id: RequestId | null): JSONRPCMessage | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const isNameless = typeof value === "object" && value !== null && "id" in value && value.id === null;
+  // Safe cast: it is an object.
+  const named = isNameless && id !== null ? { ...(value as object), id } : value;
+  return JSONRPCMessageSchema.safeParse(named).data ?? null;
+}
+
+const maxShown = 200;
+
+function refusalOf(status: number, text: string): string {
+  const [start = ""] = text.trim().split("\n");
+  return `The address answers HTTP ${status}, which is not a studio's answer: ${start.slice(0, maxShown)}`;
+}
+
+function causeOf(error: unknown): string {
+  const { cause } = error instanceof Error ? error : { cause: undefined };
+  return cause instanceof Error ? cause.message : String(error);
 }

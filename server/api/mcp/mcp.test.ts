@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { inAll } from "@atelier/testing/cases";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -66,6 +67,8 @@ async function call(client: Client, name: string, args: object, reported: Report
   return { ...result, facts: JSON.parse(text?.text ?? "null"), pictures: result.content.slice(1) };
 }
 
+const long = { prompt: "a house", model: "atelier/t2i_sdxl", waitSeconds: 60 };
+
 describe.each([
   ["over HTTP", () => overHttp()],
   ["on stdin and stdout", overStdio],
@@ -92,6 +95,26 @@ describe.each([
     const shown = await call(client, "show_picture", { pictureId, size: "thumbnail" });
     const small = await sharp(Buffer.from(shown.pictures[0]?.data ?? "", "base64")).metadata();
     expect(Math.max(small.width, small.height)).toBeLessThanOrEqual(320);
+  });
+
+  test("has the pictures as resources, the prompts, and a call as a task", inAll, async () => {
+    const client = await open(transport());
+    // Above the 10 MiB that a line of standard input has by default in this protocol.
+    const raw = { width: 1_700, height: 1_700, channels: 3 } as const;
+    const noise = sharp(randomBytes(raw.width * raw.height * raw.channels), { raw });
+    const base64 = (await noise.png({ compressionLevel: 0 }).toBuffer()).toString("base64");
+    expect(base64.length).toBeGreaterThan(10 * 1_048_576);
+    const { pictureId } = (await call(client, "add_picture", { base64 })).facts;
+    const uri = `atelier://pictures/${pictureId}`;
+    expect((await client.listResources()).resources).toContainEqual(expect.objectContaining({ uri }));
+    expect((await client.readResource({ uri })).contents).toMatchObject([{ uri, mimeType: "image/webp" }]);
+    await expect(client.readResource({ uri: `${uri}/original` })).rejects.toThrow(/at most/);
+    expect((await client.listPrompts()).prompts.length).toBeGreaterThan(0);
+    const params = { name: "generate_image", arguments: long };
+    const steps = await Array.fromAsync(
+      client.experimental.tasks.callToolStream(params, undefined, { task: {} }),
+    );
+    expect([steps[0]?.type, steps.at(-1)?.type]).toEqual(["taskCreated", "result"]);
   });
 });
 
@@ -178,7 +201,6 @@ test("a wrong key is refused", async () => {
   await expect(open(overHttp("wrong"))).rejects.toThrow(/API key/);
 });
 
-const long = { prompt: "a house", model: "atelier/t2i_sdxl", waitSeconds: 60 };
 const openJobs = () =>
   studio.services.db.$count(schema.jobs, sql`status not in ('completed', 'failed', 'cancelled')`);
 

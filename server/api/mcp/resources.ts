@@ -16,8 +16,8 @@ import { asRpc } from "./tasks.ts";
 const previewMime = "image/webp";
 const perPage = 50;
 
-/** Above it the answer, as base64 in JSON, would be too much for most programs. */
-const maxOriginalBytes = 8 * 1_048_576;
+/** As base64 in JSON: programs that talk by stdin and stdout read lines of 10 MiB at most. */
+const maxOriginalBytes = 7 * 1_048_576;
 
 const uriOf = (id: string) => `atelier://pictures/${id}`;
 const uriPattern = /^atelier:\/\/pictures\/([0-9a-f-]{36})(\/original)?$/;
@@ -34,7 +34,7 @@ const resourceTemplates = [
     name: "original",
     title: "Original of a picture",
     uriTemplate: `${uriOf("{pictureId}")}/original`,
-    description: "The file as it is stored, at most 8 MiB: PNG, JPEG or WebP.",
+    description: "The file as it is stored, at most 7 MiB: PNG, JPEG or WebP.",
   },
 ];
 
