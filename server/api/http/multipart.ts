@@ -26,6 +26,8 @@ export interface ReceivedParts {
 export interface MultipartRules {
   /** Names of the parts with files, and how many files each may have. */
   readonly files: Readonly<Record<string, number>>;
+  /** What a part is called there, where programs spell its name in several ways. */
+  readonly nameOf?: (part: string) => string;
   readonly fields: number;
   readonly fieldBytes: number;
 }
@@ -118,7 +120,8 @@ function collectParts(parser: BusboyInstance, folder: string, rules: MultipartRu
   const writes: Promise<ReceivedFile>[] = [];
   const counts = new Map<string, number>();
   const { promise: parsed, resolve, reject } = Promise.withResolvers<void>();
-  parser.on("file", (part, stream, name) => {
+  parser.on("file", (given, stream, name) => {
+    const part = rules.nameOf?.(given) ?? given;
     const count = (counts.get(part) ?? 0) + 1;
     counts.set(part, count);
     const problem = problemOf(part, count, rules);

@@ -199,6 +199,52 @@ describe("the official package", () => {
   });
 });
 
+describe("programs that write the fields in their own way", () => {
+  /** Whether a request is read as far as the name of its model, which is none. */
+  const read = async (body: FormData | object) => {
+    const isForm = body instanceof FormData;
+    const response = await fetch(`${studio.url}/v1/images/edits`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${studio.owner.key}`,
+        ...(isForm ? {} : { "content-type": "application/json" }),
+      },
+      body: isForm ? body : JSON.stringify(body),
+    });
+    return [response.status, await response.text()];
+  };
+  const fields = { model: "nothing", prompt: "in snow" };
+  const isRead = [404, expect.stringContaining("model_not_found")];
+
+  test.each([
+    ["image", "image"],
+    ["image[]", "image[]"],
+    ["image[0]", "image[1]"],
+    ["images", "images"],
+    ["images[]", "images[]"],
+  ])("pictures as %s and %s, sizes and switches as libraries write them", async (...names) => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ ...fields, stream: "False", size: "1024*1024" }))
+      form.set(name, value);
+    const photo = new Blob([new Uint8Array(await drawPhoto())], { type: "image/png" });
+    for (const name of names) form.append(name, photo, "a.png");
+    expect(await read(form)).toEqual(isRead);
+  });
+
+  test("other parts are refused by name", async () => {
+    const form = new FormData();
+    form.append("picture[0]", new Blob([new Uint8Array(await drawPhoto())]), "a.png");
+    expect(await read(form)).toEqual([400, expect.stringContaining("`image`, `mask`")]);
+  });
+
+  test.each([
+    ["an address in an object", { images: [{ image_url: { url: "https://p.test/a.png" } }] }],
+    ["an address", { images: [{ type: "image_url", image_url: "https://p.test/a.png" }], size: "512 X 512" }],
+  ])("pictures in JSON as %s", async (_name, body) => {
+    expect(await read({ ...fields, ...body })).toEqual(isRead);
+  });
+});
+
 test("the AI SDK makes and edits pictures, and is told why not", async () => {
   const model = (name: string) =>
     createOpenAI({ baseURL: `${studio.url}/v1`, apiKey: studio.owner.key }).image(name);

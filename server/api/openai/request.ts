@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { type AnswerFormat, maskOfHoles, uploadLimits } from "../../images/index.ts";
-import { AppError, isId, issuesOf } from "../../platform/index.ts";
+import { AppError, flagOfText, isId, issuesOf } from "../../platform/index.ts";
 import { type GivenPicture, pictureOfText } from "../clients/orders.ts";
 import { readBody, withoutNothing } from "../clients/picture-bodies.ts";
 import type { ClientInput } from "../clients/route.ts";
@@ -16,7 +16,7 @@ const number = z.union([
     .regex(/^-?\d+(\.\d+)?$/)
     .transform(Number),
 ]);
-const flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")]);
+const flag = z.union([z.boolean(), z.string().trim().toLowerCase().pipe(flagOfText)]);
 const whole = number.refine(Number.isInteger, "must be a whole number");
 const between = (min: number, max: number) =>
   whole.refine((value) => value >= min && value <= max, `must be between ${min} and ${max}`);
@@ -29,7 +29,13 @@ const fields = {
   n: between(1, maxPictures).default(1),
   size: z
     .string()
-    .regex(/^(?:auto|\d{2,4}x\d{2,4})$/, "must be auto, or a width and a height such as 1024x1024")
+    .trim()
+    .toLowerCase()
+    .transform((text) => text.replace(/^(\d+) *[*×x] *(\d+)$/, "$1x$2"))
+    .refine(
+      (text) => /^(?:auto|\d{2,4}x\d{2,4})$/.test(text),
+      "must be auto, or a width and a height such as 1024x1024",
+    )
     .default("auto"),
   quality: z.enum(["auto", "low", "medium", "high", "standard", "hd"]).default("auto"),
   style: z.string().optional(),
@@ -51,7 +57,9 @@ const fields = {
   strength: number.optional(),
 };
 
-const reference = z.looseObject({ image_url: z.string().optional(), file_id: z.string().optional() });
+/** An address, also in an object, as in the messages of chats. */
+const address = z.union([z.string(), z.looseObject({ url: z.string() }).transform(({ url }) => url)]);
+const reference = z.looseObject({ image_url: address.optional(), file_id: z.string().optional() });
 const sentPicture = z.union([z.string().min(1), reference]);
 
 const generationSchema = z.looseObject(fields);
@@ -164,7 +172,9 @@ export async function readGeneration(input: ClientInput): Promise<Asked> {
 }
 
 const rules: MultipartRules = {
-  files: { image: uploadLimits.files, "image[]": uploadLimits.files, mask: 1 },
+  files: { image: uploadLimits.files, mask: 1 },
+  // Libraries number the parts of a list, or add brackets to each.
+  nameOf: (part) => part.replace(/\[\d*\]$/, "").replace(/^images$/, "image"),
   fields: 40,
   fieldBytes: 32_768,
 };
