@@ -5,7 +5,7 @@ import Link from "next/link";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api } from "../client/api.ts";
 import { failureOf, useFailureToast } from "../ui/failures.ts";
-import { createSubmission } from "../client/submission.ts";
+import { createSubmission } from "../client/submit/submission.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { Button, cx } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";

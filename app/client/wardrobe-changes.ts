@@ -6,7 +6,7 @@ import { api } from "./api.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "./queries.ts";
 import { ensureGuest } from "./session.ts";
-import { createJobSubmission, submitAgreed } from "./submit.ts";
+import { createJobSubmission, submitAgreed } from "./submit/job.ts";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
 import type { WardrobeItem, What } from "./wardrobe.ts";
 

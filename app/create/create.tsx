@@ -2,10 +2,10 @@
 import { useTranslations } from "next-intl";
 import { useMemo } from "react";
 import type { JobView } from "@atelier/server/jobs";
-import { useBatchEstimate } from "../client/submit-batch.ts";
+import { useBatchEstimate } from "../client/submit/batch.ts";
 import { useOwnOnly, useWorkflows } from "../client/cloud.ts";
 import { type OfferedWorkflow, useCapability, useWorkflowsQuery } from "../client/queries.ts";
-import { agreedTo, useEstimate } from "../client/submit.ts";
+import { agreedTo, useEstimate } from "../client/submit/job.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { type CreateForm, createForm, useForm } from "./form.ts";
 import { planOf } from "./plan.ts";

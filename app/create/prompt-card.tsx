@@ -5,7 +5,7 @@ import { useRef, useState } from "react";
 import type { BatchEstimate } from "@atelier/server/batches";
 import { BatchEstimateLine } from "../batches/estimate-line.tsx";
 import type { OfferedWorkflow } from "../client/queries.ts";
-import type { Estimate } from "../client/submit.ts";
+import type { Estimate } from "../client/submit/job.ts";
 import { RunButton } from "../parts/run-button.tsx";
 import { OfferLine, Warning } from "../jobs/offer-line.tsx";
 import { IconButton } from "../ui/button.tsx";

@@ -4,7 +4,7 @@ import { useCallback } from "react";
 import type { JobView, SubmitInput } from "@atelier/server/jobs";
 import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
 import { useRemix } from "../client/remix.ts";
-import { choiceNameOf, choiceOf } from "../client/submit.ts";
+import { choiceNameOf, choiceOf } from "../client/submit/job.ts";
 import { toastWithUndo } from "../ui/toasts.tsx";
 import { type Aspect, aspects, createForm, type CreateForm, type SettingOverrides } from "./form.ts";
 import { pictureRoles } from "../client/references.ts";

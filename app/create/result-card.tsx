@@ -6,7 +6,7 @@ import { memo, useState, ViewTransition } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { downloadUrl } from "../client/urls.ts";
 import { referenceHref } from "../client/references.ts";
-import { useSubmit } from "../client/submit.ts";
+import { useSubmit } from "../client/submit/job.ts";
 import { sizeOfJob } from "../jobs/params.ts";
 import { DowngradeNote, useCancelJob, useRetryJob } from "../jobs/parts.tsx";
 import { type JobNow, canRetryHelp, useJobFailureText, useJobNow } from "../jobs/text.ts";

@@ -1,7 +1,7 @@
 "use client";
 import { useLocale, useTranslations } from "next-intl";
 import { useState } from "react";
-import { type Agreed, type CloudOffer, type PriceQuestion } from "../client/agreement.ts";
+import { type Agreed, type CloudOffer, type PriceQuestion } from "../client/submit/agreement.ts";
 import { useCloudNames } from "../client/cloud.ts";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useRouter } from "next/navigation";
 import { type ReactNode, Suspense, useState } from "react";
-import { refuseQuestions, usePriceQuestion } from "../client/agreement.ts";
+import { refuseQuestions, usePriceQuestion } from "../client/submit/agreement.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { useMe } from "../client/queries.ts";
 import { JobsPill, JobsTray, UploadsRow } from "../jobs/dock.tsx";

@@ -3,7 +3,7 @@ import { Maximize2, Scissors, Sparkles, Star, Tag, Trash2, X } from "lucide-reac
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
-import { useSubmitBatch } from "../client/submit-batch.ts";
+import { useSubmitBatch } from "../client/submit/batch.ts";
 import { useCapability } from "../client/queries.ts";
 import { ShareButton } from "../links/share.tsx";
 import { AsReference } from "../pictures/quick-actions.tsx";

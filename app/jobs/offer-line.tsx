@@ -2,7 +2,7 @@
 import { CircleAlert } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
-import type { Estimate } from "../client/submit.ts";
+import type { Estimate } from "../client/submit/job.ts";
 import { usePlaceText } from "../parts/own-only.tsx";
 import { useWorkflowTitle } from "./text.ts";
 import { useTimeText } from "./waiting-text.ts";

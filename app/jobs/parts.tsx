@@ -3,7 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { ArrowDownWideNarrow } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { JobView } from "@atelier/server/jobs";
-import { freeOnly, withAgreement } from "../client/agreement.ts";
+import { freeOnly, withAgreement } from "../client/submit/agreement.ts";
 import { api } from "../client/api.ts";
 import { ownOnly } from "../client/cloud.ts";
 import { useFailureToast } from "../ui/failures.ts";

@@ -3,7 +3,7 @@ import { Check, Shirt } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useState } from "react";
-import { useBatchEstimate } from "../client/submit-batch.ts";
+import { useBatchEstimate } from "../client/submit/batch.ts";
 import { useCapability } from "../client/queries.ts";
 import { BatchEstimateLine } from "../batches/estimate-line.tsx";
 import { RunButton } from "../parts/run-button.tsx";

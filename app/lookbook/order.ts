@@ -1,9 +1,9 @@
 "use client";
 import { useRouter } from "next/navigation";
 import type { BatchInput } from "@atelier/server/batches";
-import { useSubmitBatch } from "../client/submit-batch.ts";
+import { useSubmitBatch } from "../client/submit/batch.ts";
 import type { OfferedWorkflow } from "../client/queries.ts";
-import { choiceOf } from "../client/submit.ts";
+import { choiceOf } from "../client/submit/job.ts";
 import { garmentRoles, type Piece, planOutfit } from "../studio/outfit.ts";
 import { categoriesOf } from "../studio/state.ts";
 import { type Category, categoryOfGarment, useStateConsent, type WardrobeItem } from "../client/wardrobe.ts";

@@ -1,7 +1,7 @@
 "use client";
 import { CircleAlert } from "lucide-react";
 import { useTranslations } from "next-intl";
-import type { CloudOffer } from "../client/agreement.ts";
+import type { CloudOffer } from "../client/submit/agreement.ts";
 import {
   nearCaps,
   type NearCap,

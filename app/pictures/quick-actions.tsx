@@ -5,7 +5,7 @@ import { useRouter } from "next/navigation";
 import type { ImageView } from "@atelier/server/images";
 import { useCapabilities, useCapability, useImage } from "../client/queries.ts";
 import { mostReferences, referenceHref } from "../client/references.ts";
-import { useSubmit } from "../client/submit.ts";
+import { useSubmit } from "../client/submit/job.ts";
 import { buttonStyle, cx, IconButton } from "../ui/button.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { toastDone } from "../ui/toasts.tsx";

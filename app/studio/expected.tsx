@@ -1,7 +1,7 @@
 "use client";
 import { BatchEstimateLine } from "../batches/estimate-line.tsx";
-import { useBatchEstimate } from "../client/submit-batch.ts";
-import { useEstimate } from "../client/submit.ts";
+import { useBatchEstimate } from "../client/submit/batch.ts";
+import { useEstimate } from "../client/submit/job.ts";
 import { OfferLine } from "../jobs/offer-line.tsx";
 import { useOutfitEngine } from "./engine.tsx";
 import { useStudio } from "./state.ts";

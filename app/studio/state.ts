@@ -4,7 +4,7 @@ import type { ImageView } from "@atelier/server/images";
 import type { SubmitInput } from "@atelier/server/jobs";
 import { loadCode } from "../ui/code.ts";
 import type { OfferedWorkflow } from "../client/queries.ts";
-import { choiceOf } from "../client/submit.ts";
+import { choiceOf } from "../client/submit/job.ts";
 import { categories, type Category } from "../client/wardrobe.ts";
 import type { Mark } from "../edit/mask/marks.ts";
 import { draftKeys, readDraft, writeDraft } from "../client/leaving.ts";

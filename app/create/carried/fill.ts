@@ -1,5 +1,5 @@
 import type { OfferedParam, OfferedWorkflow } from "../../client/queries.ts";
-import { choiceNameOf, choiceOf } from "../../client/submit.ts";
+import { choiceNameOf, choiceOf } from "../../client/submit/job.ts";
 import { maxPromptCharacters } from "../form.ts";
 import { readLoras } from "../../jobs/params.ts";
 import { type formOfJob, nearestAllowed } from "../requests.ts";

@@ -5,7 +5,7 @@ import { useCallback, useRef } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useWorkflows } from "../../client/cloud.ts";
 import { useCapability } from "../../client/queries.ts";
-import { choiceOf } from "../../client/submit.ts";
+import { choiceOf } from "../../client/submit/job.ts";
 import { ChoiceGrid } from "../../ui/choice-grid.tsx";
 import type { Mark } from "../mask/marks.ts";
 import { requestSelection } from "../tools/request-selection.ts";

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import { useWorkflows } from "../../client/cloud.ts";
 import type { OfferedWorkflow } from "../../client/queries.ts";
-import { choiceOf } from "../../client/submit.ts";
+import { choiceOf } from "../../client/submit/job.ts";
 import { Picture } from "../../pictures/picture.tsx";
 import { Spinner } from "../../ui/button.tsx";
 import { useFilePicker } from "../../uploads/drop.tsx";

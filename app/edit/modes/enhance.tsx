@@ -3,7 +3,7 @@ import { Maximize2, ScanFace } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useWorkflows } from "../../client/cloud.ts";
 import { useCapability } from "../../client/queries.ts";
-import { choiceOf } from "../../client/submit.ts";
+import { choiceOf } from "../../client/submit/job.ts";
 import { useUpscaleOffer } from "../../pictures/quick-actions.tsx";
 import { Segmented } from "../../ui/fields.tsx";
 import { findForScale, ModeAction, ModeHint, type ModeProps, settingsOf } from "./parts.tsx";

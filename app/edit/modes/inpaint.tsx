@@ -6,7 +6,7 @@ import type { ImageView } from "@atelier/server/images";
 import { useWorkflows } from "../../client/cloud.ts";
 import { failureOf, NotWanted } from "../../ui/failures.ts";
 import { useCapability } from "../../client/queries.ts";
-import { choiceOf } from "../../client/submit.ts";
+import { choiceOf } from "../../client/submit/job.ts";
 import { uploadMask } from "../mask/export.ts";
 import { hasPaint, type Mark } from "../mask/marks.ts";
 import { findForPrompt, ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import type { ImageView } from "@atelier/server/images";
 import type { SubmitInput } from "@atelier/server/jobs";
 import type { OfferedWorkflow } from "../../client/queries.ts";
-import { agreedTo, useEstimate } from "../../client/submit.ts";
+import { agreedTo, useEstimate } from "../../client/submit/job.ts";
 import { RunButton } from "../../parts/run-button.tsx";
 import { OfferLine } from "../../jobs/offer-line.tsx";
 import { type CandidateChoice, CandidateCount, useCandidateRun } from "../document/candidate-run.tsx";

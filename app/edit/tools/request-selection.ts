@@ -1,9 +1,9 @@
 import type { ImageView } from "@atelier/server/images";
 import type { JobView, SubmitInput } from "@atelier/server/jobs";
-import { freeOnly } from "../../client/agreement.ts";
+import { freeOnly } from "../../client/submit/agreement.ts";
 import { api } from "../../client/api.ts";
 import { imageUrl } from "../../client/urls.ts";
-import { createJobSubmission, submitAgreed } from "../../client/submit.ts";
+import { createJobSubmission, submitAgreed } from "../../client/submit/job.ts";
 import { hasEnded, live } from "../../live/store.ts";
 import { type Click, readSelection, type Selection } from "../mask/selection.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withChoice } from "./submit-batch.ts";
+import { withChoice } from "./batch.ts";
 
 test("a batch in either form keeps all its jobs on own machines where the user chose so", () => {
   const cup = { kind: "text_to_image", inputs: {}, params: { prompt: "a cup" } } as const;

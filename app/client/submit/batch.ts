@@ -3,13 +3,13 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { BatchEstimate, BatchInput } from "@atelier/server/batches";
 import { askPrice } from "./agreement.ts";
-import { api } from "./api.ts";
-import { ownOnly, useOwnOnly } from "./cloud.ts";
-import { failureOf, useFailureToast } from "../ui/failures.ts";
-import { keys } from "./queries.ts";
+import { api } from "../api.ts";
+import { ownOnly, useOwnOnly } from "../cloud.ts";
+import { failureOf, useFailureToast } from "../../ui/failures.ts";
+import { keys } from "../queries.ts";
 import { createSubmission } from "./submission.ts";
-import { textWithoutPrompts } from "./submit.ts";
-import { useSettled } from "../ui/hooks.ts";
+import { textWithoutPrompts } from "./job.ts";
+import { useSettled } from "../../ui/hooks.ts";
 
 /** Keeps all jobs of a batch on the studio's own machines where the user chose so. */
 export function withChoice<Input extends BatchInput>(input: Input, isOwnOnly: boolean): Input {

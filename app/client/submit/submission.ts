@@ -1,7 +1,7 @@
 "use client";
-import { draftKeys, readDraft, writeDraft } from "./leaving.ts";
-import { newId } from "./api.ts";
-import { failureOf } from "../ui/failures.ts";
+import { draftKeys, readDraft, writeDraft } from "../leaving.ts";
+import { newId } from "../api.ts";
+import { failureOf } from "../../ui/failures.ts";
 
 /** The key of a request whose answer has not come, and when it was made. */
 interface Unanswered {

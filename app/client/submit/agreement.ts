@@ -1,8 +1,8 @@
 "use client";
 import { useSyncExternalStore } from "react";
 import type { SubmitInput } from "@atelier/server/jobs";
-import { failureOf, NotWanted } from "../ui/failures.ts";
-import { createListeners } from "../ui/listeners.ts";
+import { failureOf, NotWanted } from "../../ui/failures.ts";
+import { createListeners } from "../../ui/listeners.ts";
 
 export type Agreed = NonNullable<SubmitInput["agreed"]>;
 

@@ -1,10 +1,10 @@
 import { describe, expect, test, vi } from "vitest";
 import type { SubmitInput } from "@atelier/server/jobs";
 import { firstQuestion, refuseQuestions } from "./agreement.ts";
-import { ownOnly } from "./cloud.ts";
-import { NotWanted } from "../ui/failures.ts";
+import { ownOnly } from "../cloud.ts";
+import { NotWanted } from "../../ui/failures.ts";
 import { createSubmission } from "./submission.ts";
-import { agreedTo, agreedToChoice, type Estimate, submitAgreed, textWithoutPrompts } from "./submit.ts";
+import { agreedTo, agreedToChoice, type Estimate, submitAgreed, textWithoutPrompts } from "./job.ts";
 
 describe("text without words", () => {
   test("D8 an estimate is asked for without the words", () => {

@@ -2,12 +2,12 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { JobView, SubmitInput } from "@atelier/server/jobs";
-import { useSettled } from "../ui/hooks.ts";
+import { useSettled } from "../../ui/hooks.ts";
 import { type Agreed, askPrice, freeOnly, withAgreement } from "./agreement.ts";
-import { api } from "./api.ts";
-import { useOwnOnly, withOwnOnly } from "./cloud.ts";
-import { useFailureToast } from "../ui/failures.ts";
-import { keys, type OfferedWorkflow } from "./queries.ts";
+import { api } from "../api.ts";
+import { useOwnOnly, withOwnOnly } from "../cloud.ts";
+import { useFailureToast } from "../../ui/failures.ts";
+import { keys, type OfferedWorkflow } from "../queries.ts";
 import { createSubmission } from "./submission.ts";
 
 /** A request as JSON with placeholder prompts: prompts do not affect the estimate, and request addresses are logged. */

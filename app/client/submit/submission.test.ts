@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { forgetDrafts } from "./leaving.ts";
+import { forgetDrafts } from "../leaving.ts";
 import { withAgreement } from "./agreement.ts";
 import { createSubmission } from "./submission.ts";
 
