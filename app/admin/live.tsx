@@ -12,7 +12,7 @@ import { LoadFailed } from "../parts/page-parts.tsx";
 import { Button, buttonStyle, cx } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { Segmented } from "../ui/fields.tsx";
-import { useCentred } from "../ui/hooks.ts";
+import { useCentred } from "../ui/scrolling.ts";
 import { adminPages } from "./pages.ts";
 import { Loading } from "./parts.tsx";
 

@@ -15,7 +15,8 @@ import { useJobFailureText } from "../jobs/text.ts";
 import { ShareButton } from "../links/share.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
-import { EmptyState, Progress } from "../ui/display.tsx";
+import { EmptyState } from "../ui/display.tsx";
+import { Progress } from "../ui/progress.tsx";
 import { isCancelling, useBatch, useBatchActions } from "./batch.ts";
 import { BatchGrid } from "./grid.tsx";
 

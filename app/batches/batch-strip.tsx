@@ -3,7 +3,7 @@ import { Ban } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { Button, buttonStyle } from "../ui/button.tsx";
-import { Progress } from "../ui/display.tsx";
+import { Progress } from "../ui/progress.tsx";
 import { useBatch, useBatchActions } from "./batch.ts";
 import { useBatchTexts } from "../jobs/batch-texts.ts";
 

@@ -8,7 +8,7 @@ import type { JobView } from "@atelier/server/jobs";
 import { useJobFailureText, useJobNow } from "../jobs/text.ts";
 import { hasEnded } from "../live/store.ts";
 import { Picture } from "../pictures/picture.tsx";
-import { BorderProgress } from "../ui/border-progress.tsx";
+import { BorderProgress } from "../ui/progress.tsx";
 import { cx } from "../ui/button.tsx";
 import { statusOf } from "./batch.ts";
 

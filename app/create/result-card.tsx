@@ -14,7 +14,7 @@ import { useWaitingText } from "../jobs/waiting-text.ts";
 import { hasEnded } from "../live/store.ts";
 import { useUpscaleOffer } from "../pictures/quick-actions.tsx";
 import { AiBadge, Picture } from "../pictures/picture.tsx";
-import { BorderProgress } from "../ui/border-progress.tsx";
+import { BorderProgress } from "../ui/progress.tsx";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 

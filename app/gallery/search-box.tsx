@@ -8,7 +8,7 @@ import { useAllWorkflows } from "../client/queries.ts";
 import { jobKindOrder } from "../client/kinds.ts";
 import { useTags } from "../pictures/marks.tsx";
 import { IconButton } from "../ui/button.tsx";
-import { type Completion, completionsOf, type OfferedValues } from "./search-terms.ts";
+import { type Completion, completionsOf, type OfferedValues } from "./search-completions.ts";
 
 const flags = ["starred", "result", "upload", "shared", "trashed"] as const;
 const plain = (...values: string[]) => values.map((value) => ({ value }));

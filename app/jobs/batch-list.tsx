@@ -11,7 +11,8 @@ import { live } from "../live/store.ts";
 import { PagedList } from "../parts/paged-list.tsx";
 import { Picture } from "../pictures/picture.tsx";
 import { buttonStyle } from "../ui/button.tsx";
-import { EmptyState, Progress } from "../ui/display.tsx";
+import { EmptyState } from "../ui/display.tsx";
+import { Progress } from "../ui/progress.tsx";
 import { useBatchTexts } from "./batch-texts.ts";
 
 const coversShown = 4;

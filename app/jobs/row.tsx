@@ -17,7 +17,7 @@ import type { JobView } from "@atelier/server/jobs";
 import { hasEnded } from "../live/store.ts";
 import { Picture } from "../pictures/picture.tsx";
 import { Button, cx, IconButton } from "../ui/button.tsx";
-import { Progress } from "../ui/display.tsx";
+import { Progress } from "../ui/progress.tsx";
 import { useCancelJob, useRetryJob } from "./parts.tsx";
 import {
   formatSeconds,

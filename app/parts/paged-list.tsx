@@ -1,7 +1,7 @@
 "use client";
 import { type ReactNode } from "react";
 import { canLoadMore, type PagedQuery, retryLoad } from "../client/queries.ts";
-import { useNearEnd } from "../ui/hooks.ts";
+import { useNearEnd } from "../ui/scrolling.ts";
 import { LoadFailed } from "./page-parts.tsx";
 
 interface Props<Item extends { readonly id: string }> {

@@ -8,7 +8,7 @@ import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { authClient } from "../client/session.ts";
 import { Button, buttonStyle } from "../ui/button.tsx";
-import { Progress } from "../ui/display.tsx";
+import { Progress } from "../ui/progress.tsx";
 import { Field } from "../ui/fields.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import { SettingsSection } from "./section.tsx";

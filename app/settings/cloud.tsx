@@ -4,7 +4,7 @@ import { nearCaps, useCloudPolicy, useCloudSpend, useSetCloudPolicy } from "../c
 import { useDollars } from "../ui/hooks.ts";
 import { useAllWorkflows } from "../client/queries.ts";
 import { CapNote } from "../parts/own-only.tsx";
-import { Progress } from "../ui/display.tsx";
+import { Progress } from "../ui/progress.tsx";
 import { Select } from "../ui/select.tsx";
 import { SettingsSection } from "./section.tsx";
 

@@ -2,7 +2,7 @@
 import { useTranslations } from "next-intl";
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useRef, useState } from "react";
 import { cx } from "../ui/button.tsx";
-import { useCentred } from "../ui/hooks.ts";
+import { useCentred } from "../ui/scrolling.ts";
 
 interface Section {
   readonly id: string;

@@ -6,7 +6,7 @@ import { useFailureText } from "../ui/failures.ts";
 import { useImage } from "../client/queries.ts";
 import { Picture } from "../pictures/picture.tsx";
 import { Button, cx, IconButton } from "../ui/button.tsx";
-import { Progress } from "../ui/display.tsx";
+import { Progress } from "../ui/progress.tsx";
 import { filesOf } from "../uploads/collect.ts";
 import { carriesFiles, useFilePicker } from "../uploads/drop.tsx";
 import { canScaleDown, retryUploads, type Upload } from "../uploads/store.ts";

@@ -12,7 +12,7 @@ import { CompareSlider } from "../pictures/compare-slider.tsx";
 import { AiBadge } from "../pictures/picture.tsx";
 import { Button, cx } from "../ui/button.tsx";
 import { fitBox, useBoxSize } from "../ui/hooks.ts";
-import { BorderProgress } from "../ui/border-progress.tsx";
+import { BorderProgress } from "../ui/progress.tsx";
 import { ResultRefused } from "./result-actions.tsx";
 import { useStudio } from "./state.ts";
 import type { Pass } from "./try-on.ts";

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { hasOwnAdvice, useFailureText } from "../ui/failures.ts";
 import { Button, cx, IconButton } from "../ui/button.tsx";
-import { Progress } from "../ui/display.tsx";
+import { Progress } from "../ui/progress.tsx";
 import { canScaleDown, dropUploads, retryUploads, type Upload, useUploadTotal } from "./store.ts";
 
 const mayRetry = ({ failure }: Upload) => failure?.code.startsWith("upload_") !== true;

@@ -10,7 +10,7 @@ import { FilterChip, FilterChips, TextFilter, useSearchFilter } from "../../part
 import { LoadFailed } from "../../parts/page-parts.tsx";
 import { EmptyState } from "../../ui/display.tsx";
 import { Checkbox } from "../../ui/fields.tsx";
-import { useNearEnd } from "../../ui/hooks.ts";
+import { useNearEnd } from "../../ui/scrolling.ts";
 import { toastDone } from "../../ui/toasts.tsx";
 import { useAdminAction } from "../controls.tsx";
 import { Loading, StateChip, useAgo, useSize } from "../parts.tsx";

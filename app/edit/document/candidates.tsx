@@ -11,7 +11,7 @@ import { useJobFailureText } from "../../jobs/text.ts";
 import { useProgress } from "../../live/hooks.tsx";
 import { useRemoveImages } from "../../pictures/actions.tsx";
 import { Button, cx, IconButton, Kbd } from "../../ui/button.tsx";
-import { Progress } from "../../ui/display.tsx";
+import { Progress } from "../../ui/progress.tsx";
 import { Confirmation } from "../../ui/overlays.tsx";
 import { Pane, useLinkedView } from "./linked-view.tsx";
 import type { Candidate, Runs } from "./runs.ts";

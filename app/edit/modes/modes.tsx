@@ -15,7 +15,7 @@ import { useTranslations } from "next-intl";
 import type { ComponentType } from "react";
 import { OwnOnlyChoice } from "../../parts/own-only.tsx";
 import { Radio, RadioGroup } from "../../ui/radio.tsx";
-import { useCentred } from "../../ui/hooks.ts";
+import { useCentred } from "../../ui/scrolling.ts";
 import { AdjustMode } from "./adjust.tsx";
 import { BackgroundMode } from "./background.tsx";
 import { ChangeMode } from "./change.tsx";

@@ -10,7 +10,7 @@ import { isBehindDialog } from "../../parts/run-button.tsx";
 import { LoadFailed, PageHeader } from "../../parts/page-parts.tsx";
 import { Button, buttonStyle } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/display.tsx";
-import { useNearEnd } from "../../ui/hooks.ts";
+import { useNearEnd } from "../../ui/scrolling.ts";
 import { Confirmation } from "../../ui/overlays.tsx";
 import { type Acts, useActs } from "./acts.ts";
 import { Group } from "./group.tsx";

@@ -10,7 +10,7 @@ import { isTyping } from "../../parts/run-button.tsx";
 import { useRemoveImages, useRemoving, useStar } from "../../pictures/actions.tsx";
 import { ratingOfKey, useRate } from "../../pictures/marks.tsx";
 import { useImageName } from "../../pictures/picture.tsx";
-import { useNearEnd } from "../../ui/hooks.ts";
+import { useNearEnd } from "../../ui/scrolling.ts";
 import { useStack } from "../stack.tsx";
 import type { ViewerAddress, ViewerProps } from "./door.tsx";
 import { useSourceImage, ViewerInfo } from "./info.tsx";
