@@ -5,7 +5,7 @@ import type { JobKind } from "../engines.ts";
 import { AppError } from "../platform/index.ts";
 import type { Nearness } from "./near.ts";
 import { type Filter, parseSearch, type PictureFlag, type SearchTerm } from "./query.ts";
-import { searchForm, searchKey, spaced } from "./search-text.ts";
+import { searchForm, searchKey, spaced, textForm } from "./search-text.ts";
 
 const { boardImages, boardMembers, boards, imageTags, jobs, linkImages, links, tags } = schema;
 
@@ -32,19 +32,16 @@ export type Searched = Readonly<
 const apostrophes = ["'", "’", "ʼ"] as const;
 const anyApostrophe = /['‘’ʼ]/gu;
 
-/** A form with each apostrophe that the texts may have. */
+/** A name with each apostrophe that it may have been given. */
 const spellingsOf = (form: string): readonly string[] =>
   form.search(anyApostrophe) === -1
     ? [form]
     : apostrophes.map((apostrophe) => form.replaceAll(anyApostrophe, apostrophe));
 
-/** Whether the text of a picture has this part, given in the form of `searchForm`. `%` and `_` stand for themselves. */
+/** Whether the text of a picture has this part, given in the form of `textForm`. `%` and `_` stand for themselves. */
 export function contains(searched: Searched, form: string): SQL {
-  const [first = sql`true`, ...others] = spellingsOf(form).map((spelling) => {
-    const pattern = `%${searchKey(spelling).replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-    return sql`${searched.searchKey} like ${pattern}`;
-  });
-  return others.length === 0 ? first : sql`(${sql.join([first, ...others], sql` or `)})`;
+  const pattern = `%${searchKey(form).replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  return sql`${searched.searchKey} like ${pattern}`;
 }
 
 /** What a search asks of each picture, read once and asked of `images` or an alias of it. */
@@ -106,12 +103,12 @@ function conditionOf(meaning: SearchTerm["meaning"], asked: Asked): SQL | undefi
   const { searched } = asked;
   if ("wrong" in meaning) return undefined;
   if ("words" in meaning) {
-    const form = searchForm(meaning.words);
+    const form = textForm(meaning.words);
     const parts = meaning.isPhrase ? [form] : form.split(" ");
     return and(...parts.filter((part) => part !== "").map((part) => contains(searched, part)));
   }
   if (meaning.name === "kind") return or(...meaning.kinds.map((kind) => kindCondition(searched, kind)));
-  if (meaning.name === "model") return modelCondition(searched, searchForm(meaning.text));
+  if (meaning.name === "model") return modelCondition(searched, textForm(meaning.text));
   if (meaning.name === "seed") return seedCondition(searched, meaning.text);
   // Asked before: `findNear` has the pictures.
   if (meaning.name === "near" || meaning.name === "similar") return undefined;

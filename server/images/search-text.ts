@@ -26,6 +26,34 @@ export function searchForm(text: string): string {
     .trim();
 }
 
+/** Letters that are one more of another alphabet, written as those write them who lack them; apostrophes are one. */
+const plainLetters: Readonly<Record<string, string>> = {
+  æ: "ae",
+  œ: "oe",
+  ø: "o",
+  ł: "l",
+  đ: "d",
+  ð: "d",
+  þ: "th",
+  ħ: "h",
+  ı: "i",
+  "‘": "'",
+  "’": "'",
+  ʼ: "'",
+};
+const foldedLetters = new RegExp(`[${Object.keys(plainLetters).join("")}]`, "gu");
+// Points of Hebrew and vowels of Arabic, which few write, hamza upon its letter, and the stroke that only makes words longer.
+const unwritten = /\u0640|[\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u064B-\u065F\u0670]/gu;
+
+/** The form of texts and words: further from what was written than that of names, which tells tags and boards apart. */
+export function textForm(text: string): string {
+  return searchForm(text)
+    .normalize("NFKD")
+    .replace(unwritten, "")
+    .normalize("NFC")
+    .replace(foldedLetters, (letter) => plainLetters[letter] ?? letter);
+}
+
 const firstLetters = 13;
 const codeLetters = 5;
 
@@ -75,7 +103,7 @@ function textOf({ title, widthPx, heightPx, mime, createdAt, job }: Unfilled): s
   const own = [title, day, names.join(" "), createdAt.getUTCDate(), createdAt.getUTCFullYear(), size];
   const made = job === null ? ["upload"] : ["result", ...jobWords(job)];
   return searchKey(
-    searchForm([...own, mime.replace("image/", ""), ...made].join(" ").slice(0, maxTextCharacters)),
+    textForm([...own, mime.replace("image/", ""), ...made].join(" ").slice(0, maxTextCharacters)),
   );
 }
 

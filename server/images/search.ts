@@ -7,7 +7,7 @@ import { type Conditions, contains, termCondition } from "./conditions.ts";
 import { findNear } from "./near.ts";
 import { goneAt } from "./quota.ts";
 import { parseSearch, type SearchTerm } from "./query.ts";
-import { fillSearchTexts, searchForm } from "./search-text.ts";
+import { fillSearchTexts, textForm } from "./search-text.ts";
 
 const { images, jobs } = schema;
 
@@ -156,9 +156,7 @@ function partsOf({ words: texts, timezone }: Pick<SearchInput, "timezone" | "wor
   const terms = texts.flatMap((text) => parseSearch(text, timezone));
   // What must not be there is a filter, too.
   const isFilter = ({ meaning, isNot }: SearchTerm) => "name" in meaning || (isNot && "words" in meaning);
-  const words = terms
-    .filter((term) => !isFilter(term))
-    .flatMap(({ source }) => searchForm(source).split(" "));
+  const words = terms.filter((term) => !isFilter(term)).flatMap(({ source }) => textForm(source).split(" "));
   const distinct = [...new Set(words)].filter((word) => word !== "").slice(0, maxWords);
   return { words: distinct, filters: terms.filter(isFilter) };
 }
