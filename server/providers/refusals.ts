@@ -80,6 +80,9 @@ const byStatus: Readonly<Record<number, ProviderErrorClass>> = {
   451: "moderation",
 };
 
+/** A gateway had the request taken, and no answer that it can pass on; with the codes of Cloudflare and others for it. */
+const ofGateway: readonly number[] = [502, 504, 520, 524, 598, 599];
+
 /** Without its address a submit cannot be taken: the list names a model or an interface that is not there. */
 const noSuchPlace: readonly number[] = [404, 405, 410];
 
@@ -90,7 +93,7 @@ function classOfStatus(
   const known = byStatus[status];
   if (known !== undefined) return known;
   // Behind a gateway, or a page of a proxy, the provider may have accepted.
-  if (status === 502 || status === 504 || status < 400) return isSubmit ? "lost" : "transient";
+  if (ofGateway.includes(status) || status < 400) return isSubmit ? "lost" : "transient";
   if (status >= 500) return "transient";
   if (isSubmit && noSuchPlace.includes(status)) return "model";
   if (isContentRefusal(words)) return "moderation";

@@ -102,6 +102,7 @@ test.each([
   ["unavailable", { status: 503 }, 3],
   // A server at home has perhaps one place: the next try would wait behind the last one.
   ["timeout", { status: 504 }, 1],
+  ["timeout", { status: 524 }, 1],
   ["refused", { status: 401 }, 1],
   ["refused", { status: 403 }, 1],
   // Once more with the least that can be asked.

@@ -134,7 +134,8 @@ function ofAnswer(error: APICallError): ModelError {
 }
 
 const limitedStatuses: readonly number[] = [429, 529];
-const lateStatuses: readonly number[] = [408, 504];
+/** With those of Cloudflare and other proxies. */
+const lateStatuses: readonly number[] = [408, 504, 524, 598];
 
 type Told = Pick<APICallError, "message"> & Partial<Pick<APICallError, "statusCode" | "responseBody">>;
 

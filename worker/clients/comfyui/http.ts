@@ -152,8 +152,16 @@ export function parseJson(text: string): unknown {
   return parseForeignJson(text);
 }
 
-const proxyStatuses = new Set([401, 403, 404, 405, 407, 502, 504]);
-const busyStatuses = new Set([429, 503]);
+const proxyStatuses = new Set([401, 403, 404, 405, 407, 502, 504, 598, 599]);
+const busyStatuses = new Set([429, 503, 529]);
+/** Those of Cloudflare and its tunnels, with a page or with JSON. */
+const isOfProxy = (status: number) => proxyStatuses.has(status) || (status >= 520 && status <= 530);
+
+/** Whether an answer says that something before the server failed, or that the server is busy; null for its own failures. */
+export function gatewayCode(status: number): "proxy_error" | "server_busy" | null {
+  if (busyStatuses.has(status)) return "server_busy";
+  return isOfProxy(status) ? "proxy_error" : null;
+}
 
 /** The error for an unexpected answer; it does not contain the text of the answer. */
 export function unexpectedAnswer(answer: Answer): AppError {
@@ -178,8 +186,8 @@ export function refusalText(status: number): string | undefined {
 
 function codeOf(answer: Answer): ErrorCode {
   const { status } = answer;
-  if (isHtml(answer) || status < 400 || proxyStatuses.has(status)) return "proxy_error";
-  return busyStatuses.has(status) ? "server_busy" : "engine_failed";
+  if (isHtml(answer) || status < 400) return "proxy_error";
+  return gatewayCode(status) ?? "engine_failed";
 }
 
 /** ComfyUI's own routes never answer with HTML. */

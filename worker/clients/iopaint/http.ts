@@ -10,7 +10,7 @@ import {
   isOutOfSpace,
   toAppError,
 } from "@atelier/server/platform";
-import { refusalText } from "../comfyui/index.ts";
+import { gatewayCode, refusalText } from "../comfyui/index.ts";
 
 /** One IOPaint server. */
 export interface IopaintServer {
@@ -196,16 +196,17 @@ function detailsOf(detail: unknown): string[] {
 }
 
 function codeOf(status: number, { error, detail, errors }: Failure): ErrorCode {
+  const gateway = status > 500 ? gatewayCode(status) : null;
+  if (gateway) return gateway;
   const text = [error, JSON.stringify(detail), errors].map(String).join("\n");
   if (memoryPattern.test(text)) return cpuPattern.test(text) ? "out_of_memory" : "gpu_out_of_memory";
   if (status === 422) return "node_missing";
-  if (status === 429 || status === 503) return "server_busy";
-  return "engine_failed";
+  return status === 429 ? "server_busy" : "engine_failed";
 }
 
 /** IOPaint answers every failure in JSON, so an answer without JSON comes from a proxy. */
 function proxyCode(status: number): ErrorCode {
-  return status === 429 || status === 503 ? "server_busy" : "proxy_error";
+  return gatewayCode(status) ?? "proxy_error";
 }
 
 function parse(text: string): Failure | null {

@@ -22,6 +22,8 @@ test.each([
   ["a proxy's limit of bodies", { status: 413, type: "text/html", body: "<html>" }, "request_too_large"],
   ["a limit of its own", { status: 413, body: '{"detail":"too large"}' }, "request_too_large"],
   ["a page of a proxy", { status: 502, type: "text/html", body: "<html>" }, "proxy_error"],
+  ["a timeout of Cloudflare, in JSON", { status: 524, body: '{"title":"Error 524"}' }, "proxy_error"],
+  ["an overload", { status: 503, body: '{"detail":"busy"}' }, "server_busy"],
   ["no such plugin", { status: 422, body: '{"detail":"Plugin not found"}' }, "node_missing"],
 ] as const)("D8 an answer that is %s", async (_name, answer, code) => {
   await expect(inpaint(await serve(answer), pictures, options)).rejects.toMatchObject({ code });
