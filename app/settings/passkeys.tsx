@@ -97,7 +97,7 @@ function PlaceNote({ passkey: { place, host } }: Pick<RowProps, "passkey">) {
   const t = useTranslations("security");
   if (place === "here") return null;
   return (
-    <p className="max-w-[60ch] text-xs text-quiet">
+    <p className="max-w-[60ch] basis-full text-xs break-words text-quiet">
       {place === "elsewhere" ? t("elsewhere", { host: host ?? "" }) : t("placeUnknown")}
     </p>
   );
@@ -146,7 +146,6 @@ function PasskeyRow({ passkey, security }: RowProps) {
             {" · "}
             {lastUsedAt === null ? t("neverUsed") : t("used", { day: day(lastUsedAt) })}
           </p>
-          <PlaceNote passkey={passkey} />
         </div>
         <Button
           size="small"
@@ -164,6 +163,7 @@ function PasskeyRow({ passkey, security }: RowProps) {
         >
           {t("remove")}
         </Button>
+        <PlaceNote passkey={passkey} />
       </div>
       {mode === "shown" ? null : (
         <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-3">
