@@ -41,7 +41,7 @@ export default async function RootLayout({ children }: { readonly children: Reac
   const hasSession = jar.getAll().some((cookie) => sessionCookie.test(cookie.name));
   const hasFrame = hasSession || letsGuestsIn();
   // Always there, so that the browser never makes one, which would not run.
-  const script = { __html: hasFrame ? firstKeysScript : "" };
+  const script = { __html: hasFrame ? firstKeysScript() : "" };
   return (
     <html lang={locale} dir={directionOf(locale)} data-theme={readTheme(jar.get(themeCookie)?.value)}>
       <body>

@@ -7,7 +7,7 @@ import { api } from "../client/api.ts";
 import { keys, type OfferedWorkflow } from "../client/queries.ts";
 import { Warning } from "../jobs/offer-line.tsx";
 import { Button, IconButton, inputStyle } from "../ui/button.tsx";
-import { NumberInput } from "../ui/fields.tsx";
+import { NumberInput } from "../ui/number-input.tsx";
 import { Slider } from "../ui/slider.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { createForm, useForm } from "./form.ts";

@@ -2,7 +2,7 @@
 import { useTranslations } from "next-intl";
 import type { OfferedWorkflow } from "../client/queries.ts";
 import { ChoiceGrid } from "../ui/choice-grid.tsx";
-import { NumberInput } from "../ui/fields.tsx";
+import { NumberInput } from "../ui/number-input.tsx";
 import { type Aspect, aspects, createForm, useForm } from "./form.ts";
 import { ratioOf, chosenSize } from "./requests.ts";
 

@@ -20,7 +20,7 @@ function openPage() {
     removeEventListener: (type: string) => listeners.delete(type),
   };
   // oxlint-disable-next-line no-implied-eval, no-new-func -- as a page runs it
-  new Function("window", firstKeysScript)(page);
+  new Function("window", firstKeysScript())(page);
   return {
     click: () => listeners.get("pointerdown")?.({}),
     /** Whether the page itself hears the key. */

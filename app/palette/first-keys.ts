@@ -54,8 +54,8 @@ function keepFirstKeys(isWanted: typeof isPaletteKey): void {
   };
 }
 
-/** Keeps the keys for the palette that are pressed before the code of the page listens. */
-export const firstKeysScript = `(${keepFirstKeys.toString()})(${isPaletteKey.toString()})`;
+/** Keeps the keys for the palette that are pressed before the code of the page listens. A function, so that no page loads it as code. */
+export const firstKeysScript = () => `(${keepFirstKeys.toString()})(${isPaletteKey.toString()})`;
 
 /** Presses the kept keys once more, now that the page listens; without the palette they are for nothing. */
 export function repeatFirstKeys(isOpen: () => boolean): void {

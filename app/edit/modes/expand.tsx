@@ -3,7 +3,7 @@ import { Expand } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import { useWorkflows } from "../../client/cloud.ts";
 import { useCapability } from "../../client/queries.ts";
-import { NumberInput } from "../../ui/fields.tsx";
+import { NumberInput } from "../../ui/number-input.tsx";
 import { useGround } from "../expand/expand-stage.tsx";
 import {
   brokenLimit,

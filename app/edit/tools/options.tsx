@@ -2,7 +2,8 @@
 import { useTranslations } from "next-intl";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Button, Kbd } from "../../ui/button.tsx";
-import { Checkbox, NumberInput, Segmented } from "../../ui/fields.tsx";
+import { Checkbox, Segmented } from "../../ui/fields.tsx";
+import { NumberInput } from "../../ui/number-input.tsx";
 import { Slider } from "../../ui/slider.tsx";
 import type { Mark } from "../mask/marks.ts";
 import { brushLimits, type EditorSession, isLast } from "../session.ts";
