@@ -14,7 +14,7 @@ import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { AiBadge, Picture } from "../pictures/picture.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
-import { useBoxSize } from "../ui/hooks.ts";
+import { useBoxSize } from "../ui/box-size.ts";
 import { useNearEnd } from "../ui/scrolling.ts";
 import { Confirmation } from "../ui/overlays.tsx";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";

@@ -15,7 +15,7 @@ import { useViewerAddress, Viewer } from "../gallery/viewer/door.tsx";
 import { useRemoving } from "../pictures/actions.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
-import { useBoxSize } from "../ui/hooks.ts";
+import { useBoxSize } from "../ui/box-size.ts";
 import { useNearEnd } from "../ui/scrolling.ts";
 import { createForm, useForm } from "./form.ts";
 import { ResultCard } from "./result-card.tsx";

@@ -1,6 +1,6 @@
 "use client";
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useState } from "react";
-import { useBoxSize } from "../ui/hooks.ts";
+import { useBoxSize } from "../ui/box-size.ts";
 import type { SavedView } from "./document/state.ts";
 import type { Point } from "./mask/selection.ts";
 import type { ToolOptions } from "./session.ts";

@@ -2,7 +2,7 @@
 import { useFormatter, useTranslations } from "next-intl";
 import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
 import { cx } from "../ui/button.tsx";
-import { useBoxSize } from "../ui/hooks.ts";
+import { useBoxSize } from "../ui/box-size.ts";
 import type { Month, Timeline, TimelinePlace } from "./timeline.ts";
 
 /** A part of the track: a year is written above its latest month, and leads to it. */

@@ -2,7 +2,7 @@
 import { useFormatter, useTranslations } from "next-intl";
 import { useEffect, useRef, useState } from "react";
 import { useFailureToast } from "../ui/failures.ts";
-import { useBoxSize } from "../ui/hooks.ts";
+import { useBoxSize } from "../ui/box-size.ts";
 import { later } from "../ui/later.tsx";
 import { dayOf, type SheetLine } from "./layout-rows.ts";
 import { type Row } from "../pictures/justify.ts";

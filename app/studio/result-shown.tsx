@@ -11,7 +11,7 @@ import { hasEnded } from "../live/store.ts";
 import { CompareSlider } from "../pictures/compare-slider.tsx";
 import { AiBadge } from "../pictures/picture.tsx";
 import { Button, cx } from "../ui/button.tsx";
-import { fitBox, useBoxSize } from "../ui/hooks.ts";
+import { fitBox, useBoxSize } from "../ui/box-size.ts";
 import { BorderProgress } from "../ui/progress.tsx";
 import { ResultRefused } from "./result-actions.tsx";
 import { useStudio } from "./state.ts";

@@ -12,7 +12,7 @@ import { promptsOf } from "../../jobs/params.ts";
 import { shownKind } from "../../client/kinds.ts";
 import { CompareSlider } from "../../pictures/compare-slider.tsx";
 import { Segmented } from "../../ui/fields.tsx";
-import { fitBox, useBoxSize } from "../../ui/hooks.ts";
+import { fitBox, useBoxSize } from "../../ui/box-size.ts";
 import { Pane, useLinkedView } from "./linked-view.tsx";
 
 /** The job that made a version; undefined for an upload, and until it is known. */

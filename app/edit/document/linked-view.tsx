@@ -3,7 +3,7 @@ import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useRe
 import type { ImageView } from "@atelier/server/images";
 import { imageUrl } from "../../client/urls.ts";
 import { cx } from "../../ui/button.tsx";
-import { fitBox, useBoxSize } from "../../ui/hooks.ts";
+import { fitBox, useBoxSize } from "../../ui/box-size.ts";
 import type { SavedView } from "./state.ts";
 
 const whole: SavedView = { zoom: 1, centreX: 0.5, centreY: 0.5 };

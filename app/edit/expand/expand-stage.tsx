@@ -5,7 +5,7 @@ import type { ImageView } from "@atelier/server/images";
 import { useCapabilities } from "../../client/queries.ts";
 import { imageUrl } from "../../client/urls.ts";
 import { cx } from "../../ui/button.tsx";
-import { useBoxSize } from "../../ui/hooks.ts";
+import { useBoxSize } from "../../ui/box-size.ts";
 import { FrameBox } from "../frame/frame-box.tsx";
 import type { Handle, Move, Size } from "../frame/rect.ts";
 import { type Expansion, expansionOf, frameOf, type Ground, type Margins, pulledOut } from "./frame.ts";

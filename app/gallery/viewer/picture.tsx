@@ -7,7 +7,7 @@ import { imageUrl } from "../../client/urls.ts";
 import { CompareSlider } from "../../pictures/compare-slider.tsx";
 import { AiBadge, Picture, useImageName } from "../../pictures/picture.tsx";
 import { IconButton } from "../../ui/button.tsx";
-import { fitBox, useBoxSize } from "../../ui/hooks.ts";
+import { fitBox, useBoxSize } from "../../ui/box-size.ts";
 
 const minSwipePx = 56;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fitBox } from "./hooks.ts";
+import { fitBox } from "./box-size.ts";
 
 test("a wide picture fills the width", () => {
   expect(fitBox({ width: 400, height: 400 }, { widthPx: 800, heightPx: 200 })).toEqual({
