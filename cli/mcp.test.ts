@@ -5,7 +5,7 @@ import { findProgram } from "@atelier/testing/processes";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 /** SIMULATOR: a studio, and what may stand in its place, by the method that a message names. */
-const answers: Record<string, (asked: Asked) => Reply> = {
+const answers: Record<string, (asked: Asked) => Reply | null> = {
   fine: ({ id }) => ({ body: message({ id, result: {} }) }),
   initialize: ({ id }) => ({
     headers: { "mcp-session-id": "a session" },
@@ -24,6 +24,7 @@ const answers: Record<string, (asked: Asked) => Reply> = {
   closed: () => ({ body: event({ method: "notifications/progress", params: { progress: 1 } }) }),
   torn: () => ({ body: event({ method: "notifications/progress", params: { progress: 1 } }), isTorn: true }),
   silent: () => ({ body: "", isTorn: true }),
+  dumb: () => null,
   page: () => ({ status: 502, body: "<html>Bad Gateway</html>" }),
   empty: () => ({ status: 500, body: "" }),
   refused: () => ({
@@ -51,15 +52,12 @@ const event = (members: object) => `event: message\ndata: ${message(members)}\n\
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { id, method } = JSON.parse(await text(request));
-  const {
-    status = 200,
-    headers = {},
-    body,
-    isTorn = false,
-  } = answers[method]?.({ id, headers: request.headers }) ?? {
-    status: 202,
-    body: "",
-  };
+  const reply = Object.hasOwn(answers, method)
+    ? answers[method]?.({ id, headers: request.headers })
+    : { status: 202, body: "" };
+  // The request was read, and no byte comes back.
+  if (!reply) return void request.socket.destroy();
+  const { status = 200, headers = {}, body, isTorn = false } = reply;
   const type = /^(?:event|:)/.test(body) ? "text/event-stream" : "application/json";
   response.writeHead(status, { "content-type": type, ...headers });
   if (isTorn) response.write(body === "" ? " " : body, () => request.socket.destroy());
@@ -114,7 +112,8 @@ test("each request on stdin has one answer, whatever the studio or what stands b
     expect.stringContaining('"result"'),
     expect.stringContaining('"result"'),
   ]);
-  for (const broken of ["closed", "torn", "silent"]) expect(words.get(broken)).toMatch(/broke off/);
+  for (const broken of ["closed", "torn", "silent", "dumb", "page", "empty"])
+    expect(words.get(broken)).toMatch(/broke off/);
   expect(words.get("page")).toMatch(/HTTP 502.*Bad Gateway/);
   expect(words.get("empty")).toMatch(/HTTP 500/);
   expect(words.get("refused")).toMatch(/Wrong key\./);
@@ -122,25 +121,33 @@ test("each request on stdin has one answer, whatever the studio or what stands b
   expect(given.filter((one) => "method" in one)).toHaveLength(3);
 });
 
-test("a studio that is not there is told in each answer, and a line that is too long is left out", async () => {
+test("a studio that is not there is told in each answer, and a message that is too long is refused", async () => {
   const { code, said, given } = await say([ask(1, "fine")], { at: "http://127.0.0.1:2" });
   expect([code, JSON.stringify(given), said]).toEqual([
     0,
-    expect.stringMatching(/127\.0\.0\.1:2 cannot be reached: .*ECONNREFUSED/),
+    expect.stringMatching(/127\.0\.0\.1:2 cannot be reached .*ECONNREFUSED/),
     expect.stringContaining("cannot be reached"),
   ]);
   const long = message({ id: 2, method: "fine", params: { text: "x".repeat(33 * 1_048_576) } });
-  const left = await say([long, ask(3, "fine")]);
-  expect([left.code, left.given.map(({ id }) => id), left.said]).toEqual([
-    0,
-    [3],
-    expect.stringMatching(/^A line of \d+ bytes is left out/),
+  const left = await say([long, long.replace('"id":2,', "").replace(/\}$/, ',"id":"4"}'), ask(3, "fine")]);
+  const refused = { error: { message: expect.stringMatching(/^A message of \d+ bytes is left out/) } };
+  expect(left.given).toMatchObject([
+    { ...refused, id: 2 },
+    { ...refused, id: "4" },
+    { id: 3, result: {} },
   ]);
 });
 
 test("later requests name the session and the version of the first answer", async () => {
   const { given } = await say([ask(1, "initialize")], { later: [ask(2, "named")] });
   expect(given[1]).toMatchObject({ result: { session: "a session", version: "2025-11-25" } });
+});
+
+test("an address with a password is refused without repeating it, one that is no address of the web too", async () => {
+  for (const at of [url.replace("//", "//me:secret@"), "ftp://studio.example.org", "studio"]) {
+    const { code, said, given } = await say([ask(1, "fine")], { at });
+    expect([code, given, said]).toEqual([1, [], expect.not.stringContaining("secret")]);
+  }
 });
 
 test("a studio of another network is reached through the proxy of the environment", async () => {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { outsideFetch, inspectEnv, useProxies } from "@atelier/server/platform";
 import {
+  ErrorCode,
   isJSONRPCRequest,
   type JSONRPCMessage,
   JSONRPCMessageSchema,
@@ -21,9 +22,10 @@ export async function mcp(args: string[]): Promise<number> {
   if (!flags) return 1;
   const url = URL.parse("/mcp", flags.url);
   const key = process.env["ATELIER_API_KEY"];
-  if (!url || !key) {
+  const fault = faultOf(url, key);
+  if (fault !== null || !url || !key) {
     // Standard output is for messages alone.
-    console.error(`${url ? "ATELIER_API_KEY is not set." : "The address is no URL."}\n${usage}`);
+    console.error(`${fault}\n${usage}`);
     return 1;
   }
   useProxies(inspectEnv(process.env).env);
@@ -31,47 +33,103 @@ export async function mcp(args: string[]): Promise<number> {
   return 0;
 }
 
-/** A line with a picture, above what the studio takes: it is the studio that refuses, in words. */
+function faultOf(url: URL | null, key: string | undefined): string | null {
+  if (!url || !/^https?:$/.test(url.protocol)) return "The address is no URL.";
+  // Errors have the address in them, and they go to a language model.
+  if (url.username !== "" || url.password !== "")
+    return "Leave the name and the password out of the address: the key is in ATELIER_API_KEY.";
+  return key ? null : "ATELIER_API_KEY is not set.";
+}
+
+/** A line with a picture, above what the studio takes, which refuses in words itself. */
 const maxLineBytes = 32 * 1_048_576;
 
 async function bridge(studio: Studio): Promise<void> {
   const handed = new Set<Promise<void>>();
-  // Nobody reads any more.
-  process.stdout.once("error", () => studio.leave());
+  // Nobody reads any more. Each later write fails as well.
+  process.stdout.on("error", () => studio.leave());
   for await (const line of linesOf(process.stdin)) {
-    const message = line.trim() === "" ? null : parse(line, null);
-    if (message) {
-      const one = hand(studio, message).finally(() => handed.delete(one));
-      handed.add(one);
-    } else if (line.trim() !== "") console.error("A line that is no message of JSON-RPC is left out.");
+    const one = (typeof line === "string" ? take(studio, line) : refuse(line)).finally(() =>
+      handed.delete(one),
+    );
+    handed.add(one);
   }
   await Promise.all(handed);
 }
 
-const newline = 10;
+async function take(studio: Studio, line: string): Promise<void> {
+  if (line.trim() === "") return;
+  const message = parse(line, null);
+  if (message) await hand(studio, message);
+  else console.error("A line that is no message of JSON-RPC is left out.");
+}
 
-/** The lines of a stream, without those above the limit. */
-async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  let parts: Buffer[] = [];
-  let sizeBytes = 0;
+/** A line above the limit, of which only this is kept. */
+interface Excess {
+  readonly sizeBytes: number;
+  readonly start: string;
+  readonly end: string;
+}
+
+/** Programs write the id of a request either first or last. */
+const idAtEnd = /"id"\s*:\s*(\d+|"(?:[^"\\]|\\.)*")\s*\}\s*$/;
+const idAtStart = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+|"(?:[^"\\]|\\.)*")/;
+
+async function refuse({ sizeBytes, start, end }: Excess): Promise<void> {
+  const text = `A message of ${sizeBytes} bytes is left out: at most ${maxLineBytes} are read.`;
+  console.error(text);
+  const [, id] = idAtStart.exec(start) ?? idAtEnd.exec(end) ?? [];
+  if (id !== undefined)
+    await give({
+      jsonrpc: "2.0",
+      id: JSON.parse(id),
+      error: { code: ErrorCode.InvalidRequest, message: text },
+    });
+}
+
+const newline = 10;
+const excerptBytes = 1_024;
+
+/** The lines of a stream. Of one above the limit no more than the limit is held. */
+async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<string | Excess> {
+  let line = new Line();
   for await (const chunk of stream) {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
-      sizeBytes += end - start;
-      parts.push(chunk.subarray(start, end));
-      if (sizeBytes <= maxLineBytes) yield Buffer.concat(parts).toString("utf8");
-      else console.error(`A line of ${sizeBytes} bytes is left out: at most ${maxLineBytes} are read.`);
-      [parts, sizeBytes, start] = [[], 0, end + 1];
+      line.add(chunk.subarray(start, end));
+      yield line.read();
+      line = new Line();
+      start = end + 1;
     }
-    sizeBytes += chunk.length - start;
-    if (sizeBytes <= maxLineBytes) parts.push(chunk.subarray(start));
-    else parts = [];
+    line.add(chunk.subarray(start));
   }
-  if (sizeBytes > 0 && sizeBytes <= maxLineBytes) yield Buffer.concat(parts).toString("utf8");
+  yield line.read();
+}
+
+class Line {
+  #parts: Buffer[] = [];
+  #sizeBytes = 0;
+  #start = "";
+  #end = Buffer.alloc(0);
+
+  add(part: Buffer): void {
+    this.#sizeBytes += part.length;
+    this.#parts.push(part);
+    if (this.#sizeBytes <= maxLineBytes) return;
+    if (this.#start === "") this.#start = Buffer.concat(this.#parts).toString("utf8", 0, excerptBytes);
+    this.#end = Buffer.concat([this.#end, ...this.#parts]).subarray(-excerptBytes);
+    this.#parts = [];
+  }
+
+  read(): string | Excess {
+    if (this.#sizeBytes <= maxLineBytes) return Buffer.concat(this.#parts).toString("utf8");
+    return { sizeBytes: this.#sizeBytes, start: this.#start, end: this.#end.toString("utf8") };
+  }
 }
 
 /** Hands a message to the program; waits while it reads slowly. */
 async function give(message: JSONRPCMessage): Promise<void> {
+  if (!process.stdout.writable) return;
   if (!process.stdout.write(`${JSON.stringify(message)}\n`)) await once(process.stdout, "drain");
 }
 
@@ -141,7 +199,9 @@ class Studio {
       redirect: "manual",
       signal: this.#leaving.signal,
     }).catch((error: unknown) => {
-      throw new Error(`${this.#url.origin} cannot be reached: ${causeOf(error)}`, { cause: error });
+      const cause = causeOf(error);
+      const what = isUnsent(cause) ? `${this.#url.origin} cannot be reached` : brokenOff;
+      throw new Error(`${what} (${cause.message})`, { cause: error });
     });
     const place = response.status >= 300 && response.status < 400 ? response.headers.get("location") : null;
     if (place === null) return response;
@@ -197,10 +257,19 @@ const maxShown = 200;
 
 function refusalOf(status: number, text: string): string {
   const [start = ""] = text.trim().split("\n");
-  return `The address answers HTTP ${status}, which is not a studio's answer: ${start.slice(0, maxShown)}`;
+  const words = `The address answers HTTP ${status}, which is not a studio's answer: ${start.slice(0, maxShown)}`;
+  // What stands before the studio may have handed the request on.
+  return status < 500 ? words : `${words}\n${brokenOff}`;
 }
 
-function causeOf(error: unknown): string {
+function causeOf(error: unknown): Error {
   const { cause } = error instanceof Error ? error : { cause: undefined };
-  return cause instanceof Error ? cause.message : String(error);
+  if (cause instanceof Error) return cause;
+  return error instanceof Error ? error : new Error(String(error));
 }
+
+/** Before a connection stands, so that the studio has nothing of the request. */
+const unsent =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_PROXY|ERR_TLS_.*|ERR_SSL_.*|CERT_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|UNABLE_TO_.*)$/;
+
+const isUnsent = (cause: Error) => "code" in cause && unsent.test(String(cause.code));
