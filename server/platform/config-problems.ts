@@ -38,6 +38,19 @@ export function nearestName(
   return best && best.edits <= maxEdits ? best.one : null;
 }
 
+/** Not of what may be any text, and has worked with its quotes so far. */
+const mayBeQuoted = /^(AUTH_SECRET|WORKER_NAME|WORKER_HTTP_TOKEN|OTEL_SERVICE_NAME)$/;
+
+/** Docker's `--env-file` keeps the quotes that a shell, systemd and Compose take off. */
+export function findQuoted(
+  source: Readonly<Record<string, string | undefined>>,
+  names: readonly string[],
+): ConfigProblem[] {
+  return names
+    .filter((name) => /^\s*(["'])[^]*\1\s*$/.test(source[name] ?? "") && !mayBeQuoted.test(name))
+    .map((name) => ({ name, message: "has quotes around its value: leave them out" }));
+}
+
 interface Read {
   readonly schema: z.ZodType;
   readonly input: unknown;

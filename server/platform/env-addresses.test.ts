@@ -68,3 +68,15 @@ test.each([
 ])("A1 an APP_URL of %j is the origin %s", (written, origin) => {
   expect(inspectEnv({ APP_URL: written })).toMatchObject({ env: { APP_URL: origin }, problems: [] });
 });
+
+test.each([
+  "http://otel:4318",
+  "http://otel:4318/",
+  "http://otel:4318/v1/traces",
+  "http://otel:4318/v1/traces/",
+])("A2 traces go to one address, however %s names it", (written) => {
+  expect(inspectEnv({ OTEL_EXPORTER_OTLP_ENDPOINT: written })).toMatchObject({
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://otel:4318" },
+    problems: [],
+  });
+});

@@ -99,6 +99,9 @@ const web = { protocol: /^https?:$/, example: "https://atelier.example.org" };
 
 export const webUrl = addressOf({ ...web, refuse: credentialsRefusal });
 
+/** Of traces; the whole address is usual too, although `/v1/traces` is added to what is given. */
+export const collectorUrl = webUrl.transform((url) => url.replace(/(?:\/v1\/traces)?\/*$/, ""));
+
 /** Becomes the origin that browsers name, however it is spelled. */
 export const originUrl = addressOf({
   ...web,
@@ -111,6 +114,25 @@ export const proxyText = z
   .trim()
   .min(1)
   .refine((value) => credentialsProblem(value) === null, encodingAdvice);
+
+/** Proxies have names in small letters too, which other programs prefer. */
+const proxyNames = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"] as const;
+
+export function withProxies(
+  source: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string | undefined>> {
+  const small = proxyNames.flatMap((name) => {
+    const value = source[name.toLowerCase()];
+    return value ? [[name, value] as const] : [];
+  });
+  return { ...source, ...Object.fromEntries(small) };
+}
+
+export const mailbox = z
+  .string()
+  .trim()
+  .max(254)
+  .regex(/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/, "must be an address like Atelier <atelier@example.org>");
 
 interface MailEnv {
   readonly SMTP_URL?: string | undefined;

@@ -71,6 +71,43 @@ test("A14 S1 a worker's token that no header could bear is refused", () => {
     expect(problemsOf(token)).toEqual([expect.stringContaining("without blanks")]);
 });
 
+test.each([
+  ["REPLICATE_API_KEY", '"r8_abc"', "quotes"],
+  ["REPLICATE_API_KEY", "'r8_abc,r8_def' ", "quotes"],
+  ["APP_URL", '"https://atelier.example.org"', "quotes"],
+  ["PORT", "'3000'", "quotes"],
+  ["OIDC_CLIENT_SECRETS", `'{"google":"s3cret"}'`, "quotes"],
+  ["FAL_API_KEY", "id:s3cret,id:s3\u{200b}cret", "ASCII"],
+  ["GOOGLE_API_KEY", "AIza\u2026", "ASCII"],
+  ["OPENAI_IMAGES_API_KEY", "Bearer sk-1", "without blanks"],
+  ["KIE_API_KEY", "one\ntwo", "without blanks"],
+  ["LLM_API_KEY", "\u201csk-1\u201d", "ASCII"],
+  ["ANTHROPIC_API_KEY", "s\u043a-1", "ASCII"],
+  ["S3_SECRET_ACCESS_KEY", "s3 cret", "without blanks"],
+])("A1 %s refuses %j, which the other side would take for a wrong key", (name, value, text) => {
+  const { problems } = inspectEnv({ S3_BUCKET: "atelier", S3_ACCESS_KEY_ID: "id", [name]: value });
+  const ofName = problems.filter((problem) => problem.name === name).map(({ message }) => message);
+  expect(ofName).toContainEqual(expect.stringContaining(text));
+  expect(JSON.stringify(ofName)).not.toMatch(/s3.?cret|r8_/);
+});
+
+test("A1 keys with a newline at their end, several of them, and texts that begin with a quote are taken", () => {
+  const secret = '"a quoted secret that has worked so far, with its quotes"';
+  const { env, problems } = inspectEnv({
+    FAL_API_KEY: "id:secret, id:second \n",
+    LLM_API_KEY: " sk-1\r\n",
+    AUTH_SECRET: secret,
+    SMTP_URL: "smtp://mail",
+    SMTP_FROM: '"Atelier" <atelier@example.org>',
+  });
+  expect(problems).toEqual([]);
+  expect(env).toMatchObject({
+    FAL_API_KEY: ["id:secret", "id:second"],
+    LLM_API_KEY: "sk-1",
+    AUTH_SECRET: secret,
+  });
+});
+
 test("A2 what is valid is kept beside what is wrong, and blank counts as unset", () => {
   const { env, problems } = inspectEnv({ PORT: "99999", HOST: " ", ATELIER_DATA_DIR: "/srv/atelier" });
   expect(problems.map(({ name }) => name)).toEqual(["PORT"]);

@@ -2,8 +2,18 @@ import { z } from "zod";
 import { isAddressRange } from "./addresses.ts";
 import { usualConfigFile } from "./config.ts";
 import { clientSecrets } from "./config-sign-in.ts";
-import { type ConfigProblem, nearestName } from "./config-problems.ts";
-import { databaseUrl, originUrl, proxyText, redisUrl, smtpUrl, webUrl } from "./env-addresses.ts";
+import { type ConfigProblem, findQuoted, nearestName } from "./config-problems.ts";
+import {
+  collectorUrl,
+  databaseUrl,
+  mailbox,
+  originUrl,
+  proxyText,
+  redisUrl,
+  smtpUrl,
+  webUrl,
+  withProxies,
+} from "./env-addresses.ts";
 import { isHostEntry } from "./public-addresses.ts";
 
 const text = z.string().trim().min(1);
@@ -24,11 +34,11 @@ const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"]
 const signUps = ["open", "invite", "closed"] as const;
 const poolers = ["transaction"] as const;
 
-const mailbox = z
-  .string()
-  .trim()
-  .max(254)
-  .regex(/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/, "must be an address like Atelier <atelier@example.org>");
+/** Goes into a header as it is; a sign of another kind came with a copy, and the other side would only refuse the sign-in. */
+const keyForm = /^[\x21-\x7e]+$/;
+const keyAdvice = "must be a key of letters, digits and signs of ASCII, without blanks";
+const key = text.regex(keyForm, keyAdvice);
+const keys = list.refine((items) => items.every((item) => keyForm.test(item)), keyAdvice).default([]);
 
 /** Anything else could not be sent in a header, or would not be read as one token. */
 const bearerToken = z
@@ -51,34 +61,34 @@ const telegramName = z
 
 /** Key, address and webhook secret of each provider. */
 const providerNamesInEnv = {
-  REPLICATE_API_KEY: list.default([]),
+  REPLICATE_API_KEY: keys,
   REPLICATE_BASE_URL: webUrl.default("https://api.replicate.com/v1"),
   REPLICATE_WEBHOOK_SECRET: optionalText,
-  FAL_API_KEY: list.default([]),
+  FAL_API_KEY: keys,
   FAL_BASE_URL: webUrl.default("https://queue.fal.run"),
-  GOOGLE_API_KEY: list.default([]),
+  GOOGLE_API_KEY: keys,
   GOOGLE_BASE_URL: webUrl.default("https://generativelanguage.googleapis.com/v1beta"),
-  HIGGSFIELD_API_KEY: list.default([]),
+  HIGGSFIELD_API_KEY: keys,
   HIGGSFIELD_BASE_URL: webUrl.default("https://api.higgsfield.ai"),
   HIGGSFIELD_WEBHOOK_SECRET: optionalText,
-  KIE_API_KEY: list.default([]),
+  KIE_API_KEY: keys,
   KIE_BASE_URL: webUrl.default("https://api.kie.ai"),
   KIE_WEBHOOK_SECRET: optionalText,
-  FASHN_API_KEY: list.default([]),
+  FASHN_API_KEY: keys,
   FASHN_BASE_URL: webUrl.default("https://api.fashn.ai/v1"),
   /** Any server with the images API of OpenAI. */
-  OPENAI_IMAGES_API_KEY: list.default([]),
+  OPENAI_IMAGES_API_KEY: keys,
   OPENAI_IMAGES_BASE_URL: webUrl.default("https://api.openai.com/v1"),
 };
 
 /** Language models of the assistant. */
 const modelNamesInEnv = {
-  ANTHROPIC_API_KEY: optionalText,
-  GOOGLE_GENERATIVE_AI_API_KEY: optionalText,
-  OPENAI_API_KEY: optionalText,
+  ANTHROPIC_API_KEY: key.optional(),
+  GOOGLE_GENERATIVE_AI_API_KEY: key.optional(),
+  OPENAI_API_KEY: key.optional(),
   /** Any server with the chat API of OpenAI, such as Ollama or llama.cpp, and its key if it wants one. */
   LLM_BASE_URL: webUrl.transform((url) => url.replace(/\/+$/, "")).optional(),
-  LLM_API_KEY: optionalText,
+  LLM_API_KEY: key.optional(),
   /** Instead of the models of the configuration. */
   LLM_ANALYZER_MODEL: optionalText,
   LLM_RESPONDER_MODEL: optionalText,
@@ -97,8 +107,8 @@ const envSchema = z.object({
   REDIS_URL: redisUrl.optional(),
   /** The bucket for pictures and the server that holds it; without a bucket they are files in the data folder. */
   S3_BUCKET: optionalText,
-  S3_ACCESS_KEY_ID: optionalText,
-  S3_SECRET_ACCESS_KEY: optionalText,
+  S3_ACCESS_KEY_ID: key.optional(),
+  S3_SECRET_ACCESS_KEY: key.optional(),
   S3_REGION: text.default("us-east-1"),
   /** Unset for Amazon's own servers. */
   S3_ENDPOINT: webUrl.optional(),
@@ -150,7 +160,7 @@ const envSchema = z.object({
   SIGNING_KEY: optionalText,
   SIGNING_CERTIFICATES: optionalText,
   /** A collector of traces by OTLP over HTTP; unset: nothing is traced. See docs/debugging.md. */
-  OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl.optional(),
   OTEL_SERVICE_NAME: text.max(100, "must have at most 100 characters").optional(),
   /** Puts prompts into spans of models. */
   OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: z
@@ -235,23 +245,12 @@ function withPlatform(source: Source): Source {
   return { ...source, FUNCTION_SECONDS: vercelSeconds };
 }
 
-/** Proxies have names in small letters too, which other programs prefer. */
-const proxyNames = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"] as const;
-
-function withProxies(source: Source): Source {
-  const small = proxyNames.flatMap((name) => {
-    const value = source[name.toLowerCase()];
-    return value ? [[name, value] as const] : [];
-  });
-  return { ...source, ...Object.fromEntries(small) };
-}
-
 /** What is wrong between names. Read from the source, so that it is found however wrong the single values are. */
 function findConflicts(source: Source): ConfigProblem[] {
   const ofPairs = pairs
     .filter(([given, needed]) => source[given] && !source[needed])
     .map(([given, needed]) => ({ name: needed, message: `is missing although ${given} is set` }));
-  return [...ofPairs, ...findMissing(source)];
+  return [...ofPairs, ...findMissing(source), ...findQuoted(source, envNames)];
 }
 
 /**
