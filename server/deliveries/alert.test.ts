@@ -1,5 +1,5 @@
 import { startMailServer, startWebhookReceiver } from "@atelier/testing/deliveries";
-import { createTestServices, openAccount, openAdmin } from "@atelier/testing/services";
+import { captureLog, createTestServices, openAccount, openAdmin } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { schema } from "../db/index.ts";
@@ -9,7 +9,9 @@ type OnFinished = (end: () => Promise<void>) => void;
 
 async function open(onFinished: OnFinished) {
   const [mail, receiver] = await Promise.all([startMailServer(), startWebhookReceiver()]);
+  const { log, lines } = captureLog();
   const fixture = await createTestServices({
+    log,
     env: {
       SMTP_URL: mail.url,
       SMTP_FROM: "atelier@example.org",
@@ -21,7 +23,7 @@ async function open(onFinished: OnFinished) {
   onFinished(() => receiver.close());
   await openAdmin(fixture.services, "admin@example.org");
   await openAccount(fixture.services, "user@example.org");
-  return { services: fixture.services, mail, receiver };
+  return { services: fixture.services, mail, receiver, lines };
 }
 
 test("B9 of twenty processes that see a fault one tells the admins, and nobody else", async ({
@@ -62,6 +64,22 @@ test("B9 an address or a mail server that is away stops nothing; the other way i
   await receiver.close();
   await alertAdmins(services, { code: "two", text: "It failed." });
   expect(mail.received).toHaveLength(1);
+});
+
+test("B9 what the mail server refuses for one language reaches the admins of another, and a 2xx is taken whatever follows it", async ({
+  onTestFinished,
+}) => {
+  const { services, mail, receiver, lines } = await open(onTestFinished);
+  await openAdmin(services, "german@example.org");
+  await services.db
+    .update(schema.users)
+    .set({ locale: "de" })
+    .where(eq(schema.users.email, "german@example.org"));
+  mail.refuseNext(550, "5.1.1 no such user");
+  receiver.inject("/alerts", [{ kind: "status", status: 200, headers: { "content-encoding": "zstd" } }]);
+  await alertAdmins(services, { code: "store", text: "It failed." });
+  expect(mail.received).toHaveLength(1);
+  expect(lines.join("")).not.toContain("The answer is packed");
 });
 
 test("each admin is told in their language, with what the catalogue knows of the fault", async ({

@@ -1,7 +1,7 @@
 import { eq, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { safeFetch, hostEntryOf, offersEmail } from "../platform/index.ts";
-import { asLocale, sourceLocale } from "../locales.ts";
+import { asLocale, type Locale, sourceLocale } from "../locales.ts";
 import type { Services } from "../services.ts";
 import { retell, wordsIn } from "../words.ts";
 import { sendMail } from "./email.ts";
@@ -55,7 +55,8 @@ async function mailAdmins({ db, env }: Services, { code, text }: Fault): Promise
     })
     .from(users)
     .where(eq(users.role, "admin"));
-  for (const [locale, readers] of Map.groupBy(admins, (admin) => asLocale(admin.locale) ?? sourceLocale)) {
+  const groups = Map.groupBy(admins, (admin) => asLocale(admin.locale) ?? sourceLocale);
+  const tell = async ([locale, readers]: readonly [Locale, typeof admins]) => {
     const words = await wordsIn(locale);
     const mail = {
       bcc: readers.map(({ email }) => email),
@@ -63,7 +64,10 @@ async function mailAdmins({ db, env }: Services, { code, text }: Fault): Promise
       text: `${words.t("mails.fault.text", { code, text: retell(text, words) ?? text })}\n`,
     };
     await sendMail(env, mail, AbortSignal.timeout(sendMs));
-  }
+  };
+  // A refusal for one language keeps nothing from the others.
+  const sent = await Promise.allSettled([...groups].map(tell));
+  for (const one of sent) if (one.status === "rejected") throw one.reason;
 }
 
 async function postFault({ env }: Services, { code, text }: Fault): Promise<void> {
@@ -76,6 +80,7 @@ async function postFault({ env }: Services, { code, text }: Fault): Promise<void
     timeoutMs: sendMs,
     maxBytes: maxAnswerBytes,
     maxRedirects: 0,
+    isStatusEnough: true,
     // The operator's own address, unlike those of users.
     isNameTold: true,
     allowPrivate: [hostEntryOf(new URL(env.ALERT_WEBHOOK_URL)), ...env.ALLOWED_PRIVATE_HOSTS],

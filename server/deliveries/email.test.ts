@@ -105,9 +105,10 @@ test("C2 a completed job is told by e-mail with its own id, and a repetition has
   expect(answer).toBe("delivered");
   const message = mailTo(owner).at(-1)?.raw ?? "";
   expect(message).toContain("Subject: Upscale: your picture is ready");
-  expect(message).toContain(`Message-ID: <${id}@atelier>`);
+  expect(message).toContain(`Message-ID: <${id}@example.test>`);
+  expect(message).toContain("Auto-Submitted: auto-generated");
   expect(message).toContain(`https://studio.example.test/jobs/${jobId}`);
-  expect((await readDelivery(services, jobId)).externalId).toBe(`<${id}@atelier>`);
+  expect((await readDelivery(services, jobId)).externalId).toBe(`<${id}@example.test>`);
 });
 
 test("a mail speaks the language of its reader", async () => {
@@ -133,6 +134,22 @@ test("C2 450 is tried again, 552 is not, and an unknown mailbox turns the channe
   expect((await complete(owner)).answer).toBe("failed");
   expect(await readNotifications(services, owner.userId)).toMatchObject([{ isOn: false }]);
 });
+
+test.each([
+  [530, "5.7.0 Must issue a STARTTLS command first"],
+  [553, "5.7.1 Sender address rejected: not owned by user"],
+  [550, "5.1.1 unknown sender"],
+])(
+  "C2 %i %j before the reader is named is the operator's: tried again, and the channel stays",
+  async (code, text) => {
+    const owner = await openConfirmed();
+    mail.refuseNext(code, text, "sender");
+    const { answer, jobId } = await complete(owner);
+    expect(answer).toBe("retry");
+    expect((await readDelivery(services, jobId)).lastError).toBe("The mail server could not be used.");
+    expect(await readNotifications(services, owner.userId)).toMatchObject([{ isOn: true }]);
+  },
+);
 
 test("S9 an address that is no longer the account's gets nothing", async () => {
   const owner = await openConfirmed();

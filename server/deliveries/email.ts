@@ -24,7 +24,7 @@ export const emailChannel: Channel = {
       const told: SendMailOptions = {
         ...describeChange(await wordsFor(services, delivery.ownerId), notice, linkTo(services, "/settings")),
         to: delivery.target,
-        messageId: `<${delivery.id}@atelier>`,
+        messageId: messageIdOf(services.env, delivery),
       };
       return { externalId: await sendMail(services.env, told, signal) };
     }
@@ -36,12 +36,17 @@ export const emailChannel: Channel = {
       subject: words.t("mails.done.subject", { kind: words.t(`jobs.kinds.${job.kind}`) }),
       text: textOf(words, job),
       // The same in each attempt: mail programs show a repetition once.
-      messageId: `<${delivery.id}@atelier>`,
+      messageId: messageIdOf(services.env, delivery),
       attachments: picture ? [{ filename: "result.webp", content: picture, contentType: "image/webp" }] : [],
     };
     return { externalId: await sendMail(services.env, mail, signal) };
   },
 };
+
+/** In the sender's domain: filters distrust a name that is no host's. */
+function messageIdOf({ SMTP_FROM: from = "" }: Pick<Env, "SMTP_FROM">, { id }: OwedDelivery): string {
+  return `<${id}@${/([^@>]*)>?$/.exec(from)?.[1] || "atelier"}>`;
+}
 
 function textOf({ t }: Words, { kind, url, outputs }: MessageJob): string {
   const pictures = outputs.length === 0 ? "" : ` ${t("mails.done.pictures", { count: outputs.length })}`;
@@ -112,6 +117,9 @@ export async function openTransport(url: string, limits = { connectMs, stepMs, r
   });
 }
 
+/** RFC 3834, and Exchange's own: no answer of an absent reader comes to the sender. */
+const headers = { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "OOF, AutoReply" };
+
 /** Sends one e-mail and returns its id. Throws a `DeliveryError`; the texts of the mail server are not repeated in it. */
 export async function sendMail(
   { SMTP_URL: url, SMTP_FROM: from }: Pick<Env, "SMTP_URL" | "SMTP_FROM">,
@@ -124,7 +132,7 @@ export async function sendMail(
   const onAbort = () => transport.close();
   signal.addEventListener("abort", onAbort, { once: true });
   try {
-    const sent = await transport.sendMail({ ...mail, from });
+    const sent = await transport.sendMail({ ...mail, from, headers });
     return sent.messageId;
   } catch (error) {
     throw toDeliveryError(error);
@@ -134,12 +142,15 @@ export async function sendMail(
   }
 }
 
+/** What a server refuses before it has heard of the reader is a matter of the sign-in or the sender: the operator's. */
+const isOfMessage = (error: unknown) =>
+  error instanceof Error && "command" in error && /^(?:RCPT TO|DATA)$/.test(String(error.command));
+
 /** RFC 5321: 5xx is final for this message, 4xx is not. RFC 3463: 5.1.1 and its neighbours name a bad mailbox. */
 function toDeliveryError(error: unknown): DeliveryError {
   const status = readNumber(error, "responseCode");
   const text = error instanceof Error && "response" in error ? String(error.response) : "";
-  const isAuth = error instanceof Error && "code" in error && error.code === "EAUTH";
-  if (isAuth || status === null || status < 500)
+  if (!isOfMessage(error) || status === null || status < 500)
     return new DeliveryError("retry", "The mail server could not be used.", { cause: error, status });
   if (/\b5\.1\.[1236]\b/.test(text))
     return new DeliveryError("gone", "The mail server does not know the address.", { cause: error, status });

@@ -211,8 +211,9 @@ test("C2 after a rotation both secrets sign for 24 hours", async () => {
   expectSigned(sent((await complete(owner)).id)[0], [secret]);
 });
 
-test("C2 a test of an endpoint is a delivery like others; a deleted endpoint gets nothing", async () => {
-  const { owner, id: endpointId } = await openEndpoint();
+test("C2 a test of an endpoint is a delivery like others, taken with a 2xx of any body; a deleted endpoint gets nothing", async () => {
+  const packed = { kind: "status", status: 200, headers: { "content-encoding": "zstd" } } as const;
+  const { owner, id: endpointId } = await openEndpoint([packed]);
   const own = { ownerId: owner.userId, id: endpointId };
   const { deliveryId } = await testEndpoint(services, own);
   expect(await send(deliveryId)).toBe("delivered");

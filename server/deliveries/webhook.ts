@@ -11,7 +11,7 @@ const { webhookEndpoints } = schema;
 
 /** The longest wait for one receiver's answer. */
 const answerMs = 20_000;
-/** The body of an answer has no meaning and is not kept. */
+/** The body of an answer has no meaning: what fails in it is no reason to send again. */
 const maxAnswerBytes = 64 * 1024;
 const secretPrefix = "whsec_";
 
@@ -36,8 +36,11 @@ export const webhookChannel: Channel = {
       timeoutMs: answerMs,
       maxBytes: maxAnswerBytes,
       maxRedirects: 0,
+      isStatusEnough: true,
       allowPrivate: services.env.ALLOWED_PRIVATE_HOSTS,
-    }).catch((error: unknown) => statusOfLargeAnswer(error));
+    }).catch((error: unknown) => {
+      throw inWords(error);
+    });
     requireTaken(answer);
     return { externalId: null };
   },
@@ -48,16 +51,11 @@ interface Answered {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An answer with a large body is an answer all the same. Throws the other errors, in words for the owner. */
-function statusOfLargeAnswer(error: unknown): Answered {
-  if (isAppError(error) && error.code === "url_too_large") {
-    const status = error.details?.["status"];
-    if (typeof status === "number") return { status, headers: {} };
-  }
-  if (isAppError(error) && error.code === "url_refused")
-    throw new DeliveryError("refused", error.message, { cause: error });
-  if (isAppError(error)) throw new DeliveryError("retry", error.message, { cause: error });
-  throw error;
+/** Why no answer came, for the owner. */
+function inWords(error: unknown): unknown {
+  if (!isAppError(error)) return error;
+  const kind = error.code === "url_refused" ? "refused" : "retry";
+  return new DeliveryError(kind, error.message, { cause: error });
 }
 
 const gone = 410;

@@ -104,9 +104,19 @@ test("S4 an answer is given with its status, unpacked where the server packs it"
 
 test("S4 a large answer ends at the limit: announced, endless, or small and packed", async () => {
   for (const path of ["/announced", "/endless", "/gzip-bomb", "/br-bomb"])
-    await expect(read(path)).rejects.toMatchObject({ code: "url_too_large", details: { status: 200 } });
+    await expect(read(path)).rejects.toMatchObject({ code: "url_too_large" });
   expect(await read("/text", { maxBytes: text.length })).toMatchObject({ text });
   await expect(read("/text", { maxBytes: text.length - 1 })).rejects.toMatchObject({ code: "url_too_large" });
+});
+
+test("C2 where the status is enough, nothing that comes after it counts", async () => {
+  const enough = { isStatusEnough: true };
+  const paths = ["/announced", "/endless", "/gzip-bomb", "/slow", "/cut", "/not-gzip", "/cut-gzip", "/twice"];
+  const found = await Promise.all(paths.map((path) => read(path, enough)));
+  expect(found).toEqual(paths.map((path) => ({ status: 200, text: "", path })));
+  expect(await read("/error", enough)).toMatchObject({ status: 404 });
+  for (const path of ["/upgrade", "/noise"])
+    await expect(read(path, enough)).rejects.toMatchObject({ code: "url_unreachable" });
 });
 
 test("S4 an answer that does not come, or not whole, or is none of HTTP, is url_unreachable", async () => {

@@ -34,6 +34,8 @@ export interface SafeFetchOptions extends UrlRules {
   readonly maxRedirects?: number;
   /** A proxy is told the name of the host and not its address: where the operator or a provider chose the host. */
   readonly isNameTold?: boolean;
+  /** The answer counts with its head: the body stays empty, however it goes on. */
+  readonly isStatusEnough?: boolean;
   /** All addresses of a name; by default the name server's. */
   readonly resolve?: (hostname: string) => Promise<readonly FoundAddress[]>;
 }
@@ -73,7 +75,7 @@ export async function safeFetch(url: string, options: SafeFetchOptions): Promise
 }
 
 async function follow(first: URL, options: SafeFetchOptions): Promise<SafeAnswer> {
-  const { method = "GET", maxBytes } = options;
+  const { method = "GET" } = options;
   const maxRedirects = method === "GET" ? (options.maxRedirects ?? usualRedirects) : 0;
   let target = first;
   let { headers } = options;
@@ -81,7 +83,7 @@ async function follow(first: URL, options: SafeFetchOptions): Promise<SafeAnswer
     const response = await open(target, { ...options, headers }, await openWay(target, options));
     const { location } = response.headers;
     const isRedirect = redirects.has(response.statusCode ?? 0) && location !== undefined;
-    if (!isRedirect) return { ...headOf(response, target), body: await bodyOf(response, maxBytes) };
+    if (!isRedirect) return { ...headOf(response, target), body: await readBody(response, options) };
     response.destroy();
     if (maxRedirects === 0) return { ...headOf(response, target), body: Buffer.alloc(0) };
     if (followed >= maxRedirects) throw new AppError("url_unreachable", "The address redirects too often.");
@@ -176,22 +178,35 @@ function headOf(response: IncomingMessage, { href: url }: URL): Omit<SafeAnswer,
   return { status: response.statusCode ?? 0, headers: Object.fromEntries(headers), url };
 }
 
+function readBody(
+  response: IncomingMessage,
+  { maxBytes, isStatusEnough }: Pick<SafeFetchOptions, "maxBytes" | "isStatusEnough">,
+): Promise<Buffer> {
+  return isStatusEnough ? passOver(response, maxBytes) : bodyOf(response, maxBytes);
+}
+
 /** Reads the body within the limit; the connection ends with it. */
 async function bodyOf(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   try {
-    if (Number(response.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(response, maxBytes);
+    if (Number(response.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
     return Buffer.concat(await Array.fromAsync(unpacked(response, maxBytes)));
   } finally {
     response.destroy();
   }
 }
 
-/** Names the status, for callers that need no more than that. */
-function tooLarge({ statusCode: status }: IncomingMessage, maxBytes: number): AppError {
-  return new AppError("url_too_large", `The answer has more than ${maxBytes} bytes.`, {
-    details: { status },
-  });
+/** Long enough for a server that would break off its work with the connection. */
+const passOverMs = 2_000;
+
+async function passOver(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const timer = setTimeout(() => response.destroy(), passOverMs);
+  await bodyOf(response, maxBytes).catch(() => undefined);
+  clearTimeout(timer);
+  return Buffer.alloc(0);
 }
+
+const tooLarge = (maxBytes: number) =>
+  new AppError("url_too_large", `The answer has more than ${maxBytes} bytes.`);
 
 /** Some servers send what they keep packed, although it is not asked for. */
 function unpacked(response: IncomingMessage, maxBytes: number): AsyncIterable<Buffer> {
@@ -201,7 +216,7 @@ function unpacked(response: IncomingMessage, maxBytes: number): AsyncIterable<Bu
     let sizeBytes = 0;
     for await (const chunk of chunks) {
       sizeBytes += chunk.length;
-      if (sizeBytes > maxBytes) throw tooLarge(response, maxBytes);
+      if (sizeBytes > maxBytes) throw tooLarge(maxBytes);
       yield chunk;
     }
   };

@@ -48,6 +48,8 @@ export class TelegramError extends Error {
 /** Telegram gives no codes below the status, so its English texts are all there is. */
 const kindByText: readonly (readonly [RegExp, TelegramErrorKind])[] = [
   [/chat not found|user is deactivated|PEER_ID_INVALID|bot was (?:blocked|kicked)/i, "gone"],
+  // Of a picture in an album.
+  [/Too Many Requests|FLOOD_WAIT/i, "rate"],
   [/message is not modified/i, "unchanged"],
   [
     /message to (?:edit|delete) not found|message can't be edited|query is too old|MESSAGE_ID_INVALID/i,
@@ -65,6 +67,7 @@ const kindByStatus: Readonly<Record<number, TelegramErrorKind>> = {
   404: "token",
   409: "conflict",
   413: "size",
+  420: "rate",
   429: "rate",
 };
 
@@ -82,7 +85,8 @@ export function toTelegramError(error: unknown, method: string): TelegramError {
   const message = `${method}: Telegram answered ${status}.`;
   if (movedTo !== undefined) return new TelegramError("moved", message, { status, movedTo: String(movedTo) });
   const kind = kindOf(status, description);
-  const waitSeconds = parameters.retry_after ?? usualWaitSeconds;
+  const inText = /(?:retry after |FLOOD_WAIT_)(\d{1,6})/i.exec(description)?.[1];
+  const waitSeconds = parameters.retry_after ?? Number(inText ?? usualWaitSeconds);
   return new TelegramError(kind, message, {
     status,
     retryAfterMs: kind === "rate" ? waitSeconds * secondMs : null,

@@ -11,8 +11,8 @@ export interface MailServer {
   /** For `SMTP_URL`. */
   readonly url: string;
   readonly received: readonly ReceivedMail[];
-  /** The next message is answered so. */
-  refuseNext(code: number, message: string): void;
+  /** The next message is answered so; `sender`: before a reader is named. */
+  refuseNext(code: number, message: string, at?: "sender"): void;
   close(): Promise<void>;
 }
 
@@ -29,6 +29,7 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
   const { user, password } = options;
   const received: ReceivedMail[] = [];
   const refusals: Error[] = [];
+  const senderRefusals: Error[] = [];
   const server = new SMTPServer({
     disabledCommands: ["STARTTLS", ...(user === undefined ? ["AUTH"] : [])],
     authOptional: user === undefined,
@@ -37,6 +38,7 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
       auth.username === user && auth.password === password
         ? callback(null, { user })
         : callback(new Error("wrong password")),
+    onMailFrom: (_address, _session, callback) => callback(senderRefusals.shift()),
     onData(stream, session, callback) {
       const chunks: Buffer[] = [];
       stream.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -59,8 +61,10 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
   return {
     url: `smtp://${login}127.0.0.1:${port}`,
     received,
-    refuseNext(code, message) {
-      refusals.push(Object.assign(new Error(message), { responseCode: code }));
+    refuseNext(code, message, at) {
+      (at === "sender" ? senderRefusals : refusals).push(
+        Object.assign(new Error(message), { responseCode: code }),
+      );
     },
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
