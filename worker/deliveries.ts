@@ -85,8 +85,9 @@ function createSends(services: Services, channels: readonly Channel[]): Sends {
   let listener = () => undefined as void;
   const sending = createSlots<null>({ max: limits.inAll, onFree: () => listener() });
   const busy = new Map<string, number>();
-  const countOf = (key: string) => busy.get(key) ?? 0;
-  const add = (key: string, change: number) => {
+  const countOf = (key: string | null) => (key === null ? 0 : (busy.get(key) ?? 0));
+  const add = (key: string | null, change: number) => {
+    if (key === null) return;
     const count = countOf(key) + change;
     if (count === 0) busy.delete(key);
     else busy.set(key, count);

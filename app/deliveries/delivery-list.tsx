@@ -109,7 +109,7 @@ function DeliveryRow({ delivery, isAdmin }: RowProps) {
           <Button size="small" look="quiet" aria-expanded={isOpen} onClick={() => setOpen((open) => !open)}>
             {t("history")}
           </Button>
-          <Redeliver id={id} isAdmin={isAdmin} />
+          {event === "account.changed" && !isAdmin ? null : <Redeliver id={id} isAdmin={isAdmin} />}
         </div>
       </div>
     </li>

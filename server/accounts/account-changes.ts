@@ -4,6 +4,7 @@ import { type AccountNotice, noticeKinds, schema, type Tx } from "../db/index.ts
 import { currentSender, newId, offersEmail } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isReservedEmail } from "./accounts.ts";
+import { countTry, mailCountOf } from "./permits.ts";
 import { deviceOf } from "./sessions.ts";
 
 const { deliveries, users } = schema;
@@ -18,7 +19,7 @@ const noticeOf: ReadonlyMap<string, AccountNotice["what"]> = new Map([
 
 /**
  * Adds an act to the audit log as `recordAct` does, in its transaction; where it changes how an account is signed in to and the studio
- * sends e-mail, the user is owed a message about it. Guests, users of clients and deleted users are told nothing: they have no address.
+ * sends e-mail, the user is owed a message about it, ten an hour. Guests, users of clients and deleted users are told nothing: they have no address.
  */
 export async function recordChange({ env }: Pick<Services, "env">, tx: Tx, act: Act): Promise<void> {
   await recordAct(tx, act);
@@ -28,6 +29,8 @@ export async function recordChange({ env }: Pick<Services, "env">, tx: Tx, act: 
   const isPerson = and(eq(users.id, userId), isNull(users.deletedAt), sql`${users.isAnonymous} is not true`);
   const [user] = await tx.select({ email: users.email }).from(users).where(isPerson);
   if (!user || isReservedEmail(user.email)) return;
+  // Nobody may fill a mailbox by turning a factor on and off; the audit log has them all.
+  if (!(await countTry(tx, mailCountOf(userId), { windowMs: hourMs, max: mailsPerHour }))) return;
   await tx.insert(deliveries).values({
     id: newId(),
     ownerId: userId,
@@ -37,6 +40,10 @@ export async function recordChange({ env }: Pick<Services, "env">, tx: Tx, act: 
     notice: { what, at: new Date().toISOString(), ...sentBy(act, userId) },
   });
 }
+
+const hourMs = 3_600_000;
+/** Messages to one user. */
+const mailsPerHour = 10;
 
 /** Of another person neither browser nor address is told. */
 function sentBy({ by, kind }: Act, userId: string): Omit<AccountNotice, "what" | "at"> {

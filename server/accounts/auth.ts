@@ -35,7 +35,7 @@ import {
 import { noteBrowserLocale } from "./language.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
 import { followPasskey } from "./passkey-guard.ts";
-import { keepPassword, keepSession, keepTrust, noteRequest } from "./overtaken.ts";
+import { keepFactor, keepPassword, keepSession, keepTrust, noteRequest } from "./overtaken.ts";
 import { applyGroups } from "./provider-entry.ts";
 import {
   addressLimits,
@@ -110,7 +110,12 @@ function createAuth(services: Services) {
             return { data: { ...data, selfMade: !(await spendInvitation(inside, attempt)) } };
           },
         },
-        update: { before: async (user) => checkUserData(user) },
+        update: {
+          before: async (user, context) => {
+            await keepFactor(joinTransaction(services), context);
+            return checkUserData(user);
+          },
+        },
       },
       account: {
         create: {
@@ -142,7 +147,7 @@ function createAuth(services: Services) {
             return begun;
           },
           after: async ({ id, userId }, context) => {
-            await keepSession(db, await requestsOf(context), { id, userId });
+            await keepSession(db, context, { id, userId, requests: await requestsOf(context) });
             if (context?.headers) await noteBrowserLocale(services, { userId, headers: context.headers });
           },
         },
@@ -177,13 +182,7 @@ export const servedAuthPaths: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** By the path of the endpoint that was found, so that no spelling of an address reaches another. */
-function requireServed({
-  path,
-  request,
-}: {
-  readonly path: string;
-  readonly request?: Request | undefined;
-}): void {
+function requireServed({ path, request }: Pick<GenericEndpointContext, "path" | "request">): void {
   // Without a request the call is this product's own.
   if (request === undefined || servedAuthPaths.has(path)) return;
   throw new APIError("NOT_FOUND", { code: "NOT_FOUND", message: ruleOf("not_found").message });

@@ -9,7 +9,7 @@ import { type Db, schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { endOthers, forgetTrust, passkeyHost } from "./credentials.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
-import { isOvertaken, noteStart, refuseOvertaken } from "./overtaken.ts";
+import { isChanged, isOvertaken, noteStart, refuseOvertaken } from "./overtaken.ts";
 import {
   cookieOfChallenge,
   guardPasskey,
@@ -206,7 +206,7 @@ function withoutSession(ctx: GenericEndpointContext, cookie: string | null = nul
 export async function followFactors(services: Services, ctx: GenericEndpointContext): Promise<void> {
   const returned: unknown = Reflect.get(ctx.context, "returned");
   const step = steps.get(ctx.context);
-  if (returned instanceof APIError) {
+  if (returned instanceof APIError && !isChanged(ctx)) {
     const outcome = String(returned.body?.["code"] ?? returned.status).toLowerCase();
     if (step?.isSignIn)
       await tryRecord(services, ctx, { kind: "sign_in.failed", by: null, to: step.userId, outcome });

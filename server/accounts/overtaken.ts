@@ -24,6 +24,12 @@ interface Start {
 /** By the context of a request, or what else lives as long. */
 const starts = new WeakMap<object, Start>();
 
+/** Requests whose change of an account stands, whatever is answered. */
+const standing = new WeakSet<object>();
+
+/** Whether a request changed its account, also where the answer is a refusal: the change is recorded all the same. */
+export const isChanged = ({ context }: GenericEndpointContext): boolean => standing.has(context);
+
 /** Before what proves a user is read, for the request that `request` stands for. */
 export async function noteStart(db: Db | Tx, request: object, isUser: SQL): Promise<void> {
   const [user] = await db.select({ id: users.id, ends: users.sessionEnds }).from(users).where(isUser);
@@ -81,12 +87,31 @@ export async function isOvertaken(
   return !now || (await db.$count(sessions, eq(sessions.id, sessionId ?? ""))) === 0;
 }
 
-/** After a session was stored. Throws APIError, and the session is gone, when the user's sessions were ended meanwhile. */
+/** Before a session turns its app on or off: once it has ended it changes nothing. Throws APIError. */
+export async function keepFactor(
+  { db }: Pick<Services, "db">,
+  context: GenericEndpointContext | null,
+): Promise<void> {
+  const start = context && starts.get(context.context);
+  if (!start || start.ends !== null) return;
+  if (await isOvertaken(db, [context.context], start.userId)) refuseOvertaken();
+  if (context.path === "/two-factor/disable") standing.add(context.context);
+}
+
+/**
+ * After a session was stored. Throws APIError, and the session is gone, when the user's sessions were ended meanwhile; a password that
+ * the request changed is changed by then.
+ */
 export async function keepSession(
   db: Db,
-  requests: readonly unknown[],
-  { id, userId }: { readonly id: string; readonly userId: string },
+  context: GenericEndpointContext | null,
+  {
+    id,
+    userId,
+    requests,
+  }: { readonly id: string; readonly userId: string; readonly requests: readonly unknown[] },
 ): Promise<void> {
+  if (context?.path === "/change-password") standing.add(context.context);
   if (!(await isOvertaken(db, requests, userId))) return;
   await db.delete(sessions).where(eq(sessions.id, id));
   // The library counts an app as in force before it makes the session of its first code.

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import type { Db, schema } from "../db/index.ts";
+import type { Db, schema, Tx } from "../db/index.ts";
 import { keptBy, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -29,9 +29,14 @@ const permitLimits = {
 
 export type PermitKind = keyof typeof permitLimits;
 
+/** Key of the row that counts the messages about changes of a user's account. */
+export const mailCountOf = (userId: string) => `account-mails|${userId}`;
+
 /** Keys of the rows that count a user. */
-export const permitKeysOf = (userId: string) =>
-  ["writes", "uploads", "identified", "reads", "boardShares"].map((kind) => `${kind}|${userId}`);
+export const permitKeysOf = (userId: string) => [
+  ...["writes", "uploads", "identified", "reads", "boardShares"].map((kind) => `${kind}|${userId}`),
+  mailCountOf(userId),
+];
 
 /** Counts one request of whom `id` names; false when the limit of this minute is reached. */
 export function takePermitOf(services: Services, kind: PermitKind, id: string): Promise<boolean> {
@@ -143,7 +148,7 @@ interface TryLimit {
 
 /** Counts a try and returns whether it is within the limit. Counted before the password is checked: parallel tries cannot pass together. */
 export async function countTry(
-  db: Db,
+  db: Db | Tx,
   key: string,
   { windowMs, max }: TryLimit = { windowMs: tryWindowMs, max: tries },
 ): Promise<boolean> {

@@ -11,7 +11,7 @@ const { sessions } = schema;
 /** A device on which a user is signed in. Times are ISO 8601, UTC. */
 export interface SessionView {
   readonly id: string;
-  /** As the browser names itself; null for what is no known browser. */
+  /** Null for what is no known browser. */
   readonly browser: string | null;
   readonly system: string | null;
   /** Where it was used last, as the studio knows it behind `TRUSTED_PROXIES`. */
@@ -26,12 +26,16 @@ export interface SessionView {
 /** Far above any header of a browser. */
 const maxAgentLength = 500;
 
-/** The browser and system of a `User-Agent`. */
+const browsers = new Set(Object.values(Bowser.BROWSER_MAP));
+const systems = new Set(Object.values(Bowser.OS_MAP));
+
+/** The browser and system of a `User-Agent`, of the known ones alone: it is any text that a sender likes, and mails and pages print these. */
 export function deviceOf(userAgent: string | null): Pick<SessionView, "browser" | "system"> {
   const agent = (userAgent ?? "").slice(0, maxAgentLength);
   if (agent === "") return { browser: null, system: null };
   const { browser, os } = Bowser.parse(agent);
-  return { browser: browser.name || null, system: os.name || null };
+  const known = (names: ReadonlySet<string>, name = "") => (names.has(name) ? name : null);
+  return { browser: known(browsers, browser.name), system: known(systems, os.name) };
 }
 
 interface Asker {

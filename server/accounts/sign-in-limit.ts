@@ -8,6 +8,7 @@ import { isStorable, networksOf, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { recordChange } from "./account-changes.ts";
 import { isBanned } from "./caller.ts";
+import { isChanged } from "./overtaken.ts";
 import { countTry } from "./permits.ts";
 
 const deviceSeconds = 180 * 86_400;
@@ -101,7 +102,7 @@ async function addEntry(services: Services, ctx: GenericEndpointContext): Promis
   if (kind === undefined) return;
   const returned: unknown = Reflect.get(ctx.context, "returned");
   const failure = returned instanceof APIError ? returned : null;
-  if (!failure) {
+  if (!failure || isChanged(ctx)) {
     const by = (ctx.context.newSession ?? ctx.context.session)?.user.id;
     if (by !== undefined) await db.transaction((tx) => recordChange(services, tx, { kind, by }));
     return;

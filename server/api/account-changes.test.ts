@@ -4,21 +4,23 @@ import {
   openAccount,
   openGuest,
   openTestBrowser,
+  race,
   testOrigin,
   testPassword,
+  type TestBrowser,
   type TestServices,
 } from "@atelier/testing/services";
-import { and, eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { resetPassword, resolveCaller, setLocale } from "../accounts/index.ts";
+import { and, eq, type SQL, sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { endOtherSessions, resetPassword, resolveCaller, setLocale } from "../accounts/index.ts";
 import { recordChange } from "../accounts/plain.ts";
 import { noticeKinds, schema } from "../db/index.ts";
-import { deliver, emailChannel } from "../deliveries/index.ts";
-import { underRequestId } from "../platform/index.ts";
+import { deliver, emailChannel, findDue, redeliver } from "../deliveries/index.ts";
+import { newId, underRequestId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { resetFactors } from "../users/index.ts";
 
-const { deliveries, twoFactors, users } = schema;
+const { auditEntries, deliveries, sessions, twoFactors, users, verifications } = schema;
 
 let mail: Awaited<ReturnType<typeof startMailServer>>;
 let opened: TestServices;
@@ -55,6 +57,154 @@ async function send(userId: string) {
   for (const { id } of await owedTo(userId))
     await deliver(services, { id, via: "poll", channels: [emailChannel], signal });
 }
+
+/** Of an account with an app that a browser is trusted with, which is signed in elsewhere, too. */
+async function openWithApp(name: string) {
+  const { browser, userId } = await open(name);
+  const other = openTestBrowser(services);
+  await other.auth("/sign-in/email", { email: `${name}@example.test`, password: testPassword });
+  await services.db
+    .insert(twoFactors)
+    .values({ id: name, userId, secret: "s", backupCodes: "c", verified: true });
+  await services.db.update(users).set({ twoFactorEnabled: true }).where(eq(users.id, userId));
+  await services.db.insert(verifications).values({
+    id: name,
+    identifier: `trust-device-${name}`,
+    value: userId,
+    expiresAt: new Date(Date.now() + 60_000),
+  });
+  return { browser, userId };
+}
+
+/** What is left of the app, of sessions and of trust, and what the user was told. */
+async function standingOf(userId: string) {
+  const [user] = await services.db.select().from(users).where(eq(users.id, userId));
+  const acts = await services.db.select().from(auditEntries).where(eq(auditEntries.actorId, userId));
+  return {
+    isOn: user?.twoFactorEnabled,
+    apps: await services.db.$count(twoFactors, eq(twoFactors.userId, userId)),
+    sessions: await services.db.$count(sessions, eq(sessions.userId, userId)),
+    trusted: await services.db.$count(verifications, eq(verifications.value, userId)),
+    acts: acts.map(({ kind }) => kind).filter((kind) => noticeKinds.some((known) => known === kind)),
+    mails: (await owedTo(userId)).map(({ notice }) => notice?.what),
+  };
+}
+
+/** Signs the browser out while its own change waits for a lock that `lock` takes. */
+async function signOutDuring(browser: TestBrowser, lock: SQL, change: () => Promise<Response>) {
+  const pending = await services.db.transaction(async (tx) => {
+    await tx.execute(lock);
+    const changing = change();
+    await vi.waitFor(async () => expect((await services.db.execute(waiting)).length).toBe(1), {
+      timeout: 10_000,
+      interval: 10,
+    });
+    expect((await browser.auth("/sign-out")).status).toBe(200);
+    // As an object: the transaction must not wait for it.
+    return { changing };
+  });
+  return pending.changing;
+}
+const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+
+const codeOf = async (response: Response) => [response.status, Object(await response.json()).code];
+
+test("S7 a session that was signed out while its password was checked turns no app off", async () => {
+  const { browser, userId } = await openWithApp("signed-out");
+  const lock = sql`select from users where id = ${userId} for update`;
+  const off = () => browser.auth("/two-factor/disable", { password: testPassword });
+  expect(await codeOf(await signOutDuring(browser, lock, off))).toEqual([401, "SIGN_IN_OVERTAKEN"]);
+  expect(await standingOf(userId)).toEqual({
+    isOn: true,
+    apps: 1,
+    sessions: 1,
+    trusted: 1,
+    acts: [],
+    mails: [],
+  });
+});
+
+test("S7 an app that is off is recorded and told, whatever becomes of the session that turned it off", async () => {
+  const { browser, userId } = await openWithApp("turned-off");
+  const lock = sql`select from two_factors where user_id = ${userId} for update`;
+  const off = () => browser.auth("/two-factor/disable", { password: testPassword });
+  expect(await codeOf(await signOutDuring(browser, lock, off))).toEqual([401, "SIGN_IN_OVERTAKEN"]);
+  expect(await standingOf(userId)).toEqual({
+    isOn: false,
+    apps: 0,
+    sessions: 0,
+    trusted: 0,
+    acts: ["account.factor_removed"],
+    mails: ["account.factor_removed"],
+  });
+});
+
+test("S7 a new password is recorded and told, also where an end of sessions overtakes its session", async () => {
+  const { browser, userId } = await openWithApp("overtaken");
+  const other = await resolveCaller(services, browser.headers);
+  const form = {
+    currentPassword: testPassword,
+    newPassword: "another long password",
+    revokeOtherSessions: true,
+  };
+  const [changed] = await race(services, userId, [
+    () => browser.auth("/change-password", form),
+    () => endOtherSessions(services, { userId, sessionId: other?.sessionId ?? "" }),
+  ]);
+  if (changed.status === "rejected") throw changed.reason;
+  expect(await codeOf(changed.value)).toEqual([401, "SIGN_IN_OVERTAKEN"]);
+  expect(await standingOf(userId)).toMatchObject({
+    sessions: 0,
+    trusted: 0,
+    acts: ["account.password_changed"],
+    mails: ["account.password_changed"],
+  });
+});
+
+test("S7 a mail repeats no text that a sender calls its browser", async () => {
+  const { browser, userId } = await open("named");
+  const form = { currentPassword: testPassword, newPassword: "another long password" };
+  const lie = "Your account was locked. Open https://evil.example/unlock now/1 (x) y";
+  await underRequestId({ id: null, agent: lie }, () => browser.auth("/change-password", form));
+  expect((await owedTo(userId)).map(({ notice }) => notice)).toMatchObject([{ browser: null, system: null }]);
+});
+
+test("S7 a user orders no mail about the account again, and gets ten an hour, while the acts are all recorded", async () => {
+  const { userId } = await open("flood");
+  const act = { kind: "account.recovery_codes_made", by: userId } as const;
+  for (let at = 0; at < 12; at += 1) await services.db.transaction((tx) => recordChange(services, tx, act));
+  const { acts, mails } = await standingOf(userId);
+  expect([acts.length, mails.length]).toEqual([12, 10]);
+  const [{ id } = { id: "" }] = await owedTo(userId);
+  await expect(redeliver(services, { id, ownerId: userId })).rejects.toMatchObject({
+    code: "conflict",
+    message: "A message about your account is sent once; only an admin can send it again.",
+  });
+  await redeliver(services, { id, ownerId: null });
+});
+
+test("S7 a mail about the account waits for no other delivery of its owner", async () => {
+  const { userId } = await open("held");
+  const tests = Array.from({ length: 20 }, (_, at) => ({
+    id: newId(),
+    ownerId: userId,
+    channel: "webhook" as const,
+    target: `endpoint ${at}`,
+    event: "endpoint.test" as const,
+  }));
+  await services.db.insert(deliveries).values(tests);
+  const act = { kind: "account.passkey_added", by: userId } as const;
+  await services.db.transaction((tx) => recordChange(services, tx, act));
+  const [mailed] = await owedTo(userId);
+  const limits = { limit: 100, perTarget: 2, perOwner: 6 };
+  const due = await findDue(services, { ...limits, busy: new Map() });
+  const own = due.filter(({ ownerKey }) => ownerKey === `owner ${userId}`);
+  expect([own.length, due.find(({ id }) => id === mailed?.id)?.ownerKey]).toEqual([6, null]);
+  const busy = new Map([[`owner ${userId}`, 6]]);
+  const left = await findDue(services, { ...limits, busy });
+  expect(left.some(({ id }) => id === mailed?.id)).toBe(true);
+  expect(left.some(({ ownerKey }) => ownerKey === `owner ${userId}`)).toBe(false);
+});
 
 test("S7 a new password leads to one mail in the user's language, with what, when, from where, and no secret", async () => {
   const { browser, userId } = await open("told");

@@ -148,6 +148,9 @@ export async function release(
   return rows.length > 0;
 }
 
+/** SQL condition: it warns the owner of a change, who may not be the one who keeps the other deliveries busy. */
+const isWarning = sql`event = 'account.changed'`;
+
 /** What a process has under way, by target and by owner. */
 type BusyKeys = ReadonlyMap<string, number>;
 
@@ -155,15 +158,16 @@ type BusyKeys = ReadonlyMap<string, number>;
 export interface DueDelivery {
   readonly id: string;
   readonly targetKey: string;
-  readonly ownerKey: string;
+  /** Null for one that does not wait for the others of its owner. */
+  readonly ownerKey: string | null;
 }
 
-type DueRow = Record<"id" | "channel" | "target" | "ownerId", string>;
+type DueRow = Record<"id" | "channel" | "target" | "ownerId" | "event", string>;
 
-const toDue = ({ id, channel, target, ownerId }: DueRow): DueDelivery => ({
+const toDue = ({ id, channel, target, ownerId, event }: DueRow): DueDelivery => ({
   id,
   targetKey: `${channel} ${target}`,
-  ownerKey: `owner ${ownerId}`,
+  ownerKey: event === "account.changed" ? null : `owner ${ownerId}`,
 });
 
 export interface FindDueInput {
@@ -184,20 +188,23 @@ function isSignable({ env }: Pick<Services, "env">): SQL {
         and ${isOfOtherKey(env, sql`e.secret`)}))`;
 }
 
-/** Due deliveries, oldest first: few of one target and of one owner, none of those that have enough under way. */
+/**
+ * Due deliveries, oldest first: few of one target and of one owner, none of those that have enough under way. A warning of a change of
+ * the account waits for no other delivery of its owner: whoever took the account over could hold it back with slow webhooks.
+ */
 export async function findDue(services: Services, input: FindDueInput): Promise<DueDelivery[]> {
   const { limit, perTarget, perOwner, busy } = input;
   const full = [...busy].filter(([key, count]) => count >= (key.startsWith("owner ") ? perOwner : perTarget));
   const keys = full.map(([key]) => key);
   const rows = await services.db.execute<DueRow>(sql`
-    select id, channel, target, owner_id as "ownerId" from (
-      select *, row_number() over (partition by owner_id order by next_attempt_at, id) as place_of_owner from (
-        select id, channel, target, owner_id, next_attempt_at,
-          row_number() over (partition by channel, target order by next_attempt_at, id) as place_of_target
+    select id, channel, target, owner_id as "ownerId", event from (
+      select *, row_number() over (partition by owner_id, ${isWarning} order by next_attempt_at, id) as place_of_owner from (
+        select id, channel, target, owner_id, event, next_attempt_at,
+          row_number() over (partition by channel, target, ${isWarning} order by next_attempt_at, id) as place_of_target
         from ${deliveries}
         where ${isOpen} and next_attempt_at <= clock_timestamp()
           and ${isUnsent(services)} and ${isSignable(services)}
-          ${keys.length > 0 ? sql`and channel || ' ' || target not in ${keys} and 'owner ' || owner_id not in ${keys}` : sql``}
+          ${keys.length > 0 ? sql`and channel || ' ' || target not in ${keys} and (${isWarning} or 'owner ' || owner_id not in ${keys})` : sql``}
       ) due where place_of_target <= ${perTarget}
     ) due where place_of_owner <= ${perOwner} order by next_attempt_at, id limit ${limit}`);
   return rows.map(toDue);
@@ -214,14 +221,14 @@ export async function findOwedOf(
       ? sql`= ${ref.jobId}::uuid`
       : sql`in (select job_id from ${providerAttempts} where external_id = ${ref.externalId})`;
   const rows = await services.db.execute<DueRow>(sql`
-    select id, channel, target, owner_id as "ownerId" from ${deliveries}
+    select id, channel, target, owner_id as "ownerId", event from ${deliveries}
     where ${isOpen} and job_id ${ofJob} and ${isSignable(services)} order by created_at, id`);
   return rows.map(toDue);
 }
 
 /**
  * Has a delivery be sent again, also one that was delivered; the receiver knows it by the same id. Throws `not_found`, and
- * `conflict` while it is being sent.
+ * `conflict` while it is being sent, or when an owner asks for a message about the own account: its address may be somebody else's.
  */
 export async function redeliver(
   services: Services,
@@ -229,14 +236,20 @@ export async function redeliver(
 ): Promise<void> {
   if (!isId(id)) throw new AppError("not_found");
   const own = sql`id = ${id} ${ownerId === null ? sql`` : sql`and owner_id = ${ownerId}`}`;
+  const isForAdmins = ownerId === null ? sql`false` : isWarning;
   const rows = await services.db.execute(sql`
     update ${deliveries} set delivered_at = null, failed_at = null, delivering_at = null, lock_token = null,
       ordered_at = attempts, next_attempt_at = clock_timestamp()
-    where ${own} and ${isUnsent(services)} returning id`);
+    where ${own} and ${isUnsent(services)} and not (${isForAdmins}) returning id`);
   if (rows.length > 0) return;
-  const found = await services.db.execute(sql`select from ${deliveries} where ${own}`);
+  const [found] = await services.db.execute<{ isForAdmins: boolean }>(
+    sql`select ${isForAdmins} as "isForAdmins" from ${deliveries} where ${own}`,
+  );
+  if (!found) throw new AppError("not_found");
   throw new AppError(
-    found.length > 0 ? "conflict" : "not_found",
-    found.length > 0 ? "It is being sent at the moment." : undefined,
+    "conflict",
+    found.isForAdmins
+      ? "A message about your account is sent once; only an admin can send it again."
+      : "It is being sent at the moment.",
   );
 }
