@@ -66,7 +66,7 @@ function requireTaken({ status, headers }: Answered): void {
   const why = status >= 300 && status < 400 ? "a redirect, which is not followed" : `status ${status}`;
   throw new DeliveryError("retry", `The receiver answered with ${why}.`, {
     status,
-    retryAfterMs: retryAfterOf(headers),
+    retryAfterMs: retryAfterOf({ status, headers }),
   });
 }
 

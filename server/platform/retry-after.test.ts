@@ -26,14 +26,43 @@ test.each<[string, Record<string, string>, number | null]>([
     120_000,
   ],
   ["two that a proxy joined", { "retry-after": "30, 45" }, 45_000],
-  ["the newer header", { ratelimit: '"requests";r=0;t=60' }, 60_000],
-  ["the older of these", { "ratelimit-reset": "7" }, 7_000],
+  ["milliseconds with a fraction", { "retry-after-ms": "1500.5" }, 1_501],
   ["a number without an end", { "retry-after": "9".repeat(5_000) }, null],
   ["less than nothing", { "retry-after": "-5" }, null],
   ["words", { "retry-after": "later" }, null],
   ["nothing", {}, null],
 ])("E4 a wait may be asked as %s", (_name, headers, waitMs) => {
-  expect(retryAfterOf(headers, nowMs)).toBe(waitMs);
+  expect(retryAfterOf({ status: 503, headers }, nowMs)).toBe(waitMs);
+});
+
+const in90Seconds = nowMs / 1_000 + 90;
+
+test.each<[string, Record<string, string>, number | null]>([
+  ["the newer header", { ratelimit: '"requests";r=0;t=60' }, 60_000],
+  ["its members in another order", { ratelimit: '"requests"; t=60; r=0' }, 60_000],
+  ["the spent one of several", { ratelimit: '"burst";r=50;t=1, "daily";r=0;t=40000' }, 40_000_000],
+  ["the longest of those that are spent", { ratelimit: '"a";r=0;t=40, "b";r=0;t=7' }, 40_000],
+  ["the older headers", { "ratelimit-remaining": "0", "ratelimit-reset": "7" }, 7_000],
+  ["a moment", { "ratelimit-remaining": "0", "ratelimit-reset": `${in90Seconds}` }, 90_000],
+  [
+    "a moment in milliseconds",
+    { "ratelimit-remaining": "0", "ratelimit-reset": `${in90Seconds}000` },
+    90_000,
+  ],
+  ["a moment that has passed", { "ratelimit-remaining": "0", "ratelimit-reset": "1700000000" }, null],
+  ["no wait at all", { "ratelimit-remaining": "0", "ratelimit-reset": "0" }, null],
+  ["requests that are left", { ratelimit: '"100-in-15min";r=99;t=900' }, null],
+  ["less than one, but more than nothing", { ratelimit: '"a";r=0.5;t=900' }, null],
+  ["requests that are left, as older", { "ratelimit-remaining": "99", "ratelimit-reset": "900" }, null],
+  ["a reset alone", { "ratelimit-reset": "7" }, null],
+])("E4 a rate limit asks for a wait where nothing is left: %s", (_name, headers, waitMs) => {
+  expect(retryAfterOf({ status: 429, headers }, nowMs)).toBe(waitMs);
+  expect(retryAfterOf({ status: 500, headers }, nowMs)).toBeNull();
+});
+
+test("E4 an explicit wait goes before that of a rate limit", () => {
+  const headers = { "retry-after": "3", ratelimit: '"a";r=0;t=60' };
+  expect(retryAfterOf({ status: 429, headers }, nowMs)).toBe(3_000);
 });
 
 test.each([

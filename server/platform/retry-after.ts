@@ -3,31 +3,60 @@ const dateForm = /^(?:[a-z]{3,9},? |\d{4}-\d\d-\d\d[T ])/i;
 const zone = /(?:GMT|UTC|Z|[+-]\d\d:?\d\d)$/i;
 const seconds = /^\d+(?:\.\d+)? *s?(?: *, *\d+(?:\.\d+)? *s?)*$/;
 
+type Headers = Readonly<Record<string, string | undefined>>;
+
+interface Answered {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Headers;
+}
+
 /**
- * How long an answer asks to be left alone, ms; null when its headers do not say. Read are `retry-after-ms`, `retry-after`
- * in seconds or as a date, by the clock of the server where its `date` says that, and the `ratelimit` headers. Of several
- * values that a proxy joined the longest counts. Names are in lower case; the caller bounds the result.
+ * How long an answer asks to be left alone, whole ms; null when its headers do not say. Read are `retry-after-ms`,
+ * `retry-after` in seconds or as a date, by the clock of the server where its `date` says that, and, of a 429, the
+ * `ratelimit` headers. Of several values that a proxy joined the longest counts. The caller bounds the result.
  */
-export function retryAfterOf(
-  headers: Readonly<Record<string, string | undefined>>,
-  nowMs: number = Date.now(),
-): number | null {
+export function retryAfterOf({ status, headers }: Answered, nowMs: number = Date.now()): number | null {
   const value = textOf(headers, "retry-after");
+  const serverMs = dateMs(textOf(headers, "date")) ?? nowMs;
   const found = [
     millisecondsOf(textOf(headers, "retry-after-ms")),
     secondsOf(value),
-    untilDate(value, dateMs(textOf(headers, "date")) ?? nowMs),
-    secondsOf(/;\s*t=(\d+)/.exec(textOf(headers, "ratelimit"))?.[1] ?? ""),
-    secondsOf(textOf(headers, "ratelimit-reset")),
+    untilDate(value, serverMs),
+    status === 429 ? limitWaitOf(headers, serverMs) : null,
   ];
   return found.find((wait) => wait !== null && Number.isFinite(wait)) ?? null;
 }
 
-const textOf = (headers: Readonly<Record<string, string | undefined>>, name: string) =>
-  headers[name]?.trim() ?? "";
+const textOf = (headers: Headers, name: string) => headers[name]?.trim() ?? "";
+
+/**
+ * The longest wait of the policies of which nothing is left, ms; null without one. Many servers send these headers with
+ * each answer, also where much is left.
+ */
+function limitWaitOf(headers: Headers, serverMs: number): number | null {
+  const spent = textOf(headers, "ratelimit")
+    .split(",")
+    .filter((policy) => /;\s*r=0(?![\d.])/.test(policy))
+    .map((policy) => /;\s*t=(\d+)/.exec(policy)?.[1] ?? "");
+  const isSpent = /^0+(?:\s*,\s*0+)*$/.test(textOf(headers, "ratelimit-remaining"));
+  const resets = isSpent ? [...spent, textOf(headers, "ratelimit-reset")] : spent;
+  const waits = resets.map((reset) => untilReset(reset, serverMs)).filter((wait) => wait > 0);
+  return waits.length === 0 ? null : Math.max(...waits);
+}
+
+/** Above these a value is no wait but a moment since 1970, in seconds or in milliseconds. */
+const moments = { s: 1e9, ms: 1e12 };
+
+/** What is left until a reset, ms; 0 when it is no number. */
+function untilReset(value: string, nowMs: number): number {
+  const ms = secondsOf(value) ?? 0;
+  if (ms < moments.s * 1_000) return ms;
+  return (ms < moments.ms * 1_000 ? ms : Math.round(ms / 1_000)) - nowMs;
+}
 
 function millisecondsOf(value: string): number | null {
-  return /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : null;
+  return /^\d+(?:\.\d+)?$/.test(value) ? Math.round(Number(value)) : null;
 }
 
 function secondsOf(value: string): number | null {

@@ -154,7 +154,7 @@ function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
     });
   if (answer.status === 403 && /balance|locked/i.test(message)) return new ProviderError("credit", message);
   if (type !== null && answer.status >= 500 && !isSubmit)
-    return new ProviderError(classOfType(type), message, { retryAfterMs: retryAfterOf(answer.headers) });
+    return new ProviderError(classOfType(type), message, { retryAfterMs: retryAfterOf(answer) });
   return statusError(answer, isSubmit);
 }
 

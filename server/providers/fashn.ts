@@ -97,7 +97,7 @@ function classOf(name: string | null, words: string): ProviderErrorClass {
 function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
   const name = readText(readRecord(answer.json)["error"]);
   const message = `HTTP ${answer.status}: ${answer.excerpt}`;
-  const retryAfterMs = retryAfterOf(answer.headers);
+  const retryAfterMs = retryAfterOf(answer);
   if (name === "ConcurrencyLimitExceeded") return new ProviderError("capacity", message, { retryAfterMs });
   if (name === "OutOfCredits") return new ProviderError("credit", message);
   return statusError(answer, isSubmit);

@@ -156,7 +156,7 @@ function refusal(answer: ProviderAnswer): ProviderError {
       retryAfterMs: waitOf(answer, details) ?? retryAfterInWords(text ?? ""),
     });
   if (answer.status === 503)
-    return new ProviderError("capacity", message, { retryAfterMs: retryAfterOf(answer.headers) });
+    return new ProviderError("capacity", message, { retryAfterMs: retryAfterOf(answer) });
   // A wrong key is answered with 400 INVALID_ARGUMENT, as a wrong field is.
   if (details.some(({ reason }) => reason === "API_KEY_INVALID") || isOperators(/\bAPI[ _]key\b/i))
     return new ProviderError("auth", message);
@@ -172,6 +172,8 @@ function waitOf(
 ): number | null {
   if (JSON.stringify(details).includes("PerDay")) return maxRetryAfterMs;
   const delay = details.map((detail) => readText(detail["retryDelay"])).find((given) => given !== null);
-  const delayMs = delay ? retryAfterOf({ "retry-after": delay.replace(/s$/, "") }) : null;
-  return delayMs ?? retryAfterOf(answer.headers);
+  const delayMs = delay
+    ? retryAfterOf({ ...answer, headers: { "retry-after": delay.replace(/s$/, "") } })
+    : null;
+  return delayMs ?? retryAfterOf(answer);
 }

@@ -101,7 +101,7 @@ function resultOf({
 function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
   const body = readRecord(answer.json);
   const message = `HTTP ${answer.status}: ${answer.excerpt}`;
-  const retryAfterMs = retryAfterOf(answer.headers);
+  const retryAfterMs = retryAfterOf(answer);
   const isFull =
     body["code"] === "account_queue_full" ||
     /maximum number of concurrent/i.test(readText(body["detail"]) ?? "");

@@ -142,8 +142,8 @@ const startsAsPage = (chunks: readonly Buffer[]) =>
 export const maxRetryAfterMs = 3_600_000;
 
 /** How long the headers of an answer ask to wait, ms, at most an hour; null when they do not say. */
-export function retryAfterOf(headers: Readonly<Record<string, string>>): number | null {
-  return atMost(askedWait(headers));
+export function retryAfterOf(answer: Pick<ProviderAnswer, "status" | "headers">): number | null {
+  return atMost(askedWait(answer));
 }
 
 /** The same from the words of a refusal. */

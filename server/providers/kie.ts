@@ -124,7 +124,7 @@ function readData(answer: ProviderAnswer, isSubmit: boolean): Readonly<Record<st
   if (answer.status !== 200 || code === null) throw statusError(answer, isSubmit);
   if (code === 200) return readRecord(body["data"]);
   const words = sentenceOf(body["msg"]);
-  const retryAfterMs = retryAfterOf(answer.headers) ?? (code === 429 ? rateWindowMs : null);
+  const retryAfterMs = retryAfterOf(answer) ?? (code === 429 ? rateWindowMs : null);
   const errorClass = classOf(code, { isSubmit, words: words ?? "" });
   throw new ProviderError(errorClass, `code ${code}: ${words ?? ""}`, { retryAfterMs, words });
 }

@@ -88,6 +88,33 @@ describe("A submit to an images server of OpenAI's kind", () => {
   });
 
   it.each([
+    ["a sentence", { error: "1 of 2 pictures failed" }],
+    ["a word that means none", { error: "none" }],
+    ["an object", { error: { message: "The safety filter took one." } }],
+  ])("takes a picture, which is paid, beside an error: %s", async (_, error) => {
+    const bytes = await halves(3);
+    const made = { state: "succeeded", outputs: [{ bytes }] };
+    openai.answer = json({ data: [{ b64_json: bytes.toString("base64") }], ...error });
+    expect(await openai.submit()).toMatchObject({ run: made });
+    openai.answer = json({ images: [bytes.toString("base64")], ...error });
+    expect(await openai.submit()).toMatchObject({ run: made });
+  });
+
+  it("counts a picture that is marked as refused as made, also beside an error", async () => {
+    const b64_json = (await halves(3)).toString("base64");
+    openai.answer = json({ data: [{ b64_json }], has_nsfw_concepts: [true], error: "filtered" });
+    expect(await openai.submit()).toMatchObject({
+      run: { state: "failed", error: { class: "moderation", isCharged: true } },
+    });
+  });
+
+  it("takes no address of an error, or beside it, for a picture", async () => {
+    const url = "https://docs.test/errors/width";
+    openai.answer = json({ error: { message: "width must be a multiple of 64", url }, documentation: url });
+    expect(await openai.submit()).toMatchObject({ run: { state: "failed", error: { class: "input" } } });
+  });
+
+  it.each([
     ["a sentence", { error: "no such model: sdxl" }, "model"],
     ["a sentence about the content", { error: "Blocked by the safety filter.", data: null }, "moderation"],
     ["an object", { error: { message: "width must be a multiple of 64" } }, "input"],

@@ -79,13 +79,19 @@ function withAddress(item: unknown, baseUrl: string): unknown {
   return address ? { ...readRecord(item), url: address.href } : item;
 }
 
-/** Servers of this interface differ in where the pictures are; some answer 200 with an error in the body. */
+/**
+ * Servers of this interface differ in where the pictures are; some answer 200 with an error in the body. A picture beside
+ * an error was made and is paid, such as one of two.
+ */
 function toRun(answer: ProviderAnswer): RunState {
   const body = readRecord(answer.json);
   const { data, choices } = body;
-  const read = madeRun(Array.isArray(data) && data.length > 0 ? data : answer.json, body);
-  if (read.state !== "succeeded" || read.outputs.length > 0) return isFailed(body) ? refused(answer) : read;
+  const others = isFailed(body) ? placesOf(body) : answer.json;
+  const read = madeRun(Array.isArray(data) && data.length > 0 ? data : others, body);
+  const hasMade = read.state === "failed" ? read.error.isCharged : hasOutputs(read);
+  if (hasMade) return read;
   if (isFailed(body)) return refused(answer);
+  if (read.state !== "succeeded") return read;
   const words = sentenceOf(choices);
   if (words === null) throw new ProviderError("internal", "The answer has no picture.");
   return {
@@ -94,6 +100,17 @@ function toRun(answer: ProviderAnswer): RunState {
     costUsd: null,
   };
 }
+
+const hasOutputs = (run: RunState) => run.state === "succeeded" && run.outputs.length > 0;
+
+/** Beside an error other members may hold an address, such as that of its documentation. */
+const placesOf = ({ data, images, image, output, choices }: Readonly<Record<string, unknown>>) => ({
+  data,
+  images,
+  image,
+  output,
+  choices,
+});
 
 const isFailed = ({ error }: Readonly<Record<string, unknown>>) =>
   typeof error === "string" ? error !== "" : typeof error === "object" && error !== null;

@@ -64,7 +64,7 @@ export function statusError(answer: ProviderAnswer, isSubmit: boolean): Provider
   const words = answer.json === undefined ? null : sentenceOf(answer.json);
   const errorClass = classOfStatus(status, { isSubmit, words: words ?? "" });
   const said = errorClass === "rate" ? retryAfterInWords(`${words ?? ""}\n${excerpt}`) : null;
-  const retryAfterMs = retryAfterOf(answer.headers) ?? said;
+  const retryAfterMs = retryAfterOf(answer) ?? said;
   return new ProviderError(errorClass, `HTTP ${status}: ${excerpt}`, { retryAfterMs, words });
 }
 

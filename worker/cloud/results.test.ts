@@ -35,7 +35,7 @@ beforeAll(async () => {
       else if (url === "/busy") response.writeHead(503).end();
       else if (url?.startsWith("/elsewhere")) response.writeHead(404).end();
       else if (url === "/kept" && headers.authorization !== "Bearer k") response.writeHead(401).end();
-      else if (url === "/signed?s=1" && headers.authorization) response.writeHead(400).end();
+      else if (String(url).startsWith("/signed") && headers.authorization) response.writeHead(400).end();
       else if (url === "/text") response.end(`data:image/png;base64,${picture.toString("base64")}`);
       else if (url === "/gif") response.end(gif);
       else if (url === "/large") response.writeHead(200, { "content-length": 10 ** 12 }).flushHeaders();
@@ -156,8 +156,11 @@ test("E6 a picture that a server names by an address of its own network is taken
     "http://local-ai:8080/a.png",
     `${at.own}/kept`,
     `${at.own}/signed?s=1`,
+    `${at.own}/signed-by-others`,
   ];
   for (const url of named) expect([url, await take([{ url }], await waiting())]).toEqual([url, true]);
+  const busy = "http://localhost:8080/busy";
+  expect(await take([{ url: busy }], await waiting())).toBe("transient");
 });
 
 test("a result that is away is waited for, until the last try takes the others", async () => {

@@ -31,7 +31,7 @@ import { otherShapeOf } from "./sizes.ts";
 
 /** Pictures of one run that are kept at most. */
 const maxOutputs = 8;
-const fetchTimeoutMs = 60_000;
+const timeoutMs = 60_000;
 const maxResultBytes = pictureLimits.outputMegapixels * 1_000_000;
 
 export interface Finished {
@@ -121,18 +121,16 @@ function withinLimit(bytes: Uint8Array): Uint8Array {
 /** Answers after which the same address is never fetched again. */
 const final: readonly string[] = ["url_refused", "url_too_large"];
 
-/** The picture from the first of its addresses that gives it. Throws what the first of them said. */
+/** The picture from the first of its addresses that gives it. Throws `transient` when one of them may give it later. */
 async function download(services: Services, finished: Finished, url: string): Promise<Uint8Array> {
-  const [first = url, ...others] = addressesOf(url, finished.access);
-  try {
-    return await downloadFrom(services, finished, first);
-  } catch (error) {
-    for (const other of others) {
-      const bytes = await downloadFrom(services, finished, other).catch(() => null);
-      if (bytes) return bytes;
-    }
-    throw error;
+  const faults: ProviderError[] = [];
+  for (const address of addressesOf(url, finished.access)) {
+    const taken = await downloadFrom(services, finished, { address, isGuess: address !== url });
+    if (!(taken instanceof ProviderError)) return taken;
+    faults.push(taken);
   }
+  const [fault] = [...faults.filter(({ class: reason }) => reason === "transient"), ...faults];
+  throw fault ?? new ProviderError("internal", "The run has no picture.");
 }
 
 /**
@@ -147,35 +145,37 @@ function addressesOf(url: string, { name, baseUrl }: ProviderAccess): string[] {
 }
 
 /** Such a server may keep its pictures behind its key, which goes to no other; a signed address has its right in itself. */
-function keyFor(url: string, { name, baseUrl, apiKey }: ProviderAccess): Record<string, string> {
+function keyFor(url: string, { name, baseUrl, apiKey }: ProviderAccess): { authorization?: string } {
   const target = new URL(url);
   const isOwn = name === "openai" && target.origin === new URL(baseUrl).origin && target.search === "";
   return isOwn && apiKey !== "" ? { authorization: `Bearer ${apiKey}` } : {};
 }
 
+/** With these a store may refuse the key itself, where the picture is open to all. */
+const keyRefused: readonly number[] = [400, 401, 403];
+/** An address that the server did not name is then wrong. */
+const notThere: readonly number[] = [404, 410];
+
 async function downloadFrom(
   { env }: Services,
   { access, signal }: Finished,
-  url: string,
-): Promise<Uint8Array> {
+  { address, isGuess }: { readonly address: string; readonly isGuess: boolean },
+): Promise<Uint8Array | ProviderError> {
+  const allowPrivate = resultHosts(access.baseUrl, env.ALLOWED_PRIVATE_HOSTS);
+  const limits = { signal, timeoutMs, maxBytes: maxResultBytes, isNameTold: true, allowPrivate };
+  const key = keyFor(address, access);
   try {
-    const answer = await safeFetch(url, {
-      signal,
-      headers: keyFor(url, access),
-      timeoutMs: fetchTimeoutMs,
-      maxBytes: maxResultBytes,
-      isNameTold: true,
-      allowPrivate: resultHosts(access.baseUrl, env.ALLOWED_PRIVATE_HOSTS),
-    });
-    if (answer.status === 200 && !isPage(answer.body)) return answer.body;
-    throw new ProviderError("transient", `The result answered HTTP ${answer.status} without a picture.`);
+    let answer = await safeFetch(address, { ...limits, headers: key });
+    if (key.authorization !== undefined && keyRefused.includes(answer.status))
+      answer = await safeFetch(address, limits);
+    const { status, body } = answer;
+    if (status === 200 && !isPage(body)) return body;
+    const reason = isGuess && notThere.includes(status) ? "internal" : "transient";
+    return new ProviderError(reason, `The result answered HTTP ${status} without a picture.`);
   } catch (error) {
-    if (error instanceof ProviderError) throw error;
     const isFinal = isAppError(error) && final.includes(error.code);
-    const message = isFinal
-      ? `The result was not fetched. ${error.message}`
-      : "The result could not be fetched.";
-    throw new ProviderError(isFinal ? "internal" : "transient", message, { cause: error });
+    const why = isFinal ? `was not fetched. ${error.message}` : "could not be fetched.";
+    return new ProviderError(isFinal ? "internal" : "transient", `The result ${why}`, { cause: error });
   }
 }
 

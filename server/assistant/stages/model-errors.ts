@@ -148,8 +148,13 @@ function classOf({ statusCode = 0, responseBody = "", message }: Told): ModelErr
 }
 
 /** Gateways often leave the header out and say it in words. */
-function waitOf({ responseHeaders = {}, responseBody = "", message }: APICallError): number | null {
-  return retryAfterOf(responseHeaders) ?? retryAfterInText(`${message}\n${responseBody}`);
+function waitOf({
+  statusCode: status = 0,
+  responseHeaders: headers = {},
+  responseBody = "",
+  message,
+}: APICallError): number | null {
+  return retryAfterOf({ status, headers }) ?? retryAfterInText(`${message}\n${responseBody}`);
 }
 
 /** `fetch` throws TypeErrors for what the network did; a cut stream ends with a system error or the like. */
