@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   type ComfyOptions,
@@ -24,6 +25,12 @@ endServersAfterAll();
 
 /** For a condition that comes soon, though others run at once. */
 const waiting = { timeout: 10_000 };
+
+/**
+ * The end of an aborted run, or "late" where none comes within 2 s; a run waits 0.8 s for its cancel. Not measured but
+ * raced: the timers of a process fire in their order, however long the machine stands still.
+ */
+const soon = (run: Promise<unknown>) => Promise.race([run, sleep(2_000, "late")]);
 
 describe("beside others", () => {
   const open: ComfySimulator[] = [];
@@ -288,11 +295,12 @@ describe.concurrent("run", () => {
     const input = newInput({ signal: controller.signal });
     const run = runPrompt(server, input);
     await begun(server, input.promptId);
-    const startedAt = performance.now();
     controller.abort(new Error("too long"));
-    await expect(run).rejects.toThrow("too long");
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
-    expect(server.stats().interrupts).toBe(1);
+    await expect(soon(run)).rejects.toThrow("too long");
+    // The cancel goes on behind the run, and repeats its interrupt only after 2 s.
+    expect(server.stats().interrupts).toBeLessThanOrEqual(1);
+    await vi.waitUntil(() => server.stats().interrupts > 0, waiting);
+    expect(storyOf(server, input.promptId)).toMatchObject({ interrupted: 0, finished: 0 });
   });
 
   test("F20 a prompt that was given up on for the pages of a proxy is taken off as soon as they end", async () => {
@@ -336,10 +344,8 @@ describe.concurrent("run", () => {
       const input = newInput({ signal: controller.signal });
       const run = runPrompt(server, input);
       await begun(server, input.promptId);
-      const askedAt = performance.now();
       controller.abort(new Error("cancelled"));
-      await expect(run).rejects.toThrow("cancelled");
-      expect(performance.now() - askedAt).toBeLessThan(2_000);
+      await expect(soon(run)).rejects.toThrow("cancelled");
       await vi.waitUntil(() => storyOf(server, input.promptId)?.interrupted === 1, {
         timeout: 50_000,
         interval: 50,
