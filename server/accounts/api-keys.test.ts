@@ -2,6 +2,7 @@ import { createTestServices, openAccount, type TestServices } from "@atelier/tes
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
+import { countTry } from "./permits.ts";
 import {
   createApiKey,
   keyRights,
@@ -208,6 +209,26 @@ test("two processes together let exactly the configured number of a user's write
   );
   expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(perMinute);
   expect(await takePermitOf(services, "writes", "another user")).toBe(true);
+});
+
+test("S1 after a clock that was hours ahead is set back, neither a key nor a sign-in waits for those hours", async () => {
+  const { services } = fixture;
+  const { db } = services;
+  const { id, key } = await createApiKey(services, { userId, name: "ahead" });
+  const ahead = { requestCount: perMinute, lastRequest: sql`now() + interval '5 hours'` };
+  await db.update(schema.apiKeys).set(ahead).where(eq(schema.apiKeys.id, id));
+  expect(await resolveCaller(services, bearer(key))).not.toBeNull();
+  const limit = { windowMs: 60_000, max: 2 };
+  const count = (name: string, aheadMs: number) =>
+    db
+      .insert(schema.rateLimits)
+      .values({ id: name, key: name, count: 3, lastRequest: Date.now() + aheadMs })
+      .then(() => countTry(db, name, limit));
+  expect(await count("five hours", 5 * 3_600_000)).toBe(true);
+  expect(await count("four years", 4 * 365 * 86_400_000)).toBe(true);
+  // Within the window the count goes on: a clock may be some seconds off.
+  expect(await count("some seconds", 5_000)).toBe(false);
+  expect(await count("an older try", -30_000)).toBe(false);
 });
 
 test("a key with a rate of its own is refused above it, in two processes together, and others are not", async () => {

@@ -104,13 +104,15 @@ const blockOf = (max: number) => Math.max(1, Math.floor(max / blocksPerMinute));
 
 /**
  * Takes a block of permits of the current minute from the key's row. All processes take from the same row, so the
- * limit holds for all of them together; the row lock decides between two at once.
+ * limit holds for all of them together; the row lock decides between two at once. A time that lies ahead is of a clock that
+ * was set back since.
  */
 async function takeKeyBlock({ db }: Services, keyId: string, max: number): Promise<Block | undefined> {
   const minute = sql`date_trunc('minute', statement_timestamp())`;
   const rows = await db.execute<{ granted: number; leftMs: number }>(sql`
     with held as (
-      select id, case when last_request >= ${minute} then coalesce(request_count, 0) else 0 end as used
+      select id, case when last_request >= ${minute} and last_request < ${minute} + interval '2 minutes'
+          then coalesce(request_count, 0) else 0 end as used
       from api_keys where id = ${keyId} for update
     )
     update api_keys set request_count = least(${max}::int, held.used + ${blockOf(max)}::int),
@@ -152,7 +154,8 @@ export async function countTry(
   key: string,
   { windowMs, max }: TryLimit = { windowMs: tryWindowMs, max: tries },
 ): Promise<boolean> {
-  const isOver = sql`rate_limits.last_request <= ${nowMs} - ${windowMs}::bigint`;
+  // A window that begins ahead is of a clock that was set back since.
+  const isOver = sql`rate_limits.last_request not between ${nowMs} - ${windowMs}::bigint + 1 and ${nowMs} + ${windowMs}::bigint`;
   const rows = await db.execute<{ count: number }>(sql`
     insert into rate_limits (id, key, count, last_request) values (${newId()}, ${key}, 1, ${nowMs})
     on conflict (key) do update set

@@ -130,6 +130,8 @@ describe("expire guests", () => {
       const lastRequest = Date.now() - 86_400_000 - hours * 3_600_000;
       await db.insert(schema.rateLimits).values({ id: newId(), key: `${hours}`, count: 1, lastRequest });
     }
+    const ofClockAhead = { id: newId(), key: "ahead", count: 1, lastRequest: Date.now() + 5 * 3_600_000 };
+    await db.insert(schema.rateLimits).values(ofClockAhead);
     await tidy(services);
     expect((await db.select().from(schema.idempotencyKeys)).map(({ key }) => key)).toEqual(["29"]);
     expect((await db.select().from(sessions)).map(({ token }) => token)).toEqual(["-1"]);

@@ -181,6 +181,8 @@ export async function pruneKeys({ db, config }: Pick<Services, "db" | "config">)
 
 /** Longer than any window of the sign-in limits. */
 const limitsKeptMs = 86_400_000;
+/** Further ahead lies a counter of a clock that was set back since: it would refuse sign-ins until that time. */
+const clockErrorMs = 600_000;
 
 /** Removes expired sessions, links to a new password and verifications, and sign-in counters that no limit reads any more. */
 export async function pruneSignIns({ db }: Pick<Services, "db">): Promise<void> {
@@ -188,7 +190,8 @@ export async function pruneSignIns({ db }: Pick<Services, "db">): Promise<void> 
   for (const table of [sessions, passwordResets, verifications])
     await deleteInBatches(db, table, sql`${table.expiresAt} < now()`);
   const nowMs = sql`(extract(epoch from now()) * 1000)::bigint`;
-  await deleteInBatches(db, rateLimits, sql`${rateLimits.lastRequest} < ${nowMs} - ${limitsKeptMs}::bigint`);
+  const kept = sql`between ${nowMs} - ${limitsKeptMs}::bigint and ${nowMs} + ${clockErrorMs}::bigint`;
+  await deleteInBatches(db, rateLimits, sql`${rateLimits.lastRequest} not ${kept}`);
 }
 
 /** Limit of one pass; the next pass continues. */
