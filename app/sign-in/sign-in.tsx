@@ -4,7 +4,15 @@ import { KeyRound } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useSearchParams } from "next/navigation";
-import { type FormEvent, type ReactNode, useState, useSyncExternalStore } from "react";
+import {
+  type FormEvent,
+  type ReactNode,
+  useEffectEvent,
+  useLayoutEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import type { Entry } from "@atelier/server/accounts";
 import { enterAccount, minPasswordLength } from "../client/session.ts";
 import { Button } from "../ui/button.tsx";
@@ -49,12 +57,24 @@ const blank: Credentials = { name: "", email: "", password: "" };
 interface AccountFormProps {
   readonly mode: SignInMode;
   readonly token: EntryToken | null;
+  readonly values: Credentials;
+  readonly onChange: (changes: Partial<Credentials>) => void;
 }
 
-function AccountForm({ mode, token }: AccountFormProps) {
+function AccountForm({ mode, token, values, onChange }: AccountFormProps) {
   const t = useTranslations("signIn");
   const textOf = useAuthError();
-  const [values, setValues] = useState(blank);
+  const form = useRef<HTMLFormElement>(null);
+  // What was typed, or filled in by the browser, before the page's code was there.
+  const takeTyped = useEffectEvent((typed: FormData) => {
+    for (const name of ["email", "password"] as const) {
+      const text = typed.get(name);
+      if (typeof text === "string" && text !== values[name]) onChange({ [name]: text });
+    }
+  });
+  useLayoutEffect(() => {
+    if (form.current) takeTyped(new FormData(form.current));
+  }, []);
   const enter = useEnter(mode, token);
   if (enter.data === "second")
     return (
@@ -71,12 +91,8 @@ function AccountForm({ mode, token }: AccountFormProps) {
   };
   return (
     // POST, because a submit before hydration would put the password into the URL.
-    <form method="post" onSubmit={submit} className="mt-5 flex flex-col gap-4">
-      <AccountFields
-        mode={mode}
-        values={values}
-        onChange={(changes) => setValues((before) => ({ ...before, ...changes }))}
-      />
+    <form ref={form} method="post" onSubmit={submit} className="mt-5 flex flex-col gap-4">
+      <AccountFields mode={mode} values={values} onChange={onChange} />
       {enter.isError ? (
         <p role="alert" className="text-xs text-fail">
           {textOf(enter.error)}
@@ -150,6 +166,7 @@ export function SignInCard({ entry }: { readonly entry: Entry }) {
   // Without passwords an admin can still come in by one that was just set on the command line.
   const hasForm = entry.passwords || query.has("password");
   const [chosen, setMode] = useState<SignInMode | null>(null);
+  const [values, setValues] = useState(blank);
   const canCreate = entry.passwords && (entry.signUp === "open" || token !== null);
   const mode = canCreate ? (chosen ?? (isNew ? "create" : "signIn")) : "signIn";
   return (
@@ -174,7 +191,13 @@ export function SignInCard({ entry }: { readonly entry: Entry }) {
         />
       ) : null}
       {hasForm ? (
-        <AccountForm key={mode} mode={mode} token={token} />
+        <AccountForm
+          key={mode}
+          mode={mode}
+          token={token}
+          values={values}
+          onChange={(changes) => setValues((before) => ({ ...before, ...changes }))}
+        />
       ) : (
         <div className="mt-3 flex flex-col gap-3">
           <PasskeyEntry token={tokenValue} hasField={false} />

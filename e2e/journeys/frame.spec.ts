@@ -232,21 +232,7 @@ test("@all what is typed before the code of a page is there stays in its field",
   // It is stored now.
   await page.reload();
   await expect(prompt).toHaveValue("a lighthouse");
-  const typedIn = async (path: string, field: Locator, text: string) => {
-    const letGo = await holdCode(page);
-    await page.goto(path, { waitUntil: "commit" });
-    await field.focus();
-    await page.keyboard.type(text);
-    await expect(field).toHaveValue(text);
-    const isLoaded = page.waitForLoadState("load");
-    letGo();
-    await isLoaded;
-    // By a key that only the code of the page answers.
-    await page.keyboard.press("Control+K");
-    await expect(page.getByRole("dialog", { name: "Go to, search and do" })).toBeVisible();
-    await page.keyboard.press("Escape");
-    await expect(page.getByRole("dialog", { name: "Go to, search and do" })).toHaveCount(0);
-  };
+  const typedIn = (path: string, field: Locator, text: string) => typeEarly(page, { path, field, text });
 
   await typedIn("/gallery", page.getByRole("combobox", { name: "Search the pictures" }), "rock");
   await expect(page.getByRole("combobox", { name: "Search the pictures" })).toHaveValue("rock");
@@ -261,3 +247,36 @@ test("@all what is typed before the code of a page is there stays in its field",
   await typedIn("/create", prompt, "in fog");
   await expect(prompt).toHaveValue("a lighthouse\nin fog");
 });
+
+test("@all what is typed into the form to sign in before its code is there stays, also for a new account", async ({
+  page,
+}) => {
+  const field = page.getByRole("textbox", { name: "E-mail" });
+  await typeEarly(page, { path: "/sign-in", field, text: "ada@example.com" });
+  await page.getByRole("radio", { name: "Create account" }).click();
+  await expect(page.getByRole("textbox", { name: "Name" })).toBeVisible();
+  await expect(field).toHaveValue("ada@example.com");
+});
+
+interface Typing {
+  readonly path: string;
+  readonly field: Locator;
+  readonly text: string;
+}
+
+/** Opens a page and types while its code is held; then the code comes. */
+async function typeEarly(page: Page, { path, field, text }: Typing): Promise<void> {
+  const letGo = await holdCode(page);
+  await page.goto(path, { waitUntil: "commit" });
+  await field.focus();
+  await page.keyboard.type(text);
+  await expect(field).toHaveValue(text);
+  const isLoaded = page.waitForLoadState("load");
+  letGo();
+  await isLoaded;
+  // By a key that only the code of the page answers.
+  await page.keyboard.press("Control+K");
+  await expect(page.getByRole("dialog", { name: "Go to, search and do" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog", { name: "Go to, search and do" })).toHaveCount(0);
+}
