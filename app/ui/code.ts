@@ -1,5 +1,6 @@
-/** What the studio says of itself when it is not ready, and a proxy when it does not reach it. */
 import { createListeners } from "./listeners.ts";
+
+/** What the studio says of itself when it is not ready, and a proxy when it does not reach it. */
 const away: ReadonlySet<number> = new Set([502, 503, 504]);
 
 const secondMs = 1_000;

@@ -87,6 +87,16 @@ export async function isPasswordOf(
   return own?.hash ? isPassword({ hash: own.hash, password }) : false;
 }
 
+/** Whether the user has a password and this studio takes passwords. */
+export async function signsInByPassword(
+  { db, config }: Pick<Services, "db" | "config">,
+  userId: string,
+): Promise<boolean> {
+  const { credentials } = schema;
+  const isOwn = and(eq(credentials.userId, userId), eq(credentials.providerId, passwordWay));
+  return config.signIn.passwords && (await db.$count(credentials, isOwn)) > 0;
+}
+
 /** Whether a password is that of the hash. The caller limits the tries. */
 export async function isPassword({
   hash,

@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { noMailServer, readNotices } from "@atelier/testing/deliveries";
 import { addImage } from "@atelier/testing/jobs";
 import {
   captureLog,
@@ -28,7 +29,7 @@ import { removeFactors } from "./credentials.ts";
 let fixture: TestServices;
 
 beforeAll(async () => {
-  fixture = await createTestServices();
+  fixture = await createTestServices({ env: noMailServer });
 });
 afterAll(() => fixture.close());
 beforeEach(async () => {
@@ -204,6 +205,9 @@ test("S1 a recovery code works once; new ones end the old", async () => {
   const { backupCodes } = await bodyOf(made);
   expect(await use(codes[1])).toBe(401);
   expect(await use(backupCodes[1])).toBe(200);
+  expect((await readNotices(fixture.services, await userOf(browser))).slice(1)).toEqual([
+    "account.recovery_codes_made",
+  ]);
 });
 
 test("S1 a half-done sign-in has no rights and ends", async () => {
@@ -242,6 +246,11 @@ test("S1 a trusted browser needs no code, until a factor or the password changes
   const { totpURI } = await bodyOf(await browser.auth("/two-factor/enable", { password: testPassword }));
   await browser.auth("/two-factor/verify-totp", { code: codeOf(totpURI) });
   expect((await bodyOf(await enter(other))).twoFactorRedirect).toBe(true);
+  expect(await readNotices(services, await userOf(browser))).toEqual([
+    "account.factor_added",
+    "account.factor_removed",
+    "account.factor_added",
+  ]);
 });
 
 test("S2 a guest who signs in with a code keeps all, and stays a guest until the code is there", async () => {

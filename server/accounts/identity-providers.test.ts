@@ -1,3 +1,4 @@
+import { noMailServer, readNotices } from "@atelier/testing/deliveries";
 import {
   type ForgingProvider,
   passLoginPages,
@@ -61,6 +62,7 @@ beforeAll(async () => {
   test1 = await createTestServices({
     log: captured.log,
     env: {
+      ...noMailServer,
       OIDC_CLIENT_SECRETS: JSON.stringify({
         house: testClientSecret,
         staff: testClientSecret,
@@ -287,6 +289,7 @@ describe("accounts that exist already", () => {
     expect(await caller(browser)).toMatchObject({ userId });
     expect([await caller(invited), await withKey().catch(() => null)]).toEqual([null, null]);
     expect(await wayNames(userId)).toEqual(["linking"]);
+    expect(await readNotices(services, userId)).toEqual(["account.provider_linked"]);
     const isOn = and(eq(webhookEndpoints.ownerId, userId), eq(webhookEndpoints.isEnabled, true));
     expect([
       await services.db.$count(telegramLinks, eq(telegramLinks.userId, userId)),

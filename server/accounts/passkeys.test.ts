@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto";
+import { noMailServer, readNotices } from "@atelier/testing/deliveries";
 import {
   createTestServices,
   openAccount,
@@ -24,13 +25,14 @@ import {
   removePassword,
   resetPassword,
   resolveCaller,
+  spendResetLink,
 } from "./index.ts";
 import { removeFactors } from "./credentials.ts";
 
 let fixture: TestServices;
 
 beforeAll(async () => {
-  fixture = await createTestServices();
+  fixture = await createTestServices({ env: noMailServer });
 });
 afterAll(() => fixture.close());
 beforeEach(() => fixture.services.db.delete(schema.rateLimits));
@@ -242,6 +244,31 @@ test("S1 a removed passkey no longer signs in; the only way to sign in stays", a
   expect(await callerOf(browser)).toMatchObject({ userId });
   expect(await services.db.$count(verifications, eq(verifications.value, userId))).toBe(0);
   expect(await answerOf(await enter())).toEqual([401, "PASSKEY_NOT_FOUND"]);
+});
+
+test("S7 passkeys and passwords that come and go are told by e-mail, each once", async () => {
+  const { services } = fixture;
+  const { browser, userId, sessionId } = await openWithPasskey("told");
+  expect((await register(browser)).status).toBe(200);
+  const [first] = await keysOf(userId);
+  const own = { userId, sessionId };
+  await removePasskey(services, { ...own, id: first?.id ?? "" });
+  await typeAgain(own);
+  await removePassword(services, own);
+  await addPassword(services, { ...own, password: testPassword });
+  const { token } = await createResetLink(services, { userId, adminId: null });
+  await expect(spendResetLink(services, { token, password: "short" })).rejects.toMatchObject({
+    code: "bad_request",
+  });
+  await spendResetLink(services, { token, password: "another long password" });
+  expect(await readNotices(services, userId)).toEqual([
+    "account.passkey_added",
+    "account.passkey_added",
+    "account.passkey_removed",
+    "account.password_removed",
+    "account.password_changed",
+    "account.password_changed",
+  ]);
 });
 
 describe("S1 a sign-in that the end of what it rests on overtakes begins no session", () => {

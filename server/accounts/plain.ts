@@ -21,6 +21,7 @@ export {
   isPasswordOf,
   passwordSchema,
   removeFactors,
+  signsInByPassword,
 } from "./credentials.ts";
 export { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
 export { hasRight, requireRight } from "./key-rights.ts";

@@ -267,19 +267,47 @@ test("S7 what an admin or an operator does is told without their browser and add
   expect(raw.every((text) => text.includes("An admin of the studio did it."))).toBe(true);
 });
 
-test("S7 each change has its mail, and a mail server that refuses it changes nothing", async () => {
+test("S7 each change has its mail, whose subject says what happened", async () => {
   const { userId } = await open("each");
   for (const kind of noticeKinds)
     await services.db.transaction((tx) => recordChange(services, tx, { kind, by: userId }));
-  mail.refuseNext(552, "no");
   await send(userId);
   const subjects = mail.received
     .filter(({ to }) => to.includes("each@example.test"))
     .flatMap(({ raw }) => /^Subject: (.*)$/m.exec(raw)?.[1] ?? []);
-  expect(new Set(subjects).size).toBe(noticeKinds.length - 1);
-  const enter = openTestBrowser(services).auth("/sign-in/email", {
-    email: "each@example.test",
-    password: testPassword,
+  expect(new Set(subjects).size).toBe(noticeKinds.length);
+  expect(subjects).toContain("A passkey was added to your studio account");
+});
+
+test("S7 a mail server that refuses the mail of a new password changes nothing about it", async () => {
+  const { browser, userId } = await open("refused");
+  const form = { currentPassword: testPassword, newPassword: "another long password" };
+  expect((await browser.auth("/change-password", form)).status).toBe(200);
+  mail.refuseNext(552, "no");
+  await send(userId);
+  expect(await owedTo(userId)).toMatchObject([{ failedAt: expect.any(Date), deliveredAt: null }]);
+  expect(mail.received.some(({ to }) => to.includes("refused@example.test"))).toBe(false);
+  const enter = (password: string) =>
+    openTestBrowser(services).auth("/sign-in/email", { email: "refused@example.test", password });
+  expect([(await enter(testPassword)).status, (await enter(form.newPassword)).status]).toEqual([401, 200]);
+});
+
+test("S7 a new password is advised where the account has one", async () => {
+  const { userId } = await open("advised");
+  const act = { kind: "account.passkey_added", by: userId } as const;
+  await services.db.transaction((tx) => recordChange(services, tx, act));
+  await services.db.transaction((tx) => recordChange(services, tx, act));
+  const [first, second] = await owedTo(userId);
+  const sendOne = (id = "", by = services) =>
+    deliver(by, { id, via: "poll", channels: [emailChannel], signal: new AbortController().signal });
+  await sendOne(first?.id);
+  const { signIn } = services.config;
+  await sendOne(second?.id, {
+    ...services,
+    config: { ...services.config, signIn: { ...signIn, passwords: false } },
   });
-  expect((await enter).status).toBe(200);
+  const advised = mail.received
+    .filter(({ to }) => to.includes("advised@example.test"))
+    .map(({ raw }) => raw.includes("set a new password"));
+  expect(advised).toEqual([true, false]);
 });

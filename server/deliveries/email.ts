@@ -2,7 +2,7 @@ import { buffer } from "node:stream/consumers";
 import { eq } from "drizzle-orm";
 import type { SendMailOptions } from "nodemailer";
 import { type AccountNotice, schema } from "../db/index.ts";
-import { wordsFor } from "../accounts/plain.ts";
+import { signsInByPassword, wordsFor } from "../accounts/plain.ts";
 import { openFile } from "../images/index.ts";
 import { AppError, type Env } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -21,8 +21,13 @@ export const emailChannel: Channel = {
     await requireOwnAddress(services, delivery);
     const notice = await readNotice(services, delivery);
     if (notice) {
+      const [words, isPasswordOffered] = await Promise.all([
+        wordsFor(services, delivery.ownerId),
+        signsInByPassword(services, delivery.ownerId),
+      ]);
+      const url = linkTo(services, "/settings");
       const told: SendMailOptions = {
-        ...describeChange(await wordsFor(services, delivery.ownerId), notice, linkTo(services, "/settings")),
+        ...describeChange(words, notice, { isPasswordOffered, url }),
         to: delivery.target,
         messageId: messageIdOf(services.env, delivery),
       };
@@ -61,9 +66,15 @@ async function readNotice({ db }: Services, { id, event }: OwedDelivery): Promis
   return row?.notice ?? null;
 }
 
+interface Advice {
+  /** The user signs in with a password, so a new one helps. */
+  readonly isPasswordOffered: boolean;
+  readonly url: string;
+}
+
 /** What changed, when, from where, and what to do. No secret, and no name that a person chose. */
-function describeChange({ t, format }: Words, notice: AccountNotice, url: string) {
-  const what = t(`admin.audit.kinds.${notice.what}`);
+function describeChange({ t, format }: Words, notice: AccountNotice, { isPasswordOffered, url }: Advice) {
+  const what = t(`mails.change.what.${notice.what}`);
   const when = format.dateTime(new Date(notice.at), { dateStyle: "long", timeStyle: "short" });
   const device = [notice.browser, notice.system, notice.address].filter((part) => part !== null).join(", ");
   const lines = [
@@ -73,11 +84,11 @@ function describeChange({ t, format }: Words, notice: AccountNotice, url: string
     "",
     t("mails.change.yours"),
     "",
-    t("mails.change.other"),
+    t(`mails.change.${isPasswordOffered ? "other" : "otherWithoutPassword"}`),
     "",
     url,
   ];
-  return { subject: t("mails.change.subject", { what }), text: `${lines.join("\n")}\n` };
+  return { subject: what, text: `${lines.join("\n")}\n` };
 }
 
 /** The address may have been changed since it was confirmed. */

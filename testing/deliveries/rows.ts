@@ -1,4 +1,4 @@
-import { and, eq, isNull } from "drizzle-orm";
+import { and, asc, eq, isNotNull, isNull } from "drizzle-orm";
 import { schema } from "@atelier/server/db";
 import { createEndpoint } from "@atelier/server/deliveries";
 import { claim, complete } from "@atelier/server/jobs";
@@ -32,6 +32,17 @@ export async function readDelivery({ db }: Pick<Services, "db">, jobId: string) 
   const [row] = await db.select().from(deliveries).where(eq(deliveries.jobId, jobId));
   if (!row) throw new Error(`nothing is owed for job ${jobId}`);
   return row;
+}
+
+/** Environment of a studio that owes e-mail, which nobody sends. */
+export const noMailServer = { SMTP_URL: "smtp://127.0.0.1:1", SMTP_FROM: "atelier@example.test" } as const;
+
+/** What a user is owed messages about: changes of the account, the oldest first. */
+export async function readNotices({ db }: Pick<Services, "db">, ownerId: string) {
+  const { deliveries } = schema;
+  const isNotice = and(eq(deliveries.ownerId, ownerId), isNotNull(deliveries.notice));
+  const rows = await db.select().from(deliveries).where(isNotice).orderBy(asc(deliveries.nextAttemptAt));
+  return rows.map(({ notice }) => notice?.what);
 }
 
 /** How many deliveries of an owner are not delivered. */
