@@ -374,9 +374,10 @@ describe("files that are made to harm", () => {
       graphOf(5_000),
     ];
     for (const text of slow) {
-      const start = performance.now();
+      // Of processor time: what else the machine does is no fault of a pattern.
+      const start = process.cpuUsage();
       findSettings([{ name: "prompt", text }]);
-      expect(performance.now() - start).toBeLessThan(1_000);
+      expect(process.cpuUsage(start).user / 1_000).toBeLessThan(1_000);
     }
   });
 });

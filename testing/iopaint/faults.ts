@@ -18,6 +18,8 @@ export interface IopaintFault {
   readonly status?: number;
   /** Of "slow". */
   readonly ms?: number;
+  /** Of "slow": it lasts until then. */
+  readonly until?: Promise<void>;
 }
 
 export interface IopaintFaultBox {
@@ -111,6 +113,7 @@ async function compute<T>(iopaint: Iopaint, work: () => Promise<T>): Promise<T> 
   const hangs = faults.take("hang") !== null;
   const slow = faults.take("slow");
   await pause(hangs ? Number.POSITIVE_INFINITY : iopaint.workMs + (slow?.ms ?? 0), end.signal);
+  await slow?.until;
   if (faults.take("gpu-out-of-memory")) {
     const message = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 7.79 GiB";
     throw new Trouble(500, "OutOfMemoryError", message);

@@ -205,12 +205,15 @@ test("F27 a card that stays full is left out after two runs and is back after a 
   const server = await scene.startServer();
   const { engine, pool } = await scene.openEngine(server);
   server.inject({ kind: "gpu-out-of-memory", times: 2 });
+  // No rest ends while the clock stands.
+  const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now());
   for (let run = 0; run < 2; run++)
     await expect(engine.run(newTask(), newContext().context)).rejects.toMatchObject({
       code: "gpu_out_of_memory",
     });
   expect(stateOf(pool, server)).toBe("degraded");
   await expect(engine.run(newTask(), newContext().context)).rejects.toMatchObject({ code: "server_busy" });
+  clock.mockRestore();
   await untilState(pool, server, "healthy");
   expect(await engine.run(newTask(), newContext().context)).toHaveLength(1);
   expect(server.stats().frees).toBe(2);

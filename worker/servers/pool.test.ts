@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Need } from "@atelier/server/engines";
 import { builtInWorkflows, loraClasses } from "@atelier/server/workflows";
 import {
@@ -74,6 +74,8 @@ describe("create server pool health", () => {
   test("F27 a server out of memory frees it before the next job, rests after several in a row and comes back", async () => {
     const server = await startServer();
     const { pool } = await openPool([listed(server.url)]);
+    // No rest ends while the clock stands.
+    const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now());
     for (const expected of ["healthy", "degraded"] as const) {
       const held = await acquire(pool);
       const waiting = expected === "healthy" ? pool.acquire(ask()) : null;
@@ -86,6 +88,7 @@ describe("create server pool health", () => {
     }
     expect(await pool.acquire(ask())).toBeNull();
     expect(pool.list()[0]?.lastError).toBeTruthy();
+    clock.mockRestore();
     await untilState(pool, server, "healthy");
     expect(routes(server, "/free")).toHaveLength(2);
     // It is on probation: one more and it rests again, a good run clears it.
