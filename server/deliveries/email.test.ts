@@ -136,6 +136,20 @@ test("C2 450 is tried again, 552 is not, and an unknown mailbox turns the channe
 });
 
 test.each([
+  [550, "5.1.10 RESOLVER.ADR.RecipientNotFound; not found by SMTP address lookup", false],
+  [550, "5.2.1 The email account that you tried to reach is disabled", false],
+  [556, "5.1.10 Recipient address has null MX", false],
+  [550, "5.1.8 Access denied, bad outbound sender", true],
+  [552, "5.2.2 mailbox full", true],
+  [554, "5.7.1 message refused, see rule 15.1.10", true],
+])("C2 after %i %j the channel is on: %j", async (code, text, isOn) => {
+  const owner = await openConfirmed();
+  mail.refuseNext(code, text);
+  expect((await complete(owner)).answer).toBe("failed");
+  expect(await readNotifications(services, owner.userId)).toMatchObject([{ isOn }]);
+});
+
+test.each([
   [530, "5.7.0 Must issue a STARTTLS command first"],
   [553, "5.7.1 Sender address rejected: not owned by user"],
   [550, "5.1.1 unknown sender"],

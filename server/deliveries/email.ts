@@ -157,13 +157,16 @@ export async function sendMail(
 const isOfMessage = (error: unknown) =>
   error instanceof Error && "command" in error && /^(?:RCPT TO|DATA)$/.test(String(error.command));
 
-/** RFC 5321: 5xx is final for this message, 4xx is not. RFC 3463: 5.1.1 and its neighbours name a bad mailbox. */
+/**
+ * RFC 5321: 5xx is final for this message, 4xx is not. RFC 3463: 5.1.1 and its neighbours name a bad mailbox, as do 5.1.10
+ * (Exchange, RFC 7505) and 5.2.1 (a disabled one).
+ */
 function toDeliveryError(error: unknown): DeliveryError {
   const status = readNumber(error, "responseCode");
   const text = error instanceof Error && "response" in error ? String(error.response) : "";
   if (!isOfMessage(error) || status === null || status < 500)
     return new DeliveryError("retry", "The mail server could not be used.", { cause: error, status });
-  if (/\b5\.1\.[1236]\b/.test(text))
+  if (/(?<![\d.])5\.(?:1\.(?:[1236]|10)|2\.1)(?![\d.]*\d)/.test(text))
     return new DeliveryError("gone", "The mail server does not know the address.", { cause: error, status });
   return new DeliveryError("refused", `The mail server refused the message with ${status}.`, {
     cause: error,
