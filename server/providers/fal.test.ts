@@ -148,10 +148,15 @@ describe("A run at fal", () => {
     ],
     [{ status: "FAILED", detail: "content policy violation" }, { error: { class: "moderation" } }],
     [{ status: "ERROR", error: "no", error_type: "request_timeout" }, { error: { class: "timeout" } }],
-  ])("has ended where a server of its kind says so: %j", async (body, run) => {
-    fal.answer = json(body);
+  ])("has ended where a server of its kind says so of the run: %j", async (body, run) => {
+    fal.answer = json({ ...body, request_id: "run-1" });
     expect(await fal.get()).toMatchObject({ state: "failed", ...run });
     expect(fal.requests).toHaveLength(1);
+    // A gateway says the same of a call, and of another run it says nothing about this one.
+    for (const request_id of [undefined, "run-2"]) {
+      fal.answer = json({ ...body, request_id });
+      expect(await failureOf(fal.get())).toEqual(["transient", null]);
+    }
   });
 
   it.each([

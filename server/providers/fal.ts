@@ -56,7 +56,7 @@ export const fal: ProviderClient = {
     if (status.status === 202)
       return { state: body["status"] === "IN_QUEUE" ? "queued" : "running", progress: null };
     if (status.status !== 200) throw refusal(status, false);
-    const failed = failedStatus(body);
+    const failed = failedStatus(body, handle.externalId);
     if (failed) return failed;
     // A page of a proxy says nothing about the run.
     if (body["status"] !== "COMPLETED") throw statusError(status, false);
@@ -96,10 +96,13 @@ function addressOf(
   return what === "response" ? run : `${run}/${what}`;
 }
 
-/** An end without a result. The queue of fal says COMPLETED for it as well; its webhooks, and servers of its kind, name it. */
-function failedStatus(body: Readonly<Record<string, unknown>>): RunState | null {
-  const { status, error_type: type } = body;
-  const isNamed = status === "FAILED" || status === "ERROR";
+/**
+ * An end without a result. The queue of fal says COMPLETED for it as well; its webhooks, and servers of its kind, name it.
+ * A gateway writes such a status too, of a call that it gave up: only with the id of the run it is that of the run.
+ */
+function failedStatus(body: Readonly<Record<string, unknown>>, externalId: string): RunState | null {
+  const { status, error_type: type, request_id: id } = body;
+  const isNamed = (status === "FAILED" || status === "ERROR") && id === externalId;
   const message = readText(body["error"]) ?? (isNamed ? (sentenceOf(body) ?? "The run failed.") : null);
   return message === null || (status !== "COMPLETED" && !isNamed) ? null : endedAs(readText(type), message);
 }

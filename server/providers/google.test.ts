@@ -61,6 +61,11 @@ describe("A submit to Google", () => {
       [{ text: "Here it is." }, { thought: true, inline_data: { data: inline("last") } }],
       "STOP",
     ],
+    [
+      "beside words about the content",
+      [{ text: "Here's your road safety poster." }, { thought: true, inlineData: { data: inline("last") } }],
+      "STOP",
+    ],
     ["where no reason is given", [{ thought: true, inlineData: { data: inline("last") } }], ""],
   ])("takes a picture that is marked as a thought where there is no other: %s", async (_, parts, reason) => {
     google.answer = candidates(parts, reason);
@@ -71,6 +76,22 @@ describe("A submit to Google", () => {
   it.each(["NO_IMAGE", "IMAGE_SAFETY", "OTHER"])("takes no draft of a refusal: %s", async (reason) => {
     google.answer = candidates([{ thought: true, inlineData: { data: inline("draft") } }], reason);
     expect(await google.submit()).toMatchObject({ run: { state: "failed", error: { class: "moderation" } } });
+  });
+
+  it.each([
+    "I'm unable to create that image because it violates the policy on sexual content.",
+    "I can't help with that.",
+    "I can’t generate this picture.",
+    "Your request was flagged.",
+  ])("takes no draft beside words that refuse: %s", async (text) => {
+    const draft = { thought: true, inlineData: { data: inline("draft") } };
+    google.answer = candidates([draft, { text }]);
+    const error = { class: "moderation", words: text };
+    expect(await google.submit()).toMatchObject({ run: { state: "failed", error } });
+    google.answer = candidates([draft, { text }, { inlineData: { data: inline("made") } }]);
+    expect(await google.submit()).toMatchObject({
+      run: { state: "succeeded", outputs: [{ bytes: Buffer.from("made") }] },
+    });
   });
 
   it.each([

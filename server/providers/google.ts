@@ -16,7 +16,7 @@ import {
   type RunState,
 } from "./port.ts";
 import { readError, readRecord, readText } from "./read.ts";
-import { statusError } from "./refusals.ts";
+import { isContentRefusal, statusError } from "./refusals.ts";
 
 const timeoutMs = 150_000;
 
@@ -86,12 +86,12 @@ function toRun(json: unknown): RunState {
   const finishReason = candidates.map((one) => readText(one["finishReason"])).find((text) => text !== null);
   const reason = blockReason ?? finishReason ?? null;
   const isRefused = isSafetyReason(reason ?? "") || candidates.some(isBlocked);
-  const outputs = picturesOf(parts, reason);
-  if (outputs.length > 0 && !isRefused)
-    return { state: "succeeded", outputs: outputs.slice(-1), costUsd: null };
   const said = parts
     .flatMap(({ text, thought }) => (thought === true ? [] : (readText(text) ?? [])))
     .join(" ");
+  const outputs = picturesOf(parts, { reason, said });
+  if (outputs.length > 0 && !isRefused)
+    return { state: "succeeded", outputs: outputs.slice(-1), costUsd: null };
   const words =
     readText(said) ??
     candidates.map((one) => readText(one["finishMessage"])).find((text) => text !== null) ??
@@ -106,10 +106,23 @@ function partsOf(candidate: Readonly<Record<string, unknown>>) {
 
 type Part = Readonly<Record<string, unknown>>;
 
+/** How models write that they will not, and how they hand over what they made. */
+const refusing =
+  /\b(?:unable|not able|not allowed) to\b|\b(?:can(?:no|['’])?t|can not|could(?:n['’]t| not)|won['’]t|will not)\s+(?:\w+\s+){0,2}(?:creat|generat|mak|draw|produc|edit|help|assist|fulfil|comply|process|depict|show|provide|do)/i;
+const handing = /\bhere(?:['’]s| is| are)\b/i;
+
+const refuses = (said: string) => refusing.test(said) || (isContentRefusal(said) && !handing.test(said));
+
+interface Ending {
+  readonly reason: string | null;
+  /** What the model says, without its thoughts. */
+  readonly said: string;
+}
+
 /** Drafts of the model's thinking are no results, unless it ended well with nothing else: some models mark all as thoughts. */
-function picturesOf(parts: readonly Part[], reason: string | null): ProviderOutput[] {
+function picturesOf(parts: readonly Part[], { reason, said }: Ending): ProviderOutput[] {
   const made = parts.filter(({ thought }) => thought !== true).flatMap(toOutput);
-  const hasEndedWell = reason === null || reason === "STOP";
+  const hasEndedWell = (reason === null || reason === "STOP") && !refuses(said);
   return made.length === 0 && hasEndedWell ? parts.flatMap(toOutput) : made;
 }
 

@@ -350,6 +350,35 @@ describe("lists of newer nodes and of extensions", () => {
     upscaler: "none",
     mode: 1,
   };
+  test.each<[string, unknown, unknown, string[]]>([
+    ["within those of the chosen branch", "large", 20, []],
+    ["above them", "small", 20, ["node 1 (Own): size.x is 20, above the most 5"]],
+    ["a picture in another branch", "picture", 20, ["node 1 (Own): size.x takes IMAGE and must be linked"]],
+    ["in a branch that is linked", ["1", 0], 20, []],
+  ])("an input is checked by the chosen branch: %s", (_title, size, x, problems) => {
+    const branch = (key: string, spec: unknown) => ({ key, inputs: { required: { x: spec } } });
+    const branches = [
+      branch("small", ["INT", { max: 5 }]),
+      branch("picture", ["IMAGE", {}]),
+      branch("large", ["INT", { max: 50 }]),
+    ];
+    const sized = { input: { required: { size: dynamic(branches) } }, output: ["*"], output_node: true };
+    const graph = { 1: { class_type: "Own", inputs: { size, "size.x": x } } };
+    expect(checkGraph(graph as Graph, new Map([["Own", sized]]))).toEqual(problems);
+  });
+
+  test("a model is missing when no branch has it; the choices of a node are those of its branch", () => {
+    const branch = (key: string, file: string) => ({ key, inputs: { required: { file: [[file], {}] } } });
+    const loads = { input: { required: { how: dynamic([branch("a", "1.pth"), branch("b", "2.pth")]) } } };
+    const classes = new Map([["Own", loads]]);
+    const missing = (file: string) =>
+      findMissing({ classes: [], models: [{ class: "Own", input: "how.file", file }] }, classes).models;
+    expect([missing("1.pth"), missing("2.pth"), missing("3.pth").length]).toEqual([[], [], 1]);
+    const graph = { 1: { class_type: "Own", inputs: { how: "b", "how.file": "2.pth" } } };
+    const choices = readModelChoices([{ graph: graph as Graph, params: {} }], classes);
+    expect(choices.get("Own.how.file")).toEqual(["2.pth"]);
+  });
+
   const check = (inputs: Record<string, unknown>) => {
     const given = Object.fromEntries(Object.entries(inputs).filter(([, value]) => value !== undefined));
     return checkGraph({ 1: { class_type: "Own", inputs: given } } as Graph, new Map([["Own", info]]));

@@ -88,19 +88,38 @@ function branchesOf(spec: unknown): [choice: string, specs: InputSpecs][] {
   });
 }
 
-function findSpec({ required, optional }: InputSpecs, name: string): unknown {
-  const own = fieldOf(required, name) ?? fieldOf(optional, name);
-  const dot = name.indexOf(".");
-  if (own !== undefined || dot < 0) return own;
-  const branches = branchesOf(findSpec({ required, optional }, name.slice(0, dot)));
-  const found = branches.map(([, specs]) => findSpec(specs, name.slice(dot + 1)));
-  return found.find((spec) => spec !== undefined);
+interface Wanted {
+  readonly name: string;
+  /** Of the node; null: not known. */
+  readonly values: Readonly<Record<string, unknown>> | null;
+  readonly under?: string;
 }
 
-/** The facts of one input of a class; null when the class has no such input. */
-export function findInput({ input }: ObjectInfo, name: string): InputFacts | null {
-  const spec = findSpec(input ?? {}, name);
-  return spec === undefined ? null : readInputFacts(spec);
+/** The specs that an input may have: in the chosen branch of a dynamic list, or in each where the values are not known. */
+function findSpecs({ required, optional }: InputSpecs, { name, values, under = "" }: Wanted): unknown[] {
+  const specOf = (input: string) => fieldOf(required, input) ?? fieldOf(optional, input);
+  const own = specOf(name);
+  if (own !== undefined) return [own];
+  const dot = name.indexOf(".");
+  if (dot < 0) return [];
+  const list = name.slice(0, dot);
+  const chosen = values && choiceOf(values[under + list]);
+  const rest = { name: name.slice(dot + 1), values, under: `${under}${list}.` };
+  return branchesOf(specOf(list))
+    .filter(([choice]) => chosen === null || choice === chosen)
+    .flatMap(([, specs]) => findSpecs(specs, rest));
+}
+
+/**
+ * The facts of one input of a node with these values; null when it has no such input, also where a dynamic list has no known
+ * choice. Without values those of a class: of several branches the one with choices, and the choices of all.
+ */
+export function findInput({ input }: ObjectInfo, name: string, values: Wanted["values"]): InputFacts | null {
+  const found = findSpecs(input ?? {}, { name, values }).map(readInputFacts);
+  const facts = found.find(({ choices }) => choices !== null) ?? found[0];
+  if (!facts) return null;
+  const choices = [...new Set(found.flatMap((one) => one.choices ?? []))];
+  return { ...facts, choices: facts.choices && choices };
 }
 
 const shownChoices = 5;
@@ -189,9 +208,10 @@ function findLacking(
 
 function checkNode(visit: Visit, info: ObjectInfo): string[] {
   const node = visit.graph[visit.nodeId];
-  const missing = findLacking(info.input ?? {}, node?.inputs ?? {});
-  const wrong = Object.entries(node?.inputs ?? {}).flatMap(([input, value]) => {
-    const facts = findInput(info, input);
+  const values = node?.inputs ?? {};
+  const missing = findLacking(info.input ?? {}, values);
+  const wrong = Object.entries(values).flatMap(([input, value]) => {
+    const facts = findInput(info, input, values);
     const problem = facts && checkValue(visit, facts, value);
     return problem ? [`${input} ${problem}`] : [];
   });

@@ -6,7 +6,7 @@ import { type ModelInput, parseInputAddress, type Workflow } from "./workflow.ts
 const seedAddresses = ({ graph, params }: Pick<Workflow, "graph" | "params">) =>
   (params.seed?.to ?? []).map((address) => {
     const { nodeId, input } = parseInputAddress(address);
-    return { name: graph[nodeId]?.class_type ?? "", input };
+    return { name: graph[nodeId]?.class_type ?? "", input, values: graph[nodeId]?.inputs ?? {} };
   });
 
 /** By `<class>.<input>`: which seeds the nodes of a server take. */
@@ -18,9 +18,9 @@ export function readSeedRanges(
   objectInfo: ObjectInfoByClass,
 ): SeedRanges {
   const ranges = new Map<string, SeedRange>();
-  for (const { name, input } of workflows.flatMap(seedAddresses)) {
+  for (const { name, input, values } of workflows.flatMap(seedAddresses)) {
     const info = objectInfo.get(name);
-    const facts = info && findInput(info, input);
+    const facts = info && findInput(info, input, values);
     if (facts)
       ranges.set(`${name}.${input}`, { min: facts.min ?? 0, max: facts.max ?? Number.MAX_SAFE_INTEGER });
   }
@@ -75,7 +75,7 @@ export interface Missing {
 
 function findMissingModel(model: ModelInput, objectInfo: ObjectInfoByClass): MissingModel[] {
   const info = objectInfo.get(model.class);
-  const facts = info && findInput(info, model.input);
+  const facts = info && findInput(info, model.input, null);
   // Models of a missing class are not listed.
   if (!info || (facts && facts.choices === null)) return [];
   const found = facts ? findModel(model.file, facts.choices ?? []) : null;
@@ -123,13 +123,13 @@ export function readModelChoices(
   const choices = new Map<string, readonly string[]>();
   for (const name of loraClasses(workflows)) {
     const info = objectInfo.get(name);
-    const found = info && findInput(info, loraInput)?.choices;
+    const found = info && findInput(info, loraInput, null)?.choices;
     if (found) choices.set(`${name}.${loraInput}`, found);
   }
   for (const { class_type: name, inputs } of workflows.flatMap(({ graph }) => Object.values(graph))) {
     const info = objectInfo.get(name);
     for (const input of info ? Object.keys(inputs).filter((key) => isModelFile(inputs[key])) : []) {
-      const facts = info && findInput(info, input);
+      const facts = info && findInput(info, input, inputs);
       if (facts?.choices) choices.set(`${name}.${input}`, facts.choices);
     }
   }

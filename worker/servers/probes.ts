@@ -193,7 +193,7 @@ function listModels(workflows: readonly Workflow[], objectInfo: ObjectInfoByClas
   const places = workflows.flatMap(({ models }) => models);
   const files = places.flatMap(({ class: name, input }) => {
     const info = objectInfo.get(name);
-    return (info && findInput(info, input)?.choices) ?? [];
+    return (info && findInput(info, input, null)?.choices) ?? [];
   });
   return [...new Set(files)].toSorted();
 }

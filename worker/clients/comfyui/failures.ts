@@ -193,10 +193,12 @@ interface Fault {
 }
 
 /** Our error for a refused prompt. Details hold no input values, except names of model files. */
-export function validationFailure(validation: Validation): AppError {
+export function validationFailure(validation: Validation, userTexts: readonly string[] = []): AppError {
   const classes = unknownClasses(validation);
   if (classes) return new AppError("node_missing", undefined, { details: { classes } });
   const faults = faultsOf(validation);
+  const isSentence = validation.error?.type === "" && Object.keys(validation.node_errors).length === 0;
+  if (isSentence) return sentenceFailure(validation.error?.message ?? "", userTexts);
   const models = faults.filter(isMissingModel);
   if (models.length > 0) {
     const missing = models.map(({ nodeClass, input, value }) => ({ class: nodeClass, input, file: value }));
@@ -207,6 +209,13 @@ export function validationFailure(validation: Validation): AppError {
   return new AppError("graph_invalid", firstFaultText(validation, faults[0]), {
     details: { type: validation.error?.type ?? "node_errors", errors },
   });
+}
+
+/** Of an extension or a gate, which may quote the prompt; another server may have none. */
+function sentenceFailure(sentence: string, userTexts: readonly string[]): AppError {
+  const exception = withoutWordsOf(userTexts, withoutPlaces(sentence));
+  const message = exception && `The server refused the workflow: ${exception}`;
+  return new AppError("engine_failed", message || undefined, { details: { exception } });
 }
 
 /** The server's own words for its first fault; they hold no value but numbers that are out of range. */
@@ -222,7 +231,8 @@ const unknownClassText = /because node (.+) does not exist/;
 function unknownClasses({ error }: Validation): string[] | null {
   if (error?.type === "missing_node_type")
     return error.extra_info.class_type ? [error.extra_info.class_type] : [];
-  const named = error?.type === "invalid_prompt" ? unknownClassText.exec(error.message) : null;
+  const named =
+    error && ["invalid_prompt", ""].includes(error.type) ? unknownClassText.exec(error.message) : null;
   return named?.[1] ? [named[1]] : null;
 }
 

@@ -20,6 +20,8 @@ export interface Prompt {
   readonly promptId: string;
   /** The client whose socket gets the events. */
   readonly clientId: string;
+  /** Texts of the user, which errors must not contain. Default: none. */
+  readonly userTexts?: readonly string[];
 }
 
 const accepted = validationSchema.extend({ prompt_id: z.string() });
@@ -30,18 +32,18 @@ const takeBackMs = 5_000;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
- * Posts a prompt. Throws `node_missing`, `model_missing`, `input_missing` or `graph_invalid` when the server refuses it. A
- * prompt that was accepted without some of its outputs, or under another id, is cancelled and counts as refused.
+ * Posts a prompt. Throws `node_missing`, `model_missing`, `input_missing` or `graph_invalid` when the server refuses it, and
+ * `engine_failed` when it does so with nothing but a sentence. A prompt that was accepted without some of its outputs, or under another id, is cancelled and counts as refused.
  */
 export async function postPrompt(server: ComfyServer, prompt: Prompt, options: CallOptions): Promise<void> {
-  const { graph, promptId, clientId } = prompt;
+  const { graph, promptId, clientId, userTexts } = prompt;
   if (!uuid.test(promptId)) throw new AppError("internal", "A prompt id must be a UUID in lower case.");
   if (Object.values(graph).some(hasUnsafeNumber)) throw new AppError("graph_invalid");
   // Previews are off on most servers; servers without this override ignore it.
   const extra = { preview_method: "auto" };
   const json = { prompt: graph, prompt_id: promptId, client_id: clientId, extra_data: extra };
   const answer = await ask(server, { path: "prompt", json }, { timeoutMs, ...options });
-  const failure = refusalOf(answer);
+  const failure = refusalOf(answer, userTexts);
   if (failure) throw failure;
   const body = jsonOf(answer, accepted);
   const isKnown = body.prompt_id === promptId;
@@ -51,11 +53,11 @@ export async function postPrompt(server: ComfyServer, prompt: Prompt, options: C
 }
 
 /** Some servers refuse with a good status: then the answer has an error and no id. */
-function refusalOf({ status, text }: Answer): AppError | null {
+function refusalOf({ status, text }: Answer, userTexts?: readonly string[]): AppError | null {
   if (status !== 400 && status !== 200) return null;
   const { success, data } = refused.safeParse(parseJson(text));
   if (!success || !data.error || (status === 200 && data.prompt_id)) return null;
-  return validationFailure(data);
+  return validationFailure(data, userTexts);
 }
 
 /** Refused, because a prompt under another id can neither be found again nor followed. */

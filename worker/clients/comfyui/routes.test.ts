@@ -239,6 +239,26 @@ test("A12 a prompt of another client in a form of its own does not hide ours in 
 });
 
 test.each([
+  { queue_running: [{ prompt_id: promptId }], queue_pending: [] },
+  { queue_running: [[1, "other", {}]], queue_pending: [{ prompt_id: promptId }, null] },
+])("A12 a queue of which no entry can be read is not empty: %j", async (queue) => {
+  const body = JSON.stringify(queue);
+  const server = await serveAnswers(({ path }) => ({ body: path.startsWith("/history") ? "{}" : body }));
+  closers.push(() => server.close());
+  await expect(findPrompt(server, promptId, { signal })).rejects.toMatchObject({ code: "proxy_error" });
+});
+
+test.each([
+  ["a word", "error", false],
+  ["a list", [], false],
+  ["none, as older servers have it", null, true],
+])("A12 a status that is %s is a success only where there is none", async (_name, given, isGood) => {
+  const server = await serve(ended({ outputs: { 9: { images: [file] } }, status: given }));
+  const entry = await readHistory(server, promptId, { signal });
+  expect(entry && hasSucceeded(entry)).toBe(isGood);
+});
+
+test.each([
   ["lists that are none", { input: { required: [], optional: null }, output: null, output_node: null }, {}],
   ["no inputs", { input: null, output_node: 1 }, {}],
   ["a limit without an end", { input: { required: { a: ["FLOAT", {}] } } }, { a: ["FLOAT", {}] }],
@@ -250,19 +270,36 @@ test.each([
   });
 });
 
+const said = "Prompt refused by the node pack.";
+
 test.each([
-  ["only a sentence", 400, { error: "Prompt refused by the node pack.", node_errors: [] }],
-  [
-    "a good status",
-    200,
-    { error: { type: "x", message: "Prompt refused by the node pack." }, node_errors: {} },
-  ],
-  ["both", 200, { error: "Prompt refused by the node pack.", prompt_id: null }],
-])("A12 a refusal that is %s keeps the server's words", async (_name, status, body) => {
+  ["only a sentence", 400, { error: said, node_errors: [] }, "engine_failed"],
+  ["a good status", 200, { error: { type: "x", message: said }, node_errors: {} }, "graph_invalid"],
+  ["both", 200, { error: said, prompt_id: null }, "engine_failed"],
+  ["an object of a gate", 400, { error: { message: said } }, "engine_failed"],
+])("A12 a refusal that is %s keeps the server's words", async (_name, status, body, code) => {
   const server = await serve({ status, body: JSON.stringify(body) });
   await expect(postPrompt(server, prompt, { signal })).rejects.toMatchObject({
-    code: "graph_invalid",
-    message: "The server refused the workflow: Prompt refused by the node pack.",
+    code,
+    message: `The server refused the workflow: ${said}`,
+  });
+});
+
+test("S9 A12 a sentence holds neither the prompt nor places and keys", async () => {
+  const error = "no 'portrait of Ada' in /home/me/.config api_key=sk-abcdefgh12345678";
+  const server = await serve({ status: 400, body: JSON.stringify({ error }) });
+  const given = { ...prompt, userTexts: ["a portrait of Ada"] };
+  const refused = await postPrompt(server, given, { signal }).catch((thrown: unknown) => thrown);
+  expect(refused).toMatchObject({ code: "engine_failed", message: expect.stringContaining("[input]") });
+  expect(JSON.stringify([String(refused), refused])).not.toMatch(/portrait|Ada|home|me\/|abcdefgh/);
+});
+
+test("A12 a class that is not there may be named in a sentence", async () => {
+  const error = "Cannot execute because node Foo does not exist";
+  const server = await serve({ status: 400, body: JSON.stringify({ error }) });
+  await expect(postPrompt(server, prompt, { signal })).rejects.toMatchObject({
+    code: "node_missing",
+    details: { classes: ["Foo"] },
   });
 });
 

@@ -47,7 +47,8 @@ const entrySchema = z.object({
     })
     // Servers of early 2024 and older send null for a success.
     .nullish()
-    .catch(null),
+    // One in another form says nothing of a success.
+    .catch({ status_str: "", completed: false, messages: [] }),
 });
 
 /** The end of a prompt as the history has it. */
@@ -76,7 +77,12 @@ export interface ServerQueue {
 
 /** Number, id and graph, of any client. */
 const queued = z.tuple([z.unknown(), z.union([z.string(), z.number()]).transform(String)], z.unknown());
-const entries = z.array(z.unknown()).transform((list) => readable(queued, list));
+/** A list of which nothing can be read may hold our prompt: it is not the same as an empty one. */
+const entries = z
+  .array(z.unknown())
+  .transform((list) => ({ list, read: readable(queued, list) }))
+  .refine(({ list, read }) => list.length === 0 || read.length > 0)
+  .transform(({ read }) => read);
 const queueSchema = z.object({ queue_running: entries, queue_pending: entries });
 
 /** Each entry contains its whole graph, so a long queue is a long answer. */
