@@ -67,9 +67,14 @@ const advice: Readonly<Record<string, string>> = {
 };
 const alike: Readonly<Record<string, string>> = { CLUSTERDOWN: "MOVED", ASK: "MOVED", CROSSSLOT: "MOVED" };
 
+/** The word of a refusal; empty for any other error. Redis before 7 wraps what a command of a script meets in an error of the script. */
+export function refusalWord({ message }: Error): string {
+  return /^(?:ERR Error running script .*?: -|-)?([A-Z]+)\b/.exec(message)?.[1] ?? "";
+}
+
 /** One sentence for a refusal of Redis with its own first word; null for any other error. */
-export function sentenceOfRefusal({ message }: Error): string | null {
-  const [, word = ""] = /^-?([A-Z]+)\b/.exec(message) ?? [];
+export function sentenceOfRefusal(error: Error): string | null {
+  const word = refusalWord(error);
   const text = advice[alike[word] ?? word];
   return text === undefined ? null : `${text} (${word}).`;
 }

@@ -3,8 +3,10 @@ import { Redis } from "ioredis";
 import type { BellBackend } from "./bells.ts";
 import type { HintChannelName, HintTransport } from "./hints.ts";
 import type { OnConnectionError } from "./index.ts";
+import { refusalWord } from "./redis-faults.ts";
 
 const prefix = "atelier";
+const aliveKey = `${prefix}:alive`;
 /** How long the key of a ping stays. */
 const aliveMs = 60_000;
 
@@ -17,9 +19,9 @@ const replicaMs = 2_000;
  */
 function toNewPrimary(): (error: Error) => boolean {
   let lastMs: number | null = null;
-  return ({ message }) => {
+  return (error) => {
     const nowMs = performance.now();
-    if (!message.startsWith("READONLY") || nowMs - (lastMs ?? 0) < replicaMs) return false;
+    if (refusalWord(error) !== "READONLY" || nowMs - (lastMs ?? 0) < replicaMs) return false;
     const isFirst = lastMs === null;
     lastMs = nowMs;
     return !isFirst;
@@ -62,7 +64,7 @@ export function redisBells(
     },
     // A write: a server that is full or read-only answers every ping.
     ping: async () => {
-      await shared.set(`${prefix}:alive`, "1", "PX", aliveMs);
+      await shared.set(aliveKey, "1", "PX", aliveMs);
     },
     close: async () => {
       shared.disconnect();
@@ -73,20 +75,36 @@ export function redisBells(
 
 const nameOf = (channel: HintChannelName) => `atelier:${channel}`;
 
+/** How often hints write, to see whether their server is still the primary. */
+const lookMs = 10_000;
+
 /** Publish and subscribe of Redis; both connections reconnect by themselves. */
 export function redisHints(url: string, onError: OnConnectionError): HintTransport {
-  const open = () => {
+  const open = (reconnectOnError: (error: Error) => boolean) => {
     const client = new Redis(url, {
       lazyConnect: true,
       connectTimeout: 5_000,
       autoResubscribe: false,
       maxRetriesPerRequest: 1,
+      reconnectOnError,
     });
     client.on("error", onError);
     return client;
   };
-  const publisher = open();
-  const subscriber = open();
+  const isOld = toNewPrimary();
+  const publisher = open((error) => {
+    const isLeft = isOld(error);
+    if (isLeft && subscriber.status === "ready") subscriber.disconnect(true);
+    return isLeft;
+  });
+  const subscriber = open(() => false);
+  // A replica takes messages and subscriptions, which are no writes, and passes nothing on to the primary.
+  let looking: NodeJS.Timeout | undefined;
+  const look = () => {
+    looking ??= setInterval(() => {
+      publisher.set(aliveKey, "1", "PX", aliveMs).catch(onError);
+    }, lookMs).unref();
+  };
   const listeners = new Map<string, (text: string) => void>();
   const subscribe = () => {
     if (listeners.size > 0) subscriber.subscribe(...listeners.keys()).catch(onError);
@@ -96,9 +114,11 @@ export function redisHints(url: string, onError: OnConnectionError): HintTranspo
   subscriber.on("ready", subscribe);
   return {
     async send(channel, text) {
+      look();
       await publisher.publish(nameOf(channel), text);
     },
     listen(channel, onText) {
+      look();
       listeners.set(nameOf(channel), onText);
       if (subscriber.status === "ready") subscribe();
       if (subscriber.status === "wait") subscriber.connect().catch(onError);
@@ -108,6 +128,7 @@ export function redisHints(url: string, onError: OnConnectionError): HintTranspo
       if (subscriber.status === "ready") await subscriber.unsubscribe(nameOf(channel));
     },
     async close() {
+      clearInterval(looking);
       publisher.disconnect();
       subscriber.disconnect();
       await Promise.resolve();

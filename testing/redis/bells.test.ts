@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { expect, test, vi } from "vitest";
-import { type Bell, createBells } from "@atelier/server/queue";
+import { type Bell, createBells, createHints } from "@atelier/server/queue";
 import { startRedis } from "./index.ts";
 
 const bellOf = (jobId: string): Bell => ({ jobId, attempt: 0, ring: 1 });
@@ -36,9 +36,8 @@ test("A3 while the connection is lost a bell fails at once, and a function's rin
   await consumer.close();
 });
 
-test("A3 after a failover by name bells ring at the new primary, although the old one stays as a replica", async ({
-  onTestFinished,
-}) => {
+/** Two servers behind one name; `failOver` makes the first one a replica of the second. */
+async function startNamed(onTestFinished: (end: () => void | Promise<void>) => void) {
   const [old, next] = await Promise.all([startRedis(), startRedis()]);
   for (const redis of [old, next]) onTestFinished(() => redis.destroy());
   // New connections alone go to what the name stands for now.
@@ -55,15 +54,60 @@ test("A3 after a failover by name bells ring at the new primary, although the ol
   await once(name, "listening");
   onTestFinished(() => void name.close());
   const { port } = name.address() as AddressInfo;
-  const url = `redis://127.0.0.1:${port}`;
+  const failOver = async () => {
+    named = next;
+    await old.send(`REPLICAOF 127.0.0.1 ${new URL(next.url).port}`);
+  };
+  return { url: `redis://127.0.0.1:${port}`, failOver };
+}
+
+test("A3 after a failover by name hints go over the new primary, also to processes that started since", async ({
+  onTestFinished,
+}) => {
+  const { url, failOver } = await startNamed(onTestFinished);
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const open = () => {
+    const hints = createHints(
+      { backend: "redis", url },
+      { onError: () => undefined, later: () => undefined },
+    );
+    onTestFinished(() => hints.close());
+    const heard = new Set<string>();
+    hints.subscribe((message) => {
+      if (message.type === "watched") for (const id of message.jobIds) heard.add(id);
+    });
+    return { hints, heard };
+  };
+  const stayed = open();
+  const reaches = async (from: typeof stayed, to: typeof stayed, id: string) =>
+    vi.waitUntil(
+      () => {
+        vi.advanceTimersByTime(10_000);
+        from.hints.publish({ type: "watched", jobIds: [id], wantsLatest: false });
+        return to.heard.has(id);
+      },
+      { timeout: 10_000, interval: 100 },
+    );
+  await reaches(stayed, stayed, "before");
+  await failOver();
+  const started = open();
+  await reaches(stayed, started, "to the new one");
+  await reaches(started, stayed, "to the old one");
+  expect(started.heard).not.toContain("before");
+});
+
+test("A3 after a failover by name bells ring at the new primary, although the old one stays as a replica", async ({
+  onTestFinished,
+}) => {
+  const { url, failOver } = await startNamed(onTestFinished);
   const bells = createBells({ backend: "redis", url }, { onError: () => undefined });
   onTestFinished(() => bells.close());
   const heard: string[] = [];
   const consumer = bells.consume(queue, 1, async ({ jobId }) => void heard.push(jobId));
   await bells.ring(queue, [bellOf("before")]);
   await vi.waitUntil(() => heard.includes("before"), { timeout: 10_000 });
-  named = next;
-  await old.send(`REPLICAOF 127.0.0.1 ${new URL(next.url).port}`);
+  await failOver();
   const ring = () =>
     bells.ring(queue, [bellOf("after")]).then(
       () => true,

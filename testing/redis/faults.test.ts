@@ -67,6 +67,13 @@ test("F15 A3 a replica that becomes the primary is used again", async () => {
   await Promise.all([consumer.close(), bells.close()]);
 });
 
+test("F15 A3 a refusal within a script is named as any other, also where an older Redis wraps it", () => {
+  const script = "f_8a1b: @user_script:39: @user_script: 39";
+  const wrapped = `ERR Error running script (call to ${script}: -READONLY You can't write against a read only replica.`;
+  expect(sentenceOfRefusal(new Error(wrapped))).toContain("read-only replica");
+  expect(sentenceOfRefusal(new Error("ERR unknown command"))).toBeNull();
+});
+
 /** A server that answers every command with this description of itself. */
 async function describes(info: string): Promise<string> {
   const answer = `$${info.length}\r\n${info}\r\n`;
