@@ -9,6 +9,7 @@ import {
   parseRanges,
   refusedMethodHeader,
 } from "../../server/platform/addresses.ts";
+import { pictureLimits } from "../../server/platform/picture-limits.ts";
 
 /** The part of the environment that decides who may reach the studio. */
 export interface FrontDoorEnv {
@@ -169,24 +170,35 @@ const arrivalMs = 300_000;
 /** A phone at the edge of its network: 25 MB take 14 minutes more. */
 const slowestBytesPerMs = 32;
 const longestMs = 3_600_000;
+/** Of one request, with room for the form around the files: a larger one is refused. */
+const largestBytes = (pictureLimits.uploadFiles * pictureLimits.uploadMib + 1) * 1_048_576;
 const uploads = /^\/api\/v1\/uploads(?=[/?]|$)/;
 
 /** How long the body of a request may take to arrive: that of an upload longer, by its size. */
 export function arrivalMsOf({ url = "", headers }: Pick<IncomingMessage, "url" | "headers">): number {
   const sizeBytes = Number(headers["content-length"] ?? 0);
-  if (!uploads.test(url) || !(sizeBytes > 0)) return arrivalMs;
+  if (!uploads.test(url) || !(sizeBytes > 0 && sizeBytes <= largestBytes)) return arrivalMs;
   return Math.min(longestMs, arrivalMs + sizeBytes / slowestBytesPerMs);
 }
 
-/** Node's own limit is one for all requests of a server, and would cut every upload on a slow line. */
-function endLate(request: IncomingMessage): void {
+/**
+ * Node's own limit is one for all requests of a server, and would cut every upload on a slow line. What still comes after the
+ * answer, as to one who is not signed in, nobody reads.
+ */
+function endLate(request: IncomingMessage, answer: ServerResponse): void {
   const { headers, socket } = request;
   if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return;
-  const timer = setTimeout(() => {
-    if (!request.complete) socket.destroy();
-  }, arrivalMsOf(request));
-  timer.unref();
+  const endIn = (ms: number) =>
+    setTimeout(() => {
+      if (!request.complete) socket.destroy();
+    }, ms).unref();
+  let timer = endIn(arrivalMsOf(request));
   request.once("close", () => clearTimeout(timer));
+  answer.once("finish", () => {
+    if (request.complete) return;
+    clearTimeout(timer);
+    timer = endIn(arrivalMs);
+  });
 }
 
 /** Judges each request where its socket is seen; false when it was refused and is answered. */
@@ -205,7 +217,7 @@ export function frontDoor(env: FrontDoorEnv) {
       return false;
     }
     if (!(answer instanceof ServerResponse)) return true;
-    endLate(request);
+    endLate(request, answer);
     if (asksServer) {
       answerServer(answer);
       return false;
