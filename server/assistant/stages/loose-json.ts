@@ -15,6 +15,19 @@ export function* findObjects(text: string): Generator<unknown> {
   }
 }
 
+/** The outermost objects of a text; null when one of them cannot be read, since what is in it means something else alone. */
+export function outermostObjects(text: string): unknown[] | null {
+  const objects: unknown[] = [];
+  const reader = { text, at: 0 };
+  try {
+    while ((reader.at = text.indexOf("{", reader.at)) !== -1) objects.push(readValue(reader, 0));
+    return objects;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return null;
+  }
+}
+
 interface Reader {
   readonly text: string;
   at: number;

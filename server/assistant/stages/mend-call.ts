@@ -1,5 +1,5 @@
 import type { ToolCallRepairFunction, ToolSet } from "ai";
-import { findObjects } from "./loose-json.ts";
+import { outermostObjects } from "./loose-json.ts";
 
 /** What is used of a JSON Schema. */
 interface Form {
@@ -26,10 +26,14 @@ function nameIn(tools: ToolSet, name: string): string | null {
   return Object.hasOwn(tools, own) ? own : null;
 }
 
-/** The arguments of a call as an object: as loose JSON, in JSON within JSON, or of several objects the last with anything in it. */
-function readArguments(text: string, properties: Arguments): Arguments {
-  const objects = [...findObjects(unquote(text))] as Arguments[];
-  const found = objects.findLast((each) => Object.keys(each).length > 0) ?? {};
+/**
+ * The arguments of a call as an object: as loose JSON, in JSON within JSON, or of several objects the one with anything in it.
+ * Null for what is broken off, and for two with something in them: a part of what was meant may be another order.
+ */
+function readArguments(text: string, properties: Arguments): Arguments | null {
+  const objects = outermostObjects(unquote(text)) as Arguments[] | null;
+  const [found = {}, second] = objects?.filter((each) => Object.keys(each).length > 0) ?? [];
+  if (objects === null || second !== undefined) return null;
   const [wrapper = "", ...others] = Object.keys(found);
   if (others.length > 0 || !wrappers.includes(wrapper) || Object.hasOwn(properties, wrapper)) return found;
   const inner = found[wrapper];
@@ -66,7 +70,7 @@ function mendValue(value: unknown, form: Form): unknown {
 
 function listIn(value: unknown): readonly unknown[] {
   if (typeof value !== "string" || !value.trim().startsWith("[")) return [value];
-  const [found] = findObjects(`{list: ${value}}`) as Iterable<{ list?: unknown }>;
+  const [found] = (outermostObjects(`{list: ${value}}`) ?? []) as { list?: unknown }[];
   return Array.isArray(found?.list) ? found.list : [value];
 }
 
@@ -79,8 +83,9 @@ export const mendCall: ToolCallRepairFunction<ToolSet> = async ({ toolCall, tool
   if (toolName === null) return null;
   // Safe cast: made of the forms of the tools, which are objects.
   const { properties = {}, required = [] } = (await inputSchema({ toolName })) as Forms;
-  const given = Object.entries(readArguments(toolCall.input, properties));
-  const mended = given
+  const given = readArguments(toolCall.input, properties);
+  if (given === null) return null;
+  const mended = Object.entries(given)
     .filter(([name, value]) => required.includes(name) || !nothing.has(value))
     .map(([name, value]): [string, unknown] => {
       const form = properties[name];

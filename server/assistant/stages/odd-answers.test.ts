@@ -12,7 +12,7 @@ interface Heard {
 }
 
 /** What the studio hears of a server that answers with this body. */
-async function hear(body: string, type = "text/event-stream"): Promise<Heard> {
+async function hear(body: string | ReadableStream<Uint8Array>, type = "text/event-stream"): Promise<Heard> {
   const heard: Heard = { text: "", thinking: "", calls: [] };
   const { signal } = new AbortController();
   const provider = createOpenAICompatible({
@@ -72,6 +72,10 @@ describe("chunks that are not quite those of the API", () => {
     ["parts of words", lines(choice({ content: [{ type: "text", text: "Red " }, "linen."] }), stop)],
     ["a message instead of a delta", lines({ choices: [{ message: { content: "Red linen." } }] }, stop)],
     ["thoughts as an object", lines(choice({ content: "Red linen.", reasoning: { steps: [] } }), stop)],
+    [
+      "members named as those of every object",
+      lines(...words.map((chunk) => JSON.stringify(chunk).replace("{", '{"__proto__":1,')), stop),
+    ],
     ["breaks of Windows", lines(...words, stop).replaceAll("\n", "\r\n")],
     ["no break at its end", lines(...words, stop).trimEnd()],
   ])("%s", async (_what, body) => {
@@ -87,7 +91,14 @@ describe("chunks that are not quite those of the API", () => {
 
   test("letters of several bytes are whole, wherever a chunk is cut", async () => {
     const text = "Лён и 亚麻 👗";
-    expect((await hear(lines(choice({ content: text }), stop))).text).toBe(text);
+    const bytes = Buffer.from(lines(choice({ content: text }), stop));
+    const cut = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+        controller.close();
+      },
+    });
+    expect((await hear(cut)).text).toBe(text);
   });
 
   test.each([
@@ -157,6 +168,16 @@ describe("calls that are not quite those of the API", () => {
   ])("arguments: %s", async (_what, text, input) => {
     const call = [{ index: 0, id: "a", function: { name, arguments: text } }];
     expect((await hear(calling(call))).calls).toEqual(searched(input));
+  });
+
+  test.each([
+    ["the outer object is broken off", '{"kind":"edit","params":{"kind":"upscale"}'],
+    ["the second object is broken off", '{}{"kind":"edit","params":{"kind":"upscale"}'],
+    ["two objects are orders", '{"kind":"edit","prompt":"a"}{"kind":"upscale"}'],
+  ])("a call is not mended into a part of what was meant: %s", async (_what, text) => {
+    const call = [{ index: 0, id: "a", function: { name: "propose_job", arguments: text } }];
+    const [heard] = (await hear(calling(call))).calls;
+    expect(heard).not.toMatchObject({ input: { kind: expect.anything() } });
   });
 
   test("numbers as texts become numbers, and what they are of stays", async () => {

@@ -6,7 +6,9 @@ const isFields = (value: unknown): value is Fields =>
 /** The fields without those that are not of their type. */
 function only(fields: Fields, isRight: Readonly<Record<string, (value: unknown) => boolean>>): Fields {
   return Object.fromEntries(
-    Object.entries(fields).filter(([name, value]) => isRight[name]?.(value) !== false),
+    Object.entries(fields).filter(
+      ([name, value]) => !Object.hasOwn(isRight, name) || isRight[name]?.(value) !== false,
+    ),
   );
 }
 
@@ -129,7 +131,8 @@ class ChunkReader {
 
 function parse(text: string): Fields | null {
   try {
-    const value: unknown = JSON.parse(text);
+    // The SDK refuses a whole answer for such a member.
+    const value: unknown = JSON.parse(text, (name, member) => (name === "__proto__" ? undefined : member));
     return isFields(value) ? value : null;
   } catch {
     return null;
