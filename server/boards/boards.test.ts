@@ -45,6 +45,14 @@ const make = (name: string, more: { imageIds?: string[]; search?: string } = {})
 const found = async (search: string) =>
   (await listImages(opened.services, { ownerId, search })).items.map(({ id }) => id);
 
+test("a name is taken whichever apostrophe it is written with, and a board may change its own", async () => {
+  const { id } = await make("Mum’s");
+  for (const name of ["mum's", "Mum‘s", "Mumʼs"])
+    await expect(make(name)).rejects.toMatchObject({ code: "conflict" });
+  await make("Mum's", { search: "is:upload" });
+  expect(await changeBoard(opened.services, { ownerId, id, name: "Mum's" })).toMatchObject({ name: "Mum's" });
+});
+
 test("saved searches say what they find as the gallery shows it, at most 100, and boards do not", async () => {
   const { db } = opened.services;
   const ids = [await addPicture(), await addPicture(), await addPicture()];

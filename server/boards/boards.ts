@@ -2,7 +2,7 @@ import { and, eq, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
-import { checkSearch, cleanName } from "../images/index.ts";
+import { checkSearch, cleanName, spellingsOf } from "../images/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isBoardOf, requireBoardOf } from "./access.ts";
@@ -64,12 +64,12 @@ interface Named extends OwnBoard {
   readonly isSearch: boolean;
 }
 
-/** A name stands for one board, so that `board:` means one. */
+/** A name stands for one board, whichever apostrophe it has, so that `board:` means one. */
 async function checkFree(tx: Tx, { ownerId, id, key, isSearch }: Named): Promise<void> {
   const isSame = isSearch ? sql`${boards.search} is not null` : isNull(boards.search);
   const same = and(
     eq(boards.ownerId, ownerId),
-    eq(boards.key, key),
+    inArray(boards.key, spellingsOf(key)),
     ne(boards.id, id),
     isNull(boards.removedAt),
   );

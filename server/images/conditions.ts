@@ -5,7 +5,7 @@ import type { JobKind } from "../engines.ts";
 import { AppError } from "../platform/index.ts";
 import type { Nearness } from "./near.ts";
 import { type Filter, parseSearch, type PictureFlag, type SearchTerm } from "./query.ts";
-import { searchForm, searchKey, spaced, textForm } from "./search-text.ts";
+import { searchForm, searchKey, spaced, spellingsOf, textForm } from "./search-text.ts";
 
 const { boardImages, boardMembers, boards, imageTags, jobs, linkImages, links, tags } = schema;
 
@@ -27,16 +27,6 @@ export type Searched = Readonly<
     AnyPgColumn
   >
 >;
-
-// Of a keyboard, of a phone, and the letter of several languages. The others stand for one of these.
-const apostrophes = ["'", "’", "ʼ"] as const;
-const anyApostrophe = /['‘’ʼ]/gu;
-
-/** A name with each apostrophe that it may have been given. */
-const spellingsOf = (form: string): readonly string[] =>
-  form.search(anyApostrophe) === -1
-    ? [form]
-    : apostrophes.map((apostrophe) => form.replaceAll(anyApostrophe, apostrophe));
 
 /** Whether the text of a picture has this part, given in the form of `textForm`. `%` and `_` stand for themselves. */
 export function contains(searched: Searched, form: string): SQL {
@@ -166,7 +156,7 @@ function modelCondition(searched: Searched, form: string): SQL | undefined {
 function tagCondition({ searched, ownerId }: Asked, name: string | null): SQL {
   const ofPicture = sql`select ${imageTags.imageId} from ${imageTags} join ${tags} on ${tags.id} = ${imageTags.tagId}`;
   if (name === null) return sql`not exists (${ofPicture} where ${imageTags.imageId} = ${searched.id})`;
-  return sql`${searched.id} in (${ofPicture} where ${tags.ownerId} = ${ownerId} and ${inArray(tags.key, [...spellingsOf(searchForm(name))])})`;
+  return sql`${searched.id} in (${ofPicture} where ${tags.ownerId} = ${ownerId} and ${inArray(tags.key, spellingsOf(searchForm(name)))})`;
 }
 
 /** On a board of the owner of the picture. */
@@ -174,7 +164,7 @@ function boardCondition({ searched, ownerId }: Asked, name: string | null): SQL 
   const onBoard = sql`select ${boardImages.imageId} from ${boardImages} join ${boards} on ${boards.id} = ${boardImages.boardId}
     where ${isNull(boards.removedAt)}`;
   if (name === null) return sql`not exists (${onBoard} and ${boardImages.imageId} = ${searched.id})`;
-  return sql`${searched.id} in (${onBoard} and ${boards.ownerId} = ${ownerId} and ${inArray(boards.key, [...spellingsOf(searchForm(name))])})`;
+  return sql`${searched.id} in (${onBoard} and ${boards.ownerId} = ${ownerId} and ${inArray(boards.key, spellingsOf(searchForm(name)))})`;
 }
 
 // Without a parameter, so that the indexes of a part of the pictures are known to serve.

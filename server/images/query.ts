@@ -64,11 +64,14 @@ export interface SearchTerm {
 const isUuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 // Signs as keyboards and input methods of several languages write them: dashes, quotes, the wide colon.
 const minus = "[-\u2010-\u2015\u2212\uFE63\uFF0D]";
-const quote = '["“”„‟«»＂]';
+// A phrase ends with a quote of the kind that it began with: others may stand in it.
+const quotes = ['"＂', "“”„‟", "«»"] as const;
+const phrases = quotes.map((kind, at) => `[${kind}](?<quoted${at}>[^${kind}]*)[${kind}]?`).join("|");
 const termPattern = new RegExp(
-  `(?<not>${minus}?)(?:(?<operator>[a-z]+)[:：])?(?:${quote}(?<quoted>${quote.replace("[", "[^")}*)${quote}?|(?<plain>\\S+))`,
+  `(?<not>${minus}?)(?:(?<operator>[a-z]+)[:：])?(?:${phrases}|(?<plain>\\S+))`,
   "giu",
 );
+const anyQuote = new RegExp(`[${quotes.join("")}]`, "gu");
 const loneMinus = new RegExp(`^${minus}$`, "u");
 const maxTerms = 30;
 
@@ -80,11 +83,12 @@ export function parseSearch(search: string, timeZone = "UTC"): SearchTerm[] {
   const terms = [...search.matchAll(termPattern)].slice(0, maxTerms).map(({ 0: source, groups = {} }) => {
     const operator = searchOperators.find((name) => name === groups["operator"]?.toLowerCase());
     const isNot = groups["not"] !== "";
-    const value = groups["quoted"] ?? groups["plain"] ?? "";
+    const quoted = quotes.map((_, at) => groups[`quoted${at}`]).find((text) => text !== undefined);
+    const value = quoted ?? groups["plain"] ?? "";
     if (operator)
       return { source, isNot, meaning: readers[operator](value.trim(), timeZone) ?? { wrong: operator } };
     const words = groups["operator"] === undefined ? value : `${groups["operator"]}:${value}`;
-    return { source, isNot, meaning: { words, isPhrase: groups["quoted"] !== undefined } };
+    return { source, isNot, meaning: { words, isPhrase: quoted !== undefined } };
   });
   return terms.filter(({ source }) => !loneMinus.test(source) && !isUnfinished(source));
 }
@@ -102,7 +106,7 @@ const plainSigns = (text: string) =>
 
 /** Writes a term; a value with blanks gets quotes. */
 export function termOf(operator: SearchOperator, value: string, isNot = false): string {
-  const plain = value.replaceAll(new RegExp(quote, "gu"), "");
+  const plain = value.replaceAll(anyQuote, "");
   return `${isNot ? "-" : ""}${operator}:${/\s/u.test(plain) ? `"${plain}"` : plain}`;
 }
 

@@ -26,6 +26,15 @@ export function searchForm(text: string): string {
     .trim();
 }
 
+const apostrophes = ["'", "’", "‘", "ʼ"] as const;
+const anyApostrophe = new RegExp(`[${apostrophes.join("")}]`, "gu");
+
+/** The form of a name as it is, which may have several kinds of apostrophe, and with each kind alone. */
+export function spellingsOf(form: string): string[] {
+  const alike = apostrophes.map((apostrophe) => form.replaceAll(anyApostrophe, apostrophe));
+  return [...new Set([form, ...alike])];
+}
+
 /** Letters that are one more of another alphabet, written as those write them who lack them; apostrophes are one. */
 const plainLetters: Readonly<Record<string, string>> = {
   æ: "ae",

@@ -180,6 +180,11 @@ test("filters, words and what must not be there hold together", async () => {
   await db.insert(schema.imageTags).values({ tagId: phoneTagId, imageId: rated });
   await db.insert(schema.boards).values({ id: boardId, ownerId, name: "Kites", key: "kites" });
   await db.insert(schema.boardImages).values({ boardId, imageId: made });
+  for (const name of ["‘90s", "Rock ’n' roll"]) {
+    const ownId = newId();
+    await db.insert(schema.boards).values({ id: ownId, ownerId, name, key: searchForm(name) });
+    await db.insert(schema.boardImages).values({ boardId: ownId, imageId: made });
+  }
   const all = ["made", "plain", "rated", "seed 77 in its title", "starred", "upload of seed 77"];
   const others = (...titles: string[]) => all.filter((title) => !titles.includes(title));
   for (const [search, titles] of [
@@ -215,6 +220,9 @@ test("filters, words and what must not be there hold together", async () => {
     ["tag:«две думи»", ["plain"]],
     ["tag:mum’s", ["rated"]],
     ["tag:mum's", ["rated"]],
+    ["board:“rock ’n' roll”", ["made"]],
+    ["board:‘90s", ["made"]],
+    ["board:'90s", ["made"]],
     ["rating:>9999999", []],
     ["rating:0..9999999", all],
     ["from:9999y to:9999", all],
