@@ -144,6 +144,19 @@ describe("A15 many files", () => {
     expect([count, store.uploadList()]).toEqual([300, []]);
   });
 
+  test("a proxy that limits without a time is asked four times for a file, and no more", async () => {
+    let sent = 0;
+    sendFile = () => {
+      sent += 1;
+      return refused("rate_limited");
+    };
+    store.addUpload(new File(["x"], "refused.jpg"));
+    await pass(59_000);
+    expect(sent).toBe(1);
+    await pass(600_000);
+    expect([sent, statesOf(store.uploadList())]).toMatchObject([4, { failed: { length: 1 } }]);
+  });
+
   test("a pause ends although the clock is set back meanwhile", async () => {
     let left = 1;
     sendFile = () => ((left -= 1) >= 0 ? refused("rate_limited", { retryAfterS: 30 }) : stored);

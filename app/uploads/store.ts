@@ -111,13 +111,14 @@ const ofAccount: ReadonlySet<string> = new Set([
 
 /** How long to wait before the same file is sent again; null when that would change nothing. */
 function waitAfter(id: string, { code, details }: Failure): number | null {
-  if (code === "rate_limited") {
-    const seconds = Number(details?.["retryAfterS"] ?? 60);
-    return Math.min(Math.max(seconds, 1), 120) * secondMs;
-  }
+  const limitS = code === "rate_limited" ? details?.["retryAfterS"] : undefined;
+  if (limitS !== undefined) return Math.min(Math.max(Number(limitS), 1), 120) * secondMs;
   const tried = (triesById.get(id) ?? 0) + 1;
   triesById.set(id, tried);
-  return passing.has(code) && tried < tries ? 2 ** tried * secondMs : null;
+  if (tried >= tries) return null;
+  // Of a proxy, which may refuse every file.
+  if (code === "rate_limited") return 60 * secondMs;
+  return passing.has(code) ? 2 ** tried * secondMs : null;
 }
 
 /** Without its code the file waits like one without a network; an outdated page fails it. */
