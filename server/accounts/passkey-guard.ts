@@ -87,6 +87,9 @@ const challengeSeconds = 300;
 export async function guardPasskey(db: Db, ctx: GenericEndpointContext): Promise<void> {
   if (registerPaths.has(ctx.path) && !(await guardRegistration(db, ctx))) return;
   if (!answerPaths.has(ctx.path)) return;
+  // The library would store the key before it is known whether the session that adds it still stands.
+  if (Reflect.get(Object(ctx.body), "createSession"))
+    refuse("INVALID_PASSKEY", "A passkey that is added begins no session.");
   const answer = answerSchema.safeParse(Reflect.get(Object(ctx.body), "response"));
   if (!answer.success) refuse("INVALID_PASSKEY", "The answer of the device cannot be read.");
 }

@@ -153,6 +153,15 @@ test("S1 a passkey signs in, once its device checked its user, and not as a copy
   expect((await enter({ counter: 4 })).status).toBe(400);
 });
 
+test("S1 a passkey is not added together with a session, which might be refused while the key stays", async () => {
+  const browser = await openAccount(fixture.services, "with-session@example.com");
+  const options = await optionsOf(browser, "/generate-register-options");
+  const body = { response: makeDevice().register(options), createSession: true };
+  const added = await browser.auth("/passkey/verify-registration", body);
+  expect(await answerOf(added)).toEqual([400, "INVALID_PASSKEY"]);
+  expect(await keysOf((await callerOf(browser))?.userId ?? "")).toEqual([]);
+});
+
 test("S1 a passkey whose device did not check its user is not added, nor one of a guest", async () => {
   const { services } = fixture;
   const browser = await openAccount(services, "unchecked@example.com");
