@@ -360,7 +360,11 @@ describe("the address of a client", () => {
     const enter = (address: string) =>
       openTestBrowser(test1.services).auth("/sign-in/anonymous", {}, { "x-forwarded-for": address });
     const limit = 120;
-    const flood = await Promise.all(Array.from({ length: limit + 1 }, () => enter("198.51.100.7")));
+    // As many at once as there are connections: what waits longer for one than a few seconds is told to come again.
+    const atOnce = 11;
+    const flood: { status: number }[] = [];
+    while (flood.length <= limit)
+      flood.push(...(await Promise.all(Array.from({ length: atOnce }, () => enter("198.51.100.7")))));
     expect(flood.filter(({ status }) => status === 429)).toHaveLength(1);
     expect((await enter("198.51.100.8")).status).toBe(200);
     const { sessions } = schema;
