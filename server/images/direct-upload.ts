@@ -100,6 +100,7 @@ export async function beginUpload(
         throw new AppError(
           "rate_limited",
           `You have begun too many uploads. Finish some or give some up, or wait ${signedPutMs / 60_000} minutes.`,
+          { details: { retryAfterS: 60 } },
         );
       await tx.insert(directUploads).values({ id, ownerId, role, name, mime, sizeBytes, sha256 });
     }),

@@ -38,6 +38,8 @@ test.each([
   ['"вывеска «Чай» на стене"', { words: "вывеска «Чай» на стене", isPhrase: true }],
   ["«the “old” house»", { words: "the “old” house", isPhrase: true }],
   ['board:"Проект «Весна»"', { name: "board", text: "Проект «Весна»" }],
+  ['„rotes Kleid"', { words: "rotes Kleid", isPhrase: true }],
+  ['"red dress”', { words: "red dress", isPhrase: true }],
   ["„ein Bild“", { words: "ein Bild", isPhrase: true }],
   ['"not ended', { words: "not ended", isPhrase: true }],
   ["–hat", { words: "hat", isPhrase: false, isNot: true }],

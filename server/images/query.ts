@@ -64,14 +64,20 @@ export interface SearchTerm {
 const isUuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 // Signs as keyboards and input methods of several languages write them: dashes, quotes, the wide colon.
 const minus = "[-\u2010-\u2015\u2212\uFE63\uFF0D]";
-// A phrase ends with a quote of the kind that it began with: others may stand in it.
+// A phrase ends with a quote of the kind that it began with, so that others may stand in it; where there is none, with any.
 const quotes = ['"＂', "“”„‟", "«»"] as const;
-const phrases = quotes.map((kind, at) => `[${kind}](?<quoted${at}>[^${kind}]*)[${kind}]?`).join("|");
+const anyKind = quotes.join("");
+const phrases = quotes
+  .flatMap((kind, at) => [
+    `[${kind}](?<quoted${at}>[^${kind}]*)[${kind}]`,
+    `[${kind}](?<begun${at}>[^${anyKind}]*)[${anyKind}]?`,
+  ])
+  .join("|");
 const termPattern = new RegExp(
   `(?<not>${minus}?)(?:(?<operator>[a-z]+)[:：])?(?:${phrases}|(?<plain>\\S+))`,
   "giu",
 );
-const anyQuote = new RegExp(`[${quotes.join("")}]`, "gu");
+const anyQuote = new RegExp(`[${anyKind}]`, "gu");
 const loneMinus = new RegExp(`^${minus}$`, "u");
 const maxTerms = 30;
 
@@ -83,7 +89,9 @@ export function parseSearch(search: string, timeZone = "UTC"): SearchTerm[] {
   const terms = [...search.matchAll(termPattern)].slice(0, maxTerms).map(({ 0: source, groups = {} }) => {
     const operator = searchOperators.find((name) => name === groups["operator"]?.toLowerCase());
     const isNot = groups["not"] !== "";
-    const quoted = quotes.map((_, at) => groups[`quoted${at}`]).find((text) => text !== undefined);
+    const quoted = quotes
+      .flatMap((_, at) => [groups[`quoted${at}`], groups[`begun${at}`]])
+      .find((text) => text !== undefined);
     const value = quoted ?? groups["plain"] ?? "";
     if (operator)
       return { source, isNot, meaning: readers[operator](value.trim(), timeZone) ?? { wrong: operator } };

@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, eq, gt, isNull, sql } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 
@@ -144,6 +144,37 @@ export async function fillSearchTexts(db: Db, ownerId?: string): Promise<void> {
 }
 
 const batchesOfDuty = 20;
+
+/** The characters that are stored as others since `textForm` has folded them. */
+function foldedCharacters(): string[] {
+  const forms = Array.from({ length: lastFolded }, (_, code) => searchForm(String.fromCodePoint(code)));
+  return [...new Set(forms)].filter((form) => form !== "" && textForm(form) !== form);
+}
+
+/** Beyond it, and among surrogates, none is folded. */
+const lastFolded = 0xd8_00;
+
+/**
+ * Empties search texts of the form of before, which no search finds: stored by an earlier version, also by one that still ran beside this
+ * one. `fillSearchTexts` fills them.
+ */
+export async function dropOldSearchTexts(db: Db): Promise<void> {
+  const pattern = foldedCharacters().map(searchKey).join("|");
+  const { id, searchKey: stored } = images;
+  for (let after: string | undefined; ;) {
+    const rows = await db
+      .select({ id })
+      .from(images)
+      .where(and(sql`${stored} ~ ${pattern}`, after === undefined ? undefined : gt(id, after)))
+      .orderBy(id)
+      .limit(batchSize);
+    after = rows.at(-1)?.id;
+    if (after === undefined) return;
+    const ids = rows.map((row) => row.id);
+    await db.execute(sql`update ${images} set search_key = null where id in (
+      select id from ${images} where id in ${ids} and search_key ~ ${pattern} order by id for update)`);
+  }
+}
 
 async function fillBatch(db: Db, ownerId: string | undefined): Promise<number> {
   const { id, title, widthPx, heightPx, mime, createdAt } = images;

@@ -4,9 +4,9 @@ import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
-import { listImages, changeImage, searchImages } from "./index.ts";
+import { changeImage, dropOldSearchTexts, listImages, searchImages } from "./index.ts";
 import { cleanTitle } from "./ingest.ts";
-import { searchForm } from "./search-text.ts";
+import { searchForm, searchKey } from "./search-text.ts";
 
 let opened: TestServices;
 let ownerId: string;
@@ -291,4 +291,25 @@ test("what an assistant looks for may hold filters, and those hold for every pic
   expect(found.map(({ id }) => id)).toEqual([red, half]);
   const words = ["kite", "-red"];
   expect(await searchImages(opened.services, { ownerId, words, limit: 9 })).toMatchObject([{ id: half }]);
+});
+
+test("what an earlier version stored in its own form is found again after the duty, and what is well stays", async () => {
+  const { db } = opened.services;
+  const titles = ["Łódź nocą", "Mother’s garden", "Smørrebrød", "Kırmızı", "مُحَمَّد", "أزهار", "שָׁלוֹם"];
+  const old = await Promise.all(titles.map((title) => addPicture(title)));
+  for (const [at, id] of old.entries())
+    await db
+      .update(schema.images)
+      .set({ searchKey: searchKey(searchForm(titles[at] ?? "")) })
+      .where(eq(schema.images.id, id));
+  const well = await addPicture("Żółw красный 東京");
+  await find("anything");
+  const stored = () =>
+    db.select({ key: schema.images.searchKey }).from(schema.images).where(eq(schema.images.id, well));
+  const before = await stored();
+  expect(await find("lodz")).toEqual([]);
+  await dropOldSearchTexts(db);
+  expect(await stored()).toEqual(before);
+  for (const [at, title] of titles.entries()) expect(await find(title)).toEqual([old[at]]);
+  expect(await find("lodz")).toEqual([old[0]]);
 });

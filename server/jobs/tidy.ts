@@ -1,5 +1,6 @@
 import {
   countNoted,
+  dropOldSearchTexts,
   expireClientFiles,
   expireUploads,
   fillSearchTexts,
@@ -21,6 +22,7 @@ export const tidyDuties: readonly Duty[] = [
   { name: "deleted pictures", everyMs: minuteMs, run: purgeDeleted },
   { name: "expired uploads", everyMs: minuteMs, run: expireUploads },
   { name: "search index", everyMs: minuteMs, run: ({ db }) => fillSearchTexts(db) },
+  { name: "old search texts", everyMs: 360 * minuteMs, run: ({ db }) => dropOldSearchTexts(db) },
   { name: "counts of months", everyMs: minuteMs, run: countNoted },
   { name: "expired guests", everyMs: minuteMs, run: expireGuests },
   { name: "old events of jobs", everyMs: minuteMs, run: pruneEvents },
