@@ -39,7 +39,8 @@ export function nearestName(
 }
 
 /** Not of what may be any text, and has worked with its quotes so far. */
-const mayBeQuoted = /^(AUTH_SECRET|WORKER_NAME|WORKER_HTTP_TOKEN|OTEL_SERVICE_NAME)$/;
+const mayBeQuoted =
+  /^(AUTH_SECRET|S3_SECRET_ACCESS_KEY|NO_PROXY|WORKER_NAME|WORKER_HTTP_TOKEN|OTEL_SERVICE_NAME)$/;
 
 /** Docker's `--env-file` keeps the quotes that a shell, systemd and Compose take off. */
 export function findQuoted(

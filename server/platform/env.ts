@@ -38,6 +38,13 @@ const poolers = ["transaction"] as const;
 const keyForm = /^[\x21-\x7e]+$/;
 const keyAdvice = "must be a key of letters, digits and signs of ASCII, without blanks";
 const key = text.regex(keyForm, keyAdvice);
+/** For a server of one's own, which may take any words where it asks for no key. */
+const ownKeyForm = /^(?!bearer\s)[\x20-\x7e]+$/i;
+const ownKeyAdvice = "must be a key of letters, digits and signs of ASCII, in one line and without Bearer";
+const ownKey = text.regex(ownKeyForm, ownKeyAdvice);
+const ownKeys = list
+  .refine((items) => items.every((item) => ownKeyForm.test(item)), ownKeyAdvice)
+  .default([]);
 const keys = list.refine((items) => items.every((item) => keyForm.test(item)), keyAdvice).default([]);
 
 /** Anything else could not be sent in a header, or would not be read as one token. */
@@ -77,7 +84,7 @@ const providerNamesInEnv = {
   FASHN_API_KEY: keys,
   FASHN_BASE_URL: webUrl.default("https://api.fashn.ai/v1"),
   /** Any server with the images API of OpenAI. */
-  OPENAI_IMAGES_API_KEY: keys,
+  OPENAI_IMAGES_API_KEY: ownKeys,
   OPENAI_IMAGES_BASE_URL: webUrl.default("https://api.openai.com/v1"),
 };
 
@@ -88,7 +95,7 @@ const modelNamesInEnv = {
   OPENAI_API_KEY: key.optional(),
   /** Any server with the chat API of OpenAI, such as Ollama or llama.cpp, and its key if it wants one. */
   LLM_BASE_URL: webUrl.transform((url) => url.replace(/\/+$/, "")).optional(),
-  LLM_API_KEY: key.optional(),
+  LLM_API_KEY: ownKey.optional(),
   /** Instead of the models of the configuration. */
   LLM_ANALYZER_MODEL: optionalText,
   LLM_RESPONDER_MODEL: optionalText,
@@ -108,7 +115,8 @@ const envSchema = z.object({
   /** The bucket for pictures and the server that holds it; without a bucket they are files in the data folder. */
   S3_BUCKET: optionalText,
   S3_ACCESS_KEY_ID: key.optional(),
-  S3_SECRET_ACCESS_KEY: key.optional(),
+  /** Of any signs: it signs, and goes into no header. */
+  S3_SECRET_ACCESS_KEY: optionalText,
   S3_REGION: text.default("us-east-1"),
   /** Unset for Amazon's own servers. */
   S3_ENDPOINT: webUrl.optional(),
