@@ -66,6 +66,14 @@ describe("A submit to Google", () => {
       [{ text: "Here's your road safety poster." }, { thought: true, inlineData: { data: inline("last") } }],
       "STOP",
     ],
+    [
+      "beside words about what it could not do",
+      [
+        { thought: true, inlineData: { data: inline("last") } },
+        { text: "Here's your poster. I was unable to add the logo, since none was attached." },
+      ],
+      "STOP",
+    ],
     ["where no reason is given", [{ thought: true, inlineData: { data: inline("last") } }], ""],
   ])("takes a picture that is marked as a thought where there is no other: %s", async (_, parts, reason) => {
     google.answer = candidates(parts, reason);

@@ -111,7 +111,7 @@ const refusing =
   /\b(?:unable|not able|not allowed) to\b|\b(?:can(?:no|['’])?t|can not|could(?:n['’]t| not)|won['’]t|will not)\s+(?:\w+\s+){0,2}(?:creat|generat|mak|draw|produc|edit|help|assist|fulfil|comply|process|depict|show|provide|do)/i;
 const handing = /\bhere(?:['’]s| is| are)\b/i;
 
-const refuses = (said: string) => refusing.test(said) || (isContentRefusal(said) && !handing.test(said));
+const refuses = (said: string) => (refusing.test(said) || isContentRefusal(said)) && !handing.test(said);
 
 interface Ending {
   readonly reason: string | null;
