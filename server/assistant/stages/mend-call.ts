@@ -26,14 +26,19 @@ function nameIn(tools: ToolSet, name: string): string | null {
   return Object.hasOwn(tools, own) ? own : null;
 }
 
+/** Servers that send the arguments in pieces repeat the first brace, or all of them. */
+const doubledBrace = /^\s*\{\s*(?=\{)/;
+
 /**
  * The arguments of a call as an object: as loose JSON, in JSON within JSON, or of several objects the one with anything in it.
- * Null for what is broken off, and for two with something in them: a part of what was meant may be another order.
+ * Null for what is broken off, and for two that differ: a part of what was meant may be another order.
  */
 function readArguments(text: string, properties: Arguments): Arguments | null {
-  const objects = outermostObjects(unquote(text)) as Arguments[] | null;
-  const [found = {}, second] = objects?.filter((each) => Object.keys(each).length > 0) ?? [];
-  if (objects === null || second !== undefined) return null;
+  const objects = outermostObjects(unquote(text).replace(doubledBrace, "")) as Arguments[] | null;
+  if (objects === null) return null;
+  const filled = objects.filter((each) => Object.keys(each).length > 0);
+  const [found = {}, second] = new Map(filled.map((each) => [JSON.stringify(each), each])).values();
+  if (second !== undefined) return null;
   const [wrapper = "", ...others] = Object.keys(found);
   if (others.length > 0 || !wrappers.includes(wrapper) || Object.hasOwn(properties, wrapper)) return found;
   const inner = found[wrapper];

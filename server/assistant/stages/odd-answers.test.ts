@@ -143,6 +143,8 @@ describe("calls that are not quite those of the API", () => {
     ["with a number as its id", [{ index: 0, id: 7, function: { name, arguments: args } }]],
     ["with its arguments as an object", [{ index: 0, function: { name, arguments: { words: ["red"] } } }]],
     ["without a function around it", [{ name, arguments: { words: ["red"] } }]],
+    ["with its arguments twice", [{ index: 0, function: { name, arguments: args + args } }]],
+    ["with its first brace twice", [{ index: 0, function: { name, arguments: `{${args}` } }]],
     ["not in a list", { index: 0, function: { name, arguments: args } }],
     ["with markup of the model", [{ function: { name: `${name}<|channel|>commentary`, arguments: args } }]],
     ["with a namespace", [{ function: { name: `functions.${name}`, arguments: args } }]],
