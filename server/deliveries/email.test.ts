@@ -149,6 +149,16 @@ test.each([
   expect(await readNotifications(services, owner.userId)).toMatchObject([{ isOn }]);
 });
 
+test("C2 a mailbox that gets too much at the moment is tried again, and the channel stays", async () => {
+  const owner = await openConfirmed();
+  mail.refuseNext(
+    550,
+    "5.2.1 The user you are trying to contact is receiving mail at a rate that prevents more",
+  );
+  expect((await complete(owner)).answer).toBe("retry");
+  expect(await readNotifications(services, owner.userId)).toMatchObject([{ isOn: true }]);
+});
+
 test.each([
   [530, "5.7.0 Must issue a STARTTLS command first"],
   [553, "5.7.1 Sender address rejected: not owned by user"],

@@ -159,12 +159,13 @@ const isOfMessage = (error: unknown) =>
 
 /**
  * RFC 5321: 5xx is final for this message, 4xx is not. RFC 3463: 5.1.1 and its neighbours name a bad mailbox, as do 5.1.10
- * (Exchange, RFC 7505) and 5.2.1 (a disabled one).
+ * (Exchange, RFC 7505) and 5.2.1 (a disabled one, but with Gmail also one that gets too much at the moment).
  */
 function toDeliveryError(error: unknown): DeliveryError {
   const status = readNumber(error, "responseCode");
   const text = error instanceof Error && "response" in error ? String(error.response) : "";
-  if (!isOfMessage(error) || status === null || status < 500)
+  const isFlooded = /ReceivingRate|at a\s+rate/i.test(text);
+  if (!isOfMessage(error) || status === null || status < 500 || isFlooded)
     return new DeliveryError("retry", "The mail server could not be used.", { cause: error, status });
   if (/(?<![\d.])5\.(?:1\.(?:[1236]|10)|2\.1)(?![\d.]*\d)/.test(text))
     return new DeliveryError("gone", "The mail server does not know the address.", { cause: error, status });
