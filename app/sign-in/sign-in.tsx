@@ -52,24 +52,33 @@ function useEntryToken({ signUp, needsAdmin }: Entry): EntryToken | null {
   return isOfUse ? token : null;
 }
 
-const blank: Credentials = { name: "", email: "", password: "" };
+type Person = Omit<Credentials, "password">;
+
+const nobody: Person = { name: "", email: "" };
 
 interface AccountFormProps {
   readonly mode: SignInMode;
   readonly token: EntryToken | null;
-  readonly values: Credentials;
-  readonly onChange: (changes: Partial<Credentials>) => void;
+  readonly person: Person;
+  readonly onChange: (changes: Partial<Person>) => void;
 }
 
-function AccountForm({ mode, token, values, onChange }: AccountFormProps) {
+function AccountForm({ mode, token, person, onChange }: AccountFormProps) {
   const t = useTranslations("signIn");
   const textOf = useAuthError();
+  // A new account does not get the password that the browser filled in for another one.
+  const [password, setPassword] = useState("");
+  const values = { ...person, password };
+  const change = ({ password: typed = password, ...changes }: Partial<Credentials>) => {
+    setPassword(typed);
+    onChange(changes);
+  };
   const form = useRef<HTMLFormElement>(null);
   // What was typed, or filled in by the browser, before the page's code was there.
   const takeTyped = useEffectEvent((typed: FormData) => {
-    for (const name of ["email", "password"] as const) {
+    for (const name of ["name", "email", "password"] as const) {
       const text = typed.get(name);
-      if (typeof text === "string" && text !== values[name]) onChange({ [name]: text });
+      if (typeof text === "string" && text !== values[name]) change({ [name]: text });
     }
   });
   useLayoutEffect(() => {
@@ -92,7 +101,7 @@ function AccountForm({ mode, token, values, onChange }: AccountFormProps) {
   return (
     // POST, because a submit before hydration would put the password into the URL.
     <form ref={form} method="post" onSubmit={submit} className="mt-5 flex flex-col gap-4">
-      <AccountFields mode={mode} values={values} onChange={onChange} />
+      <AccountFields mode={mode} values={values} onChange={change} />
       {enter.isError ? (
         <p role="alert" className="text-xs text-fail">
           {textOf(enter.error)}
@@ -166,7 +175,7 @@ export function SignInCard({ entry }: { readonly entry: Entry }) {
   // Without passwords an admin can still come in by one that was just set on the command line.
   const hasForm = entry.passwords || query.has("password");
   const [chosen, setMode] = useState<SignInMode | null>(null);
-  const [values, setValues] = useState(blank);
+  const [person, setPerson] = useState(nobody);
   const canCreate = entry.passwords && (entry.signUp === "open" || token !== null);
   const mode = canCreate ? (chosen ?? (isNew ? "create" : "signIn")) : "signIn";
   return (
@@ -195,8 +204,8 @@ export function SignInCard({ entry }: { readonly entry: Entry }) {
           key={mode}
           mode={mode}
           token={token}
-          values={values}
-          onChange={(changes) => setValues((before) => ({ ...before, ...changes }))}
+          person={person}
+          onChange={(changes) => setPerson((before) => ({ ...before, ...changes }))}
         />
       ) : (
         <div className="mt-3 flex flex-col gap-3">

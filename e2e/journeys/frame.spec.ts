@@ -253,9 +253,12 @@ test("@all what is typed into the form to sign in before its code is there stays
 }) => {
   const field = page.getByRole("textbox", { name: "E-mail" });
   await typeEarly(page, { path: "/sign-in", field, text: "ada@example.com" });
+  const password = page.getByLabel("Password", { exact: true });
+  await password.fill("of an account that is there");
   await page.getByRole("radio", { name: "Create account" }).click();
   await expect(page.getByRole("textbox", { name: "Name" })).toBeVisible();
   await expect(field).toHaveValue("ada@example.com");
+  await expect(password).toHaveValue("");
 });
 
 interface Typing {

@@ -27,7 +27,8 @@ export async function recordChange({ env }: Pick<Services, "env">, tx: Tx, act: 
   const userId = act.to ?? act.by;
   if (what === undefined || userId === null || !offersEmail(env)) return;
   const isPerson = and(eq(users.id, userId), isNull(users.deletedAt), sql`${users.isAnonymous} is not true`);
-  const [user] = await tx.select({ email: users.email }).from(users).where(isPerson);
+  // The user's row before the count's, as those who hold it already do.
+  const [user] = await tx.select({ email: users.email }).from(users).where(isPerson).for("key share");
   if (!user || isReservedEmail(user.email)) return;
   // Nobody may fill a mailbox by turning a factor on and off; the audit log has them all.
   if (!(await countTry(tx, mailCountOf(userId), { windowMs: hourMs, max: mailsPerHour }))) return;

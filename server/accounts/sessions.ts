@@ -26,7 +26,8 @@ export interface SessionView {
 /** Far above any header of a browser. */
 const maxAgentLength = 500;
 
-const browsers = new Set(Object.values(Bowser.BROWSER_MAP));
+// Bowser knows some that its list lacks.
+const browsers = new Set([...Object.values(Bowser.BROWSER_MAP), "Miui", "Opera Touch", "PlayStation 4"]);
 const systems = new Set(Object.values(Bowser.OS_MAP));
 
 /** The browser and system of a `User-Agent`, of the known ones alone: it is any text that a sender likes, and mails and pages print these. */
