@@ -56,7 +56,8 @@ beforeAll(async () => {
   ada = openTestBrowser(fixture.services);
   const answer = await ada.auth("/sign-in/email", { email: "ada@seed.example", password: out });
   if (!answer.ok) throw new Error(`the sign-in answered ${answer.status} after: ${said}`);
-});
+  // The engine makes every picture: half a minute of a quiet machine.
+}, 180_000);
 afterAll(async () => {
   vi.unstubAllEnvs();
   await fixture.close();
