@@ -34,18 +34,14 @@ const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"]
 const signUps = ["open", "invite", "closed"] as const;
 const poolers = ["transaction"] as const;
 
+const keysOf = (form: RegExp, how: string, advice = `must be a key of signs of ASCII, ${how}`) => ({
+  one: text.regex(form, advice),
+  several: list.refine((items) => items.every((item) => form.test(item)), advice).default([]),
+});
 /** Goes into a header as it is; a sign of another kind came with a copy, and the other side would only refuse the sign-in. */
-const keyForm = /^[\x21-\x7e]+$/;
-const keyAdvice = "must be a key of letters, digits and signs of ASCII, without blanks";
-const key = text.regex(keyForm, keyAdvice);
+const { one: key, several: keys } = keysOf(/^[\x21-\x7e]+$/, "without blanks");
 /** For a server of one's own, which may take any words where it asks for no key. */
-const ownKeyForm = /^(?!bearer\s)[\x20-\x7e]+$/i;
-const ownKeyAdvice = "must be a key of letters, digits and signs of ASCII, in one line and without Bearer";
-const ownKey = text.regex(ownKeyForm, ownKeyAdvice);
-const ownKeys = list
-  .refine((items) => items.every((item) => ownKeyForm.test(item)), ownKeyAdvice)
-  .default([]);
-const keys = list.refine((items) => items.every((item) => keyForm.test(item)), keyAdvice).default([]);
+const ownKey = keysOf(/^(?!bearer\s)[\x20-\x7e]+$/i, "in one line and without Bearer");
 
 /** Anything else could not be sent in a header, or would not be read as one token. */
 const bearerToken = z
@@ -84,7 +80,7 @@ const providerNamesInEnv = {
   FASHN_API_KEY: keys,
   FASHN_BASE_URL: webUrl.default("https://api.fashn.ai/v1"),
   /** Any server with the images API of OpenAI. */
-  OPENAI_IMAGES_API_KEY: ownKeys,
+  OPENAI_IMAGES_API_KEY: ownKey.several,
   OPENAI_IMAGES_BASE_URL: webUrl.default("https://api.openai.com/v1"),
 };
 
@@ -95,7 +91,7 @@ const modelNamesInEnv = {
   OPENAI_API_KEY: key.optional(),
   /** Any server with the chat API of OpenAI, such as Ollama or llama.cpp, and its key if it wants one. */
   LLM_BASE_URL: webUrl.transform((url) => url.replace(/\/+$/, "")).optional(),
-  LLM_API_KEY: ownKey.optional(),
+  LLM_API_KEY: ownKey.one.optional(),
   /** Instead of the models of the configuration. */
   LLM_ANALYZER_MODEL: optionalText,
   LLM_RESPONDER_MODEL: optionalText,
@@ -115,7 +111,6 @@ const envSchema = z.object({
   /** The bucket for pictures and the server that holds it; without a bucket they are files in the data folder. */
   S3_BUCKET: optionalText,
   S3_ACCESS_KEY_ID: key.optional(),
-  /** Of any signs: it signs, and goes into no header. */
   S3_SECRET_ACCESS_KEY: optionalText,
   S3_REGION: text.default("us-east-1"),
   /** Unset for Amazon's own servers. */
