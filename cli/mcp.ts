@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { outsideFetch, inspectEnv, useProxies } from "@atelier/server/platform";
+import { inspectEnv, isUnsent, outsideFetch, useProxies } from "@atelier/server/platform";
 import {
   ErrorCode,
   isJSONRPCRequest,
@@ -172,7 +172,7 @@ class Studio {
     this.#leaving.abort();
   }
 
-  /** Sends a message; the answers to it, and what is told meanwhile. Throws when the studio does not take it. */
+  /** Sends a message and yields what comes back: progress, then the answer. Throws when the studio does not take it. */
   async *ask(message: JSONRPCMessage, id: RequestId | null): AsyncGenerator<JSONRPCMessage> {
     const response = await this.#post(message);
     this.#session = response.headers.get("mcp-session-id") ?? this.#session;
@@ -200,7 +200,7 @@ class Studio {
       signal: this.#leaving.signal,
     }).catch((error: unknown) => {
       const cause = causeOf(error);
-      const what = isUnsent(cause) ? `${this.#url.origin} cannot be reached` : brokenOff;
+      const what = isUnsent(error) ? `${this.#url.origin} cannot be reached` : brokenOff;
       throw new Error(`${what} (${cause.message})`, { cause: error });
     });
     const place = response.status >= 300 && response.status < 400 ? response.headers.get("location") : null;
@@ -267,9 +267,3 @@ function causeOf(error: unknown): Error {
   if (cause instanceof Error) return cause;
   return error instanceof Error ? error : new Error(String(error));
 }
-
-/** Before a connection stands, so that the studio has nothing of the request. */
-const unsent =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_PROXY|ERR_TLS_.*|ERR_SSL_.*|CERT_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|UNABLE_TO_.*)$/;
-
-const isUnsent = (cause: Error) => "code" in cause && unsent.test(String(cause.code));

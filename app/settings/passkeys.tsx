@@ -92,7 +92,7 @@ interface RowProps {
   readonly security: Security;
 }
 
-/** That a browser does not offer a passkey here, or that nobody knows. */
+/** Says that a passkey belongs to another address, or that its address is not known. */
 function PlaceNote({ passkey: { place, host } }: Pick<RowProps, "passkey">) {
   const t = useTranslations("security");
   if (place === "here") return null;

@@ -65,8 +65,8 @@ interface Offer {
 }
 
 /**
- * An offer while the page is shown. Returns `withdraw`, which resolves once nothing of the offer is left, and `renew`, until which there is
- * none. A challenge ends after five minutes, so a page that comes back makes its offer anew.
+ * Offers passkeys while the page is shown. `withdraw` ends the offer and resolves once it has ended; `renew` makes a new one. A
+ * challenge is valid for five minutes, so a page that is shown again after that makes a new offer.
  */
 function useOffer(isWanted: boolean, { token, onRefused }: Offer) {
   const [round, nextRound] = useReducer((count: number) => count + 1, 0);

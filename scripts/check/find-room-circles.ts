@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-/** Trees whose folders are rooms; a file beside the folders is a room of its own. */
+/** Each folder directly below these is a room, and so is each file. */
 const trees = ["app", "server", "worker"] as const;
 
 const noProduct = /(\.test\.tsx?|\.d\.ts)$/;

@@ -182,8 +182,8 @@ export function arrivalMsOf({ url = "", headers }: Pick<IncomingMessage, "url" |
 }
 
 /**
- * Node's own limit is one for all requests of a server, and would cut every upload on a slow line. What still comes after the
- * answer, as to one who is not signed in, nobody reads.
+ * Ends a request whose body takes too long. Node's own limit is the same for all requests of a server, and would cut every upload on a
+ * slow line. A body that goes on after its answer, such as a refusal, is read by nobody, so it gets the usual time from there.
  */
 function endLate(request: IncomingMessage, answer: ServerResponse): void {
   const { headers, socket } = request;

@@ -11,7 +11,7 @@ const { deliveries, users } = schema;
 
 type Act = Parameters<typeof recordAct>[1];
 
-/** A link to a new password is told as what it was used for. */
+/** What a mail says of an act. A used link to a new password is told as a changed password. */
 const noticeOf: ReadonlyMap<string, AccountNotice["what"]> = new Map([
   ...noticeKinds.map((kind) => [kind, kind] as const),
   ["user.password_link_used", "account.password_changed"],
@@ -46,7 +46,7 @@ const hourMs = 3_600_000;
 /** Messages to one user. */
 const mailsPerHour = 10;
 
-/** Of another person neither browser nor address is told. */
+/** Who made the change. The browser and the address of an admin are not told. */
 function sentBy({ by, kind }: Act, userId: string): Omit<AccountNotice, "what" | "at"> {
   const sender = currentSender();
   const isOther = by === null ? kind !== "user.password_link_used" : by !== userId;

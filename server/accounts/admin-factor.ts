@@ -31,7 +31,7 @@ function holdsFactor(services: Pick<Asked, "config" | "env">, userId: string) {
     asking.length === 0
       ? sql`false`
       : sql`exists (select from credentials c where c.user_id = ${userId} and c.provider_id in ${asking})`;
-  // An unknown host counts, as an update must take an admin's rights from nobody; the session still has to begin with it.
+  // A passkey whose host is not known counts: an update must take no admin's rights away. The session must have begun with a factor anyway.
   const byPasskey = sql`exists (select from passkeys p where p.user_id = ${userId}
     and coalesce(p.rp_id, ${passkeyHost(services.env)}) = ${passkeyHost(services.env)})`;
   return sql`(${byApp} or ${byPasskey} or ${atProvider})`;

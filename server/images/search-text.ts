@@ -151,8 +151,8 @@ function foldedCharacters(): string[] {
   return [...new Set(forms)].filter((form) => form !== "" && textForm(form) !== form);
 }
 
-/** Beyond it, and among surrogates, none is folded. */
-const lastFolded = 0xd8_00;
+/** Behind it are only characters that `searchForm` itself writes as earlier ones, or that stay. */
+const lastFolded = 0x21_00;
 
 /**
  * Empties search texts of the form of before, which no search finds: stored by an earlier version, also by one that still ran beside this

@@ -51,7 +51,7 @@ export {
   type QueueNeeds,
 } from "./config.ts";
 export { clientSecretOf, type IdentityProvider } from "./config-sign-in.ts";
-export { openTunnel, outsideFetch, readProxy, useProxies } from "./proxy.ts";
+export { isUnsent, openTunnel, outsideFetch, readProxy, useProxies } from "./proxy.ts";
 export { safeFetch } from "./safe-fetch.ts";
 export { hostEntryOf, checkUrl, isOwnNetwork, resultHosts } from "./public-addresses.ts";
 export { isFunction, type Later, streamMs } from "./functions.ts";

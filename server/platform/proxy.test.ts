@@ -10,7 +10,7 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { type ConnectProxy, startConnectProxy, testCertificate } from "@atelier/testing/network";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { inspectEnv } from "./env.ts";
-import { outsideFetch, proxyFor, useProxies } from "./proxy.ts";
+import { isUnsent, outsideFetch, proxyFor, useProxies } from "./proxy.ts";
 import { safeFetch } from "./safe-fetch.ts";
 
 const seen: string[] = [];
@@ -188,3 +188,24 @@ test("S4 a name is told where the caller trusts it, and where only the proxy kno
     code: "url_unreachable",
   });
 });
+
+test.each([
+  ["no connection", new TypeError("fetch failed", { cause: withCode("ECONNREFUSED") }), true],
+  ["a proxy that opens no way", withCode("ERR_PROXY"), true],
+  ["a certificate of another host", new Error("", { cause: withCode("ERR_TLS_CERT_ALTNAME_INVALID") }), true],
+  ["a certificate that has ended", withCode("CERT_HAS_EXPIRED"), true],
+  ["a certificate of its own", withCode("DEPTH_ZERO_SELF_SIGNED_CERT"), true],
+  ["a connection that broke", new TypeError("fetch failed", { cause: withCode("ECONNRESET") }), false],
+  [
+    "an alert of TLS, which may come after the request",
+    withCode("ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"),
+    false,
+  ],
+  ["a limit of time", new DOMException("", "TimeoutError"), false],
+])("after %s nothing was sent: %o, %s", (_what, error, isSo) => {
+  expect(isUnsent(error)).toBe(isSo);
+});
+
+function withCode(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}

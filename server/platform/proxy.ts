@@ -128,6 +128,20 @@ function askForTunnel(proxy: URL, target: string, signal: AbortSignal): Promise<
   });
 }
 
+/** No connection, no way through the proxy, or a certificate that is refused before a request is written. */
+const unsentCode =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_PROXY|(?:ERR_TLS_)?CERT_.*|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT.*|UNABLE_TO_(?:GET|VERIFY)_.*)$/;
+
+/** Whether a call of `outsideFetch` failed before the other side could have anything of it; false where that is not known. */
+export function isUnsent(error: unknown): boolean {
+  let current = error;
+  for (let depth = 0; depth < 6 && current instanceof Error; depth += 1) {
+    if ("code" in current && typeof current.code === "string") return unsentCode.test(current.code);
+    current = current.cause;
+  }
+  return false;
+}
+
 /** `fetch` for addresses outside of the own network: through the proxy that is in force, if there is one. */
 export async function outsideFetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   const target = new URL(input instanceof Request ? input.url : input);

@@ -1,4 +1,5 @@
 import {
+  isUnsent,
   outsideFetch,
   parseForeignJson,
   retryAfterInText,
@@ -38,17 +39,6 @@ const usualMaxBytes = 4 * 1024 ** 2;
 /** Of an answer that may hold pictures as text. */
 export const maxPictureBytes = 60 * 1024 ** 2;
 const excerptLength = 300;
-
-/** Codes of errors before anything was sent. */
-const unsentCodes = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-  "ERR_PROXY",
-]);
 
 /**
  * Makes one call and reads the whole answer, whatever its status; repeats nothing and follows no redirect. Throws
@@ -91,22 +81,13 @@ function failureOf(
 ): ProviderError {
   if (error instanceof ProviderError)
     return isSubmit ? new ProviderError("lost", error.message, { cause: error }) : error;
-  if (unsentCodes.has(codeOf(error)))
+  if (isUnsent(error))
     return new ProviderError("transient", "The provider cannot be reached.", { cause: error });
   if (isSubmit)
     return new ProviderError("lost", "The answer of the provider did not come.", { cause: error });
   if (isTimeout)
     return new ProviderError("timeout", "The provider did not answer in time.", { cause: error });
   return new ProviderError("transient", "The connection to the provider broke.", { cause: error });
-}
-
-function codeOf(error: unknown): string {
-  let current = error;
-  for (let depth = 0; depth < 6 && current instanceof Error; depth += 1) {
-    if ("code" in current && typeof current.code === "string") return current.code;
-    current = current.cause;
-  }
-  return "";
 }
 
 const shortestSecret = 8;

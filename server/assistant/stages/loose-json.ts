@@ -69,7 +69,7 @@ function readValue(reader: Reader, depth: number): unknown {
   const digits = match(reader, number);
   if (digits !== "") return Number(digits);
   const name = match(reader, word);
-  return name in constants ? constants[name] : fail(reader);
+  return Object.hasOwn(constants, name) ? constants[name] : fail(reader);
 }
 
 /** Whether a list goes on; a comma before its end is left out. */
