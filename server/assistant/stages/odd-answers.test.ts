@@ -175,6 +175,7 @@ describe("calls that are not quite those of the API", () => {
   test.each([
     ["the outer object is broken off", '{"kind":"edit","params":{"kind":"upscale"}'],
     ["the second object is broken off", '{}{"kind":"edit","params":{"kind":"upscale"}'],
+    ["a word is the name of something in JavaScript", '{"kind":"edit","prompt":toString}'],
     ["two objects are orders", '{"kind":"edit","prompt":"a"}{"kind":"upscale"}'],
   ])("a call is not mended into a part of what was meant: %s", async (_what, text) => {
     const call = [{ index: 0, id: "a", function: { name: "propose_job", arguments: text } }];
