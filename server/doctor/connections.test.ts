@@ -433,7 +433,7 @@ test("a proxy is asked for a way to a host that the studio calls, and its refusa
   });
   expect(proxy.asked).toContain("CONNECT bot.example.com:443");
   expect(JSON.stringify(findings)).not.toContain(canary);
-}, 20_000);
+});
 
 test.each([
   [[], "not tried"],

@@ -160,7 +160,7 @@ test("an estimate waits for no lock of its pictures", async () => {
   const request = { kind: "upscale", inputs: { image: owner.imageId } };
   const answer = await services.db.transaction(async (tx) => {
     // Ends this transaction, and with it the lock, where an estimate waits for it.
-    await tx.execute(sql`set local idle_in_transaction_session_timeout = '5s'`);
+    await tx.execute(sql`set local idle_in_transaction_session_timeout = '30s'`);
     await tx.execute(sql`select 1 from ${schema.images} where id = ${owner.imageId} for update`);
     return estimate(services, request, owner);
   });
@@ -190,7 +190,7 @@ async function toldParts(): Promise<number> {
   return wait?.quality === "measured" ? wait.waitMs[1] / wait.meanMs : 0;
 }
 
-const patiently = { timeout: 10_000, interval: 200 };
+const patiently = { timeout: 20_000, interval: 200 };
 
 test("D6 a told wait holds what past jobs waited that were expected to wait as long", async () => {
   await seeWaits({ waitedS: 3, toldS: 4 });

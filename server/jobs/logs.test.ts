@@ -78,9 +78,9 @@ test("D12 what is logged about a job is found by its id and by the name of its n
 test("D12 lines appear by themselves while the process goes on", async () => {
   const id = await addJob();
   services.log.info({ jobId: id }, "one");
-  await expect.poll(() => linesOf(id), { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => linesOf(id)).toHaveLength(1);
   services.log.info({ jobId: id }, "two");
-  await expect.poll(() => linesOf(id), { timeout: 10_000 }).toHaveLength(2);
+  await expect.poll(() => linesOf(id)).toHaveLength(2);
 });
 
 test("D12 a hundred jobs cost two statements for all of their lines, and none when nothing is logged", async () => {

@@ -241,7 +241,7 @@ describe("submit", () => {
           // Counting goes on and storing waits, so that each racer has counted before the first one has stored.
           await tx.execute(sql`lock table ${schema.jobs} in share mode`);
           const started = Promise.allSettled(submits.map((send) => send()));
-          await expect.poll(() => countBlocked(tx), { timeout: 10_000 }).toBe(5);
+          await expect.poll(() => countBlocked(tx)).toBe(5);
           return { racing: started };
         });
         const results = await racing;

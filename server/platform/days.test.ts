@@ -5,13 +5,14 @@ test("names of one zone in any case share a format, and only some zones keep one
   const made = vi.spyOn(Intl, "DateTimeFormat");
   try {
     const at = new Date("2026-11-25T23:00:00Z");
-    for (const name of ["Europe/Sofia", "EUROPE/sofia", "europe/SOFIA"])
+    // A zone of no other test: files share a process, which keeps the formats.
+    for (const name of ["Asia/Vladivostok", "ASIA/vladivostok", "asia/VLADIVOSTOK"])
       expect(dayOf(name, at)).toBe("2026-11-26");
     expect(made).toHaveBeenCalledTimes(1);
     for (let minutes = 0; minutes < 200; minutes += 1)
       dayOf(`+0${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}`, at);
     made.mockClear();
-    dayOf("Europe/Sofia", at);
+    dayOf("Asia/Vladivostok", at);
     expect(made).toHaveBeenCalledTimes(1);
   } finally {
     made.mockRestore();

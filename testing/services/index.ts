@@ -13,5 +13,6 @@ export {
   type TestOwner,
   captureLog,
   emptyEditState,
+  inOneMinute,
   race,
 } from "./services.ts";

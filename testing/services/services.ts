@@ -207,6 +207,22 @@ export async function race<First, Second>(
   return ends.settled;
 }
 
+/**
+ * What `work` gives within one minute of the database's clock, in which limits of a minute count; it is done again where a minute
+ * ended meanwhile.
+ */
+export async function inOneMinute<Result>(
+  { db }: Pick<Services, "db">,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const minute = sql`select date_trunc('minute', clock_timestamp())::text as began`;
+  for (;;) {
+    const before = await db.execute(minute);
+    const result = await work();
+    if ((await db.execute(minute))[0]?.["began"] === before[0]?.["began"]) return result;
+  }
+}
+
 /** The state of an edit of this picture in which nothing has happened. */
 export function emptyEditState(imageId: string): EditState {
   return {

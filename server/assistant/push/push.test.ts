@@ -215,8 +215,8 @@ test("B7 S5 a guest gets no connection, and a user who is suspended or deleted k
   for (const id of [gone.id, named, chief.id])
     await services.db.update(users).set({ banned: true }).where(eq(users.id, id));
   expect(await Promise.all(opened.map(({ closed }) => closed))).toEqual([1008, 1008, 1008, 1008]);
-  // Ten times less than the length of a stream; the look comes once a second.
-  expect(performance.now() - startedAtMs).toBeLessThan(4_000);
+  // The look comes once a second; without it the streams end at the next check of the caller, after half a minute.
+  expect(performance.now() - startedAtMs).toBeLessThan(25_000);
   expect(bystander.socket.readyState).toBe(WebSocket.OPEN);
   expect((await connect(bearer(gone))).status).toBe(401);
 });
