@@ -72,11 +72,13 @@ forBackendSuites("with one worker and a database of its own, bells on %s", (back
     async () => {
       const uploads = () => scene.servers.reduce((sum, server) => sum + server.stats().uploads, 0);
       const before = uploads();
-      scene.injectAll({ kind: "slow-answer", ms: 3_000, path: "POST /upload/image", isDone: true });
+      const { promise: away, resolve: answer } = Promise.withResolvers<void>();
+      scene.injectAll({ kind: "slow-answer", until: away, path: "POST /upload/image", isDone: true });
       const id = await scene.submitPicture();
       await eventually(() => uploads() > before, true);
       for (const server of scene.servers) server.clearFaults();
       await postgres.stop();
+      answer();
       await worker.waitFor(/"jobId":"[^"]*"[^\n]*the end of a run could not be stored/);
       expect(scene.promptsOf(id)).toEqual([]);
       await postgres.start();

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { forBackends } from "../cases/index.ts";
 import { readJob, untilAll } from "../jobs/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
-import { supervise } from "./scene.ts";
+import { eventually, supervise } from "./scene.ts";
 
 const poison = "whoever reads this dies";
 
@@ -30,7 +30,7 @@ forBackends(
     const killer = await scene.submitWords({ prompt: poison });
     const later = [await scene.submitWords(), await scene.submitWords()];
     // The first death takes the neighbour's worker away too; its prompt stays where it is.
-    await untilAll(services, [killer], { statuses: ["pending", "queued", "failed"], patienceMs });
+    await eventually(async () => (await readJob(services, killer)).charged > 0, true, patienceMs);
     at.release();
     const [failed] = await untilAll(services, [killer], { statuses: ["failed"], patienceMs });
     const neighbours = await untilAll(services, [beside, ...later], { statuses: ["completed"] });

@@ -21,9 +21,9 @@ forCases(
     const studio = await openStudio(scene, onTestFinished);
     const start = (name: string, options: TestWorkerOptions) =>
       scene.startWorker({ config, name, ...options });
-    // One that ends its jobs within the grace time, and one that does not.
+    // One that ends its jobs within the grace time, for which a slow machine needs the product's own, and one that does not.
     const oldWorkers = await Promise.all([
-      start("old-1", { slots: 2, script: { runMs: 1_500 } }),
+      start("old-1", { slots: 2, script: { runMs: 1_500 }, config: "real" }),
       start("old-2", { script: { hang: true } }),
     ]);
     await studio.submit(6);

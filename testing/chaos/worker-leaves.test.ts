@@ -55,7 +55,7 @@ forCases(
     const { services, owner } = scene;
     // With the product's own grace time: of a short one a busy machine needs all to store the result.
     const worker = await scene.startWorker({ config: "real" });
-    const id = await addJob(services, { owner, simulate: { runMs: 1_000 } });
+    const id = await addJob(services, { owner, simulate: { runMs: 4_000 } });
     const next = await addJob(services, { owner });
     await worker.waitFor(new RegExp(`engine-start ${id}`));
     expect(await worker.term()).toBe(0);
