@@ -93,22 +93,31 @@ describe("IOPaint's plugins", () => {
   });
 
   it("mix the pictures of requests that overlap, or fail where these differ in size", async () => {
-    const slow = await startIopaintSimulator({ workMs: 400 });
-    const upscale = async (background: string, size = { width: 8, height: 8 }) => {
-      const image = (await plain(background, size).png().toBuffer()).toString("base64");
+    const upscale = async ({ url }: IopaintSimulator, background: string, width = 8) => {
+      const image = (await plain(background, { width, height: 8 }).png().toBuffer()).toString("base64");
       const body = JSON.stringify({ name: "RealESRGAN", image, scale: 2 });
-      const response = await fetch(`${slow.url}/api/v1/run_plugin_gen_image`, { method: "POST", body });
+      const response = await fetch(`${url}/api/v1/run_plugin_gen_image`, { method: "POST", body });
       if (response.status !== 200) return response.text();
       const { dominant } = await sharp(Buffer.from(await response.arrayBuffer())).stats();
       return dominant.r > dominant.b ? "red" : "blue";
     };
-    const first = upscale("red");
-    await expect.poll(() => slow.stats().mostAtOnce).toBe(1);
-    expect(await Promise.all([first, upscale("blue")])).toEqual(["blue", "blue"]);
-    expect(await upscale("red")).toBe("red");
-    const sizes = await Promise.all([upscale("red", { width: 16, height: 8 }), upscale("blue")]);
-    expect(sizes.filter((answer) => answer.includes("expanded size of the tensor"))).toHaveLength(1);
-    await slow.close();
+    /** The first one is not done before the other one is under way, too. */
+    const overlap = async (server: IopaintSimulator, widths: readonly [number, number]) => {
+      const { promise: until, resolve: goOn } = Promise.withResolvers<void>();
+      server.inject({ kind: "slow", until, times: 2 });
+      const first = upscale(server, "red", widths[0]);
+      await expect.poll(() => server.stats().mostAtOnce).toBe(1);
+      const other = upscale(server, "blue", widths[1]);
+      await expect.poll(() => server.stats().mostAtOnce).toBe(2);
+      goOn();
+      return Promise.all([first, other]);
+    };
+    expect(await overlap(simulator, [8, 8])).toEqual(["blue", "blue"]);
+    expect(await upscale(simulator, "red")).toBe("red");
+    const another = await startIopaintSimulator();
+    const sizes = await overlap(another, [16, 8]);
+    expect(sizes).toEqual([expect.stringContaining("expanded size of the tensor"), "blue"]);
+    await another.close();
   });
 
   it("refuse with 422 what they cannot do, and what is off", async () => {

@@ -121,11 +121,13 @@ describe("beside others", () => {
 // Alone: the simulator has to finish before the cut is taken for a lost server.
 describe("run prompt lost", () => {
   test("F20 a cut of the network that ends soon costs nothing", async () => {
-    const server = await startServer({ stepMs: 100 });
+    const server = await startServer();
+    server.inject({ kind: "hold" });
     const input = newInput();
     const run = runPrompt(server, input);
     await begun(server, input.promptId);
     await server.disconnect();
+    server.release();
     await vi.waitUntil(() => storyOf(server, input.promptId)?.finished === 1, { timeout: 10_000 });
     await server.reconnect();
     await expect(run).resolves.toHaveLength(1);
@@ -457,9 +459,8 @@ describe.concurrent("run prompt", () => {
       timeout: 20_000,
       interval: 10,
     });
-    const finishedAt = performance.now();
-    await expect(run).resolves.toHaveLength(1);
-    expect(performance.now() - finishedAt).toBeLessThan(3_000);
+    // Not measured but raced, as an aborted run.
+    expect(await Promise.race([run, sleep(3_000, "late")])).toEqual([expect.anything()]);
     expect(storyOf(server, input.promptId)?.posted).toBe(1);
   });
 

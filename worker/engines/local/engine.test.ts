@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { mkdir, symlink } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -165,17 +165,19 @@ describe("engine", () => {
     });
 
     it("a run tells nobody of itself: the library of the models opens no reports about it", async () => {
-      const pids: (number | undefined)[] = [];
+      // What its reporter begins with, in the temporary folder of a process without TMPDIR.
+      const logs: string[] = [];
       const fork = () => {
         const child = forkChild();
-        pids.push(child.pid);
+        const file = `/tmp/mat-debug-${child.pid}.log`;
+        // Of another program that once had this number; the child itself loads the library later.
+        rmSync(file, { force: true });
+        logs.push(file);
         return child;
       };
       const watched = await createBench({ fork });
       await watched.run("upscale", { image: small }, { params: { scale: 2 } });
       await watched.close();
-      // What its reporter begins with, in the temporary folder of a process without TMPDIR.
-      const logs = pids.map((pid) => `/tmp/mat-debug-${pid}.log`);
       expect(logs).toHaveLength(1);
       expect(logs.filter((file) => existsSync(file))).toEqual([]);
     });
