@@ -1,5 +1,6 @@
 import { beGuest } from "../steps/be-guest.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { keepMessage } from "../steps/keep-message.ts";
 import { sameSite } from "../steps/same-site.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
@@ -52,6 +53,7 @@ test("D1 a batch fills its grid, opens its pictures beside their sources, and co
   }
 
   await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await keepMessage(page);
   await expect(page.getByRole("heading", { name: "No batches yet" })).toBeVisible();
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(page.getByRole("link", { name: /Two ways/ })).toBeVisible();

@@ -1,6 +1,7 @@
 import { beGuest } from "../steps/be-guest.ts";
 import { createAccount } from "../steps/create-account.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { keepMessage } from "../steps/keep-message.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
@@ -51,6 +52,7 @@ test("a selection goes on a new board, which is chosen, renamed, emptied and rem
   // While a menu closes, the page behind it has no roles: only the address says that the board is gone.
   await expect(page).toHaveURL(/\/gallery$/);
   await expect(page.getByRole("menu")).toHaveCount(0);
+  await keepMessage(page);
   await expect(strip.getByRole("button", { name: "All pictures" })).toHaveAttribute("aria-pressed", "true");
   await expect(strip.getByRole("button", { name: /^Stars/ })).toHaveCount(0);
   await page.getByRole("button", { name: "Undo" }).click();

@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import {
   startIdentityProvider,
   testClientId,
@@ -8,18 +6,9 @@ import {
   type TestProvider,
 } from "@atelier/testing/identity";
 import type { Page } from "@playwright/test";
+import { findFreePort } from "../../scripts/process/tools.ts";
 import { startStudio } from "../steps/start-studio.ts";
 import { expect, test } from "../test.ts";
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 const personOf = (name: string, groups: string[]) => ({
   name,
@@ -34,7 +23,7 @@ let config = "";
 let studio = "";
 
 test.beforeAll(async ({ serverEnv }) => {
-  const port = await freePort();
+  const port = await findFreePort();
   studio = `http://127.0.0.1:${port}`;
   house = await startIdentityProvider({
     redirectUris: [`${studio}/api/auth/callback/house`],

@@ -1,5 +1,6 @@
 import { beUser } from "../steps/be-user.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { keepMessage } from "../steps/keep-message.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
@@ -48,6 +49,7 @@ test("a picture is shared with a password, opened by a visitor without an accoun
   await expect(links).toContainText("with a password");
   const gone = visitor.getByRole("heading", { name: "Nothing is shown here" });
   await links.getByRole("button", { name: "Revoke To the moon" }).click();
+  await keepMessage(page);
   await expect(page.getByText("No links yet.")).toBeVisible();
   await visitor.reload();
   await expect(gone).toBeVisible();
