@@ -64,7 +64,13 @@ async function runBuild(extra: Readonly<Record<string, string>> = {}): Promise<P
 
 async function runPlaywright(reports: string, extra: Readonly<Record<string, string>> = {}): Promise<Part> {
   const report = path.join(reports, `playwright${Object.keys(extra).join("")}.json`);
-  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: report, ATELIER_E2E_TMPDIR: tempDir, ...extra };
+  const env = {
+    PLAYWRIGHT_JSON_OUTPUT_NAME: report,
+    ATELIER_E2E_TMPDIR: tempDir,
+    // Several studios with empty data folders load the same files.
+    NODE_COMPILE_CACHE: path.join(reports, "compile-cache"),
+    ...extra,
+  };
   const run = await runTool("playwright", ["test", "--reporter=list,json"], { env });
   return { run, counts: countPart(run.isOk, readPlaywrightCounts(report)), failures: [] };
 }
