@@ -13,7 +13,7 @@ test("B6 B7 a question is answered live, a proposal is approved, and its picture
   page,
 }) => {
   await beGuest(page);
-  await uploadSample(page, "chelsea.png");
+  await uploadSample(page, "chelsea.png", 96);
   await page.goto("/assistant");
   const question = page.getByRole("textbox", { name: "Question" });
   await question.fill("What did we try with the red dress?");

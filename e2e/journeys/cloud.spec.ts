@@ -2,22 +2,22 @@ import type { Page } from "@playwright/test";
 import path from "node:path";
 import { createByCommand } from "../steps/be-admin.ts";
 import { resumeSession } from "../steps/be-user.ts";
+import type { Account } from "../steps/create-account.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { startSimulatedProviders } from "../steps/start-simulator.ts";
 import { startStudio } from "../steps/start-studio.ts";
 import { expect, test } from "../test.ts";
 
 let stops: (() => Promise<void>)[] = [];
-let dataDir = "";
 
-/** An account that a sign-up makes without an invitation may spend nothing. */
-async function beMember(page: Page): Promise<void> {
-  await resumeSession(page, await createByCommand(dataDir));
-}
+/** Of all journeys here: an account that a sign-up makes without an invitation may spend nothing. */
+let member: Account;
+
+const beMember = (page: Page): Promise<void> => resumeSession(page, member);
 
 test.beforeAll(async ({ providersPort, serverEnv }, { project }) => {
   const { baseURL = "" } = project.use;
-  dataDir = `${serverEnv["ATELIER_DATA_DIR"]}-cloud`;
+  const dataDir = `${serverEnv["ATELIER_DATA_DIR"]}-cloud`;
   // In the order in which they are started: Replicate, fal, Google.
   const at = (index: number) => `http://127.0.0.1:${providersPort + index}`;
   const stopProviders = await startSimulatedProviders(providersPort);
@@ -36,6 +36,7 @@ test.beforeAll(async ({ providersPort, serverEnv }, { project }) => {
     GOOGLE_BASE_URL: `http://127.0.0.1:${providersPort + 20}/v1beta`,
   });
   stops = [stopStudio, stopProviders];
+  member = await createByCommand(dataDir);
 });
 test.afterAll(async () => {
   for (const stop of stops) await stop();
