@@ -12,14 +12,16 @@ import os from "node:os";
 import path from "node:path";
 import pg from "pg";
 import { migrate } from "@atelier/server/db";
-import { type EmbeddedPostgres, openPostgres } from "../../scripts/embedded/postgres.ts";
+import { openPostgres } from "../../scripts/embedded/postgres.ts";
 import { stopServer } from "../../scripts/embedded/server.ts";
 import { identify, isAlive } from "../../scripts/process/lock.ts";
-import { findFreePort, waitUntil } from "../../scripts/process/tools.ts";
+import { findFreePort } from "../../scripts/process/tools.ts";
 import { ensurePgvector, pgvectorSettings } from "../../scripts/test/pip-files.ts";
 
 /** Carries the address of the run's server from the global set-up to the test processes. */
 const serverUrlName = "ATELIER_TEST_POSTGRES_URL";
+/** The same for the folder of the server from which `private-servers.ts` copies its own. */
+const templateFolderName = "ATELIER_TEST_POSTGRES_TEMPLATE";
 /** The same for `checksStories`. */
 const checkName = "ATELIER_TEST_STORIES";
 
@@ -31,6 +33,9 @@ function readServerUrl(): string {
   if (!url) throw new Error("No test database server runs: call startTestPostgres() first.");
   return url;
 }
+
+/** Where the first private server of the run is kept for the others; null where no server of the run has been started. */
+export const readTemplateFolder = () => process.env[templateFolderName] ?? null;
 
 /** The same server, another database. */
 function withDatabase(url: string, database: string): string {
@@ -58,6 +63,14 @@ async function withAdmin<T>(serverUrl: string, action: (client: pg.Client) => Pr
   } finally {
     await client.end();
   }
+}
+
+/** Lets one process of the run after the other do this, by a lock of the run's server with that number. */
+export function inTurn(lock: number, action: () => Promise<void>): Promise<void> {
+  return withAdmin(readServerUrl(), async (client) => {
+    await client.query("SELECT pg_advisory_lock($1)", [lock]);
+    await action();
+  });
 }
 
 async function runOn(url: string, text: string): Promise<void> {
@@ -170,7 +183,7 @@ async function sweepLeftovers(): Promise<void> {
 }
 
 /** Makes an empty folder below the system's temporary folder that the next run removes if this process is killed. */
-async function makeOwnedFolder(): Promise<string> {
+export async function makeOwnedFolder(): Promise<string> {
   await sweepLeftovers();
   const draft = mkdtempSync(path.join(os.tmpdir(), "atelier-draft-"));
   chmodSync(draft, 0o755);
@@ -181,10 +194,11 @@ async function makeOwnedFolder(): Promise<string> {
   return folder;
 }
 
-const thrownAway = { fsync: "off", full_page_writes: "off" };
+/** Settings of a server whose data is thrown away. */
+export const thrownAway = { fsync: "off", full_page_writes: "off" };
 
 /** Throws when it cannot be installed. */
-function findPgvector(): Readonly<Record<string, string>> {
+export function findPgvector(): Readonly<Record<string, string>> {
   if (!ensurePgvector()) throw new Error("pgvector could not be installed.");
   return pgvectorSettings;
 }
@@ -203,6 +217,7 @@ export async function startTestPostgres({
   const settings = { ...thrownAway, max_connections: "400", ...(hasPgvector ? findPgvector() : {}) };
   const server = await openPostgres({ dataDir, port: await findFreePort(), settings });
   process.env[serverUrlName] = server.superuserUrl;
+  process.env[templateFolderName] = path.join(dataDir, "private");
   return {
     url: server.superuserUrl,
     stop: async () => {
@@ -211,72 +226,3 @@ export async function startTestPostgres({
     },
   };
 }
-
-/** A server of its own, with durable commits, to be stopped and killed by a test. */
-export interface PrivatePostgres {
-  /** Address of a migrated database; stays the same over restarts. */
-  readonly url: string;
-  /** Ordinary stop: sessions are closed, nothing is lost. */
-  stop(): Promise<void>;
-  /** Starts it again on the same port; returns once it takes connections. */
-  start(): Promise<void>;
-  /** SIGSTOP to all of its processes: connections stay open and nothing answers. */
-  freeze(): void;
-  /** SIGCONT to all of them. */
-  thaw(): void;
-  /** SIGKILL to all of them; returns once the server is gone. */
-  kill9(): Promise<void>;
-  /** Stops it for good and removes its files. */
-  destroy(): Promise<void>;
-}
-
-/** The first process is stopped first, so that no child is born between its listing and its signal. */
-function signalAll(server: EmbeddedPostgres, signal: NodeJS.Signals): void {
-  const pid = server.pid();
-  if (pid === null) return;
-  process.kill(pid, "SIGSTOP");
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
-  for (const each of [pid, ...children.map(Number)]) sendIfAlive(each, signal);
-}
-
-function sendIfAlive(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has just ended.
-  }
-}
-
-async function kill(server: EmbeddedPostgres): Promise<void> {
-  signalAll(server, "SIGKILL");
-  await waitUntil(() => !server.isRunning(), 10_000);
-}
-
-/** Starts a migrated server that no other test shares. */
-export async function startPrivatePostgres(
-  settings: Readonly<Record<string, string>> = {},
-): Promise<PrivatePostgres> {
-  const dataDir = await makeOwnedFolder();
-  const port = await findFreePort();
-  let server = await openPostgres({ dataDir, port, settings });
-  const { superuserUrl: url } = server;
-  await migrate(url);
-  return {
-    url,
-    stop: () => server.close(),
-    start: async () => {
-      await server.close();
-      server = await openPostgres({ dataDir, port, settings });
-    },
-    freeze: () => signalAll(server, "SIGSTOP"),
-    thaw: () => signalAll(server, "SIGCONT"),
-    kill9: () => kill(server),
-    destroy: async () => {
-      await server.close();
-      rmSync(dataDir, { recursive: true, force: true });
-    },
-  };
-}
-
-/** The same with pgvector available as an extension. Nothing is durable. */
-export const startPgvector = () => startPrivatePostgres({ ...thrownAway, ...findPgvector() });
