@@ -38,15 +38,21 @@ function claimPort(port: number): Promise<boolean> {
   });
 }
 
-/** Checks the condition every 25 ms; true when it holds, false when it does not hold after `timeoutMs`. */
+const pauseMs = { least: 25, most: 100 } as const;
+
+/**
+ * Checks the condition every 25 ms, and what lasts longer than half a second less often, since a check may cost a query; true when it
+ * holds, false when it does not hold after `timeoutMs`.
+ */
 export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
   timeoutMs: number,
 ): Promise<boolean> {
-  const endMs = performance.now() + timeoutMs;
+  const startMs = performance.now();
   while (!(await condition())) {
-    if (performance.now() > endMs) return false;
-    await sleep(25);
+    const waitedMs = performance.now() - startMs;
+    if (waitedMs > timeoutMs) return false;
+    await sleep(Math.min(pauseMs.most, Math.max(pauseMs.least, waitedMs / 20)));
   }
   return true;
 }
