@@ -30,8 +30,21 @@ export type Searched = Readonly<
 
 /** Whether the text of a picture has this part, given in the form of `textForm`. `%` and `_` stand for themselves. */
 export function contains(searched: Searched, form: string): SQL {
-  const pattern = `%${searchKey(form).replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-  return sql`${searched.searchKey} like ${pattern}`;
+  const key = searchKey(form);
+  const pattern = `%${key.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  const isPart = sql`${searched.searchKey} like ${pattern}`;
+  return isPair.test(key) ? sql`(${isPart} and ${searched.searchKey} ~ ${pairPattern(key)})` : isPart;
+}
+
+const isPair = /^[\da-z]{2}$/;
+
+/**
+ * The same as `like` of two letters, which have no trigram that the index could look up, said in a way from which PostgreSQL takes
+ * the trigrams of what may stand beside them. Texts are ASCII.
+ */
+function pairPattern(pair: string): string {
+  const [letter, other] = ["[0-9A-Za-z]", String.raw`[\x01-\x2F\x3A-\x40\x5B-\x60\x7B-\x7F]`];
+  return `${pair}${letter}|${letter}${pair}|(^|${other})${pair}(${other}|$)`;
 }
 
 /** What a search asks of each picture, read once and asked of `images` or an alias of it. */

@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, gte, inArray, isNull, lte, ne, or, sql, type SQL } from "drizzle-orm";
+import { and, eq, gt, gte, inArray, isNull, lte, ne, sql, type SQL } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 import { hasTextModel } from "../meaning/index.ts";
@@ -8,6 +8,7 @@ import { findNear } from "./near.ts";
 import { goneAt } from "./quota.ts";
 import { parseSearch, type SearchTerm } from "./query.ts";
 import { fillSearchTexts, textForm } from "./search-text.ts";
+import { findSome } from "./some.ts";
 
 const { images, jobs } = schema;
 
@@ -140,7 +141,7 @@ export async function searchImages(
   ];
   const ids = await findIds(db, { ownerId, conditions, limit });
   if (ids.length < limit && parts.words.length > 1) {
-    const some = await findSome(db, { ownerId, filters: filters(images), words: parts.words, limit });
+    const some = await findSome(db, { ownerId, filters, words: parts.words, limit });
     ids.push(...some.filter((id) => !ids.includes(id)));
   }
   if (ids.length < limit && parts.words.length > 0 && hasTextModel(services.env)) {
@@ -162,29 +163,6 @@ function partsOf({ words: texts, timezone }: Pick<SearchInput, "timezone" | "wor
 }
 
 const maxWords = 12;
-
-interface SomeQuery {
-  readonly ownerId: string;
-  readonly filters: readonly SQL[];
-  readonly words: readonly string[];
-  readonly limit: number;
-}
-
-/** Pictures that have any of the words, most of them first, newest first among equals. */
-async function findSome(db: Db, { ownerId, filters, words, limit }: SomeQuery): Promise<string[]> {
-  const hits = words.map((word) => contains(images, word));
-  const count = sql.join(
-    hits.map((hit) => sql`(${hit})::int`),
-    sql` + `,
-  );
-  const found = await db
-    .select({ id: images.id })
-    .from(images)
-    .where(and(eq(images.ownerId, ownerId), isNull(images.deletedAt), ...filters, or(...hits)))
-    .orderBy(sql`${count} desc`, desc(images.createdAt), desc(images.id))
-    .limit(limit);
-  return found.map(({ id }) => id);
-}
 
 /** Facts of pictures, in the order of the ids. */
 async function readFound(db: Db, ids: readonly string[]): Promise<FoundImage[]> {
