@@ -82,7 +82,7 @@ test("@all O4 @phone a job takes two lines of the list on a phone, and a tap on 
   page,
 }) => {
   await beAdmin(page);
-  const image = await uploadSample(page, "astronaut.png");
+  const image = await uploadSample(page, "astronaut.png", 96);
   const jobId = await submitJob(page, { kind: "upscale", inputs: { image } });
   await page.goto(`/admin/jobs?text=${jobId}`);
   const row = page.getByRole("table", { name: "Jobs" }).getByRole("row").last();

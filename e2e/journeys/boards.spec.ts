@@ -1,5 +1,5 @@
 import { beGuest } from "../steps/be-guest.ts";
-import { createAccount } from "../steps/create-account.ts";
+import { beUser } from "../steps/be-user.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { keepMessage } from "../steps/keep-message.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
@@ -77,12 +77,10 @@ test.describe("shared", () => {
   }) => {
     const context = await browser.newContext();
     const other = await context.newPage();
-    await beGuest(other);
-    const guest = await createAccount(other);
+    const guest = await beUser(other);
     await uploadSample(other, "coffee.png");
 
-    await beGuest(page);
-    await createAccount(page);
+    await beUser(page);
     await uploadSample(page, "rocket.jpg");
     await page.goto("/gallery");
     await page.getByRole("checkbox", { name: "Select rocket" }).click();

@@ -72,7 +72,7 @@ test("D7 @all a job that ends while every tab is hidden is told once by the brow
     });
   });
   await beGuest(page);
-  const image = await uploadSample(page, "coffee.png");
+  const image = await uploadSample(page, "coffee.png", 96);
   await page.goto("/settings");
   await page.getByRole("checkbox", { name: "Notify me on this device" }).click();
   await page.getByRole("button", { name: "Send a test" }).click();

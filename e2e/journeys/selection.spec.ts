@@ -21,8 +21,8 @@ test("D1 @all what is selected is shared by one link and processed as one batch;
   page,
 }) => {
   await beUser(page);
-  await uploadSample(page, "rocket.jpg");
-  await uploadSample(page, "astronaut.png");
+  await uploadSample(page, "rocket.jpg", 96);
+  await uploadSample(page, "astronaut.png", 96);
   await page.goto("/gallery");
   await page.getByRole("checkbox", { name: /Select rocket/ }).click();
   await page.getByRole("checkbox", { name: /Select astronaut/ }).click();

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { beAdmin } from "../steps/be-admin.ts";
 import { beGuest } from "../steps/be-guest.ts";
+import { beUser } from "../steps/be-user.ts";
 import { createAccount } from "../steps/create-account.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { sidewaysPx } from "../steps/sideways-px.ts";
@@ -14,9 +15,10 @@ test("S1 D9 an admin limits, suspends, lets in again and deletes a user, who see
   page,
   browser,
 }) => {
-  await beGuest(page);
+  const account = await beUser(page);
   await uploadSample(page, "rocket.jpg");
-  const account = await createAccount(page);
+  await page.goto("/");
+  await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
   // Another browser context, which axe asks for.
   const admin = await (await browser.newContext()).newPage();
   await beAdmin(admin);
@@ -89,9 +91,8 @@ test("S1 an account whose session ended while no page was open signs in again, a
 });
 
 test("@all an account takes its data along and leaves; a guest deletes everything too", async ({ page }) => {
-  await beGuest(page);
+  const account = await beUser(page);
   await uploadSample(page, "rocket.jpg");
-  const account = await createAccount(page);
   await page.goto("/settings");
   const downloading = page.waitForEvent("download");
   await page.getByRole("link", { name: "Export my data" }).click();

@@ -11,8 +11,10 @@ export async function resumeSession(page: Page, account: Account): Promise<void>
 }
 
 /** Gives this browser the session of a new account named Ada, without the sign-in page. */
-export async function beUser(page: Page): Promise<void> {
-  const data = { name: "Ada", email: `${randomUUID()}@example.org`, password: "a long enough password" };
+export async function beUser(page: Page): Promise<Account> {
+  const account = { email: `${randomUUID()}@example.org`, password: "a long enough password" };
+  const data = { name: "Ada", ...account };
   const answer = await page.request.post("/api/auth/sign-up/email", { data, ...sameSite() });
   expect(answer.ok(), await answer.text()).toBe(true);
+  return account;
 }
