@@ -1,7 +1,5 @@
 import type { Locator, Page } from "@playwright/test";
 import { beUser } from "../steps/be-user.ts";
-import { everyPage } from "../steps/every-page.ts";
-import { furnish } from "../steps/furnish.ts";
 import { holdCode } from "../steps/hold-code.ts";
 import { sameSite } from "../steps/same-site.ts";
 import { submitJob } from "../steps/submit-job.ts";
@@ -88,41 +86,6 @@ test("@all @phone five tabs are enough: the other pages are under More", async (
   await page.getByRole("button", { name: "More" }).tap();
   await page.getByRole("menuitem", { name: "Settings" }).tap();
   await expect(page.getByRole("heading", { name: "Settings", level: 1 })).toBeVisible();
-});
-
-const reachable =
-  "a[href], button:not(:disabled), input:not(:disabled), textarea, select, summary, [tabindex='0']";
-const mostTabs = 250;
-
-/** What no press of Tab has reached yet. */
-const unreached = (page: Page) =>
-  page.evaluate((selector) => {
-    const scope = document.querySelector("[role=dialog]") ?? document;
-    return [...scope.querySelectorAll<HTMLElement>(selector)]
-      .filter((one) => one.tabIndex >= 0 && one.checkVisibility({ visibilityProperty: true }))
-      .filter((one) => !one.matches("[data-reached], [aria-hidden=true], [aria-hidden=true] *"))
-      .map((one) => one.outerHTML.slice(0, 120));
-  }, reachable);
-
-test("@all the keyboard alone reaches all that a page offers, and is held nowhere", async ({ page }) => {
-  test.slow();
-  for (const { address, landmark } of everyPage(await furnish(page))) {
-    await page.goto(address);
-    await expect(landmark(page)).toBeVisible();
-    await page.evaluate(() =>
-      document.addEventListener("focusin", ({ target }) =>
-        (target as Element).setAttribute("data-reached", ""),
-      ),
-    );
-    // What had the focus from the beginning.
-    await page.evaluate(() => document.activeElement?.setAttribute("data-reached", ""));
-    let left = await unreached(page);
-    for (let pressed = 0; pressed < mostTabs && left.length > 0; pressed += 1) {
-      await page.keyboard.press("Tab");
-      left = await unreached(page);
-    }
-    expect.soft(left, address).toEqual([]);
-  }
 });
 
 test("@all @phone the sections of the settings are a strip that stays in view and marks where one is", async ({
