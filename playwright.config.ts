@@ -77,7 +77,7 @@ const server = {
 
 const viewport = { width: 1680, height: 1050 } as const;
 
-/** Without moving pictures, which take a fifth of a run; a phone, one worker and a bucket show the studio as it moves. */
+/** Without moving pictures, which take a fifth of a run; a phone, those in turn and over a bucket show the studio as it moves. */
 const calm = { viewport, contextOptions: { reducedMotion: "reduce" } } as const;
 
 /** Journeys that start the simulator of ComfyUI, one after another: all of them at one port. */
@@ -98,7 +98,9 @@ const ofAll = /@all/;
 const ofPhone = /@phone/;
 
 /** Journeys that send or show pictures, for a run over a bucket. */
-const overBucket = /(upload-\w+|change-outfit|gallery|remove-object)\.spec\.ts$/;
+const overBucket = /(upload-\w+|gallery|remove-object)\.spec\.ts$/;
+/** Of those of `test`, the ones that a bucket can make different. */
+const ofBucket = /@all|@bucket/;
 
 /** Journeys against the pages as functions, and then what their platform has to say. */
 const asFunctions = /(upload-\w+|change-outfit|gallery|live-run)\.spec\.ts$/;
@@ -113,13 +115,13 @@ function chooseProjects() {
   const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } as const;
   if (process.env.ATELIER_E2E_S3)
     return [
-      { name: "bucket", grepInvert: ofPhone, testMatch: overBucket, use: { viewport } },
+      { name: "bucket", grep: ofBucket, grepInvert: ofPhone, testMatch: overBucket, use: { viewport } },
       {
         name: "desktop",
         grep: ofAll,
         grepInvert: ofPhone,
         testIgnore: [overBucket, withServers, withProviders, inTurn, beside],
-        use: { viewport },
+        use: calm,
       },
       {
         name: "in turn",
@@ -138,7 +140,7 @@ function chooseProjects() {
         grepInvert: ofPhone,
         dependencies: ["bucket", "desktop", "in turn", "phone"],
         workers: 1,
-        use: { viewport },
+        use: calm,
       },
       {
         name: "beside",
@@ -148,7 +150,7 @@ function chooseProjects() {
         grepInvert: ofPhone,
         dependencies: ["bucket", "desktop", "in turn", "phone"],
         workers: 1,
-        use: { viewport },
+        use: calm,
       },
     ];
   return [
@@ -167,7 +169,7 @@ function chooseProjects() {
       grepInvert: ofAll,
       dependencies: ["desktop", "in turn", "phone"],
       workers: 1,
-      use: { viewport },
+      use: calm,
     },
     {
       name: "beside",
@@ -180,7 +182,7 @@ function chooseProjects() {
     {
       name: "providers",
       testMatch: withProviders,
-      use: { viewport, baseURL: `http://127.0.0.1:${cloudPort}`, providersPort },
+      use: { ...calm, baseURL: `http://127.0.0.1:${cloudPort}`, providersPort },
     },
   ];
 }

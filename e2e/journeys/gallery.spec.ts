@@ -1,9 +1,19 @@
 import { readFile } from "node:fs/promises";
+import type { Locator, Page } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
 import { submitJob } from "../steps/submit-job.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { waitForResult } from "../steps/wait-for-result.ts";
 import { expect, test } from "../test.ts";
+
+/** Downloads the picture of the viewer; returns the name of the file. */
+async function download(page: Page, viewer: Locator): Promise<string> {
+  const started = page.waitForEvent("download");
+  await viewer.getByRole("button", { name: "Download" }).press("Enter");
+  const file = await started;
+  expect((await readFile(await file.path())).byteLength).toBeGreaterThan(10_000);
+  return file.suggestedFilename();
+}
 
 test("A15 S8 the gallery's viewer by keyboard: move, star, download, delete and take it back", async ({
   page,
@@ -35,11 +45,7 @@ test("A15 S8 the gallery's viewer by keyboard: move, star, download, delete and 
   await page.keyboard.press("ArrowLeft");
   await expect(viewer.getByRole("img", { name: /^Remove background, / })).toBeVisible();
 
-  const started = page.waitForEvent("download");
-  await viewer.getByRole("button", { name: "Download" }).press("Enter");
-  const download = await started;
-  expect(download.suggestedFilename()).toMatch(/\.(png|webp)$/);
-  expect((await readFile(await download.path())).byteLength).toBeGreaterThan(10_000);
+  expect(await download(page, viewer)).toMatch(/\.(png|webp)$/);
 
   await page.keyboard.press("s");
   await expect(viewer.getByRole("button", { name: "Remove the star" })).toBeVisible();
@@ -99,6 +105,8 @@ test("@all A15 a picture whose removal is on its way does not come back with a l
   await sheet.getByRole("button", { name: "coffee", exact: true }).click();
   const viewer = page.getByRole("dialog", { name: "Picture" });
   await expect(viewer.getByRole("img", { name: "coffee" })).toBeVisible();
+  // From then on it answers to keys.
+  await expect(viewer.getByRole("button", { name: "Close" })).toBeFocused();
   const read = page.waitForResponse(/images\.list/);
   await page.keyboard.press("s");
   await expect(viewer.getByRole("button", { name: "Remove the star" })).toBeVisible();
@@ -136,14 +144,21 @@ test("@all a selected stack stays selected when a version comes on top, and is d
   await expect(sheet.getByRole("button", { name: /stack of 3$/ }).first()).toBeVisible();
 });
 
-test("@all a gallery that is opened again brings its newest pictures with the page", async ({ page }) => {
+test("@all S8 a picture is downloaded, and a gallery that is opened again brings its newest pictures with the page", async ({
+  page,
+}) => {
   await beGuest(page);
   const id = await uploadSample(page, "rocket.jpg");
   await page.goto("/gallery");
   const rocket = page
     .getByRole("group", { name: "Pictures", exact: true })
     .getByRole("button", { name: "rocket", exact: true });
-  await expect(rocket).toBeVisible();
+  await rocket.click();
+  const viewer = page.getByRole("dialog", { name: "Picture" });
+  await expect(viewer.getByRole("img", { name: "rocket" })).toBeVisible();
+  expect(await download(page, viewer)).toBe("rocket.jpg");
+  await page.keyboard.press("Escape");
+  await expect(viewer).toHaveCount(0);
   // Nothing that the page asks for is answered.
   await page.route("**/api/trpc/**", () => undefined);
   await page.reload();

@@ -6,13 +6,16 @@ import { beGuest } from "../steps/be-guest.ts";
 import { dropFiles } from "../steps/drop-files.ts";
 import { expect, test } from "../test.ts";
 
+/** Every kind of file, and two copies of one. */
+const fileCount = 52;
+
 test.use({ expectedError: /status of (?:413|415|422).*\/api\/v1\/uploads/ });
 
 test("A15 @all a phone's folder of odd files goes in by one drop, and what does not says why", async ({
   page,
 }) => {
   const folder = await mkdtemp(path.join(tmpdir(), "odd-"));
-  const fates = await writeOddFiles(folder, 64);
+  const fates = await writeOddFiles(folder, fileCount);
   const of = (fate: Parameters<typeof fates.get>[0]) => fates.get(fate) ?? 0;
   await beGuest(page);
   await page.goto("/gallery");
@@ -21,7 +24,7 @@ test("A15 @all a phone's folder of odd files goes in by one drop, and what does 
 
   const notices = page.getByRole("region", { name: "Messages" });
   await expect(notices.getByText(/^\d+ pictures go in; \d+ other files were left out$/)).toHaveText(
-    `${64 - of("left out")} pictures go in; ${of("left out")} other files were left out`,
+    `${fileCount - of("left out")} pictures go in; ${of("left out")} other files were left out`,
   );
   // Nothing waits any more: what failed is all that is left.
   const failed = of("upload_unsupported") + of("upload_bad_shape") + of("upload_too_many_pixels");
