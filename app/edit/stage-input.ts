@@ -1,6 +1,7 @@
 "use client";
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useState } from "react";
 import { useBoxSize } from "../ui/box-size.ts";
+import { isCombined } from "../ui/key-press.ts";
 import type { SavedView } from "./document/state.ts";
 import type { Point } from "./mask/selection.ts";
 import type { ToolOptions } from "./session.ts";
@@ -213,10 +214,12 @@ export function useStageKeys({ stage, tool, picture, options, gestures, setPanni
   }
   const handlers = {
     onKeyDown: (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isCombined(event)) return;
       if (act(event)) event.preventDefault();
     },
     onKeyUp: (event: KeyboardEvent) => event.key === " " && setPanning(false),
+    // A key that is released in another window tells nothing.
+    onBlur: () => setPanning(false),
   };
   return { handlers, cursor, hideCursor: () => setCursor(null) };
 }

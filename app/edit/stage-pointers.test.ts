@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createPalmGuard } from "./stage-pointers.ts";
+import { createPalmGuard, placesOf } from "./stage-pointers.ts";
 
 const pen = (timeStamp: number) => ({ pointerType: "pen", timeStamp });
 const touch = (timeStamp: number) => ({ pointerType: "touch", timeStamp });
@@ -28,4 +28,13 @@ test("once a pen has drawn a finger moves the picture, and a pen or a mouse stil
     false,
     false,
   ]);
+});
+
+test("a browser that tells of no places between two frames draws through those of its events", () => {
+  const event = { clientX: 5 };
+  expect(placesOf(event)).toEqual([event]);
+  expect(placesOf({ ...event, getCoalescedEvents: () => [] })).toHaveLength(1);
+  // Safe cast: only counted.
+  const between = [{ clientX: 3 }, { clientX: 4 }] as PointerEvent[];
+  expect(placesOf({ ...event, getCoalescedEvents: () => between })).toEqual(between);
 });

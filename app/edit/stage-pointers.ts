@@ -1,5 +1,5 @@
 "use client";
-import { type PointerEvent, useRef, useState } from "react";
+import { type MouseEvent, type PointerEvent, useRef, useState } from "react";
 import type { Point } from "./mask/selection.ts";
 import { type StageView, toPicture } from "./stage-input.ts";
 import { distance, type Gesture, type Pointed, type Surface, type Tool } from "./tools/tool.ts";
@@ -46,6 +46,17 @@ interface UseStagePointersOptions {
 function placeOf(element: HTMLElement, event: Pick<globalThis.PointerEvent, "clientX" | "clientY">): Point {
   const box = element.getBoundingClientRect();
   return { x: event.clientX - box.left, y: event.clientY - box.top };
+}
+
+/**
+ * Where a pointer was since the last event: between two frames a pen and a fast mouse are at more places than one. Older
+ * Safari does not tell, nor does any browser over plain http on a LAN address.
+ */
+export function placesOf<Event extends Partial<Pick<globalThis.PointerEvent, "getCoalescedEvents">>>(
+  event: Event,
+): readonly (Event | globalThis.PointerEvent)[] {
+  const between = event.getCoalescedEvents?.() ?? [];
+  return between.length === 0 ? [event] : between;
 }
 
 const middleOf = (a: Point, b: Point): Point => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 });
@@ -142,17 +153,16 @@ export function useStagePointers({ stage, tool, isPanning, surface, onHover }: U
     const at = placeOf(currentTarget, event);
     onHover(event.pointerType === "touch" ? null : at);
     const from = fingers.current.get(pointerId);
+    // Behind a menu a mouse is released without a sign.
+    if (from !== undefined && event.buttons === 0) return end(event);
     if (from === undefined) {
       if (holder.current === null) gestures.hover(pointed(currentTarget, nativeEvent));
       return;
     }
     if (fingers.current.size > 1) pinch(pointerId, from, at);
-    else if (holder.current === pointerId) {
-      // Between two frames a pen and a fast mouse are at more places than one.
-      const events = nativeEvent.getCoalescedEvents();
-      const all = events.length === 0 ? [nativeEvent] : events;
-      gestures.drag(all.map((each) => pointed(currentTarget, each)));
-    } else stage.pan(at.x - from.x, at.y - from.y);
+    else if (holder.current === pointerId)
+      gestures.drag(placesOf(nativeEvent).map((each) => pointed(currentTarget, each)));
+    else stage.pan(at.x - from.x, at.y - from.y);
     fingers.current.set(pointerId, at);
   }
   function end(event: PointerEvent<HTMLElement>): void {
@@ -165,6 +175,12 @@ export function useStagePointers({ stage, tool, isPanning, surface, onHover }: U
     onPointerDown: begin,
     onPointerMove: move,
     onPointerUp: end,
+    // A menu or a window in front took the pointer, and its release is never heard.
+    onLostPointerCapture: end,
+    onContextMenu: (event: MouseEvent) => {
+      // Ctrl and a click on a Mac, or a finger that rests: a stroke, and no menu.
+      if (event.ctrlKey || holder.current !== null) event.preventDefault();
+    },
     onPointerCancel: (event: PointerEvent<HTMLElement>) => {
       // The browser took it away, for a gesture of its own or for a palm.
       if (fingers.current.delete(event.pointerId) && holder.current === event.pointerId) takeBack();

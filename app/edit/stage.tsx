@@ -202,7 +202,7 @@ export function EditStage({ image, session, selection = null, look, originalId, 
           pointers.handlers.onPointerDown(event);
         }}
         className={cx(
-          "absolute inset-0 touch-none overflow-hidden focus-visible:-outline-offset-2",
+          "absolute inset-0 touch-none overflow-hidden [-webkit-touch-callout:none] focus-visible:-outline-offset-2",
           selection?.isPending === true ? "cursor-progress" : cursors[shown],
         )}
       >

@@ -1,6 +1,7 @@
 "use client";
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from "react";
 import { cx } from "./button.tsx";
+import { isCombined } from "./key-press.ts";
 
 /** The list with one item moved to another index. */
 export function moveItem<Item>(items: readonly Item[], from: number, to: number): readonly Item[] {
@@ -63,10 +64,11 @@ export function useReorder(ids: readonly string[], onMove: (from: number, to: nu
       setDrag(null);
     },
     onPointerCancel: () => setDrag(null),
+    onLostPointerCapture: () => setDrag(null),
     onKeyDown: (event: KeyboardEvent) => {
       const step = steps[event.key];
       const from = ids.indexOf(id);
-      if (step === undefined || from === -1) return;
+      if (step === undefined || from === -1 || isCombined(event)) return;
       event.preventDefault();
       onMove(from, from + step);
     },

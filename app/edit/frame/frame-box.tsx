@@ -65,6 +65,8 @@ function useFramePointer<Settings>({ settings, scale, pull, onChange, onHold }: 
     onPointerMove: move,
     onPointerUp: end,
     onPointerCancel: end,
+    // Its release may never be heard, as behind a menu.
+    onLostPointerCapture: end,
   });
 }
 

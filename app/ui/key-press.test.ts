@@ -1,0 +1,32 @@
+import { expect, test, vi } from "vitest";
+import { isCombined, keyOf } from "./key-press.ts";
+
+const plain = { ctrlKey: false, metaKey: false, altKey: false, shiftKey: false };
+
+test("Caps Lock changes no key, Shift does", () => {
+  expect(keyOf({ ...plain, key: "S", code: "KeyS" })).toBe("s");
+  expect(keyOf({ ...plain, key: "s", code: "KeyS", shiftKey: true })).toBe("S");
+  expect([keyOf({ ...plain, key: "?", shiftKey: true }), keyOf({ ...plain, key: "ß" })]).toEqual(["?", "ß"]);
+});
+
+test("a letter of another script is the Latin one on its key", () => {
+  expect(keyOf({ ...plain, key: "п", code: "KeyG" })).toBe("g");
+  expect(keyOf({ ...plain, key: "Ы", code: "KeyS", shiftKey: true })).toBe("S");
+  expect(keyOf({ ...plain, key: "لا", code: "KeyB" })).toBe("b");
+  expect(
+    ["Enter", "ArrowLeft", "Dead", "F1", " "].map((key) => keyOf({ ...plain, key, code: "KeyA" })),
+  ).toEqual(["Enter", "ArrowLeft", "Dead", "F1", " "]);
+});
+
+test("the one key of an Apple keyboard that deletes is Delete", () => {
+  vi.stubGlobal("navigator", { platform: "MacIntel" });
+  expect(keyOf({ ...plain, key: "Backspace" })).toBe("Delete");
+  vi.stubGlobal("navigator", { platform: "Win32" });
+  expect(keyOf({ ...plain, key: "Backspace" })).toBe("Backspace");
+});
+
+test("Alt with an arrow is the browser's, Shift with one is not", () => {
+  expect(isCombined({ ...plain, key: "ArrowLeft", altKey: true })).toBe(true);
+  expect(isCombined({ ...plain, key: "ArrowLeft", metaKey: true })).toBe(true);
+  expect(isCombined({ ...plain, key: "ArrowLeft", shiftKey: true })).toBe(false);
+});

@@ -1,0 +1,33 @@
+/** What is read of a key press; one that is made up may lack where the key lies. */
+export type KeyPress = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey"> &
+  Partial<Pick<KeyboardEvent, "code" | "getModifierState">>;
+
+/** AltGr writes a sign; Windows reports it as Ctrl and Alt together. */
+export const hasAltGraph = (press: KeyPress): boolean => press.getModifierState?.("AltGraph") === true;
+
+/** Whether it is a command of the browser or one with Ctrl, Cmd or Alt, as Alt+ArrowLeft goes back a page. */
+export const isCombined = ({ ctrlKey, metaKey, altKey }: KeyPress): boolean => ctrlKey || metaKey || altKey;
+
+const signs: Readonly<Record<string, string>> = { BracketLeft: "[", BracketRight: "]", Backslash: "\\" };
+
+/** Where a keyboard has letters of another script, or digits of its own: what a Latin one has on that key. */
+function latinOf(key: string, code: string): string {
+  if (/^\p{L}/u.test(key) && !/^\p{Script=Latin}/u.test(key))
+    return /^Key([A-Z])$/.exec(code)?.[1] ?? signs[code] ?? key;
+  return (/^\p{Nd}$/u.test(key) && /^(?:Digit|Numpad)(\d)$/.exec(code)?.[1]) || key;
+}
+
+/** Keyboards of Apple have one key for this, named delete. */
+const isApple = () => /^(?:Mac|iP)/.test(navigator.platform);
+
+/**
+ * The key of a shortcut, whatever the keyboard writes: a Latin letter is small without Shift, also with Caps Lock. For
+ * commands only; what is typed into a field is `key` itself.
+ */
+export function keyOf(press: KeyPress): string {
+  const { key, code = "", shiftKey } = press;
+  if (key === "Backspace") return isApple() ? "Delete" : key;
+  const latin = hasAltGraph(press) ? key : latinOf(key, code);
+  if (!/^[a-z]$/i.test(latin)) return latin;
+  return shiftKey ? latin.toUpperCase() : latin.toLowerCase();
+}
