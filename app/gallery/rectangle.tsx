@@ -3,6 +3,7 @@ import { useEffect, useEffectEvent, useRef, useState } from "react";
 import type { SheetLine } from "./layout-rows.ts";
 import type { Selection } from "./selection.tsx";
 import type { ListedImage } from "./stack.tsx";
+import { useTileFocus } from "./tile-focus.ts";
 
 interface Point {
   readonly x: number;
@@ -82,8 +83,9 @@ interface Props extends Lines {
   readonly selection: Selection;
 }
 
-/** Selects what a rectangle touches that is drawn from empty space; Shift and Ctrl add, Escape takes it back. */
+/** Selects what a rectangle touches that is drawn from empty space; Shift and Ctrl add, Escape takes it back. With it comes what keys do in the list. */
 export function SelectionRectangle({ list, selection, ...lines }: Props) {
+  useTileFocus(list, lines.lines);
   const [box, setBox] = useState<Box | null>(null);
   const drag = useRef<Drag | null>(null);
 

@@ -1,6 +1,6 @@
 "use client";
 import { useFormatter, useTranslations } from "next-intl";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import { useFailureToast } from "../ui/failures.ts";
 import { useBoxSize } from "../ui/box-size.ts";
 import { later } from "../ui/later.tsx";
@@ -103,25 +103,6 @@ function Line({ line, ...row }: LineProps) {
   return line.type === "gap" ? <Gap /> : <SheetRow row={line} {...row} />;
 }
 
-/** Keeps the focus on a picture that moves into another row, where it has another button. */
-function useKeptFocus(lines: readonly SheetLine[]): void {
-  const focusedId = useRef<string | undefined>(undefined);
-  useEffect(() => {
-    const leaving = new AbortController();
-    const note = ({ target }: Event) => {
-      focusedId.current = target instanceof HTMLElement ? target.dataset.tile : undefined;
-    };
-    window.addEventListener("focusin", note, { signal: leaving.signal });
-    window.addEventListener("pointerdown", note, { signal: leaving.signal });
-    return () => leaving.abort();
-  }, []);
-  useEffect(() => {
-    if (focusedId.current === undefined || document.activeElement !== document.body) return;
-    const tile = document.querySelector<HTMLElement>(`[data-tile="${focusedId.current}"]`);
-    tile?.focus({ preventScroll: true });
-  }, [lines]);
-}
-
 const SelectionRectangle = later(async () => (await import("./rectangle.tsx")).SelectionRectangle);
 const Scrubber = later(async () => (await import("./scrubber.tsx")).Scrubber);
 
@@ -135,7 +116,6 @@ export function Sheet({ part, images, selection, openId, onOpen }: SheetProps) {
   const { lines, timeline } = layout;
   const marginPx = element?.offsetTop ?? 0;
   const shown = useShownLines(layout, marginPx);
-  useKeptFocus(lines);
   const { go, placeNow } = useSheetScroll({ part, layout, openId, marginPx });
 
   return (

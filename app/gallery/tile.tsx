@@ -1,45 +1,12 @@
 "use client";
 import { Check, Star } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type DragEvent, type KeyboardEvent, memo, type MouseEvent, useState, ViewTransition } from "react";
+import { type DragEvent, memo, type MouseEvent, useState, ViewTransition } from "react";
 import { downloadUrl } from "../client/urls.ts";
 import { RatingBadge } from "../pictures/marks.tsx";
 import { AiBadge, Picture, useImageName } from "../pictures/picture.tsx";
 import { cx } from "../ui/button.tsx";
 import { type ListedImage, StackBadge } from "./stack.tsx";
-
-const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 };
-
-interface Placed {
-  readonly tile: HTMLElement;
-  readonly box: DOMRect;
-}
-
-function nearestInRow(from: DOMRect, others: readonly Placed[], isBelow: boolean): HTMLElement | undefined {
-  const beyond = others.filter(({ box }) =>
-    isBelow ? box.top > from.bottom - 4 : box.bottom < from.top + 4,
-  );
-  const distance = ({ box }: Placed) =>
-    Math.abs(box.top - from.top) * 10 + Math.abs(box.left + box.width / 2 - from.left - from.width / 2);
-  return beyond.toSorted((a, b) => distance(a) - distance(b))[0]?.tile;
-}
-
-/** Arrow keys move the focus between tiles; up and down to the nearest tile of that row. */
-function moveBetweenTiles(event: KeyboardEvent<HTMLElement>): void {
-  const tiles = [...document.querySelectorAll<HTMLElement>("[data-tile]")];
-  const here = event.currentTarget;
-  const step = steps[event.key];
-  let next: HTMLElement | undefined;
-  if (step !== undefined) next = tiles[tiles.indexOf(here) + step];
-  else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-    const others = tiles.map((tile) => ({ tile, box: tile.getBoundingClientRect() }));
-    next = nearestInRow(here.getBoundingClientRect(), others, event.key === "ArrowDown");
-  }
-  if (next === undefined) return;
-  event.preventDefault();
-  next.focus();
-  next.scrollIntoView({ block: "nearest" });
-}
 
 /** What a picture is for other windows and programs: its address, and for Chromium the file itself. */
 function carry(event: DragEvent, { id, mime }: ListedImage, name: string): void {
@@ -106,7 +73,6 @@ export const Tile = memo(function Tile(props: Props) {
         data-stack={image.stackId}
         aria-label={name}
         onClick={click}
-        onKeyDown={moveBetweenTiles}
         // The file of a picture in the trash is not given out.
         draggable={image.trashedUntil === null}
         onDragStart={(event) => carry(event, image, ownName)}

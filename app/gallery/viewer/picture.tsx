@@ -1,15 +1,28 @@
 "use client";
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type PointerEvent, useRef, useState, ViewTransition } from "react";
+import { type PointerEvent, useRef, useState, useSyncExternalStore, ViewTransition } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { imageUrl } from "../../client/urls.ts";
 import { CompareSlider } from "../../pictures/compare-slider.tsx";
 import { AiBadge, Picture, useImageName } from "../../pictures/picture.tsx";
-import { IconButton } from "../../ui/button.tsx";
+import { cx, IconButton } from "../../ui/button.tsx";
 import { fitBox, useBoxSize } from "../../ui/box-size.ts";
 
 const minSwipePx = 56;
+
+/** Whether the page is enlarged by two fingers: then one finger moves it about, in every direction. */
+function usePinched(): boolean {
+  const viewport = typeof window === "undefined" ? null : window.visualViewport;
+  return useSyncExternalStore(
+    (listener) => {
+      viewport?.addEventListener("resize", listener);
+      return () => viewport?.removeEventListener("resize", listener);
+    },
+    () => (viewport?.scale ?? 1) > 1.01,
+    () => false,
+  );
+}
 
 /** Handlers for a horizontal swipe to the next or the previous picture. */
 function useSwipe(onLeft: () => void, onRight: () => void) {
@@ -71,6 +84,7 @@ export function ViewerPicture({ image, compareWith, grows, previous, next, onMov
     () => next !== undefined && onMove(next),
     () => previous !== undefined && onMove(previous),
   );
+  const isPinched = usePinched();
   const size = viewerBox(useBoxSize(box), image);
   const picture = (
     <Picture
@@ -88,8 +102,11 @@ export function ViewerPicture({ image, compareWith, grows, previous, next, onMov
     <div className="relative min-h-0 flex-1">
       <div
         ref={setBox}
-        {...(compareWith === null ? swipe : {})}
-        className="absolute inset-x-0 inset-y-0 flex touch-pan-y items-center justify-center sm:inset-x-14 sm:bottom-6"
+        {...(compareWith === null && !isPinched ? swipe : {})}
+        className={cx(
+          "absolute inset-x-0 inset-y-0 flex items-center justify-center sm:inset-x-14 sm:bottom-6",
+          isPinched ? "touch-auto" : "touch-pan-y touch-pinch-zoom",
+        )}
       >
         <div className="relative" style={size}>
           {compareWith === null && grows ? (

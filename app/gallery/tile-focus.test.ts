@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { heirOf } from "./tile-focus.ts";
+
+const before = ["a", "b", "c", "d"];
+
+test.each([
+  ["one that is still there keeps it", "b", ["d", "b"], "b"],
+  ["the next one takes it", "b", ["a", "c", "d"], "c"],
+  ["of several that are gone the next that stays", "b", ["a", "d"], "d"],
+  ["at the end the one before", "d", ["a", "b", "c"], "c"],
+  ["nothing that was not beside it", "b", ["x"], undefined],
+  ["nothing after a jump to other pictures", "x", ["a"], undefined],
+])("%s", (_what, id, now, heir) => {
+  expect(heirOf(id, before, new Set(now))).toBe(heir);
+});
