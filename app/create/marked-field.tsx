@@ -69,7 +69,7 @@ export function MarkedField({ field, value, isList = false, box, className, ...p
         aria-hidden
         className={cx(
           box,
-          "pointer-events-none absolute inset-s-0 top-0 overflow-hidden break-words whitespace-pre-wrap text-transparent select-none forced-colors:hidden",
+          "field-ground pointer-events-none absolute inset-s-0 top-0 overflow-hidden break-words whitespace-pre-wrap text-transparent select-none forced-colors:hidden",
           // Fields of iOS have a little space of their own.
           "supports-[-webkit-touch-callout:none]:[&>span]:relative supports-[-webkit-touch-callout:none]:[&>span]:inset-s-[3px]",
         )}

@@ -1,0 +1,33 @@
+interface NodeClass {
+  readonly prototype: {
+    readonly removeChild: (this: Node, node: Node) => Node;
+    readonly insertBefore: (this: Node, node: Node, next: Node | null) => Node;
+  };
+}
+
+/** Its text is a part of each page, so that it names nothing of this file. */
+function bearTranslation({ prototype }: NodeClass): void {
+  const { removeChild, insertBefore } = prototype;
+  /** The child of `parent` in which a node lies by now; null when it is nowhere in it. */
+  const childWith = (parent: Node, node: Node | null): Node | null => {
+    let at = node;
+    while (at !== null && at.parentNode !== parent) at = at.parentNode;
+    return at;
+  };
+  Object.assign(prototype, {
+    removeChild(this: Node, node: Node): Node {
+      const child = childWith(this, node);
+      if (child !== null) removeChild.call(this, child);
+      return node;
+    },
+    insertBefore(this: Node, node: Node, next: Node | null): Node {
+      return insertBefore.call(this, node, childWith(this, next));
+    },
+  });
+}
+
+/**
+ * Lets a page be translated by a browser or an extension, which puts its texts into elements of its own. React knows nothing
+ * of these: it would throw where it removes a text or puts something before one, and the page would be gone.
+ */
+export const translatedScript = () => `(${bearTranslation.toString()})(Node);`;
