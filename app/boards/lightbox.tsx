@@ -5,6 +5,7 @@ import { useTranslations } from "next-intl";
 import { type KeyboardEvent, useRef } from "react";
 import { AiBadge, Picture } from "../pictures/picture.tsx";
 import { buttonStyle, IconButton } from "../ui/button.tsx";
+import { isCombined } from "../ui/key-press.ts";
 import { boardFileUrl } from "../client/urls.ts";
 import type { BoardPicture } from "../client/boards.ts";
 
@@ -30,9 +31,10 @@ export function Lightbox({ boardId, pictures, shownId, onShow, onTakeOff, onCopy
     const next = pictures[at + by];
     if (next !== undefined) onShow(next.id);
   };
-  const press = ({ key }: KeyboardEvent) => {
-    if (key === "ArrowRight") step(1);
-    if (key === "ArrowLeft") step(-1);
+  const press = (event: KeyboardEvent) => {
+    if (isCombined(event)) return;
+    if (event.key === "ArrowRight") step(1);
+    if (event.key === "ArrowLeft") step(-1);
   };
   return (
     <Dialog.Root open={picture !== undefined} onOpenChange={(open) => open || onShow(null)}>

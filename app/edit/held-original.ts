@@ -1,6 +1,6 @@
 "use client";
 import { useEffect, useSyncExternalStore } from "react";
-import { keyName, keysOf } from "./tools/commands.ts";
+import { commandOfPress } from "./tools/commands.ts";
 import { ownKeys } from "./tools/own-keys.ts";
 import { createListeners } from "../ui/listeners.ts";
 
@@ -32,15 +32,16 @@ const isText = (target: EventTarget | null) =>
 /** Holding the key of the command shows the original; a slider may have the focus. */
 export function useOriginalKey(): void {
   useEffect(() => {
-    const isKey = (event: KeyboardEvent) => {
-      const key = keyName(event);
-      return key !== null && keysOf("original", ownKeys.get()).includes(key);
-    };
+    const isKey = (event: KeyboardEvent) => commandOfPress(event, ownKeys.get()) === "original";
+    // With Shift or AltGr let go before it, the same key writes another sign.
+    let place = "";
     const down = (event: KeyboardEvent) => {
-      if (isKey(event) && !isText(event.target)) heldOriginal.set(true);
+      if (!isKey(event) || isText(event.target)) return;
+      place = event.code;
+      heldOriginal.set(true);
     };
     const release = (event: Event) => {
-      if (!(event instanceof KeyboardEvent) || isKey(event)) heldOriginal.set(false);
+      if (!(event instanceof KeyboardEvent) || event.code === place || isKey(event)) heldOriginal.set(false);
     };
     window.addEventListener("keydown", down);
     window.addEventListener("keyup", release);

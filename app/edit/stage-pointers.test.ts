@@ -31,7 +31,9 @@ test("once a pen has drawn a finger moves the picture, and a pen or a mouse stil
 });
 
 test("a browser that tells of no places between two frames draws through those of its events", () => {
-  const event = { clientX: 5 };
+  const event: { readonly clientX: number; readonly getCoalescedEvents?: () => PointerEvent[] } = {
+    clientX: 5,
+  };
   expect(placesOf(event)).toEqual([event]);
   expect(placesOf({ ...event, getCoalescedEvents: () => [] })).toHaveLength(1);
   // Safe cast: only counted.

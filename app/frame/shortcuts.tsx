@@ -7,6 +7,7 @@ import { useFailureToast } from "../ui/failures.ts";
 import { useMe } from "../client/queries.ts";
 import { isPaletteKey, repeatFirstKeys } from "../palette/first-keys.ts";
 import { IconButton } from "../ui/button.tsx";
+import { isCombined, keyOf } from "../ui/key-press.ts";
 import { later } from "../ui/later.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { navItems } from "../parts/nav-items.ts";
@@ -62,14 +63,15 @@ export function Shortcuts() {
   useLayoutEffect(() => {
     let goUntil = 0;
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isTyping(event) || isCombined(event)) return;
+      const key = keyOf(event);
       const targets = navItems.filter((item) => item.isForAdmins !== true || isAdmin);
-      const target = Date.now() < goUntil ? targets.find((item) => item.goKey === event.key) : undefined;
+      const target = Date.now() < goUntil ? targets.find((item) => item.goKey === key) : undefined;
       goUntil = 0;
       if (target !== undefined) router.push(target.href);
-      else if (event.key === "g") goUntil = Date.now() + goWithinMs;
-      else if (event.key === "?") shortcutsOpen.set(true);
-      else if (event.key === "/") {
+      else if (key === "g") goUntil = Date.now() + goWithinMs;
+      else if (key === "?") shortcutsOpen.set(true);
+      else if (key === "/") {
         event.preventDefault();
         if (!focusSearch()) router.push("/gallery?search=");
       } else return;

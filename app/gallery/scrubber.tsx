@@ -3,6 +3,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
 import { cx } from "../ui/button.tsx";
 import { useBoxSize } from "../ui/box-size.ts";
+import { isCombined } from "../ui/key-press.ts";
 import type { Month, Timeline, TimelinePlace } from "./timeline.ts";
 
 /** A part of the track: a year is written above its latest month, and leads to it. */
@@ -120,7 +121,7 @@ export function Scrubber({ timeline, placeNow, onGo }: Props) {
   const press = (event: KeyboardEvent) => {
     // Not the place that was drawn: keys may come faster.
     const month = monthByKey(event.key, months, (placeNow() ?? place).month);
-    if (month === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (month === undefined || isCombined(event)) return;
     event.preventDefault();
     onGo({ month, share: 0 });
   };

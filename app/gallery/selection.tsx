@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useFailureToast } from "../ui/failures.ts";
 import { isTyping } from "../parts/run-button.tsx";
+import { isCombined, keyOf } from "../ui/key-press.ts";
 import { useRemoveImages, useStar } from "../pictures/actions.tsx";
 import { ratingOfKey, useRate } from "../pictures/marks.tsx";
 import { type ListedImage, readStackIds } from "./stack.tsx";
@@ -177,11 +178,13 @@ export function useSelection(part: ReadPart<ListedImage>, isInFront: boolean): S
     };
     const press = (event: KeyboardEvent) => {
       if (isTyping(event) || event.altKey || isOverPage(event)) return;
-      const rating = ratingOfKey(event.key);
+      const key = keyOf(event);
+      const isControl = isCombined(event);
+      const rating = isControl ? null : ratingOfKey(key);
       if (rating !== null) rateShown(rating);
-      const act = keys[`${event.ctrlKey || event.metaKey ? "Control+" : ""}${event.key}`];
+      const act = keys[`${isControl ? "Control+" : ""}${key}`];
       if (act === undefined) return;
-      if (event.key === "a") event.preventDefault();
+      if (isControl) event.preventDefault();
       act();
     };
     window.addEventListener("keydown", press);

@@ -27,11 +27,16 @@ export function isRunKey({ key, ctrlKey, metaKey, repeat }: KeyPress): boolean {
   return key === "Enter" && (ctrlKey || metaKey) && !repeat;
 }
 
-/** Whether keys belong to a text field or an open dialog rather than to the page. */
+/** What a slider does itself. */
+const ofSliders = /^(?:Arrow|Home|End|Page)/;
+
+/** Whether keys belong to a text field, a slider or an open dialog rather than to the page. */
 export function isTyping(event: KeyboardEvent): boolean {
   if (ofDialogs.has(event)) return true;
   const { target } = event;
   if (!(target instanceof HTMLElement)) return false;
+  const isSlider = target.matches("input[type=range]");
+  if (isSlider) return ofSliders.test(event.key);
   return target.isContentEditable || target.closest("input, textarea, select, [role=menu]") !== null;
 }
 

@@ -2,6 +2,7 @@
 import { MoveHorizontal } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type KeyboardEvent as ReactKeyboardEvent, type PointerEvent, useEffect, useState } from "react";
+import { isCombined } from "../ui/key-press.ts";
 
 const typing = "input, textarea, select, button, a, [contenteditable], [role=radio], [role=checkbox]";
 
@@ -59,7 +60,7 @@ export function CompareSlider({ beforeUrl, afterUrl, afterAlt, className = "" }:
   }
   function step(event: ReactKeyboardEvent): void {
     const next = steps[event.key];
-    if (next === undefined) return;
+    if (next === undefined || isCombined(event)) return;
     event.preventDefault();
     event.stopPropagation();
     setPercent((at) => bound(next(at)));

@@ -11,6 +11,7 @@ import { useJobFailureText } from "../../jobs/text.ts";
 import { useProgress } from "../../live/hooks.tsx";
 import { useRemoveImages } from "../../pictures/actions.tsx";
 import { Button, cx, IconButton, Kbd } from "../../ui/button.tsx";
+import { isCombined, keyOf } from "../../ui/key-press.ts";
 import { Progress } from "../../ui/progress.tsx";
 import { Confirmation } from "../../ui/overlays.tsx";
 import { Pane, useLinkedView } from "./linked-view.tsx";
@@ -157,9 +158,9 @@ function useCandidateKeys(choice: ReturnType<typeof useChoice>, onDiscard: () =>
       Escape: onDiscard,
     };
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey) return;
+      if (isTyping(event) || isCombined(event)) return;
       const isButton = event.target instanceof Element && event.target.closest("button, a") !== null;
-      const act = acts[event.key];
+      const act = acts[keyOf(event)];
       if (act === undefined || (event.key === "Enter" && isButton)) return;
       event.preventDefault();
       event.stopPropagation();

@@ -4,6 +4,7 @@ import type { ImageView } from "@atelier/server/images";
 import { imageUrl } from "../../client/urls.ts";
 import { cx } from "../../ui/button.tsx";
 import { fitBox, useBoxSize } from "../../ui/box-size.ts";
+import { isCombined } from "../../ui/key-press.ts";
 import type { SavedView } from "./state.ts";
 
 const whole: SavedView = { zoom: 1, centreX: 0.5, centreY: 0.5 };
@@ -87,7 +88,7 @@ export function Pane({ image, linked, alt, label, differenceTo }: PaneProps) {
       ArrowDown: () => pan(0, part),
     };
     const act = acts[event.key];
-    if (act === undefined || event.ctrlKey || event.metaKey) return;
+    if (act === undefined || isCombined(event)) return;
     event.preventDefault();
     act();
   }

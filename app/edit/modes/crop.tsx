@@ -55,9 +55,7 @@ function Turns({ settings, onReshape, onChange }: TurnsProps) {
 function isOfCrop(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey) return false;
   if (document.getElementById(frameHelpId) === null) return false;
-  const { target } = event;
-  const isSlider = target instanceof HTMLInputElement && target.type === "range";
-  return isSlider || !isTyping(event);
+  return !isTyping(event);
 }
 
 const isOnButton = ({ target }: KeyboardEvent) =>

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { isTyping } from "../../parts/run-button.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
-import { commandOf, keyName } from "../tools/commands.ts";
+import { commandOfPress } from "../tools/commands.ts";
 import { ownKeys } from "../tools/own-keys.ts";
 import type { ModeId, ModeSettings, ModeState } from "./mode-settings.ts";
 
@@ -80,8 +80,7 @@ export function useSteps({ read, change }: Settings) {
 
 /** `undo` or `redo` where a key means it, as at the mask; null else. */
 function actOf(event: KeyboardEvent): "undo" | "redo" | null {
-  const key = keyName(event);
-  const id = key === null ? null : commandOf(key, ownKeys.get());
+  const id = commandOfPress(event, ownKeys.get());
   return id === "undo" || id === "redo" ? id : null;
 }
 

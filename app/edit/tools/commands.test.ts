@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { commandIds, commandOf, keyName, keysOf, parseOwnKeys, withKey } from "./commands.ts";
+import { commandIds, commandOf, commandOfPress, keyName, keysOf, parseOwnKeys, withKey } from "./commands.ts";
 
 const press = (key: string, held: readonly ("ctrl" | "shift" | "alt" | "meta")[] = []) =>
   keyName({
@@ -30,6 +30,56 @@ test("keys that pages and readers need are no commands", () => {
   for (const key of ["Enter", "Tab", " ", "ArrowLeft", "Escape", "Shift", "Dead"])
     expect(press(key)).toBeNull();
   expect(press("b", ["alt"])).toBeNull();
+});
+
+const plain = { ctrlKey: false, metaKey: false, altKey: false, shiftKey: false };
+const altGraph = {
+  ...plain,
+  ctrlKey: true,
+  altKey: true,
+  getModifierState: (name: string) => name === "AltGraph",
+};
+
+test("keys of other scripts are those of the list, by where they lie", () => {
+  const on = (key: string, code: string, held = {}) => commandOfPress({ ...plain, ...held, key, code }, {});
+  // Russian, Bulgarian, Greek and Arabic.
+  expect([on("и", "KeyB"), on("ч", "KeyX"), on("ε", "KeyE"), on("ر", "KeyV")]).toEqual([
+    "brush",
+    "swap",
+    "eraser",
+    "pan",
+  ]);
+  expect(on("я", "KeyZ", { ctrlKey: true })).toBe("undo");
+  expect(on("Я", "KeyZ", { metaKey: true, shiftKey: true })).toBe("redo");
+  expect([on("х", "BracketLeft"), on("Ъ", "BracketRight", { shiftKey: true })]).toEqual([
+    "smaller",
+    "harder",
+  ]);
+  expect(on("۱", "Digit1")).toBe("actualSize");
+  // Letters of Latin keyboards lie where they are written.
+  expect([on("z", "KeyY"), on("é", "Digit2"), on("w", "KeyZ")]).toEqual(["undo", null, "select"]);
+});
+
+test("a key that was chosen on another keyboard stays", () => {
+  const own = withKey({}, "lasso", "ч");
+  expect(commandOfPress({ ...plain, key: "ч", code: "KeyX" }, own)).toBe("lasso");
+  expect(commandOfPress({ ...plain, key: "x", code: "KeyX" }, own)).toBe("swap");
+});
+
+test("signs that need AltGr or Option are keys, letters written with them are none of the list", () => {
+  const on = (key: string, held: object) => commandOfPress({ ...plain, ...held, key }, {});
+  expect([on("[", altGraph), on("]", altGraph), on("\\", altGraph)]).toEqual([
+    "smaller",
+    "larger",
+    "original",
+  ]);
+  // A German keyboard of Apple; and what is Alt and a letter or a digit.
+  expect([on("[", { altKey: true }), on("v", { altKey: true }), on("1", { altKey: true })]).toEqual([
+    "smaller",
+    null,
+    null,
+  ]);
+  expect(commandOfPress({ ...altGraph, key: "ż", code: "KeyZ" }, {})).toBeNull();
 });
 
 test("a key that a user gives to a command is taken from the one that had it", () => {

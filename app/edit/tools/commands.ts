@@ -1,3 +1,5 @@
+import { hasAltGraph, keyOf, type KeyPress } from "../../ui/key-press.ts";
+
 /**
  * What keys do in the editor, with the keys that a user finds. From this list come the shortcuts themselves, the sheet that
  * "?" opens, and the names on buttons. Keys are in the notation of `aria-keyshortcuts`, several parted by spaces.
@@ -35,8 +37,6 @@ export type CommandId = keyof typeof editCommands;
 // Safe cast: the keys of a record of commands.
 export const commandIds = Object.keys(editCommands) as CommandId[];
 
-type Press = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">;
-
 /** On most keyboards Shift makes these of brackets. */
 const unshifted: Readonly<Record<string, string>> = { "{": "[", "}": "]" };
 
@@ -44,14 +44,25 @@ const ownKeys = /^(?:[^\s]|F[1-9]|F1[0-2])$/;
 
 const isLetter = (key: string) => key.length === 1 && key.toLowerCase() !== key.toUpperCase();
 
+/** Many keyboards write brackets and the like with AltGr; those of Apple with Option, which is Alt. */
+function writesSign(press: KeyPress): boolean {
+  const { key, ctrlKey, metaKey, altKey } = press;
+  return hasAltGraph(press) || (altKey && !ctrlKey && !metaKey && /^[!-/:-@[-`{-~]$/.test(key));
+}
+
+const holdsControl = (press: KeyPress) => (press.ctrlKey || press.metaKey) && !writesSign(press);
+
 /** The name of a key press; null for keys that no command can have, such as arrows, Enter and Tab. */
-export function keyName({ key, ctrlKey, metaKey, altKey, shiftKey }: Press): string | null {
-  if (altKey || !ownKeys.test(key)) return null;
+export const keyName = (press: KeyPress): string | null => nameOf(press, keyOf(press));
+
+function nameOf(press: KeyPress, key: string): string | null {
+  const { altKey, shiftKey } = press;
+  if ((altKey && !writesSign(press)) || !ownKeys.test(key)) return null;
   const plain = unshifted[key] ?? key;
   // Some keyboards need Shift for other signs: there it says nothing.
   const held = [
     ...(shiftKey && (isLetter(plain) || "[]".includes(plain)) ? ["Shift"] : []),
-    ...(ctrlKey || metaKey ? ["Control"] : []),
+    ...(holdsControl(press) ? ["Control"] : []),
   ];
   if (!isLetter(plain)) return [...held, plain].join("+");
   return [...held, held.length === 0 ? plain.toLowerCase() : plain.toUpperCase()].join("+");
@@ -66,6 +77,13 @@ export function keysOf(id: CommandId, own: OwnKeys): readonly string[] {
 
 export function commandOf(key: string, own: OwnKeys): CommandId | null {
   return commandIds.find((id) => keysOf(id, own).includes(key)) ?? null;
+}
+
+/** The command of a key press. A key that the user chose on another keyboard counts before the one of the list. */
+export function commandOfPress(press: KeyPress, own: OwnKeys): CommandId | null {
+  const [written, plain] = [nameOf(press, press.key), keyName(press)];
+  const chosen = written === null ? null : commandOf(written, own);
+  return chosen ?? (plain === null ? null : commandOf(plain, own));
 }
 
 /** The keys after a command was given another one; the command that had it loses it. */

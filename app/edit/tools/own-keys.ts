@@ -2,7 +2,7 @@
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { readDraft, writeDraft } from "../../client/leaving.ts";
 import { isTyping } from "../../parts/run-button.tsx";
-import { type CommandId, commandOf, keyName, type OwnKeys, parseOwnKeys } from "./commands.ts";
+import { type CommandId, commandOfPress, type OwnKeys, parseOwnKeys } from "./commands.ts";
 import { createListeners } from "../../ui/listeners.ts";
 
 /** In localStorage; it is no draft, and stays when the user signs out. */
@@ -39,8 +39,7 @@ export function useCommands(actions: Actions): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.defaultPrevented || isTyping(event)) return;
-      const key = keyName(event);
-      const id = key === null ? null : commandOf(key, ownKeys.get());
+      const id = commandOfPress(event, ownKeys.get());
       const act = id === null ? undefined : newest.current[id];
       if (act === undefined) return;
       event.preventDefault();

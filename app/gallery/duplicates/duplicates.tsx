@@ -10,6 +10,7 @@ import { isBehindDialog } from "../../parts/run-button.tsx";
 import { LoadFailed, PageHeader } from "../../parts/page-parts.tsx";
 import { Button, buttonStyle } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/display.tsx";
+import { isCombined, keyOf } from "../../ui/key-press.ts";
 import { useNearEnd } from "../../ui/scrolling.ts";
 import { Confirmation } from "../../ui/overlays.tsx";
 import { type Acts, useActs } from "./acts.ts";
@@ -50,16 +51,17 @@ function moveTo(group: HTMLElement | undefined): void {
 function useGroupKeys({ groups, onMerge, onDismiss }: KeysInput): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isBehindDialog()) return;
+      if (isCombined(event) || event.repeat || isBehindDialog()) return;
+      const key = keyOf(event);
       const all = [...document.querySelectorAll<HTMLElement>("[data-group]")];
       const at = all.findIndex((group) => group.contains(document.activeElement));
-      if (event.key === "j") return moveTo(all[at + 1]);
-      if (event.key === "k") return moveTo(all[Math.max(0, at - 1)]);
+      if (key === "j") return moveTo(all[at + 1]);
+      if (key === "k") return moveTo(all[Math.max(0, at - 1)]);
       const group = groups.find(({ id }) => id === all[at]?.dataset["group"]);
       // A button that has the focus is pressed by Enter.
       if (group === undefined || !(event.target instanceof HTMLInputElement)) return undefined;
-      if (event.key === "Enter") onMerge(group);
-      if (event.key === "n") onDismiss(group);
+      if (key === "Enter") onMerge(group);
+      if (key === "n") onDismiss(group);
       return undefined;
     };
     document.addEventListener("keydown", onKey);

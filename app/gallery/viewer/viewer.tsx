@@ -10,6 +10,7 @@ import { isTyping } from "../../parts/run-button.tsx";
 import { useRemoveImages, useRemoving, useStar } from "../../pictures/actions.tsx";
 import { ratingOfKey, useRate } from "../../pictures/marks.tsx";
 import { useImageName } from "../../pictures/picture.tsx";
+import { isCombined, keyOf } from "../../ui/key-press.ts";
 import { useNearEnd } from "../../ui/scrolling.ts";
 import { useStack } from "../stack.tsx";
 import type { ViewerAddress, ViewerProps } from "./door.tsx";
@@ -96,9 +97,10 @@ function useViewerKeys({ image, onStep, onStepInStack, onRemoved }: Options): vo
       },
     };
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey || belongsElsewhere(event)) return;
-      const rating = ratingOfKey(event.key);
-      if (rating === null) keys[event.key]?.();
+      if (isTyping(event) || isCombined(event) || belongsElsewhere(event)) return;
+      const key = keyOf(event);
+      const rating = ratingOfKey(key);
+      if (rating === null) keys[key]?.();
       else rate.mutate({ images: [image], rating });
     };
     // In the capture phase: the dialog stops arrow keys in the bubble phase.
