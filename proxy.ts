@@ -1,5 +1,5 @@
 import { NextResponse, type NextRequest } from "next/server";
-import { bucketOrigin, givesLinks, letsGuestsIn, sessionCookie } from "./app/server/proxy-env.ts";
+import { bucketOrigin, findSession, givesLinks, letsGuestsIn } from "./app/server/proxy-env.ts";
 
 // oxlint-disable-next-line no-restricted-properties -- replaced by the bundler when it builds; nothing is read at run time
 const isDevelopment = process.env.NODE_ENV === "development";
@@ -28,7 +28,7 @@ const openPages = new Set(["/sign-in", "/sign-in/new-password", "/metrics"]);
 /** Where guests are not let in, a visitor without a session sees the pages to sign in alone. */
 function mustSignIn({ cookies, nextUrl }: NextRequest): boolean {
   if (letsGuestsIn() || openPages.has(nextUrl.pathname)) return false;
-  return !cookies.getAll().some(({ name }) => sessionCookie.test(name));
+  return findSession(cookies.getAll()) === null;
 }
 
 /** Clients of the old job server post to the address of a page; their other paths have none. */

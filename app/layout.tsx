@@ -9,7 +9,7 @@ import { Providers } from "./frame/providers.tsx";
 import { translatedScript } from "./frame/translated.ts";
 import { Words, wordsOf } from "./parts/words.tsx";
 import { firstKeysScript } from "./palette/first-keys.ts";
-import { letsGuestsIn, sessionCookie } from "./server/proxy-env.ts";
+import { findSession, letsGuestsIn } from "./server/proxy-env.ts";
 import "./styles.css";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -39,8 +39,10 @@ export default async function RootLayout({ children }: { readonly children: Reac
     getMessages(),
     readNonce(),
   ]);
-  const hasSession = jar.getAll().some((cookie) => sessionCookie.test(cookie.name));
-  const hasFrame = hasSession || letsGuestsIn();
+  const session = findSession(jar.getAll());
+  // Under the earlier name the page asks for its session first, which gives it today's.
+  const hasSession = session?.isEarlier === false;
+  const hasFrame = session !== null || letsGuestsIn();
   // Always there, so that the browser never makes one, which would not run.
   const script = { __html: translatedScript() + (hasFrame ? firstKeysScript() : "") };
   return (

@@ -7,7 +7,7 @@ import { procedures } from "@atelier/server/api";
 import { imageUrl } from "../client/urls.ts";
 import { readZone, zoneCookie } from "../client/cookies.ts";
 import { Words } from "../parts/words.tsx";
-import { sessionCookie } from "../server/proxy-env.ts";
+import { findSession } from "../server/proxy-env.ts";
 import { getServices } from "../server/services.ts";
 import { Gallery } from "./gallery.tsx";
 import { galleryPageSize } from "./layout-rows.ts";
@@ -41,7 +41,7 @@ async function read(timezone: string): Promise<FirstPictures> {
 async function readFirst({ searchParams }: Props): Promise<FirstPictures | null> {
   const [jar, sent, { search }] = await Promise.all([cookies(), headers(), searchParams]);
   const timezone = readZone(jar.get(zoneCookie)?.value);
-  const hasSession = jar.getAll().some(({ name }) => sessionCookie.test(name));
+  const hasSession = findSession(jar.getAll()) !== null;
   const isOpened = sent.get("accept")?.includes("text/html") ?? false;
   if (!isOpened || !hasSession || timezone === null || search !== undefined) return null;
   const isLate = new Promise<null>((resolve) => setTimeout(resolve, patienceMs, null));

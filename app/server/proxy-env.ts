@@ -1,3 +1,5 @@
+import { earlierSessionCookieOf, sessionCookieOf } from "@atelier/server/cookie-names";
+
 /** Whether a visitor without an account may use the studio; SIGN_UP is checked when the studio starts. */
 export function letsGuestsIn(): boolean {
   // Read without the services: proxy.ts calls this before each page, and must not need a database.
@@ -5,8 +7,21 @@ export function letsGuestsIn(): boolean {
   return (process.env["SIGN_UP"]?.trim() || "open") === "open";
 }
 
-/** The session cookie of better-auth, with or without the prefix of secure cookies. */
-export const sessionCookie = /atelier\.session_token$/;
+/** The studio's own origin, as `originOf` of the server has it. */
+function ownOrigin(): string {
+  // Read without the services, for the same reason.
+  // oxlint-disable-next-line no-restricted-properties
+  const set = (name: string) => process.env[name]?.trim() || null;
+  return set("APP_URL") ?? `http://localhost:${set("PORT") ?? 3000}`;
+}
+
+/** Whether a browser has a session cookie of this studio; `isEarlier` under the name that it had before the port was part of it. */
+export function findSession(cookies: readonly { readonly name: string }[]): { isEarlier: boolean } | null {
+  const origin = ownOrigin();
+  const has = (wanted: string) => cookies.some(({ name }) => name === wanted);
+  if (has(sessionCookieOf(origin))) return { isEarlier: false };
+  return has(earlierSessionCookieOf(origin)) ? { isEarlier: true } : null;
+}
 
 /** Whether pages get pictures from the bucket, too. */
 export function givesLinks(): boolean {

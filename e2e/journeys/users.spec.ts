@@ -72,9 +72,13 @@ test("S1 an account whose session ended while no page was open signs in again, a
 }) => {
   const endSession = async () => {
     await page.goto("about:blank");
-    await page
-      .context()
-      .addCookies([{ name: "atelier.session_token", value: "of.old", url: String(baseURL) }]);
+    await page.context().addCookies([
+      {
+        name: `atelier-${new URL(String(baseURL)).port}.session_token`,
+        value: "of.old",
+        url: String(baseURL),
+      },
+    ]);
   };
   await beGuest(page);
   await uploadSample(page, "rocket.jpg");

@@ -194,7 +194,7 @@ describe("S5 the limit of failed sign-ins", () => {
       const body = { email: email.toUpperCase(), password: testPassword };
       const answer = await browser.auth("/sign-in/email", body);
       expect(answer.status).toBe(200);
-      const cookie = answer.headers.getSetCookie().find((line) => line.startsWith("atelier.device="));
+      const cookie = answer.headers.getSetCookie().find((line) => line.startsWith("atelier-3000.device="));
       expect(cookie).toMatch(/; Max-Age=15552000.*; HttpOnly; SameSite=Lax/);
     },
   );
@@ -231,7 +231,7 @@ describe("S5 the limit of failed sign-ins", () => {
     await failUpTo(signInTries, unknown(), email);
     for (const cookie of cookies) {
       const browser = unknown();
-      browser.headers.set("cookie", `atelier.device=${cookie}`);
+      browser.headers.set("cookie", `atelier-3000.device=${cookie}`);
       expect(await signIn(browser, email, testPassword)).toBe(429);
     }
     expect(await signIn(early, email, testPassword)).toBe(429);
@@ -240,7 +240,7 @@ describe("S5 the limit of failed sign-ins", () => {
 });
 
 const deviceOf = (browser: TestBrowser) =>
-  /atelier\.device=([^;]*)/.exec(browser.headers.get("cookie") ?? "")?.[1] ?? "";
+  /atelier-3000\.device=([^;]*)/.exec(browser.headers.get("cookie") ?? "")?.[1] ?? "";
 
 describe("what people fill in", () => {
   const signUp = (body: object) =>

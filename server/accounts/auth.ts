@@ -19,6 +19,7 @@ import type { Services } from "../services.ts";
 import { isStrong, noteTrusted } from "./admin-factor.ts";
 import { isClientUser } from "./client-users.ts";
 import { maxPasswordLength, minPasswordLength } from "./credentials.ts";
+import { ownPrefix, readEarlier } from "./earlier-cookies.ts";
 import { admitEntry, claimFirstAdmin, spendInvitation } from "./entry.ts";
 import { awaitsCode, factorPaths, factorPlugins, followFactors, guardFactors } from "./factors.ts";
 import {
@@ -54,7 +55,7 @@ const sessionRefreshSeconds = 86_400;
 export type Auth = ReturnType<typeof createAuth>;
 
 /** The one auth of these services, made on first use. */
-export const authOf: (services: Services) => Auth = keptBy(createAuth);
+export const authOf = keptBy((services: Services): Auth => readEarlier(services, createAuth(services)));
 
 /** Accounts, sessions and guests in the product's tables; its `handler` serves /api/auth/*. Throws when there is no secret. */
 function createAuth(services: Services) {
@@ -86,7 +87,7 @@ function createAuth(services: Services) {
     emailAndPassword: { enabled: true, minPasswordLength, maxPasswordLength, autoSignIn: true },
     advanced: {
       database: { generateId: () => newId() },
-      cookiePrefix: "atelier",
+      cookiePrefix: ownPrefix(env),
       // One address: scripts/web/front-door.ts replaces whatever the client sent.
       ipAddress: { ipAddressHeaders: ["x-forwarded-for"] },
       // Over plain http on a LAN address a Secure cookie would never come back.

@@ -6,6 +6,7 @@ import type { Services } from "../services.ts";
 import { lackOf } from "./admin-factor.ts";
 import { authOf } from "./auth.ts";
 import { type Caller, isBanned, type UserFacts } from "./caller.ts";
+import { underOwnNames } from "./earlier-cookies.ts";
 import { type KeyRight, keyRights, readRights, rightsOf } from "./key-rights.ts";
 import { takePermit } from "./permits.ts";
 import { noteUse } from "./sessions.ts";
@@ -66,7 +67,7 @@ function withRights({ adminLack, ...caller }: Caller, held: readonly KeyRight[])
 /** Read from the database each time, so that a session ended elsewhere is over at once. */
 async function callerOfSession(services: Services, headers: Headers): Promise<Caller | null> {
   const found = await authOf(services).api.getSession({
-    headers,
+    headers: underOwnNames(services, headers),
     query: { disableCookieCache: true, disableRefresh: true },
   });
   if (!found || isBanned(found.user)) return null;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { sessionCookieOf } from "../../cookie-names.ts";
 import type { Config } from "../../platform/index.ts";
 import { type HttpRoute, problemSchema, type RouteResponse } from "./route.ts";
 
@@ -52,7 +53,11 @@ export function openApiDocument(routes: readonly HttpRoute[], installation: Inst
       "x-displayName": capitalize(name),
     })),
     paths: pathsOf(routes, installation),
-    components: { ...components, schemas: { Problem: schemaOf(problemSchema, "output") } },
+    components: {
+      ...components,
+      securitySchemes: securitySchemesOf(installation),
+      schemas: { Problem: schemaOf(problemSchema, "output") },
+    },
     security: [{ apiKey: [] }, { session: [] }],
   };
 }
@@ -72,21 +77,22 @@ function problem(description: string): Json {
   };
 }
 
-const components = {
-  securitySchemes: {
-    apiKey: {
-      type: "http",
-      scheme: "bearer",
-      description:
-        "An API key of an account. Of its rights `read` is for GET, `create` for all other methods, `spend` for what costs money, `metrics` (of an admin) for `/scaling`; a request without the right is 403.",
-    },
-    session: {
-      type: "apiKey",
-      in: "cookie",
-      name: "atelier.session_token",
-      description: "The session of the browser; writes must come from the same origin",
-    },
+const securitySchemesOf = ({ origin }: Installation) => ({
+  apiKey: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "An API key of an account. Of its rights `read` is for GET, `create` for all other methods, `spend` for what costs money, `metrics` (of an admin) for `/scaling`; a request without the right is 403.",
   },
+  session: {
+    type: "apiKey",
+    in: "cookie",
+    name: sessionCookieOf(origin),
+    description: "The session of the browser; writes must come from the same origin",
+  },
+});
+
+const components = {
   responses: {
     Unauthorized: problem("No valid API key and no session"),
     NotFound: problem("It does not exist or belongs to another account"),
