@@ -18,10 +18,15 @@ const noticeOf: ReadonlyMap<string, AccountNotice["what"]> = new Map([
 ]);
 
 /**
- * Adds an act to the audit log as `recordAct` does, in its transaction; where it changes how an account is signed in to and the studio
+ * Adds an act to the audit log as `recordAct` does, in its transaction; where it changes how an account is reached and the studio
  * sends e-mail, the user is owed a message about it, ten an hour. Guests, users of clients and deleted users are told nothing: they have no address.
  */
-export async function recordChange({ env }: Pick<Services, "env">, tx: Tx, act: Act): Promise<void> {
+export async function recordChange(
+  { env }: Pick<Services, "env">,
+  tx: Tx,
+  act: Act,
+  key?: AccountNotice["key"],
+): Promise<void> {
   await recordAct(tx, act);
   const what = noticeOf.get(act.kind);
   const userId = act.to ?? act.by;
@@ -38,7 +43,7 @@ export async function recordChange({ env }: Pick<Services, "env">, tx: Tx, act: 
     channel: "email",
     target: user.email,
     event: "account.changed",
-    notice: { what, at: new Date().toISOString(), ...sentBy(act, userId) },
+    notice: { what, at: new Date().toISOString(), ...sentBy(act, userId), ...(key && { key }) },
   });
 }
 

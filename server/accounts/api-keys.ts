@@ -1,9 +1,10 @@
 import { and, desc, eq } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
-import { AppError } from "../platform/index.ts";
+import { AppError, currentSender } from "../platform/index.ts";
 import { type KeyBudget, type KeyCap, readKeyBudgets } from "../providers/index.ts";
 import type { Services } from "../services.ts";
+import { recordChange } from "./account-changes.ts";
 import { authOf } from "./auth.ts";
 import { type Maker, requireStanding } from "./caller.ts";
 import { type KeyRight, readRights, toPermissions } from "./key-rights.ts";
@@ -55,7 +56,8 @@ export async function createApiKey(
     if (perMinute !== null) await tx.update(apiKeys).set({ perMinute }).where(eq(apiKeys.id, made.id));
     if (cap !== null) await storeCap(tx, { userId, id: made.id, cap });
     const details = { rights, days, perMinute, cap };
-    await recordAct(tx, { kind: "key.made", by: userId, object: made.id, details });
+    const terms = { rights, endsAt: made.expiresAt?.toISOString() ?? null };
+    await recordChange(services, tx, { kind: "key.made", by: userId, object: made.id, details }, terms);
   });
   await settle.catch(async (error: unknown) => {
     // The library stored it in a transaction of its own, and nobody has seen it.
@@ -106,16 +108,25 @@ export interface RevokeApiKeyInput {
   readonly id: string;
 }
 
-/** Ends an API key at once. Throws `not_found` for an unknown key and for another user's. */
-export async function revokeApiKey({ db }: Services, { userId, id }: RevokeApiKeyInput): Promise<void> {
-  const { apiKeys } = schema;
+/** Whether the user acts, signed in; who sees what happens need not be told. False for a key of the user, which may be in other hands. */
+function isOwner(userId: string): boolean {
+  const sender = currentSender();
+  return sender?.userId === userId && sender.keyId === null && sender.isOperator !== true;
+}
+
+/** Ends an API key at once; unless its owner does it, the owner is told. Throws `not_found` for an unknown key and for another user's. */
+export async function revokeApiKey({ db, env }: Services, { userId, id }: RevokeApiKeyInput): Promise<void> {
+  const { apiKeys, users } = schema;
   await db.transaction(async (tx) => {
+    // The user before the key, as where all ways into an account end.
+    await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for("key share");
     const gone = await tx
       .delete(apiKeys)
       .where(and(eq(apiKeys.id, id), eq(apiKeys.referenceId, userId)))
       .returning({ id: apiKeys.id });
     if (gone.length === 0) throw new AppError("not_found");
-    await recordAct(tx, { kind: "key.revoked", by: userId, object: id });
+    const act = { kind: "key.revoked", by: userId, object: id } as const;
+    await (isOwner(userId) ? recordAct(tx, act) : recordChange({ env }, tx, act));
   });
 }
 

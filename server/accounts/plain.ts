@@ -24,7 +24,7 @@ export {
   signsInByPassword,
 } from "./credentials.ts";
 export { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
-export { hasRight, requireRight } from "./key-rights.ts";
+export { hasRight, keyRights, requireRight } from "./key-rights.ts";
 export { wordsFor } from "./language.ts";
 export { permitKeysOf, takePermitOf } from "./permits.ts";
 export { userTables } from "./user-tables.ts";

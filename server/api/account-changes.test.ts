@@ -12,15 +12,24 @@ import {
 } from "@atelier/testing/services";
 import { and, eq, type SQL, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { endOtherSessions, resetPassword, resolveCaller, setLocale } from "../accounts/index.ts";
+import {
+  createApiKey,
+  endOtherSessions,
+  resetPassword,
+  resolveCaller,
+  revokeApiKey,
+  setLocale,
+} from "../accounts/index.ts";
 import { recordChange } from "../accounts/plain.ts";
 import { noticeKinds, schema } from "../db/index.ts";
 import { deliver, emailChannel, findDue, redeliver } from "../deliveries/index.ts";
-import { newId, underRequestId } from "../platform/index.ts";
+import { asOperator, newId, underRequestId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { confirmLink, unlink, unlinkChat } from "../telegram/index.ts";
 import { resetFactors } from "../users/index.ts";
 
-const { auditEntries, deliveries, sessions, twoFactors, users, verifications } = schema;
+const { auditEntries, deliveries, sessions, telegramCodes, telegramLinks, twoFactors, users, verifications } =
+  schema;
 
 let mail: Awaited<ReturnType<typeof startMailServer>>;
 let opened: TestServices;
@@ -269,8 +278,11 @@ test("S7 what an admin or an operator does is told without their browser and add
 
 test("S7 each change has its mail, whose subject says what happened", async () => {
   const { userId } = await open("each");
-  for (const kind of noticeKinds)
+  for (const kind of noticeKinds) {
     await services.db.transaction((tx) => recordChange(services, tx, { kind, by: userId }));
+    // There are more kinds than mails an hour.
+    await services.db.delete(schema.rateLimits);
+  }
   await send(userId);
   const subjects = mail.received
     .filter(({ to }) => to.includes("each@example.test"))
@@ -310,4 +322,77 @@ test("S7 a new password is advised where the account has one", async () => {
     .filter(({ to }) => to.includes("advised@example.test"))
     .map(({ raw }) => raw.includes("set a new password"));
   expect(advised).toEqual([true, false]);
+});
+
+test("S7 a new API key is told with its rights and its end, by whom it was made, and never with the key", async () => {
+  const { userId } = await open("keyed");
+  await setLocale(services, { userId, locale: "en" });
+  const rights = ["create", "read"] as const;
+  const limited = await from(() => createApiKey(services, { userId, name: "canary name", rights, days: 30 }));
+  await asOperator(() => createApiKey(services, { userId, name: "by an operator" }));
+  expect((await owedTo(userId)).map(({ notice }) => notice)).toMatchObject([
+    { what: "key.made", by: "user", browser: "Chrome", key: { rights, endsAt: expect.any(String) } },
+    { what: "key.made", by: "admin", browser: null, key: { rights: null, endsAt: null } },
+  ]);
+  await send(userId);
+  const raw = mail.received.filter(({ to }) => to.includes("keyed@example.test")).map((one) => one.raw);
+  const [first = "", second = ""] = raw;
+  expect(first).toContain("The key may: Look, Make and change.");
+  expect(first).toMatch(/It ends on \S+ \d/);
+  expect(second).toContain("The key may do all that your account may.");
+  expect(second).toContain("It does not end by itself.");
+  expect(raw.some((text) => text.includes(limited.key) || text.includes("canary name"))).toBe(false);
+});
+
+test("S7 a revoked API key is told unless its owner, signed in, revokes it", async () => {
+  const { browser, userId } = await open("revoked");
+  const made = await Promise.all(
+    ["own", "by key", "by operator"].map((name) => createApiKey(services, { userId, name })),
+  );
+  const [own = "", other = "", third = ""] = made.map(({ id }) => id);
+  const key = new Headers({ authorization: `Bearer ${made[2]?.key}` });
+  const mailed = async () =>
+    (await owedTo(userId)).flatMap(({ notice }) => (notice?.what === "key.revoked" ? [notice.by] : []));
+  await from(async () => {
+    await resolveCaller(services, browser.headers);
+    await revokeApiKey(services, { userId, id: own });
+  });
+  expect(await mailed()).toEqual([]);
+  await from(async () => {
+    await resolveCaller(services, key);
+    await revokeApiKey(services, { userId, id: other });
+  });
+  await asOperator(() => revokeApiKey(services, { userId, id: third }));
+  expect(await mailed()).toEqual(["user", "admin"]);
+});
+
+test("S7 a chat of Telegram that is linked, moved to another account or unlinked is told to each", async () => {
+  const [first, second] = [await open("chatting"), await open("taking-over")];
+  const link = async (userId: string) => {
+    const id = newId();
+    const expiresAt = new Date(Date.now() + 60_000);
+    await services.db.insert(telegramCodes).values({ id, userId, codeHash: id, chatId: "77", expiresAt });
+    return confirmLink(services, { codeId: id, chatId: "77", name: "canary" });
+  };
+  expect([await link(first.userId), await link(second.userId)]).toEqual([true, true]);
+  expect(await from(() => unlink(services, second.userId))).toBe(true);
+  const told = async (userId: string) => (await owedTo(userId)).map(({ notice }) => notice?.what);
+  const both = ["account.chat_linked", "account.chat_unlinked"];
+  expect([await told(first.userId), await told(second.userId)]).toEqual([both, both]);
+});
+
+test("S7 a chat is unlinked while all ways into its account end, and neither waits for ever", async () => {
+  const { userId } = await open("ending");
+  await services.db.insert(telegramLinks).values({ userId, chatId: "78", name: "n" });
+  const pending = await services.db.transaction(async (tx) => {
+    await tx.execute(sql`select from users where id = ${userId} for update`);
+    const unlinking = unlinkChat(services, "78");
+    await vi.waitFor(async () => expect((await services.db.execute(waiting)).length).toBe(1), {
+      timeout: 10_000,
+      interval: 10,
+    });
+    await tx.delete(telegramLinks).where(eq(telegramLinks.userId, userId));
+    return { unlinking };
+  });
+  expect(await pending.unlinking).toBe(false);
 });

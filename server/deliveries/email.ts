@@ -2,7 +2,7 @@ import { buffer } from "node:stream/consumers";
 import { eq } from "drizzle-orm";
 import type { SendMailOptions } from "nodemailer";
 import { type AccountNotice, schema } from "../db/index.ts";
-import { signsInByPassword, wordsFor } from "../accounts/plain.ts";
+import { keyRights, signsInByPassword, wordsFor } from "../accounts/plain.ts";
 import { openFile } from "../images/index.ts";
 import { AppError, type Env } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -81,6 +81,7 @@ function describeChange({ t, format }: Words, notice: AccountNotice, { isPasswor
     t("mails.change.text", { what, when }),
     ...(notice.by === "admin" ? [t("mails.change.byAdmin")] : []),
     ...(device === "" ? [] : [t("mails.change.from", { device })]),
+    ...(notice.key ? describeKey({ t, format }, notice.key) : []),
     "",
     t("mails.change.yours"),
     "",
@@ -89,6 +90,16 @@ function describeChange({ t, format }: Words, notice: AccountNotice, { isPasswor
     url,
   ];
   return { subject: what, text: `${lines.join("\n")}\n` };
+}
+
+function describeKey({ t, format }: Pick<Words, "t" | "format">, key: NonNullable<AccountNotice["key"]>) {
+  const held = keyRights.filter((right) => key.rights?.includes(right));
+  const rights = held.map((right) => t(`apiKeys.rights.${right}`)).join(", ");
+  const day = key.endsAt === null ? null : format.dateTime(new Date(key.endsAt), { dateStyle: "long" });
+  return [
+    key.rights === null ? t("mails.change.keyMayAll") : t("mails.change.keyMay", { rights }),
+    day === null ? t("mails.change.keyStays") : t("mails.change.keyEnds", { day }),
+  ];
 }
 
 /** The address may have been changed since it was confirmed. */

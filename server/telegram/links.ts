@@ -1,5 +1,4 @@
-import { lackOf, type Maker, requireStanding, wordsFor } from "../accounts/plain.ts";
-import { recordAct } from "../audit/index.ts";
+import { lackOf, type Maker, recordChange, requireStanding, wordsFor } from "../accounts/plain.ts";
 import type { Words } from "../words.ts";
 import { createHash, randomBytes } from "node:crypto";
 import { and, eq, isNull, ne, or, sql } from "drizzle-orm";
@@ -131,9 +130,9 @@ export async function confirmLink(
   { codeId, chatId, name }: ConfirmInput,
 ): Promise<boolean> {
   const replaced = await services.db.transaction(async (tx) => {
-    // The user first, as where all ways into an account end: the code is gone after that.
-    await tx.execute(sql`select from users
-      where id = (select user_id from telegram_codes where id = ${codeId}) for share`);
+    // The users first, as where all ways into an account end: the code is gone after that.
+    await tx.execute(sql`select from users where id = (select user_id from telegram_codes where id = ${codeId})
+      or id in (select user_id from telegram_links where chat_id = ${chatId}) for share`);
     const [code] = await tx
       .delete(telegramCodes)
       .where(
@@ -152,7 +151,7 @@ export async function confirmLink(
       .select()
       .from(telegramLinks)
       .where(or(eq(telegramLinks.chatId, chatId), eq(telegramLinks.userId, userId)));
-    for (const other of others) await removeLink(tx, other);
+    for (const other of others) await removeLink(services, tx, other);
     await tx.insert(telegramLinks).values({ userId, chatId, name });
     await tx
       .insert(notificationSettings)
@@ -161,7 +160,7 @@ export async function confirmLink(
         target: [notificationSettings.ownerId, notificationSettings.channel],
         set: { target: chatId, isOn: true, updatedAt: sql`now()` },
       });
-    await recordAct(tx, { kind: "account.chat_linked", by: userId });
+    await recordChange(services, tx, { kind: "account.chat_linked", by: userId });
     return others.filter((other) => other.chatId !== chatId);
   });
   for (const { chatId: old, userId } of replaced ?? [])
@@ -190,26 +189,26 @@ export async function unlinkChat(services: Services, chatId: string): Promise<bo
   return (await unlinkWhere(services, eq(telegramLinks.chatId, chatId))) !== null;
 }
 
-async function unlinkWhere(
-  { db }: Services,
-  where: ReturnType<typeof eq>,
-): Promise<typeof telegramLinks.$inferSelect | null> {
-  return db.transaction(async (tx) => {
+type Link = typeof telegramLinks.$inferSelect;
+
+async function unlinkWhere(services: Services, where: ReturnType<typeof eq>): Promise<Link | null> {
+  return services.db.transaction(async (tx) => {
+    // The user first, here too: the message about it needs that row.
+    await tx.execute(
+      sql`select from users where id in (select user_id from ${telegramLinks} where ${where}) for key share`,
+    );
     const [link] = await tx.select().from(telegramLinks).where(where).for("update");
-    if (link) await removeLink(tx, link);
+    if (link) await removeLink(services, tx, link);
     return link ?? null;
   });
 }
 
 /** With what is still owed to the chat and what was being asked there. */
-async function removeLink(
-  tx: Tx,
-  { userId, chatId }: { readonly userId: string; readonly chatId: string },
-): Promise<void> {
+async function removeLink(services: Services, tx: Tx, { userId, chatId }: Link): Promise<void> {
   await tx
     .delete(telegramLinks)
     .where(and(eq(telegramLinks.userId, userId), eq(telegramLinks.chatId, chatId)));
-  await recordAct(tx, { kind: "account.chat_unlinked", by: userId });
+  await recordChange(services, tx, { kind: "account.chat_unlinked", by: userId });
   await tx.delete(telegramRequests).where(eq(telegramRequests.chatId, chatId));
   await tx.execute(sql`delete from ${schema.telegramJobs} where chat_id = ${chatId}`);
   await tx

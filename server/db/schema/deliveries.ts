@@ -21,7 +21,7 @@ const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 
 export const channelNames = ["webhook", "email", "telegram"] as const;
 export type ChannelName = (typeof channelNames)[number];
 
-/** Changes of how an account is signed in to, of which its user is told; names of the audit log. */
+/** Changes of how an account is signed in to, or used by a program or a chat, of which its user is told; names of the audit log. */
 export const noticeKinds = [
   "account.password_changed",
   "account.password_removed",
@@ -31,7 +31,11 @@ export const noticeKinds = [
   "account.passkey_added",
   "account.passkey_removed",
   "account.provider_linked",
+  "account.chat_linked",
+  "account.chat_unlinked",
   "user.factors_reset",
+  "key.made",
+  "key.revoked",
 ] as const;
 
 export interface AccountNotice {
@@ -44,6 +48,8 @@ export interface AccountNotice {
   readonly browser: string | null;
   readonly system: string | null;
   readonly address: string | null;
+  /** Of a new API key: its rights, null for all of the account's, and its end, ISO 8601 in UTC or null. */
+  readonly key?: { readonly rights: readonly string[] | null; readonly endsAt: string | null };
 }
 
 /** One message owed to one receiver; server/deliveries/index.ts has its states and says who writes it. */
