@@ -12,6 +12,7 @@ import { Field } from "../ui/fields.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import { PasskeysSection, PasswordField, useRefresh } from "./passkeys.tsx";
 import { PasswordSection } from "./password.tsx";
+import { ProvidersSection } from "./providers.tsx";
 import { SettingsSection } from "./section.tsx";
 
 /** Dark on white in every theme, since cameras read nothing else. */
@@ -251,6 +252,7 @@ export function SecuritySections() {
         </SettingsSection>
       ) : null}
       <PasskeysSection security={data} />
+      {data.providers.length === 0 ? null : <ProvidersSection security={data} />}
     </>
   );
 }

@@ -99,4 +99,6 @@ test("S1 a group of the provider opens the studio and makes an admin, another on
   const password = page.getByRole("region", { name: "Password", exact: true });
   await expect(password).toContainText("This studio takes no passwords. Passkeys work all the same.");
   await expect(password).toContainText("You sign in with Example Ltd.");
+  const providers = page.getByRole("region", { name: "Sign-in providers" });
+  await expect(providers.getByRole("listitem")).toContainText("This is the only way to sign in.");
 });

@@ -26,11 +26,14 @@ import { schema } from "../db/index.ts";
 import { newId, parseConfig } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
+  addPassword,
   authOf,
   createApiKey,
   createInvitation,
   createUser,
+  readSecurity,
   removePasskey,
+  removeProvider,
   resetPassword,
   resolveCaller,
   setAdminFactor,
@@ -402,6 +405,100 @@ describe("other ways in of the same account", () => {
     await expect(removePasskey(without, own)).rejects.toMatchObject({ code: "conflict" });
     await removePasskey(services, own);
     expect(await services.db.$count(passkeys, eq(passkeys.userId, userId))).toBe(0);
+  });
+});
+
+describe("unlinking a provider", () => {
+  const signedIn = async (name: string, services = test1.services) => {
+    idp.people[name] = verified(`${name}@example.com`);
+    const { browser } = await enter(name);
+    const { userId = "", sessionId } = (await caller(browser)) ?? {};
+    return { browser, services, own: { userId, sessionId, id: "house" } };
+  };
+  const without = (over: object): Services => ({
+    ...test1.services,
+    config: { ...test1.services.config, signIn: { ...test1.services.config.signIn, ...over } },
+  });
+  const ageOf = (userId: string) =>
+    test1.services.db
+      .update(schema.sessions)
+      .set({ createdAt: new Date(Date.now() - 3_600_000) })
+      .where(eq(schema.sessions.userId, userId));
+
+  test("S6 a provider goes where a password is left, with an entry and a message, and signs in no more", async () => {
+    const { services, browser, own } = await signedIn("unlinks");
+    await addPassword(services, { ...own, password: testPassword });
+    const again = await enter("unlinks");
+    expect(await readSecurity(services, own.userId)).toMatchObject({
+      hasPassword: true,
+      providers: [{ id: "house", name: "The House" }],
+    });
+    await removeProvider(services, own);
+    expect((await readSecurity(services, own.userId)).providers).toEqual([]);
+    expect([await caller(again.browser), (await caller(browser))?.userId]).toEqual([null, own.userId]);
+    const [act] = await services.db
+      .select()
+      .from(auditEntries)
+      .where(and(eq(auditEntries.actorId, own.userId), eq(auditEntries.kind, "account.provider_unlinked")));
+    expect(act?.details).toEqual({ provider: "house" });
+    expect(await readNotices(services, own.userId)).toContain("account.provider_unlinked");
+    expect(await caller((await enter("unlinks")).browser)).toBeNull();
+    await expect(removeProvider(services, own)).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  test("S6 the only way to sign in stays, also where a password is there that the studio does not take", async () => {
+    const { services, own } = await signedIn("only-way");
+    await expect(removeProvider(services, own)).rejects.toMatchObject({
+      code: "conflict",
+      message: "This provider is the only way to sign in. Set a password or add a passkey first.",
+    });
+    await addPassword(services, { ...own, password: testPassword });
+    await expect(removeProvider(without({ passwords: false }), own)).rejects.toMatchObject({
+      code: "conflict",
+      message:
+        "This provider is the only way to sign in, and this studio takes no passwords. Add a passkey first.",
+    });
+    expect(await services.db.$count(credentials, eq(credentials.userId, own.userId))).toBe(2);
+    const notThis = { ...own, id: "credential" };
+    await expect(removeProvider(services, notThis)).rejects.toMatchObject({ code: "not_found" });
+    await ageOf(own.userId);
+    await expect(removeProvider(services, own)).rejects.toMatchObject({
+      code: "forbidden",
+      details: { reason: "not_recent" },
+    });
+  });
+
+  test("S6 of two providers that are unlinked at once one stays", async () => {
+    const { services, own } = await signedIn("two-ways");
+    const { userId } = own;
+    await services.db
+      .insert(credentials)
+      .values({ id: newId(), userId, accountId: newId(), providerId: "linking" });
+    const results = await Promise.allSettled([
+      removeProvider(services, own),
+      removeProvider(services, { ...own, id: "linking" }),
+    ]);
+    expect(results.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    expect(await services.db.$count(credentials, eq(credentials.userId, userId))).toBe(1);
+  });
+
+  test("S6 an admin whose second factor the provider is keeps it where the studio asks admins for one", async () => {
+    const { services, own } = await signedIn("admin-factor");
+    const { userId } = own;
+    await services.db
+      .insert(credentials)
+      .values({ id: newId(), userId, accountId: newId(), providerId: "staff" });
+    await services.db.update(schema.users).set({ role: "admin" }).where(eq(schema.users.id, userId));
+    await setAdminFactor(services, { isNeeded: true, adminId: null });
+    try {
+      await expect(removeProvider(services, { ...own, id: "staff" })).rejects.toMatchObject({
+        code: "conflict",
+        message: "This studio asks its admins for a second factor. Set one up in the settings.",
+      });
+      await removeProvider(services, own);
+    } finally {
+      await setAdminFactor(services, { isNeeded: false, adminId: null });
+    }
   });
 });
 

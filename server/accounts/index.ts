@@ -44,6 +44,7 @@ export {
   readSecurity,
   removePasskey,
   removePassword,
+  removeProvider,
   renamePasskey,
 } from "./passkeys.ts";
 export { userTables } from "./user-tables.ts";

@@ -28,8 +28,8 @@ export interface SecurityView {
   /** There is a password, and this studio takes passwords. */
   readonly hasPassword: boolean;
   readonly takesPasswords: boolean;
-  /** Names of the providers of the configuration through which the user signs in. */
-  readonly providers: readonly string[];
+  /** The providers of the configuration through which the user signs in. */
+  readonly providers: readonly { readonly id: string; readonly name: string }[];
   /** The authenticator app is set up and in force. */
   readonly hasApp: boolean;
   /** Unused recovery codes; null without the app. */
@@ -73,7 +73,10 @@ export async function readSecurity(services: Services, userId: string): Promise<
   return {
     hasPassword: passwords && ways.some(({ id }) => id === passwordWay),
     takesPasswords: passwords,
-    providers: ways.flatMap(({ id }) => providers[id]?.name ?? []),
+    providers: [...new Set(ways.map(({ id }) => id))].flatMap((id) => {
+      const name = providers[id]?.name;
+      return name === undefined ? [] : { id, name };
+    }),
     hasApp: apps > 0,
     recoveryCodes: left?.backupCodes.length ?? null,
     passkeys: keys.map(({ id, name, createdAt, lastUsedAt, rpId }) => ({
@@ -209,13 +212,48 @@ export async function removePassword(services: Services, change: WayChange): Pro
       await tx.delete(twoFactors).where(eq(twoFactors.userId, userId));
       await tx.update(users).set({ twoFactorEnabled: false }).where(eq(users.id, userId));
       await tx.delete(passwordResets).where(eq(passwordResets.userId, userId));
-      const isAdmin = await isAdminNow(tx, userId);
-      if (isAdmin && (await lackOf({ ...services, db: tx }, { userId, sessionId: null })) === "factor")
-        throw new AppError("conflict", lackTexts.factor);
+      await requireFactorLeft(services, tx, userId);
       return { kind: "account.password_removed", isWay: true };
     },
   });
 }
+
+/** Throws `conflict` when an admin is without the second factor that the studio asks for. */
+async function requireFactorLeft(services: Services, tx: Tx, userId: string): Promise<void> {
+  const isAdmin = await isAdminNow(tx, userId);
+  if (isAdmin && (await lackOf({ ...services, db: tx }, { userId, sessionId: null })) === "factor")
+    throw new AppError("conflict", lackTexts.factor);
+}
+
+/**
+ * Unlinks a provider of the configuration, and ends the user's other sessions and the trust in browsers. Throws `not_found` when it is not
+ * linked, `forbidden` when the session is not recent, and `conflict` when nothing else is left to sign in with, or an admin would be without the
+ * second factor that the studio asks for.
+ */
+export async function removeProvider(
+  services: Services,
+  { id, ...change }: WayChange & { readonly id: string },
+): Promise<void> {
+  const { userId } = change;
+  const { passwords, providers } = services.config.signIn;
+  await removeWay(services, change, {
+    requireProof: requireRecent,
+    last: passwords ? onlyProvider : onlyProviderWithoutPasswords,
+    async remove(tx) {
+      const isOwn = and(eq(credentials.userId, userId), eq(credentials.providerId, id));
+      const gone = Object.hasOwn(providers, id)
+        ? await tx.delete(credentials).where(isOwn).returning({ id: credentials.id })
+        : [];
+      if (gone.length === 0) throw new AppError("not_found");
+      await requireFactorLeft(services, tx, userId);
+      return { kind: "account.provider_unlinked", details: { provider: id }, isWay: true };
+    },
+  });
+}
+
+const onlyProvider = "This provider is the only way to sign in. Set a password or add a passkey first.";
+const onlyProviderWithoutPasswords =
+  "This provider is the only way to sign in, and this studio takes no passwords. Add a passkey first.";
 
 /**
  * Sets the first password of an account that has none, and ends its other sessions. Throws `bad_request` for a password that is too short or too

@@ -15,6 +15,7 @@ const auditKinds = [
   "account.exported",
   "account.guest_merged",
   "account.provider_linked",
+  "account.provider_unlinked",
   "account.chat_linked",
   "account.chat_unlinked",
   "account.deleted",

@@ -61,6 +61,7 @@ const cases: Readonly<Record<string, Case>> = {
   "account.renamePasskey": { access: "member", input: { id: newId(), name: "x" }, lacks: 404 },
   "account.removePasskey": { access: "member", input: { id: newId() }, lacks: 404 },
   "account.removePassword": { access: "member", lacks: 403 },
+  "account.removeProvider": { access: "member", input: { id: "house" }, lacks: 404 },
   "account.addPassword": { access: "member", input: { password: "a long enough password" }, lacks: 409 },
   "account.setLocale": { access: "member", input: { locale: "de" } },
   "admin.overview": { access: "admin", input: {} },

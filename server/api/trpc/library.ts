@@ -15,6 +15,7 @@ import {
   readSecurity,
   removePasskey,
   removePassword,
+  removeProvider,
   renamePasskey,
   maxKeyDays,
   maxKeyNameLength,
@@ -112,6 +113,12 @@ export const accountRouter = t.router({
       await removePasskey(services, { ...ownOf(caller), id: input.id });
     }),
   removePassword: accountProcedure.mutation(({ ctx }) => removePassword(ctx.services, ownOf(ctx.caller))),
+  /** Of a provider of the configuration, by its id there. */
+  removeProvider: accountProcedure
+    .input(z.strictObject({ id: lineOfText }))
+    .mutation(async ({ ctx: { services, caller }, input }) => {
+      await removeProvider(services, { ...ownOf(caller), id: input.id });
+    }),
   /** The first one of an account without a password. */
   addPassword: accountProcedure
     .input(z.strictObject({ password: z.string().max(1_000) }))

@@ -31,6 +31,7 @@ export const noticeKinds = [
   "account.passkey_added",
   "account.passkey_removed",
   "account.provider_linked",
+  "account.provider_unlinked",
   "account.chat_linked",
   "account.chat_unlinked",
   "user.factors_reset",
