@@ -25,6 +25,14 @@ import { claim, noteSubmission, start } from "./claimed.ts";
 import type { Offer } from "./offers.ts";
 import { submit } from "./submit.ts";
 import { clearAvoidedServers, readAwaitedNeeds, sweep } from "./sweep.ts";
+import type { Services } from "../services.ts";
+
+/** Lets a failed job rest for an hour, so that what comes next in a test comes before the next try. */
+function patient(services: Services): Services {
+  const { config } = services;
+  const timing = { ...config.timing, retryDelayMs: 3_600_000, maxRetryDelayMs: 3_600_000 };
+  return { ...services, config: { ...config, timing } };
+}
 
 describe("reroute", () => {
   const need = "comfyui/upscale_model";
@@ -56,7 +64,7 @@ describe("reroute", () => {
     const lease = { jobId: id, attempt, nodeId };
     await start(scene.services, lease);
     await noteSubmission(scene.services, lease, { server, externalId: `${id}-${attempt}` });
-    await fail(scene.services, lease, new AppError(code, undefined, { details: { server } }));
+    await fail(patient(scene.services), lease, new AppError(code, undefined, { details: { server } }));
     return readJob(scene.services, id);
   }
 
@@ -393,7 +401,7 @@ describe("fail", () => {
       const id = await addJob(services, { owner });
       const lease = await tryAgain();
       if (!lease) throw new Error("the job was not started");
-      await fail(services, lease, new AppError("engine_failed"));
+      await fail(patient(services), lease, new AppError("engine_failed"));
       await sweep(services);
       expect(await claim(services, { nodeId, queue: testQueue, offers: localOffers })).toBeNull();
       expect((await readStory(services, id)).at(-1)).toMatchObject({
@@ -419,7 +427,7 @@ describe("fail", () => {
       const id = await addJob(opened.services, { owner, once: true });
       const lease = await tryAgain();
       if (!lease) throw new Error("the job was not started");
-      await fail(opened.services, lease, new AppError("server_busy"));
+      await fail(patient(opened.services), lease, new AppError("server_busy"));
       expect(await readJob(opened.services, id)).toMatchObject({ status: "pending", charged: 0 });
       expect(await tryAgain()).toMatchObject({ jobId: id, attempt: 2 });
     });

@@ -149,24 +149,34 @@ async function deliver(id: string | undefined) {
   expect(await services.db.execute(sql`select 1 from jobs where id = ${id}`)).toEqual([]);
 }
 
+/** That the figures are the same after `act`, which is done again where the last of their hours ended meanwhile. */
+async function expectSameFigures(act: () => Promise<unknown>) {
+  const { db } = scene.services;
+  const readHour = async () => (await db.execute(sql`select date_trunc('hour', now())::text as began`))[0];
+  for (;;) {
+    const [hour, before] = [await readHour(), await readFigures(db, "7d")];
+    await act();
+    const after = await readFigures(db, "7d");
+    if ((await readHour())?.["began"] !== hour?.["began"]) continue;
+    expect(after).toEqual(before);
+    return;
+  }
+}
+
 test("O1 hours that were added up give the same figures as the rows, also by two at once, and removed jobs stay counted", async () => {
   const { services } = scene;
   const { db } = services;
   await addHistory(services, { jobs: 3_000, days: 6, ownerIds: [scene.owner.userId] });
-  const before = await readFigures(db, "7d");
-  expect(before.all.completed).toBeGreaterThan(2_500);
-  const [someOld] = await db.execute<{ id: string }>(
-    sql`select id from jobs where status = 'completed' order by id limit 1`,
-  );
-  const [someNew] = await db.execute<{ id: string }>(
-    sql`select id from jobs where status = 'completed' and ended_at > now() - interval '50 minutes' order by id limit 1`,
-  );
-  await deliver(someNew?.id);
-  expect(await readFigures(db, "7d")).toEqual(before);
-  await Promise.all([rollUp(services), rollUp(services), rollUp(services)]);
-  expect(await readFigures(db, "7d")).toEqual(before);
-  await deliver(someOld?.id);
-  expect(await readFigures(db, "7d")).toEqual(before);
+  expect((await readFigures(db, "7d")).all.completed).toBeGreaterThan(2_500);
+  const find = async (isMeant = sql`true`) => {
+    const [found] = await db.execute<{ id: string }>(
+      sql`select id from jobs where status = 'completed' and ${isMeant} order by id limit 1`,
+    );
+    return found?.id;
+  };
+  await expectSameFigures(async () => deliver(await find(sql`ended_at > now() - interval '50 minutes'`)));
+  await expectSameFigures(() => Promise.all([rollUp(services), rollUp(services), rollUp(services)]));
+  await expectSameFigures(async () => deliver(await find()));
   expect(await db.execute(sql`select 1 from job_figures limit 1`)).toHaveLength(1);
 });
 
@@ -188,7 +198,8 @@ test("A8 recurring work that failed twice in a row needs attention, and every on
   expect(types(overview)).not.toContain("duty_failing");
   const text = metricsText({ overview, nodes: [], providers: [], others: [] });
   expect(text).toContain('atelier_duty_failures_in_a_row{duty="a broken duty"} 0');
-  expect(text).toMatch(/atelier_duty_age_seconds\{duty="a broken duty"\} 0\./);
+  const [, ageS] = /atelier_duty_age_seconds\{duty="a broken duty"\} (\S+)/.exec(text) ?? [];
+  expect(Number(ageS)).toBeLessThan(60);
 });
 
 test("O2 a page takes at most ten statements", async () => {

@@ -1,7 +1,7 @@
 import { inAll } from "@atelier/testing/cases";
 import { startLlm, type LlmReply, type LlmRequest, textOf } from "@atelier/testing/llm";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
 import { newId } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
@@ -287,6 +287,9 @@ test("today is the day of the user", async () => {
   const from = llm.requests.length;
   llm.answer = answering({ text: "Linen." });
   const zones = ["Pacific/Kiritimati", "Pacific/Pago_Pago", "Asia/Kolkata"];
+  // A day ends in each of them at an hour of its own.
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
   for (const timeZone of zones) await askAll("What day is it?", { timeZone });
   await askAll("And now?", { timeZone: "Mars/Olympus" });
   const days = llm.requests
