@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { backends, forCases } from "../cases/index.ts";
+import { type Backend, forCases } from "../cases/index.ts";
 import { addJob, readJob, readStory, untilAll } from "../jobs/index.ts";
 import type { PausePoint } from "../worker/index.ts";
 import { openScene, type Scene } from "./scene.ts";
@@ -10,8 +10,7 @@ import { openScene, type Scene } from "./scene.ts";
  */
 const patienceMs = 15_000;
 const points = ["fetched", "claimed", "running", "stored"] as const;
-const rescuers = ["another worker", "the restarted worker"] as const;
-type Rescuer = (typeof rescuers)[number];
+type Rescuer = "another worker" | "the restarted worker";
 
 const lost = {
   fetched: [],
@@ -32,22 +31,33 @@ async function killAt(scene: Scene, point: PausePoint, rescuer: Rescuer): Promis
   return id;
 }
 
-/** At once after the claim, and in the middle of the work by another worker and, since bells go other ways there, over Redis. */
-function casesAt(point: (typeof points)[number]) {
-  const all = backends.flatMap((backend) => rescuers.map((rescuer) => ({ rescuer, backend })));
-  const isUsual = ({ rescuer, backend }: (typeof all)[number]) =>
-    point === "running"
-      ? rescuer === "another worker" && backend === "redis"
-      : rescuer === "the restarted worker" && backend === "postgres" && point === "claimed";
-  return { usual: all.filter(isUsual), others: all.filter((each) => !isUsual(each)) };
+type Case = readonly [rescuer: Rescuer, backend: Backend];
+
+interface Cases {
+  readonly usual: readonly Case[];
+  readonly others: readonly Case[];
 }
+
+/** Each point meets both rescuers and both backends, as does each rescuer each backend. */
+const others: readonly Case[] = [
+  ["another worker", "postgres"],
+  ["the restarted worker", "redis"],
+];
+
+/** At once after the claim, and in the middle of the work by another worker and, since bells go other ways there, over Redis. */
+const cases: Readonly<Record<(typeof points)[number], Cases>> = {
+  fetched: { usual: [], others },
+  claimed: { usual: [["the restarted worker", "postgres"]], others: [["another worker", "redis"]] },
+  running: { usual: [["another worker", "redis"]], others: [["the restarted worker", "postgres"]] },
+  stored: { usual: [], others },
+};
 
 // One point after another: more starts at once than these would be a test of the machine.
 describe.each(points)("F1 D9 E7 a worker killed when it had %s", (point) => {
   forCases(
-    "$rescuer completes the job once, within 15 s, on $backend",
-    casesAt(point),
-    async ({ rescuer, backend }, { onTestFinished }) => {
+    "%s completes the job once, within 15 s, on %s",
+    cases[point],
+    async ([rescuer, backend], { onTestFinished }) => {
       const scene = await openScene(onTestFinished, { backend });
       const id = await killAt(scene, point, rescuer);
       await untilAll(scene.services, [id], { statuses: ["completed"], patienceMs });
