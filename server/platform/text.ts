@@ -51,9 +51,12 @@ export function requireReadable(request: unknown): void {
   }
 }
 
+/** Numbers may be many, and nothing is asked of them. */
+const isAsked = (member: unknown) => typeof member === "string" || typeof member === "object";
+
 /** Names are texts as well. */
 function membersOf(value: object): (readonly [string | null, unknown])[] {
-  if (Array.isArray(value)) return value.map((member: unknown) => [null, member] as const);
+  if (Array.isArray(value)) return value.filter(isAsked).map((member: unknown) => [null, member] as const);
   if (!isPlainObject(value)) return [];
   return Object.entries(value).flatMap(([name, member]) => [[null, name] as const, [name, member] as const]);
 }
@@ -103,16 +106,49 @@ function asJson(text: string): string {
 }
 
 /** Whether the brackets of a JSON text, those in its strings left out, open at most `maxDepth` deep. */
-function isShallow(text: string): boolean {
-  let depth = 0;
+const isShallow = (text: string) => isWithin(text, { depth: maxDepth, parts: Infinity, members: Infinity });
+
+interface Bounds {
+  readonly depth: number;
+  /** Objects and lists. */
+  readonly parts: number;
+  /** Commas and parts: about as many as there are values. */
+  readonly members: number;
+}
+
+function isWithin(text: string, most: Bounds): boolean {
+  let [depth, parts, members] = [0, 0, 0];
   for (let at = 0; at < text.length; at += 1) {
     const char = text[at];
     if (char === '"') at = endOfString(text, at);
-    else if (char === "[" || char === "{") depth += 1;
+    else if (char === ",") members += 1;
     else if (char === "]" || char === "}") depth -= 1;
-    if (depth > maxDepth) return false;
+    else if (char === "[" || char === "{") {
+      depth += 1;
+      parts += 1;
+    }
+    if (depth > most.depth || parts > most.parts || parts + members > most.members) return false;
   }
   return true;
+}
+
+/** Above what the largest edit has, a megabyte of marks; pictures are texts, however long. */
+const requestBounds: Bounds = { depth: Infinity, parts: 100_000, members: 500_000 };
+
+/**
+ * Whether the JSON text of a request has not very many values. Each byte of it may become forty in memory, in seconds in
+ * which the process does nothing else, so they are counted before it is parsed.
+ */
+export const hasFewValues = (text: string): boolean => isWithin(text, requestBounds);
+
+/** The JSON of a request. Throws `bad_request`. */
+export function parseRequest(text: string): unknown {
+  if (!hasFewValues(text)) throw new AppError("bad_request", "The request holds too many values.");
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new AppError("bad_request", "The body is not valid JSON.", { cause });
+  }
 }
 
 /** The place of the quote that ends the string which begins at `from`. Answers hold pictures as strings of many MB. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { JobKind } from "../../engines.ts";
 import { kindParams, submit, submitWithPictures } from "../../jobs/index.ts";
-import { AppError, toProblem } from "../../platform/index.ts";
+import { AppError, parseRequest, toProblem } from "../../platform/index.ts";
 import { type MultipartRules, withParts } from "../http/multipart.ts";
 import { maxJsonBytes, readLimited } from "../requests.ts";
 import { fileRoutes } from "./files.ts";
@@ -56,7 +56,7 @@ export async function readFields(request: Request): Promise<Fields> {
   if (type.startsWith("application/x-www-form-urlencoded"))
     return Object.fromEntries(new URLSearchParams(text));
   try {
-    return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
+    return z.record(z.string(), z.unknown()).parse(parseRequest(text));
   } catch (cause) {
     throw new AppError("bad_request", "The body is not a JSON object.", { cause });
   }

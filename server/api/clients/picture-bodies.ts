@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { createTurns, uploadLimits } from "../../images/index.ts";
-import { AppError, issuesOf, places, requireReadable, sharesOf } from "../../platform/index.ts";
+import { AppError, issuesOf, parseRequest, places, requireReadable, sharesOf } from "../../platform/index.ts";
 import { maxJsonBytes, readLimited } from "../requests.ts";
 import type { ClientInput } from "./route.ts";
 
@@ -55,7 +55,7 @@ export async function readJson<T>(
     async () => {
       const bytes = await readInTime(request, maxBytes);
       if (!bytes) throw new AppError("request_too_large");
-      const body = parseJson(bytes);
+      const body = parseRequest(new TextDecoder().decode(bytes));
       requireReadable(body);
       return parse(body);
     },
@@ -70,13 +70,5 @@ async function readInTime({ headers, body }: Request, maxBytes: number): Promise
   } catch (cause) {
     const text = late.aborted ? `The body took longer than ${bodyMs / 1_000} s.` : "The body was broken off.";
     throw new AppError("bad_request", text, { cause });
-  }
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch (cause) {
-    throw new AppError("bad_request", "The body is not valid JSON.", { cause });
   }
 }

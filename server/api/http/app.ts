@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import type { z } from "zod";
-import { AppError, issuesOf, originOf, requireReadable, keptBy } from "../../platform/index.ts";
+import { AppError, issuesOf, originOf, parseRequest, requireReadable, keptBy } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { speakTo } from "../../words.ts";
 import { iopaintApi } from "../clients/iopaint.ts";
@@ -133,11 +133,7 @@ async function readJson(
     throw new AppError("bad_request", "Send the body as application/json.");
   const bytes = await readLimited(request, maxJsonBytes);
   if (!bytes) throw new AppError("request_too_large");
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch (cause) {
-    throw new AppError("bad_request", "The body is not valid JSON.", { cause });
-  }
+  return parseRequest(new TextDecoder().decode(bytes));
 }
 
 /** Some clients name a type, or a length of 0, for a body that they do not send. */

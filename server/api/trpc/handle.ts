@@ -1,5 +1,6 @@
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { Services } from "../../services.ts";
+import { hasFewValues } from "../../platform/index.ts";
 import { maxJsonBytes, readLimited, withRequestId } from "../requests.ts";
 import { speakTo } from "../../words.ts";
 import { adminRouter } from "./admin.ts";
@@ -74,6 +75,8 @@ async function answer(services: Services, request: Request): Promise<Response> {
       return refuse(415, "Mutations are sent as application/json.");
     const body = await readLimited(request, maxJsonBytes);
     if (!body) return refuse(413, "The request is too large.");
+    if (!hasFewValues(new TextDecoder().decode(body)))
+      return refuse(400, "The request holds too many values.");
     bounded = new Request(request.url, {
       method: "POST",
       headers: request.headers,

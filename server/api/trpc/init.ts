@@ -1,6 +1,5 @@
 import { initTRPC, TRPCError } from "@trpc/server";
 import { getHTTPStatusCodeFromError } from "@trpc/server/http";
-import superjson from "superjson";
 import { z } from "zod";
 import { type Caller, resolveCaller } from "../../accounts/index.ts";
 import {
@@ -14,6 +13,7 @@ import {
 import type { Services } from "../../services.ts";
 import { retell } from "../../words.ts";
 import { classifyError } from "../requests.ts";
+import { wire } from "./wire.ts";
 
 /** The context of every procedure; procedures of `memberProcedure` also have `caller`. */
 export interface TrpcContext {
@@ -99,7 +99,7 @@ export function statusOfAll(errors: readonly TRPCError[], calls: number): number
 
 /** The tRPC instance; its error shape adds `data.appCode` (closed table), `data.details`, `data.isTold` (the message is in the words of the reader) and `data.requestId`, and never a stack. */
 export const t = initTRPC.context<TrpcContext>().create({
-  transformer: superjson,
+  transformer: wire,
   isDev: false,
   errorFormatter({ shape, error, ctx }) {
     const appError = appErrorOf(error);

@@ -1,12 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { callTRPCProcedure, getTRPCErrorShape } from "@trpc/server";
-import superjson from "superjson";
-import { z } from "zod";
-import { AppError } from "../../platform/index.ts";
+import { parseRequest } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { currentWords, retellAll } from "../../words.ts";
 import { createContext, t, type TrpcContext, toTrpcError } from "./init.ts";
 import { jobsRouter, type LiveUpdate } from "./jobs.ts";
+import { readInput, writeAnswer } from "./wire.ts";
 
 /** The subscription that is answered here; `jobs.ts` has its procedure. */
 export const livePath = "jobs.watch";
@@ -34,8 +33,7 @@ function encode(update: object): Uint8Array {
   const known = encoded.get(update) ?? new Map<string, Uint8Array>();
   encoded.set(update, known);
   const bytes =
-    known.get(locale) ??
-    encoder.encode(`data: ${JSON.stringify(superjson.serialize(retellAll(update)))}\n\n`);
+    known.get(locale) ?? encoder.encode(`data: ${JSON.stringify(writeAnswer(retellAll(update)))}\n\n`);
   known.set(locale, bytes);
   return bytes;
 }
@@ -64,7 +62,7 @@ async function subscribe(
   const updates: unknown = await callTRPCProcedure({
     router,
     path: livePath,
-    getRawInput: async () => readInput(request),
+    getRawInput: async () => inputOf(request),
     ctx,
     type: "subscription",
     signal,
@@ -74,16 +72,10 @@ async function subscribe(
   return (updates as AsyncIterable<LiveUpdate>)[Symbol.asyncIterator]();
 }
 
-const serialized = z.looseObject({ json: z.json() });
-
-function readInput({ url }: Request): unknown {
+function inputOf({ url }: Request): unknown {
   const text = new URL(url).searchParams.get("input");
   if (text === null) return undefined;
-  try {
-    return superjson.deserialize(serialized.parse(JSON.parse(text)));
-  } catch (error) {
-    throw new AppError("bad_request", "The input of the stream is no JSON.", { cause: error });
-  }
+  return readInput(parseRequest(text));
 }
 
 /** Updates that begin with an error. */
@@ -119,7 +111,7 @@ function toEvents(
     } catch (thrown) {
       clearInterval(ping);
       void updates.return?.();
-      controller.enqueue(event("serialized-error", superjson.serialize(shapeOf(ctx, thrown))));
+      controller.enqueue(event("serialized-error", writeAnswer(shapeOf(ctx, thrown))));
     }
     controller.close();
   };

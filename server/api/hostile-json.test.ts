@@ -1,0 +1,119 @@
+import {
+  createTestServices,
+  openAdmin,
+  openOwner,
+  testOrigin,
+  type TestOwner,
+  type TestServices,
+} from "@atelier/testing/services";
+import { addImage, addJob } from "@atelier/testing/jobs";
+import { eq } from "drizzle-orm";
+import superjson from "superjson";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { schema } from "../db/index.ts";
+import { handleClients, handleHttp, handleTrpc } from "./index.ts";
+
+let fixture: TestServices;
+let owner: TestOwner;
+
+beforeAll(async () => {
+  fixture = await createTestServices({ env: { EXISTING_CLIENTS: "1" } });
+  owner = await openOwner(fixture.services, "owner@example.com", openAdmin);
+});
+afterAll(() => fixture.close());
+
+const json = { "content-type": "application/json" };
+const withKey = () => ({ authorization: `Bearer ${owner.apiKey}`, ...json });
+
+const call = (path: string, sent: unknown) => {
+  const url = `${testOrigin}/api/trpc/${path}?input=${encodeURIComponent(JSON.stringify(sent))}`;
+  return handleTrpc(fixture.services, new Request(url, { headers: owner.browser.headers }));
+};
+
+const numbers = Array.from({ length: 40 }, (_, at) => at);
+
+test.each([
+  ["an array of a billion numbers", { json: 1e9, meta: { values: [["typed-array", "Float64Array"]] } }],
+  ["one in a member", { json: { id: 1e9 }, meta: { values: { id: [["typed-array", "Int8Array"]] }, v: 1 } }],
+  ["a set", { json: numbers, meta: { values: ["set"], referentialEqualities: { 1: ["39", "38"] }, v: 1 } }],
+  ["a map of an error", { json: [["a", {}]], meta: { values: ["map", { "0.1": ["Error"] }], v: 1 } }],
+  ["no number", { json: { id: "abc" }, meta: { values: { id: ["bigint"] }, v: 1 } }],
+  ["no expression", { json: { id: "/(/" }, meta: { values: { id: ["regexp"] }, v: 1 } }],
+  ["an unknown class", { json: {}, meta: { values: [["class", "Caller"]], v: 1 } }],
+  ["a path into every object", { json: {}, meta: { values: { "__proto__.a": ["undefined"] }, v: 1 } }],
+])("S1 what a request says of its types is refused, not made: %s", async (_what, sent) => {
+  const answer = await call("jobs.get", sent);
+  expect([answer.status, await answer.text()]).toEqual([400, expect.stringMatching(/not taken|issues/)]);
+  const live = await call("jobs.watch", sent);
+  expect(await live.text()).toContain("bad_request");
+});
+
+test("dates and absent values are read, equal parts as often as they stand there", async () => {
+  const part = { limit: 1 };
+  const sent = JSON.parse(superjson.stringify({ ...part, cursor: undefined })) as unknown;
+  expect((await call("jobs.list", sent)).status).toBe(200);
+  const doubled = {
+    json: { limit: 1, tags: [] },
+    meta: { referentialEqualities: { limit: ["cursor"] }, v: 1 },
+  };
+  expect((await call("jobs.list", doubled)).status).toBe(200);
+});
+
+test.each(["constructor", "prototype", "__proto__"])(
+  "a job whose marks have a member %s can be read on the pages, by its owner and by admins",
+  async (name) => {
+    const { services } = fixture;
+    const marks = JSON.parse(`{"kept":1,"within":[{"${name}":{"a":1}}],"${name}":2}`) as Record<
+      string,
+      unknown
+    >;
+    const { userId } = owner.caller;
+    const id = await addJob(services, {
+      owner: { userId, isGuest: false, imageId: await addImage(services, userId) },
+    });
+    await services.db.update(schema.jobs).set({ metadata: marks }).where(eq(schema.jobs.id, id));
+    for (const path of ["jobs.get", "admin.jobs.story"]) {
+      const answer = await call(path, { json: { id } });
+      expect([path, answer.status, await answer.text()]).toEqual([
+        path,
+        200,
+        expect.stringContaining("kept"),
+      ]);
+    }
+    const told = await handleHttp(
+      services,
+      new Request(`${testOrigin}/api/v1/jobs/${id}`, { headers: withKey() }),
+    );
+    expect(await told.text()).toContain(`"${name}":2`);
+  },
+);
+
+const many = (part: string) => `[${`${part},`.repeat(600_000 / part.length)}${part}]`;
+
+test.each([
+  ["empty objects", many("{}")],
+  ["numbers", many("0")],
+  ["lists in lists", `${"[".repeat(150_000)}${"]".repeat(150_000)}`],
+  ["names", `{${Array.from({ length: 501_000 }, () => '"":0').join(",")}}`],
+])("S1 a body of very many values is refused before it is read: %s", async (_what, body) => {
+  const { services } = fixture;
+  const post = (path: string, headers: HeadersInit) =>
+    new Request(`${testOrigin}${path}`, { method: "POST", headers, body });
+  const answers = await Promise.all([
+    handleClients(services, post("/mcp", { ...withKey(), accept: "application/json, text/event-stream" })),
+    handleClients(services, post("/v1/images/generations", withKey())),
+    handleClients(services, post("/sdapi/v1/txt2img", withKey())),
+    ...(body.length < 1_048_576
+      ? [
+          handleHttp(services, post("/api/v1/jobs", withKey())),
+          handleClients(services, post("/jobsRedis", withKey())),
+          handleTrpc(services, post("/api/trpc/jobs.cancel", { ...json, origin: testOrigin })),
+        ]
+      : []),
+  ]);
+  for (const answer of answers)
+    expect([answer.status, await answer.text()]).toEqual([
+      400,
+      expect.stringMatching(/too many values|not a JSON object/),
+    ]);
+});
