@@ -19,7 +19,9 @@ export const maxEmailLength = 254;
 export function mailAddress(written: string): string {
   const [, name = "", domain = ""] = /^(.*)@([^@]*)$/s.exec(written.trim()) ?? [];
   const host = domainToASCII(domain);
-  return (host === "" ? written.trim() : `${name}@${host}`).toLowerCase();
+  const address = host === "" ? written.trim() : `${name}@${host}`;
+  // Of ASCII alone: the Kelvin sign would become the k of somebody else's address.
+  return address.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 /** Guests and the workers' account have addresses below `.invalid`, which RFC 6761 reserves: no mail reaches them. */

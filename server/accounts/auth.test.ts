@@ -20,7 +20,7 @@ import {
   trustedOrigins,
   workerAccount,
 } from "./index.ts";
-import { tries as signInTries } from "./permits.ts";
+import { countTry, tries as signInTries } from "./permits.ts";
 
 let test1: TestServices;
 
@@ -77,6 +77,18 @@ describe("sessions", () => {
     expect(await caller(other.headers)).toBeNull();
     expect((await other.auth("/sign-in/email", { email, password: testPassword })).status).toBe(401);
     expect((await other.auth("/sign-in/email", { email, password: newPassword })).status).toBe(200);
+  });
+
+  test("whoever has a session alone guesses its password ten times a minute, from however many addresses", async () => {
+    const browser = await openAccount(test1.services, "session-alone@example.com");
+    const userId = (await caller(browser.headers))?.userId ?? "";
+    for (let before = 0; before < 9; before += 1) await countTry(test1.services.db, `password|${userId}`);
+    const guess = async (address: string) => {
+      browser.headers.set("x-forwarded-for", address);
+      const form = { currentPassword: "a wrong guess", newPassword: "another long password" };
+      return (await browser.auth("/change-password", form)).status;
+    };
+    expect([await guess("198.51.100.1"), await guess("198.51.100.2")]).toEqual([400, 429]);
   });
 
   test("a password set on the command line ends all sessions", async () => {

@@ -120,6 +120,7 @@ interface Step {
 const steps = new WeakMap<object, Step>();
 const codePaths = new Set(["/two-factor/verify-totp", "/two-factor/verify-backup-code"]);
 const passwordPaths = new Set([
+  "/change-password",
   "/two-factor/enable",
   "/two-factor/disable",
   "/two-factor/generate-backup-codes",

@@ -272,6 +272,18 @@ describe("accounts that exist already", () => {
     );
   });
 
+  test.each(["\u212Aim@example.com", "\uFF4Bim@example.com", "k\u0131m@example.com"])(
+    "are not linked by an address that only looks like theirs: %j",
+    async (email) => {
+      for (const own of ["kim@example.com", "k\u0131m@example.com".normalize("NFKD")])
+        await createUser(test1.services, { email: own, password: testPassword }).catch(() => undefined);
+      idp.people["alike"] = verified(email);
+      expect((await enter("alike", { provider: "linking" })).location).toBe(
+        problem("EMAIL_MISSING", "linking"),
+      );
+    },
+  );
+
   test("under an address that nobody proved lose all other ways in once its owner is linked", async () => {
     const { services } = test1;
     // An invitation is for whoever has it, under any address.

@@ -32,16 +32,20 @@ export type PermitKind = keyof typeof permitLimits;
 /** Key of the row that counts the messages about changes of a user's account. */
 export const mailCountOf = (userId: string) => `account-mails|${userId}`;
 
+/** Key of the row that counts the codes that were sent to a user's address. */
+export const codeCountOf = (userId: string) => `email-codes|${userId}`;
+
 /** Keys of the rows that count a user. */
 export const permitKeysOf = (userId: string) => [
   ...["writes", "uploads", "identified", "reads", "boardShares"].map((kind) => `${kind}|${userId}`),
   mailCountOf(userId),
+  codeCountOf(userId),
 ];
 
-/** Counts one request of whom `id` names; false when the limit of this minute is reached. */
-export function takePermitOf(services: Services, kind: PermitKind, id: string): Promise<boolean> {
+/** Counts one request of whom `id` names; false when the limit of this minute, which is `times` the usual, is reached. */
+export function takePermitOf(services: Services, kind: PermitKind, id: string, times = 1): Promise<boolean> {
   const key = `${kind}|${id}`;
-  const max = permitLimits[kind](services.config);
+  const max = permitLimits[kind](services.config) * times;
   return takeFrom(permitsOf(services), key, () => takeBlock(services, key, max));
 }
 

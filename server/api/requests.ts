@@ -136,16 +136,15 @@ export async function admitRead(services: Services, caller: Caller | null): Prom
   if (!(await takePermitOf(services, "reads", caller.userId))) throw overLimit();
 }
 
-/** Admits a request that needs no account, by the network that it comes from. Throws `rate_limited` above its limit. */
+/** Admits a request that needs no account, by the networks that it comes from. Throws `rate_limited` above its limit. */
 export async function admitNetwork(
   services: Services,
   headers: Headers,
   counts: "visits" | "linkPasswords" | "webhooks",
   what = "",
 ): Promise<void> {
-  const [network] = networksOf(headers.get("x-forwarded-for") ?? "");
-  if (network && !(await takePermitOf(services, counts, `${what}${network.name}`)))
-    throw new AppError("rate_limited");
+  for (const { name, times } of networksOf(headers.get("x-forwarded-for") ?? ""))
+    if (!(await takePermitOf(services, counts, `${what}${name}`, times))) throw new AppError("rate_limited");
 }
 
 /** Runs work that holds much as one of its few. Throws `rate_limited` above a limit. */

@@ -99,6 +99,23 @@ test("S9 after five wrong codes the right one is refused as well", async () => {
     });
 });
 
+test("S9 an address that nobody has proved gets ten codes a day, and the last one still works", async () => {
+  const owner = await addOwner(services);
+  const ownerId = owner.userId;
+  const isOwn = eq(notificationSettings.ownerId, ownerId);
+  for (let sent = 0; sent < 10; sent += 1) {
+    await requestEmailCode(services, ownerId);
+    await services.db
+      .update(notificationSettings)
+      .set({ updatedAt: new Date(Date.now() - 61_000) })
+      .where(isOwn);
+  }
+  await expect(requestEmailCode(services, ownerId)).rejects.toMatchObject({ code: "rate_limited" });
+  expect(mailTo(owner)).toHaveLength(10);
+  await confirmEmail(services, { ownerId, code: codeIn(mailTo(owner).at(-1)?.raw ?? "") });
+  expect(await readNotifications(services, ownerId)).toMatchObject([{ isOn: true }]);
+});
+
 test("C2 a completed job is told by e-mail with its own id, and a repetition has the same", async () => {
   const owner = await openConfirmed();
   const { id, jobId, answer } = await complete(owner);

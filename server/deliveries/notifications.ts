@@ -1,6 +1,6 @@
 import { createHash, randomInt } from "node:crypto";
 import { and, eq, sql } from "drizzle-orm";
-import { refuseGuest, wordsFor } from "../accounts/plain.ts";
+import { codeCountOf, countTry, refuseGuest, wordsFor } from "../accounts/plain.ts";
 import { type ChannelName, schema } from "../db/index.ts";
 import { AppError, offersEmail } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -48,13 +48,15 @@ const codeMinutes = 15;
 const maxTries = 5;
 /** A further code is sent at the earliest after this time. */
 const resendMs = 60_000;
+/** Nobody has proved the address yet: it may be that of a stranger, whose mailbox nobody may fill, and each code may be guessed at. */
+const codesPerDay = { windowMs: 86_400_000, max: 10 } as const;
 
 const hashOf = (ownerId: string, code: string) =>
   createHash("sha256").update(`${ownerId} ${code}`).digest("hex");
 
 /**
  * Sends a code to the account's address, which proves that the account's owner reads it. Throws `forbidden` for a guest,
- * `conflict` where no e-mail is sent, `rate_limited` within a minute of the last code.
+ * `conflict` where no e-mail is sent, `rate_limited` within a minute of the last code and above ten a day.
  */
 export async function requestEmailCode(services: Services, ownerId: string): Promise<{ address: string }> {
   if (!offersEmail(services.env)) throw new AppError("conflict", "This studio sends no e-mail.");
@@ -71,17 +73,22 @@ export async function requestEmailCode(services: Services, ownerId: string): Pro
     codeTries: 0,
     updatedAt: sql`now()`,
   };
-  const stored = await services.db
-    .insert(notificationSettings)
-    .values({ ownerId, channel: "email", ...set })
-    .onConflictDoUpdate({
-      target: [notificationSettings.ownerId, notificationSettings.channel],
-      set,
-      setWhere: sql`${notificationSettings.codeHash} is null
-        or ${notificationSettings.updatedAt} < now() - ${resendMs} * interval '1 millisecond'`,
-    })
-    .returning({ ownerId: notificationSettings.ownerId });
-  if (stored.length === 0) throw new AppError("rate_limited", "A code was sent a moment ago.");
+  await services.db.transaction(async (tx) => {
+    const stored = await tx
+      .insert(notificationSettings)
+      .values({ ownerId, channel: "email", ...set })
+      .onConflictDoUpdate({
+        target: [notificationSettings.ownerId, notificationSettings.channel],
+        set,
+        setWhere: sql`${notificationSettings.codeHash} is null
+          or ${notificationSettings.updatedAt} < now() - ${resendMs} * interval '1 millisecond'`,
+      })
+      .returning({ ownerId: notificationSettings.ownerId });
+    if (stored.length === 0) throw new AppError("rate_limited", "A code was sent a moment ago.");
+    // Last, so that a refusal leaves the code of before as it is.
+    if (!(await countTry(tx, codeCountOf(ownerId), codesPerDay)))
+      throw new AppError("rate_limited", "Ten codes were sent today. Try again tomorrow.");
+  });
   await sendCode(services, await wordsFor(services, ownerId), { to: user.email, code });
   return { address: user.email };
 }

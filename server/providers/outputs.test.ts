@@ -60,4 +60,7 @@ it("flags beside pictures are read, whatever their name", () => {
 
 it("a text that is no base64 has no bytes", () => {
   expect(bytesOfText("not base64!")).toBeNull();
+  expect(bytesOfText(`A${" ".repeat(400_000)}!`)).toBeNull();
+  expect(bytesOfText(`A${"= \n".repeat(200_000)}=`)).toBeNull();
+  expect(bytesOfText(`data:image/png;base64,QUJD${"\n".repeat(400_000)}`)).toEqual(Buffer.from("ABC"));
 });

@@ -120,7 +120,8 @@ function decodePercent(text: string): Buffer {
 
 /** Both alphabets, with or without line breaks and padding. */
 function bytesOfBase64(text: string): Buffer | null {
-  const isBase64 = /^[\w+/\-\s]+={0,2}\s*$/.test(text);
+  // Without blanks at the end: before another character a megabyte of them would be tried in each of its parts.
+  const isBase64 = /^[\w+/\-\s]+={0,2}$/.test(text.trimEnd());
   return isBase64 ? Buffer.from(text, "base64") : null;
 }
 

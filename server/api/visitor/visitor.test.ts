@@ -198,6 +198,18 @@ test("an eleventh try of a password in a minute is refused, from that address an
   expect(await guess(other.path, "198.51.100.7")).toBe(403);
 });
 
+test("one who has many networks of IPv6 tries a password no more than four times as often", async () => {
+  const link = await share({ password: "a password here" });
+  const tries: number[] = [];
+  for (let network = 0; network < 90 && !tries.includes(429); network += 1)
+    tries.push(
+      await statusOf(link.path, { password: "not this one", from: `2001:db8:7:${network.toString(16)}::1` }),
+    );
+  expect(tries.at(-1)).toBe(429);
+  expect(tries.slice(0, 40)).toEqual(Array.from({ length: 40 }, () => 403));
+  expect(await statusOf(link.path, { password: "not this one", from: "2001:db8:8::1" })).toBe(403);
+});
+
 test("a lookbook shows what is there while it runs, with labels and without prompts", async () => {
   const { db } = opened.services;
   const seeds = { param: "seed", values: [7, 8] };
