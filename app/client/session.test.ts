@@ -24,6 +24,7 @@ function ways(session: typeof refused | typeof nobody | typeof somebody, entered
     getSession: () => Promise.resolve(session),
     enterAsGuest: vi.fn<() => Promise<typeof somebody>>(() => Promise.resolve(entered as typeof somebody)),
     goToSignIn: vi.fn<() => void>(),
+    keepsCookies: () => true,
   };
 }
 
@@ -39,6 +40,16 @@ test("a lost account is led to signing in and never turns into a guest", async (
   await expect(settleSession(true, taken)).rejects.toMatchObject({ code: "unauthorized" });
   expect(taken.goToSignIn).toHaveBeenCalledOnce();
   expect(taken.enterAsGuest).not.toHaveBeenCalled();
+});
+
+test("a browser that keeps no cookies makes no guest at each call, and is told", async () => {
+  for (const hadAccount of [true, false]) {
+    const taken = { ...ways(nobody), keepsCookies: () => false };
+    await expect(settleSession(hadAccount, taken)).rejects.toMatchObject({ code: "cookies_blocked" });
+    expect([taken.enterAsGuest.mock.calls, taken.goToSignIn.mock.calls]).toEqual([[], []]);
+  }
+  const standing = { ...ways(somebody), keepsCookies: () => false };
+  await settleSession(false, standing);
 });
 
 test("a session that stands is left alone", async () => {

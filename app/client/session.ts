@@ -17,6 +17,18 @@ export class SignedOut extends Error {
   }
 }
 
+/** The browser keeps no cookie of this page: each call would be that of a new guest, and no sign-in would last. */
+class CookiesBlocked extends Error {
+  readonly code = "cookies_blocked";
+
+  constructor() {
+    super("The browser keeps no cookies.");
+    this.name = "CookiesBlocked";
+  }
+}
+
+const keepsCookies = () => navigator.cookieEnabled !== false;
+
 interface Answer {
   readonly data: unknown;
   readonly error: unknown;
@@ -27,6 +39,7 @@ interface SessionCalls {
   readonly getSession: () => Promise<Answer>;
   readonly enterAsGuest: () => Promise<Answer>;
   readonly goToSignIn: () => void;
+  readonly keepsCookies: () => boolean;
 }
 
 /** Whether the studio refuses guests. */
@@ -36,12 +49,13 @@ function isClosedToGuests(error: unknown): boolean {
 
 /**
  * Ensures a session: a visitor without one becomes a guest. Throws `SignedOut` and goes to the sign-in page when the user had
- * an account or guests are refused; throws the error of the call when the server does not answer.
+ * an account or guests are refused; `CookiesBlocked` where no session would last; the error of the call when the server does not answer.
  */
 export async function settleSession(hadAccount: boolean, calls: SessionCalls): Promise<void> {
   const session = await calls.getSession();
   if (session.error !== null) throw session.error;
   if (session.data !== null) return;
+  if (!calls.keepsCookies()) throw new CookiesBlocked();
   if (hadAccount) {
     calls.goToSignIn();
     throw new SignedOut();
@@ -63,6 +77,7 @@ function settle(): Promise<void> {
     getSession: async () => (await authClient()).getSession(),
     enterAsGuest: async () => (await authClient()).signIn.anonymous(),
     goToSignIn: announceSignOut,
+    keepsCookies,
   });
 }
 
@@ -89,6 +104,7 @@ export async function enterAccount<T>(
   enter: (client: Awaited<ReturnType<typeof authClient>>) => Promise<T>,
 ): Promise<T> {
   await ready?.catch(() => undefined);
+  if (!keepsCookies()) throw new CookiesBlocked();
   return asOnlyTab(async () => enter(await authClient()));
 }
 

@@ -9,7 +9,7 @@ import { usePasteButton } from "../studio/inputs.tsx";
 import { Button, Spinner } from "../ui/button.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { toastFailure } from "../ui/toasts.tsx";
-import { filesOf, mayBePicture } from "../uploads/collect.ts";
+import { filesOf, mayBePicture, pastedFiles } from "../uploads/collect.ts";
 import { useFilePicker } from "../uploads/drop.tsx";
 import { useForm } from "./form.ts";
 import { mostReferences } from "../client/references.ts";
@@ -39,8 +39,8 @@ function useReferences(chosen: OfferedWorkflow | undefined) {
   const onStored = useCallback((id: string) => add([id]), [add]);
   const { isUploading, upload } = usePictureUploads({ most: mostReferences - references.length, onStored });
   /** True when the event was of pictures, which are taken. */
-  const takeFiles = (data: DataTransfer, event: { preventDefault: () => void }) => {
-    const files = filesOf(data).filter(mayBePicture);
+  const takeFiles = (given: readonly File[], event: { preventDefault: () => void }) => {
+    const files = given.filter(mayBePicture);
     if (files.length === 0) return;
     event.preventDefault();
     upload(files);
@@ -51,11 +51,11 @@ function useReferences(chosen: OfferedWorkflow | undefined) {
   const drop = (event: DragEvent) => {
     if (event.defaultPrevented) return;
     const id = draggedImageId(event.dataTransfer);
-    if (id === null) return takeFiles(event.dataTransfer, event);
+    if (id === null) return takeFiles(filesOf(event.dataTransfer), event);
     event.preventDefault();
     add([id]);
   };
-  const paste = (event: ClipboardEvent) => takeFiles(event.clipboardData, event);
+  const paste = (event: ClipboardEvent) => takeFiles(pastedFiles(event), event);
   return { add, over, drop, paste, isUploading, upload };
 }
 

@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { fitView, fromRelative, toPicture, toRelative, zoomView } from "./stage-input.ts";
+import { expect, test, vi } from "vitest";
+import { fitView, fromRelative, listenForZoom, toPicture, toRelative, zoomView } from "./stage-input.ts";
 
 const stage = { width: 800, height: 600 };
 
@@ -34,4 +34,25 @@ test("a view that was left shows the same part of the picture on another stage",
 
 test("zoom ends at sixteen times", () => {
   expect(zoomView({ scale: 10, x: 0, y: 0 }, { x: 0, y: 0 }, 100).scale).toBe(16);
+});
+
+test.each([
+  ["the trackpad of a Mac in Safari", 0, [1.5, 2]],
+  ["fingers on glass, which are pointers as well", 5, []],
+])("%s zooms by what it has moved since", (_what, maxTouchPoints, factors) => {
+  vi.stubGlobal("navigator", { maxTouchPoints });
+  const stage = new EventTarget();
+  const zoomed: number[] = [];
+  const stop = listenForZoom(stage, (factor) => zoomed.push(factor));
+  const gesture = (type: string, scale: number) => {
+    const event = Object.assign(new Event(type, { cancelable: true }), { scale, clientX: 5, clientY: 5 });
+    stage.dispatchEvent(event);
+    expect(event.defaultPrevented).toBe(maxTouchPoints === 0);
+  };
+  gesture("gesturestart", 1);
+  gesture("gesturechange", 1.5);
+  gesture("gesturechange", 3);
+  stop();
+  stage.dispatchEvent(new Event("gesturechange"));
+  expect(zoomed).toEqual(factors);
 });

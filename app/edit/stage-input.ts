@@ -54,6 +54,44 @@ export function toPicture(view: View, at: Point): Point {
   return { x: (at.x - view.x) / view.scale, y: (at.y - view.y) / view.scale };
 }
 
+/** What Safari tells of two fingers on the trackpad of a Mac; other browsers make them a wheel with Ctrl. */
+interface TrackpadGesture extends Event {
+  /** Since the gesture began. */
+  readonly scale: number;
+  readonly clientX: number;
+  readonly clientY: number;
+}
+
+type Place = Pick<MouseEvent, "clientX" | "clientY">;
+
+/** Zooms by wheel and by trackpad, at a place of the window; returns how to stop. */
+export function listenForZoom(
+  element: Pick<EventTarget, "addEventListener">,
+  zoom: (factor: number, at: Place) => void,
+): () => void {
+  const leaving = new AbortController();
+  let lastScale = 1;
+  const turn = (event: Event) => {
+    event.preventDefault();
+    // Safe casts: the events are named below.
+    const wheel = event as WheelEvent;
+    zoom(Math.exp(-wheel.deltaY * (wheel.ctrlKey ? 0.01 : 0.0015)), wheel);
+  };
+  const pinch = (event: Event) => {
+    // On a touch screen the fingers are pointers, too.
+    if (navigator.maxTouchPoints > 0) return;
+    event.preventDefault();
+    const gesture = event as TrackpadGesture;
+    if (event.type === "gesturechange") zoom(gesture.scale / lastScale, gesture);
+    lastScale = gesture.scale;
+  };
+  // React's own wheel listener is passive and cannot prevent the page from scrolling.
+  const options = { passive: false, signal: leaving.signal };
+  element.addEventListener("wheel", turn, options);
+  for (const type of ["gesturestart", "gesturechange"]) element.addEventListener(type, pinch, options);
+  return () => leaving.abort();
+}
+
 interface BoxSize {
   readonly widthPx: number;
   readonly heightPx: number;
@@ -131,17 +169,10 @@ export function useView(stage: HTMLElement | null, picture: BoxSize, look?: Look
 
   useEffect(() => {
     if (stage === null) return undefined;
-    const wheel = (event: WheelEvent) => {
-      event.preventDefault();
+    return listenForZoom(stage, (factor, { clientX, clientY }) => {
       const box = stage.getBoundingClientRect();
-      zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0015)), {
-        x: event.clientX - box.left,
-        y: event.clientY - box.top,
-      });
-    };
-    // React's own wheel listener is passive and cannot prevent the page from scrolling.
-    stage.addEventListener("wheel", wheel, { passive: false });
-    return () => stage.removeEventListener("wheel", wheel);
+      zoom(factor, { x: clientX - box.left, y: clientY - box.top });
+    });
   }, [stage, zoom]);
   return { view, size, zoom, pan, fit };
 }

@@ -43,7 +43,8 @@ type Known =
   | "passkeyUnverified"
   | "notFresh"
   | "factorFirst"
-  | "overtaken";
+  | "overtaken"
+  | "cookies";
 
 const known: Readonly<Record<string, Known>> = {
   INVALID_EMAIL_OR_PASSWORD: "wrong",
@@ -91,6 +92,7 @@ const known: Readonly<Record<string, Known>> = {
   SESSION_NOT_FRESH: "notFresh",
   SECOND_FACTOR_FIRST: "factorFirst",
   SIGN_IN_OVERTAKEN: "overtaken",
+  cookies_blocked: "cookies",
 };
 
 const fieldOf = (error: unknown, name: string): unknown => Reflect.get(Object(error), name);

@@ -7,7 +7,7 @@ import { useImage } from "../client/queries.ts";
 import { Picture } from "../pictures/picture.tsx";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { Progress } from "../ui/progress.tsx";
-import { filesOf } from "../uploads/collect.ts";
+import { filesOf, pastedFiles } from "../uploads/collect.ts";
 import { carriesFiles, useFilePicker } from "../uploads/drop.tsx";
 import { canScaleDown, retryUploads, type Upload } from "../uploads/store.ts";
 import { RecentStrip, SampleRow, WardrobeStrip, type SlotState, usePasteButton } from "./inputs.tsx";
@@ -240,7 +240,7 @@ export function InputFrame({ slot, state, children }: InputFrameProps) {
   const isEmpty = state.imageId === null && state.upload === undefined;
   const place = places[slot];
   const paste = (event: ClipboardEvent) => {
-    const [file] = filesOf(event.clipboardData);
+    const [file] = pastedFiles(event);
     if (file === undefined) return;
     event.preventDefault();
     state.put(file);

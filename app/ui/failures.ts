@@ -8,10 +8,10 @@ import { CodeMissing } from "./code.ts";
 /**
  * A failure as the server reports it: an error code and a message for users. `offline`: no answer from the server.
  * `outdated`: the page is older than the studio, so that its code cannot be loaded any more. `file_unreadable`: the browser cannot
- * read the file.
+ * read the file. `cookies_blocked`: it keeps no cookie of the page.
  */
 export interface Failure {
-  readonly code: ErrorCode | "offline" | "outdated" | "file_unreadable";
+  readonly code: ErrorCode | "offline" | "outdated" | "file_unreadable" | "cookies_blocked";
   readonly message: string;
   /** Figures or names that explain it. */
   readonly details?: Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { wouldLeavePage } from "./collect.ts";
+import { pastedFiles, wouldLeavePage } from "./collect.ts";
 
 /** A part of a page; `within` is what it lies in. */
 class Part {
@@ -29,4 +29,26 @@ test.each([
 test("what another part of the page takes is left to it", () => {
   const event = { defaultPrevented: true, dataTransfer: { types: ["text/uri-list"] }, target: null } as never;
   expect(wouldLeavePage(event)).toBe(false);
+});
+
+test.each([
+  ["a picture alone", { name: "image.png", text: "", within: "textarea" }, true],
+  [
+    "cells of a table, with a picture of them",
+    { name: "image.png", text: "1\t2\n3\t4", within: "textarea" },
+    false,
+  ],
+  ["a word of a document", { name: "image.png", text: "hat", within: "input" }, false],
+  ["the same where nobody writes", { name: "image.png", text: "1\t2", within: "main" }, true],
+  ["a file with its name", { name: "my hat.png", text: "my hat.png", within: "textarea" }, true],
+  [
+    "a file with its place",
+    { name: "my hat.png", text: "file:///home/ada/my%20hat.png\r\n", within: "textarea" },
+    true,
+  ],
+  ["a file of Windows", { name: "hat.png", text: "C:\\pictures\\hat.png", within: "textarea" }, true],
+])("%s that is pasted, %o, brings the file: %s", (_what, { name, text, within }, brings) => {
+  const clipboardData = { files: [{ name }], items: [], getData: () => text };
+  // Safe cast: only these are read of a transfer, and only `closest` of a target.
+  expect(pastedFiles({ clipboardData, target: new Part(within) } as never)).toHaveLength(brings ? 1 : 0);
 });

@@ -65,7 +65,27 @@ export function filesOf(data: DataTransfer | null): File[] {
   return [...data.files].filter((_, at) => entries[at]?.isDirectory !== true);
 }
 
-/** The same with all files of the folders. The data of an event is there only until something is awaited. */
+/** In the clipboard of some systems the text beside a file is its name, or where it lies. */
+function isNameOf(line: string, files: readonly File[]): boolean {
+  const last = line.trim().split(/[\\/]/).at(-1);
+  return files.some(({ name }) => last === name || last === encodeURIComponent(name));
+}
+
+/**
+ * The files of a paste. In a field the text counts that came with them: office programs put a picture of it beside it, which
+ * nobody wants.
+ */
+export function pastedFiles({
+  clipboardData,
+  target,
+}: Pick<ClipboardEvent, "clipboardData" | "target">): File[] {
+  const files = filesOf(clipboardData);
+  const isField = target instanceof Element && target.closest(textFields) !== null;
+  const text = isField ? (clipboardData?.getData("text/plain").trim() ?? "") : "";
+  return text === "" || text.split("\n").every((line) => isNameOf(line, files)) ? files : [];
+}
+
+/** The files of a drop with all files of the folders. The data of an event is there only until something is awaited. */
 export function allFilesOf(data: DataTransfer | null): Promise<File[]> {
   const plain = filesOf(data);
   const folders = data

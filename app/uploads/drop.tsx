@@ -6,7 +6,7 @@ import { useCallback, useEffect, useEffectEvent, useRef, useState } from "react"
 import { loadCode } from "../ui/code.ts";
 import { useFirstSign } from "../ui/later.tsx";
 import { toastDone, toastWithAction } from "../ui/toasts.tsx";
-import { allFilesOf, filesOf, mayBePicture, wouldLeavePage } from "./collect.ts";
+import { allFilesOf, mayBePicture, pastedFiles, wouldLeavePage } from "./collect.ts";
 import { acceptedTypes, addUploads } from "./store.ts";
 
 type Take = (files: File[]) => void;
@@ -145,7 +145,7 @@ function usePageFiles({ setOver, takeRest }: PageFiles): void {
       void allFilesOf(event.dataTransfer).then((files) => passOn(files));
     };
     const paste = (event: ClipboardEvent) => {
-      if (!event.defaultPrevented) passOn(filesOf(event.clipboardData));
+      if (!event.defaultPrevented) passOn(pastedFiles(event));
     };
     window.addEventListener("dragover", over, { signal });
     window.addEventListener("dragleave", leave, { signal });

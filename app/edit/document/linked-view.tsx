@@ -5,6 +5,7 @@ import { imageUrl } from "../../client/urls.ts";
 import { cx } from "../../ui/button.tsx";
 import { fitBox, useBoxSize } from "../../ui/box-size.ts";
 import { isCombined } from "../../ui/key-press.ts";
+import { listenForZoom } from "../stage-input.ts";
 import type { SavedView } from "./state.ts";
 
 const whole: SavedView = { zoom: 1, centreX: 0.5, centreY: 0.5 };
@@ -56,18 +57,14 @@ export function Pane({ image, linked, alt, label, differenceTo }: PaneProps) {
   });
   useEffect(() => {
     if (element === null) return undefined;
-    const wheel = (event: WheelEvent) => {
-      event.preventDefault();
+    return listenForZoom(element, (factor, { clientX, clientY }) => {
       const now = latest.current;
       const at = element.getBoundingClientRect();
-      now.zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0015)), {
-        x: (event.clientX - at.left - at.width / 2) / Math.max(1, now.width),
-        y: (event.clientY - at.top - at.height / 2) / Math.max(1, now.height),
+      now.zoom(factor, {
+        x: (clientX - at.left - at.width / 2) / Math.max(1, now.width),
+        y: (clientY - at.top - at.height / 2) / Math.max(1, now.height),
       });
-    };
-    // React's own wheel listener is passive and cannot prevent the page from scrolling.
-    element.addEventListener("wheel", wheel, { passive: false });
-    return () => element.removeEventListener("wheel", wheel);
+    });
   }, [element]);
 
   function drag(event: PointerEvent<HTMLDivElement>): void {
