@@ -41,7 +41,8 @@ export async function findBarriers(page: Page, scope: Scope = {}): Promise<strin
   // What passes is as good as everything, and describing it takes longer than the checks.
   const axe = new AxeBuilder({ page }).options({ resultTypes: ["violations"], ...chooseRules(scope) });
   // All at once in the page: its other way, for frames of other origins, loads axe a second time in a page of its own.
-  const { violations } = await axe.setLegacyMode().analyze();
+  if (!scope.isForeign) axe.setLegacyMode();
+  const { violations } = await axe.analyze();
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")} ${failureSummary ?? ""}`),
   );
