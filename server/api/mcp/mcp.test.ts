@@ -26,7 +26,7 @@ const painter = {
 let studio: ClientStudio;
 beforeAll(async () => {
   studio = await openClientStudio({ cloud: { models: [painter] } });
-}, 90_000);
+}, 180_000);
 afterAll(() => studio.close());
 beforeEach(() => studio.comfy.clearFaults());
 

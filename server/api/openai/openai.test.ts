@@ -23,7 +23,7 @@ let client: OpenAI;
 beforeAll(async () => {
   studio = await openClientStudio();
   client = new OpenAI({ baseURL: `${studio.url}/v1`, apiKey: studio.owner.key });
-}, 90_000);
+}, 180_000);
 afterAll(() => studio.close());
 beforeEach(() => studio.comfy.clearFaults());
 

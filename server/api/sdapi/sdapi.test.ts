@@ -10,7 +10,7 @@ const { jobs } = schema;
 let studio: ClientStudio;
 beforeAll(async () => {
   studio = await openClientStudio();
-}, 90_000);
+}, 180_000);
 afterAll(() => studio.close());
 beforeEach(() => studio.comfy.clearFaults());
 
@@ -143,7 +143,7 @@ describe("SillyTavern", () => {
   });
 
   test("follows the run with its preview, and ends it", async () => {
-    studio.comfy.inject({ kind: "slow-node", ms: 4_000 });
+    studio.comfy.inject({ kind: "hang" });
     const asked = post("txt2img", {
       prompt: "a slow house",
       override_settings: { sd_model_checkpoint: "t2i_sdxl" },
