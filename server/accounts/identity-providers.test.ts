@@ -304,7 +304,7 @@ describe("accounts that exist already", () => {
     expect(await caller(browser)).toMatchObject({ userId });
     expect([await caller(invited), await withKey().catch(() => null)]).toEqual([null, null]);
     expect(await wayNames(userId)).toEqual(["linking"]);
-    expect(await readNotices(services, userId)).toEqual(["account.provider_linked"]);
+    expect(await readNotices(services, userId)).toEqual(["key.made", "account.provider_linked"]);
     const isOn = and(eq(webhookEndpoints.ownerId, userId), eq(webhookEndpoints.isEnabled, true));
     expect([
       await services.db.$count(telegramLinks, eq(telegramLinks.userId, userId)),
@@ -510,6 +510,8 @@ describe("unlinking a provider", () => {
       await removeProvider(services, own);
     } finally {
       await setAdminFactor(services, { isNeeded: false, adminId: null });
+      // Another test is about the only admin.
+      await services.db.update(schema.users).set({ role: "user" }).where(eq(schema.users.id, userId));
     }
   });
 });
