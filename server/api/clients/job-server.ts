@@ -55,11 +55,10 @@ export async function readFields(request: Request): Promise<Fields> {
   const text = new TextDecoder().decode(bytes);
   if (type.startsWith("application/x-www-form-urlencoded"))
     return Object.fromEntries(new URLSearchParams(text));
-  try {
-    return z.record(z.string(), z.unknown()).parse(parseRequest(text));
-  } catch (cause) {
-    throw new AppError("bad_request", "The body is not a JSON object.", { cause });
-  }
+  const fields = z.record(z.string(), z.unknown()).safeParse(parseRequest(text));
+  if (!fields.success)
+    throw new AppError("bad_request", "The body is not a JSON object.", { cause: fields.error });
+  return fields.data;
 }
 
 /**
