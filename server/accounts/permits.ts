@@ -169,4 +169,9 @@ export async function countTry(
   return (rows[0]?.count ?? 0) <= max;
 }
 
+/** Takes back one try that was counted. */
+export async function forgetTry(db: Db | Tx, key: string): Promise<void> {
+  await db.execute(sql`update rate_limits set count = greatest(count - 1, 0) where key = ${key}`);
+}
+
 const nowMs = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;

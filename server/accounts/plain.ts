@@ -26,5 +26,5 @@ export {
 export { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
 export { hasRight, keyRights, requireRight } from "./key-rights.ts";
 export { wordsFor } from "./language.ts";
-export { codeCountOf, countTry, permitKeysOf, takePermitOf } from "./permits.ts";
+export { codeCountOf, countTry, forgetTry, permitKeysOf, takePermitOf } from "./permits.ts";
 export { userTables } from "./user-tables.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { BetterAuthOptions, GenericEndpointContext } from "better-auth";
 import { APIError, getSessionFromCtx } from "better-auth/api";
-import { eq, sql } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { type AuditKind, recordAct } from "../audit/index.ts";
 import { type Db, schema } from "../db/index.ts";
 import { isStorable, networksOf, newId } from "../platform/index.ts";
@@ -9,7 +9,7 @@ import type { Services } from "../services.ts";
 import { recordChange } from "./account-changes.ts";
 import { isBanned } from "./caller.ts";
 import { isChanged } from "./overtaken.ts";
-import { countTry } from "./permits.ts";
+import { countTry, forgetTry } from "./permits.ts";
 
 const deviceSeconds = 180 * 86_400;
 
@@ -189,10 +189,6 @@ async function limitMade(
 }
 
 /** Uncounts a successful try, so that only failures count. */
-async function forgetTry(db: Db, key: string): Promise<void> {
-  await db.execute(sql`update rate_limits set count = greatest(count - 1, 0) where key = ${key}`);
-}
-
 const deviceCookie = (ctx: GenericEndpointContext) =>
   ctx.context.createAuthCookie("device", { maxAge: deviceSeconds });
 

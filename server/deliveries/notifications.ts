@@ -1,6 +1,6 @@
 import { createHash, randomInt } from "node:crypto";
 import { and, eq, sql } from "drizzle-orm";
-import { codeCountOf, countTry, refuseGuest, wordsFor } from "../accounts/plain.ts";
+import { codeCountOf, countTry, forgetTry, refuseGuest, wordsFor } from "../accounts/plain.ts";
 import { type ChannelName, schema } from "../db/index.ts";
 import { AppError, offersEmail } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -89,7 +89,13 @@ export async function requestEmailCode(services: Services, ownerId: string): Pro
     if (!(await countTry(tx, codeCountOf(ownerId), codesPerDay)))
       throw new AppError("rate_limited", "Ten codes were sent today. Try again tomorrow.");
   });
-  await sendCode(services, await wordsFor(services, ownerId), { to: user.email, code });
+  try {
+    await sendCode(services, await wordsFor(services, ownerId), { to: user.email, code });
+  } catch (error) {
+    // What was not sent fills no mailbox.
+    await forgetTry(services.db, codeCountOf(ownerId));
+    throw error;
+  }
   return { address: user.email };
 }
 

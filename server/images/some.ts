@@ -29,7 +29,8 @@ export async function findSome(db: Db, query: SomeQuery): Promise<string[]> {
   const ofLast = found.filter((picture) => picture.words === last).map(({ id }) => id);
   if (last === words.length - 1) return ofLast;
   const before = await findWithAtLeast(db, query, rarestParts(shares, last + 1), last + 1);
-  return [...before, ...ofLast].slice(0, limit);
+  // What got another word between the two looks is in both.
+  return [...new Set([...before, ...ofLast])].slice(0, limit);
 }
 
 /** A part is found faster so than by `like`, which the index needs. */
