@@ -99,7 +99,7 @@ const ofPhone = /@phone/;
 
 /** Journeys that send or show pictures, for a run over a bucket. */
 const overBucket = /(upload-\w+|gallery|remove-object)\.spec\.ts$/;
-/** Of those of `test`, the ones that a bucket can make different. */
+/** Those of `test:all`, and of `test` the ones that a bucket can make different. */
 const ofBucket = /@all|@bucket/;
 
 /** Journeys against the pages as functions, and then what their platform has to say. */
@@ -128,7 +128,6 @@ function chooseProjects() {
         grep: ofAll,
         grepInvert: ofPhone,
         testMatch: inTurn,
-        testIgnore: overBucket,
         workers: 1,
         use: { viewport },
       },

@@ -6,8 +6,8 @@ import { beGuest } from "../steps/be-guest.ts";
 import { dropFiles } from "../steps/drop-files.ts";
 import { expect, test } from "../test.ts";
 
-/** Every kind of file, and two copies of one. */
-const fileCount = 52;
+/** Every kind of picture, two copies of one, and two kinds of what is none. */
+const fileCount = 60;
 
 test.use({ expectedError: /status of (?:413|415|422).*\/api\/v1\/uploads/ });
 

@@ -19,7 +19,6 @@ test("S1 D9 an admin limits, suspends, lets in again and deletes a user, who see
   await uploadSample(page, "rocket.jpg");
   await page.goto("/");
   await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
-  // Another browser context, which axe asks for.
   const admin = await (await browser.newContext()).newPage();
   await beAdmin(admin);
   await admin.goto("/admin/users");

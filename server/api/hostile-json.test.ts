@@ -66,13 +66,11 @@ test("a path of very many names is passed over once", async () => {
 });
 
 test("what is sent is read as it was, whatever its names, and as little as a page sends where there is no input", async () => {
-  const { wire: ofPage } = await import("../../app/client/api.ts");
   const value = { "a.b": { "c\\d": [new Date(0), { "": new Date(1) }], e: "2026" } };
-  for (const sent of [superjson.stringify(value), JSON.stringify(ofPage.serialize(value))])
-    expect(readInput(JSON.parse(sent))).toEqual(value);
+  expect(readInput(JSON.parse(superjson.stringify(value)))).toEqual(value);
   expect(readInput(JSON.parse(superjson.stringify(undefined)))).toBeUndefined();
   expect(readInput(JSON.parse(superjson.stringify(new Date(5))))).toEqual(new Date(5));
-  expect(readInput(JSON.parse(JSON.stringify(ofPage.serialize(undefined))))).toBeUndefined();
+  expect(readInput({})).toBeUndefined();
   expect((await call("account.me", {})).status).toBe(200);
   const live = await call("jobs.watch", {});
   expect([live.status, live.headers.get("content-type")]).toEqual([

@@ -298,8 +298,8 @@ test("a picture that is purged while its group is dismissed is left out", async 
   const { dismissal } = await db.transaction(async (tx) => {
     await tx.execute(sql`delete from images where id = ${third}`);
     const dismissal = dismissDuplicates(opened.services, group).catch((error: unknown) => error);
-    const waiting = sql`select count(*)::int as waiting from pg_locks join pg_stat_activity using (pid)
-      where datname = current_database() and not granted and locktype = 'transactionid'`;
+    const waiting = sql`select count(*)::int as waiting from pg_locks
+      where not granted and locktype = 'transactionid' and pg_backend_pid() = any(pg_blocking_pids(pid))`;
     await vi.waitUntil(async () => (await tx.execute(waiting))[0]?.["waiting"] === 1, { interval: 10 });
     return { dismissal };
   });

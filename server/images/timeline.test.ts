@@ -211,8 +211,8 @@ test("an owner who is deleted while the months are counted stops neither", async
   const counted = await db.transaction(async (tx) => {
     await tx.execute(sql`select from users where id = ${ownerId} for update`);
     const months = countMonths(opened.services, { ownerId }).catch((error: unknown) => error);
-    const isWaiting = sql<number>`select count(*)::int as waiting from pg_locks join pg_stat_activity using (pid)
-      where datname = current_database() and not granted and locktype = 'transactionid'`;
+    const isWaiting = sql<number>`select count(*)::int as waiting from pg_locks
+      where not granted and locktype = 'transactionid' and pg_backend_pid() = any(pg_blocking_pids(pid))`;
     await vi.waitUntil(async () => (await tx.execute<{ waiting: number }>(isWaiting))[0]?.waiting === 1, {
       timeout: 5_000,
       interval: 10,

@@ -12,7 +12,7 @@ import {
   persistProgress,
   start,
 } from "@atelier/server/jobs";
-import { AppError } from "@atelier/server/platform";
+import { AppError, originOf } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { createLiveStore, type LiveStore } from "../../app/live/store.ts";
 import { keepStream, type OpenStream } from "../../app/live/stream.ts";
@@ -84,6 +84,8 @@ export async function startWeb(services: Pick<Services, "env">): Promise<TestWeb
     const run = runNode(await findProgram("testing/live/main.ts"), {
       ...processEnv(services),
       PORT: String(port),
+      // By which cookies and origins are known: browsers of tests sign in to the services.
+      APP_URL: originOf(services.env),
     });
     killAtExit(run.child);
     await run.seen(/web listens/);

@@ -178,6 +178,7 @@ async function sweepLeftovers(): Promise<void> {
   for (const folder of names.map((name) => path.join(os.tmpdir(), name))) {
     if (isOwned(folder)) continue;
     await stopServer(path.join(folder, "postgres"));
+    await stopServer(path.join(folder, "private", "postgres"));
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await writeFile(path.join(folder, "photo.png"), await drawPhoto(512, 512));
   await writeFile(path.join(folder, "mask.png"), await drawPhoto(512, 512, true));
   studio = await openClientStudio();
-}, 120_000);
+}, 180_000);
 afterAll(async () => {
   await studio.close();
   await rm(folder, { recursive: true, force: true });
