@@ -21,8 +21,15 @@ test("a letter of another script is the Latin one on its key", () => {
 test("the one key of an Apple keyboard that deletes is Delete", () => {
   vi.stubGlobal("navigator", { platform: "MacIntel" });
   expect(keyOf({ ...plain, key: "Backspace" })).toBe("Delete");
+  expect(keyOf({ ...plain, key: "Backspace", repeat: true })).not.toBe("Delete");
   vi.stubGlobal("navigator", { platform: "Win32" });
   expect(keyOf({ ...plain, key: "Backspace" })).toBe("Backspace");
+});
+
+test("a key that is held deletes once, and moves on as long as it is held", () => {
+  expect(keyOf({ ...plain, key: "Delete" })).toBe("Delete");
+  expect(keyOf({ ...plain, key: "Delete", repeat: true })).not.toBe("Delete");
+  expect(keyOf({ ...plain, key: "ArrowLeft", repeat: true })).toBe("ArrowLeft");
 });
 
 test("Alt with an arrow is the browser's, Shift with one is not", () => {

@@ -1,6 +1,6 @@
-/** What is read of a key press; one that is made up may lack where the key lies. */
+/** What is read of a key press; one that is made up may lack where the key lies, and whether it is held. */
 export type KeyPress = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey"> &
-  Partial<Pick<KeyboardEvent, "code" | "getModifierState">>;
+  Partial<Pick<KeyboardEvent, "code" | "repeat" | "getModifierState">>;
 
 /** AltGr writes a sign; Windows reports it as Ctrl and Alt together. */
 export const hasAltGraph = (press: KeyPress): boolean => press.getModifierState?.("AltGraph") === true;
@@ -21,12 +21,13 @@ function latinOf(key: string, code: string): string {
 const isApple = () => /^(?:Mac|iP)/.test(navigator.platform);
 
 /**
- * The key of a shortcut, whatever the keyboard writes: a Latin letter is small without Shift, also with Caps Lock. For
- * commands only; what is typed into a field is `key` itself.
+ * The key of a shortcut, whatever the keyboard writes: a Latin letter is small without Shift, also with Caps Lock. One that
+ * deletes is "" while it is held, since the focus is on another picture by then. For commands only; what is typed into a
+ * field is `key` itself.
  */
 export function keyOf(press: KeyPress): string {
-  const { key, code = "", shiftKey } = press;
-  if (key === "Backspace") return isApple() ? "Delete" : key;
+  const { key, code = "", shiftKey, repeat } = press;
+  if (key === "Delete" || (key === "Backspace" && isApple())) return repeat ? "" : "Delete";
   const latin = hasAltGraph(press) ? key : latinOf(key, code);
   if (!/^[a-z]$/i.test(latin)) return latin;
   return shiftKey ? latin.toUpperCase() : latin.toLowerCase();
