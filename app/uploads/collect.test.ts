@@ -31,7 +31,14 @@ test("what another part of the page takes is left to it", () => {
   expect(wouldLeavePage(event)).toBe(false);
 });
 
-test.each([
+interface Paste {
+  readonly name: string;
+  readonly text: string;
+  readonly within: string;
+  readonly html?: string;
+}
+
+test.each<[string, Paste, boolean]>([
   ["a picture alone", { name: "image.png", text: "", within: "textarea" }, true],
   [
     "cells of a table, with a picture of them",
@@ -47,8 +54,44 @@ test.each([
     true,
   ],
   ["a file of Windows", { name: "hat.png", text: "C:\\pictures\\hat.png", within: "textarea" }, true],
-])("%s that is pasted, %o, brings the file: %s", (_what, { name, text, within }, brings) => {
-  const clipboardData = { files: [{ name }], items: [], getData: () => text };
+  [
+    "a file with signs",
+    { name: "a&b, c=d@2x+.png", text: "file:///a&b,%20c=d@2x+.png", within: "input" },
+    true,
+  ],
+  ["a file with a percent", { name: "50%.png", text: "50%.png", within: "input" }, true],
+  ["another one", { name: "hat.png", text: "50%.png", within: "input" }, false],
+  [
+    "a file of GNOME",
+    { name: "hat.png", text: "x-special/nautilus-clipboard\ncopy\nfile:///hat.png\n", within: "input" },
+    true,
+  ],
+  ["a file of macOS", { name: "hat.png", text: "hat.png\rhat.png", within: "input" }, true],
+  ["that heading's word", { name: "image.png", text: "copy", within: "textarea" }, false],
+  ["a picture of Safari", { name: "image.png", text: "https://a.org/hat.png?w=1", within: "textarea" }, true],
+  [
+    "the same with its HTML",
+    { name: "i.tiff", text: "https://a.org/b", within: "input", html: '<meta><img src="https://a.org/b">' },
+    true,
+  ],
+  [
+    "a cell with an address",
+    {
+      name: "image.png",
+      text: "https://a.org/b",
+      within: "input",
+      html: "<table><td>https://a.org/b</table>",
+    },
+    false,
+  ],
+  [
+    "words with an address",
+    { name: "image.png", text: "see https://a.org/b.png", within: "textarea" },
+    false,
+  ],
+])("%s that is pasted, %o, brings the file: %s", (_what, { name, text, within, html = "" }, brings) => {
+  const getData = (type: string) => (type === "text/html" ? html : text);
+  const clipboardData = { files: [{ name }], items: [], getData };
   // Safe cast: only these are read of a transfer, and only `closest` of a target.
   expect(pastedFiles({ clipboardData, target: new Part(within) } as never)).toHaveLength(brings ? 1 : 0);
 });

@@ -67,9 +67,20 @@ export function filesOf(data: DataTransfer | null): File[] {
 
 /** In the clipboard of some systems the text beside a file is its name, or where it lies. */
 function isNameOf(line: string, files: readonly File[]): boolean {
-  const last = line.trim().split(/[\\/]/).at(-1);
-  return files.some(({ name }) => last === name || last === encodeURIComponent(name));
+  const last = line.trim().split(/[\\/]/).at(-1) ?? "";
+  const isName = (text: string) => files.some(({ name }) => name === text);
+  try {
+    return isName(last) || isName(decodeURIComponent(last));
+  } catch {
+    return false;
+  }
 }
+
+/** Safari copies a picture with its address as the text. A cell with an address has no picture in its HTML. */
+const isAddressOf = (text: string, html: string) => /^https?:\S+$/.test(text) && /^$|<img/i.test(html);
+
+/** What file managers of Linux put above the places of files. */
+const heading = /^x-special\/\S+\s+\w+\s/;
 
 /**
  * The files of a paste. In a field the text counts that came with them: office programs put a picture of it beside it, which
@@ -81,8 +92,13 @@ export function pastedFiles({
 }: Pick<ClipboardEvent, "clipboardData" | "target">): File[] {
   const files = filesOf(clipboardData);
   const isField = target instanceof Element && target.closest(textFields) !== null;
-  const text = isField ? (clipboardData?.getData("text/plain").trim() ?? "") : "";
-  return text === "" || text.split("\n").every((line) => isNameOf(line, files)) ? files : [];
+  if (!clipboardData || !isField) return files;
+  const text = clipboardData.getData("text/plain").trim().replace(heading, "");
+  return text === "" ||
+    isAddressOf(text, clipboardData.getData("text/html")) ||
+    text.split(/[\r\n]+/).every((line) => isNameOf(line, files))
+    ? files
+    : [];
 }
 
 /** The files of a drop with all files of the folders. The data of an event is there only until something is awaited. */
