@@ -82,6 +82,26 @@ test("signs that need AltGr or Option are keys, letters written with them are no
   expect(commandOfPress({ ...altGraph, key: "ż", code: "KeyZ" }, {})).toBeNull();
 });
 
+test("braces that need AltGr or Option are brackets with Shift", () => {
+  const on = (key: string, held: object) => commandOfPress({ ...plain, ...held, key }, {});
+  expect([on("{", altGraph), on("}", altGraph)]).toEqual(["softer", "harder"]);
+  expect([on("{", { altKey: true }), on("}", { altKey: true })]).toEqual(["softer", "harder"]);
+  // A French keyboard of Apple writes brackets with Option and Shift.
+  expect([on("[", { altKey: true, shiftKey: true }), on("[", { shiftKey: true })]).toEqual([
+    "smaller",
+    "softer",
+  ]);
+  // Some have a key for them.
+  expect(on("{", {})).toBe("smaller");
+});
+
+test("Option is Alt where a browser reports it as AltGr, as Firefox does", () => {
+  const option = { ...altGraph, ctrlKey: false };
+  const on = (key: string, held: object = {}) => commandOfPress({ ...plain, ...option, ...held, key }, {});
+  expect([on("v"), on("1"), on("["), on("{")]).toEqual([null, null, "smaller", "softer"]);
+  expect([on("[", { metaKey: true }), on("z", { metaKey: true })]).toEqual([null, null]);
+});
+
 test("a key that a user gives to a command is taken from the one that had it", () => {
   const own = withKey({}, "lasso", "b");
   expect(commandOf("b", own)).toBe("lasso");

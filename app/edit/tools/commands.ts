@@ -47,7 +47,7 @@ const isLetter = (key: string) => key.length === 1 && key.toLowerCase() !== key.
 /** Many keyboards write brackets and the like with AltGr; those of Apple with Option, which is Alt. */
 function writesSign(press: KeyPress): boolean {
   const { key, ctrlKey, metaKey, altKey } = press;
-  return hasAltGraph(press) || (altKey && !ctrlKey && !metaKey && /^[!-/:-@[-`{-~]$/.test(key));
+  return /^[!-/:-@[-`{-~]$/.test(key) && !metaKey && (hasAltGraph(press) || (altKey && !ctrlKey));
 }
 
 const holdsControl = (press: KeyPress) => (press.ctrlKey || press.metaKey) && !writesSign(press);
@@ -56,12 +56,13 @@ const holdsControl = (press: KeyPress) => (press.ctrlKey || press.metaKey) && !w
 export const keyName = (press: KeyPress): string | null => nameOf(press, keyOf(press));
 
 function nameOf(press: KeyPress, key: string): string | null {
-  const { altKey, shiftKey } = press;
-  if ((altKey && !writesSign(press)) || !ownKeys.test(key)) return null;
+  const isWritten = writesSign(press);
+  if ((press.altKey && !isWritten) || !ownKeys.test(key)) return null;
   const plain = unshifted[key] ?? key;
+  const isShifted = isWritten ? plain !== key : press.shiftKey;
   // Some keyboards need Shift for other signs: there it says nothing.
   const held = [
-    ...(shiftKey && (isLetter(plain) || "[]".includes(plain)) ? ["Shift"] : []),
+    ...(isShifted && (isLetter(plain) || "[]".includes(plain)) ? ["Shift"] : []),
     ...(holdsControl(press) ? ["Control"] : []),
   ];
   if (!isLetter(plain)) return [...held, plain].join("+");
