@@ -18,6 +18,30 @@ test("a letter of another script is the Latin one on its key", () => {
   ).toEqual(["Enter", "ArrowLeft", "Dead", "F1", " "]);
 });
 
+test("a key that writes a vowel sign or a digit of another script is the Latin one, too", () => {
+  const on = (key: string, code: string) => keyOf({ ...plain, key, code });
+  // Hindi, then Thai, whose letters lie on the digits as well.
+  expect([on("\u{94C}", "KeyQ"), on("\u{947}", "KeyS"), on("\u{93F}", "KeyF")]).toEqual(["q", "s", "f"]);
+  expect([on("\u{E31}", "KeyY"), on("ถ", "Digit5"), on("\u{E38}", "Digit6"), on("จ", "Digit0")]).toEqual([
+    "y",
+    "5",
+    "6",
+    "0",
+  ]);
+  expect([on("٣", "Digit3"), on("۴", "Numpad4"), on("५", "Digit5")]).toEqual(["3", "4", "5"]);
+});
+
+test("what a Latin keyboard writes stays", () => {
+  const on = (key: string, code: string) => keyOf({ ...plain, key, code });
+  // French, Vietnamese, and digits that lie elsewhere.
+  expect([on("µ", "Backslash"), on("é", "Digit2"), on("\u{300}", "Digit5"), on("7", "Digit2")]).toEqual([
+    "µ",
+    "é",
+    "\u{300}",
+    "7",
+  ]);
+});
+
 test("the one key of an Apple keyboard that deletes is Delete", () => {
   vi.stubGlobal("navigator", { platform: "MacIntel" });
   expect(keyOf({ ...plain, key: "Backspace" })).toBe("Delete");

@@ -2,7 +2,7 @@
 export type KeyPress = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey"> &
   Partial<Pick<KeyboardEvent, "code" | "repeat" | "getModifierState">>;
 
-/** AltGr writes a sign; Windows reports it as Ctrl and Alt together. */
+/** AltGr is down, which Windows reports as Ctrl and Alt together; Firefox on a Mac reports it with Option. */
 export const hasAltGraph = (press: KeyPress): boolean => press.getModifierState?.("AltGraph") === true;
 
 /** Whether it is a command of the browser or one with Ctrl, Cmd or Alt, as Alt+ArrowLeft goes back a page. */
@@ -10,11 +10,13 @@ export const isCombined = ({ ctrlKey, metaKey, altKey }: KeyPress): boolean => c
 
 const signs: Readonly<Record<string, string>> = { BracketLeft: "[", BracketRight: "]", Backslash: "\\" };
 
-/** Where a keyboard has letters of another script, or digits of its own: what a Latin one has on that key. */
+/** A letter, a vowel sign or a digit of another script. What several scripts share, as µ and accents, is of none. */
+const ofOtherScript = /^(?![\p{scx=Latin}\p{scx=Common}\p{scx=Inherited}])[\p{L}\p{M}\p{Nd}]/u;
+
+/** Where a keyboard writes another script: what a Latin one has on that key. */
 function latinOf(key: string, code: string): string {
-  if (/^\p{L}/u.test(key) && !/^\p{Script=Latin}/u.test(key))
-    return /^Key([A-Z])$/.exec(code)?.[1] ?? signs[code] ?? key;
-  return (/^\p{Nd}$/u.test(key) && /^(?:Digit|Numpad)(\d)$/.exec(code)?.[1]) || key;
+  if (!ofOtherScript.test(key)) return key;
+  return /^(?:Key|Digit|Numpad)([A-Z\d])$/.exec(code)?.[1] ?? signs[code] ?? key;
 }
 
 /** Keyboards of Apple have one key for this, named delete. */
