@@ -68,7 +68,7 @@ export function CompareSlider({ beforeUrl, afterUrl, afterAlt, className = "" }:
 
   return (
     <div
-      className={`relative touch-pan-y overflow-hidden select-none ${className}`}
+      className={`relative touch-pan-y touch-pinch-zoom overflow-hidden select-none ${className}`}
       onPointerDown={follow}
       onPointerMove={follow}
     >
