@@ -20,9 +20,9 @@ class FakeNode {
     node.parentNode = null;
     return node;
   }
-  insertBefore(node: FakeNode, next: FakeNode | null): FakeNode {
+  insertBefore(node: FakeNode, next: FakeNode | null | undefined): FakeNode {
     node.parentNode?.removeChild(node);
-    this.childNodes.splice(next === null ? this.childNodes.length : this.placeOf(next), 0, node);
+    this.childNodes.splice(next ? this.placeOf(next) : this.childNodes.length, 0, node);
     node.parentNode = this;
     return node;
   }
@@ -59,4 +59,10 @@ test("a text that a translator threw away ends nothing", () => {
   expect(paragraph.names()).toBe("font button icon");
   paragraph.removeChild(button);
   expect(paragraph.names()).toBe("font icon");
+});
+
+test("before nothing is at the end", () => {
+  const { paragraph } = translated();
+  paragraph.insertBefore(new FakeNode("icon"), undefined);
+  expect(paragraph.names()).toBe("font button icon");
 });

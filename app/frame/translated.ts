@@ -9,8 +9,8 @@ interface NodeClass {
 function bearTranslation({ prototype }: NodeClass): void {
   const { removeChild, insertBefore } = prototype;
   /** The child of `parent` in which a node lies by now; null when it is nowhere in it. */
-  const childWith = (parent: Node, node: Node | null): Node | null => {
-    let at = node;
+  const childWith = (parent: Node, node: Node | null | undefined): Node | null => {
+    let at = node ?? null;
     while (at !== null && at.parentNode !== parent) at = at.parentNode;
     return at;
   };
@@ -20,7 +20,7 @@ function bearTranslation({ prototype }: NodeClass): void {
       if (child !== null) removeChild.call(this, child);
       return node;
     },
-    insertBefore(this: Node, node: Node, next: Node | null): Node {
+    insertBefore(this: Node, node: Node, next: Node | null | undefined): Node {
       return insertBefore.call(this, node, childWith(this, next));
     },
   });
