@@ -2,6 +2,7 @@
 
 /** What cookies of accounts began with before the port was part of it, and do at the usual port of a scheme. */
 const plainPrefix = "atelier";
+const sessionRest = "session_token";
 
 /** What the cookies of accounts begin with, by the studio's own origin: `atelier`, or `atelier-8443` at a port of its own. */
 export function cookiePrefixOf(origin: string): string {
@@ -9,28 +10,29 @@ export function cookiePrefixOf(origin: string): string {
   return port === "" ? plainPrefix : `${plainPrefix}-${port}`;
 }
 
-/** The name of the session cookie, which browsers send over https alone when the studio is there. */
-export const sessionCookieOf = (origin: string): string =>
-  `${new URL(origin).protocol === "https:" ? "__Secure-" : ""}${cookiePrefixOf(origin)}.session_token`;
+/** Browsers send such cookies over https alone. */
+const schemePrefixOf = (origin: string) => (new URL(origin).protocol === "https:" ? "__Secure-" : "");
 
-/** The name that the session cookie had before the port was part of it; the same as now at the usual port. */
-export const earlierSessionCookieOf = (origin: string): string =>
-  sessionCookieOf(origin).replace(cookiePrefixOf(origin), plainPrefix);
+/** The name of today of a cookie of accounts, by what follows the prefix. */
+export const cookieNameOf = (origin: string, rest: string): string =>
+  `${schemePrefixOf(origin)}${cookiePrefixOf(origin)}.${rest}`;
 
-const nameOf = (pair: string) => pair.slice(0, pair.indexOf("="));
+export const sessionCookieOf = (origin: string): string => cookieNameOf(origin, sessionRest);
+
+interface EarlierName {
+  /** `atelier`, or `atelier-4940`. */
+  readonly prefix: string;
+  /** As `trust_device`. */
+  readonly rest: string;
+  readonly isSession: boolean;
+}
 
 /**
- * A `Cookie` header in which cookies of the names before stand under those of today, where these are not there. What another studio
- * of this host signed is then as good as none: it is checked like any cookie.
+ * A name that a cookie of accounts has at another port of the host, or had before the port was part of it; null for any other name, and for
+ * one of the other scheme. It may be this studio's, of before its port changed, or another studio's: the name does not tell.
  */
-export function withOwnNames(cookie: string, origin: string): string {
-  const prefix = cookiePrefixOf(origin);
-  if (prefix === plainPrefix || !cookie.includes(`${plainPrefix}.`)) return cookie;
-  const pairs = cookie.split(/; */);
-  const names = new Set(pairs.map(nameOf));
-  const own = pairs.flatMap((pair) => {
-    const renamed = pair.replace(/^(__Secure-)?atelier\./, `$1${prefix}.`);
-    return renamed !== pair && names.has(nameOf(renamed)) ? [] : renamed;
-  });
-  return own.join("; ");
+export function readEarlierName(name: string, origin: string): EarlierName | null {
+  const [, scheme = "", prefix = "", rest = ""] = /^(__Secure-)?(atelier(?:-\d+)?)\.(.+)$/.exec(name) ?? [];
+  if (rest === "" || scheme !== schemePrefixOf(origin) || prefix === cookiePrefixOf(origin)) return null;
+  return { prefix, rest, isSession: rest === sessionRest };
 }

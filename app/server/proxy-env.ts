@@ -1,4 +1,4 @@
-import { earlierSessionCookieOf, sessionCookieOf } from "@atelier/server/cookie-names";
+import { readEarlierName, sessionCookieOf } from "@atelier/server/cookie-names";
 
 /** Whether a visitor without an account may use the studio; SIGN_UP is checked when the studio starts. */
 export function letsGuestsIn(): boolean {
@@ -15,12 +15,14 @@ function ownOrigin(): string {
   return set("APP_URL") ?? `http://localhost:${set("PORT") ?? 3000}`;
 }
 
-/** Whether a browser has a session cookie of this studio; `isEarlier` under the name that it had before the port was part of it. */
+/**
+ * Whether a browser has a session cookie that may be this studio's; `isEarlier` under a name of another port, or of before the port was part of
+ * it. Names alone are looked at: such a one may be another studio's.
+ */
 export function findSession(cookies: readonly { readonly name: string }[]): { isEarlier: boolean } | null {
   const origin = ownOrigin();
-  const has = (wanted: string) => cookies.some(({ name }) => name === wanted);
-  if (has(sessionCookieOf(origin))) return { isEarlier: false };
-  return has(earlierSessionCookieOf(origin)) ? { isEarlier: true } : null;
+  if (cookies.some(({ name }) => name === sessionCookieOf(origin))) return { isEarlier: false };
+  return cookies.some(({ name }) => readEarlierName(name, origin)?.isSession) ? { isEarlier: true } : null;
 }
 
 /** Whether pages get pictures from the bucket, too. */

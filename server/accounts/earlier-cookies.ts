@@ -1,4 +1,5 @@
-import { cookiePrefixOf, earlierSessionCookieOf, sessionCookieOf, withOwnNames } from "../cookie-names.ts";
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { cookieNameOf, cookiePrefixOf, readEarlierName, sessionCookieOf } from "../cookie-names.ts";
 import { originOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -6,14 +7,91 @@ type Studio = Pick<Services, "env">;
 
 export const ownPrefix = (env: Services["env"]): string => cookiePrefixOf(originOf(env));
 
-/** The headers of a request, whose cookies may still have the names of before the port was part of them. */
-export function underOwnNames({ env }: Studio, headers: Headers): Headers {
-  const cookie = headers.get("cookie");
-  const own = cookie === null ? null : withOwnNames(cookie, originOf(env));
-  if (own === null || own === cookie) return headers;
+interface Session {
+  readonly name: string;
+  readonly prefix: string;
+  /** As it was sent: `token.signature`, encoded. */
+  readonly value: string;
+}
+
+/** By name, as sent; of two of one name the first counts, as with the library. */
+function readCookies(headers: Headers): Map<string, string> {
+  const cookies = new Map<string, string>();
+  for (const pair of (headers.get("cookie") ?? "").split(/; */)) {
+    const at = pair.indexOf("=");
+    const name = pair.slice(0, Math.max(at, 0)).trim();
+    if (name !== "" && !cookies.has(name)) cookies.set(name, pair.slice(at + 1).trim());
+  }
+  return cookies;
+}
+
+/** Whether this studio signed a cookie, as the library signs: HMAC-SHA256 of what is before the last dot, in base64. */
+function isSigned({ env }: Studio, sent: string): boolean {
+  const value = decoded(sent);
+  const at = value.lastIndexOf(".");
+  if (at < 1 || !env.AUTH_SECRET) return false;
+  const own = createHmac("sha256", env.AUTH_SECRET).update(value.slice(0, at)).digest();
+  const given = Buffer.from(value.slice(at + 1), "base64");
+  return given.length === own.length && timingSafeEqual(given, own);
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}
+
+/** The session cookies of earlier names that this studio signed. No query: whether they are of a session that goes on is not known. */
+function readEarlierSessions(studio: Studio, cookies: ReadonlyMap<string, string>): Session[] {
+  const origin = originOf(studio.env);
+  return [...cookies].flatMap(([name, value]) => {
+    const earlier = readEarlierName(name, origin);
+    return earlier?.isSession && isSigned(studio, value) ? { name, prefix: earlier.prefix, value } : [];
+  });
+}
+
+/**
+ * The headers of a request with the cookies of an earlier prefix under today's names, too, where these are not there. Of other prefixes those
+ * that this studio signed, as its trust in the browser, but no session.
+ */
+function underOwnNames(studio: Studio, headers: Headers, prefix: string | null): Headers {
+  const origin = originOf(studio.env);
+  const cookies = readCookies(headers);
+  const sent = [...cookies].flatMap(([name, value]) => {
+    const earlier = readEarlierName(name, origin);
+    return earlier === null ? [] : [{ ...earlier, value }];
+  });
+  const chosen = sent.filter((one) => one.prefix === prefix);
+  const signed = sent.filter(({ isSession, value }) => !isSession && isSigned(studio, value));
+  const before = cookies.size;
+  for (const { rest, value } of [...chosen, ...signed]) {
+    const name = cookieNameOf(origin, rest);
+    if (!cookies.has(name)) cookies.set(name, value);
+  }
+  if (cookies.size === before) return headers;
   const renamed = new Headers(headers);
-  renamed.set("cookie", own);
+  renamed.set("cookie", [...cookies].map(([name, value]) => `${name}=${value}`).join("; "));
   return renamed;
+}
+
+/** Those of one value are one session. */
+const distinct = (sessions: readonly Session[]) => [
+  ...new Map(sessions.toReversed().map((session) => [session.value, session])).values(),
+];
+
+/**
+ * The headers with which a request may be of a session, to be asked for one after the other: its own, and without a session cookie of
+ * today's name those of each earlier one that this studio signed.
+ */
+export function underEachName(studio: Studio, headers: Headers): readonly Headers[] {
+  const cookies = readCookies(headers);
+  if (cookies.has(sessionCookieOf(originOf(studio.env)))) return [headers];
+  const earlier = distinct(readEarlierSessions(studio, cookies));
+  return earlier.length === 0
+    ? [headers]
+    : earlier.map(({ prefix }) => underOwnNames(studio, headers, prefix));
 }
 
 /** What is needed of the library. */
@@ -29,43 +107,74 @@ interface SessionLibrary {
 }
 
 /**
- * The library, which takes cookies of earlier names too. A session of this studio under the earlier name gets today's name with the first
- * answer, and the earlier one goes: it must not sign anybody in again after a sign-out. That of another studio at this host is left alone.
+ * The library, which takes cookies of earlier names too. A session of this studio under an earlier name gets today's name with the first
+ * answer, and keeps the earlier one for a version of before that runs beside this or again. Where the session ends or another one begins, the
+ * earlier ones go: they must not sign anybody in again. Those of another studio at this host are left alone.
  */
-export function readEarlier<Library extends SessionLibrary>({ env }: Studio, library: Library): Library {
-  const origin = originOf(env);
-  const [name, earlier] = [sessionCookieOf(origin), earlierSessionCookieOf(origin)];
-  if (name === earlier) return library;
+export function readEarlier<Library extends SessionLibrary>(studio: Studio, library: Library): Library {
+  const name = sessionCookieOf(originOf(studio.env));
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${name.startsWith("__Secure-") ? "; Secure" : ""}`;
+  const isLiving = async ({ value }: Session) => {
+    const headers = new Headers({ cookie: `${name}=${value}` });
+    const query = { disableCookieCache: true, disableRefresh: true } as const;
+    return (await library.api.getSession({ headers, query })) !== null;
+  };
+  /** The earlier cookies to take away once a session has ended or another one begins; `used` is what the library saw. */
+  const findOver = async (earlier: readonly Session[], used: string | null, isAsked: boolean) => {
+    const over: string[] = [];
+    for (const one of earlier)
+      // Who only asks for a session that is over keeps another one, which a version of before began.
+      if (one.value === used || (!isAsked && (await isLiving(one)))) over.push(one.name);
+    return over;
+  };
   const handler = async (request: Request): Promise<Response> => {
-    const value = valueOf(request.headers, earlier);
-    const headers = underOwnNames({ env }, request.headers);
-    if (headers === request.headers) return library.handler(request);
-    const isOwn = value !== null && (await isSession(library, `${name}=${value}`));
-    const { url, method, signal } = request;
-    const body = request.body === null ? null : await request.arrayBuffer();
-    const response = await library.handler(new Request(url, { method, headers, signal, body }));
-    if (!isOwn) return response;
-    const answer = new Response(response.body, response);
-    const attributes = `Path=/; HttpOnly; SameSite=Lax${name.startsWith("__Secure-") ? "; Secure" : ""}`;
-    answer.headers.append("set-cookie", `${earlier}=; Max-Age=0; ${attributes}`);
+    const cookies = readCookies(request.headers);
+    const earlier = readEarlierSessions(studio, cookies);
+    const own = cookies.get(name) ?? null;
+    const taken = own === null ? await findFirst(distinct(earlier), isLiving) : null;
+    const headers = underOwnNames(studio, request.headers, taken?.prefix ?? null);
+    const response = await library.handler(await withHeaders(request, headers));
+    const set = setValueOf(response, name);
+    if (set === null) return taken === null ? response : withCookies(response, [await renewed(taken)]);
+    const others = earlier.filter(({ value }) => value !== set);
+    const isAsked = new URL(request.url).pathname.endsWith("/get-session");
+    const over = await findOver(others, own ?? taken?.value ?? null, isAsked);
+    return withCookies(
+      response,
+      over.map((one) => `${one}=; Max-Age=0; ${attributes}`),
+    );
+  };
+  const renewed = async ({ value }: Session) => {
     const { expiresIn } = (await library.$context).sessionConfig;
-    const isSet = answer.headers.getSetCookie().some((line) => line.startsWith(`${name}=`));
-    if (!isSet && valueOf(request.headers, name) === null)
-      answer.headers.append("set-cookie", `${name}=${value}; Max-Age=${expiresIn}; ${attributes}`);
-    return answer;
+    return `${name}=${value}; Max-Age=${expiresIn}; ${attributes}`;
   };
   return { ...library, handler };
 }
 
-function valueOf(headers: Headers, name: string): string | null {
-  const pairs = (headers.get("cookie") ?? "").split(/; */);
-  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
+function withCookies(response: Response, lines: readonly string[]): Response {
+  if (lines.length === 0) return response;
+  const answer = new Response(response.body, response);
+  for (const line of lines) answer.headers.append("set-cookie", line);
+  return answer;
 }
 
-/** Whether a cookie is signed by this studio and of a session that goes on. */
-async function isSession({ api }: SessionLibrary, cookie: string): Promise<boolean> {
-  const headers = new Headers({ cookie });
-  return (
-    (await api.getSession({ headers, query: { disableCookieCache: true, disableRefresh: true } })) !== null
-  );
+async function findFirst(
+  sessions: readonly Session[],
+  isLiving: (session: Session) => Promise<boolean>,
+): Promise<Session | null> {
+  for (const session of sessions) if (await isLiving(session)) return session;
+  return null;
+}
+
+async function withHeaders(request: Request, headers: Headers): Promise<Request> {
+  if (headers === request.headers) return request;
+  const { url, method, signal } = request;
+  const body = request.body === null ? null : await request.arrayBuffer();
+  return new Request(url, { method, headers, signal, body });
+}
+
+/** What an answer sets a cookie to, empty where it takes it away; null where it leaves it. */
+function setValueOf(response: Response, name: string): string | null {
+  const line = response.headers.getSetCookie().findLast((one) => one.startsWith(`${name}=`));
+  return line?.slice(name.length + 1).split(";")[0] ?? null;
 }

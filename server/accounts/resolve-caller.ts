@@ -6,7 +6,7 @@ import type { Services } from "../services.ts";
 import { lackOf } from "./admin-factor.ts";
 import { authOf } from "./auth.ts";
 import { type Caller, isBanned, type UserFacts } from "./caller.ts";
-import { underOwnNames } from "./earlier-cookies.ts";
+import { underEachName } from "./earlier-cookies.ts";
 import { type KeyRight, keyRights, readRights, rightsOf } from "./key-rights.ts";
 import { takePermit } from "./permits.ts";
 import { noteUse } from "./sessions.ts";
@@ -66,13 +66,19 @@ function withRights({ adminLack, ...caller }: Caller, held: readonly KeyRight[])
 
 /** Read from the database each time, so that a session ended elsewhere is over at once. */
 async function callerOfSession(services: Services, headers: Headers): Promise<Caller | null> {
-  const found = await authOf(services).api.getSession({
-    headers: underOwnNames(services, headers),
-    query: { disableCookieCache: true, disableRefresh: true },
-  });
+  const found = await findSession(services, headers);
   if (!found || isBanned(found.user)) return null;
   noteUse(services, found.session);
   return withLack(services, { ...callerFor(found.user, "session"), sessionId: found.session.id });
+}
+
+async function findSession(services: Services, sent: Headers) {
+  const query = { disableCookieCache: true, disableRefresh: true } as const;
+  for (const headers of underEachName(services, sent)) {
+    const found = await authOf(services).api.getSession({ headers, query });
+    if (found) return found;
+  }
+  return null;
 }
 
 /** Of an admin what is lacking to be one; asked anew each time, so that a factor that is removed is missed at once. */
