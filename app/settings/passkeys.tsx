@@ -39,7 +39,7 @@ export function useOtherWays({ providers, passkeys }: Pick<Security, "providers"
   const t = useTranslations("security");
   const format = useFormatter();
   const isOffered = passkeys.some(({ place }) => place !== "elsewhere");
-  const names = [...providers.map(({ name }) => name), ...(isOffered ? [t("aPasskey")] : [])];
+  const names = [...providers, ...(isOffered ? [t("aPasskey")] : [])];
   return format.list(names, { type: "disjunction" });
 }
 

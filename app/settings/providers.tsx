@@ -9,7 +9,7 @@ import { confirmWith, PasswordField, type Security, useChangeProblem, useRefresh
 import { SettingsSection } from "./section.tsx";
 
 interface RowProps {
-  readonly provider: Security["providers"][number];
+  readonly provider: NonNullable<Security["linkedProviders"]>[number];
   readonly security: Security;
 }
 
@@ -17,10 +17,10 @@ interface RowProps {
 function useWaysLeft({ provider, security }: RowProps): string {
   const t = useTranslations("security");
   const format = useFormatter();
-  const { providers, passkeys, hasPassword } = security;
+  const { linkedProviders = [], passkeys, hasPassword } = security;
   const names = [
     ...(hasPassword ? [t("aPassword")] : []),
-    ...providers.filter(({ id }) => id !== provider.id).map(({ name }) => name),
+    ...linkedProviders.filter(({ id }) => id !== provider.id).map(({ name }) => name),
     ...(passkeys.some(({ place }) => place !== "elsewhere") ? [t("aPasskey")] : []),
   ];
   return format.list(names, { type: "disjunction" });
@@ -104,7 +104,7 @@ export function ProvidersSection({ security }: { readonly security: Security }) 
   return (
     <SettingsSection id="providers" title={t("providers")} text={t("providersText")}>
       <ul aria-label={t("providers")} className="max-w-[640px] divide-y divide-line border-y border-line">
-        {security.providers.map((provider) => (
+        {security.linkedProviders?.map((provider) => (
           <ProviderRow key={provider.id} provider={provider} security={security} />
         ))}
       </ul>

@@ -252,7 +252,7 @@ export function SecuritySections() {
         </SettingsSection>
       ) : null}
       <PasskeysSection security={data} />
-      {data.providers.length === 0 ? null : <ProvidersSection security={data} />}
+      {data.linkedProviders?.length ? <ProvidersSection security={data} /> : null}
     </>
   );
 }

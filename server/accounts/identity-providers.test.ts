@@ -443,10 +443,11 @@ describe("unlinking a provider", () => {
     const again = await enter("unlinks");
     expect(await readSecurity(services, own.userId)).toMatchObject({
       hasPassword: true,
-      providers: [{ id: "house", name: "The House" }],
+      providers: ["The House"],
+      linkedProviders: [{ id: "house", name: "The House" }],
     });
     await removeProvider(services, own);
-    expect((await readSecurity(services, own.userId)).providers).toEqual([]);
+    expect(await readSecurity(services, own.userId)).toMatchObject({ providers: [], linkedProviders: [] });
     expect([await caller(again.browser), (await caller(browser))?.userId]).toEqual([null, own.userId]);
     const [act] = await services.db
       .select()

@@ -28,8 +28,10 @@ export interface SecurityView {
   /** There is a password, and this studio takes passwords. */
   readonly hasPassword: boolean;
   readonly takesPasswords: boolean;
-  /** The providers of the configuration through which the user signs in. */
-  readonly providers: readonly { readonly id: string; readonly name: string }[];
+  /** Names of the providers of the configuration through which the user signs in. */
+  readonly providers: readonly string[];
+  /** The same with their ids; absent in answers of a version that unlinks none. */
+  readonly linkedProviders?: readonly { readonly id: string; readonly name: string }[];
   /** The authenticator app is set up and in force. */
   readonly hasApp: boolean;
   /** Unused recovery codes; null without the app. */
@@ -70,13 +72,15 @@ export async function readSecurity(services: Services, userId: string): Promise<
     db.$count(twoFactors, isApp),
   ]);
   const left = apps > 0 ? await authOf(services).api.viewBackupCodes({ body: { userId } }) : null;
+  const linkedProviders = [...new Set(ways.map(({ id }) => id))].flatMap((id) => {
+    const name = providers[id]?.name;
+    return name === undefined ? [] : { id, name };
+  });
   return {
     hasPassword: passwords && ways.some(({ id }) => id === passwordWay),
     takesPasswords: passwords,
-    providers: [...new Set(ways.map(({ id }) => id))].flatMap((id) => {
-      const name = providers[id]?.name;
-      return name === undefined ? [] : { id, name };
-    }),
+    providers: linkedProviders.map(({ name }) => name),
+    linkedProviders,
     hasApp: apps > 0,
     recoveryCodes: left?.backupCodes.length ?? null,
     passkeys: keys.map(({ id, name, createdAt, lastUsedAt, rpId }) => ({
