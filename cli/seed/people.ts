@@ -91,7 +91,7 @@ export async function addPeople(services: Services): Promise<People> {
   const guestId = newId();
   const email = `${guestId}@${seedDomain}`;
   await db.insert(users).values({ id: guestId, name: "Guest", email, isAnonymous: true });
-  await createApiKey(services, { userId: adminId, name: "scripts" });
+  await createApiKey(services, { userId: adminId, name: "scripts", isTold: false });
   await createInvitation(services, { createdBy: adminId, days: 7 });
   const { id: endpointId } = await createEndpoint(services, {
     ownerId: adminId,

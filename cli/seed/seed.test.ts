@@ -2,6 +2,7 @@
 import { globSync } from "node:fs";
 import net from "node:net";
 import path from "node:path";
+import { eq } from "drizzle-orm";
 import superjson from "superjson";
 import { handleTrpc } from "@atelier/server/api";
 import { createNodeWatch } from "@atelier/server/nodes";
@@ -39,7 +40,8 @@ const calledHosts = new Set<string>();
 beforeAll(async () => {
   fixture = await createTestServices();
   const { DATABASE_URL, AUTH_SECRET, ATELIER_DATA_DIR } = fixture.services.env;
-  const env = { DATABASE_URL, AUTH_SECRET, ATELIER_DATA_DIR, LOG_LEVEL: "silent" };
+  const mail = { SMTP_URL: "smtp://127.0.0.1:1", SMTP_FROM: "Atelier <atelier@example.com>" };
+  const env = { DATABASE_URL, AUTH_SECRET, ATELIER_DATA_DIR, LOG_LEVEL: "silent", ...mail };
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   const connect = Reflect.get(net.Socket.prototype, "connect");
   const watched = vi.spyOn(net.Socket.prototype, "connect").mockImplementation(function (
@@ -227,6 +229,8 @@ test("no open job may be sent to a provider, and nothing is owed to a receiver",
   expect(jobs.filter(({ endedAt, ownOnly }) => endedAt === null && !ownOnly)).toEqual([]);
   const endpoints = await db.select().from(schema.webhookEndpoints);
   expect(endpoints.filter(({ isEnabled }) => isEnabled)).toEqual([]);
+  const { deliveries } = schema;
+  expect(await db.$count(deliveries, eq(deliveries.event, "account.changed"))).toBe(0);
 });
 
 async function countRows(): Promise<number[]> {

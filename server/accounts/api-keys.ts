@@ -7,7 +7,8 @@ import type { Services } from "../services.ts";
 import { recordChange } from "./account-changes.ts";
 import { authOf } from "./auth.ts";
 import { type Maker, requireStanding } from "./caller.ts";
-import { type KeyRight, readRights, toPermissions } from "./key-rights.ts";
+import { isAdminNow } from "./first-admin.ts";
+import { type KeyRight, keyRights, readRights, rightsOf, toPermissions } from "./key-rights.ts";
 
 const maxKeys = 50;
 
@@ -25,6 +26,8 @@ export interface CreateApiKeyInput {
   readonly cap?: KeyCap | null;
   /** Who makes it; absent for an operator. */
   readonly maker?: Maker;
+  /** False: the owner gets no message about it, as where nobody reads the address. */
+  readonly isTold?: boolean;
 }
 
 export const maxKeyDays = 365;
@@ -36,8 +39,9 @@ const dayS = 86_400;
 /** Makes an API key; `key` is returned once, only its hash is stored. Throws `conflict` above 50 keys, and `unauthorized` for a maker who was signed out meanwhile. */
 export async function createApiKey(
   services: Services,
-  { userId, name, rights = null, days = null, perMinute = null, cap = null, maker }: CreateApiKeyInput,
+  input: CreateApiKeyInput,
 ): Promise<{ id: string; key: string }> {
+  const { userId, name, rights = null, days = null, perMinute = null, cap = null } = input;
   const held = await services.db.$count(schema.apiKeys, eq(schema.apiKeys.referenceId, userId));
   if (held >= maxKeys)
     throw new AppError("conflict", `You have ${maxKeys} API keys, which is the limit. Revoke one first.`);
@@ -50,21 +54,44 @@ export async function createApiKey(
       ...(days === null ? {} : { expiresIn: days * dayS }),
     },
   });
-  const { apiKeys } = schema;
-  const settle = services.db.transaction(async (tx) => {
-    if (maker) await requireStanding(tx, maker);
-    if (perMinute !== null) await tx.update(apiKeys).set({ perMinute }).where(eq(apiKeys.id, made.id));
-    if (cap !== null) await storeCap(tx, { userId, id: made.id, cap });
-    const details = { rights, days, perMinute, cap };
-    const terms = { rights, endsAt: made.expiresAt?.toISOString() ?? null };
-    await recordChange(services, tx, { kind: "key.made", by: userId, object: made.id, details }, terms);
-  });
+  const settle = services.db.transaction((tx) =>
+    settleKey(services, tx, { ...input, rights, days, perMinute, cap, made }),
+  );
   await settle.catch(async (error: unknown) => {
     // The library stored it in a transaction of its own, and nobody has seen it.
-    await services.db.delete(apiKeys).where(eq(apiKeys.id, made.id));
+    await services.db.delete(schema.apiKeys).where(eq(schema.apiKeys.id, made.id));
     throw error;
   });
   return { id: made.id, key: made.key };
+}
+
+interface MadeKey extends Required<Omit<CreateApiKeyInput, "maker" | "isTold">> {
+  readonly made: { readonly id: string; readonly expiresAt: Date | null };
+  readonly maker?: Maker;
+  readonly isTold?: boolean;
+}
+
+/** What the library does not store of a new key, with its entry in the audit log and the message to its owner. */
+async function settleKey(services: Services, tx: Tx, input: MadeKey): Promise<void> {
+  const { made, userId, rights, days, perMinute, cap, maker, isTold = true } = input;
+  const { apiKeys } = schema;
+  const { id } = made;
+  if (maker) await requireStanding(tx, maker);
+  else await lockUser(tx, userId);
+  if (perMinute !== null) await tx.update(apiKeys).set({ perMinute }).where(eq(apiKeys.id, id));
+  if (cap !== null) await storeCap(tx, { userId, id, cap });
+  const details = { rights, days, perMinute, cap };
+  const act = { kind: "key.made", by: userId, object: id, details } as const;
+  if (!isTold) return recordAct(tx, act);
+  // A key with a cap counts as one with chosen rights.
+  const held = cap === null ? rights : [...rightsOf(rights ?? keyRights, await isAdminNow(tx, userId))];
+  await recordChange(services, tx, act, { rights: held, endsAt: made.expiresAt?.toISOString() ?? null });
+}
+
+/** The user before the key, as where all ways into an account end. */
+async function lockUser(tx: Tx, userId: string): Promise<void> {
+  const { users } = schema;
+  await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for("key share");
 }
 
 export interface KeyCapInput {
@@ -116,10 +143,9 @@ function isOwner(userId: string): boolean {
 
 /** Ends an API key at once; unless its owner does it, the owner is told. Throws `not_found` for an unknown key and for another user's. */
 export async function revokeApiKey({ db, env }: Services, { userId, id }: RevokeApiKeyInput): Promise<void> {
-  const { apiKeys, users } = schema;
+  const { apiKeys } = schema;
   await db.transaction(async (tx) => {
-    // The user before the key, as where all ways into an account end.
-    await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for("key share");
+    await lockUser(tx, userId);
     const gone = await tx
       .delete(apiKeys)
       .where(and(eq(apiKeys.id, id), eq(apiKeys.referenceId, userId)))

@@ -291,6 +291,19 @@ test("S7 each change has its mail, whose subject says what happened", async () =
   expect(subjects).toContain("A passkey was added to your studio account");
 });
 
+test("S7 a change that only a newer version has words for waits for its worker", async () => {
+  const { userId } = await open("newer");
+  const act = { kind: "account.passkey_added", by: userId } as const;
+  await services.db.transaction((tx) => recordChange(services, tx, act));
+  const newer = sql`jsonb_set(notice, '{what}', '"account.unheard_of"')`;
+  await services.db.update(deliveries).set({ notice: newer }).where(eq(deliveries.ownerId, userId));
+  await send(userId);
+  expect(await owedTo(userId)).toMatchObject([
+    { attempts: 1, deliveredAt: null, failedAt: null, lastError: expect.stringContaining("too old") },
+  ]);
+  expect(mail.received.some(({ to }) => to.includes("newer@example.test"))).toBe(false);
+});
+
 test("S7 a mail server that refuses the mail of a new password changes nothing about it", async () => {
   const { browser, userId } = await open("refused");
   const form = { currentPassword: testPassword, newPassword: "another long password" };
@@ -342,6 +355,32 @@ test("S7 a new API key is told with its rights and its end, by whom it was made,
   expect(second).toContain("The key may do all that your account may.");
   expect(second).toContain("It does not end by itself.");
   expect(raw.some((text) => text.includes(limited.key) || text.includes("canary name"))).toBe(false);
+});
+
+test("S7 a new API key with a cap is told as one with chosen rights, since it may not all", async () => {
+  const { userId } = await open("capped");
+  await setLocale(services, { userId, locale: "en" });
+  await createApiKey(services, { userId, name: "capped", cap: { usd: 5, period: "month" } });
+  await send(userId);
+  const [told] = mail.received.filter(({ to }) => to.includes("capped@example.test"));
+  expect(told?.raw).toMatch(/The key may: Look, Make and change, [^,.]+\./);
+  expect(told?.raw).not.toContain("all that your account may");
+});
+
+test("S7 a key that an operator makes locks its user first, as where all ways into the account end", async () => {
+  const { userId } = await open("locked-first");
+  const pending = await services.db.transaction(async (tx) => {
+    await tx.execute(sql`lock table key_caps in access exclusive mode`);
+    const making = createApiKey(services, { userId, name: "capped", cap: { usd: 5, period: "month" } });
+    await vi.waitFor(async () => expect((await services.db.execute(waiting)).length).toBe(1), {
+      timeout: 10_000,
+      interval: 10,
+    });
+    const free = await tx.execute(sql`select from users where id = ${userId} for update skip locked`);
+    return { making, free };
+  });
+  expect(pending.free.length).toBe(0);
+  await pending.making;
 });
 
 test("S7 a revoked API key is told unless its owner, signed in, revokes it", async () => {

@@ -72,8 +72,13 @@ interface Advice {
   readonly url: string;
 }
 
-/** What changed, when, from where, and what to do. No secret, and no name that a person chose. */
+/**
+ * What changed, when, from where, and what to do. No secret, and no name that a person chose. Throws a `DeliveryError` for a change that only a
+ * newer version has words for: its worker sends the mail.
+ */
 function describeChange({ t, format }: Words, notice: AccountNotice, { isPasswordOffered, url }: Advice) {
+  if (!t.has(`mails.change.what.${notice.what}`))
+    throw new DeliveryError("retry", "This worker is too old to tell this change of an account.");
   const what = t(`mails.change.what.${notice.what}`);
   const when = format.dateTime(new Date(notice.at), { dateStyle: "long", timeStyle: "short" });
   const device = [notice.browser, notice.system, notice.address].filter((part) => part !== null).join(", ");
