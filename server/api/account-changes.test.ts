@@ -148,26 +148,44 @@ test("S7 an app that is off is recorded and told, whatever becomes of the sessio
   });
 });
 
-test("S7 a new password is recorded and told, also where an end of sessions overtakes its session", async () => {
-  const { browser, userId } = await openWithApp("overtaken");
+/** A change of the password and an end of sessions at once, which get their turn in the order that is given. */
+async function changeAndEnd(name: string, order: "change first" | "end first") {
+  const { browser, userId } = await openWithApp(name);
   const other = await resolveCaller(services, browser.headers);
   const form = {
     currentPassword: testPassword,
     newPassword: "another long password",
     revokeOtherSessions: true,
   };
-  const [changed] = await race(services, userId, [
-    () => browser.auth("/change-password", form),
-    () => endOtherSessions(services, { userId, sessionId: other?.sessionId ?? "" }),
-  ]);
-  if (changed.status === "rejected") throw changed.reason;
-  expect(await codeOf(changed.value)).toEqual([401, "SIGN_IN_OVERTAKEN"]);
+  const change = () => browser.auth("/change-password", form).then(codeOf);
+  const end = () => endOtherSessions(services, { userId, sessionId: other?.sessionId ?? "" });
+  const ends =
+    order === "change first"
+      ? (await race(services, userId, [change, end]))[0]
+      : (await race(services, userId, [end, change]))[1];
+  if (ends.status === "rejected") throw ends.reason;
+  return { answer: ends.value, userId };
+}
+
+test("S7 a new password is recorded and told, also where an end of sessions overtakes its session", async () => {
+  const { answer, userId } = await changeAndEnd("overtaken", "change first");
+  // An end that comes after the last look at the sessions takes that of the answer itself.
+  expect([
+    [401, "SIGN_IN_OVERTAKEN"],
+    [200, undefined],
+  ]).toContainEqual(answer);
   expect(await standingOf(userId)).toMatchObject({
     sessions: 0,
     trusted: 0,
     acts: ["account.password_changed"],
     mails: ["account.password_changed"],
   });
+});
+
+test("S7 a change of the password that an end of sessions comes before changes nothing", async () => {
+  const { answer, userId } = await changeAndEnd("too-late", "end first");
+  expect(answer).toEqual([401, "SIGN_IN_OVERTAKEN"]);
+  expect(await standingOf(userId)).toMatchObject({ sessions: 1, trusted: 1, acts: [], mails: [] });
 });
 
 test("S7 a mail repeats no text that a sender calls its browser", async () => {
