@@ -47,7 +47,7 @@ forCases(
       await sleep(stopMs);
       await postgres.start();
     }
-    const jobs = await untilAll(services, ids, { statuses: ["completed"] });
+    const jobs = await untilAll(services, ids, { statuses: ["completed"], patienceMs: 60_000 });
     expect(jobs.map(({ attempt, charged }) => ({ attempt, charged }))).toEqual([
       { attempt: 1, charged: 0 },
       { attempt: 1, charged: 0 },
