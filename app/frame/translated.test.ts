@@ -33,7 +33,7 @@ class FakeNode {
 // oxlint-disable-next-line no-implied-eval, no-new-func -- as a page runs it
 new Function("Node", translatedScript())(FakeNode);
 
-/** A paragraph of a text and a button, whose text a translator has put into an element of its own. */
+/** A paragraph with a text and a button. A translator has wrapped the text in an element. */
 function translated() {
   const text = new FakeNode("text");
   const button = new FakeNode("button");

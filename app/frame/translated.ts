@@ -27,7 +27,7 @@ function bearTranslation({ prototype }: NodeClass): void {
 }
 
 /**
- * Lets a page be translated by a browser or an extension, which puts its texts into elements of its own. React knows nothing
- * of these: it would throw where it removes a text or puts something before one, and the page would be gone.
+ * Lets browsers and extensions translate a page. They wrap texts in elements that React does not know: without this, React throws when
+ * it removes such a text or inserts something before it, and the page is lost.
  */
 export const translatedScript = () => `(${bearTranslation.toString()})(Node);`;

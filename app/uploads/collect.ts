@@ -83,8 +83,8 @@ const isAddressOf = (text: string, html: string) => /^https?:\S+$/.test(text) &&
 const heading = /^x-special\/\S+\s+\w+\s/;
 
 /**
- * The files of a paste. In a field the text counts that came with them: office programs put a picture of it beside it, which
- * nobody wants.
+ * The files of a paste. In a field, text goes before files: office programs add a picture of the copied text, which must not be
+ * uploaded.
  */
 export function pastedFiles({
   clipboardData,

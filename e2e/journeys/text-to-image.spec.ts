@@ -3,7 +3,7 @@ import { sameSite } from "../steps/same-site.ts";
 import { expect, test } from "../test.ts";
 
 test("A4 a picture from words is offered, and refused with the engine to connect", async ({ page }) => {
-  // The viewer that shows it is a journey of its own.
+  // Another journey shows it in the viewer of the API docs.
   const document = await page.request.get("/api/v1/openapi.json");
   expect(await document.text()).toContain('"text_to_image"');
 

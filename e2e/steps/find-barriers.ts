@@ -40,7 +40,7 @@ export async function findBarriers(page: Page, scope: Scope = {}): Promise<strin
   await settle(page);
   // What passes is as good as everything, and describing it takes longer than the checks.
   const axe = new AxeBuilder({ page }).options({ resultTypes: ["violations"], ...chooseRules(scope) });
-  // All at once in the page: its other way, for frames of other origins, loads axe a second time in a page of its own.
+  // In this page alone: axe's default way, for frames of other origins, opens a second page and loads axe again there.
   if (!scope.isForeign) axe.setLegacyMode();
   const { violations } = await axe.analyze();
   return violations.flatMap(({ id, nodes }) =>

@@ -183,7 +183,7 @@ export function arrivalMsOf({ url = "", headers }: Pick<IncomingMessage, "url" |
 
 /**
  * Ends a request whose body takes too long. Node's own limit is the same for all requests of a server, and would cut every upload on a
- * slow line. A body that goes on after its answer, such as a refusal, is read by nobody, so it gets the usual time from there.
+ * slow line. Once an answer is sent, for example a refusal, nothing reads the rest of the body: from then on it has the usual time.
  */
 function endLate(request: IncomingMessage, answer: ServerResponse): void {
   const { headers, socket } = request;

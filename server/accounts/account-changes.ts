@@ -11,7 +11,7 @@ const { deliveries, users } = schema;
 
 type Act = Parameters<typeof recordAct>[1];
 
-/** What a mail says of an act. A used link to a new password is told as a changed password. */
+/** Kinds of acts that are mailed, with the text of the mail. Using a link to a new password is mailed as a changed password. */
 const noticeOf: ReadonlyMap<string, AccountNotice["what"]> = new Map([
   ...noticeKinds.map((kind) => [kind, kind] as const),
   ["user.password_link_used", "account.password_changed"],

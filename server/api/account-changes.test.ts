@@ -17,7 +17,6 @@ import {
   endOtherSessions,
   resetPassword,
   resolveCaller,
-  revokeApiKey,
   setLocale,
 } from "../accounts/index.ts";
 import { recordChange } from "../accounts/plain.ts";
@@ -399,28 +398,6 @@ test("S7 a key that an operator makes locks its user first, as where all ways in
   });
   expect(pending.free.length).toBe(0);
   await pending.making;
-});
-
-test("S7 a revoked API key is told unless its owner, signed in, revokes it", async () => {
-  const { browser, userId } = await open("revoked");
-  const made = await Promise.all(
-    ["own", "by key", "by operator"].map((name) => createApiKey(services, { userId, name })),
-  );
-  const [own = "", other = "", third = ""] = made.map(({ id }) => id);
-  const key = new Headers({ authorization: `Bearer ${made[2]?.key}` });
-  const mailed = async () =>
-    (await owedTo(userId)).flatMap(({ notice }) => (notice?.what === "key.revoked" ? [notice.by] : []));
-  await from(async () => {
-    await resolveCaller(services, browser.headers);
-    await revokeApiKey(services, { userId, id: own });
-  });
-  expect(await mailed()).toEqual([]);
-  await from(async () => {
-    await resolveCaller(services, key);
-    await revokeApiKey(services, { userId, id: other });
-  });
-  await asOperator(() => revokeApiKey(services, { userId, id: third }));
-  expect(await mailed()).toEqual(["user", "admin"]);
 });
 
 test("S7 a chat of Telegram that is linked, moved to another account or unlinked is told to each", async () => {

@@ -36,7 +36,6 @@ export const noticeKinds = [
   "account.chat_unlinked",
   "user.factors_reset",
   "key.made",
-  "key.revoked",
 ] as const;
 
 export interface AccountNotice {
