@@ -1,4 +1,4 @@
-import type { Locator, Page } from "@playwright/test";
+import type { Locator, Page, Route } from "@playwright/test";
 import { beUser } from "../steps/be-user.ts";
 import { holdCode } from "../steps/hold-code.ts";
 import { sameSite } from "../steps/same-site.ts";
@@ -151,14 +151,22 @@ test.describe("code that comes after the page", () => {
   test.use({ expectedError: /Failed to load|ERR_|ChunkLoadError/ });
   const chunks = /\/_next\/static\/chunks\//;
 
-  test("@all is loaded as soon as the network is back, without a reload", async ({ page }) => {
-    await beUser(page);
+  /**
+   * Opens the gallery with the code that its page names, and answers this for any other. From before it is opened: a
+   * pointer that rests on the page loads code, too, and a browser keeps what an earlier page has loaded.
+   */
+  async function openWithout(page: Page, other: (route: Route) => Promise<void>): Promise<void> {
     const first = await (await page.request.get("/gallery")).text();
     await page.route(chunks, (route) =>
-      first.includes(new URL(route.request().url()).pathname) ? route.continue() : route.abort(),
+      first.includes(new URL(route.request().url()).pathname) ? route.continue() : other(route),
     );
-    await page.route("/api/ready", (route) => route.abort());
     await page.goto("/gallery");
+  }
+
+  test("@all is loaded as soon as the network is back, without a reload", async ({ page }) => {
+    await beUser(page);
+    await page.route("/api/ready", (route) => route.abort());
+    await openWithout(page, (route) => route.abort());
     const notice = page.getByRole("status").filter({ hasText: "Reconnecting" });
     await expect(notice).toBeVisible();
     await page.unroute(chunks);
@@ -170,9 +178,8 @@ test.describe("code that comes after the page", () => {
     page,
   }) => {
     await beUser(page);
-    await page.goto("/gallery");
+    await openWithout(page, (route) => route.fulfill({ status: 404 }));
     await expect(page.getByRole("heading", { name: "Gallery" })).toBeVisible();
-    await page.route(chunks, (route) => route.fulfill({ status: 404 }));
     await page.keyboard.press("Control+K");
     const notice = page.getByRole("status").filter({ hasText: "This page is older than the studio" });
     await expect(notice).toBeVisible();
