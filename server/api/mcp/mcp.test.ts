@@ -205,7 +205,8 @@ const openJobs = () =>
   studio.services.db.$count(schema.jobs, sql`status not in ('completed', 'failed', 'cancelled')`);
 
 test("a call that its client cancels ends its job, another client's with the same id goes on", async () => {
-  studio.comfy.inject({ kind: "slow-node", ms: 1_500 });
+  studio.comfy.inject({ kind: "hold" });
+  const runs = studio.startedRuns();
   const { db } = studio.services;
   const gone = () => db.$count(schema.jobs, sql`status = 'cancelled' or cancel_requested_at is not null`);
   const before = await gone();
@@ -216,9 +217,11 @@ test("a call that its client cancels ends its job, another client's with the sam
   const left = named(one, leaving.signal).catch((error: unknown) => error);
   const stays = named(other);
   await vi.waitUntil(async () => (await openJobs()) === 2, { timeout: 10_000, interval: 20 });
+  await vi.waitUntil(() => studio.startedRuns() > runs, { timeout: 10_000, interval: 20 });
   leaving.abort("changed my mind");
   expect(await left).toBeInstanceOf(Error);
   await vi.waitUntil(async () => (await gone()) === before + 1, { timeout: 10_000, interval: 20 });
+  studio.comfy.release();
   const answer = await stays;
   expect(JSON.stringify(answer)).toMatch(/completed/);
   expect(await gone()).toBe(before + 1);

@@ -286,11 +286,13 @@ describe("a program that hangs up", () => {
 
   test("cancels its pictures, unless it prefers to be answered later or may repeat its key", async () => {
     const ends: unknown[] = [];
-    for (const [headers, status] of [
-      [{}, "cancelled"],
-      [{ prefer: "respond-async" }, "completed"],
-      [{ "idempotency-key": "hangs up" }, "completed"],
+    for (const [headers, status, kind] of [
+      [{}, "cancelled", "hang"],
+      [{ prefer: "respond-async" }, "completed", "hold"],
+      [{ "idempotency-key": "hangs up" }, "completed", "hold"],
     ] as const) {
+      studio.comfy.inject({ kind });
+      const runs = studio.startedRuns();
       const last = (await newest())?.id;
       const leaving = new AbortController();
       const asked = ask(headers, leaving.signal).catch(() => null);
@@ -298,8 +300,10 @@ describe("a program that hangs up", () => {
         async () => (await newest())?.id !== last && (await newest())?.status === "processing",
         waiting,
       );
+      await vi.waitUntil(() => studio.startedRuns() > runs, waiting);
       leaving.abort();
       await asked;
+      studio.comfy.release();
       await vi.waitUntil(async () => (await newest())?.status === status, waiting);
       ends.push(status);
     }
