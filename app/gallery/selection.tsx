@@ -1,5 +1,5 @@
 "use client";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useFailureToast } from "../ui/failures.ts";
 import { isTyping } from "../parts/run-button.tsx";
 import { isCombined, keyOf } from "../ui/key-press.ts";
@@ -157,7 +157,8 @@ export function useSelection(part: ReadPart<ListedImage>, isInFront: boolean): S
     };
   }, [choose, clear, kept, removeStacks, star, toggle]);
 
-  useEffect(() => {
+  // With the list itself: a key is for what is seen.
+  useLayoutEffect(() => {
     if (!isInFront) return undefined;
     const keys: Record<string, () => void> = {
       Escape: selection.clear,

@@ -1,5 +1,5 @@
 "use client";
-import { type ReactNode, useEffect } from "react";
+import { type ReactNode, useLayoutEffect } from "react";
 import { Button, Kbd, Spinner } from "../ui/button.tsx";
 
 /** Selector of open modal dialogs. Left out: toasts (not modal), dialogs that are closing, and the viewer, which is like a page. */
@@ -42,7 +42,8 @@ export function isTyping(event: KeyboardEvent): boolean {
 
 /** Ctrl+Enter or Cmd+Enter runs the primary action, also while typing. */
 function useRunKey(canStart: boolean, onRun: () => void): void {
-  useEffect(() => {
+  // As soon as the button is seen to be ready.
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (!isRunKey(event) || ofDialogs.has(event)) return;
       event.preventDefault();

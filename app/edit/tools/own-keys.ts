@@ -1,5 +1,5 @@
 "use client";
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useEffect, useLayoutEffect, useRef, useSyncExternalStore } from "react";
 import { readDraft, writeDraft } from "../../client/leaving.ts";
 import { isTyping } from "../../parts/run-button.tsx";
 import { type CommandId, commandOfPress, type OwnKeys, parseOwnKeys } from "./commands.ts";
@@ -33,7 +33,7 @@ export type Actions = Readonly<Partial<Record<CommandId, () => void>>>;
 /** Lets keys do what the commands say while the component lives. */
 export function useCommands(actions: Actions): void {
   const newest = useRef(actions);
-  useEffect(() => {
+  useLayoutEffect(() => {
     newest.current = actions;
   });
   useEffect(() => {

@@ -1,7 +1,7 @@
 "use client";
 import { Dialog } from "@base-ui/react/dialog";
 import { useTranslations } from "next-intl";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { canLoadMore, useImage, useIsGone } from "../../client/queries.ts";
 import { remixHref } from "../../client/remix.ts";
@@ -84,7 +84,8 @@ function useViewerKeys({ image, onStep, onStepInStack, onRemoved }: Options): vo
   const star = useStar();
   const rate = useRate();
   const remove = useRemoveImages();
-  useEffect(() => {
+  // With the picture itself: a key that is pressed when it is seen is for this one.
+  useLayoutEffect(() => {
     const keys: Record<string, () => void> = {
       ArrowLeft: () => onStep(-1),
       ArrowRight: () => onStep(1),
