@@ -199,8 +199,8 @@ export default defineConfig<object, Surroundings>({
   // Each journey has accounts of its own. What the platform of functions says at the end is about all of them.
   workers: functions ? 1 : 2,
   // Generous, since a job shares the cores with everything else; each wait ends as soon as its condition holds.
-  timeout: 240_000,
-  expect: { timeout: 60_000 },
+  timeout: 360_000,
+  expect: { timeout: 120_000 },
   forbidOnly: Boolean(process.env.CI),
   webServer: [
     { ...server, name: "web", ...web },

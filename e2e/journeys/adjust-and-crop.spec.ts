@@ -83,7 +83,7 @@ test("@all D1 a photo is adjusted as the stage shows it, partly restored and cro
     if (preview) previews.push(preview);
     return preview?.width ?? 0;
   };
-  await expect.poll(readWidth, { timeout: 60_000 }).toBeGreaterThan(50);
+  await expect.poll(readWidth, { timeout: 120_000 }).toBeGreaterThan(50);
   const shown = previews.at(-1);
   if (shown === undefined) throw new Error("there is no preview");
   await apply.click();
@@ -92,9 +92,9 @@ test("@all D1 a photo is adjusted as the stage shows it, partly restored and cro
     expect(versions.getByRole("button", { name })).toHaveAttribute("aria-current", "true");
   await isCurrent("Version 2");
   const picture = page.getByRole("img", { name: "The picture you edit" });
-  await expect.poll(() => shownImageId(picture), { timeout: 60_000 }).not.toBe(id);
+  await expect.poll(() => shownImageId(picture), { timeout: 120_000 }).not.toBe(id);
   const adjusted = await shownImageId(picture);
-  await expect.poll(() => farthest(page, shown, adjusted), { timeout: 60_000 }).toBeLessThanOrEqual(1);
+  await expect.poll(() => farthest(page, shown, adjusted), { timeout: 120_000 }).toBeLessThanOrEqual(1);
   await expect(apply, "the adjustments are in the version").toBeDisabled();
   await expect(page.getByText("AI", { exact: true })).toHaveCount(0);
 
@@ -106,7 +106,7 @@ test("@all D1 a photo is adjusted as the stage shows it, partly restored and cro
   await expect(restore).toBeEnabled();
   await restore.click();
   await isCurrent("Version 3");
-  await expect.poll(() => shownImageId(picture), { timeout: 60_000 }).not.toBe(adjusted);
+  await expect.poll(() => shownImageId(picture), { timeout: 120_000 }).not.toBe(adjusted);
   const restored = await shownImageId(picture);
   const painted = { x: 70, y: 50, width: 50, height: 20 };
   await expect.poll(() => countChanges(page, { before: id, after: restored, box: painted })).toBe(0);
@@ -123,7 +123,7 @@ test("@all D1 a photo is adjusted as the stage shows it, partly restored and cro
   await page.getByRole("radio", { name: "1:1" }).click();
   await expect(frame).toHaveAccessibleName(/400 × 400/);
   await expect
-    .poll(async () => (await frame.boundingBox())?.width ?? 0, { timeout: 60_000 })
+    .poll(async () => (await frame.boundingBox())?.width ?? 0, { timeout: 120_000 })
     .toBeGreaterThan(100);
   const box = await frame.boundingBox();
   if (box === null) throw new Error("there is no frame");

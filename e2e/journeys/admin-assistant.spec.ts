@@ -32,7 +32,7 @@ test("@all an admin tries a draft beside the active prompt, stores it, and tries
   await expect(draft.getByText("search_gallery")).toHaveCount(2);
   expect(await findBarriers(page)).toEqual([]);
   await page.setViewportSize({ width: 390, height: 844 });
-  expect(await sidewaysPx(page)).toBe(0);
+  await expect.poll(() => sidewaysPx(page)).toBe(0);
 
   await page.getByRole("button", { name: "Store version" }).click();
   await page.locator("summary", { hasText: "Version 2" }).click();

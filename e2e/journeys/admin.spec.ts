@@ -54,6 +54,7 @@ test("@all O4 an admin stops a job after being asked in place, and runs it again
   await page.keyboard.press("Escape");
   await expect(page.getByRole("button", { name: "Cancel job" })).toBeFocused();
   await page.keyboard.press("Enter");
+  await expect(page.getByRole("button", { name: "Yes, cancel" })).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(page.getByText("Cancelled", { exact: true })).toBeVisible();
   await page.getByRole("button", { name: "Run again" }).click();

@@ -160,7 +160,7 @@ test.describe("a page that is not of our own making", () => {
     await expect(page.getByRole("heading", { name: "Atelier HTTP API", level: 1 })).toBeVisible();
     await readToTheEnd(page, document);
     expect(asked).toBeGreaterThan(0);
-    expect(await sidewaysPx(page)).toBe(0);
+    await expect.poll(() => sidewaysPx(page)).toBe(0);
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       await expect(page.locator("body")).toHaveClass(new RegExp(`${colorScheme}-mode`));
@@ -177,7 +177,7 @@ test("WCAG 2.2 AA @all @phone axe finds nothing on the beginning of the API docs
 }) => {
   await page.goto("/api/v1/docs");
   await expect(page.getByRole("heading", { name: "Atelier HTTP API", level: 1 })).toBeVisible();
-  expect(await sidewaysPx(page)).toBe(0);
+  await expect.poll(() => sidewaysPx(page)).toBe(0);
   expect(await findBarriers(page, { isForeign: true })).toEqual([]);
 });
 
@@ -251,7 +251,9 @@ test("WCAG 2.2 AA @all @phone no page scrolls sideways or has a barrier at 390 p
   for (const { address, landmark } of everyPage(await furnish(page))) {
     await page.goto(address);
     await expect(landmark(page)).toBeVisible();
-    expect.soft(await sidewaysPx(page), `sideways scroll on ${address}`).toBeLessThanOrEqual(0);
+    await softly
+      .poll(() => sidewaysPx(page), { message: `sideways scroll on ${address}` })
+      .toBeLessThanOrEqual(0);
     expect.soft(await findBarriers(page), address).toEqual([]);
   }
 });

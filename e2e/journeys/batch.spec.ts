@@ -5,7 +5,7 @@ import { sameSite } from "../steps/same-site.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
-const madeMs = 90_000;
+const madeMs = 120_000;
 
 test("D1 a batch fills its grid, opens its pictures beside their sources, and comes back after it was deleted", async ({
   page,

@@ -5,17 +5,18 @@ import { expect, test } from "../test.ts";
 
 test("D6 E8 a running job is cancelled; trying again makes a new job that runs", async ({ page }) => {
   await beGuest(page);
-  const image = await uploadSample(page, "astronaut.png");
+  // So large that no run ends before it is cancelled.
+  const image = await uploadSample(page, "astronaut.png", 1_280);
   await page.goto("/jobs");
   await submitJob(page, { kind: "upscale", inputs: { image } });
   const rows = page.getByRole("list", { name: "Jobs" }).getByRole("listitem");
-  await expect(rows.getByRole("progressbar")).toBeVisible({ timeout: 60_000 });
+  await expect(rows.getByRole("progressbar")).toBeVisible({ timeout: 120_000 });
   await rows.getByRole("button", { name: "Cancel: Upscale" }).click();
   await expect(rows.getByText("Cancelled")).toBeVisible();
 
   await rows.getByRole("button", { name: "Try again: Upscale" }).click();
   await expect(rows).toHaveCount(2);
-  await expect(rows.first().getByRole("progressbar")).toBeVisible({ timeout: 60_000 });
+  await expect(rows.first().getByRole("progressbar")).toBeVisible({ timeout: 120_000 });
   await expect(rows.last().getByText("Cancelled")).toBeVisible();
   await rows.first().getByRole("button", { name: "Cancel: Upscale" }).click();
   await expect(rows.getByText("Cancelled")).toHaveCount(2);

@@ -28,7 +28,7 @@ test("A5 A11 D7 E8 a person and a garment become a result, seen live from waitin
   await release();
 
   const slider = result.getByRole("slider", { name: "Before and after" });
-  await expect(slider).toBeVisible({ timeout: 60_000 });
+  await expect(slider).toBeVisible({ timeout: 120_000 });
   const seen = await statuses();
   expect(seen[0]).toMatch(/^Waiting (in the queue|for a worker)$/);
   expect(

@@ -51,10 +51,10 @@ test("E1 E2 E5 a prompt goes to a provider (SIMULATOR): where and for how much i
   await beMember(page);
   await page.goto("/create");
   await page.getByRole("textbox", { name: "Prompt", exact: true }).fill(words);
-  await expect(page.getByText(place)).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByText(place)).toBeVisible({ timeout: 120_000 });
   await page.getByRole("button", { name: /^Generate/ }).click();
   const results = page.getByRole("region", { name: "Pictures" });
-  await expect(results.getByRole("button", { name: `Open: ${words}` })).toBeVisible({ timeout: 60_000 });
+  await expect(results.getByRole("button", { name: `Open: ${words}` })).toBeVisible({ timeout: 120_000 });
   await page.goto("/gallery");
   await expect(page.getByRole("checkbox", { name: /^Select Text to image/ })).toBeAttached();
 
@@ -75,7 +75,7 @@ test("E1 pictures that shall stay on the studio's own machines are not sent to a
   await beMember(page);
   await page.goto("/create");
   await page.getByRole("textbox", { name: "Prompt", exact: true }).fill(words);
-  await expect(page.getByText(place)).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByText(place)).toBeVisible({ timeout: 120_000 });
   await page.getByRole("checkbox", { name: /^Only on our own machines/ }).click();
   await expect(page.getByText(place)).toBeHidden();
   await expect(page.getByRole("button", { name: /^Generate/ })).toBeDisabled();
@@ -100,7 +100,7 @@ test.describe("refusals and lost answers", () => {
     await page.goto("/create");
     const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
     await prompt.fill("A harbour in fog");
-    await expect(page.getByText(place)).toBeVisible({ timeout: 60_000 });
+    await expect(page.getByText(place)).toBeVisible({ timeout: 120_000 });
     const make = page.getByRole("button", { name: /^Generate/ });
     await make.click();
     const dialog = page.getByRole("dialog", { name: "This costs money" });
@@ -112,12 +112,12 @@ test.describe("refusals and lost answers", () => {
     await page.goto("/jobs");
     await expect(page.getByText("A harbour in fog")).toHaveCount(0);
     await page.goto("/create");
-    await expect(page.getByText(place)).toBeVisible({ timeout: 60_000 });
+    await expect(page.getByText(place)).toBeVisible({ timeout: 120_000 });
     await make.click();
     await dialog.getByRole("button", { name: /^Make it for/ }).click();
     const results = page.getByRole("region", { name: "Pictures" });
     const made = results.getByRole("button", { name: "Open: A harbour in fog" });
-    await expect(made).toBeVisible({ timeout: 60_000 });
+    await expect(made).toBeVisible({ timeout: 120_000 });
     await expect(made).toHaveCount(1);
   });
 
@@ -126,7 +126,7 @@ test.describe("refusals and lost answers", () => {
     await page.goto("/create");
     const words = "A bridge at noon";
     await page.getByRole("textbox", { name: "Prompt", exact: true }).fill(words);
-    await expect(page.getByText(place)).toBeVisible({ timeout: 60_000 });
+    await expect(page.getByText(place)).toBeVisible({ timeout: 120_000 });
     const make = page.getByRole("button", { name: /^Generate/ });
     let lost = 0;
     await page.route("**/api/trpc/jobs.submit**", async (route) => {
@@ -139,7 +139,7 @@ test.describe("refusals and lost answers", () => {
     await expect(make).toBeEnabled();
     await page.unroute("**/api/trpc/jobs.submit**");
     await page.reload();
-    await expect(page.getByText(place)).toBeVisible({ timeout: 60_000 });
+    await expect(page.getByText(place)).toBeVisible({ timeout: 120_000 });
     await make.click();
     await expect(make).toBeEnabled();
     await page.goto("/jobs");

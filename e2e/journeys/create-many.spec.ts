@@ -5,8 +5,8 @@ import { startSimulator } from "../steps/start-simulator.ts";
 import { expect, test } from "../test.ts";
 
 /** The server is looked for every ten seconds, and the page asks every fifteen. */
-const serverFoundMs = 60_000;
-const madeMs = 90_000;
+const serverFoundMs = 120_000;
+const madeMs = 120_000;
 
 test.describe("with a ComfyUI server (SIMULATOR)", () => {
   let stop: () => Promise<void>;

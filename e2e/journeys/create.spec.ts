@@ -2,13 +2,14 @@ import { beGuest } from "../steps/be-guest.ts";
 import { chooseFiles } from "../steps/choose-files.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { record } from "../steps/record.ts";
-import { startSimulator } from "../steps/start-simulator.ts";
+import { sameSite } from "../steps/same-site.ts";
+import { driveSimulator, startSimulator } from "../steps/start-simulator.ts";
 import { expect, test } from "../test.ts";
 
 const words = "A lighthouse at dusk, long exposure";
 
 /** The server is looked for every ten seconds, and the page asks every fifteen. */
-const serverFoundMs = 60_000;
+const serverFoundMs = 120_000;
 
 test.describe("with a ComfyUI server (SIMULATOR)", () => {
   let stop: () => Promise<void>;
@@ -19,6 +20,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
 
   test("A12 E8 a prompt becomes a picture that develops in its frame, and a remix fills the form", async ({
     page,
+    comfyPort,
   }) => {
     await beGuest(page);
     await page.goto("/create");
@@ -34,12 +36,18 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
       selector: "img[alt='Preview of the picture']",
       attribute: "src",
     });
+    // Its sampler waits until the page shows that it runs: a slow page would miss it.
+    await driveSimulator(comfyPort, "fault", { kind: "hold" });
     await prompt.press("Control+Enter");
     await expect(results.getByRole("progressbar", { name: "Progress of the picture" })).toBeVisible({
-      timeout: 60_000,
+      timeout: 120_000,
     });
     const open = results.getByRole("button", { name: `Open: ${words}` });
-    await expect(open).toBeVisible({ timeout: 60_000 });
+    // Again and again: a run that the server has not begun is held after a release, too.
+    await expect(async () => {
+      await driveSimulator(comfyPort, "release");
+      await expect(open).toBeVisible({ timeout: 1_000 });
+    }).toPass({ timeout: 120_000 });
     const shown = await previews();
     expect(shown.length).toBeGreaterThanOrEqual(2);
     expect(shown.every((source) => source.startsWith("data:image/"))).toBe(true);
@@ -63,8 +71,13 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     expect(await findBarriers(page)).toEqual([]);
   });
 
-  test("A4 D8 several pictures stand in one line, whose order is the owner's", async ({ page }) => {
+  test("A4 D8 several pictures stand in one line, whose order is the owner's", async ({
+    page,
+    comfyPort,
+  }) => {
     await beGuest(page);
+    // None ends while the line is looked at.
+    await driveSimulator(comfyPort, "fault", { kind: "hold", times: "forever" });
     await page.goto("/create");
     await page.getByRole("textbox", { name: "Prompt", exact: true }).fill(words);
     await page.getByRole("textbox", { name: "Pictures" }).fill("6");
@@ -76,10 +89,9 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
 
     const line = page.getByRole("list", { name: "Your queue" });
     const handles = line.getByRole("button", { name: /^Move Text to image, position/ });
-    await expect(handles.nth(2)).toBeVisible({ timeout: 60_000 });
+    await expect(handles.nth(2)).toBeVisible({ timeout: 120_000 });
     const order = () =>
       line.getByRole("link").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
-    // Those at its end stay in the line long enough to be looked at twice.
     const [other, own] = (await order()).slice(-2);
     const row = line.getByRole("listitem").filter({ has: page.locator(`a[href="${own}"]`) });
     const isMoved = page.waitForResponse(/jobs\.moveInLine/);
@@ -91,6 +103,9 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await expect.poll(ofBoth).toEqual([own, other]);
     await expect(line.getByText(/Starts (at once|in)/).first()).toBeVisible();
     expect(await findBarriers(page)).toEqual([]);
+    for (const address of await order()) await page.request.post(`/api/v1${address}/cancel`, sameSite());
+    await driveSimulator(comfyPort, "clear");
+    await driveSimulator(comfyPort, "release");
   });
 
   test("a result that is downloaded with its settings fills Create as it was made", async ({
@@ -102,9 +117,9 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await prompt.fill("A bear, asleep");
     await page.getByRole("radio", { name: "3:2" }).click();
     const make = page.getByRole("button", { name: /^Generate/ });
-    await expect(make).toBeEnabled({ timeout: 60_000 });
+    await expect(make).toBeEnabled({ timeout: 120_000 });
     await make.click();
-    await page.getByRole("button", { name: "Open: A bear, asleep" }).click({ timeout: 60_000 });
+    await page.getByRole("button", { name: "Open: A bear, asleep" }).click({ timeout: 120_000 });
     const viewer = page.getByRole("dialog");
     await viewer.getByRole("button", { name: "Information" }).click();
     const downloading = page.waitForEvent("download");

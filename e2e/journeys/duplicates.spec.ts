@@ -3,6 +3,7 @@ import type { Page } from "@playwright/test";
 import sharp from "sharp";
 import { beGuest } from "../steps/be-guest.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { keepMessage } from "../steps/keep-message.ts";
 import { sameSite } from "../steps/same-site.ts";
 import { samplePath } from "../steps/samples.ts";
 import { sidewaysPx } from "../steps/sideways-px.ts";
@@ -53,7 +54,9 @@ test("@all pictures that look the same are merged one by one, all at once, or ke
   // Taken back from its message after a merge by key, with another choice.
   await page.goto("/gallery?search=is:trashed");
   await page.locator("[data-tile]").click();
+  const restored = page.waitForResponse(/images\.restore/);
   await page.getByRole("button", { name: "Restore", exact: true }).click();
+  await restored;
   await page.goto("/gallery/duplicates");
   await expect(groups).toHaveCount(1);
   await page.keyboard.press("j");
@@ -61,6 +64,7 @@ test("@all pictures that look the same are merged one by one, all at once, or ke
   await page.keyboard.press("ArrowRight");
   await expect(groups.getByText("Your choice")).toBeVisible();
   await page.keyboard.press("Enter");
+  await keepMessage(page);
   await expect(page.getByRole("heading", { name: "No duplicates" })).toBeVisible();
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(groups).toHaveCount(1);
@@ -78,11 +82,12 @@ test("@all pictures that look the same are merged one by one, all at once, or ke
 
   await page.getByRole("button", { name: "Merge 1 group" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Move 1 to the trash" }).click();
+  await keepMessage(page);
   await expect(page.getByRole("heading", { name: "No duplicates" })).toBeVisible();
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(groups).toHaveCount(1);
 
   await page.setViewportSize({ width: 390, height: 844 });
   await expect(groups.getByRole("button", { name: "Not duplicates" })).toBeVisible();
-  expect(await sidewaysPx(page)).toBe(0);
+  await expect.poll(() => sidewaysPx(page)).toBe(0);
 });

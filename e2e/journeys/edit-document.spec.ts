@@ -149,7 +149,7 @@ test("@all candidates fill a strip; one is kept, one accepted, and opened again 
   await startCandidates(page, id, 3);
   await openEditor(page, id);
   const strip = page.getByRole("list", { name: "Candidates" });
-  await expect(strip.getByRole("button", { name: /^Candidate \d$/ })).toHaveCount(3, { timeout: 90_000 });
+  await expect(strip.getByRole("button", { name: /^Candidate \d$/ })).toHaveCount(3, { timeout: 120_000 });
   await expect(strip.getByRole("button", { name: "Candidate 1" })).toHaveAttribute("aria-current", "true");
   await page.keyboard.press("Escape");
   const question = page.getByRole("dialog", { name: "Discard all candidates?" });

@@ -13,7 +13,7 @@ test("D1 @all marks made while a job runs stay when its result arrives", async (
   await chooseMode(page, "Remove");
   await paintLine(page, { from: { x: 60, y: 60 }, to: { x: 130, y: 60 }, pictureWidth: 600 });
   const versions = page.getByRole("list", { name: "Versions" });
-  await expect(versions.getByRole("button", { name: "Version 2" })).toBeVisible({ timeout: 60_000 });
+  await expect(versions.getByRole("button", { name: "Version 2" })).toBeVisible({ timeout: 120_000 });
   await expect(versions.getByRole("button", { name: "Version 1" })).toHaveAttribute("aria-current", "true");
   await expect(page.getByRole("button", { name: "Remove object", exact: true })).toBeEnabled();
 });

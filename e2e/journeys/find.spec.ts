@@ -22,6 +22,7 @@ test("A15 pictures are found in one line: operators and values are offered, chip
   await expect(line).toHaveValue("is:");
   await expect(page.getByRole("option")).toHaveCount(5);
   await page.keyboard.type("up");
+  await expect(page.getByRole("option")).toHaveCount(1);
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await expect(line).toHaveValue("is:upload ");

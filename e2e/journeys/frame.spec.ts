@@ -33,7 +33,8 @@ test("the frame explains itself once, shows the jobs without covering the page, 
   await expect(page.getByRole("button", { name: "Use the sample: hoodie" })).toBeVisible();
   await expect(hints).toHaveCount(0);
 
-  const imageId = await uploadSample(page, "rocket.jpg");
+  // So large that it still runs when it is cancelled.
+  const imageId = await uploadSample(page, "rocket.jpg", 1_600);
   const jobId = await submitJob(page, { kind: "upscale", inputs: { image: imageId } });
   const pill = page.getByRole("button", { name: /^Open the jobs:/ });
   await expect(pill).toBeVisible();
@@ -70,7 +71,7 @@ test("the frame explains itself once, shows the jobs without covering the page, 
         );
         return (await listed.text()).includes("Ada likes silk.");
       },
-      { timeout: 60_000 },
+      { timeout: 120_000 },
     )
     .toBe(false);
 });

@@ -30,10 +30,11 @@ test("@all A5 E8 an outfit is changed and compared by keyboard alone", async ({ 
   await tabTo(page, garment.getByRole("button", { name: "Use the sample: hoodie" }));
   await page.keyboard.press("Enter");
   await expect(garment.getByRole("img")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Change outfit" })).toBeEnabled();
   await page.keyboard.press("Control+Enter");
 
   const slider = result.getByRole("slider", { name: "Before and after" });
-  await expect(slider).toBeVisible({ timeout: 60_000 });
+  await expect(slider).toBeVisible({ timeout: 120_000 });
   await tabTo(page, slider);
   await page.keyboard.press("End");
   await expect(slider).toHaveAttribute("aria-valuenow", "100");

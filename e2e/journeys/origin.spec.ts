@@ -10,7 +10,7 @@ import { waitForResult } from "../steps/wait-for-result.ts";
 import { expect, test } from "../test.ts";
 
 /** The server is looked for every ten seconds. */
-const serverFoundMs = 60_000;
+const serverFoundMs = 120_000;
 
 let stop: () => Promise<void>;
 test.beforeAll(async ({ comfyPort }) => {

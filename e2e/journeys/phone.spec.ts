@@ -17,7 +17,7 @@ test("A5 @phone an outfit is changed on a phone", async ({ page }) => {
 
   const result = page.getByRole("region", { name: "Result" });
   const slider = result.getByRole("slider", { name: "Before and after" });
-  await expect(slider).toBeVisible({ timeout: 60_000 });
+  await expect(slider).toBeVisible({ timeout: 120_000 });
   await expect(slider).toBeInViewport();
   await result.getByRole("link", { name: "Edit" }).tap();
   await expect(page.getByRole("application", { name: "Picture to paint on" })).toBeVisible();

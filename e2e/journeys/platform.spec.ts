@@ -65,10 +65,10 @@ test("D7 a live stream ends before the platform cuts it, and the next one goes o
   await page.goto("/jobs");
   await submitJob(page, { kind: "upscale", inputs: { image } });
   const list = page.getByRole("list", { name: "Jobs" });
-  await expect(list.getByText("Done")).toHaveCount(1, { timeout: 60_000 });
-  await expect.poll(streams.openedCount, { timeout: 60_000 }).toBeGreaterThan(1);
+  await expect(list.getByText("Done")).toHaveCount(1, { timeout: 120_000 });
+  await expect.poll(streams.openedCount, { timeout: 120_000 }).toBeGreaterThan(1);
   await submitJob(page, { kind: "remove_background", inputs: { image } });
-  await expect(list.getByText("Done")).toHaveCount(2, { timeout: 60_000 });
+  await expect(list.getByText("Done")).toHaveCount(2, { timeout: 120_000 });
   await expect(page.getByText(/reconnect/i)).toHaveCount(0);
   const { cut, frozen } = await readFigures(page);
   expect(cut).toBe(0);

@@ -14,7 +14,7 @@ import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
 /** The server is looked for every ten seconds, and the page asks every fifteen. */
-const serverFoundMs = 60_000;
+const serverFoundMs = 120_000;
 
 const frameOf = (page: Page) => page.getByRole("application", { name: /Frame of the expanded picture/ });
 

@@ -4,6 +4,7 @@ import { beGuest } from "../steps/be-guest.ts";
 import { chooseFiles } from "../steps/choose-files.ts";
 import { dropFiles } from "../steps/drop-files.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { keepMessage } from "../steps/keep-message.ts";
 import { samplePath } from "../steps/samples.ts";
 import { expect, test } from "../test.ts";
 
@@ -68,6 +69,7 @@ test("@all a picture that goes to the gallery offers its settings to Create", as
   await writeFile(file, await pngWithTexts({ prompt: carriedExamples.comfyui }));
   await chooseFiles(page.getByRole("button", { name: "Upload" }).first(), file);
   await expect(page.getByText("This picture says how it was made")).toBeVisible();
+  await keepMessage(page, "Its settings");
   expect(await findBarriers(page)).toEqual([]);
   await page.getByRole("button", { name: "Its settings" }).click();
   const dialog = page.getByRole("dialog", { name: "Settings of this picture" });

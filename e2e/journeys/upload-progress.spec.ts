@@ -9,7 +9,7 @@ test("A5 A15 @all an upload shows its progress and can be cancelled", async ({ p
   await beGuest(page);
   await page.goto("/gallery");
   const upload = page.getByRole("button", { name: "Upload", exact: true });
-  const endLimit = await slowUploads(page, 150_000);
+  const endLimit = await slowUploads(page, 30_000);
   await chooseFiles(upload.first(), samplePath("astronaut.png"));
   await page.getByRole("button", { name: /^Open the jobs: Uploading 1 picture/ }).click();
 

@@ -56,7 +56,7 @@ test.describe("a folder with all that cameras and systems put there", () => {
     ]);
     const notices = page.getByRole("region", { name: "Messages" });
     await expect(notices.getByText("14 pictures go in; 2 other files were left out")).toBeVisible();
-    await page.getByRole("button", { name: "Open the jobs: 5 uploads failed" }).click({ timeout: 60_000 });
+    await page.getByRole("button", { name: "Open the jobs: 5 uploads failed" }).click({ timeout: 120_000 });
     const tray = page.getByRole("region", { name: "Jobs" });
     await expect(tray.getByText("5 files could not be uploaded")).toBeVisible();
     await expect(tray.getByText(/^This is not a picture we can read/)).toHaveCount(1);

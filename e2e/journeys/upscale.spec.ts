@@ -8,7 +8,7 @@ import { expect, test } from "../test.ts";
 
 test("D1 D7 a picture from the gallery is upscaled on the edit page with live progress", async ({ page }) => {
   await beGuest(page);
-  await uploadSample(page, "astronaut.png", 384);
+  const id = await uploadSample(page, "astronaut.png", 384);
   await page.goto("/gallery");
   await page.getByRole("button", { name: "astronaut", exact: true }).click();
   await page.getByRole("dialog").getByRole("link", { name: "Edit" }).click();
@@ -19,13 +19,15 @@ test("D1 D7 a picture from the gallery is upscaled on the edit page with live pr
   const progress = await record(actions, { selector: "[role=progressbar]", attribute: "aria-valuenow" });
   await actions.getByRole("button", { name: "Upscale ×2" }).click();
   await expect(page.getByRole("list", { name: "Versions" }).getByRole("button")).toHaveCount(2, {
-    timeout: 60_000,
+    timeout: 120_000,
   });
 
   const percents = (await progress()).map(Number);
   expect(new Set(percents).size, percents.join(", ")).toBeGreaterThanOrEqual(5);
   expect(percents).toEqual(percents.toSorted((a, b) => a - b));
   await expect(page.getByText(/^768 × 768$/)).toBeVisible();
-  const resultId = await shownImageId(page.getByRole("img", { name: "The picture you edit" }));
+  const picture = page.getByRole("img", { name: "The picture you edit" });
+  await expect.poll(() => shownImageId(picture)).not.toBe(id);
+  const resultId = await shownImageId(picture);
   expect(await readSize(page, resultId)).toEqual({ width: 768, height: 768 });
 });

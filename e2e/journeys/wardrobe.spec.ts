@@ -1,6 +1,7 @@
 import type { Page } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { keepMessage } from "../steps/keep-message.ts";
 import { sameSite } from "../steps/same-site.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
@@ -37,6 +38,7 @@ test("C1 a garment of the gallery is kept, named, found, worn in the studio, and
   await expect(wear).toBeVisible();
 
   await page.getByRole("button", { name: "Take Striped tee out" }).click();
+  await keepMessage(page);
   await expect(page.getByRole("heading", { name: "Nothing to wear yet" })).toBeVisible();
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(wear).toBeVisible();
@@ -76,7 +78,10 @@ test("@all C1 S3 a consent that was stated in the studio is withdrawn in the war
   await expect(page.getByText("Consent not stated")).toBeVisible();
   await page.getByRole("button", { name: "Wear Eileen" }).click();
   const statement = page.getByRole("checkbox", { name: /shows an adult who agrees/ });
+  // It is shown as checked before it is stored.
+  const stored = page.waitForResponse(/wardrobe\.stateConsent/);
   await statement.click();
+  await stored;
   await expect(statement).toBeChecked();
   await page.reload();
   await expect(statement).toBeChecked();
@@ -122,7 +127,9 @@ test("C1 @all who deletes a picture of the wardrobe is told so, and undo brings 
     .getByRole("button", { name: /^Delete/ })
     .click();
   await expect(page.getByText("It was used in your wardrobe")).toBeVisible();
+  const restored = page.waitForResponse(/images\.restore/);
   await page.getByRole("button", { name: "Undo" }).click();
+  await restored;
   await page.goto("/wardrobe");
   await expect(page.getByRole("button", { name: "Wear Tee" })).toBeVisible();
 });

@@ -1,4 +1,5 @@
 import type { Page } from "@playwright/test";
+import { expect } from "../test.ts";
 
 interface Point {
   readonly x: number;
@@ -14,7 +15,10 @@ interface Line {
 
 /** Paints with the mouse from one point of the edited picture to another. */
 export async function paintLine(page: Page, { from, to, pictureWidth }: Line): Promise<void> {
-  const box = await page.getByRole("img", { name: "The picture you edit" }).boundingBox();
+  const picture = page.getByRole("img", { name: "The picture you edit" });
+  // Before the page has measured its stage the picture is a dot.
+  await expect.poll(async () => (await picture.boundingBox())?.width ?? 0).toBeGreaterThan(200);
+  const box = await picture.boundingBox();
   if (box === null) throw new Error("There is no picture to paint on.");
   const scale = box.width / pictureWidth;
   const onScreen = ({ x, y }: Point) => [box.x + x * scale, box.y + y * scale] as const;

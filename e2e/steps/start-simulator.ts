@@ -16,6 +16,25 @@ export function startSimulator(
   return start("testing/comfyui/main.ts", ...Object.entries(given).flat());
 }
 
+interface Order {
+  /** Lets the next run, or with "forever" all, wait in its sampler until `release`. */
+  readonly kind: "hold";
+  readonly times?: "forever";
+}
+
+/** Drives the SIMULATOR of ComfyUI: `fault` is for the runs to come, `release` lets those go on that wait, `clear` takes all back. */
+export async function driveSimulator(
+  port: number,
+  what: "fault" | "release" | "clear",
+  order?: Order,
+): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${port}/sim/${what === "release" ? what : "fault"}`, {
+    method: what === "clear" ? "DELETE" : "POST",
+    ...(order ? { body: JSON.stringify(order) } : {}),
+  });
+  if (!answer.ok) throw new Error(`The simulator did not take "${what}": ${answer.status}`);
+}
+
 /** Starts the SIMULATOR of a language model; returns how to end it. */
 export function startSimulatedModel(port: number): Promise<() => Promise<void>> {
   return start("testing/llm/main.ts", "--port", String(port));

@@ -13,7 +13,7 @@ async function readJob(page: Page, id: string): Promise<Job> {
 
 /** Resolves with the picture that a job made. */
 export async function waitForResult(page: Page, jobId: string): Promise<string> {
-  await expect.poll(async () => (await readJob(page, jobId)).status, { timeout: 60_000 }).toBe("completed");
+  await expect.poll(async () => (await readJob(page, jobId)).status, { timeout: 120_000 }).toBe("completed");
   const { outputs } = await readJob(page, jobId);
   return outputs[0]?.imageId ?? "";
 }
