@@ -5,6 +5,7 @@ import path from "node:path";
 import {
   ConfigError,
   type Env,
+  explain,
   findMisspelled,
   findVainStarts,
   isLoopback,
@@ -13,7 +14,6 @@ import {
 } from "../platform/index.ts";
 import { modelsOf, readKeys } from "../providers/index.ts";
 import { readGivenSigner, trySigner } from "../provenance/index.ts";
-import { explain } from "./other-side.ts";
 
 /** Outcome of one check; the message is for people and, when it failed, contains what to do. */
 export interface CheckResult {

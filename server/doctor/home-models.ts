@@ -1,6 +1,6 @@
-import { type Config, type Env, parseForeignJson } from "../platform/index.ts";
+import { type Config, type Env, explain, parseForeignJson } from "../platform/index.ts";
 import { type CheckResult, failed, passed, untried, warned } from "./checks.ts";
-import { ask, type Answer, explain, isPage, member, type SeenClock, wordsOf } from "./other-side.ts";
+import { ask, type Answer, isPage, member, type SeenClock, wordsOf } from "./other-side.ts";
 import { saidNo } from "./outside.ts";
 
 export interface Round {

@@ -109,6 +109,6 @@ export function checkUp(services: Pick<Services, "db" | "env" | "config">) {
 export { readCheckup } from "./checkup.ts";
 export { checkPort, reasonOf, type CheckResult } from "./checks.ts";
 export { checkConnections, finish, type Finding } from "./connections.ts";
-export { ask, explain, wordsOf } from "./other-side.ts";
+export { ask, wordsOf } from "./other-side.ts";
 export { judgeServers } from "./servers.ts";
 export { checkStoreMark } from "./storage.ts";

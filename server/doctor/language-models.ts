@@ -1,10 +1,10 @@
 import { findStageModel, findVectorModel, hostOf, keyNames } from "../assistant/index.ts";
 import { textModel } from "../meaning/index.ts";
 import { isWhole } from "../models/index.ts";
-import type { Env } from "../platform/index.ts";
+import { type Env, explain } from "../platform/index.ts";
 import { type CheckResult, failed, passed, untried } from "./checks.ts";
 import { checkLocal, keyOf, nameOf, type Round, type Served, vectors } from "./home-models.ts";
-import { ask, explain, isPage } from "./other-side.ts";
+import { ask, isPage } from "./other-side.ts";
 import { saidNo } from "./outside.ts";
 
 const stages = ["analyzer", "responder", "archivist"] as const;

@@ -1,6 +1,5 @@
-import type { Env } from "../platform/index.ts";
+import { type Env, explain } from "../platform/index.ts";
 import { type CheckResult, failed, passed, untried, warned } from "./checks.ts";
-import { explain } from "./other-side.ts";
 
 /** Each step of the talk with the server. */
 const stepMs = 5_000;

@@ -115,42 +115,6 @@ export function isPage({ headers, text }: Pick<Answer, "headers" | "text">): boo
   return /html/i.test(headers.get("content-type") ?? "") || /^\s*<(!doctype|html)/i.test(text);
 }
 
-const plainCodes: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nothing listens there",
-  ENOTFOUND: "the name of the host is not known",
-  EAI_AGAIN: "the name of the host cannot be looked up now",
-  ECONNRESET: "the connection was cut",
-  UND_ERR_SOCKET: "the connection was cut",
-  EHOSTUNREACH: "there is no way to the host",
-  ENETUNREACH: "there is no way to the network",
-  ETIMEDOUT: "no connection within the time",
-  UND_ERR_CONNECT_TIMEOUT: "no connection within the time",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
-  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is signed by an authority that is not known here",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is signed by an authority that is not known here",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate is signed by an authority that is not known here",
-  CERT_HAS_EXPIRED: "its certificate has expired",
-  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host",
-  ERR_SSL_WRONG_VERSION_NUMBER: "it speaks no TLS there",
-  HPE_INVALID_CONSTANT: "it speaks no HTTP there",
-};
-
-/** Why no answer came, for people. */
-export function explain(error: unknown): string {
-  for (let at = error, depth = 0; at instanceof Error && depth < 6; at = at.cause, depth += 1) {
-    if (at.name === "TimeoutError") return "no answer within the time";
-    const first: unknown = at instanceof AggregateError ? at.errors[0] : at;
-    const code = first instanceof Error && "code" in first ? String(first.code) : "";
-    const known = plainCodes[code];
-    if (known !== undefined) return `${known}: ${code}`;
-    if (at.cause !== undefined) continue;
-    const text = (first instanceof Error ? first.message : at.message) || at.name;
-    const named = Object.keys(plainCodes).find((one) => text.includes(one));
-    return named === undefined ? text : `${plainCodes[named]}: ${named}`;
-  }
-  return String(error);
-}
-
 const secretNames = /(KEY|KEY_ID|TOKEN|SECRET)$/;
 /** JSON with secrets in it. */
 const jsonOfSecrets = new Set(["SERVER_HEADERS", "OIDC_CLIENT_SECRETS"]);

@@ -1,4 +1,4 @@
-import { type Env, openTunnel, readProxy } from "../platform/index.ts";
+import { type Env, explain, openTunnel, readProxy } from "../platform/index.ts";
 import {
   type KeyAnswer,
   ProviderError,
@@ -8,7 +8,7 @@ import {
   tryKey,
 } from "../providers/index.ts";
 import { type CheckResult, failed, passed, untried, warned } from "./checks.ts";
-import { type Answer, ask, explain, isPage, member, type SeenClock, wordsOf } from "./other-side.ts";
+import { type Answer, ask, isPage, member, type SeenClock, wordsOf } from "./other-side.ts";
 
 const refused: readonly number[] = [401, 403, 407];
 

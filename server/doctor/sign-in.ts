@@ -1,6 +1,13 @@
-import { clientSecretOf, type Config, type Env, type IdentityProvider, originOf } from "../platform/index.ts";
+import {
+  clientSecretOf,
+  type Config,
+  type Env,
+  explain,
+  type IdentityProvider,
+  originOf,
+} from "../platform/index.ts";
 import { type CheckResult, failed, passed, warned } from "./checks.ts";
-import { type Answer, ask, explain, isPage, member, type SeenClock } from "./other-side.ts";
+import { type Answer, ask, isPage, member, type SeenClock } from "./other-side.ts";
 import { saidNo } from "./outside.ts";
 
 type SignIn = Pick<Config, "signIn">["signIn"];

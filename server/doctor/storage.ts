@@ -1,9 +1,9 @@
 import type { Client } from "pg";
-import { type Env, newId } from "../platform/index.ts";
+import { type Env, explain, newId } from "../platform/index.ts";
 import type { SignedPut } from "../storage/index.ts";
 import { type CheckResult, failed, passed, reasonOf, untried } from "./checks.ts";
 import { undefinedTable, withClient } from "./database.ts";
-import { ask, explain, type SeenClock, wordsOf } from "./other-side.ts";
+import { ask, type SeenClock, wordsOf } from "./other-side.ts";
 import { saidNo } from "./outside.ts";
 
 /** Whether the bucket takes, returns and removes an object. */

@@ -54,6 +54,7 @@ export {
 } from "./config.ts";
 export { clientSecretOf, type IdentityProvider } from "./config-sign-in.ts";
 export { isUnsent, openTunnel, outsideFetch, readProxy, useProxies } from "./proxy.ts";
+export { explain, faultOfAddress } from "./no-answer.ts";
 export { safeFetch } from "./safe-fetch.ts";
 export { hostEntryOf, checkUrl, isOwnNetwork, resultHosts } from "./public-addresses.ts";
 export { isFunction, type Later, streamMs } from "./functions.ts";

@@ -54,6 +54,10 @@ type HttpFault =
   | (Often & { readonly kind: "disk-full" })
   /** A node that saves pictures makes files of another kind, as nodes for videos do. */
   | (Often & { readonly kind: "other-files"; readonly extension: string })
+  /** The node names a place outside of the server's folders, as nodes do that save where a workflow says. */
+  | (Often & { readonly kind: "outside-files" })
+  /** The node names its picture twice, in a list of lists, and a film and a text beside it. */
+  | (Often & { readonly kind: "more-files" })
   /** An interrupt is answered and forgotten, as one is that comes just before a prompt begins. */
   | (Often & { readonly kind: "interrupt-lost" })
   /** The upgrade to a WebSocket is answered with 502. */
@@ -86,6 +90,8 @@ const httpKinds: Readonly<Record<HttpFault["kind"], true>> = {
   "own-prompt-id": true,
   "disk-full": true,
   "other-files": true,
+  "outside-files": true,
+  "more-files": true,
   "interrupt-lost": true,
   "socket-refused": true,
 };

@@ -1,7 +1,7 @@
 import type { NodeProblem } from "@atelier/server/db";
-import { ask, explain, wordsOf } from "@atelier/server/doctor";
+import { ask, wordsOf } from "@atelier/server/doctor";
 import { serverLabel } from "@atelier/server/jobs";
-import { toAppError } from "@atelier/server/platform";
+import { explain, toAppError } from "@atelier/server/platform";
 import type { Workflow } from "@atelier/server/workflows";
 import { socketFault } from "../clients/comfyui/index.ts";
 import type { ServerEngine, ServerFacts } from "./index.ts";

@@ -140,9 +140,12 @@ async function saveFrames(
     if (faults.take("disk-full")) throw diskFull(`/opt/comfyui/${place}/${subfolder}/${name}`);
     const bytes = addPngText(await encodePng(frame), metadataOf(call));
     files.write({ place, subfolder, name }, bytes);
-    images.push({ filename: name, subfolder, type: place });
+    const named = faults.take("outside-files") ? "../renders" : subfolder;
+    images.push({ filename: name, subfolder: named, type: place });
   }
-  return { values: [], ui: { images } };
+  if (!faults.take("more-files")) return { values: [], ui: { images } };
+  const beside = ["mp4", "json"].map((ending) => ({ filename: `${stem}.${ending}`, subfolder, type: place }));
+  return { values: [], ui: { images: [images], a_images: images, gifs: beside, file: beside[1] } };
 }
 
 function refuseOutside(prefix: string, place: Place): void {

@@ -39,6 +39,9 @@ const lasting =
 /** What nodes of paid services and of files say in exceptions of any type. */
 const lastingText =
   /unauthori[sz]ed|\b(?:401|402|403)\b|(?:please )?log ?in|sign ?in|api[ _-]?key|credits|subscription|outside the output folder|not allowed|not supported|not implemented/i;
+/** How they say that a paid service refuses the content: it does so again, and may be paid again. */
+const moderationText =
+  /\bmoderat(?:ed|ion)\b|content[ _-]?(?:polic|filter|violation)|\bnsfw\b|\bflagged\b|safety (?:system|filter|polic)|polic(?:y|ies) violation/i;
 
 function codeOf({
   exception_type: type,
@@ -50,16 +53,21 @@ function codeOf({
   if (type === "ExecutionBlocked") return "engine_blocked";
   if (type === "FileNotFoundError" && nodeClass.startsWith("LoadImage")) return "input_missing";
   if (type === "FileNotFoundError" && /Load/.test(nodeClass)) return "model_missing";
-  return lasting.test(type) || lastingText.test(message) ? "node_failed" : "engine_failed";
+  const isLasting = [lastingText, moderationText].some((text) => text.test(message));
+  return lasting.test(type) || isLasting ? "node_failed" : "engine_failed";
 }
 
-/** Messages of torch and Python, on any device. */
-const anyMemory = /OutOfMemory|out of memory|can't allocate memory|Cannot allocate memory|ran out of memory/i;
-const mainMemory = /DefaultCPUAllocator|alloc_cpu|Cannot allocate memory/i;
+/** Messages of torch and of its backends, such as DirectML, Level Zero, cuBLAS and ONNX, on any device. */
+const anyMemory =
+  /OutOfMemory|out[ _]of[ _](?:device[ _]|gpu[ _]|video[ _])?memory|can't allocate memory|not enough (?:\w+ ){0,3}memory|failed to allocate memory|_ALLOC_FAILED|ERROR_OUT_OF_(?:DEVICE_MEMORY|RESOURCES)/i;
+/** Of the machine: of torch, NumPy, C++ and Windows. */
+const mainMemory =
+  /DefaultCPUAllocator|alloc_cpu|Cannot allocate memory|ArrayMemoryError|unable to allocate [\d.]+ [kmgt]i?b|bad[_ ]alloc|paging file is too small|out_of_host_memory/i;
 
 /** The memory that ran out; null when the failure has another reason. */
 function exhaustedMemory(exceptionType: string, message: string): "gpu" | "main" | null {
-  if (exceptionType === "MemoryError" || mainMemory.test(message)) return "main";
+  const isMain = [exceptionType, message].some((text) => mainMemory.test(text));
+  if (exceptionType === "MemoryError" || isMain) return "main";
   return anyMemory.test(exceptionType) || anyMemory.test(message) ? "gpu" : null;
 }
 
@@ -130,15 +138,18 @@ export function hasSucceeded({ status }: HistoryEntry): boolean {
  */
 export function outputsOf(entry: HistoryEntry, userTexts: readonly string[] = []): OutputFile[] {
   if (!hasSucceeded(entry)) throw failureOf(entry, userTexts);
-  return Object.entries(entry.outputs).flatMap(([nodeId, output]) =>
-    Object.values(output ?? {}).flatMap((value) => filesIn(value).map((file) => ({ nodeId, ...file }))),
-  );
+  return Object.entries(entry.outputs).flatMap(([nodeId, output]) => {
+    const files = Object.values(output ?? {}).flatMap(filesIn);
+    const places = files.map(({ type, subfolder, filename }) => [type, subfolder, filename].join("/"));
+    // Some nodes name a file under two outputs.
+    const own = files.filter((_, at) => places.indexOf(places[at] ?? "") === at);
+    return own.map((file) => ({ nodeId, ...file }));
+  });
 }
 
-/** The files in one output of a node. Output names are up to the node, and outputs may also be texts. */
+/** The files in one output of a node: a list, lists in it, or a single one. Output names are up to the node, and outputs may also be texts. */
 function filesIn(value: unknown): z.infer<typeof fileSchema>[] {
-  if (!Array.isArray(value)) return [];
-  return value.flatMap((item: unknown) => {
+  return [value].flat(3).flatMap((item: unknown) => {
     const parsed = fileSchema.safeParse(item);
     return parsed.success ? [parsed.data] : [];
   });

@@ -1,6 +1,12 @@
 import net from "node:net";
 import type { ZodType } from "zod";
-import { AppError, type ErrorCode, isOutOfSpace, parseForeignJson } from "@atelier/server/platform";
+import {
+  AppError,
+  type ErrorCode,
+  faultOfAddress,
+  isOutOfSpace,
+  parseForeignJson,
+} from "@atelier/server/platform";
 
 /** One ComfyUI server. */
 export interface ComfyServer {
@@ -100,7 +106,13 @@ function toServerLost(error: unknown, timeout: AbortSignal): unknown {
   // Only network failures are TypeErrors; a full disk or missing file handles are not the server's fault.
   if (!(error instanceof TypeError) || isOutOfSpace(error)) return error;
   const reason = networkCode(error) || "unreachable";
-  return new AppError("server_lost", "The server cannot be reached.", { details: { reason }, cause: error });
+  return new AppError("server_lost", unreachableText(reason), { details: { reason }, cause: error });
+}
+
+/** For a failure of a connection with this code. */
+export function unreachableText(code: string): string {
+  const fault = faultOfAddress(code);
+  return fault === "" ? "The server cannot be reached." : `The server cannot be reached: ${fault}.`;
 }
 
 /** The code of the failure below `fetch failed`, such as ECONNREFUSED; with several addresses that of the first. */

@@ -36,6 +36,6 @@ export {
   uploadImage,
   viewImage,
 } from "./routes.ts";
-export { gatewayCode, refusalText } from "./http.ts";
+export { gatewayCode, refusalText, unreachableText } from "./http.ts";
 export { keepSocket, socketFault } from "./socket.ts";
 export type { CallOptions, ComfyServer, OutputFile } from "./http.ts";

@@ -1,5 +1,8 @@
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { type GivenAnswer, serveAnswers } from "@atelier/testing/http";
+import { testCertificate } from "@atelier/testing/network";
 import { cancelPrompt, postPrompt } from "./post.ts";
 import {
   findPrompt,
@@ -70,6 +73,23 @@ test("F26 a server that resets the connection, refuses it or never answers is lo
   await expect(readQueueLength(silent, { signal, timeoutMs: 50 })).rejects.toMatchObject({
     code: "server_lost",
     details: { reason: "timeout" },
+  });
+});
+
+test("A12 a certificate of its own, and plain HTTP where TLS is asked for, are told with what to do", async () => {
+  const secure = createServer({ ...testCertificate }, (_request, response) => response.end("{}"));
+  await new Promise<void>((resolve) => secure.listen(0, "127.0.0.1", resolve));
+  const { port } = secure.address() as AddressInfo;
+  await expect(readQueueLength({ url: `https://127.0.0.1:${port}` }, { signal })).rejects.toMatchObject({
+    code: "server_lost",
+    message: expect.stringMatching(/self-signed \(DEPTH_ZERO_SELF_SIGNED_CERT\).*NODE_EXTRA_CA_CERTS/),
+  });
+  secure.close();
+  const plain = await serve({ body: "{}" });
+  const url = plain.url.replace("http:", "https:");
+  await expect(readQueueLength({ url }, { signal })).rejects.toMatchObject({
+    code: "server_lost",
+    message: expect.stringMatching(/^The server cannot be reached: it speaks no TLS there/),
   });
 });
 

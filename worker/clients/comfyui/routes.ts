@@ -258,6 +258,10 @@ export async function uploadImage(
 }
 
 const refusalBytes = 64 * 1024;
+const outsideStatuses = new Set([400, 403]);
+
+const outsideText = (status: number) =>
+  `The server does not give out the file that the workflow made (HTTP ${status}): it lies outside of the server's own folders, or a proxy refuses the path /view.`;
 
 export interface View {
   readonly file: ServerFile;
@@ -266,7 +270,10 @@ export interface View {
   readonly maxBytes: number;
 }
 
-/** Downloads a file of the server. Throws `engine_failed` when it is gone or longer than `maxBytes`. */
+/**
+ * Downloads a file of the server. Throws `engine_failed` when it is gone or longer than `maxBytes`, and `no_picture` when
+ * its place is none that the server serves, as that of a node which saves to a folder of its own.
+ */
 export async function viewImage(server: ComfyServer, view: View, options: CallOptions): Promise<void> {
   const { filename, subfolder, type } = view.file;
   const request = { path: "view", query: { filename, subfolder, type } };
@@ -281,6 +288,9 @@ async function refuse(response: Response): Promise<AppError> {
   const { status, headers } = response;
   const text = (await readBody(response, refusalBytes)).toString("utf8");
   const contentType = headers.get("content-type") ?? "";
+  // A server that refuses a place says nothing; what refuses our credentials has a page or a sentence.
+  if (outsideStatuses.has(status) && text.trim() === "")
+    throw new AppError("no_picture", outsideText(status), { details: { status } });
   const refusal = unexpectedAnswer({ status, contentType, text });
   if (status !== 404 || contentType.includes("html")) return refusal;
   return new AppError("engine_failed", "The server no longer has the picture that it made.", {

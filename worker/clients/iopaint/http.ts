@@ -4,13 +4,14 @@ import { z } from "zod";
 import {
   AppError,
   type ErrorCode,
+  faultOfAddress,
   foreignText,
   parseForeignJson,
   isAppError,
   isOutOfSpace,
   toAppError,
 } from "@atelier/server/platform";
-import { gatewayCode, refusalText } from "../comfyui/index.ts";
+import { gatewayCode, refusalText, unreachableText } from "../comfyui/index.ts";
 
 /** One IOPaint server. */
 export interface IopaintServer {
@@ -66,7 +67,7 @@ async function ask(
     if (isAppError(error)) throw error;
     if (isOutOfSpace(error)) throw toAppError(error);
     const reason = timeout.aborted ? "timeout" : reasonOf(error);
-    throw new AppError("server_lost", messageOf(reason, body !== null), {
+    throw new AppError("server_lost", messageOf(reason, networkCode(error), body !== null), {
       details: { reason },
       cause: error,
     });
@@ -74,16 +75,22 @@ async function ask(
 }
 
 /** Undefined for a run whose connection broke: the usual text says that its server went away. */
-function messageOf(reason: "timeout" | "refused" | "unreachable", isRun: boolean): string | undefined {
+function messageOf(
+  reason: "timeout" | "refused" | "unreachable",
+  code: string,
+  isRun: boolean,
+): string | undefined {
   if (reason === "timeout") return "The server did not answer in time.";
-  return reason === "unreachable" && isRun ? undefined : "The server cannot be reached.";
+  const hasBroken = reason === "unreachable" && faultOfAddress(code) === "";
+  return hasBroken && isRun ? undefined : unreachableText(code);
 }
 
 /** `refused`: nothing listens at the address, so the request never began. */
 function reasonOf(error: unknown): "refused" | "unreachable" {
-  const isRefused = error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
-  return isRefused ? "refused" : "unreachable";
+  return networkCode(error) === "ECONNREFUSED" ? "refused" : "unreachable";
 }
+
+const networkCode = (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : "");
 
 interface SentRequest {
   readonly url: string;

@@ -178,6 +178,12 @@ test.each([
     /a file of the kind "webm" at node \d+ \(SaveImage\)/,
   ],
   [{ kind: "other-files", extension: "exr" }, "no_picture", /a file of the kind "exr"/],
+  [{ kind: "outside-files" }, "no_picture", /HTTP 403.*outside of the server's own folders/],
+  [
+    { kind: "node-error", message: "BFL API did not return an image due to: Request Moderated." },
+    "node_failed",
+    /^The node KSampler failed: RuntimeError: .*Request Moderated/,
+  ],
   [
     {
       kind: "node-error",
@@ -201,12 +207,21 @@ test.each([
   "A12 %o fails with the words of the node",
   async (fault, code, words) => {
     const server = await scene.startServer();
-    const { engine } = await scene.openEngine(server);
+    const { engine, pool } = await scene.openEngine(server);
     server.inject(fault);
     const run = engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context);
     await expect(run).rejects.toMatchObject({ code, message: expect.stringMatching(words) });
+    expect(pool.list()).toMatchObject([{ state: "healthy", lastError: null }]);
   },
 );
+
+test("A12 of a picture that is named twice, beside a film and a text, there is one result", async () => {
+  const server = await scene.startServer();
+  const { engine } = await scene.openEngine(server);
+  server.inject({ kind: "more-files" });
+  const outputs = await engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context);
+  expect(outputs).toMatchObject([{ mime: "image/png" }]);
+});
 
 test("F30 a full disk of the worker is not the server's fault", async () => {
   const server = await scene.startServer();

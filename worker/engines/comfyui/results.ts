@@ -22,8 +22,9 @@ interface Fetch {
 }
 
 /**
- * Downloads the pictures of a run and returns their paths. Throws `no_picture` when there is none or a file is of
- * another kind, which is so each time, `engine_failed` for a damaged file, and `output_too_large`.
+ * Downloads the pictures of a run and returns their paths; files of other kinds beside them, such as a film or a text, are
+ * left out. Throws `no_picture` when there is none, which is so each time, `engine_failed` for a damaged file, and
+ * `output_too_large`.
  */
 export async function fetchPictures(
   server: ComfyServer,
@@ -31,10 +32,10 @@ export async function fetchPictures(
 ): Promise<string[]> {
   if (files.length === 0)
     throw new AppError("no_picture", `The workflow made no file at its output, node ${nodes}.`);
-  const odd = files.find(({ filename }) => !pictureNames.test(filename));
-  if (odd) throw notAPicture(path.extname(odd.filename).slice(1), nodes);
+  const pictures = files.filter(({ filename }) => pictureNames.test(filename));
+  if (pictures.length === 0) throw notAPicture(path.extname(files[0]?.filename ?? "").slice(1), nodes);
   const paths: string[] = [];
-  for (const [position, file] of files.slice(0, maxPictures).entries()) {
+  for (const [position, file] of pictures.slice(0, maxPictures).entries()) {
     const target = path.join(workDir, `fetched-${position}`);
     await viewImage(server, { file, target, maxBytes }, { signal });
     await requirePicture(target, nodes);
