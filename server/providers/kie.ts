@@ -12,7 +12,15 @@ import {
   type RunState,
 } from "./port.ts";
 import { namedId, readBody, readRecord, readText } from "./read.ts";
-import { failedRun, isContentRefusal, isModelRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
+import {
+  failedRun,
+  isBillingRefusal,
+  isContentRefusal,
+  isModelRefusal,
+  madeRun,
+  sentenceOf,
+  statusError,
+} from "./refusals.ts";
 import { checkTimestamp } from "./standard-webhooks.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Bearer ${apiKey}` });
@@ -139,6 +147,7 @@ function classOf(
   code: number,
   { isSubmit, words }: { readonly isSubmit: boolean; readonly words: string },
 ): ProviderErrorClass {
+  if (isBillingRefusal(words)) return "credit";
   const known = codes[code] ?? "internal";
   const isAboutInput = known === "input" || known === "internal";
   if (isAboutInput && isContentRefusal(words)) return "moderation";

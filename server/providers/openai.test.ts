@@ -175,6 +175,59 @@ describe("A refusal of an images server", () => {
     ["a filter", refusal(400, "content_filter"), "moderation", null],
     ["spent money", refusal(429, "insufficient_quota"), "credit", null],
     ["the limit of a bill", refusal(400, "billing_hard_limit_reached"), "credit", null],
+    [
+      "a spending limit, as Fireworks has it",
+      json(
+        {
+          error: {
+            code: "PRECONDITION_FAILED",
+            message:
+              "Account x is suspended, possibly due to reaching the monthly spending limit or failure to pay past invoices.",
+          },
+        },
+        412,
+      ),
+      "credit",
+      null,
+    ],
+    [
+      "an account in arrears, as DashScope has it",
+      json(
+        {
+          error: {
+            code: "Arrearage",
+            message: "Access denied, please make sure your account is in good standing.",
+          },
+        },
+        400,
+      ),
+      "credit",
+      null,
+    ],
+    [
+      "a balance in another form",
+      json({ code: 30_001, message: "Sorry, your account balance is insufficient" }, 403),
+      "credit",
+      null,
+    ],
+    [
+      "a balance with the status of a rate",
+      json({ error: { code: "1113", message: "余额不足或无可用资源包,请充值。" } }, 429),
+      "credit",
+      null,
+    ],
+    [
+      "a rate that is lower for accounts with little money",
+      json(
+        {
+          detail:
+            "Your rate limit is reduced to 6 requests per minute while you have less than $5.0 in credit. Try again in 8s.",
+        },
+        429,
+      ),
+      "rate",
+      8_000,
+    ],
     ["a rate", refusal(429, "rate_limit_exceeded", { "retry-after": "20" }), "rate", 20_000],
     [
       "a rate in words",

@@ -12,7 +12,14 @@ import {
   type Submission,
 } from "./port.ts";
 import { readError, readRecord, readText } from "./read.ts";
-import { isContentRefusal, isModelRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
+import {
+  isBillingRefusal,
+  isContentRefusal,
+  isModelRefusal,
+  madeRun,
+  sentenceOf,
+  statusError,
+} from "./refusals.ts";
 
 const timeoutMs = 170_000;
 
@@ -168,7 +175,7 @@ async function toAlphaMask({ bytes }: ProviderPicture): Promise<ProviderPicture>
 /** Classes of the codes and types of errors. */
 const classesByCode: readonly (readonly [RegExp, ProviderErrorClass])[] = [
   [/content_policy|content_?filter|moderation|ResponsibleAI/i, "moderation"],
-  [/insufficient_quota|billing/, "credit"],
+  [/insufficient_(?:quota|balance)|billing|arrearage/i, "credit"],
   [/model_not_found/, "model"],
   [/invalid_api_key|deactivated|unsupported_country/, "auth"],
 ];
@@ -185,6 +192,7 @@ function refusal(answer: ProviderAnswer): ProviderError {
 }
 
 function classOfWords(status: number, words: string): ProviderErrorClass | null {
+  if (isBillingRefusal(words)) return "credit";
   if (status !== 400 && status !== 403 && status !== 422) return null;
   // Google's address with this interface answers a wrong key as a wrong field.
   if (/\bAPI[ _]key (?:is )?(?:not valid|invalid|expired)/i.test(words)) return "auth";

@@ -56,6 +56,12 @@ it("flags beside pictures are read, whatever their name", () => {
   expect(flagsOf({ images: [{ safety: { flagged: "true" } }, {}] }, 2)).toEqual([true, false]);
   expect(flagsOf({ data: [{ content_filter_results: { hate: { filtered: true } } }] }, 1)).toEqual([true]);
   expect(flagsOf({ content_filter_results: { hate: { filtered: false } } }, 1)).toEqual([false]);
+  const xai = [
+    { url: address, respect_moderation: true },
+    { url: "", respect_moderation: false },
+  ];
+  expect(flagsOf({ data: xai }, 2)).toEqual([false, true]);
+  expect(flagsOf({ respect_moderation: false }, 1)).toEqual([true]);
 });
 
 it("a text that is no base64 has no bytes", () => {

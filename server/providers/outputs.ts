@@ -157,9 +157,8 @@ export function flagsOf(value: unknown, count: number): boolean[] {
     if (at < count) flags[at] = true;
   };
   for (const [name, member] of Object.entries(record)) {
-    if (!flagName.test(name)) continue;
-    if (Array.isArray(member)) member.forEach((flag, at) => isSet(flag) && mark(at));
-    else if (isSet(member)) flags.fill(true);
+    if (flagName.test(name) && Array.isArray(member)) member.forEach((flag, at) => isSet(flag) && mark(at));
+    else if (isMark(name, member)) flags.fill(true);
   }
   for (const name of resultMembers) {
     const list = record[name];
@@ -167,6 +166,12 @@ export function flagsOf(value: unknown, count: number): boolean[] {
     else if (isFlagged(list)) flags.fill(true);
   }
   return flags;
+}
+
+/** Whether a member marks a picture as refused; xAI says the opposite of the others. */
+function isMark(name: string, member: unknown): boolean {
+  if (/^respects?_?moderation$/i.test(name)) return member === false;
+  return flagName.test(name) && (isSet(member) || (Array.isArray(member) && member.some(isSet)));
 }
 
 const isSet = (flag: unknown) =>
@@ -177,7 +182,7 @@ function isFlagged(item: unknown, depth = 3): boolean {
   if (typeof item !== "object" || item === null || Array.isArray(item) || depth === 0) return false;
   return Object.entries(item).some(
     ([name, member]) =>
-      (flagName.test(name) && (isSet(member) || (Array.isArray(member) && member.some(isSet)))) ||
+      isMark(name, member) ||
       (/filter|safety|moderation/i.test(name) && isFlagged(member, depth - 1)) ||
       (depth < 3 && isFlagged(member, depth - 1)),
   );

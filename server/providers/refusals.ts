@@ -11,6 +11,11 @@ const contentWords =
 const modelWords =
   /\bmodels?\b(?![_ ]?(?:image|photo|picture))[^.]{0,120}\b(?:not (?:found|exist|supported|available|recogni[sz]ed)|(?:does|do)(?:n't| not) (?:exist|support|have access)|unknown|unsupported|deprecated|no longer|retired|removed)|\b(?:unknown|invalid|unsupported|no such) (?:model|version|endpoint|application)\b|\bapplication\b[^.]{0,120}not found|must be verified to use the model/i;
 
+/** How they write that the account has no money left: with any status of a refusal. */
+const billingWords =
+  /\binsufficient[_ ](?:\w+ )?(?:quota|balance|credits?|funds)\b|\b(?:balance|credits?|funds) (?:is |are |has |have )?(?:been )?(?:insufficient|exhausted|depleted|used up|too low|run out)|\b(?:not enough|out of|no (?:more|remaining)) (?:credits?|funds|balance)\b|\barrearage\b|\b(?:in arrears|account is overdue|overdue (?:payment|balance|invoice))\b|\bpay (?:your |the )?(?:past|overdue|open) (?:due )?invoices?\b|\b(?:monthly |account )?spending limit\b|\baccount is in good standing\b|余额不足|欠费/i;
+
+export const isBillingRefusal = (text: string): boolean => billingWords.test(text);
 export const isContentRefusal = (text: string): boolean => contentWords.test(text);
 export const isModelRefusal = (text: string): boolean => modelWords.test(text);
 
@@ -62,11 +67,17 @@ function isSentence(text: string): boolean {
 export function statusError(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
   const { status, excerpt } = answer;
   const words = answer.json === undefined ? null : sentenceOf(answer.json);
-  const errorClass = classOfStatus(status, { isSubmit, words: words ?? "" });
+  const errorClass = isOfAccount(answer, words)
+    ? "credit"
+    : classOfStatus(status, { isSubmit, words: words ?? "" });
   const said = errorClass === "rate" ? retryAfterInWords(`${words ?? ""}\n${excerpt}`) : null;
   const retryAfterMs = retryAfterOf(answer) ?? said;
   return new ProviderError(errorClass, `HTTP ${status}: ${excerpt}`, { retryAfterMs, words });
 }
+
+/** Whether the account has no money left; the code of an error stands beside its sentence. */
+const isOfAccount = ({ status, excerpt }: ProviderAnswer, words: string | null): boolean =>
+  status >= 400 && status < 500 && isBillingRefusal(`${words ?? ""}\n${excerpt}`);
 
 const byStatus: Readonly<Record<number, ProviderErrorClass>> = {
   401: "auth",

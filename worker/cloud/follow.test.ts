@@ -235,6 +235,23 @@ test("S5 a bought picture that could not be stored for a day is not bought again
   }
 });
 
+test("R6 a run that its provider does not know yet is asked about again in its first minute, and is lost later", async () => {
+  let unknown = 2;
+  const client: ProviderClient = {
+    ...clientOf("replicate"),
+    get: async () => {
+      if (unknown-- > 0) throw new ProviderError("input", "code 422: recordInfo is null");
+      const error = new ProviderError("moderation", "It shows a person.");
+      return { state: "failed", error, costUsd: null };
+    },
+  };
+  expect((await follow(await acceptedJob(), client)).attempt).toMatchObject({ errorClass: "moderation" });
+  unknown = 1;
+  const createdAt = new Date(Date.now() - 120_000);
+  const { attempt } = await follow(await acceptedJob({ createdAt }), client);
+  expect(attempt).toMatchObject({ state: "failed", errorClass: "lost" });
+});
+
 test("E7 a late follower ends nothing that another process follows by now", async () => {
   const { services } = opened;
   const { jobId, keyId, nodeId } = await acceptedJob();

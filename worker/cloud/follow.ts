@@ -141,7 +141,7 @@ async function ask(services: Services, followed: Followed, job: Job | null): Pro
   const { attempt, key, client, signal, stopped } = followed;
   const run = await client.get(key.access, handleOf(attempt), signal).catch((error: unknown) => {
     stopped.throwIfAborted();
-    return unanswered(error);
+    return unanswered(error, attempt);
   });
   if (run === null || isOpen(run)) {
     if (attempt.isOverdue) return giveUp(services, followed);
@@ -160,16 +160,19 @@ function isOpen(run: RunState): run is Open {
   return run.state === "queued" || run.state === "running";
 }
 
+/** Some providers do not know a run yet right after they accepted it. */
+const unknownMs = 60_000;
+
 /**
  * What keeps the provider from answering now, such as an answer that cannot be read (`internal`). Any other refusal means
  * that it does not know the run any more. An answer that is too large for a run without a result would be so again.
  */
 const passing: readonly string[] = ["transient", "timeout", "rate", "capacity", "auth", "credit", "internal"];
 
-function unanswered(error: unknown): RunState | null {
+function unanswered(error: unknown, { ageMs }: Pick<DueAttempt, "ageMs">): RunState | null {
   if (!(error instanceof ProviderError)) throw error;
   if (error.isCharged) return { state: "failed", error, costUsd: null };
-  if (passing.includes(error.class)) return null;
+  if (passing.includes(error.class) || ageMs < unknownMs) return null;
   const lost = new ProviderError("lost", `The provider no longer knows the run: ${error.message}`);
   return { state: "failed", error: lost, costUsd: null };
 }
