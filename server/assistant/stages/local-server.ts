@@ -1,6 +1,6 @@
 import { type Body, type Feature, features, featuresIn, lessAndLess, meantBy, without } from "./features.ts";
 import { isTooLong, ModelError } from "./model-errors.ts";
-import { tidyChunk, tidyStream } from "./tidy-chunks.ts";
+import { errorIn, tidyChunk, tidyStream } from "./tidy-chunks.ts";
 
 /** A server with the chat API of OpenAI, as a model of it is called. */
 export interface LocalServer {
@@ -135,15 +135,19 @@ interface Reading {
   readonly address: string;
 }
 
-/** An answer of the API as the SDK reads it; an error with status 200 becomes one with status 400. */
+/** An answer of the API as the SDK reads it; an error with status 200 becomes one with its own status, or 400. */
 async function readAnswer(response: Response, reading: Reading): Promise<Response> {
   const type = response.headers.get("content-type") ?? "";
   if (type.includes("text/event-stream")) return readStream(response, reading);
   const text = await response.text();
-  if (/^(?:\s*:.*\n)*\s*(?:data|event):/.test(text))
+  if (/^(?:\s*:.*\n)*\s*(?:data|event|error):/.test(text))
     return readStream(new Response(text, { headers: { "content-type": "text/event-stream" } }), reading);
+  return readWhole(text, reading);
+}
+
+function readWhole(text: string, reading: Reading): Response {
   const answer = objectOf(text);
-  if (answer && "error" in answer && answer["error"] !== null) return asError(text);
+  if (answer && errorIn(answer) !== undefined) return asError(answer, text);
   if (!answer || !(Array.isArray(answer["choices"]) || Array.isArray(answer["data"])))
     throw new ModelError("not_api", notApi(reading.address), { cause: new Error(text.slice(0, 500)) });
   return reading.isStreamed
@@ -164,8 +168,15 @@ function plain(address: string): string {
   }
 }
 
-const asError = (text: string) =>
-  new Response(text, { status: 400, headers: { "content-type": "application/json" } });
+function asError(answer: Record<string, unknown>, text: string): Response {
+  const error = errorIn(answer);
+  const own: unknown[] = [Object(error).code, Object(error).status, answer["code"], answer["status"]];
+  const status = own.map(Number).find((code) => passing.has(code)) ?? 400;
+  return new Response(text, { status, headers: { "content-type": "application/json" } });
+}
+
+/** Statuses of errors that pass by themselves. */
+const passing: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504, 524, 529]);
 
 function objectOf(text: string): Record<string, unknown> | null {
   try {
@@ -176,6 +187,14 @@ function objectOf(text: string): Record<string, unknown> | null {
   }
 }
 
+/** An error in the first event of a stream, or a whole answer, which some servers name a stream; null for a stream. */
+function insteadOfStream(text: string, event: RegExpExecArray | null, reading: Reading): Response | null {
+  if (!event) return objectOf(text) ? readWhole(text, reading) : null;
+  const first = objectOf(event[1] ?? "");
+  const isError = first !== null && (event[0].startsWith("error:") || errorIn(first) !== undefined);
+  return isError ? asError(first, event[1] ?? "") : null;
+}
+
 /** Looks at the first event of a stream: an error there is a refusal. */
 async function readStream(response: Response, reading: Reading): Promise<Response> {
   if (!response.body) throw new ModelError("not_api", notApi(reading.address));
@@ -184,17 +203,17 @@ async function readStream(response: Response, reading: Reading): Promise<Respons
   const decoder = new TextDecoder();
   let text = "";
   let event: RegExpExecArray | null = null;
-  for (let isDone = false; !isDone && !event; event = /^data:\s?(.*)\r?\n/m.exec(text)) {
+  for (let isDone = false; !isDone && !event; event = /^(?:data|error):\s?(.*)\r?\n/m.exec(text)) {
     const { done, value } = await reader.read();
     isDone = done;
     if (!value) continue;
     chunks.push(value);
     text += decoder.decode(value, { stream: true });
   }
-  const first = objectOf(event?.[1] ?? "");
-  if (first && "error" in first && first["error"] !== null) {
+  const instead = insteadOfStream(text, event, reading);
+  if (instead) {
     await reader.cancel();
-    return asError(event?.[1] ?? "");
+    return instead;
   }
   const rest = new ReadableStream<Uint8Array>({
     start: (controller) => chunks.forEach((chunk) => controller.enqueue(chunk)),

@@ -1,7 +1,7 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { describe, expect, test } from "vitest";
 import { fetchFrom } from "./local-server.ts";
-import { toModelError } from "./model-errors.ts";
+import { isTooLong, toModelError } from "./model-errors.ts";
 import { streamAnswer } from "./stream.ts";
 import { idleTools } from "./tools.ts";
 
@@ -9,11 +9,12 @@ interface Heard {
   text: string;
   thinking: string;
   readonly calls: unknown[];
+  isCut: boolean;
 }
 
 /** What the studio hears of a server that answers with this body. */
 async function hear(body: string | ReadableStream<Uint8Array>, type = "text/event-stream"): Promise<Heard> {
-  const heard: Heard = { text: "", thinking: "", calls: [] };
+  const heard: Heard = { text: "", thinking: "", calls: [], isCut: false };
   const { signal } = new AbortController();
   const provider = createOpenAICompatible({
     name: "local",
@@ -25,7 +26,7 @@ async function hear(body: string | ReadableStream<Uint8Array>, type = "text/even
       onRefused: () => Promise.resolve(),
     }),
   });
-  await streamAnswer(
+  const { isCut } = await streamAnswer(
     { model: provider("simulated"), maxOutputTokens: 500, abortSignal: signal, maxRetries: 0 },
     {
       context: { instructions: "Answer.", messages: [{ role: "user", content: "What is there?" }] },
@@ -40,8 +41,12 @@ async function hear(body: string | ReadableStream<Uint8Array>, type = "text/even
       },
     },
   );
-  return heard;
+  return { ...heard, isCut };
 }
+
+/** Why it hears nothing. */
+const failure = (body: string, type?: string): Promise<unknown> =>
+  hear(body, type).catch((thrown: unknown) => toModelError(thrown, null));
 
 const lines = (...chunks: readonly unknown[]) =>
   chunks.map((chunk) => `data: ${typeof chunk === "string" ? chunk : JSON.stringify(chunk)}\n\n`).join("");
@@ -129,6 +134,75 @@ test.each([
     expect(error).toMatchObject({ class: errorClass });
   },
 );
+
+test.each([
+  [
+    "as the whole event",
+    lines({ object: "error", message: "CUDA error", code: 500 }, "[DONE]"),
+    "unavailable",
+  ],
+  ["as a sentence of FastAPI", lines(...words, { detail: "The engine is dead." }, "[DONE]"), "unavailable"],
+  [
+    "under the name of its event",
+    `error: ${JSON.stringify({ code: 400, message: "the request exceeds the available context size" })}\n\n`,
+    "over_limit",
+  ],
+  [
+    "under the name of its event, in the middle",
+    `${lines(...words)}error: ${JSON.stringify({ code: 503, message: "Loading model" })}\n\n`,
+    "unavailable",
+  ],
+  ["with its own status at first", lines({ error: { message: "Slow down.", code: 429 } }), "rate_limited"],
+  ["with its status as a text", lines({ error: { message: "No worker.", code: "503" } }), "unavailable"],
+  ["as the reason of an end", lines(...words, choice({}, "error"), "[DONE]"), "unavailable"],
+  [
+    "as a reason of DeepSeek",
+    lines(...words, choice({}, "insufficient_system_resource"), "[DONE]"),
+    "unavailable",
+  ],
+  ["as a reason of GLM", lines(choice({ content: "Red" }, "network_error"), "[DONE]"), "unavailable"],
+])("an error is found %s", async (_where, body, errorClass) => {
+  expect(await failure(body)).toMatchObject({ class: errorClass });
+});
+
+test.each([
+  ["MAX_TOKENS", true],
+  ["model_length", true],
+  ["LENGTH", true],
+  ["eos_token", false],
+  ["end_turn", false],
+  ["COMPLETE", false],
+] as const)("an answer that ends with %s is whole or cut", async (reason, isCut) => {
+  expect(await hear(lines(...words, choice({}, reason), "[DONE]"))).toMatchObject({
+    text: "Red linen.",
+    isCut,
+  });
+});
+
+test("a whole answer under the type of a stream is read, and an error in one", async () => {
+  const message = { role: "assistant", content: "Red linen." };
+  const answer = { choices: [{ message, finish_reason: "stop" }] };
+  expect((await hear(JSON.stringify(answer))).text).toBe("Red linen.");
+  const refusal = { error: { message: "This model's maximum prompt length is 4096." } };
+  expect(await failure(JSON.stringify(refusal))).toMatchObject({ class: "over_limit" });
+});
+
+test.each([
+  "Range of input length should be [1, 30720]",
+  "This model's maximum prompt length is 131072 but the request contains 215000 tokens.",
+  "Invalid request: Your request exceeded model token limit: 8192",
+  "Prompt length 5000 is greater than max_seq_len 4096",
+  "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.",
+  "Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192",
+])("a refusal of what is too long: %s", (text) => {
+  expect(isTooLong(400, text)).toBe(true);
+});
+
+test.each([
+  "Invalid value for the input: seed",
+  "The prompt was flagged by the policy",
+  "max_tokens is too small",
+])("no refusal of what is too long: %s", (text) => expect(isTooLong(400, text)).toBe(false));
 
 /** A call as servers write it. */
 const calling = (call: unknown) => lines(choice({ tool_calls: call }), "[DONE]");

@@ -56,16 +56,32 @@ function tidyDelta(delta: Fields): Fields {
   };
 }
 
+/** Other words of servers for the end of an answer. */
+const endings: readonly (readonly [RegExp, string])[] = [
+  [/^(?:max_?(?:new_|output_)?tokens|(?:max_?|model_?|token_?)length|token_limit|incomplete)$/i, "length"],
+  [/^(?:tool_?(?:calls?|use)|function_?call)$/i, "tool_calls"],
+  [/^(?:safety|sensitive|refusal|prohibited_content)$/i, "content_filter"],
+  [/^(?:length|stop)$/i, ""],
+];
+/** The server gave up in the middle. */
+const givenUp =
+  /^(?:error|(?:network|engine|server|internal)_?error|abort(?:ed)?|cancell?ed|timeout|insufficient_system_resource|unavailable)$/i;
+
+function endingOf(reason: unknown): string | null {
+  if (typeof reason !== "string" || reason === "") return null;
+  const found = endings.find(([pattern]) => pattern.test(reason))?.[1];
+  return found === "" ? reason.toLowerCase() : (found ?? reason);
+}
+
 /** Some servers write the message of a whole answer instead of a delta, and a reason that is empty until there is one. */
 function tidyChoice(choice: unknown): Fields[] {
   if (!isFields(choice)) return [];
   const delta = choice["delta"] ?? choice["message"];
-  const reason = choice["finish_reason"];
   return [
     {
       ...choice,
       delta: isFields(delta) ? tidyDelta(delta) : null,
-      finish_reason: isText(reason) && reason !== "" ? reason : null,
+      finish_reason: endingOf(choice["finish_reason"]),
     },
   ];
 }
@@ -76,10 +92,28 @@ function tidyError(error: unknown): Fields {
   return isText(error["message"]) ? error : { ...error, message: JSON.stringify(error) };
 }
 
+/**
+ * The error in an answer or in an event of it: in its own member, as the whole, or as the reason of an end; undefined
+ * without one.
+ */
+export function errorIn(answer: Fields): unknown {
+  const { error, choices, data, object, type, message, detail } = answer;
+  if (error !== undefined && error !== null) return error;
+  if (Array.isArray(choices)) {
+    const reasons = choices.map((choice: unknown) => (isFields(choice) ? choice["finish_reason"] : null));
+    const reason = reasons.find((each): each is string => typeof each === "string" && givenUp.test(each));
+    return reason && { message: `The server ended the answer: ${reason}.`, code: 503 };
+  }
+  const isNamed = object === "error" || type === "error";
+  const isCoded = data === undefined && isText(message) && answer["code"] !== undefined;
+  return isNamed || isCoded || isText(detail) ? { message: detail, ...answer } : undefined;
+}
+
 /** A chunk as the SDK takes it, which refuses a whole answer for one field that it does not know. */
 export function tidyChunk(chunk: Fields): Fields {
-  const { error, choices, usage, ...rest } = chunk;
-  if (error !== undefined && error !== null) return { error: tidyError(error) };
+  const { error: _, choices, usage, ...rest } = chunk;
+  const error = errorIn(chunk);
+  if (error !== undefined) return { error: tidyError(error) };
   const counts = { prompt_tokens: isNumber, completion_tokens: isNumber, total_tokens: isNumber };
   return {
     ...only(rest, { id: isText, model: isText, created: isNumber }),
@@ -89,6 +123,8 @@ export function tidyChunk(chunk: Fields): Fields {
 }
 
 const dataLine = /^data:\s?(.*?)\r?$/;
+/** Servers of llama.cpp name the field of an event so instead of what is in it. */
+const errorLine = /^error:\s?(\{.*?)\r?$/;
 
 /** Follows a stream: whether it said why it ended, and whether it called tools. */
 class ChunkReader {
@@ -97,12 +133,13 @@ class ChunkReader {
 
   /** A line of the stream as the SDK is given it. */
   read(line: string): string {
-    const data = dataLine.exec(line)?.[1]?.trim();
+    const failed = errorLine.exec(line)?.[1];
+    const data = failed ?? dataLine.exec(line)?.[1]?.trim();
     if (data === undefined) return line;
     if (data === "[DONE]") return this.#finish() + line;
     const chunk = parse(data);
     if (chunk === null) return line;
-    const tidy = tidyChunk(chunk);
+    const tidy = tidyChunk(failed === undefined ? chunk : { error: errorIn(chunk) ?? chunk });
     this.#note(tidy);
     return `data: ${JSON.stringify(tidy)}`;
   }
