@@ -11,17 +11,32 @@ const asked: string[] = [];
 
 /** A studio that takes the announcement, behind something that answers the file itself. */
 function studioBehind(status: number, body: string): void {
+  studioWith("/put/one", () => ({ status, body }));
+}
+
+interface Answered {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** One whose files go to this address; `hasHash`: whether the last announcement had the hash of the file. */
+function studioWith(url: string, answerOf: (hasHash: boolean) => Answered): void {
   asked.length = 0;
-  vi.stubGlobal("fetch", (address: string, { method }: RequestInit) => {
+  let hasHash = false;
+  vi.stubGlobal("fetch", (address: string, { method, body = null }: RequestInit) => {
     asked.push(`${method} ${address}`);
-    return Promise.resolve(Response.json({ id: "one", url: "/put/one", headers: {} }, { status: 201 }));
+    if (address.endsWith("/direct") && typeof body === "string")
+      hasHash = Object.hasOwn(JSON.parse(body), "sha256");
+    return Promise.resolve(Response.json({ id: "one", url, headers: {} }, { status: 201 }));
   });
   class Sending extends EventTarget {
     readonly upload = new EventTarget();
-    readonly status = status;
-    readonly responseText = body;
+    status = 0;
+    responseText = "";
     open(): void {}
     send(): void {
+      const { status, body } = answerOf(hasHash);
+      [this.status, this.responseText] = [status, body];
       this.dispatchEvent(new Event("load"));
     }
   }
@@ -53,4 +68,15 @@ test("a file that the browser cannot read any more is not sent, and is not the n
     failure: { code: "file_unreadable" },
   });
   expect(asked).toEqual([]);
+});
+
+test("a bucket that knows no checksums gets the file again without one, and the next one so at once", async () => {
+  const put: boolean[] = [];
+  studioWith("https://bucket.test/one", (hasHash) => {
+    put.push(hasHash);
+    return { status: hasHash ? 400 : 200, body: "<Error><Code>InvalidArgument</Code></Error>" };
+  });
+  for (const name of ["a.png", "b.png"])
+    expect(await sendFile({ file: new Blob(["x"]), name, signal })).toMatchObject({ ok: true });
+  expect(put).toEqual([true, false, false]);
 });

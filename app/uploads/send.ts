@@ -96,17 +96,32 @@ function failureOfText({ status, responseText }: XMLHttpRequest): Failure {
 
 /** The bucket's answer to a link that expired while other files were sent. */
 const forbidden = 403;
+/** Its answers where it knows no checksums, as Backblaze's does; once it has refused one it is sent none. */
+const unknownHeader = [400, 501];
+let takesHashes = true;
 
-async function sendBegun(options: SendOptions, announced: unknown, tries = 2): Promise<SendResult> {
+interface Announced {
+  readonly sha256?: string | undefined;
+}
+
+/** Whether the bucket may take what it refused: by a new link, or without the hash. */
+function mayTakeAgain({ status }: PutResult, { sha256 }: Announced): boolean {
+  const isHashRefused = sha256 !== undefined && unknownHeader.includes(status);
+  if (isHashRefused) takesHashes = false;
+  return isHashRefused || status === forbidden;
+}
+
+async function sendBegun(options: SendOptions, given: Announced, tries = 2): Promise<SendResult> {
   const { signal } = options;
+  const announced = takesHashes ? given : { ...given, sha256: undefined };
   const answer = await post("", announced, signal);
   if (!answer.ok) return refused(await failureIn(answer));
   if (answer.status === 200) return { ok: true, image: await answer.json() };
   const begun: Begun = await answer.json();
   const sent = await put(begun, options);
-  if (sent.status === forbidden && !begun.url.startsWith("/") && tries > 1) {
+  if (!begun.url.startsWith("/") && tries > 1 && mayTakeAgain(sent, announced)) {
     giveUp(begun);
-    return sendBegun(options, announced, tries - 1);
+    return sendBegun(options, given, tries - 1);
   }
   const result = await finish(begun, sent, options).catch((error: unknown) => refused(failureOf(error)));
   if (!result.ok) giveUp(begun);

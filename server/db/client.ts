@@ -14,6 +14,12 @@ const temporaryClasses = ["08", "53", "57"];
  */
 const temporaryStates = ["40001", "40P01", "25P03", "25006"];
 
+/**
+ * What hosts answer in the place of the server, such as that a pooler has no connection free or that the machine does not
+ * start. The server itself names the routine of an internal error.
+ */
+const internalState = "XX000";
+
 /** Codes of the network only: a full or missing folder is no outage of the database. */
 const networkCodes = /^E(?:CONN|PIPE|TIMEDOUT|NOTFOUND|AI_|HOST|NET)/;
 const driverCodes: readonly string[] = Object.values(connectionCodes);
@@ -40,6 +46,7 @@ function isTemporary(error: Error): boolean {
   if (networkCodes.test(code)) return true;
   // The Unix socket of the server does not exist (yet).
   if ("syscall" in error && error.syscall === "connect") return true;
+  if (code === internalState && !("routine" in error && error.routine)) return true;
   return temporaryClasses.includes(code.slice(0, 2)) || temporaryStates.includes(code);
 }
 

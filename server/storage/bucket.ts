@@ -158,24 +158,44 @@ export class BucketDriver extends S3Driver implements StoreDriver {
     try {
       const answer = await this.#client.send(new GetObjectCommand({ Bucket: this.#bucket, Key: key }));
       // In Node the body is always a stream of Node.
-      return { stream: answer.Body as Readable, sizeBytes: answer.ContentLength ?? 0 };
+      const stream = answer.Body as Readable;
+      try {
+        return { stream, sizeBytes: answer.ContentLength ?? (await this.#listed(key))?.sizeBytes ?? 0 };
+      } catch (error) {
+        stream.destroy();
+        throw error;
+      }
     } catch (error) {
       if (isS3Error(error, "NoSuchKey")) return null;
-      throw error;
+      return this.#absent(key, error);
     }
   }
 
   async find(key: string): Promise<FoundObject | null> {
     const object = { Bucket: this.#bucket, Key: key };
     try {
-      const { ContentLength = 0, LastModified } = await this.#client.send(new HeadObjectCommand(object));
+      const { ContentLength, LastModified } = await this.#client.send(new HeadObjectCommand(object));
+      if (ContentLength === undefined) return await this.#listed(key);
       return { sizeBytes: ContentLength, modifiedAt: LastModified ?? new Date() };
     } catch (error) {
-      if (!isS3Error(error, "NotFound")) throw error;
+      return this.#absent(key, error);
     }
-    // HEAD has no body, so a missing bucket looks like a missing object; listing tells them apart.
-    await this.#client.send(new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: key, MaxKeys: 1 }));
+  }
+
+  /** Null for a 404 without the store's own code, as HEAD and some proxies have it; throws every other error. */
+  async #absent(key: string, error: unknown): Promise<null> {
+    if (statusOf(error) !== 404 || isS3Error(error, "NoSuchBucket")) throw error;
+    // A missing bucket looks like a missing object there; listing tells them apart, and what is no store.
+    await this.#listed(key);
     return null;
+  }
+
+  /** An object by the list of the store: proxies that pack or keep answers leave out the length. */
+  async #listed(key: string): Promise<FoundObject | null> {
+    const command = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: key, MaxKeys: 1 });
+    const { Contents = [] } = await this.#client.send(command);
+    const found = Contents.find((each) => each.Key === key);
+    return found ? { sizeBytes: found.Size ?? 0, modifiedAt: found.LastModified ?? new Date() } : null;
   }
 
   async listPage(prefix: string, token?: string): Promise<ListedPage> {
@@ -242,6 +262,11 @@ export class BucketDriver extends S3Driver implements StoreDriver {
     this.#sendClient.destroy();
     this.#client.destroy();
   }
+}
+
+/** The HTTP status of an error of the client library; undefined without an answer. */
+function statusOf(error: unknown): unknown {
+  return Object(Object(error).$metadata).httpStatusCode ?? Object(Object(error).$response).statusCode;
 }
 
 function isS3Error(error: unknown, name: string): boolean {

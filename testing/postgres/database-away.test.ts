@@ -48,6 +48,32 @@ test("A3 a query to a server that hangs up at once fails after one try", async (
   expect(tries).toBe(1);
 });
 
+/** Answers the start of each connection with an error of these fields, as poolers of hosts do. */
+const startRefusing = (fields: Readonly<Record<string, string>>) =>
+  startServer((socket) => {
+    const body = Object.entries(fields).map(([name, value]) => `${name}${value}\0`);
+    const bytes = Buffer.from(`${body.join("")}\0`);
+    const head = Buffer.from("E\0\0\0\0");
+    head.writeUInt32BE(bytes.length + 4, 1);
+    socket.once("data", () => socket.end(Buffer.concat([head, bytes])));
+  });
+
+test.each([
+  [true, { S: "FATAL", V: "FATAL", C: "XX000", M: "max clients reached in session mode" }],
+  [true, { S: "ERROR", C: "XX000", M: "Couldn't connect to compute node" }],
+  [true, { S: "FATAL", V: "FATAL", C: "08P01", M: "no more connections allowed (max_client_conn)" }],
+  [true, { S: "FATAL", V: "FATAL", C: "53300", M: "sorry, too many clients already", R: "InitPostgres" }],
+  [false, { S: "FATAL", V: "FATAL", C: "28P01", M: "password authentication failed", R: "auth_failed" }],
+  [false, { S: "ERROR", V: "ERROR", C: "XX000", M: "cache lookup failed", R: "getBaseType" }],
+] as const)(
+  "A3 whether the database is away (%s) is read from the refusal of a host: %o",
+  async (isAway, fields) => {
+    const { db } = open(await startRefusing(fields));
+    const refusal = await db.execute(sql`select 1`).catch((error: unknown) => error);
+    expect(isDatabaseAway(refusal)).toBe(isAway);
+  },
+);
+
 test("F16 A3 a transaction that is cut off while it begins gives its connection back", async () => {
   const postgres = await startPrivatePostgres();
   closers.push(() => postgres.destroy());

@@ -255,6 +255,38 @@ describe("a bucket", () => {
     });
   });
 
+  test("A16 an object whose length a proxy leaves out is written, read and found with its size", async () => {
+    await withFaults(async (disk, faulty) => {
+      for (const method of ["GET", "HEAD"]) faulty.inject({ kind: "no-length", method, times: Infinity });
+      const key = "users/u/unmeasured/original.png";
+      await putAll(disk, [png(key, Buffer.from("unmeasured"))]);
+      expect(faulty.count("PUT")).toBe(1);
+      expect((await read(disk, key))?.toString()).toBe("unmeasured");
+      const [opened, found] = [await openObject(disk, key), await findObject(disk, key)];
+      opened?.stream.destroy();
+      expect([opened?.sizeBytes, found?.sizeBytes]).toEqual([10, 10]);
+    });
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["a page", "<html><body>Not found</body></html>"],
+  ])(
+    "R5 an object that is not there is absent where a 404 holds %s, and a bucket is not",
+    async (_what, body) => {
+      await withFaults(async (disk, faulty) => {
+        for (const method of ["GET", "HEAD"])
+          faulty.inject({ kind: "bare-404", method, times: Infinity, body });
+        expect(await openObject(disk, "users/u/absent/original.png")).toBeNull();
+        expect(await findObject(disk, "users/u/absent/original.png")).toBeNull();
+        const elsewhere = { ...bucketEnv(), S3_ENDPOINT: faulty.endpoint, S3_BUCKET: "elsewhere" };
+        const missing = await openBucket(elsewhere);
+        await expect(openObject(missing, "users/u/absent/original.png")).rejects.toMatchObject(failure);
+        missing.close();
+      });
+    },
+  );
+
   test("F29 a server killed and started again has every object, and is used again at once", async () => {
     const disk = await openBucket(bucketEnv());
     await putAll(disk, [png("users/u/kept/original.png", Buffer.from("kept"))]);

@@ -6,7 +6,11 @@ export type S3Fault =
   /** 503 without a body. */
   | { readonly kind: "unavailable"; readonly method: string; readonly times: number }
   /** The request is answered as if the object had been stored; the server never gets it. */
-  | { readonly kind: "lost-write"; readonly times: number };
+  | { readonly kind: "lost-write"; readonly times: number }
+  /** The answer comes in chunks without its length, as from a proxy that packs or keeps it. */
+  | { readonly kind: "no-length"; readonly method: string; readonly times: number }
+  /** A 404 comes with this body in place of the server's own: none, or a page. */
+  | { readonly kind: "bare-404"; readonly method: string; readonly times: number; readonly body: string };
 
 /** A proxy in front of an S3 server that injects faults; signatures stay valid, since it passes the Host on. */
 export interface FaultyS3 {
@@ -21,10 +25,17 @@ function applies(fault: S3Fault, method: string): boolean {
   return fault.kind === "lost-write" ? method === "PUT" : fault.method === method;
 }
 
-function pass(endpoint: string, incoming: IncomingMessage, answer: ServerResponse): void {
+function pass(endpoint: string, incoming: IncomingMessage, answer: ServerResponse, fault?: S3Fault): void {
   const { method, headers, url } = incoming;
   const outgoing = send(new URL(url ?? "/", endpoint), { method, headers }, (response) => {
-    answer.writeHead(response.statusCode ?? 502, response.headers);
+    if (fault?.kind === "bare-404" && response.statusCode === 404) {
+      response.resume();
+      answer.writeHead(404, { "content-type": "text/html" }).end(fault.body);
+      return;
+    }
+    const { "content-length": length, ...others } = response.headers;
+    const kept = fault?.kind === "no-length" || length === undefined ? {} : { "content-length": length };
+    answer.writeHead(response.statusCode ?? 502, { ...others, ...kept });
     response.pipe(answer);
   });
   outgoing.once("error", () => answer.destroy());
@@ -46,7 +57,10 @@ export async function startFaultyS3(endpoint: string): Promise<FaultyS3> {
     const found = faults.find(({ fault, left }) => left > 0 && applies(fault, method));
     if (!found) return pass(endpoint, incoming, answer);
     found.left -= 1;
-    fail(found.fault, incoming, answer);
+    const { fault } = found;
+    if (fault.kind === "no-length" || fault.kind === "bare-404")
+      return pass(endpoint, incoming, answer, fault);
+    fail(fault, incoming, answer);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
