@@ -1,10 +1,10 @@
-import sharp from "sharp";
-import type { Sharp } from "sharp";
+import sharp, { type Sharp } from "sharp";
 import { rgbaToThumbHash } from "thumbhash";
 import { AppError } from "../platform/errors.ts";
 import { markPixels } from "../watermark/index.ts";
 import { type SourceFormat, unreadable } from "./formats/container.ts";
 import { type ColourTag, toSrgb } from "./colour.ts";
+import { withAvifBrand } from "./formats/heif.ts";
 import { boundPngPixels, isUsualPng, plainPng } from "./formats/png.ts";
 import { withPngXmp } from "./formats/png-write.ts";
 import { withJpegEnd } from "./formats/jpeg.ts";
@@ -66,7 +66,7 @@ async function mend(bytes: Buffer, { format, isCut }: UploadTask): Promise<Buffe
     await boundPngPixels(bytes, isCut);
     return plainPng(bytes);
   }
-  if (format !== "jpeg" || !isCut) return bytes;
+  if (format !== "jpeg" || !isCut) return format === "avif" ? withAvifBrand(bytes) : bytes;
   const ended = withJpegEnd(bytes);
   if ((await countMissingRows(ended)) > uploadLimits.missingShare) throw unreadable("truncated");
   return ended;

@@ -1,7 +1,7 @@
 import { fileTypeFromBuffer } from "file-type";
 import { AppError } from "../platform/index.ts";
 import { type Container, type SourceFormat, unreadable } from "./formats/container.ts";
-import { readHeif } from "./formats/heif.ts";
+import { isHeif, readHeif } from "./formats/heif.ts";
 import { readJpeg } from "./formats/jpeg.ts";
 import { readPng } from "./formats/png.ts";
 import { readGif, readTiff, unsupportedAs } from "./formats/simple.ts";
@@ -82,15 +82,20 @@ const formatByMime = new Map<string, SourceFormat>([
 
 async function formatOf(bytes: Buffer): Promise<SourceFormat> {
   const start = bytes.subarray(0, sniffBytes);
-  const found = otherThanPictures(bytes) ?? (await fileTypeFromBuffer(start))?.mime ?? bySignature(start);
+  const found = otherThanPictures(bytes) ?? (await byContent(start)) ?? bySignature(start);
   const format = formatByMime.get(found ?? "");
   if (!format) throw unsupportedAs(found ?? "unknown");
   return format;
 }
 
+/** What others take for a film, since they know its first brand alone, may be a picture. */
+async function byContent(start: Buffer): Promise<string | undefined> {
+  return isHeif(start) ? "image/heif" : (await fileTypeFromBuffer(start))?.mime;
+}
+
 /** The directory of a TIFF, by which others tell it apart, often is at the file's end. */
 function bySignature(start: Buffer): string | undefined {
-  return /^(?:II\*\0|MM\0\*)/.test(start.toString("latin1", 0, 4)) ? "image/tiff" : undefined;
+  return /^(?:II[*+]\0|MM\0[*+])/.test(start.toString("latin1", 0, 4)) ? "image/tiff" : undefined;
 }
 
 const appleDouble = Buffer.from([0x00, 0x05, 0x16, 0x07]);

@@ -46,6 +46,17 @@ const flat = (
 ) => sharp({ create: { width: widthPx, height: heightPx, channels: 3, background } });
 
 describe("HEIC", () => {
+  test("its first brand may be another one than that of its pictures", async () => {
+    for (const brand of ["miaf", "MiHB", "heis", "mif2"]) {
+      const bytes = await heic("tiles");
+      bytes.write(brand, 8, "latin1");
+      expect(await upload(bytes)).toMatchObject({ widthPx: 224, heightPx: 160, mime: "image/webp" });
+    }
+    const avif = await cornersPicture(64, 32).avif({ effort: 0 }).toBuffer();
+    avif.write("miaf", 8, "latin1");
+    expect(await readCorners(await stored(await upload(avif)))).toEqual(["red", "green", "blue", "white"]);
+  });
+
   test("a turned phone picture is upright, and nothing of its hidden parts is stored", async () => {
     const bytes = await heic("turned");
     expect(bytes.includes("SecretXmp") && bytes.includes("SecretMaker")).toBe(true);
@@ -219,6 +230,10 @@ describe("colours", () => {
       [
         "TIFF with its directory at its end",
         () => flat(200, 150, { r: 200, g: 80, b: 40, alpha: 1 }).tiff({ compression: "none" }),
+      ],
+      [
+        "TIFF for large files",
+        () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).tiff({ compression: "none", bigtiff: true }),
       ],
       ["TIFF", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).tiff({ compression: "lzw" })],
       ["GIF", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).gif()],

@@ -27,6 +27,29 @@ export function readHeif(bytes: Buffer): Container {
   };
 }
 
+/** The brands of still pictures and of their sequences. */
+const pictureBrands: ReadonlySet<string> = new Set(
+  "mif1 mif2 msf1 miaf heic heix heim heis hevc hevx hevm hevs avif avis".split(" "),
+);
+
+/** Whether a file by its start is a picture in HEIF: any of its brands says so, the first one may be another. */
+export function isHeif(start: Buffer): boolean {
+  if (start.toString("latin1", 4, 8) !== "ftyp") return false;
+  const end = Math.min(start.length, start.readUInt32BE(0));
+  return brandsOf(start.subarray(8, end)).some((brand) => pictureBrands.has(brand));
+}
+
+const firstBrandAt = 8;
+
+/** The same AVIF with its own brand as the first one, by which decoders tell it apart. */
+export function withAvifBrand(bytes: Buffer): Buffer {
+  const first = bytes.toString("latin1", firstBrandAt, firstBrandAt + 4);
+  if (pictureBrands.has(first) && first !== "miaf") return bytes;
+  const branded = Buffer.from(bytes);
+  branded.write("avif", firstBrandAt, "latin1");
+  return branded;
+}
+
 /** The embedded colour profile of the shown picture; null without one. */
 export function profileOfHeif(bytes: Buffer): Buffer | null {
   const meta = boxesOf(bytes, outerEnd)

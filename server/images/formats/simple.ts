@@ -17,23 +17,35 @@ export function readGif(bytes: Buffer): Container {
 const tag = { width: 256, height: 257, photometric: 262, dngVersion: 50_706 } as const;
 const colourFilterArray = 32_803;
 
+/** The form of TIFF for files above 4 GB, which some programs write always. */
+const bigTiff = 43;
+
 /** TIFF: the first directory, whose picture is taken. Throws `upload_unsupported` for a camera's raw file in a TIFF. */
 export function readTiff(bytes: Buffer): Container {
   const isLittle = bytes[0] === 0x49;
   const short = (at: number) => (isLittle ? bytes.readUInt16LE(at) : bytes.readUInt16BE(at));
   const long = (at: number) => (isLittle ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at));
-  const start = long(4);
-  const entries = short(start);
+  const huge = (at: number) => Number(isLittle ? bytes.readBigUInt64LE(at) : bytes.readBigUInt64BE(at));
+  const isBig = short(2) === bigTiff;
+  const [headBytes, entryBytes, valueAt] = isBig ? [8, 20, 12] : [2, 12, 8];
+  const offset = isBig ? huge : long;
+  const start = offset(isBig ? 8 : 4);
+  const entries = isBig ? huge(start) : short(start);
   assertFewParts(entries);
   const values = new Map<number, number>();
+  const readAs = new Map([
+    [3, short],
+    [16, huge],
+  ]);
   for (let each = 0; each < entries; each += 1) {
-    const at = start + 2 + 12 * each;
-    values.set(short(at), short(at + 2) === 3 ? short(at + 8) : long(at + 8));
+    const at = start + headBytes + entryBytes * each;
+    const read = readAs.get(short(at + 2)) ?? long;
+    values.set(short(at), read(at + valueAt));
   }
   if (values.has(tag.dngVersion) || values.get(tag.photometric) === colourFilterArray) throw rawFile();
   const [widthPx, heightPx] = [values.get(tag.width), values.get(tag.height)];
   if (widthPx === undefined || heightPx === undefined) throw unreadable("no size");
-  const isAnimated = long(start + 2 + 12 * entries) !== 0;
+  const isAnimated = offset(start + headBytes + entryBytes * entries) !== 0;
   return { ...usual, format: "tiff", widthPx, heightPx, isAnimated, isLossless: true, parts: entries };
 }
 
