@@ -1,5 +1,5 @@
 "use client";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, type UseMutationResult, useQueryClient } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
 import { type FormEvent, useState, useSyncExternalStore } from "react";
 import { api } from "../client/api.ts";
@@ -69,6 +69,14 @@ interface PasswordProps {
   readonly onChange: (value: string) => void;
   readonly error?: string | null;
 }
+
+/** What a field does with a letter: the refusal below it was of the text before, and goes. One that is still being asked stays. */
+export const retype =
+  ({ isError, reset }: Pick<UseMutationResult, "isError" | "reset">, take: (text: string) => void) =>
+  (text: string): void => {
+    take(text);
+    if (isError) reset();
+  };
 
 /** The password of the account once more. */
 export function PasswordField({ value, onChange, error = null }: PasswordProps) {
@@ -166,7 +174,7 @@ function PasskeyRow({ passkey, security }: RowProps) {
         <PlaceNote passkey={passkey} />
       </div>
       {mode === "shown" ? null : (
-        <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-3">
+        <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-4 pb-2.5">
           {mode === "rename" ? (
             <Field
               name="passkey-name"
@@ -174,10 +182,10 @@ function PasskeyRow({ passkey, security }: RowProps) {
               required
               maxLength={100}
               value={text}
-              onValueChange={setText}
+              onValueChange={retype(act, setText)}
             />
           ) : security.hasPassword ? (
-            <PasswordField value={text} onChange={setText} />
+            <PasswordField value={text} onChange={retype(act, setText)} />
           ) : null}
           {act.isError ? (
             <p role="alert" className="text-xs text-fail">
@@ -247,9 +255,9 @@ function AddPasskey({ security }: { readonly security: Security }) {
         required
         maxLength={100}
         value={name}
-        onValueChange={setName}
+        onValueChange={retype(add, setName)}
       />
-      {security.hasPassword ? <PasswordField value={password} onChange={setPassword} /> : null}
+      {security.hasPassword ? <PasswordField value={password} onChange={retype(add, setPassword)} /> : null}
       {add.isError ? (
         <p role="alert" className="text-xs text-fail">
           {problemOf(add.error)}

@@ -11,6 +11,7 @@ import { toastDone } from "../ui/toasts.tsx";
 import {
   confirmWith,
   PasswordField,
+  retype,
   type Security,
   useChangeProblem,
   useOtherWays,
@@ -82,7 +83,7 @@ function PasswordForm() {
         autoComplete="current-password"
         required
         value={currentPassword}
-        onValueChange={setCurrent}
+        onValueChange={retype(change, setCurrent)}
         error={change.isError ? textOf(change.error) : null}
       />
       <NewPasswordField value={newPassword} onChange={setNew} />
@@ -130,7 +131,7 @@ function PasswordChange({ security, label, yes, done, look, change, children }: 
   const refresh = useRefresh();
   const [isOpen, setOpen] = useState(false);
   const [password, setPassword] = useState("");
-  const { mutate, reset, error, isPending } = useMutation({
+  const sent = useMutation({
     mutationFn: () => change(password),
     onSuccess: () => {
       toastDone(done);
@@ -145,23 +146,23 @@ function PasswordChange({ security, label, yes, done, look, change, children }: 
     );
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    mutate();
+    sent.mutate();
   };
   const close = () => {
     setPassword("");
-    reset();
+    sent.reset();
     setOpen(false);
   };
   return (
     <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-3">
-      {children({ value: password, onChange: setPassword })}
-      {error === null ? null : (
+      {children({ value: password, onChange: retype(sent, setPassword) })}
+      {sent.isError ? (
         <p role="alert" className="text-xs text-fail">
-          {problemOf(error)}
+          {problemOf(sent.error)}
         </p>
-      )}
+      ) : null}
       <div className="flex flex-wrap gap-2">
-        <Button type="submit" {...(look ? { look } : {})} disabled={isPending}>
+        <Button type="submit" {...(look ? { look } : {})} disabled={sent.isPending}>
           {yes}
         </Button>
         <Button look="quiet" onClick={close}>

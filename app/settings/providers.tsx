@@ -5,7 +5,14 @@ import { type FormEvent, useState } from "react";
 import { api } from "../client/api.ts";
 import { Button } from "../ui/button.tsx";
 import { toastDone } from "../ui/toasts.tsx";
-import { confirmWith, PasswordField, type Security, useChangeProblem, useRefresh } from "./passkeys.tsx";
+import {
+  confirmWith,
+  PasswordField,
+  retype,
+  type Security,
+  useChangeProblem,
+  useRefresh,
+} from "./passkeys.tsx";
 import { SettingsSection } from "./section.tsx";
 
 interface RowProps {
@@ -48,9 +55,11 @@ function UnlinkForm({ provider, security, onClose }: RowProps & { readonly onClo
     unlink.mutate();
   };
   return (
-    <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-3">
+    <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-4 pb-2.5">
       <p className="text-xs text-quiet">{t("unlinkText", { ways })}</p>
-      {security.hasPassword ? <PasswordField value={password} onChange={setPassword} /> : null}
+      {security.hasPassword ? (
+        <PasswordField value={password} onChange={retype(unlink, setPassword)} />
+      ) : null}
       {unlink.isError ? (
         <p role="alert" className="text-xs text-fail">
           {problemOf(unlink.error)}

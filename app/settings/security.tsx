@@ -10,7 +10,7 @@ import { useAuthError } from "../sign-in/errors.ts";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
 import { toastDone } from "../ui/toasts.tsx";
-import { PasskeysSection, PasswordField, useRefresh } from "./passkeys.tsx";
+import { PasskeysSection, PasswordField, retype, useRefresh } from "./passkeys.tsx";
 import { PasswordSection } from "./password.tsx";
 import { ProvidersSection } from "./providers.tsx";
 import { SettingsSection } from "./section.tsx";
@@ -100,7 +100,11 @@ function PasswordAct({ label, look, act }: PasswordFormProps) {
   };
   return (
     <form method="post" onSubmit={submit} className="flex max-w-[420px] flex-col gap-3">
-      <PasswordField value={password} onChange={setPassword} error={run.isError ? textOf(run.error) : null} />
+      <PasswordField
+        value={password}
+        onChange={retype(run, setPassword)}
+        error={run.isError ? textOf(run.error) : null}
+      />
       <div className="flex gap-2">
         <Button type="submit" {...(look ? { look } : {})} disabled={run.isPending}>
           {label}

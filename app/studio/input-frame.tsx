@@ -33,11 +33,15 @@ function EmptyFrame({ slot, onFile }: EmptyFrameProps) {
   return (
     <div className="flex size-full flex-col items-center justify-center gap-6 p-6 text-center max-sm:gap-4 max-sm:px-2.5 max-sm:py-4 wide:max-xl:gap-4 wide:max-xl:p-4">
       <div className="flex flex-col items-center gap-1.5">
-        <p className="font-serif text-lg">{t(`empty.${slot}.title`)}</p>
+        <p className="font-serif text-lg max-sm:text-base">{t(`empty.${slot}.title`)}</p>
         <p className="max-w-[30ch] text-xs text-quiet">{t(`empty.${slot}.text`)}</p>
       </div>
       <div className="flex flex-wrap justify-center gap-2">
-        <Button size="small" className="h-auto! min-h-8 max-w-full whitespace-normal!" onClick={() => pick()}>
+        <Button
+          size="small"
+          className="h-auto! min-h-8 max-w-full whitespace-normal! max-sm:gap-1 max-sm:px-1.5"
+          onClick={() => pick()}
+        >
           <ImagePlus aria-hidden />
           {t(`empty.${slot}.choose`)}
         </Button>
