@@ -1,10 +1,11 @@
 import { readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { schema } from "@atelier/server/db";
 import { gateModel } from "@atelier/server/gate";
 import { ingest } from "@atelier/server/images";
-import { claim, submit, sweep } from "@atelier/server/jobs";
+import { cancelAny, claim, submit, sweep } from "@atelier/server/jobs";
 import { writeQueues } from "@atelier/server/nodes";
 import {
   addJob,
@@ -19,12 +20,13 @@ import {
 } from "@atelier/testing/jobs";
 import { modelPath } from "@atelier/server/models";
 import { AppError, parseConfig } from "@atelier/server/platform";
+import { listObjects } from "@atelier/server/storage";
 import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { listTempFiles } from "@atelier/testing/pictures";
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
 
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { consume, type ConsumeInput } from "./claims.ts";
 import type { Engine, EngineContext } from "./engines/index.ts";
 import { createMutex } from "./work.ts";
@@ -367,3 +369,80 @@ describe("F28 the limits of a run on a server", () => {
     expect(job).toMatchObject({ charged: 1, avoid: [busy] });
   });
 });
+
+/** As of a store that takes requests and says nothing, until it is let go. */
+function newSilence() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const heard = Promise.withResolvers<void>();
+  const silent = async () => {
+    heard.resolve();
+    await promise;
+  };
+  return { silent, end: resolve, isMet: heard.promise };
+}
+
+test.each([
+  ["answers no request for its picture", "open"],
+  ["stands still in the middle of its picture", "stream"],
+  ["does not take its result", "put"],
+] as const)(
+  "F36 D6 a job that is cancelled while the store %s ends at once and leaves nothing",
+  async (_, phase) => {
+    const { services } = opened;
+    const { silent, end, isMet } = newSilence();
+    const disk: typeof services.disk = Object.create(services.disk);
+    if (phase === "open") disk.open = async (key) => (await silent(), services.disk.open(key));
+    if (phase === "stream")
+      disk.open = async (key) => {
+        const found = await services.disk.open(key);
+        const held = new PassThrough({ final: (done) => void silent().then(() => done()) });
+        return found && { ...found, stream: found.stream.pipe(held) };
+      };
+    let written = 0;
+    if (phase === "put")
+      disk.put = async (...given) => {
+        await silent();
+        await services.disk.put(...given);
+        written += 1;
+      };
+    const nodeId = await addNode(services);
+    const id = await addJob(services, { owner: await addOwner(services) });
+    const job = await claim(services, { nodeId, queue: testQueue, offers: localOffers });
+    if (!job) throw new Error("the job was not claimed");
+    const engine: Engine = {
+      name: "local",
+      kinds: ["upscale"],
+      run: ({ inputs }) => Promise.resolve([{ path: String(inputs.image), mime: "image/png" }]),
+      close: () => Promise.resolve(),
+    };
+    const stop = new AbortController();
+    const run = runJob(
+      { ...services, disk },
+      {
+        job,
+        lease: { jobId: id, attempt: job.attempt, nodeId },
+        engine,
+        otherServers: [],
+        serverLeases: createServerLeases(services),
+        signal: stop.signal,
+        onBegin: () => undefined,
+      },
+    );
+    await isMet;
+    await cancelAny(services, { id });
+    stop.abort(new RunStopped("cancelled"));
+    await run;
+    expect(await readJob(services, id)).toMatchObject({ status: "cancelled", nodeId });
+    end();
+    const stored = async () => {
+      const keys: string[] = [];
+      for await (const page of listObjects(services.disk, `jobs/${id}`))
+        keys.push(...page.map(({ key }) => key));
+      return keys;
+    };
+    const files = phase === "put" ? 3 : 0;
+    await vi.waitFor(async () =>
+      expect([written, await stored(), await listTempFiles(services)]).toEqual([files, [], []]),
+    );
+  },
+);

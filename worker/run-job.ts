@@ -1,4 +1,5 @@
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { noteCompleted } from "@atelier/server/batches";
 import type { InputRole } from "@atelier/server/engines";
 import { admitInputs, admitResults, hidesPreviews } from "@atelier/server/gate";
@@ -14,7 +15,7 @@ import {
 } from "@atelier/server/jobs";
 import { persist } from "@atelier/server/leases";
 import { countRun } from "@atelier/server/nodes";
-import { AppError, inSpan } from "@atelier/server/platform";
+import { AppError, inSpan, orAborted } from "@atelier/server/platform";
 import { findWorkflow, readRunCosts } from "@atelier/server/scheduling";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
@@ -89,7 +90,7 @@ export async function runJob(services: Services, input: RunInput): Promise<void>
 async function work(services: Services, input: RunInput, workDir: string): Promise<Outcome> {
   const { job, lease, engine, signal } = input;
   if (!engine) throw new AppError("no_engine");
-  const inputs = await fetchInputs(services, job, workDir);
+  const inputs = await fetchInputs(services, { job, signal }, workDir);
   await admitInputs(services, job, inputs);
   signal.throwIfAborted();
   if (job.status !== "processing" && !(await start(services, lease))) return "fenced";
@@ -164,18 +165,21 @@ async function engineTaskFor(
 /** Copies the job's pictures into the work folder and returns the path of each by role. Throws `input_missing`. */
 async function fetchInputs(
   services: Services,
-  job: Job,
+  { job, signal }: Pick<RunInput, "job" | "signal">,
   workDir: string,
 ): Promise<Partial<Record<InputRole, string>>> {
   const inputs: Partial<Record<InputRole, string>> = {};
   if (job.inputCount === 0) return inputs;
   for (const [role, image] of await loadInputImages(services, job.id)) {
     const file = path.join(workDir, role);
-    await readOriginalTo(services, image, file);
+    await readOriginalTo(services, image, { path: file, signal });
     inputs[role] = file;
   }
   return inputs;
 }
+
+/** How long a stopped run waits for its store. */
+const storeWaitMs = 1_000;
 
 interface Made {
   readonly outputs: readonly EngineOutput[];
@@ -187,30 +191,33 @@ async function store(
   { job, lease, signal }: RunInput,
   { outputs: made, inputFiles }: Made,
 ): Promise<Outcome> {
-  const stored: StoredOutput[] = [];
+  const stores: Promise<StoredOutput>[] = [];
   const nothingGenerated = await isNothingGenerated(services, job);
   try {
     for (const [position, { path: file, mime }] of made.entries()) {
       const { id: jobId, ownerId, kind } = job;
-      stored.push(
-        await storeOutput(services, {
-          ownerId,
-          jobId,
-          attempt: lease.attempt,
-          kind,
-          nothingGenerated,
-          position,
-          path: file,
-          mime,
-          inputFiles,
-        }),
-      );
+      const storing = storeOutput(services, {
+        ownerId,
+        jobId,
+        attempt: lease.attempt,
+        kind,
+        nothingGenerated,
+        position,
+        path: file,
+        mime,
+        inputFiles,
+      });
+      stores.push(storing);
+      await orAborted(storing, signal);
     }
     signal.throwIfAborted();
   } catch (error) {
-    await discard(services, stored);
+    const removed = Promise.allSettled(stores.map(async (storing) => discard(services, [await storing])));
+    // A stopped run ends although its store is silent, which may take minutes; what that takes later is removed then.
+    await (signal.aborted ? Promise.race([removed, sleep(storeWaitMs, null, { ref: false })]) : removed);
     throw error;
   }
+  const stored = await Promise.all(stores);
   // From here on the commit may succeed without an answer, so the objects stay: with a row they are the result, without
   // one the sweep removes them.
   const facts = Object.assign({}, ...made.map((output) => output.facts));

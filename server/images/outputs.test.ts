@@ -249,15 +249,17 @@ test("of the large pictures one is decoded at a time, results too, and small one
   );
 });
 
+const { signal } = new AbortController();
+
 test("an original can be copied to a local file, and a missing one is named so", async () => {
   const stored = await storeOutput(opened.services, await output(await readSample("chelsea.png")));
   const target = path.join(opened.services.env.ATELIER_DATA_DIR, "copy.png");
-  await readOriginalTo(opened.services, stored, target);
+  await readOriginalTo(opened.services, stored, { path: target, signal });
   expect(sha256(await sharp(target).toBuffer())).toBe(
     sha256(await sharp(await read(`${stored.storageKey}/original.png`)).toBuffer()),
   );
   await discardOutput(opened.services, stored.storageKey);
-  await expect(readOriginalTo(opened.services, stored, target)).rejects.toMatchObject({
+  await expect(readOriginalTo(opened.services, stored, { path: target, signal })).rejects.toMatchObject({
     code: "input_missing",
   });
 });
@@ -267,7 +269,7 @@ test("R5 an original that was cut short is not given to an engine", async () => 
   const file = path.join(opened.services.env.ATELIER_DATA_DIR, "files", stored.storageKey, "original.png");
   await truncate(file, 1_000);
   const target = path.join(opened.services.env.ATELIER_DATA_DIR, "cut.png");
-  await expect(readOriginalTo(opened.services, stored, target)).rejects.toMatchObject({
+  await expect(readOriginalTo(opened.services, stored, { path: target, signal })).rejects.toMatchObject({
     code: "input_missing",
   });
   await expect(access(target)).rejects.toMatchObject({ code: "ENOENT" });

@@ -53,7 +53,8 @@ test("what an older picture hides below its alpha goes neither to an engine nor 
   const key = objectKey(row, "original");
   await putAll(services.disk, [{ key, bytes: hidden, mime: "image/png" }]);
   const file = path.join(services.env.ATELIER_DATA_DIR, "copied");
-  await readOriginalTo(services, { ...row, sizeBytes: hidden.length }, file);
+  const { signal } = new AbortController();
+  await readOriginalTo(services, { ...row, sizeBytes: hidden.length }, { path: file, signal });
   expect([...(await sharp(file).raw().toBuffer()).subarray(0, 4)]).toEqual([255, 255, 255, 0]);
 });
 

@@ -3,7 +3,7 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
-import { AppError, newId } from "../platform/index.ts";
+import { AppError, newId, orAborted } from "../platform/index.ts";
 import { instanceIdOf, signCopy } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
 import { findObject, type ImageDisk, openObject, type OpenObject, storageFailure } from "../storage/index.ts";
@@ -194,13 +194,28 @@ function percentEncode(character: string): string {
 
 type Reading = Pick<Services, "disk" | "log">;
 
-/** Copies the stored original to a local file for an engine or a provider; what its alpha hides stays behind. Throws `input_missing` when the object is gone or damaged, `storage_unavailable`. */
-export async function readOriginalTo(services: Reading, image: StoredOriginal, path: string): Promise<void> {
-  const source = await openOriginal(services, image);
+/**
+ * Copies the stored original to a local file for an engine or a provider; what its alpha hides stays behind. Throws `input_missing` when
+ * the object is gone or damaged, `storage_unavailable`. Aborting rejects at once with the signal's reason: a store may be silent for minutes.
+ */
+export async function readOriginalTo(
+  services: Reading,
+  image: StoredOriginal,
+  { path, signal }: { readonly path: string; readonly signal: AbortSignal },
+): Promise<void> {
+  const opening = openOriginal(services, image);
+  const source = await orAborted(opening, signal).catch((error: unknown) => {
+    void opening.then(
+      (late) => late.destroy(),
+      () => undefined,
+    );
+    throw error;
+  });
   try {
-    await pipeline(source, createWriteStream(path));
+    await pipeline(source, createWriteStream(path), { signal });
     await whitenHiddenIn(path);
   } catch (error) {
+    signal.throwIfAborted();
     throw storageFailure(error);
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "@atelier/server/db";
-import { readJob, sweep, walkOn } from "@atelier/server/jobs";
+import { cancelAny, readJob, sweep, walkOn } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";
 import {
   attemptsOf,
@@ -11,6 +11,7 @@ import {
 } from "@atelier/server/providers";
 import { addNode, addOwner, loseNode } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { RunStopped } from "../base/index.ts";
 import { runCloudJob } from "./cloud-job.ts";
 
 let opened: TestServices;
@@ -105,4 +106,55 @@ test("F10 R1 a run that is accepted after its job went on without it is cancelle
   });
   expect(attempts).toMatchObject([{ state: "failed", errorClass: "unsent" }]);
   expect(cancelled).toEqual(["late"]);
+});
+
+test("D6 a job that is cancelled while the store is silent ends at once, and no provider is called", async () => {
+  const { services } = opened;
+  const nodeId = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
+  const { userId: ownerId, imageId } = await addOwner(services);
+  const id = newId();
+  await services.db.insert(schema.jobs).values({
+    id,
+    ownerId,
+    kind: "edit",
+    status: "waiting_for_engine",
+    tier: 1,
+    params: { prompt: "a still pond" },
+    queue: "cloud",
+    engine: "cloud",
+    model: "nano-banana",
+    need: "cloud/nano-banana",
+    attempt: 1,
+    nodeId,
+    inputCount: 1,
+  });
+  await services.db.insert(schema.jobInputs).values({ jobId: id, imageId, role: "image" });
+  const job = await readJob(services, id);
+  if (!job) throw new Error("the job is gone");
+  const asked = Promise.withResolvers<void>();
+  const disk: typeof services.disk = Object.create(services.disk);
+  disk.open = () => {
+    asked.resolve();
+    return new Promise(() => undefined);
+  };
+  const stop = new AbortController();
+  const clientOf = () => {
+    throw new Error("a provider is called");
+  };
+  const run = runCloudJob(
+    { ...services, disk },
+    {
+      job,
+      lease: { jobId: id, attempt: 1, nodeId },
+      keys: [{ provider: "replicate", keyId: newId(), access }],
+      clientOf,
+      signal: stop.signal,
+      onBusy: () => undefined,
+    },
+  );
+  await asked.promise;
+  await cancelAny(services, { id });
+  stop.abort(new RunStopped("cancelled"));
+  await run;
+  expect(await readJob(services, id)).toMatchObject({ status: "cancelled", providerAttemptId: null });
 });

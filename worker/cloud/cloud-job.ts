@@ -96,7 +96,7 @@ async function walk(services: Services, input: CloudRunInput, workDir: string): 
   let model: CloudModel | null | undefined = findModel(modelsOf(services.config), job.model ?? "");
   if (!model) throw new AppError("model_unknown", `The model "${job.model}" is gone.`);
   const others = await modelsWithKey(services, job, keys);
-  const inputs = await readCloudInputs(services, job, workDir);
+  const inputs = await readCloudInputs(services, job, { workDir, signal: input.signal });
   await admitInputs(services, job, inputs.files);
   const stops: Stop[] = [];
   for (;;) {

@@ -209,7 +209,9 @@ async function takeResults(
   try {
     const outcome = await withTempFolder(services.env, async (workDir) => {
       const { files } =
-        job.kind === "inpaint" ? await readCloudInputs(services, job, workDir) : { files: {} };
+        job.kind === "inpaint"
+          ? await readCloudInputs(services, job, { workDir, signal: stopped })
+          : { files: {} };
       const isLastTry = attempt.isOverdue;
       const run = { job, attempt, access: key.access, outputs, costUsd, files, workDir, signal, isLastTry };
       return finish(services, run);

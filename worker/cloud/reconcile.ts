@@ -85,7 +85,7 @@ async function repeat(
   const offer = model?.offers.find(({ provider }) => provider === attempt.provider);
   if (!offer) return null;
   return withTempFolder(services.env, async (workDir) => {
-    const inputs = await readCloudInputs(services, job, workDir);
+    const inputs = await readCloudInputs(services, job, { workDir, signal });
     // The provider knows the key of this call, so that it costs nothing more.
     const beforePaid = () => Promise.resolve();
     const submission = submissionFor(attempt, offer, { job, inputs, webhookUrl, beforePaid });

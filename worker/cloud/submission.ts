@@ -30,8 +30,12 @@ export interface CloudInputs {
 const maxSidePx = 4_096;
 const maxBytes = 6 * 1024 ** 2;
 
-/** Fetches the pictures of a job into the folder and reads its params. Throws `input_missing`. */
-export async function readCloudInputs(services: Services, job: Job, workDir: string): Promise<CloudInputs> {
+/** Fetches the pictures of a job into the folder and reads its params. Throws `input_missing`, and at once the signal's reason. */
+export async function readCloudInputs(
+  services: Services,
+  job: Job,
+  { workDir, signal }: { readonly workDir: string; readonly signal: AbortSignal },
+): Promise<CloudInputs> {
   const files: Partial<Record<InputRole, string>> = {};
   const values: Record<string, TemplateValues[string]> = valuesOf(job);
   const images = await loadInputImages(services, job.id);
@@ -40,7 +44,7 @@ export async function readCloudInputs(services: Services, job: Job, workDir: str
   const shape = base ? { width: base.widthPx, height: base.heightPx } : null;
   for (const [role, image] of images) {
     const file = path.join(workDir, role);
-    await readOriginalTo(services, image, file);
+    await readOriginalTo(services, image, { path: file, signal });
     files[role] = file;
     values[role] = role === "mask" ? await toMask(file, shape) : await toPicture(file);
   }
