@@ -96,10 +96,13 @@ async function follow(
   const loop = start({ keyId, nodeId }, client);
   const attempt = async () => (await attemptsOf(services.db, jobId))[0];
   try {
-    await vi.waitUntil(async () => ["failed", "succeeded"].includes((await attempt())?.state ?? ""), {
-      timeout: 10_000,
-      interval: 50,
-    });
+    await vi.waitUntil(
+      async () => ["failed", "succeeded", "cancelled"].includes((await attempt())?.state ?? ""),
+      {
+        timeout: 10_000,
+        interval: 50,
+      },
+    );
   } finally {
     await loop.stop();
   }
@@ -212,7 +215,9 @@ test.each(["get", "cancel"] as const)(
     await loop.stop();
     const given = { state: "accepted", finishToken: null, nodeId: null, errorClass: null };
     expect((await attemptsOf(services.db, jobId))[0]).toMatchObject(given);
-    expect(await readJob(services, jobId)).toMatchObject({ status: "processing" });
+    // What its user cancelled ends before the provider is asked.
+    const left = call === "cancel" ? "cancelled" : "processing";
+    expect(await readJob(services, jobId)).toMatchObject({ status: left });
   },
 );
 
@@ -276,3 +281,35 @@ test("E7 a late follower ends nothing that another process follows by now", asyn
     status: "failed",
   });
 });
+
+const calls = ["the call's answer was lost", "the provider could not be asked"] as const;
+
+test.each(calls)(
+  "D6 E5 the run of a job that was cancelled while %s is stopped at a later look",
+  async (why) => {
+    const { services } = opened;
+    const accepted = await acceptedJob();
+    const { jobs } = schema;
+    const isCancelled =
+      why === "the provider could not be asked"
+        ? { cancelRequestedAt: new Date() }
+        : { status: "cancelled" as const, cancelRequestedAt: new Date(), endedAt: new Date() };
+    await services.db.update(jobs).set(isCancelled).where(eq(jobs.id, accepted.jobId));
+    [status, answer] = [200, `{"status":"processing"}`];
+    const statuses: (string | undefined)[] = [];
+    const client: ProviderClient = {
+      ...clientOf("replicate"),
+      async cancel() {
+        statuses.push((await readJob(services, accepted.jobId))?.status);
+        if (why === "the provider could not be asked" && statuses.length === 1)
+          throw new ProviderError("transient", "HTTP 503");
+        answer = `{"status":"canceled"}`;
+        return "requested";
+      },
+    };
+    const { job, attempt } = await follow(accepted, client);
+    expect([job?.status, attempt?.state]).toEqual(["cancelled", "cancelled"]);
+    // It had ended before the provider was asked, which may take long to answer.
+    expect(new Set(statuses)).toEqual(new Set(["cancelled"]));
+  },
+);

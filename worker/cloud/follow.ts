@@ -2,6 +2,7 @@ import { noteCompleted } from "@atelier/server/batches";
 import {
   cancelFromProvider,
   failFromProvider,
+  isFinal,
   type Job,
   noteProviderProgress,
   readJob,
@@ -119,25 +120,36 @@ async function look(services: Services, followed: Followed): Promise<void> {
   const isWanted = job?.status === "processing" && job.providerAttemptId === attempt.id;
   if (isWanted && job.cancelRequestedAt !== null) await cancelRun(services, followed);
   else if (attempt.state === "unknown") await reconcile(services, followed, isWanted ? job : null);
-  else await ask(services, followed, isWanted ? job : null);
+  else await ask(services, followed, { job: isWanted ? job : null, isOver: !job || isFinal(job.status) });
 }
 
-/** The job ends at once; its run is followed further, since it may cost something. */
+/** The job ends at once, also while the provider is silent; its run is followed further, since it may cost something. */
 async function cancelRun(services: Services, followed: Followed): Promise<void> {
-  const { attempt, key, client, signal, stopped } = followed;
-  if (attempt.state === "accepted") {
-    const answer = await client.cancel(key.access, handleOf(attempt), signal).catch((error: unknown) => {
-      stopped.throwIfAborted();
-      services.log.warn({ err: error }, "the provider could not be asked to stop a run");
-      return "unsupported";
-    });
-    services.log.info({ answer }, "cancel at the provider");
-  }
-  await cancelFromProvider(services, attempt);
+  const { attempt } = followed;
+  const cancelled = await cancelFromProvider(services, attempt);
+  if (cancelled && attempt.state === "accepted") await stopRun(services, followed);
   await postponeAttempt(services, attempt, pauseMs(services, attempt));
 }
 
-async function ask(services: Services, followed: Followed, job: Job | null): Promise<void> {
+/** Asks the provider to stop a run whose job has ended. Safe to do again: each look does while the run goes on. */
+async function stopRun(services: Services, followed: Followed): Promise<void> {
+  const { attempt, key, client, signal, stopped } = followed;
+  const answer = await client.cancel(key.access, handleOf(attempt), signal).catch((error: unknown) => {
+    stopped.throwIfAborted();
+    services.log.warn({ err: error }, "the provider could not be asked to stop a run");
+    return "unsupported";
+  });
+  services.log[answer === "requested" ? "info" : "debug"]({ answer }, "cancel at the provider");
+}
+
+interface Asked {
+  /** Null when it does not wait for this run. */
+  readonly job: Job | null;
+  /** The job has ended, before the run was known or although the provider was asked to stop it. */
+  readonly isOver: boolean;
+}
+
+async function ask(services: Services, followed: Followed, { job, isOver }: Asked): Promise<void> {
   const { attempt, key, client, signal, stopped } = followed;
   const run = await client.get(key.access, handleOf(attempt), signal).catch((error: unknown) => {
     stopped.throwIfAborted();
@@ -145,6 +157,7 @@ async function ask(services: Services, followed: Followed, job: Job | null): Pro
   });
   if (run === null || isOpen(run)) {
     if (attempt.isOverdue) return giveUp(services, followed);
+    if (isOver) await stopRun(services, followed);
     if (run && job) {
       const stage = run.state === "queued" ? "provider_queue" : "provider";
       await noteProviderProgress(services, attempt, { progress: run.progress ?? 0, stage });
