@@ -33,11 +33,12 @@ function countRequests(server: ComfySimulator, begin: string): number {
   return requests.reduce((sum, [name, count]) => sum + (name.startsWith(begin) ? count : 0), 0);
 }
 
-function newStages(servers: readonly ComfySimulator[]): readonly Stage[] {
+/** What is slow is so until then. */
+function newStages(servers: readonly ComfySimulator[], until: Promise<void>): readonly Stage[] {
   const slowAnswer = (path: string, isDone: boolean): Stage => {
     const before = new Map(servers.map((server) => [server, countRequests(server, path)]));
     return {
-      fault: { kind: "slow-answer", ms: 4_000, path, isDone },
+      fault: { kind: "slow-answer", until, path, isDone },
       isReached: (server) => countRequests(server, path) > (before.get(server) ?? 0),
     };
   };
@@ -101,7 +102,8 @@ describe("with one worker", () => {
     oneByOne,
     async () => {
       const { services, servers } = scene;
-      const stages = newStages(servers);
+      const { promise: answered, resolve: answerAll } = Promise.withResolvers<void>();
+      const stages = newStages(servers, answered);
       stages.forEach(({ fault }, at) => servers[at]?.inject(fault));
       const ids = await Promise.all(servers.map(() => scene.submitPicture()));
       for (const [at, { isReached }] of stages.entries())
@@ -117,6 +119,7 @@ describe("with one worker", () => {
       const begun = await untilAll(services, next, { statuses: ["processing", "completed"] });
       const freeAfterMs = begun.map(({ startedAt }) => (startedAt?.getTime() ?? Infinity) - askedMs);
       expect(Math.max(...freeAfterMs)).toBeLessThan(freeWithinMs(cancelled));
+      answerAll();
       for (const server of servers) server.release();
       await untilAll(services, next, { statuses: ["completed"] });
       for (const { url } of servers) await eventually(() => readQueue(url), [[], []]);
