@@ -395,8 +395,9 @@ test.each([
     if (phase === "stream")
       disk.open = async (key) => {
         const found = await services.disk.open(key);
-        const held = new PassThrough({ final: (done) => void silent().then(() => done()) });
-        return found && { ...found, stream: found.stream.pipe(held) };
+        const held = new PassThrough();
+        found?.stream.once("end", () => void silent().then(() => held.end()));
+        return found && { ...found, stream: found.stream.pipe(held, { end: false }) };
       };
     let written = 0;
     if (phase === "put")
