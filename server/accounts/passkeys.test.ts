@@ -289,7 +289,11 @@ describe("S1 a sign-in that the end of what it rests on overtakes begins no sess
     return () => browser.auth("/passkey/verify-authentication", { response });
   };
   type Opened = Awaited<ReturnType<typeof openWithPasskey>>;
-  const endFactors = (userId: string) => fixture.services.db.transaction((tx) => removeFactors(tx, userId));
+  const endFactors = (userId: string) =>
+    fixture.services.db.transaction(async (tx) => {
+      await tx.select().from(schema.users).where(eq(schema.users.id, userId)).for("update");
+      return removeFactors(tx, userId);
+    });
   const ends = {
     passkey: async ({ userId, sessionId }: Opened) =>
       removePasskey(fixture.services, { userId, sessionId, id: (await keysOf(userId))[0]?.id ?? "" }),

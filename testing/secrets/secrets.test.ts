@@ -24,7 +24,7 @@ const ofEnvironment = new Map<string, string>();
 const ofRows = new Map<string, string>();
 
 const closings: (() => Promise<unknown>)[] = [];
-const setUpMs = 150_000;
+const setUpMs = 300_000;
 
 beforeAll(async () => {
   const { log, lines } = captureLog();

@@ -184,7 +184,8 @@ export interface TestOwner {
 
 /**
  * Two changes of one user at once, of which `first` commits before `second` does, whatever `second` had read by then: both wait for
- * the row of the user.
+ * the row of the user. Where `second` only inserts something of the user, `first` has to lock the row `for update`: next to a mere
+ * update of it such an insert does not queue, and which of them goes first is by chance.
  */
 export async function race<First, Second>(
   { db }: Pick<Services, "db">,
