@@ -1,5 +1,5 @@
 "use client";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { BatchEstimate, BatchInput } from "@atelier/server/batches";
 import { askPrice } from "./agreement.ts";
@@ -8,8 +8,7 @@ import { ownOnly, useOwnOnly } from "../cloud.ts";
 import { failureOf, useFailureToast } from "../../ui/failures.ts";
 import { keys } from "../queries.ts";
 import { createSubmission } from "./submission.ts";
-import { textWithoutPrompts } from "./job.ts";
-import { useSettled } from "../../ui/hooks.ts";
+import { useEstimateOf } from "./job.ts";
 
 /** Keeps all jobs of a batch on the studio's own machines where the user chose so. */
 export function withChoice<Input extends BatchInput>(input: Input, isOwnOnly: boolean): Input {
@@ -19,26 +18,11 @@ export function withChoice<Input extends BatchInput>(input: Input, isOwnOnly: bo
     : { ...input, base: { ...input.base, ownOnly: true } };
 }
 
-const quietMs = 400;
-const refetchMs = 10_000;
-
 /** What a batch would cost and take now; undefined until it is known. Null asks for nothing. */
 export function useBatchEstimate(input: BatchInput | null): BatchEstimate | undefined {
   const isOwnOnly = useOwnOnly();
-  // As text, so that equal batches are the same value. What a prompt says changes no estimate.
-  const text = useSettled(input === null ? null : textWithoutPrompts(withChoice(input, isOwnOnly)), quietMs);
-  // Safe cast: the text is the JSON of a batch.
-  const asked = text === null ? null : (JSON.parse(text) as BatchInput);
-  const { data } = useQuery({
-    queryKey: keys.estimate(asked === null ? null : { batch: asked }),
-    queryFn: () => (asked === null ? null : api.batches.estimate.mutate(asked)),
-    enabled: asked !== null,
-    staleTime: refetchMs,
-    refetchInterval: refetchMs,
-    placeholderData: (before) => before,
-    retry: false,
-  });
-  return asked === null ? undefined : (data ?? undefined);
+  const chosen = input === null ? null : withChoice(input, isOwnOnly);
+  return useEstimateOf(chosen, (asked) => api.batches.estimate.mutate(asked));
 }
 
 /** What a batch may cost, US dollars. What was not shown yet and costs something is asked for. Throws `NotWanted`. */

@@ -31,17 +31,18 @@ export function choiceNameOf({ workflow, model }: Pick<JobView, "workflow" | "mo
 const quietMs = 400;
 const refetchMs = 10_000;
 
-/** The estimate for a request: where it would run, and when. Undefined until it is known; null fetches nothing. */
-export function useEstimate(request: SubmitInput | null) {
+/** An estimate of what is asked for, without its prompts; undefined until it is known. Null fetches nothing. */
+export function useEstimateOf<Input extends object, Answer>(
+  input: Input | null,
+  estimate: (asked: Input) => Promise<Answer>,
+): Answer | undefined {
   // As text, so that equal requests are the same value.
-  const isOwnOnly = useOwnOnly();
-  const placed = request === null || !isOwnOnly ? request : { ...request, ownOnly: true };
-  const text = useSettled(placed === null ? null : textWithoutPrompts(placed), quietMs);
-  // Safe cast: the text is the JSON of a request.
-  const asked = text === null ? null : (JSON.parse(text) as SubmitInput);
+  const text = useSettled(input === null ? null : textWithoutPrompts(input), quietMs);
+  // Safe cast: the text is the JSON of an input.
+  const asked = text === null ? null : (JSON.parse(text) as Input);
   const { data } = useQuery({
     queryKey: keys.estimate(asked),
-    queryFn: () => (asked === null ? null : api.jobs.estimate.query(asked)),
+    queryFn: () => (asked === null ? null : estimate(asked)),
     enabled: asked !== null,
     staleTime: refetchMs,
     refetchInterval: refetchMs,
@@ -49,6 +50,13 @@ export function useEstimate(request: SubmitInput | null) {
     retry: false,
   });
   return asked === null ? undefined : (data ?? undefined);
+}
+
+/** The estimate for a request: where it would run, and when. Undefined until it is known; null fetches nothing. */
+export function useEstimate(request: SubmitInput | null): Estimate | undefined {
+  const isOwnOnly = useOwnOnly();
+  const placed = request === null || !isOwnOnly ? request : { ...request, ownOnly: true };
+  return useEstimateOf(placed, (asked) => api.jobs.estimate.query(asked));
 }
 
 export type Estimate = Awaited<ReturnType<typeof api.jobs.estimate.query>>;
