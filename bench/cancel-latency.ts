@@ -90,7 +90,7 @@ async function untilQueue(url: string, isReached: (running: number) => boolean):
 }
 
 async function interruptBare(url: string): Promise<number> {
-  const workflow = builtInWorkflows.find(({ name }) => name === studioWorkflow);
+  const workflow = builtInWorkflows().find(({ name }) => name === studioWorkflow);
   if (!workflow) throw new Error(`there is no workflow ${studioWorkflow}`);
   const seed = Math.trunc(Math.random() * 2 ** 50);
   const params = { prompt: "a red chair", negativePrompt: "", width: 512, height: 512, guidance: 8 };

@@ -34,14 +34,14 @@ const busGbS = 25;
 
 /** Sizes are those of the manifests (`sizeGb`: all files of models that the workflow names). */
 const loadMsByWorkflow = new Map(
-  builtInWorkflows.map(({ name, sizeGb = 0 }) => [
+  builtInWorkflows().map(({ name, sizeGb = 0 }) => [
     name,
     Math.round(1_000 * sizeGb * (1 / diskGbS + 1 / busGbS)),
   ]),
 );
 
 /** The workflows that a card runs without a load after it ran this one. */
-export const workflowsLoadedBy = (last: string) => loadedAfter(last, builtInWorkflows) ?? [];
+export const workflowsLoadedBy = (last: string) => loadedAfter(last, builtInWorkflows()) ?? [];
 
 /** Time until the models of a workflow are on a card that ran `last` before: 0 where it has them. */
 export function loadMsAfter(last: string | null, { workflow }: Work): number {

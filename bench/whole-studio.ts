@@ -57,7 +57,7 @@ async function runOurs(studio: Studio, { steps, picturesPerRound }: StudioPlan):
 }
 
 async function runReference({ serverUrl }: Studio, plan: StudioPlan): Promise<Times> {
-  const workflow = builtInWorkflows.find(({ name }) => name === studioWorkflow);
+  const workflow = builtInWorkflows().find(({ name }) => name === studioWorkflow);
   if (!workflow) throw new Error(`there is no workflow ${studioWorkflow}`);
   const times: Times = { totalMs: [], stories: [] };
   for (let count = 0; count < plan.picturesPerRound; count += 1) {

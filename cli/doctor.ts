@@ -53,7 +53,7 @@ const nothing = { version: null, deviceName: null, device: null, needs: [], mode
 
 /** What each ComfyUI and IOPaint server can run, and a line for each entry of the environment that names none. */
 async function checkConnectedServers(env: Env): Promise<CheckResult[]> {
-  const { workflows } = await loadWorkflows(env);
+  const { all: workflows } = await loadWorkflows(env);
   const { servers, problems } = await checkServers(env, { workflows, timeoutMs: serverTimeoutMs });
   const seen = servers.map(({ facts, ...server }) => {
     const { version, deviceName, device, needs, models, missing } = facts ?? nothing;

@@ -100,7 +100,7 @@ test("A12: without a folder the workflows that ship with the product are held ag
   expect([code, said]).toEqual([1, ""]);
   expect(out).toMatch(/^ok {4}cpu_composite_no_model$/m);
   expect(out).toMatch(/^FAIL {2}t2i_sd15\n {6}node .+ckpt_name/m);
-  const names = builtInWorkflows.map(({ name }) => name);
+  const names = builtInWorkflows().map(({ name }) => name);
   expect(
     out
       .match(/^(ok|FAIL) .+$/gm)

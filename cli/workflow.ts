@@ -35,7 +35,7 @@ async function readClasses(given: string, workflows: readonly Workflow[]): Promi
 /** Without a folder the workflows that ship with the product. */
 async function checkAll(dir: string | null, url: string): Promise<Verdict[]> {
   const { workflows, problems } =
-    dir === null ? { workflows: builtInWorkflows, problems: [] } : await readWorkflowFolder(dir);
+    dir === null ? { workflows: builtInWorkflows(), problems: [] } : await readWorkflowFolder(dir);
   const objectInfo = url === "" ? null : await readClasses(url, workflows);
   return [
     ...workflows.map((workflow) => ({

@@ -50,6 +50,7 @@ await work(services, {
   engines: [pixelEngine],
   pool: createServerPool({ sources: [], workflows: () => [], config, log }),
   providers: { keys: [], clientOf },
-  workflows: [],
+  workflows: () => [],
+  ownWorkflows: [],
   problems: [],
 });

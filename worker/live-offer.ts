@@ -43,7 +43,8 @@ export function createLiveOffer({ pool, runs, hasRoom, ...fixed }: LiveOfferInpu
   function compute(): NodeOffer {
     return computeOffer({
       ...fixed,
-      workflows: fixed.workflows.filter(({ name, isBuiltIn }) => isBuiltIn || !refused.includes(name)),
+      workflows: () =>
+        fixed.workflows().filter(({ name, isBuiltIn }) => isBuiltIn || !refused.includes(name)),
       servers: pool.list(),
       settings,
     });

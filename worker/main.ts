@@ -129,11 +129,11 @@ async function prepare(
   const until = untilEmptyOf(config, once);
   const keys = readKeys(env);
   if (keys.length > 0) for (const reason of findVainStarts(config)) log.warn(reason);
-  const { workflows, problems } = await loadWorkflows(env);
+  const { all: workflows, own: ownWorkflows, problems } = await loadWorkflows(env);
   for (const { what, reason } of problems) log.warn({ workflow: what, reason }, "workflow refused");
   const { sources, problems: ofServers } = createSources(env);
   for (const { what, reason } of ofServers) log.warn({ name: what, reason }, "server not used");
-  const pool = createServerPool({ sources, workflows: () => workflows, config, log });
+  const pool = createServerPool({ sources, workflows, config, log });
   const serverEngines = sources.length > 0 ? createServerEngines({ pool, config, log }) : [];
   // A worker for one queue takes nothing for providers.
   const providers = { keys: until ? [] : keys, clientOf };
@@ -143,6 +143,7 @@ async function prepare(
     pool,
     providers,
     workflows,
+    ownWorkflows,
     problems: [...problems, ...ofServers],
   };
 }

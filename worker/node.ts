@@ -79,6 +79,7 @@ interface AdminRequestsInput {
 interface RepublishInput {
   readonly incarnation: Pick<Incarnation, "current">;
   readonly offer: Pick<LiveOffer, "refuse">;
+  /** Of the operator's folder. */
   readonly workflows: readonly Workflow[];
 }
 
@@ -102,9 +103,8 @@ export function startAdminRequests(services: Services, input: AdminRequestsInput
 /** Publishes own workflows again, every minute, that were refused because another node had published other content. */
 export function startRepublishing(
   services: Services,
-  { incarnation, offer, workflows }: RepublishInput,
+  { incarnation, offer, workflows: own }: RepublishInput,
 ): Loop {
-  const own = workflows.filter(({ isBuiltIn }) => !isBuiltIn);
   return startLoop(services.log, "republish", async () => {
     const node = incarnation.current();
     if (node?.problems.some(({ what }) => own.some(({ name }) => name === what))) {

@@ -38,7 +38,7 @@ export interface OfferInput {
   readonly config: Config;
   readonly machine: Machine;
   readonly engines: readonly Engine[];
-  readonly workflows: readonly Workflow[];
+  readonly workflows: () => readonly Workflow[];
   readonly servers: readonly ServerState[];
   /** Settings that an admin made for the node. */
   readonly settings: NodeSettings;
@@ -150,10 +150,11 @@ function localOffers(engines: readonly Engine[]): Offer[] {
 
 function serverOffers(servers: readonly ServerState[], { workflows }: OfferInput): Offer[] {
   const urlsByNeed = new Map<Need, string[]>();
+  const hasComfyui = servers.some(({ engine }) => engine === "comfyui");
+  // `workflows` no longer holds refused ones.
+  const known = new Set<Need>(hasComfyui ? workflows().map(({ name }): Need => `comfyui/${name}`) : []);
   for (const server of servers) {
-    // `workflows` no longer holds refused ones.
-    const isKnown = (need: Need) =>
-      server.engine !== "comfyui" || workflows.some(({ name }) => need === `comfyui/${name}`);
+    const isKnown = (need: Need) => server.engine !== "comfyui" || known.has(need);
     for (const need of server.needs.filter(isKnown))
       urlsByNeed.set(need, [...(urlsByNeed.get(need) ?? []), server.url]);
   }
@@ -164,7 +165,7 @@ function kindOf(need: Need, { workflows, cloud }: OfferInput): JobKind {
   const [engine, name] = need.split("/");
   const model = engine === "cloud" ? cloud.models.find(({ id }) => id === name) : null;
   if (model) return model.kind;
-  const workflow = engine === "comfyui" ? workflows.find((known) => known.name === name) : null;
+  const workflow = engine === "comfyui" ? workflows().find((known) => known.name === name) : null;
   // Safe cast: a need without a workflow is `<engine>/<kind>`, made by `needOf`.
   return workflow?.kind ?? (name as JobKind);
 }

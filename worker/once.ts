@@ -25,7 +25,8 @@ export interface WorkOnceInput {
 
 /**
  * For short-lived machines: registers a node, claims one job from the lightest CPU queue, finishes it and shuts the node
- * down; without a job it shuts down after `waitMs`. What is due of batches it begins before it leaves, for the next one. SIGINT and SIGTERM stop it like any worker.
+ * down; without a job it shuts down after `waitMs`. What is due of batches it begins before it leaves, for the next one.
+ * SIGINT and SIGTERM stop it like any worker.
  */
 export async function workOnce(services: Services, { engines, waitMs }: WorkOnceInput): Promise<void> {
   // First, so that a signal during the start is caught too.
@@ -91,7 +92,7 @@ async function openLightOffer(
     config: { ...config, queues: { [queue]: needs } },
     engines,
     pool: createServerPool({ sources: [], workflows: () => [], config, log }),
-    workflows: [],
+    workflows: () => [],
     machine,
     only: parseOnly(env, engines),
     runs,

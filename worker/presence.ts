@@ -29,7 +29,7 @@ export function registerNode(
   return startIncarnation(services, {
     name: isOnce ? `${name}-once` : name,
     offer: () => offer.current(),
-    workflows: workflows.filter(({ isBuiltIn }) => !isBuiltIn),
+    workflows,
     problems,
     inherits: !isOnce,
     onRegistered(node) {

@@ -38,7 +38,9 @@ export interface WorkInput {
   /** Keys and clients of image providers; without a key nothing is offered for them. */
   readonly providers: Providers;
   /** Built-in workflows and those of this node's folder. */
-  readonly workflows: readonly Workflow[];
+  readonly workflows: () => readonly Workflow[];
+  /** Those of that folder. */
+  readonly ownWorkflows: readonly Workflow[];
   /** Workflows of that folder that were refused. */
   readonly problems: readonly NodeProblem[];
   /** Takes jobs of one queue alone, and ends when there was none for so long. */
@@ -64,7 +66,9 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const claimLock = createMutex();
   const readiness = createReadiness(services);
   await readiness.refresh();
-  const incarnation = await registerNode(services, input, { offer, runs, isOnce: until !== undefined });
+  const { ownWorkflows: workflows, problems } = input;
+  const registering = { offer, runs, isOnce: until !== undefined };
+  const incarnation = await registerNode(services, { workflows, problems }, registering);
   http?.show({ incarnation, offer, runs, pool, readiness });
   const serverLeases = createServerLeases(services);
   const consumeInput: ConsumeInput = {
@@ -99,7 +103,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
     startOrphanedPrompts(services, pool),
     startReadinessWatch(services, { readiness, incarnation }),
     startAwaiting(services, pool),
-    startRepublishing(services, { incarnation, offer, workflows: input.workflows }),
+    startRepublishing(services, { incarnation, offer, workflows }),
     startAdminRequests(services, {
       incarnation,
       offer,
@@ -166,7 +170,10 @@ async function openOffer(
 }
 
 export interface LoadedWorkflows {
-  readonly workflows: readonly Workflow[];
+  /** Of the operator's folder. */
+  readonly own: readonly Workflow[];
+  /** The built-in ones and `own`. */
+  readonly all: () => readonly Workflow[];
   /** Workflows of the operator's folder that were refused, with the reason. */
   readonly problems: readonly NodeProblem[];
 }
@@ -175,11 +182,12 @@ export interface LoadedWorkflows {
 export async function loadWorkflows({
   WORKFLOWS_DIR: dir,
 }: Pick<Env, "WORKFLOWS_DIR">): Promise<LoadedWorkflows> {
-  if (dir === undefined) return { workflows: builtInWorkflows, problems: [] };
-  const own = await readWorkflowFolder(dir);
+  if (dir === undefined) return { own: [], all: builtInWorkflows, problems: [] };
+  const { workflows: own, problems } = await readWorkflowFolder(dir);
   return {
-    workflows: [...builtInWorkflows, ...own.workflows],
-    problems: own.problems.map(({ name, reason }) => ({ what: name, reason })),
+    own,
+    all: () => [...builtInWorkflows(), ...own],
+    problems: problems.map(({ name, reason }) => ({ what: name, reason })),
   };
 }
 

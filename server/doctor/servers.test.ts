@@ -18,7 +18,7 @@ const able: SeenServer = {
 };
 
 test("A10 a server with one model gets one line for all shipped workflows, and one for each of one's own", () => {
-  const others = builtInWorkflows.filter(({ name }) => name !== "upscale_model");
+  const others = builtInWorkflows().filter(({ name }) => name !== "upscale_model");
   const missing = {
     ...Object.fromEntries(others.map(({ name }) => [name, ["model a", "model b"]])),
     t2i_sdxl: ["model sd_xl_base_1.0.safetensors (CheckpointLoaderSimple.ckpt_name)"],

@@ -1,4 +1,4 @@
-import { builtInWorkflows } from "../workflows/index.ts";
+import { builtInNames } from "../workflows/index.ts";
 import { type CheckResult, failed, passed, warned } from "./checks.ts";
 
 /** A ComfyUI or IOPaint server as somebody saw it: the doctor just now, or a worker at its last probe. */
@@ -55,11 +55,9 @@ function judgeServer(name: string, server: SeenServer): CheckResult {
   return server.needs.length === 0 ? warned(name, message) : passed(name, message);
 }
 
-const shipped = new Set(builtInWorkflows.map(({ name }) => name));
-
 function lacksOf(name: string, { missing }: SeenServer, able: ReadonlySet<string>): CheckResult[] {
   const lacking = Object.entries(missing);
-  const own = lacking.filter(([what]) => !shipped.has(what));
+  const own = lacking.filter(([what]) => !builtInNames.has(what));
   const lines = own.map(([what, lacks]) => {
     const listed = lacks.join(", ");
     return able.has(what)
@@ -70,7 +68,7 @@ function lacksOf(name: string, { missing }: SeenServer, able: ReadonlySet<string
     ...lines,
     ...lacksOfShipped(
       name,
-      lacking.filter(([what]) => shipped.has(what)),
+      lacking.filter(([what]) => builtInNames.has(what)),
     ),
   ];
 }

@@ -30,7 +30,7 @@ const own = "comfyui/t2i_sdxl";
 const shop = "cloud/nano-banana";
 const queue = "gpu-high";
 const unmeasured = "comfyui/t2i_without_past_runs";
-const workflow = builtInWorkflows.find(({ name }) => own.endsWith(`/${name}`)) ?? null;
+const workflow = builtInWorkflows().find(({ name }) => own.endsWith(`/${name}`)) ?? null;
 const sizeClassOf = sizeClassesOf(parseSubmit(request), new Map());
 
 interface Row {

@@ -346,7 +346,7 @@ describe("submit", () => {
     });
   });
 
-  test.each(builtInWorkflows)(
+  test.each(builtInWorkflows())(
     "a job of $name may set every param that the list of workflows shows",
     (workflow) => {
       const taken = Object.keys(kindParams[workflow.kind].shape);

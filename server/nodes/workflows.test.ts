@@ -22,7 +22,7 @@ afterAll(() => opened.close());
 
 /** A workflow of an operator's own: a built-in one under another name and title. */
 function ownWorkflow(name: string, title: string): Workflow {
-  const base = builtInWorkflows.find((workflow) => workflow.name === "t2i_sd15");
+  const base = builtInWorkflows().find((workflow) => workflow.name === "t2i_sd15");
   if (!base) throw new Error("the built-in workflow is missing");
   return parseWorkflow({ name, manifest: { ...base.manifest, title }, graph: base.graph, isBuiltIn: false });
 }
@@ -50,7 +50,7 @@ test("D4 a node publishes its own workflows; another content under a live node's
     isBuiltIn: false,
   });
   expect(await findWorkflow(services.db, "nothing")).toBeNull();
-  const free = builtInWorkflows.filter(({ licence }) => licence?.mustBeAccepted !== true);
+  const free = builtInWorkflows().filter(({ licence }) => licence?.mustBeAccepted !== true);
   expect(await knownWorkflows(services.db)).toHaveLength(free.length + 2);
   expect(await publishRefused(services, other.id, mixed)).toEqual(other.problems);
   for (const node of [first, same]) await markGone(services, node.id);

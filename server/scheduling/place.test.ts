@@ -110,7 +110,7 @@ test.each([
 ] as const)("D3 a cut-out with %s is made by this computer alone", (_title, params, roles) => {
   const find = (named: Partial<PlaceRequest>) =>
     findCandidates(
-      { workflows: builtInWorkflows, models: modelsOf(parseConfig({})) },
+      { workflows: builtInWorkflows(), models: modelsOf(parseConfig({})) },
       { kind: "remove_background", params, roles: new Set(roles), ...named },
     ).map(({ need }) => need);
   expect(find({})).toEqual(["local/remove_background"]);

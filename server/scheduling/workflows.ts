@@ -38,7 +38,7 @@ async function readKnown(db: Db, wanted?: string): Promise<Published> {
   if (known && isFresh(known.readAtMs) && answers(known, wanted)) return known;
   const [published, accepted] = await Promise.all([readPublished(db), acceptedLicences(db)]);
   const own = new Set(published.map((workflow) => workflow.name));
-  const all = [...published, ...builtInWorkflows.filter(({ name }) => !own.has(name))];
+  const all = [...published, ...builtInWorkflows().filter(({ name }) => !own.has(name))];
   const workflows = all.filter((workflow) => !isOff(workflow, accepted));
   const missedAtMs = new Map([...(known?.missedAtMs ?? [])].filter(([, atMs]) => isFresh(atMs)));
   const isMissed = wanted !== undefined && !all.some(({ name }) => name === wanted);

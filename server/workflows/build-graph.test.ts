@@ -7,7 +7,7 @@ import type { Workflow } from "./workflow.ts";
 import { workflowParams } from "./params.ts";
 
 function named(name: string): Workflow {
-  const workflow = builtInWorkflows.find((candidate) => candidate.name === name);
+  const workflow = builtInWorkflows().find((candidate) => candidate.name === name);
   if (!workflow) throw new Error(`There is no workflow ${name}`);
   return workflow;
 }

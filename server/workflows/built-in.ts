@@ -104,22 +104,18 @@ const sources: readonly (readonly [name: string, manifest: unknown, graph: unkno
   ["upscale_seedvr2_3b", upscaleSeedvr23b, upscaleSeedvr23bGraph],
 ];
 
-/**
- * A workflow that is parsed when more than its name is asked for: most processes start without the need of any, and to parse all
- * took a fifth of the time in which a worker loads.
- */
-function parseWhenUsed([name, manifest, graph]: (typeof sources)[number]): Workflow {
-  let parsed: Workflow | undefined;
-  const whole = () => (parsed ??= parseWorkflow({ name, manifest, graph, isBuiltIn: true }));
-  const known = { name, isBuiltIn: true };
-  // The traps give every field of the parsed workflow.
-  return new Proxy(known as Workflow, {
-    get: (_, key) => Reflect.get(Object.hasOwn(known, key) ? known : whole(), key),
-    has: (_, key) => Reflect.has(whole(), key),
-    ownKeys: () => Reflect.ownKeys(whole()),
-    getOwnPropertyDescriptor: (_, key) => Reflect.getOwnPropertyDescriptor(whole(), key),
-  });
-}
+/** Names of the workflows that ship with the product. */
+export const builtInNames: ReadonlySet<string> = new Set(sources.map(([name]) => name));
 
-/** The workflows that ship with the product; to be copied part by part, since `structuredClone` takes none of them whole. */
-export const builtInWorkflows: readonly Workflow[] = sources.map(parseWhenUsed);
+let parsed: readonly Workflow[] | undefined;
+
+/**
+ * The workflows that ship with the product, parsed at the first call: most processes start without the need of any, and to parse
+ * all took a fifth of the time in which a worker loads.
+ */
+export function builtInWorkflows(): readonly Workflow[] {
+  parsed ??= sources.map(([name, manifest, graph]) =>
+    parseWorkflow({ name, manifest, graph, isBuiltIn: true }),
+  );
+  return parsed;
+}

@@ -220,7 +220,7 @@ describe("check", () => {
   test("every built-in workflow finds all that it needs on a server with its models, and names them without", async () => {
     const full = await readSimulatedClasses({ mode: "new" });
     const empty = await readSimulatedClasses({ mode: "new", models: {} });
-    for (const builtIn of builtInWorkflows) {
+    for (const builtIn of builtInWorkflows()) {
       expect(isComplete(findMissing(builtIn, full))).toBe(true);
       const lacks = builtIn.models.map((one) => ({ ...one, several: [] }));
       expect(findMissing(builtIn, empty).models).toEqual(lacks);
@@ -306,7 +306,9 @@ test("the catalogue has the title and the description of each included workflow,
     const named = description.replace("{second}", "<image2>").replace("{fourth}", "<image4>");
     return [name, { title, description: named }] as const;
   });
-  const own = builtInWorkflows.map(({ name, title, description }) => [name, { title, description }] as const);
+  const own = builtInWorkflows().map(
+    ({ name, title, description }) => [name, { title, description }] as const,
+  );
   expect(Object.fromEntries(texts)).toEqual(Object.fromEntries(own));
 });
 

@@ -7,7 +7,7 @@
  * No code runs from a workflow, and nothing here calls a server: `checkGraph` compares a graph with object infos read elsewhere.
  */
 export { buildGraph } from "./build-graph.ts";
-export { builtInWorkflows } from "./built-in.ts";
+export { builtInNames, builtInWorkflows } from "./built-in.ts";
 export { checkGraph, checkWorkflow, findInput, type ObjectInfo, type ObjectInfoByClass } from "./check.ts";
 export {
   describeMissing,

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { AppError, parseForeignJson, toAppError } from "../platform/index.ts";
-import { builtInWorkflows } from "./built-in.ts";
+import { builtInNames } from "./built-in.ts";
 import { parseWorkflow } from "./parse.ts";
 import type { Workflow } from "./workflow.ts";
 
@@ -29,7 +29,7 @@ async function readJson(file: string): Promise<unknown> {
 
 async function readWorkflow(dir: string): Promise<Workflow> {
   const name = path.basename(path.resolve(dir));
-  if (builtInWorkflows.some((workflow) => workflow.name === name)) {
+  if (builtInNames.has(name)) {
     throw new AppError("bad_request", "a built-in workflow has this name; give the folder another one");
   }
   const manifest = await readJson(path.join(dir, "workflow.json"));

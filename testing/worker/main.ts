@@ -21,9 +21,9 @@ async function main(): Promise<void> {
   const log = pino({ level: env.LOG_LEVEL, hooks: { logMethod: leaveOutRepeats() } });
   const config = await loadConfig(env.ATELIER_CONFIG);
   const opened = await openServices({ env, config, name: "test worker", log });
-  const { workflows, problems: refused } = await loadWorkflows(env);
+  const { all: workflows, own: ownWorkflows, problems: refused } = await loadWorkflows(env);
   const { sources, problems: ofSources } = createSources(env);
-  const pool = createServerPool({ sources, workflows: () => workflows, config, log });
+  const pool = createServerPool({ sources, workflows, config, log });
   const ofServers = sources.length > 0 ? createServerEngines({ pool, config, log }) : [];
   const mortal = orders.dieOn === null ? ofServers : ofServers.map((each) => dieOn(orders.dieOn ?? "", each));
   const all = [createSimulatedEngine(orders.script, say), ...mortal];
@@ -40,6 +40,7 @@ async function main(): Promise<void> {
     pool,
     providers: { keys: readKeys(env), clientOf: providers.clientOf },
     workflows,
+    ownWorkflows,
     problems: [...refused, ...ofSources],
   });
   if (reason === "retired") process.exitCode = retiredExitCode;

@@ -27,7 +27,7 @@ interface CheckedServer {
 
 interface Check {
   /** Workflows that ComfyUI servers may run. */
-  readonly workflows: readonly Workflow[];
+  readonly workflows: () => readonly Workflow[];
   /** Limit of each source and of each request to a server. */
   readonly timeoutMs: number;
 }
@@ -61,7 +61,7 @@ const tooSlow = `The server did not tell all of its nodes and models within ${al
 
 async function checkServer(server: ListedServer, { workflows, timeoutMs }: Check): Promise<CheckedServer> {
   const timing = { probeTimeoutMs: timeoutMs, objectInfoMs: Number.POSITIVE_INFINITY };
-  const settings = { timing, workflows: () => workflows, awaited: () => new Set<never>() };
+  const settings = { timing, workflows, awaited: () => new Set<never>() };
   const probe = createProbe({ found: { ...server, sources: [] } }, settings);
   const known = {
     label: serverLabel(server.url),

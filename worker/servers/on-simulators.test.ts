@@ -176,9 +176,9 @@ test.each([
     const server = await scene.startServer({ device, mode: "new" });
     const { engine, pool } = await scene.openEngine(server);
     expect(pool.list()).toMatchObject([{ state: "healthy", missing: {}, device: device.type }]);
-    expect(pool.list()[0]?.needs).toHaveLength(builtInWorkflows.length);
+    expect(pool.list()[0]?.needs).toHaveLength(builtInWorkflows().length);
     expect(pool.list()[0]?.tightNeeds.length).toBe(
-      device.type === "cuda" ? builtInWorkflows.filter(({ vramGib }) => vramGib * 0.9 > 6).length : 0,
+      device.type === "cuda" ? builtInWorkflows().filter(({ vramGib }) => vramGib * 0.9 > 6).length : 0,
     );
     expect(await engine.run(newTask(), newContext().context)).toHaveLength(1);
   },
@@ -246,7 +246,7 @@ test("A10 servers of an nginx file, behind paths of one host, change while a job
       COMFYUI_DISCOVERY: [`nginx:${file}#comfy?prefix=/comfy`],
       IOPAINT_URLS: [],
     }).sources,
-    workflows: () => builtInWorkflows,
+    workflows: builtInWorkflows,
     config: {
       timing: { probeMs: 100, probeTimeoutMs: 5_000, discoverMs: 50, objectInfoMs: 60_000 },
       limits: { serverMemoryFailures: 2 },

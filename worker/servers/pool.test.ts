@@ -392,8 +392,8 @@ describe("pool", () => {
     const server = await startServer();
     const { pool } = await openPool([listed(server.url)]);
     const classes = new Set([
-      ...builtInWorkflows.flatMap((workflow) => workflow.classes),
-      ...loraClasses(builtInWorkflows),
+      ...builtInWorkflows().flatMap((workflow) => workflow.classes),
+      ...loraClasses(builtInWorkflows()),
     ]);
     expect(routes(server, "/object_info")).toHaveLength(classes.size);
     expect(routes(server, "/object_info").map(({ route }) => route)).not.toContain("/object_info");

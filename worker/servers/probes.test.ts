@@ -14,7 +14,7 @@ describe("probe comfyui", () => {
   const probeOf = ({ url }: StandIn, objectInfoMs: number) =>
     createComfyuiProbe({
       server: { url, headers: {}, query: "" },
-      workflows: () => builtInWorkflows,
+      workflows: builtInWorkflows,
       awaited: () => new Set(),
       timeoutMs: 10_000,
       objectInfoMs,
@@ -42,7 +42,7 @@ test("A10 a server that was started again with other models is read again at onc
   const { signal } = new AbortController();
   const probe = createComfyuiProbe({
     server: { url: server.url, headers: {}, query: "" },
-    workflows: () => builtInWorkflows,
+    workflows: builtInWorkflows,
     awaited: () => new Set(),
     timeoutMs: 10_000,
     objectInfoMs: 300_000,

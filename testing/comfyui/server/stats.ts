@@ -38,7 +38,7 @@ export function modelsOf(graphs: readonly Graph[]): Record<string, string[]> {
 
 /** Every model that the fixture graphs need; of the newer line also those of all built-in workflows. */
 export function allGraphModels(mode: ComfyMode = "0.8.0"): Record<string, string[]> {
-  const newer = mode === "new" ? builtInWorkflows.map(({ graph }) => graph) : [];
+  const newer = mode === "new" ? builtInWorkflows().map(({ graph }) => graph) : [];
   return modelsOf([...graphNames().map(readGraph), ...newer]);
 }
 
