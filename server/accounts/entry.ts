@@ -1,9 +1,9 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { APIError } from "better-auth/api";
 import { and, desc, eq, gt, isNull, lt } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
 import { type Db, schema } from "../db/index.ts";
-import { AppError, newId } from "../platform/index.ts";
+import { AppError, hashOfToken, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { hasAdmin, isFirstAdminToken, makeFirstAdmin } from "./first-admin.ts";
 
@@ -23,7 +23,6 @@ export interface NewInvitation extends InvitationView {
 }
 
 const { invitations } = schema;
-const hashOf = (token: string) => createHash("sha256").update(token).digest("hex");
 const isOpen = () => and(isNull(invitations.usedAt), gt(invitations.expiresAt, new Date()));
 
 function viewOf(row: typeof invitations.$inferSelect): InvitationView {
@@ -37,7 +36,7 @@ export async function createInvitation(
 ): Promise<NewInvitation> {
   const token = randomBytes(24).toString("base64url");
   const expiresAt = new Date(Date.now() + input.days * dayMs);
-  const values = { id: newId(), tokenHash: hashOf(token), createdBy: input.createdBy, expiresAt };
+  const values = { id: newId(), tokenHash: hashOfToken(token), createdBy: input.createdBy, expiresAt };
   return db.transaction(async (tx) => {
     const [row] = await tx.insert(invitations).values(values).returning();
     if (!row) throw new AppError("internal");
@@ -75,7 +74,7 @@ export async function revokeInvitation(
 
 /** Whether a new account could be made with this token now. */
 async function isOpenInvitation(db: Db, token: string): Promise<boolean> {
-  return (await db.$count(invitations, and(eq(invitations.tokenHash, hashOf(token)), isOpen()))) > 0;
+  return (await db.$count(invitations, and(eq(invitations.tokenHash, hashOfToken(token)), isOpen()))) > 0;
 }
 
 /** Marks an invitation as used; of two sign-ups at once only one gets true. */
@@ -83,7 +82,7 @@ async function takeInvitation(db: Db, token: string): Promise<boolean> {
   const taken = await db
     .update(invitations)
     .set({ usedAt: new Date() })
-    .where(and(eq(invitations.tokenHash, hashOf(token)), isOpen()))
+    .where(and(eq(invitations.tokenHash, hashOfToken(token)), isOpen()))
     .returning({ id: invitations.id });
   return taken.length === 1;
 }
@@ -96,7 +95,7 @@ async function takeFirstLink(db: Db, token: string): Promise<boolean> {
   const [now, past] = [new Date(), new Date(Date.now() - firstLinkMs)];
   const taken = await db
     .insert(invitations)
-    .values({ id: newId(), tokenHash: hashOf(token), expiresAt: now, usedAt: now })
+    .values({ id: newId(), tokenHash: hashOfToken(token), expiresAt: now, usedAt: now })
     .onConflictDoUpdate({
       target: invitations.tokenHash,
       set: { usedAt: now },

@@ -1,9 +1,9 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { and, eq, gt, isNull } from "drizzle-orm";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
-import { AppError, newId } from "../platform/index.ts";
+import { AppError, hashOfToken, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { findAccount, isReservedEmail, mailAddress, maxEmailLength, maxUserNameLength } from "./accounts.ts";
 import { recordChange } from "./account-changes.ts";
@@ -21,7 +21,6 @@ const { passwordResets, users } = schema;
 
 /** A link works for this long. */
 export const resetLinkHours = 24;
-const hashOf = (token: string) => createHash("sha256").update(token).digest("hex");
 
 /** A link to a new password, for the user to whom an admin hands it over. */
 export interface ResetLink {
@@ -52,7 +51,7 @@ export async function createResetLink(
     if (isReservedEmail(user.email))
       throw new AppError("conflict", "This user has no e-mail address to sign in with, and so no password.");
     await tx.delete(passwordResets).where(eq(passwordResets.userId, userId));
-    await tx.insert(passwordResets).values({ id: newId(), tokenHash: hashOf(token), userId, expiresAt });
+    await tx.insert(passwordResets).values({ id: newId(), tokenHash: hashOfToken(token), userId, expiresAt });
     await recordAct(tx, { kind: "user.password_link_made", by: adminId, to: userId });
   });
   return { token, expiresAt: expiresAt.toISOString() };
@@ -69,7 +68,10 @@ export async function spendResetLink(
 ): Promise<void> {
   requireTaken(services);
   requirePassword(password);
-  const isValid = and(eq(passwordResets.tokenHash, hashOf(token)), gt(passwordResets.expiresAt, new Date()));
+  const isValid = and(
+    eq(passwordResets.tokenHash, hashOfToken(token)),
+    gt(passwordResets.expiresAt, new Date()),
+  );
   const unknown = new AppError("not_found", "This link was used or has expired. Ask an admin for a new one.");
   // Asked before the hash, which takes long on purpose: anybody may call this.
   if ((await services.db.$count(passwordResets, isValid)) === 0) throw unknown;

@@ -1,10 +1,10 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
 import { hashPassword, passwordSchema } from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
 import { schema, type Tx } from "../db/index.ts";
-import { AppError, isId, lineOfText, newId } from "../platform/index.ts";
+import { AppError, hashOfToken, isId, lineOfText, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 const { batches, boards, images, linkImages, links } = schema;
@@ -74,9 +74,6 @@ interface OwnLink {
   readonly ownerId: string;
   readonly id: string;
 }
-
-/** The form in which the database knows a token. */
-export const hashOfToken = (token: string) => createHash("sha256").update(token).digest("hex");
 
 const endOf = (days: number | null) => (days === null ? null : sql`now() + ${days} * interval '1 day'`);
 

@@ -4,9 +4,9 @@ import { isPassword, suspendedUsers } from "../accounts/plain.ts";
 import { type BatchPlace, getBatch } from "../batches/index.ts";
 import { schema } from "../db/index.ts";
 import { type AiFacts, isAiPicture, type OpenedFile, openFile, type Variant } from "../images/index.ts";
-import { AppError, isAppError, isId } from "../platform/index.ts";
+import { AppError, hashOfToken, isAppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { hashOfToken, picturesOf } from "./links.ts";
+import { picturesOf } from "./links.ts";
 
 const { images, links } = schema;
 

@@ -62,7 +62,7 @@ export { retryAfterInText, retryAfterOf } from "./retry-after.ts";
 export { pictureLimits } from "./picture-limits.ts";
 export { type Holder, places, sharesOf, takePlace } from "./places.ts";
 export { closeKept, keptBy } from "./kept.ts";
-export { openSealed, seal, sealedHead, sealedMark } from "./sealing.ts";
+export { hashOfToken, openSealed, seal, sealedHead, sealedMark } from "./sealing.ts";
 export {
   currentRequestId,
   asOperator,

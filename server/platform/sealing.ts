@@ -1,6 +1,11 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import { AppError } from "./errors.ts";
 import type { Env } from "./env.ts";
+
+/** The form in which the database knows a token of a link or a code, in hex: nobody who reads the table can use it. */
+export function hashOfToken(token: string): string {
+  return createHash("sha256").update(token).digest("hex");
+}
 
 /** Before sealed secrets in their columns. */
 export const sealedMark = "sealed:";

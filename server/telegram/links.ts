@@ -1,9 +1,9 @@
 import { lackOf, type Maker, recordChange, requireStanding, wordsFor } from "../accounts/plain.ts";
 import type { Words } from "../words.ts";
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { and, eq, isNull, ne, or, sql } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
-import { AppError, newId } from "../platform/index.ts";
+import { AppError, hashOfToken, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { telegramOf } from "./client.ts";
 import { TelegramError } from "./errors.ts";
@@ -14,8 +14,6 @@ const codeBytes = 16;
 const codeMinutes = 15;
 const nameMs = 10_000;
 const noticeMs = 20_000;
-
-const hashOf = (code: string) => createHash("sha256").update(code).digest("hex");
 
 /** The settings' view of the bot. Times are ISO 8601, UTC. */
 export interface TelegramState {
@@ -44,7 +42,7 @@ export interface DeepLink {
 export async function createLink(services: Services, userId: string, maker?: Maker): Promise<DeepLink> {
   const name = await readBotName(services);
   const code = randomBytes(codeBytes).toString("base64url");
-  const codeHash = hashOf(code);
+  const codeHash = hashOfToken(code);
   const expiresAt = await services.db.transaction(async (tx) => {
     if (maker) await requireStanding(tx, maker);
     await tx.delete(telegramCodes).where(eq(telegramCodes.userId, userId));
@@ -98,7 +96,7 @@ export async function openCode(
     .set({ chatId })
     .where(
       and(
-        eq(telegramCodes.codeHash, hashOf(code)),
+        eq(telegramCodes.codeHash, hashOfToken(code)),
         sql`${telegramCodes.expiresAt} > clock_timestamp()`,
         or(isNull(telegramCodes.chatId), eq(telegramCodes.chatId, chatId)),
       ),
