@@ -1,8 +1,7 @@
 import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import { type Db, schema, type Tx } from "../db/index.ts";
-import { type ImageView, toImageView, viewColumns } from "../images/index.ts";
-import { AppError, isId } from "../platform/index.ts";
+import { decodeCursor, encodeCursor, type ImageView, toImageView, viewColumns } from "../images/index.ts";
 import type { Services } from "../services.ts";
 import { comparePictures, countWaiting } from "./find.ts";
 
@@ -71,14 +70,6 @@ export async function listDuplicates(
     total: { groups: all.length, pictures: all.reduce((sum, ids) => sum + ids.length, 0) },
     waiting: await countWaiting(services, ownerId),
   };
-}
-
-const encodeCursor = (id: string) => Buffer.from(id).toString("base64url");
-
-function decodeCursor(cursor: string): string {
-  const id = Buffer.from(cursor, "base64url").toString();
-  if (!isId(id)) throw new AppError("bad_request", "The cursor is not one of ours.");
-  return id;
 }
 
 /** Pairs that are read; further groups follow once these are merged. */

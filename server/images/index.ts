@@ -59,6 +59,7 @@ export {
   changeImageSchema,
   deleteForGood,
   emptyTrash,
+  findImage,
   getImage,
   getImageByHash,
   type OwnedImage,
@@ -79,7 +80,15 @@ export {
   untagImages,
 } from "./tags.ts";
 export { checkSearch } from "./conditions.ts";
-export { countUpTo, listGallerySchema, listImages, type ListImagesInput, listImagesSchema } from "./list.ts";
+export {
+  countUpTo,
+  decodeCursor,
+  encodeCursor,
+  listGallerySchema,
+  listImages,
+  type ListImagesInput,
+  listImagesSchema,
+} from "./list.ts";
 export { countMonths, countNoted, type MonthCount } from "./timeline.ts";
 export {
   checkGuestSpace,

@@ -3,7 +3,7 @@ import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
 import { oneAtATime, schema, type Tx } from "../db/index.ts";
-import { AppError, type Config, isId } from "../platform/index.ts";
+import { AppError, type Config, isAppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
   findOwnImage,
@@ -23,6 +23,19 @@ const { images, jobs } = schema;
 /** One picture of the owner. Throws `not_found`. */
 export async function getImage(services: Pick<Services, "db">, input: OwnImageInput): Promise<ImageView> {
   return toImageView(await findOwnImage(services.db, input));
+}
+
+/** One picture of the owner; null where there is none. */
+export async function findImage(
+  services: Pick<Services, "db">,
+  input: OwnImageInput,
+): Promise<ImageView | null> {
+  try {
+    return await getImage(services, input);
+  } catch (error) {
+    if (isAppError(error) && error.code === "not_found") return null;
+    throw error;
+  }
 }
 
 interface OwnHash {

@@ -22,13 +22,13 @@ import { fillSearchTexts } from "./search-text.ts";
 
 const { images, jobs } = schema;
 
-/** The cursor of the next page: the last id of this one. Opaque to callers. */
-function encodeCursor(id: string): string {
+/** The cursor of the next page: the last id of this one. Opaque to clients. */
+export function encodeCursor(id: string): string {
   return Buffer.from(id).toString("base64url");
 }
 
 /** Throws `bad_request` for anything that `encodeCursor` did not make. */
-function decodeCursor(cursor: string): string {
+export function decodeCursor(cursor: string): string {
   const id = Buffer.from(cursor, "base64url").toString();
   if (!isId(id)) throw new AppError("bad_request", "The cursor is not one of ours.");
   return id;
@@ -94,7 +94,10 @@ export interface ListImagesInput {
   readonly stackId?: string | undefined;
 }
 
-/** `trashedUntil`: when a picture of the trash goes, ISO 8601, UTC; null for others. `stackSize`: how many pictures its stack has, whatever the filters; null in lists without `stacks`. */
+/**
+ * `trashedUntil`: when a picture of the trash goes, ISO 8601, UTC; null for others. `stackSize`: how many pictures its stack
+ * has, whatever the filters; null in lists without `stacks`.
+ */
 type ListedImage = ImageView & { readonly stackSize: number | null; readonly trashedUntil: string | null };
 
 interface Jump {
@@ -111,8 +114,8 @@ export interface ImagePage {
 }
 
 /**
- * An owner's pictures, newest first (with `near:` or `similar:` the nearest in meaning first), without masks and, unless a search says `is:trashed`, deleted ones. Throws `bad_request`
- * for a wrong cursor and a search that cannot be read.
+ * An owner's pictures, newest first (with `near:` or `similar:` the nearest in meaning first), without masks and, unless a
+ * search says `is:trashed`, deleted ones. Throws `bad_request` for a wrong cursor and a search that cannot be read.
  */
 export async function listImages(
   services: Pick<Services, "config" | "db" | "env">,

@@ -11,8 +11,7 @@ import {
   readMessageJob,
 } from "../deliveries/index.ts";
 import { maxOutputPixels } from "../engines.ts";
-import { getImage, type ImageView, openFile, readAs } from "../images/index.ts";
-import { toAppError } from "../platform/index.ts";
+import { findImage, type ImageView, openFile, readAs } from "../images/index.ts";
 import type { Services } from "../services.ts";
 import { type OutgoingFile, type OutgoingPictures, type Telegram, telegramOf } from "./client.ts";
 import { TelegramError, type TelegramErrorKind } from "./errors.ts";
@@ -98,8 +97,10 @@ const maxAlbum = 10;
 
 async function readMessage(services: Services, delivery: OwedDelivery): Promise<Message> {
   const job = await readMessageJob(services, delivery);
+  const { ownerId } = delivery;
+  // Without those that the owner has deleted: the message is worth sending all the same.
   const found = await Promise.all(
-    job.outputs.slice(0, maxAlbum).map(({ imageId }) => findImage(services, delivery, imageId)),
+    job.outputs.slice(0, maxAlbum).map(({ imageId: id }) => findImage(services, { ownerId, id })),
   );
   const images = found.filter((image) => image !== null);
   const [first] = images;
@@ -133,20 +134,6 @@ async function albumsOf(
       ? [{ as, files: files.map(({ bytes, name }) => ({ bytes, name })) }]
       : [];
   });
-}
-
-/** Null when the owner has deleted the picture: the message is worth sending all the same. */
-async function findImage(
-  services: Services,
-  { ownerId }: OwedDelivery,
-  id: string,
-): Promise<ImageView | null> {
-  try {
-    return await getImage(services, { ownerId, id });
-  } catch (error) {
-    if (toAppError(error).code === "not_found") return null;
-    throw error;
-  }
 }
 
 function captionOf(

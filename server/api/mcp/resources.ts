@@ -7,8 +7,8 @@ import {
   ReadResourceRequestSchema,
   type Resource,
 } from "@modelcontextprotocol/sdk/types.js";
-import { getImage, type ImageView, listImages } from "../../images/index.ts";
-import { AppError, isAppError } from "../../platform/index.ts";
+import { findImage, type ImageView, listImages } from "../../images/index.ts";
+import { AppError } from "../../platform/index.ts";
 import type { ClientInput } from "../clients/route.ts";
 import { readPicture } from "./making.ts";
 import { asRpc } from "./tasks.ts";
@@ -67,7 +67,8 @@ function toResource({ id, title, role, kind, widthPx, heightPx, createdAt }: Ima
 /** Throws -32002 for an unknown one, and `bad_request` for a file above the limit. */
 async function readResource(input: ClientInput, uri: string): Promise<ReadResourceResult> {
   const [, id, original] = uriPattern.exec(uri) ?? [];
-  const image = id === undefined ? null : await findPicture(input, id);
+  const image =
+    id === undefined ? null : await findImage(input.services, { id, ownerId: input.caller.userId });
   if (!image) throw new McpError(notFound, "Resource not found", { uri: uri.slice(0, 200) });
   const { sizeBytes } = image;
   if (original !== undefined && sizeBytes > maxOriginalBytes)
@@ -82,12 +83,3 @@ async function readResource(input: ClientInput, uri: string): Promise<ReadResour
 
 /** The number that the specification has for it; the SDK names none. */
 const notFound = -32_002;
-
-async function findPicture({ services, caller }: ClientInput, id: string): Promise<ImageView | null> {
-  try {
-    return await getImage(services, { id, ownerId: caller.userId });
-  } catch (error) {
-    if (isAppError(error) && error.code === "not_found") return null;
-    throw error;
-  }
-}
