@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { AppError, newId } from "../platform/index.ts";
+import { syncFolder } from "../storage/index.ts";
 import { progressOf, type Steps } from "./steps.ts";
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -197,15 +198,5 @@ export async function makeFolder<T>(folder: string, write: (draft: string) => Pr
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     throw error;
-  }
-}
-
-/** Without it a power cut can lose the names of files that were written. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

@@ -2,7 +2,8 @@
  * Object storage for image files, and temporary folders.
  *
  * An object has a key and is never changed after it was written. Every failure is
- * `storage_unavailable` or `storage_full`. Objects lie in the bucket `S3_BUCKET`, without one in files below the data folder. Which object belongs to which image is decided in `server/images`.
+ * `storage_unavailable` or `storage_full`. Objects lie in the bucket `S3_BUCKET`, without one in files below the data folder.
+ * Which object belongs to which image is decided in `server/images`.
  */
 export { reasonOfStore } from "./bucket-faults.ts";
 export {
@@ -19,5 +20,6 @@ export {
   storageFailure,
 } from "./disk.ts";
 export { type ImageDisk, type ListedObject, type OpenObject, type SignedPut, signedPutMs } from "./driver.ts";
+export { syncFolder } from "./local.ts";
 export { closeFolders, readFreeSpace, requireFreeSpace } from "./space.ts";
 export { sweepTempFolders, tempFolderMs, tempRoot, withTempFolder } from "./temp-folder.ts";

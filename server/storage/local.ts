@@ -88,7 +88,8 @@ export class LocalDriver extends FSDriver implements StoreDriver {
   close(): void {}
 }
 
-async function syncFolder(folder: string): Promise<void> {
+/** Flushes the names in a folder: without it a power cut can lose that of a file whose content was flushed. */
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   try {
     await handle.sync();
