@@ -37,65 +37,62 @@ export interface HintTransport {
 
 const itemsPerMessage = 60;
 
-/** The hints of a process over a transport. A lost one costs the pause of the poll beside it: a second for a job, up to 15 for a question. */
+/**
+ * The hints of a process over a transport. A lost one costs the pause of the poll beside it: a second for a job, up to 15 for a
+ * question.
+ */
 export function createHintChannel(transport: HintTransport, { onError, later }: HintOptions): Hints {
-  const listeners = new Set<(message: HintMessage) => void>();
-  const liveListeners = new Set<(message: LiveMessage) => void>();
-  const listened = new Set<HintChannelName>();
-
   const send = (channel: HintChannelName, message: HintMessage | LiveMessage) =>
     transport.send(channel, JSON.stringify(message)).catch(onError);
-  const jobs = coalesceHints(later, async (hints) => {
-    await Promise.all(inParts(hints).map((part) => send("hints", { type: "jobs", jobs: part })));
+  const jobs = coalesceHints(later, async (newest) => {
+    await Promise.all(inParts(newest).map((part) => send("hints", { type: "jobs", jobs: part })));
   });
   const receive = (text: string) => {
     try {
       const message: HintMessage | LiveMessage = JSON.parse(text);
-      if (isLive(message)) for (const listener of liveListeners) listener(message);
-      else for (const listener of listeners) listener(message);
+      if (isLive(message)) live.tell(message);
+      else hints.tell(message);
     } catch (error) {
       // Every client of the server can send to the channel: an invalid text must not end the process.
       onError(error instanceof Error ? error : new Error(String(error)));
     }
   };
-  const listen = (channel: HintChannelName) => {
-    if (listened.has(channel)) return;
-    listened.add(channel);
-    transport.listen(channel, receive);
+  /** Who hears the messages of a channel; without anybody the process does not listen to it. */
+  const openChannel = <Message>(channel: HintChannelName) => {
+    const listeners = new Set<(message: Message) => void>();
+    return {
+      tell(message: Message) {
+        for (const listener of listeners) listener(message);
+      },
+      subscribe: (listener: (message: Message) => void) => {
+        if (listeners.size === 0) transport.listen(channel, receive);
+        listeners.add(listener);
+        return () => {
+          // A process that is frozen would be sent what nobody reads, until the server closes its connection.
+          if (listeners.delete(listener) && listeners.size === 0)
+            later(transport.unlisten(channel).catch(onError));
+        };
+      },
+      clear: () => listeners.clear(),
+    };
   };
-  // A process that is frozen would be sent what nobody reads, until the server closes its connection.
-  const unlisten = (channel: HintChannelName) => {
-    if (listened.delete(channel)) later(transport.unlisten(channel).catch(onError));
-  };
+  const hints = openChannel<HintMessage>("hints");
+  const live = openChannel<LiveMessage>("progress");
 
   return {
     publish(message) {
       if (message.type === "jobs") jobs.add(message.jobs);
       else if (message.type === "watched")
         for (const jobIds of inParts(message.jobIds)) later(send("hints", { ...message, jobIds }));
-      else if (message.type === "ended") for (const listener of listeners) listener(message);
+      else if (message.type === "ended") hints.tell(message);
       else later(send(isLive(message) ? "progress" : "hints", message));
     },
-    subscribe(listener) {
-      listeners.add(listener);
-      listen("hints");
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size === 0) unlisten("hints");
-      };
-    },
-    subscribeLive(listener) {
-      liveListeners.add(listener);
-      listen("progress");
-      return () => {
-        liveListeners.delete(listener);
-        if (liveListeners.size === 0) unlisten("progress");
-      };
-    },
+    subscribe: hints.subscribe,
+    subscribeLive: live.subscribe,
     async close() {
       jobs.flush();
-      listeners.clear();
-      liveListeners.clear();
+      hints.clear();
+      live.clear();
       await transport.close();
     },
   };
