@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type QuestionStatus, schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { endedStatuses } from "./life.ts";
+import { isOpen } from "./life.ts";
 
 const { assistantRunEvents, assistantRuns, modelCalls, nodes, users } = schema;
 
@@ -76,13 +76,7 @@ export async function listQuestions(
   { db }: Pick<Services, "db">,
   { state, cursor }: z.infer<typeof listQuestionsSchema>,
 ): Promise<{ readonly items: QuestionSummary[]; readonly nextCursor: string | null }> {
-  const inState: Record<string, SQL> = {
-    open: sql`${assistantRuns.status} not in (${sql.join(
-      endedStatuses.map((status) => sql`${status}`),
-      sql`, `,
-    )})`,
-  };
-  const condition = state && (inState[state] ?? eq(assistantRuns.status, state as QuestionStatus));
+  const condition = state === "open" ? isOpen : state && eq(assistantRuns.status, state);
   const items = await db
     .select(summary)
     .from(assistantRuns)
