@@ -1,10 +1,10 @@
 import { sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
-import { type JobStatus, jobStatuses, schema, type Tier, tiers } from "../db/index.ts";
+import { type JobStatus, jobStatuses, schema, type Tier } from "../db/index.ts";
 import { type JobKind, jobKinds, type Need } from "../engines.ts";
 import { AppError, type ErrorCode, isErrorCode, isId, isStorable } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { isFinal, openStatuses } from "./job.ts";
+import { isFinal, openStatuses, tierOf } from "./job.ts";
 import { serverLabelOf } from "./read.ts";
 import { sessionIdSchema } from "./request.ts";
 
@@ -215,8 +215,6 @@ async function readEnd(db: Services["db"], source: Omit<Source, "filters">): Pro
 
 type Row = Record<string, unknown> & Omit<FoundJob, "tier"> & { readonly tier: number };
 
-const tierNames = new Map<number, Tier>(Object.entries(tiers).map(([name, value]) => [value, name as Tier]));
-
 const isoText = (column: string) =>
   sql.raw(`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`);
 
@@ -239,5 +237,5 @@ async function readFound(
     from (select j.* from ${rowsOf(source, sql`j.*`, sql`limit ${source.share}`)} ${where} order by j.id desc limit ${limit}) p
     join ${users} u on u.id = p.owner_id left join ${nodes} n on n.id = p.node_id
     order by p.id desc`);
-  return result.map((row) => ({ ...row, tier: tierNames.get(row.tier) ?? "normal" }));
+  return result.map((row) => ({ ...row, tier: tierOf(row.tier) }));
 }

@@ -1,8 +1,7 @@
 import { getImage, type OpenedFile, type OpenFileInput, type PngText } from "../images/index.ts";
-import { isAppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { lorasSchema } from "../workflows/index.ts";
-import { get, type JobView } from "./read.ts";
+import { findJob, type JobView } from "./read.ts";
 import { openResult } from "./result-hold.ts";
 
 type Settings = Pick<JobView, "kind" | "workflow" | "model" | "params" | "template" | "inputs">;
@@ -16,14 +15,8 @@ export async function openWithSettings(
   input: Omit<OpenFileInput, "variant" | "texts">,
 ): Promise<OpenedFile> {
   const { jobId } = await getImage(services, input);
-  const job =
-    jobId === null ? null : await get(services, { ownerId: input.ownerId, id: jobId }).catch(unlessGone);
+  const job = jobId === null ? null : await findJob(services, { ownerId: input.ownerId, id: jobId });
   return openResult(services, { ...input, texts: job ? textsOf(job) : [] });
-}
-
-function unlessGone(error: unknown): null {
-  if (isAppError(error) && error.code === "not_found") return null;
-  throw error;
 }
 
 /** Our own, from which Create is filled exactly, and the text that most programs of this field read. */

@@ -24,19 +24,16 @@ import {
 
 /**
  * Ends a failed attempt. With the strategy `fail` the job ends at once; otherwise it returns to the line until it has
- * used its charged attempts (its own `maxRetries`, if fewer) or `maxAttempts`; a job whose LoRAs are away waits on. A job with `once` ends with its first failure. Null when the lease is no
- * longer current.
+ * used its charged attempts (its own `maxRetries`, if fewer) or `maxAttempts`; a job whose LoRAs are away waits on. A job with
+ * `once` ends with its first failure. Null when the lease is no longer current.
  */
 export async function fail(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
   const home = await atHomeAfter(services, lease, error);
   if (home) return home;
   const nextAttempt = await chooseNextAttempt(services, lease, error);
-  const failed = nextAttempt === null ? await end(services, lease, error) : null;
-  if (failed) return finish(services, failed);
   const again = nextAttempt && (await requeue(services, lease, { error, nextAttempt }));
-  if (again) return finish(services, again);
-  const ended = await end(services, lease, error);
-  return ended ? finish(services, ended) : null;
+  const moved = again ?? (await end(services, lease, error));
+  return moved && finish(services, moved);
 }
 
 /** What a provider could not do goes back to the own machines that can; null when none can, or nothing of the kind happened. */

@@ -22,8 +22,9 @@
  * Rules. Only `transition` and `transitionAll` (`job.ts`) write `status`, and two functions of the database, so that each
  * step is one round trip: `accept_job` stores a new row (`pending`, or `queued` when its line is empty and the window has
  * room) and `dispatch_queue` moves rows from the line into the window; their bodies are in
- * `server/db/functions`. `try_provider` changes no status: it stores the attempt that a claimed job waits for. The row is the truth: bells and hints may be lost, since `sweep` and the polls find every change. A worker
- * writes only under its lease. Publish hints after the commit, never inside a transaction.
+ * `server/db/functions`. `try_provider` changes no status: it stores the attempt that a claimed job waits for. The row is the
+ * truth: bells and hints may be lost, since `sweep` and the polls find every change. A worker writes only under its lease.
+ * Publish hints after the commit, never inside a transaction.
  *
  * Start reading at `job.ts`, then `submit.ts`, `dispatch.ts`, `claimed.ts`, `fail.ts` and `sweep.ts`.
  */
@@ -79,6 +80,7 @@ export { asksNext, goHome } from "./cloud-home.ts";
 export { changeModel, otherModels } from "./kind-chain.ts";
 export { type JobLog, keepJobLogs, readJobLogs, readNodeLogs } from "./logs.ts";
 export {
+  findJob,
   get,
   getAny,
   loadViews,

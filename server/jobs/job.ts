@@ -1,5 +1,5 @@
 import { eq, getTableColumns, is, sql, SQL } from "drizzle-orm";
-import { type Db, type JobStatus, schema, type Tx } from "../db/index.ts";
+import { type Db, type JobStatus, schema, type Tier, tiers, type Tx } from "../db/index.ts";
 import { owe } from "../deliveries/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -34,6 +34,14 @@ export function canFollow(from: JobStatus, to: JobStatus): boolean {
 /** A final job never changes again. */
 export function isFinal(status: JobStatus): boolean {
   return successors[status].length === 0;
+}
+
+// Safe: the keys of `tiers` are the tiers.
+const tierNames = Object.keys(tiers) as Tier[];
+
+/** The name of a row's tier. */
+export function tierOf(tier: number): Tier {
+  return tierNames.find((name) => tiers[name] === tier) ?? "normal";
 }
 
 /** Types of the events in a job's story. */

@@ -8,14 +8,13 @@ import {
   type Retention,
   schema,
   type Tier,
-  tiers,
   type Tx,
 } from "../db/index.ts";
 import { type EngineName, type InputRole, type JobKind, type Need } from "../engines.ts";
 import type { Alive } from "../live/index.ts";
 import { AppError, type ErrorCode, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { type Job, jobFromRow } from "./job.ts";
+import { type Job, jobFromRow, tierOf } from "./job.ts";
 
 /** A job as clients see it; the same shape in lists, live updates and single reads. Times are ISO 8601, UTC. */
 export interface JobView {
@@ -115,8 +114,6 @@ export function serverLabelOf(url: SQL): SQL {
   return sql`regexp_replace(${url}, '^https?://', '')`;
 }
 
-const tierNames = new Map<number, Tier>(Object.entries(tiers).map(([name, value]) => [value, name as Tier]));
-
 interface Extras {
   readonly read_at_ms: number;
   readonly node_name: string | null;
@@ -164,7 +161,7 @@ function toView(job: Job, extras: Extras): JobView {
     status: job.status,
     progress: job.progress,
     stage: job.stage,
-    tier: tierNames.get(job.tier) ?? "normal",
+    tier: tierOf(job.tier),
     revision: job.revision,
     attempt: job.attempt,
     engine: job.engine,
@@ -217,10 +214,16 @@ export interface JobAddress {
   readonly id: string;
 }
 
-/** One job of an owner. Throws `not_found`, also for a job of another owner. */
-export async function get(services: Services, { ownerId, id }: JobAddress): Promise<JobView> {
-  if (!isId(id)) throw new AppError("not_found");
-  const [job] = await loadViews(services.db, sql`jobs.id = ${id} and jobs.owner_id = ${ownerId}`, sql``);
+/** One job of an owner; null where there is none, also for a job of another owner. */
+export async function findJob({ db }: Services, { ownerId, id }: JobAddress): Promise<JobView | null> {
+  const isOwn = sql`jobs.id = ${id} and jobs.owner_id = ${ownerId}`;
+  const [job] = isId(id) ? await loadViews(db, isOwn, sql``) : [];
+  return job ?? null;
+}
+
+/** As `findJob`. Throws `not_found` where there is none. */
+export async function get(services: Services, address: JobAddress): Promise<JobView> {
+  const job = await findJob(services, address);
   if (!job) throw new AppError("not_found");
   return job;
 }

@@ -4,7 +4,7 @@ import { type Asked, type Db, schema, type Tier, tiers, type Tx } from "../db/in
 import { z } from "zod";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { isFinal, type Job } from "./job.ts";
+import { isFinal, type Job, tierOf } from "./job.ts";
 import { agreedSchema } from "./agreement.ts";
 import { kindParams } from "./request.ts";
 import type { Submitter } from "./draft.ts";
@@ -153,8 +153,6 @@ async function findLastRetry({ db }: Services, id: string): Promise<Job | null> 
   return last ?? null;
 }
 
-// Safe: the keys of `tiers` are the tiers.
-const tierNames = Object.keys(tiers) as Tier[];
 const keyPrefix = (id: string) => `retry:${id}:`;
 
 /** The number of the last retry, read from the keys, since they outlive an ephemeral job. */
@@ -197,8 +195,7 @@ async function readWebhook({ db }: Services, { id }: Job): Promise<{ webhookUrl?
 
 /** Only admins keep a tier above `normal`. */
 function readTier({ tier }: Job, { isAdmin = false }: Submitter): Tier {
-  const wanted = isAdmin ? tier : Math.min(tier, tiers.normal);
-  return tierNames.find((name) => tiers[name] === wanted) ?? "normal";
+  return tierOf(isAdmin ? tier : Math.min(tier, tiers.normal));
 }
 
 /** The requested engine, workflow and model, not those of a downgrade. */

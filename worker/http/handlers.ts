@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import { z } from "zod";
 import { workerAccount } from "@atelier/server/accounts/plain";
 import {
+  findJob,
   get,
   getAny,
   type JobView,
@@ -13,7 +14,7 @@ import {
   submit,
 } from "@atelier/server/jobs";
 import { readAdminRequests } from "@atelier/server/nodes";
-import { AppError, isAppError, issuesOf, lineOfText, newId } from "@atelier/server/platform";
+import { AppError, issuesOf, lineOfText, newId } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import type { WorkerView } from "./server.ts";
 
@@ -101,17 +102,12 @@ export async function createImageFromPrompt({ services, request }: Call): Promis
  */
 export async function readStatus({ services, id }: Call): Promise<Answer> {
   const account = await workerAccount(services);
-  const job = await get(services, { ownerId: account.id, id }).catch(nullIfNotFound);
+  const job = await findJob(services, { ownerId: account.id, id });
   const headers = { "cache-control": "no-store" };
   if (!job) return { status: 200, headers, json: toProgress(await getAny(services, id)) };
   // This answer delivers a job without a result; one with a result is delivered when its file was sent.
   if (job.status === "failed" || job.status === "cancelled") await noteAnswer(services, job.id);
   return { status: 200, headers, json: toStatus(job) };
-}
-
-function nullIfNotFound(error: unknown): null {
-  if (isAppError(error) && error.code === "not_found") return null;
-  throw error;
 }
 
 /** What the operator may know of a user's job. */
