@@ -1,7 +1,6 @@
 import path from "node:path";
 import { types } from "node:util";
-import pino from "pino";
-import type { DestinationStream, Logger, LoggerOptions } from "pino";
+import pino, { type DestinationStream, type Logger, type LoggerOptions } from "pino";
 import type { Env } from "./env.ts";
 import { isFunction } from "./functions.ts";
 import { createRepeats } from "./repeats.ts";

@@ -1,5 +1,11 @@
-import { refusalText } from "./port.ts";
-import type { SimAnswer, Simulator, SimRequest, SimRun, Vendor } from "./port.ts";
+import {
+  refusalText,
+  type SimAnswer,
+  type Simulator,
+  type SimRequest,
+  type SimRun,
+  type Vendor,
+} from "./port.ts";
 
 /** Waits for the end of a run, as a provider does that answers with the picture. */
 async function ended(simulator: Simulator, request: SimRequest): Promise<SimRun> {

@@ -1,5 +1,4 @@
-import { refusalText } from "./port.ts";
-import type { SimAnswer, Simulator, SimRun, Vendor } from "./port.ts";
+import { refusalText, type SimAnswer, type Simulator, type SimRun, type Vendor } from "./port.ts";
 import { isPost, notFound, runOf } from "./requests.ts";
 
 const fashnStatus = {

@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import { refusalText } from "./port.ts";
-import type { SimAnswer, Simulator, SimRequest, SimRun, Vendor } from "./port.ts";
+import {
+  refusalText,
+  type SimAnswer,
+  type Simulator,
+  type SimRequest,
+  type SimRun,
+  type Vendor,
+} from "./port.ts";
 import { notFound, runOf } from "./requests.ts";
 import { replicateSecret, standardHeaders } from "./signatures.ts";
 

@@ -1,5 +1,12 @@
-import { refusalText } from "./port.ts";
-import type { SimAnswer, Simulator, SimRequest, SimRun, SimWebhook, Vendor } from "./port.ts";
+import {
+  refusalText,
+  type SimAnswer,
+  type Simulator,
+  type SimRequest,
+  type SimRun,
+  type SimWebhook,
+  type Vendor,
+} from "./port.ts";
 import { isPost, notFound, runOf, uploaded } from "./requests.ts";
 import { replicateSecret, standardHeaders } from "./signatures.ts";
 

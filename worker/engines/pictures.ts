@@ -1,7 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import sharp from "sharp";
-import type { Sharp } from "sharp";
+import sharp, { type Sharp } from "sharp";
 import { AppError } from "@atelier/server/platform";
 import { byteAt, type Grey, type Mask, maskWhere, type Rgb, type Size } from "./local/raster/grid.ts";
 

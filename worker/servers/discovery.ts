@@ -1,5 +1,4 @@
-import { orAborted } from "@atelier/server/platform";
-import type { Logger } from "@atelier/server/platform";
+import { type Logger, orAborted } from "@atelier/server/platform";
 import type { ListedServer, Source } from "./sources/http.ts";
 
 /** A server with every source that lists it. */

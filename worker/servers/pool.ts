@@ -1,7 +1,6 @@
-import { hasLoras, loadedAfter } from "@atelier/server/workflows";
 import type { Need } from "@atelier/server/engines";
-import type { Workflow } from "@atelier/server/workflows";
 import type { Config, ErrorCode } from "@atelier/server/platform";
+import { hasLoras, loadedAfter, type Workflow } from "@atelier/server/workflows";
 import {
   conditionOf,
   isFree,

@@ -1,7 +1,6 @@
 import { copyFile, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import sharp from "sharp";
-import type { Sharp } from "sharp";
+import sharp, { type Sharp } from "sharp";
 import type { InputRole } from "@atelier/server/engines";
 import { stripPlainPng } from "@atelier/server/images";
 import { AppError } from "@atelier/server/platform";

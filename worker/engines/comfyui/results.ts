@@ -86,13 +86,12 @@ export function forwardPreviews({
 
 const previewSidePx = 384;
 const limitInputPixels = 4_096 * 4_096;
-const previewFormats = new Set(["png", "jpeg", "webp"]);
 
 /** A small JPEG of a server's preview; null when it is not a picture. Encoded again, since its bytes go to browsers. */
 async function makePreview(bytes: Uint8Array): Promise<Uint8Array | null> {
   try {
     const picture = sharp(bytes, { limitInputPixels });
-    if (!previewFormats.has((await picture.metadata()).format)) return null;
+    if (!formats.has((await picture.metadata()).format)) return null;
     return await picture
       .resize(previewSidePx, previewSidePx, { fit: "inside", withoutEnlargement: true })
       .flatten({ background: "#ffffff" })
