@@ -1,0 +1,233 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { eq, sql } from "drizzle-orm";
+import sharp from "sharp";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { addGuest, addUser, listObjects, readSample, rowsOf } from "@atelier/testing/pictures";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { inAll } from "@atelier/testing/cases";
+import { schema } from "../db/index.ts";
+import { announcedSchema, beginUpload, ingest, readUsage, removeImages, restoreImages } from "./index.ts";
+import { lockUploadsOf } from "./quota.ts";
+
+let opened: TestServices;
+afterAll(() => opened.close());
+
+describe("ingest races", () => {
+  beforeAll(async () => {
+    opened = await createTestServices({ config: { limits: { guestImages: 3, bytesPerUser: 6_000_000 } } });
+  });
+
+  test("A5 20 simultaneous uploads of the same bytes end with one row and three objects", async () => {
+    const owner = await addUser(opened.services);
+    const other = await opened.openAnother();
+    const bytes = await readSample("rocket.jpg");
+    const racers = Array.from({ length: 20 }, (_, at) =>
+      ingest(at % 2 ? other : opened.services, { ownerId: owner, role: "upload", bytes }),
+    );
+    const images = await Promise.all(racers);
+    expect(new Set(images.map(({ id }) => id)).size).toBe(1);
+    expect(images.filter(({ created }) => created)).toHaveLength(1);
+    expect(await rowsOf(opened.services, owner)).toHaveLength(1);
+    const objects = (await listObjects(opened.services)).filter((key) => key.startsWith(`users/${owner}/`));
+    expect(objects).toHaveLength(3);
+    expect(objects[0]).toContain(images[0]?.id);
+  });
+
+  test("the same bytes of another owner, or in another role, are a picture of their own", async () => {
+    const [first, second] = [await addUser(opened.services), await addUser(opened.services)];
+    const bytes = await readSample("chelsea.png");
+    const taken = [
+      await ingest(opened.services, { ownerId: first, role: "upload", bytes }),
+      await ingest(opened.services, { ownerId: second, role: "upload", bytes }),
+      await ingest(opened.services, { ownerId: first, role: "mask", bytes }),
+    ];
+    expect(new Set(taken.map(({ id }) => id)).size).toBe(3);
+  });
+
+  test("a guest keeps at most the configured number, also when uploads race, and may send known bytes again", async () => {
+    const guest = await addGuest(opened.services);
+    const picture = (width: number) =>
+      sharp({ create: { width, height: 9, channels: 3, background: "red" } })
+        .png()
+        .toBuffer();
+    const send = async (width: number) =>
+      ingest(opened.services, { ownerId: guest, role: "upload", bytes: await picture(width) });
+    const results = await Promise.allSettled([10, 11, 12, 13, 14, 15, 16, 17].map(send));
+    const refused = results.filter((result) => result.status === "rejected").map((result) => result.reason);
+    expect(refused).toHaveLength(5);
+    for (const error of refused)
+      expect(error).toMatchObject({
+        code: "quota_exceeded",
+        message: expect.stringContaining("Guests can keep 3 pictures"),
+      });
+    const kept = await rowsOf(opened.services, guest);
+    expect(kept).toHaveLength(3);
+    expect(
+      (await listObjects(opened.services)).filter((key) => key.startsWith(`users/${guest}/`)),
+    ).toHaveLength(9);
+    expect(await send(kept[0]?.widthPx ?? 0)).toMatchObject({ created: false });
+  });
+
+  test("A5 a row that cannot be inserted takes its objects along", async () => {
+    const before = await listObjects(opened.services);
+    const nobody = { ownerId: "nobody", role: "upload", bytes: await readSample("coffee.png") } as const;
+    await expect(ingest(opened.services, nobody)).rejects.toMatchObject({ cause: { code: "23503" } });
+    expect(await listObjects(opened.services)).toEqual(before);
+  });
+
+  test("A5 a store that cannot be written leaves no row", async () => {
+    const owner = await addUser(opened.services);
+    const blocked = path.join(opened.services.env.ATELIER_DATA_DIR, "files/users", owner);
+    await mkdir(path.dirname(blocked), { recursive: true });
+    await writeFile(blocked, "a file where a folder must be");
+    const bytes = await readSample("coffee.png");
+    await expect(ingest(opened.services, { ownerId: owner, role: "upload", bytes })).rejects.toMatchObject({
+      code: "storage_unavailable",
+    });
+    expect(await rowsOf(opened.services, owner)).toEqual([]);
+    await rm(blocked);
+    expect(await ingest(opened.services, { ownerId: owner, role: "upload", bytes })).toMatchObject({
+      created: true,
+    });
+  });
+
+  test("A5 an aborted upload leaves nothing", async () => {
+    const owner = await addUser(opened.services);
+    const bytes = await readSample("astronaut.png");
+    const aborting = new AbortController();
+    const taken = ingest(opened.services, { ownerId: owner, role: "upload", bytes, signal: aborting.signal });
+    aborting.abort();
+    await expect(taken).rejects.toMatchObject({ name: "AbortError" });
+    expect(await rowsOf(opened.services, owner)).toEqual([]);
+    expect((await listObjects(opened.services)).filter((key) => key.includes(owner))).toEqual([]);
+  });
+
+  const small = (width: number) =>
+    sharp({ create: { width, height: 10, channels: 3, background: "blue" } })
+      .png()
+      .toBuffer();
+
+  test("a guest cannot get past the limit by deleting, uploading and restoring", async () => {
+    const { services } = opened;
+    const guest = await addGuest(services);
+    const send = async (width: number) =>
+      ingest(services, { ownerId: guest, role: "upload", bytes: await small(width) });
+    const first = await Promise.all([31, 32, 33].map(send));
+    const ids = first.map(({ id }) => id);
+    await removeImages(services, { ownerId: guest, ids });
+    await expect(send(34)).rejects.toMatchObject({ code: "quota_exceeded" });
+    expect((await restoreImages(services, { ownerId: guest, ids })).toSorted()).toEqual(ids.toSorted());
+  });
+
+  test("a guest restores nothing when that would be too many, and uploads of the moment are counted", async () => {
+    const { services } = opened;
+    const { limits } = services.config;
+    const guest = await addGuest(services);
+    const send = async (width: number) =>
+      ingest(services, { ownerId: guest, role: "upload", bytes: await small(width) });
+    const ids = (await Promise.all([41, 42, 43].map(send))).map(({ id }) => id);
+    await removeImages(services, { ownerId: guest, ids });
+    limits.guestImages = 2;
+    try {
+      await expect(restoreImages(services, { ownerId: guest, ids })).rejects.toMatchObject({
+        code: "quota_exceeded",
+      });
+    } finally {
+      limits.guestImages = 3;
+    }
+    expect((await rowsOf(services, guest)).filter(({ deletedAt }) => deletedAt === null)).toEqual([]);
+  });
+
+  test("all guests together have a total of bytes, which no account is refused for", inAll, async () => {
+    const bytesOfGuests = 120_000;
+    const studio = await createTestServices({ config: { limits: { bytesOfGuests } } });
+    const { services } = studio;
+    const [bytes, others] = [await readSample("rocket.jpg"), await readSample("astronaut.png")];
+    const upload = (ownerId: string, file = others) =>
+      ingest(services, { ownerId, role: "upload", bytes: file });
+    try {
+      const [first, second] = [await addGuest(services), await addGuest(services)];
+      const { id } = await upload(first, bytes);
+      const own = eq(schema.images.id, id);
+      await services.db.update(schema.images).set({ sizeBytes: bytesOfGuests }).where(own);
+      vi.spyOn(performance, "now").mockReturnValue(performance.now() + 10_000);
+      const announced = announcedSchema.parse({ mime: "image/png", sizeBytes: others.length });
+      const refused = { code: "storage_quota", message: /all guests/ };
+      for (const ownerId of [first, second]) {
+        await expect(upload(ownerId)).rejects.toMatchObject(refused);
+        const mask = ingest(services, { ownerId, role: "mask", bytes: others });
+        await expect(mask).rejects.toMatchObject(refused);
+        await expect(beginUpload(services, { ownerId, announced })).rejects.toMatchObject(refused);
+      }
+      await upload(await addUser(services));
+      await services.db.delete(schema.images).where(own);
+      vi.spyOn(performance, "now").mockReturnValue(performance.now() + 20_000);
+      await upload(second, bytes);
+    } finally {
+      vi.restoreAllMocks();
+      await studio.close();
+    }
+  });
+
+  test("the pictures of an account take up at most the configured bytes, deleted ones included", async () => {
+    const { services } = opened;
+    const owner = await addUser(services);
+    const bytes = await readSample("astronaut.png");
+    const { id } = await ingest(services, { ownerId: owner, role: "upload", bytes });
+    const { usedBytes, limitBytes } = await readUsage(services, owner);
+    expect(limitBytes).toBe(6_000_000);
+    expect(usedBytes).toBe((await rowsOf(services, owner))[0]?.sizeBytes);
+    await removeImages(services, { ownerId: owner, ids: [id] });
+    expect(await readUsage(services, owner)).toEqual({ usedBytes, limitBytes });
+    services.config.limits.bytesPerUser = usedBytes + 1_000;
+    try {
+      const objects = await listObjects(services);
+      const next = ingest(services, {
+        ownerId: owner,
+        role: "upload",
+        bytes: await readSample("coffee.png"),
+      });
+      await expect(next).rejects.toMatchObject({
+        code: "storage_quota",
+        details: { usedBytes, limitBytes: usedBytes + 1_000 },
+      });
+      expect(await listObjects(services)).toEqual(objects);
+    } finally {
+      services.config.limits.bytesPerUser = 6_000_000;
+    }
+  });
+
+  test("uploads and restores of one owner that wait for a lock leave the connections to others", async () => {
+    const { services } = opened;
+    const other = await opened.openAnother();
+    const owner = await addUser(services);
+    const send = async (width: number) =>
+      ingest(services, { ownerId: owner, role: "upload", bytes: await small(width) });
+    const { id } = await send(51);
+    await removeImages(services, { ownerId: owner, ids: [id] });
+    const held = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const holding = other.db.transaction(async (tx) => {
+      await lockUploadsOf(tx, owner);
+      locked.resolve();
+      await held.promise;
+    });
+    await locked.promise;
+    const restores = Array.from({ length: 20 }, () => restoreImages(services, { ownerId: owner, ids: [id] }));
+    const uploads = [52, 53].map(send);
+    await vi.waitFor(async () => {
+      const rows = await other.db.execute<{ waiting: number }>(sql`
+      select count(*)::int as waiting from pg_locks l join pg_stat_activity a using (pid)
+      where l.locktype = 'advisory' and not l.granted and a.datname = current_database()`);
+      expect(rows[0]?.waiting).toBeGreaterThan(0);
+    });
+    // Without turns each of them holds one of the ten connections, and this finds none.
+    const answers = Array.from({ length: 9 }, () => services.db.execute(sql`select 1`));
+    await Promise.all(answers);
+    held.resolve();
+    await holding;
+    expect((await Promise.all(restores)).flat()).toEqual([id]);
+    await Promise.all(uploads);
+  });
+});
