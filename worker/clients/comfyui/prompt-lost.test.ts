@@ -1,0 +1,144 @@
+import { describe, expect, test, vi } from "vitest";
+import type { ComfySimulator } from "@atelier/testing/comfyui";
+import { inAll } from "@atelier/testing/cases";
+import {
+  begun,
+  endServersAfterAll,
+  newInput,
+  signal,
+  startServer,
+  storyOf,
+} from "./fixtures/prompt-scene.ts";
+import { cancelPrompt, postPrompt } from "./post.ts";
+import { findPrompt } from "./routes.ts";
+import { adoptPrompt, runPrompt } from "./prompt.ts";
+
+endServersAfterAll();
+
+/** For a condition that comes soon, though others run at once. */
+const waiting = { timeout: 10_000 };
+
+// Alone: the simulator has to finish before the cut is taken for a lost server.
+describe("run prompt lost", () => {
+  test("F20 a cut of the network that ends soon costs nothing", async () => {
+    const server = await startServer();
+    server.inject({ kind: "hold" });
+    const input = newInput();
+    const run = runPrompt(server, input);
+    await begun(server, input.promptId);
+    await server.disconnect();
+    server.release();
+    await vi.waitUntil(() => storyOf(server, input.promptId)?.finished === 1, { timeout: 10_000 });
+    await server.reconnect();
+    await expect(run).resolves.toHaveLength(1);
+    expect(storyOf(server, input.promptId)?.posted).toBe(1);
+  });
+});
+
+describe.concurrent("run prompt adopt", () => {
+  test("F3 F4 a prompt that another process posted is adopted, running or done", async () => {
+    const server = await startServer({ stepMs: 50 });
+    const { promptId, clientId, graph } = newInput();
+    await postPrompt(server, { promptId, clientId, graph }, { signal });
+    await begun(server, promptId);
+    const seen: string[] = [];
+    const onProgress = (_: number, nodeClass: string) => seen.push(nodeClass);
+    const files = await adoptPrompt(server, newInput({ promptId, graph, onProgress }));
+    expect(files).toHaveLength(1);
+    expect(seen).toContain("KSampler");
+    expect(await adoptPrompt(server, newInput({ promptId, graph }))).toEqual(files);
+    expect(storyOf(server, promptId)).toMatchObject({ posted: 1, finished: 1 });
+  });
+
+  test("F3 a prompt that is gone, stopped or failed is not adopted", async () => {
+    const server = await startServer({ stepMs: 50 });
+    expect(await adoptPrompt(server, newInput())).toBeNull();
+    const stopped = newInput();
+    await postPrompt(server, stopped, { signal });
+    await begun(server, stopped.promptId);
+    await cancelPrompt(server, stopped.promptId, { signal });
+    await vi.waitFor(
+      async () => expect((await findPrompt(server, stopped.promptId, { signal })).state).toBe("ended"),
+      waiting,
+    );
+    expect(await adoptPrompt(server, newInput({ promptId: stopped.promptId }))).toBeNull();
+  });
+
+  test("F10 a run that is continued elsewhere leaves its prompt on the server", async () => {
+    const server = await startServer({ stepMs: 50 });
+    const controller = new AbortController();
+    const input = newInput({ signal: controller.signal, staysOnAbort: () => true });
+    const run = runPrompt(server, input);
+    await begun(server, input.promptId);
+    controller.abort(new Error("lost"));
+    await expect(run).rejects.toThrow("lost");
+    expect(await adoptPrompt(server, newInput({ promptId: input.promptId }))).toHaveLength(1);
+    expect(storyOf(server, input.promptId)).toMatchObject({ posted: 1, finished: 1, interrupted: 0 });
+  });
+});
+
+describe.concurrent("run prompt lost", () => {
+  const asked = (server: ComfySimulator) => {
+    const { requests } = server.stats();
+    return (requests["GET /history/{id}"] ?? 0) + (requests["GET /queue"] ?? 0);
+  };
+
+  test("F25 a server that is killed in mid-job is lost", async () => {
+    const server = await startServer({ stepMs: 200 });
+    const input = newInput();
+    const run = runPrompt(server, input);
+    run.catch(() => undefined);
+    await begun(server, input.promptId);
+    const killedAt = performance.now();
+    await server.kill();
+    await expect(run).rejects.toMatchObject({ code: "server_lost", details: { reason: "ECONNREFUSED" } });
+    expect(performance.now() - killedAt).toBeLessThan(10_000);
+  });
+
+  test("F25 a server that comes back empty has lost the prompt", async () => {
+    const server = await startServer({ stepMs: 200 });
+    const input = newInput();
+    const run = runPrompt(server, input);
+    run.catch(() => undefined);
+    await begun(server, input.promptId);
+    await server.restart(500);
+    await expect(run).rejects.toMatchObject({ code: "server_lost", details: { reason: "forgotten" } });
+  });
+
+  test("F20 answers that take a second each delay a prompt and nothing more", async () => {
+    const server = await startServer();
+    server.inject({ kind: "slow-answer", ms: 1_000, times: "forever" });
+    const input = newInput();
+    await expect(runPrompt(server, input)).resolves.toHaveLength(1);
+    expect(storyOf(server, input.promptId)).toMatchObject({ posted: 1, finished: 1 });
+  });
+
+  test(
+    "F20 a server that says nothing for a while, as one that loads a large model, has not lost the prompt",
+    inAll,
+    async () => {
+      const server = await startServer();
+      server.inject({ kind: "hold" });
+      const input = newInput();
+      const run = runPrompt(server, input);
+      await begun(server, input.promptId);
+      server.inject({ kind: "never-answers", times: "forever" });
+      const before = asked(server);
+      // Each of them is waited for for three seconds.
+      await vi.waitUntil(() => asked(server) >= before + 4, { timeout: 30_000 });
+      server.clearFaults();
+      server.release();
+      await expect(run).resolves.toHaveLength(1);
+      expect(storyOf(server, input.promptId)).toMatchObject({ posted: 1, finished: 1 });
+    },
+  );
+
+  test("F20 a server that takes the prompt and then answers nothing any more is lost", inAll, async () => {
+    const server = await startServer({ stepMs: 500 });
+    server.inject({ kind: "socket-silent" });
+    for (const path of ["/history", "/queue"])
+      server.inject({ kind: "never-answers", path, times: "forever" });
+    const run = runPrompt(server, newInput());
+    await expect(run).rejects.toMatchObject({ code: "server_lost", details: { reason: "timeout" } });
+  });
+});
