@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of README.md: `npx -y pnpm@12.21.0 build`, then `npx -y pnpm@12.21.0 pictures`. A studio of its own is started in an empty folder, filled by
- * `atelier seed`, and each room is photographed in the browser that the journeys use.
+ * Makes the pictures of README.md: `npx -y pnpm@12.21.0 build`, then `npx -y pnpm@12.21.0 pictures`. A studio of its own is
+ * started in an empty folder, filled by `atelier seed`, and each room is photographed in the browser that the journeys use.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -64,7 +64,10 @@ export function wordsIn(locale: Locale): Promise<Words> {
   return known;
 }
 
-/** What a failure says to a person: the thrower's sentence, which is more precise, where there is one in their language, else the text of the code. */
+/**
+ * What a failure says to a person: the thrower's sentence, which is more precise, where there is one in their language, else
+ * the text of the code.
+ */
 export function sentenceOf(
   words: Words,
   { code, message }: { readonly code: string; readonly message: string },

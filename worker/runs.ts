@@ -140,8 +140,9 @@ export function createRunClock(config: Config, job: ClockJob, pastMs: readonly n
 const slowness = 3;
 
 /**
- * How long the work may go on without progress, in ms; of the local engine, in all. On a server the limit grows with megapixels times steps (the size class is 2 × log2 of
- * them) and is multiplied by `cpuRunFactor` on queues without a graphics card.
+ * How long the work may go on without progress, in ms; of the local engine, in all. On a server the limit grows with
+ * megapixels times steps (the size class is 2 × log2 of them) and is multiplied by `cpuRunFactor` on queues without a
+ * graphics card.
  */
 function runLimitMs({ timing, queues }: Config, job: Pick<Job, "engine" | "queue" | "sizeClass">): number {
   if (job.engine === "local") return timing.runLimitMs;

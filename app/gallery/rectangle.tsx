@@ -83,7 +83,10 @@ interface Props extends Lines {
   readonly selection: Selection;
 }
 
-/** Selects what a rectangle touches that is drawn from empty space; Shift and Ctrl add, Escape takes it back. With it comes what keys do in the list. */
+/**
+ * Selects what a rectangle touches that is drawn from empty space; Shift and Ctrl add, Escape takes it back. With it comes
+ * what keys do in the list.
+ */
 export function SelectionRectangle({ list, selection, ...lines }: Props) {
   useTileFocus(list, lines.lines);
   const [box, setBox] = useState<Box | null>(null);

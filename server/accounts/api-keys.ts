@@ -36,7 +36,10 @@ export const maxKeyPerMinute = 100_000;
 export const maxKeyCapUsd = 1_000_000;
 const dayS = 86_400;
 
-/** Makes an API key; `key` is returned once, only its hash is stored. Throws `conflict` above 50 keys, and `unauthorized` for a maker who was signed out meanwhile. */
+/**
+ * Makes an API key; `key` is returned once, only its hash is stored. Throws `conflict` above 50 keys, and `unauthorized` for
+ * a maker who was signed out meanwhile.
+ */
 export async function createApiKey(
   services: Services,
   input: CreateApiKeyInput,

@@ -173,8 +173,9 @@ interface Removal {
 }
 
 /**
- * Removes a passkey, and ends the user's other sessions and the trust in browsers. Throws `not_found`, `forbidden` when the session is not recent, and
- * `conflict` when nothing else is left to sign in with at today's address; one of another address may always go.
+ * Removes a passkey, and ends the user's other sessions and the trust in browsers. Throws `not_found`, `forbidden` when the
+ * session is not recent, and `conflict` when nothing else is left to sign in with at today's address; one of another address
+ * may always go.
  */
 export async function removePasskey(
   services: Services,

@@ -4,7 +4,10 @@ interface UserTable {
   readonly column: string;
   /** What happens to the rows when the user is deleted; kept ones hold an id that names nobody any more. */
   readonly onDelete: "removed" | "unnamed" | "kept";
-  /** How the rows get into the export of the user's data; `rows`: as they are, without the columns of `secrets`; `none`: they only count what is in it. */
+  /**
+   * How the rows get into the export of the user's data; `rows`: as they are, without the columns of `secrets`; `none`: they
+   * only count what is in it.
+   */
   readonly inExport: "rows" | "pictures" | "jobs" | "none";
   /** Hashes, tokens and vectors: worth nothing to the user and something to a thief. */
   readonly secrets?: readonly string[];

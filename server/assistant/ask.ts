@@ -43,9 +43,9 @@ export interface AcceptedQuestion {
 
 /**
  * Accepts a question: it is logged, and its row is stored as `new`, which a hint tells the workers. Questions of one
- * user take turns, since each counts the open ones. A question that is sent again under its key gives the first one. Throws `not_found` for a conversation of nobody
- * or somebody else, `conflict` while the conversation still has an open question or when what the key began was removed,
- * `idempotency_mismatch` for another text under a key, and `quota_exceeded`.
+ * user take turns, since each counts the open ones. A question that is sent again under its key gives the first one. Throws
+ * `not_found` for a conversation of nobody or somebody else, `conflict` while the conversation still has an open question or
+ * when what the key began was removed, `idempotency_mismatch` for another text under a key, and `quota_exceeded`.
  */
 export async function ask(services: Services, question: Question): Promise<AcceptedQuestion> {
   const conversationId = question.conversationId ?? newId();
@@ -171,7 +171,10 @@ function titleOf(text: string): string {
   return `${(end > titleLength / 2 ? cut.slice(0, end) : cut).trimEnd()}…`;
 }
 
-/** Ends an answer early: what there is of it stays, and what no worker has yet ends at once. Throws `not_found`; a question that has ended stays as it is. */
+/**
+ * Ends an answer early: what there is of it stays, and what no worker has yet ends at once. Throws `not_found`; a question
+ * that has ended stays as it is.
+ */
 export async function stopQuestion(
   services: Services,
   { ownerId, id }: { readonly ownerId: string; readonly id: string },

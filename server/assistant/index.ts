@@ -8,9 +8,10 @@
  *      └─────────┘           └────────────┘           └──────────┘   worker lost or stopping: back to the status before
  *     analyzing, assembling, responding ──▶ failed
  *
- * Terms. Question: what a user asks; a variable with its row or view is called `run`. Stage: the work between two resting statuses. Message: a line of the
- * log of a conversation. Memory: a summary of what was said, made by the archivist or written by the user. Recall: the
- * search in messages and memories. Proposal: a job that the assistant would start; only the user does, by a click.
+ * Terms. Question: what a user asks; a variable with its row or view is called `run`. Stage: the work between two resting
+ * statuses. Message: a line of the log of a conversation. Memory: a summary of what was said, made by the archivist or
+ * written by the user. Recall: the search in messages and memories. Proposal: a job that the assistant would start; only the
+ * user does, by a click.
  *
  * Rules. Only `life.ts` writes `status`, each time with the guard of the lease; of several workers one wins. A trigger
  * writes the story (`assistant_run_events`). Hints tell of each status after its commit; the sweep of the workers and the

@@ -9,7 +9,10 @@ const { assistantRuns } = schema;
 
 type WordsUpdate = { readonly type: "answer" } & AnswerWords;
 
-/** Messages of the live stream of a browser. A question replaces the known one if its revision is not older; the words of an answer replace what is behind its first `at` characters. */
+/**
+ * Messages of the live stream of a browser. A question replaces the known one if its revision is not older; the words of an
+ * answer replace what is behind its first `at` characters.
+ */
 export type QuestionUpdate = { readonly type: "runs"; readonly runs: readonly QuestionView[] } | WordsUpdate;
 
 /** Streams begin with questions that ended at most this long ago, and their proposals are looked at as long. */

@@ -86,9 +86,9 @@ const isTrue = (text: string) => text === "t";
 
 /**
  * How values are written and read in all statements. What PostgreSQL cannot store in a text is replaced here, whoever wrote
- * it: servers, models and files of others; requests with such texts are refused before. Times stay strings, which the schema's columns parse; `bigint` and
- * `numeric` stay strings too. A string for a JSON column is already JSON. The array types are listed, so that no
- * connection queries the server for its types.
+ * it: servers, models and files of others; requests with such texts are refused before. Times stay strings, which the
+ * schema's columns parse; `bigint` and `numeric` stay strings too. A string for a JSON column is already JSON. The array
+ * types are listed, so that no connection queries the server for its types.
  */
 export const wireTypes = {
   bool: { to: oid.bool, from: [oid.bool], serialize: String, parse: isTrue },

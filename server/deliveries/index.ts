@@ -18,7 +18,8 @@
  * writes under the lock's token. `delivered_at` is set after the send: a process that dies in between leads to a second
  * message after `deliveryLockMs`, since no receiver can be asked. A send ends within `deliverySendMs`. All times are the
  * database's. No secret and no query of an address gets into logs and answers; rows have secrets sealed with a key from
- * `AUTH_SECRET`, and a process with another one leaves their webhooks alone. Of jobs only the end is known here: `owe` takes completed and failed ones.
+ * `AUTH_SECRET`, and a process with another one leaves their webhooks alone. Of jobs only the end is known here: `owe` takes
+ * completed and failed ones.
  */
 export { alertAdmins } from "./alert.ts";
 export { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";

@@ -8,8 +8,9 @@
  *     inputs copied ─▶ admitInputs ─▶ run or purchase ─▶ admitResults ─▶ stored
  *                          └─ input_refused                  └─ result_refused: nothing is kept, what a provider charged stays
  *
- * A worker offers no kind that it could not look at (`canJudge`). Fails closed: without the model, or when it cannot be run, no job of a kind with a threshold runs (`gate_unavailable`).
- * A refusal is logged and audited by job, kind and score; the picture is in neither, and masks are not looked at.
+ * A worker offers no kind that it could not look at (`canJudge`). Fails closed: without the model, or when it cannot be run,
+ * no job of a kind with a threshold runs (`gate_unavailable`). A refusal is logged and audited by job, kind and score; the
+ * picture is in neither, and masks are not looked at.
  */
 export { admitInputs, admitResults, canJudge, gateModel, hidesPreviews, readyGate } from "./gate.ts";
 export { toModelInput } from "./model-input.ts";

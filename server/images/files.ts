@@ -33,8 +33,9 @@ interface Waiting {
 }
 
 /**
- * Runs `slots` pieces of work at once, at most `heavySlots` of them heavy, `ownerSlots` of one owner and `uninvitedSlots` of those that nobody invited. Owners who wait take turns. The work of one
- * owner starts in the order in which it came; only light work passes heavy work that has no slot.
+ * Runs `slots` pieces of work at once, at most `heavySlots` of them heavy, `ownerSlots` of one owner and `uninvitedSlots` of
+ * those that nobody invited. Owners who wait take turns. The work of one owner starts in the order in which it came; only
+ * light work passes heavy work that has no slot.
  */
 export function createTurns(limits: TurnLimits): TakeTurn {
   const { slots, heavySlots, ownerSlots = slots, uninvitedSlots = slots } = limits;
@@ -104,7 +105,10 @@ export interface FilesPlan {
   readonly notes: readonly UploadNote[];
 }
 
-/** Largest light pictures: a second of CPU time at most. The others are never light: their pictures can be larger than the header declares, or their decoder needs a process of its own. */
+/**
+ * Largest light pictures: a second of CPU time at most. The others are never light: their pictures can be larger than the
+ * header declares, or their decoder needs a process of its own.
+ */
 const lightPixels = {
   jpeg: 16_000_000,
   png: 9_000_000,

@@ -56,8 +56,8 @@ function whichOf(input: OpenFileInput) {
 }
 
 /**
- * A file of an own picture with the headers to serve it, by one request to the store (two with texts), or a link to it by none. Throws `not_found`, `file_missing`,
- * `storage_unavailable`.
+ * A file of an own picture with the headers to serve it, by one request to the store (two with texts), or a link to it by
+ * none. Throws `not_found`, `file_missing`, `storage_unavailable`.
  */
 export async function openFile(services: Opening, input: OpenFileInput): Promise<OpenedFile> {
   const { image: row } = await findOwnImage(services.db, input, whichOf(input));
@@ -195,8 +195,9 @@ function percentEncode(character: string): string {
 type Reading = Pick<Services, "disk" | "log">;
 
 /**
- * Copies the stored original to a local file for an engine or a provider; what its alpha hides stays behind. Throws `input_missing` when
- * the object is gone or damaged, `storage_unavailable`. Aborting rejects at once with the signal's reason: a store may be silent for minutes.
+ * Copies the stored original to a local file for an engine or a provider; what its alpha hides stays behind. Throws
+ * `input_missing` when the object is gone or damaged, `storage_unavailable`. Aborting rejects at once with the signal's reason:
+ * a store may be silent for minutes.
  */
 export async function readOriginalTo(
   services: Reading,

@@ -70,7 +70,10 @@ function meansOf(need: string, workflows: readonly Workflow[]): SelectionMeans[]
   );
 }
 
-/** Which kinds can be requested now, with providers or without. Most known kinds without a live worker are available, with the reason why jobs wait. */
+/**
+ * Which kinds can be requested now, with providers or without. Most known kinds without a live worker are available, with the
+ * reason why jobs wait.
+ */
 export async function readCapabilities(
   { db, config, env }: Pick<Services, "config" | "db" | "env">,
   { mayUseCloud }: { readonly mayUseCloud: boolean },

@@ -32,8 +32,9 @@ export interface Submitted {
 /**
  * Accepts a job: checks and stores it in one statement, then rings for it or schedules a dispatch. On an error nothing
  * is stored. Throws `bad_request`, `consent_required`, `not_found`, `no_engine`, `workflow_unknown`, `workflow_params`,
- * `model_unknown`, `budget_exceeded`, `not_agreed`, `mask_size`, `output_too_large`, `quota_exceeded`, `storage_quota`, `queue_full`, `url_refused`, `forbidden` (a tier above `normal`),
- * `idempotency_mismatch` and `conflict` (the job of the key was removed).
+ * `model_unknown`, `budget_exceeded`, `not_agreed`, `mask_size`, `output_too_large`, `quota_exceeded`, `storage_quota`,
+ * `queue_full`, `url_refused`, `forbidden` (a tier above `normal`), `idempotency_mismatch` and `conflict` (the job of the key
+ * was removed).
  */
 export async function submit(services: Services, input: unknown, options: SubmitOptions): Promise<Submitted> {
   const draft = draftOf(services, input, options);

@@ -9,7 +9,8 @@
  * Vectors of texts, of this model or another, are stored in `recall_vectors` and compared in the memory of a process
  * (`vectors.ts`): those of the assistant's memory and those of pictures, each under the name of its model.
  *
- * Rules. Nothing is downloaded, ever. The model runs in a child process (`embed-child.ts`; `server/models`). Who has no file, or whose child fails, searches by words alone.
+ * Rules. Nothing is downloaded, ever. The model runs in a child process (`embed-child.ts`; `server/models`). Who has no file,
+ * or whose child fails, searches by words alone.
  */
 export { hasTextModel, textModel, textModelPath } from "./model-file.ts";
 export { embedOnboard } from "./text-model.ts";

@@ -147,7 +147,10 @@ export async function pruneOffers({ db }: Pick<Services, "db">): Promise<void> {
       select 1 from ranked r where r.node_id = q.node_id and r.queue = q.queue and r.place <= ${keptOffers})`);
 }
 
-/** Removes seen needs that a node has not offered for 24 hours, e.g. of a removed server. Those of a queue that is started on demand stay with its node. */
+/**
+ * Removes seen needs that a node has not offered for 24 hours, e.g. of a removed server. Those of a queue that is started on
+ * demand stay with its node.
+ */
 export async function pruneNeeds({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
   const { nodeQueues } = schema;
   const started = Object.keys(config.queues).filter((queue) => config.queues[queue]?.onDemand);

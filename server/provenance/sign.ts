@@ -49,7 +49,10 @@ export interface Story {
 
 /** Above this the manifests of an ingredient stay behind; its hash and id are still named. */
 const maxKeptBytes = 2 * 1024 ** 2;
-/** Room for the signature, which the library measures only when it is there; what is left of it stays above the 24 bytes at which a length is written shorter. */
+/**
+ * Room for the signature, which the library measures only when it is there; what is left of it stays above the 24 bytes at
+ * which a length is written shorter.
+ */
 const signaturePadBytes = 128;
 const sha256 = "SHA-256";
 

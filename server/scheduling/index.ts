@@ -4,8 +4,9 @@
  *
  * Terms. Need: what a run requires, e.g. `comfyui/<workflow>` or `local/<kind>`. Candidate: one engine and workflow
  * or model of a provider that can run the request. Place: a need on a queue. Live: an active node that beats has slots for it now. Seen: a node
- * of the last 24 hours could serve it. Started on demand: nobody is live, but something outside starts a worker while jobs wait there. Position: the number of jobs that are served before a job. Downgrade: a place of lower
- * quality or speed, used when no graphics card has the memory.
+ * of the last 24 hours could serve it. Started on demand: nobody is live, but something outside starts a worker while jobs
+ * wait there. Position: the number of jobs that are served before a job. Downgrade: a place of lower quality or speed, used
+ * when no graphics card has the memory.
  *
  * Rules. Functions that take `Db` and not `Tx` use a connection of their own: do not call them inside a transaction.
  * Nothing here imports `server/jobs` or writes rows. Costs and workflows may be two seconds old.

@@ -33,8 +33,8 @@ export interface Place {
 const knownForHours = 24;
 
 /**
- * The places of these needs on live nodes, on nodes of the last 24 hours, and in queues that are started on demand. Do not call it inside a transaction: it
- * takes a connection of its own.
+ * The places of these needs on live nodes, on nodes of the last 24 hours, and in queues that are started on demand. Do not
+ * call it inside a transaction: it takes a connection of its own.
  */
 export async function readPlaces(
   db: Db,

@@ -106,7 +106,10 @@ export async function resetFactors(services: Services, act: Act): Promise<void> 
   });
 }
 
-/** Makes an account an admin, or an admin an ordinary account. Throws `not_found`, and `conflict` for guests, suspended users, users of clients and the only admin. */
+/**
+ * Makes an account an admin, or an admin an ordinary account. Throws `not_found`, and `conflict` for guests, suspended users,
+ * users of clients and the only admin.
+ */
 export async function setRole(
   services: Services,
   act: Act & { readonly role: "admin" | "user" },

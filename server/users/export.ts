@@ -223,7 +223,8 @@ interface ExportHold {
 
 /**
  * Reserves the one export that a user may have in the whole studio. The row says so for a minute and is renewed, so that a
- * killed process blocks nobody for long. `stop` is called when the user was suspended or deleted, when the key or session ended, and when the reader stalls. Throws `rate_limited`.
+ * killed process blocks nobody for long. `stop` is called when the user was suspended or deleted, when the key or session
+ * ended, and when the reader stalls. Throws `rate_limited`.
  */
 async function holdExport(
   services: Services,

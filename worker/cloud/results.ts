@@ -51,7 +51,8 @@ export interface Finished {
 /**
  * Fetches the results of a run, checks that they are pictures, stores them and completes the job. False when the job no
  * longer waits for them. Throws `ProviderError` (`transient`: fetch again; `internal`: what came is no picture, or may not
- * be fetched; `gate`: the studio refuses it), `storage_unavailable` and `gate_unavailable`. Several results, of which some are of no use, are stored without those.
+ * be fetched; `gate`: the studio refuses it), `storage_unavailable` and `gate_unavailable`. Several results, of which some
+ * are of no use, are stored without those.
  */
 export async function finish(services: Services, finished: Finished): Promise<boolean> {
   const { attempt, costUsd, outputs } = finished;

@@ -136,7 +136,8 @@ export interface ServerPool {
   addressOf(url: string): ServerAddress | null;
   /**
    * Waits while every server that can run the need is busy, first come, first served; null when none can run it now.
-   * Chooses the server with the shortest queue of its own, then one that has the model loaded, then in turn by weight. Rejects with the signal's reason.
+   * Chooses the server with the shortest queue of its own, then one that has the model loaded, then in turn by weight.
+   * Rejects with the signal's reason.
    */
   acquire(input: AcquireInput): Promise<HeldServer | null>;
   /**

@@ -97,7 +97,10 @@ export function statusOfAll(errors: readonly TRPCError[], calls: number): number
   return errors.length === calls && others.length === 0 ? status : undefined;
 }
 
-/** The tRPC instance; its error shape adds `data.appCode` (closed table), `data.details`, `data.isTold` (the message is in the words of the reader) and `data.requestId`, and never a stack. */
+/**
+ * The tRPC instance; its error shape adds `data.appCode` (closed table), `data.details`, `data.isTold` (the message is in the
+ * words of the reader) and `data.requestId`, and never a stack.
+ */
 export const t = initTRPC.context<TrpcContext>().create({
   transformer: wire,
   isDev: false,

@@ -33,7 +33,8 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
  * Posts a prompt. Throws `node_missing`, `model_missing`, `input_missing` or `graph_invalid` when the server refuses it, and
- * `engine_failed` when it does so with nothing but a sentence. A prompt that was accepted without some of its outputs, or under another id, is cancelled and counts as refused.
+ * `engine_failed` when it does so with nothing but a sentence. A prompt that was accepted without some of its outputs, or
+ * under another id, is cancelled and counts as refused.
  */
 export async function postPrompt(server: ComfyServer, prompt: Prompt, options: CallOptions): Promise<void> {
   const { graph, promptId, clientId, userTexts } = prompt;
