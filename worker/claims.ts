@@ -132,8 +132,7 @@ async function begin(
   const engine = findEngine(input.engines, job);
   const otherServers = offer.otherServers(queue, job.need);
   const onBegin = () => runs.noteBegun(lease);
-  const { serverLeases } = input;
-  const { providers } = input;
+  const { serverLeases, providers } = input;
   const work = (signal: AbortSignal) =>
     job.engine === "cloud" && providers
       ? runCloudJob(services, { job, lease, signal, ...providers })

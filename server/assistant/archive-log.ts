@@ -1,8 +1,8 @@
-import { and, type AnyColumn, asc, eq, inArray, isNull, notInArray, sql } from "drizzle-orm";
+import { and, type AnyColumn, asc, eq, inArray, isNull, sql } from "drizzle-orm";
 import { deleteInBatches, schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { endedStatuses } from "./life.ts";
+import { isOpen } from "./life.ts";
 
 const { assistantMessages, assistantRuns, memories, proposals } = schema;
 
@@ -131,11 +131,7 @@ class PartTaken extends Error {}
 
 /** Whether questions are being answered: they go before archiving. */
 export async function hasOpenQuestions({ db }: Services): Promise<boolean> {
-  const [open] = await db
-    .select({ id: assistantRuns.id })
-    .from(assistantRuns)
-    .where(notInArray(assistantRuns.status, [...endedStatuses]))
-    .limit(1);
+  const [open] = await db.select({ id: assistantRuns.id }).from(assistantRuns).where(isOpen).limit(1);
   return open !== undefined;
 }
 

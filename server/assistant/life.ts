@@ -29,7 +29,7 @@ export function stageAt(status: string | null): Stage | null {
   return stages.find(({ from }) => from === status) ?? null;
 }
 
-export const endedStatuses: readonly QuestionStatus[] = ["completed", "failed"];
+const endedStatuses: readonly QuestionStatus[] = ["completed", "failed"];
 
 /** Whether a question never changes again. */
 export function isEnded(status: QuestionStatus): boolean {

@@ -203,7 +203,6 @@ export async function storeUpload(
 
 /** A lost answer may hide a commit: objects are removed only when the row is certainly absent; else the orphan sweep decides. */
 async function discardUnlessCommitted(services: Ingesting, row: UploadRow): Promise<void> {
-  const { images } = schema;
   try {
     const found = await services.db.select({ id: images.id }).from(images).where(eq(images.id, row.id));
     if (found.length === 0) await discardOutput(services, row.storageKey);

@@ -65,7 +65,6 @@ export async function removeImages(
   services: Pick<Services, "db">,
   { ownerId, ids }: OwnImagesInput,
 ): Promise<string[]> {
-  const { images } = schema;
   const removed = await services.db
     .update(images)
     .set({ deletedAt: sql`now()` })

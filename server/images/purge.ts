@@ -259,7 +259,6 @@ async function removeOrphan(
 }
 
 async function knownPrefixes(db: Db, storageKeys: string[]): Promise<Set<string>> {
-  const { images } = schema;
   const rows = await db
     .select({ storageKey: images.storageKey })
     .from(images)

@@ -3,12 +3,13 @@ import { deleteInBatches, schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { figuresOf } from "./figures.ts";
 
+const { jobFigures, figureMarks } = schema;
+
 /**
  * Keeps the figures of ended jobs that are about to be removed, unless their hour has been added up already. Call it in
  * the transaction that removes the jobs, before the rows go.
  */
 export async function keepFigures(tx: Tx, jobIds: readonly string[]): Promise<void> {
-  const { jobFigures, figureMarks } = schema;
   // A separate statement: the next one must see the mark of another pass that held the row.
   const marks = await tx.execute<{ until: string }>(
     sql`select until from ${figureMarks} where name = 'hours' for share`,
@@ -20,8 +21,6 @@ export async function keepFigures(tx: Tx, jobIds: readonly string[]): Promise<vo
     ${figuresOf(sql`j.id in ${[...jobIds]} and j.ended_at >= ${until}::timestamptz`, "minute")}
     on conflict (at, queue, measure, bucket) do update set count = job_figures.count + excluded.count`);
 }
-
-const { jobFigures, figureMarks } = schema;
 
 /** An hour is added up this long after its end: the last hour is read by the minute, and late commits are in. */
 const restMinutes = 65;

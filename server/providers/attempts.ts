@@ -194,7 +194,6 @@ function intentOf(
 ): object {
   const { provider, endpoint, priceUsd } = offer;
   const token = randomBytes(24).toString("base64url");
-  const limits = { submitLimitS, runLimitS: cloud.runLimitS };
   return {
     id: randomUUID(),
     jobId,
@@ -207,7 +206,8 @@ function intentOf(
     isPriceKnown: priceUsd !== null,
     keyId,
     token,
-    ...limits,
+    submitLimitS,
+    runLimitS: cloud.runLimitS,
   };
 }
 

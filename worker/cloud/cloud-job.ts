@@ -73,15 +73,10 @@ export async function runCloudJob(services: Services, input: CloudRunInput): Pro
     attempt: lease.attempt,
     nodeId: lease.nodeId,
   });
-  try {
-    const outcome = await inRunSpan(services, job, () =>
-      withTempFolder(services.env, (workDir) => walk({ ...services, log }, input, workDir)),
-    );
-    log.info({ outcome, model: job.model }, "submit ended");
-  } catch (error) {
-    const outcome = await endBadly({ ...services, log }, lease, error);
-    log.info({ outcome, model: job.model }, "submit ended");
-  }
+  const outcome = await inRunSpan(services, job, () =>
+    withTempFolder(services.env, (workDir) => walk({ ...services, log }, input, workDir)),
+  ).catch((error: unknown) => endBadly({ ...services, log }, lease, error));
+  log.info({ outcome, model: job.model }, "submit ended");
 }
 
 /** Longer than any client waits for an answer. */
