@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError, type ErrorCode, foreignText } from "@atelier/server/platform";
-import type { OutputFile } from "./http.ts";
+import type { Answer, OutputFile, ServerFile } from "./http.ts";
 import type { HistoryEntry } from "./routes.ts";
 
 const executionText = z.string().catch("");
@@ -126,6 +126,25 @@ const fileSchema = z
     const name = parts.pop() ?? "";
     return { filename: name, subfolder: [subfolder, ...parts].filter(Boolean).join("/"), type };
   });
+
+/** A folder of the server's machine, or one above its own. */
+const outside = /^(?:[a-z]:|[\\/])|(?:^|[\\/])\.\.(?:[\\/]|$)/i;
+/** Of a place that a server does not serve; 500 on Windows for another drive. */
+const placeStatuses = new Set([400, 403, 500]);
+
+/**
+ * The error for a file that a node saved where the server serves nothing, which is so each time; null for other refusals.
+ * A server that refuses a place says nothing; what refuses our credentials has a page or a sentence.
+ */
+export function placeFailure(
+  { subfolder }: ServerFile,
+  { status, text }: Pick<Answer, "status" | "text">,
+): AppError | null {
+  const isMeant = outside.test(subfolder) || (status !== 500 && text.trim() === "");
+  if (!placeStatuses.has(status) || !isMeant) return null;
+  const message = `The server does not give out the file that the workflow made (HTTP ${status}): it lies outside of the server's own folders, or a proxy refuses the path /view.`;
+  return new AppError("no_picture", message, { details: { status } });
+}
 
 /** Whether the prompt succeeded. */
 export function hasSucceeded({ status }: HistoryEntry): boolean {

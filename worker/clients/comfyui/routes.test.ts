@@ -13,6 +13,7 @@ import {
   readQueueLength,
   readSystemStats,
   uploadImage,
+  viewImage,
 } from "./routes.ts";
 import { hasSucceeded, outputsOf } from "./failures.ts";
 
@@ -75,6 +76,25 @@ test("F26 a server that resets the connection, refuses it or never answers is lo
     details: { reason: "timeout" },
   });
 });
+
+test.each([
+  [403, "", "../renders", "no_picture"],
+  [403, "", "a/b", "no_picture"],
+  [500, "500 Internal Server Error", String.raw`E:\images`, "no_picture"],
+  [403, "<html>WAF</html>", "/srv/renders", "no_picture"],
+  [500, "500 Internal Server Error", "a..b/c", "engine_failed"],
+  [403, "The token is wrong.", "a", "proxy_error"],
+  [502, "", "../renders", "proxy_error"],
+  [404, "", "a", "engine_failed"],
+] as const)(
+  "A12 a file for which the server answers %i %j in the folder %j: %s",
+  async (status, body, subfolder, code) => {
+    const server = await serve({ status, body });
+    const file = { filename: "a.png", subfolder, type: "output" } as const;
+    const view = { file, target: "/dev/null", maxBytes: 100 };
+    await expect(viewImage(server, view, { signal })).rejects.toMatchObject({ code });
+  },
+);
 
 test("A12 a certificate of its own, and plain HTTP where TLS is asked for, are told with what to do", async () => {
   const secure = createServer({ ...testCertificate }, (_request, response) => response.end("{}"));

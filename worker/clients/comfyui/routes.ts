@@ -2,6 +2,7 @@ import { createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { z, type ZodType } from "zod";
 import { AppError, foreignBytes, foreignCount, foreignText } from "@atelier/server/platform";
+import { placeFailure } from "./failures.ts";
 import {
   ask,
   boundedChunks,
@@ -258,11 +259,6 @@ export async function uploadImage(
 }
 
 const refusalBytes = 64 * 1024;
-const outsideStatuses = new Set([400, 403]);
-
-const outsideText = (status: number) =>
-  `The server does not give out the file that the workflow made (HTTP ${status}): it lies outside of the server's own folders, or a proxy refuses the path /view.`;
-
 export interface View {
   readonly file: ServerFile;
   /** Path of the downloaded file. */
@@ -278,20 +274,17 @@ export async function viewImage(server: ComfyServer, view: View, options: CallOp
   const { filename, subfolder, type } = view.file;
   const request = { path: "view", query: { filename, subfolder, type } };
   const read = async (response: Response) => {
-    if (response.status !== 200) throw await refuse(response);
+    if (response.status !== 200) throw await refuse(response, view.file);
     await pipeline(boundedChunks(response, view.maxBytes), createWriteStream(view.target));
   };
   await send(server, request, { options: { timeoutMs, ...options }, read });
 }
 
-async function refuse(response: Response): Promise<AppError> {
+async function refuse(response: Response, file: ServerFile): Promise<AppError> {
   const { status, headers } = response;
   const text = (await readBody(response, refusalBytes)).toString("utf8");
   const contentType = headers.get("content-type") ?? "";
-  // A server that refuses a place says nothing; what refuses our credentials has a page or a sentence.
-  if (outsideStatuses.has(status) && text.trim() === "")
-    throw new AppError("no_picture", outsideText(status), { details: { status } });
-  const refusal = unexpectedAnswer({ status, contentType, text });
+  const refusal = placeFailure(file, { status, text }) ?? unexpectedAnswer({ status, contentType, text });
   if (status !== 404 || contentType.includes("html")) return refusal;
   return new AppError("engine_failed", "The server no longer has the picture that it made.", {
     details: { status },
