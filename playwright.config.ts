@@ -70,7 +70,7 @@ const functions: { web: Env; worker: Env } | null = process.env.ATELIER_E2E_FUNC
 
 const server = {
   env: { ...serverEnv, ...functions?.worker },
-  timeout: 120_000,
+  timeout: 300_000,
   reuseExistingServer: false,
   gracefulShutdown: { signal: "SIGTERM", timeout: 60_000 },
 } as const;

@@ -58,10 +58,14 @@ test("@all A15 a rectangle from empty space selects what it touches, adds with S
   const [first, second] = [await boxOf("coffee"), await boxOf("astronaut")];
   const count = page.getByRole("toolbar", { name: "Selection" }).getByRole("status");
   const empty = { x: first.x - 12, y: first.y + first.height - 20 };
-  await page.mouse.move(empty.x, empty.y);
-  await page.mouse.down();
-  await page.mouse.move(first.x + 30, first.y + 40, { steps: 4 });
-  await expect(page.locator("[data-rectangle]")).toBeVisible();
+  // Its code comes after the pictures.
+  await expect(async () => {
+    await page.mouse.up();
+    await page.mouse.move(empty.x, empty.y);
+    await page.mouse.down();
+    await page.mouse.move(first.x + 30, first.y + 40, { steps: 4 });
+    await expect(page.locator("[data-rectangle]")).toBeVisible({ timeout: 1_000 });
+  }).toPass();
   await page.mouse.up();
   await expect(count).toHaveText("1 selected");
   await expect(page.locator("[data-rectangle]")).toHaveCount(0);

@@ -119,6 +119,8 @@ test("@all an account takes its data along and leaves; a guest deletes everythin
   await expect(page.getByText("E-mail or password is wrong.")).toBeVisible();
 
   await page.goto("/");
+  // Its visitor becomes a guest.
+  await expect.poll(async () => (await page.request.get("/api/v1/images")).status()).toBe(200);
   await uploadSample(page, "rocket.jpg");
   await page.goto("/settings");
   await page.getByRole("button", { name: "Delete everything" }).click();

@@ -34,6 +34,8 @@ export interface LlmReply extends Fault {
   readonly toolCalls?: readonly { readonly name: string; readonly args: unknown; readonly id?: string }[];
   /** Between two words of a stream. */
   readonly wordMs?: number;
+  /** The words of a stream after the first wait for this. */
+  readonly until?: Promise<void>;
   /** Cuts the connection after this many words of a stream. */
   readonly cutAfterWords?: number;
 }
@@ -252,6 +254,7 @@ async function stream(response: ServerResponse, request: LlmRequest, reply: LlmR
     }
     delta({ content: word });
     if (reply.wordMs !== undefined) await sleep(reply.wordMs);
+    await reply.until;
     if (response.destroyed) return;
   }
   const toolCalls = toolCallsOf(reply);
