@@ -1,6 +1,6 @@
 "use client";
 import { useMutation } from "@tanstack/react-query";
-import { BookmarkPlus } from "lucide-react";
+import { BookmarkPlus, Ellipsis } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
 import { type Board, searchOf, useBoards, useRefreshBoards } from "../client/boards.ts";
@@ -10,8 +10,13 @@ import { useSearchFilter } from "../parts/filters.tsx";
 import { BoardForm } from "../pictures/boards.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
-import { Dialog } from "../ui/overlays.tsx";
+import { later } from "../ui/later.tsx";
+import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
+import { toastWithUndo } from "../ui/toasts.tsx";
 import { isBoardAlone } from "./search-terms.ts";
+
+const ShareDialog = later(async () => (await import("../links/share.tsx")).ShareDialog);
+const MembersDialog = later(async () => (await import("../boards/members.tsx")).MembersDialog);
 
 interface RenameProps {
   readonly board: Board;
@@ -19,7 +24,7 @@ interface RenameProps {
 }
 
 /** Gives a board or a saved search another name. */
-export function RenameDialog({ board, onClose }: RenameProps) {
+function RenameDialog({ board, onClose }: RenameProps) {
   const t = useTranslations("boards");
   const { set } = useSearchFilter();
   const [name, setName] = useState(board.name);
@@ -49,6 +54,80 @@ export function RenameDialog({ board, onClose }: RenameProps) {
         </Button>
       </form>
     </Dialog>
+  );
+}
+
+/** What can be done with the board that is shown. */
+export function BoardMenu({ board }: { readonly board: Board }) {
+  const t = useTranslations("boards");
+  const { set } = useSearchFilter();
+  const [isRenaming, setRenaming] = useState(false);
+  const [isSharing, setSharing] = useState(false);
+  const [isLinking, setLinking] = useState(false);
+  const refresh = useRefreshBoards();
+  const showFailure = useFailureToast();
+  const restore = () =>
+    api.boards.restore
+      .mutate({ id: board.id })
+      .then(() => set("search", searchOf(board)))
+      .catch(showFailure)
+      .finally(() => void refresh());
+  const remove = useMutation({
+    mutationFn: () => api.boards.remove.mutate({ id: board.id }),
+    onSuccess: () => {
+      set("search", null);
+      toastWithUndo({
+        title: t(board.search === null ? "removed" : "searchRemoved", { name: board.name }),
+        text: board.search === null ? t("picturesStay") : undefined,
+        undoLabel: t("undo"),
+        onUndo: () => void restore(),
+      });
+    },
+    onError: showFailure,
+    onSettled: refresh,
+  });
+  return (
+    <>
+      <Menu
+        trigger={
+          <IconButton label={t("more", { name: board.name })} className="size-8!">
+            <Ellipsis aria-hidden />
+          </IconButton>
+        }
+      >
+        {board.search === null ? (
+          <>
+            <MenuItem onSelect={() => setSharing(true)}>{t("shareMore")}</MenuItem>
+            <MenuItem onSelect={() => setLinking(true)}>{t("linkMore")}</MenuItem>
+          </>
+        ) : null}
+        <MenuItem onSelect={() => setRenaming(true)}>{t("rename")}</MenuItem>
+        <MenuItem onSelect={() => remove.mutate()}>{t("remove")}</MenuItem>
+      </Menu>
+      {isRenaming ? <RenameDialog board={board} onClose={() => setRenaming(false)} /> : null}
+      <MembersDialog
+        isWanted={isSharing}
+        isShown={isSharing}
+        onFailure={(error) => {
+          setSharing(false);
+          showFailure(error);
+        }}
+        props={{ board, onClose: () => setSharing(false) }}
+      />
+      <ShareDialog
+        isWanted={isLinking}
+        isShown={isLinking}
+        onFailure={(error) => {
+          setLinking(false);
+          showFailure(error);
+        }}
+        props={{
+          what: { boardId: board.id, name: board.name },
+          open: isLinking,
+          onOpenChange: setLinking,
+        }}
+      />
+    </>
   );
 }
 

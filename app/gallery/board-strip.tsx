@@ -1,6 +1,5 @@
 "use client";
-import { useMutation } from "@tanstack/react-query";
-import { Bookmark, Ellipsis, Images, Plus, Users } from "lucide-react";
+import { Bookmark, Images, Plus, Users } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useState } from "react";
@@ -9,106 +8,18 @@ import {
   searchOf,
   type SharedBoard,
   useBoards,
-  useRefreshBoards,
   useSavedCounts,
   useSharedBoards,
 } from "../client/boards.ts";
-import { api } from "../client/api.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { FilterChips, useSearchFilter } from "../parts/filters.tsx";
 import { BoardCover } from "../pictures/picture.tsx";
-import { Button, cx, IconButton } from "../ui/button.tsx";
+import { Button, cx } from "../ui/button.tsx";
 import { Chip, chipStyle } from "../ui/display.tsx";
 import { later } from "../ui/later.tsx";
-import { Menu, MenuItem } from "../ui/overlays.tsx";
-import { toastWithUndo } from "../ui/toasts.tsx";
 
-const RenameDialog = later(async () => (await import("./board-dialogs.tsx")).RenameDialog);
+const BoardMenu = later(async () => (await import("./board-dialogs.tsx")).BoardMenu);
 const NewBoardDialog = later(async () => (await import("./board-dialogs.tsx")).NewBoardDialog);
-const ShareDialog = later(async () => (await import("../links/share.tsx")).ShareDialog);
-const MembersDialog = later(async () => (await import("../boards/members.tsx")).MembersDialog);
-
-/** What can be done with the board that is shown. */
-function BoardMenu({ board }: { readonly board: Board }) {
-  const t = useTranslations("boards");
-  const { set } = useSearchFilter();
-  const [isRenaming, setRenaming] = useState(false);
-  const [isSharing, setSharing] = useState(false);
-  const [isLinking, setLinking] = useState(false);
-  const refresh = useRefreshBoards();
-  const showFailure = useFailureToast();
-  const restore = () =>
-    api.boards.restore
-      .mutate({ id: board.id })
-      .then(() => set("search", searchOf(board)))
-      .catch(showFailure)
-      .finally(() => void refresh());
-  const remove = useMutation({
-    mutationFn: () => api.boards.remove.mutate({ id: board.id }),
-    onSuccess: () => {
-      set("search", null);
-      toastWithUndo({
-        title: t(board.search === null ? "removed" : "searchRemoved", { name: board.name }),
-        text: board.search === null ? t("picturesStay") : undefined,
-        undoLabel: t("undo"),
-        onUndo: () => void restore(),
-      });
-    },
-    onError: showFailure,
-    onSettled: refresh,
-  });
-  return (
-    <>
-      <Menu
-        trigger={
-          <IconButton label={t("more", { name: board.name })} className="size-8!">
-            <Ellipsis aria-hidden />
-          </IconButton>
-        }
-      >
-        {board.search === null ? (
-          <>
-            <MenuItem onSelect={() => setSharing(true)}>{t("shareMore")}</MenuItem>
-            <MenuItem onSelect={() => setLinking(true)}>{t("linkMore")}</MenuItem>
-          </>
-        ) : null}
-        <MenuItem onSelect={() => setRenaming(true)}>{t("rename")}</MenuItem>
-        <MenuItem onSelect={() => remove.mutate()}>{t("remove")}</MenuItem>
-      </Menu>
-      <RenameDialog
-        isWanted={isRenaming}
-        isShown={isRenaming}
-        onFailure={(error) => {
-          setRenaming(false);
-          showFailure(error);
-        }}
-        props={{ board, onClose: () => setRenaming(false) }}
-      />
-      <MembersDialog
-        isWanted={isSharing}
-        isShown={isSharing}
-        onFailure={(error) => {
-          setSharing(false);
-          showFailure(error);
-        }}
-        props={{ board, onClose: () => setSharing(false) }}
-      />
-      <ShareDialog
-        isWanted={isLinking}
-        isShown={isLinking}
-        onFailure={(error) => {
-          setLinking(false);
-          showFailure(error);
-        }}
-        props={{
-          what: { boardId: board.id, name: board.name },
-          open: isLinking,
-          onOpenChange: setLinking,
-        }}
-      />
-    </>
-  );
-}
 
 /** On a wide screen the strip is a list at the side of the pictures, and a chip one of its lines. */
 const sideLine =
@@ -134,6 +45,7 @@ interface BoardChipProps {
 function BoardChip({ board, search, pictures }: BoardChipProps) {
   const t = useTranslations("boards");
   const { set } = useSearchFilter();
+  const showFailure = useFailureToast();
   const isShown = search.toLowerCase() === searchOf(board).toLowerCase();
   return (
     <span className="flex shrink-0 items-center">
@@ -151,7 +63,11 @@ function BoardChip({ board, search, pictures }: BoardChipProps) {
         )}
         {board.members === 0 ? null : <Users role="img" aria-label={t("isShared")} className="opacity-70" />}
       </Chip>
-      {isShown ? <BoardMenu board={board} /> : null}
+      {isShown ? (
+        <BoardMenu isWanted onFailure={showFailure} props={{ board }}>
+          <span className="size-8" />
+        </BoardMenu>
+      ) : null}
     </span>
   );
 }

@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { lineAt, linesNear } from "./layout-rows.ts";
+import { expect, test, vi } from "vitest";
+import { lineAt, linesNear, today } from "./layout-rows.ts";
 
 test("the line at a height is the last that begins there or above", () => {
   const tops = [0, 40, 280, 520];
@@ -15,4 +15,15 @@ test("lines in view are there with six above and below, and no others", () => {
   expect(linesNear(tops, -300, 599)).toEqual({ first: 0, end: 12 });
   expect(linesNear(tops, 9_500, 10_400)).toEqual({ first: 89, end: 100 });
   expect(linesNear([], 0, 900)).toEqual({ first: 0, end: 0 });
+});
+
+test("a page that is open over midnight is told of the new day, once it is there", () => {
+  vi.useFakeTimers({ now: new Date(2026, 11, 31, 23, 58, 30) });
+  const days: string[] = [];
+  const stop = today.watch(() => days.push(today.get()));
+  vi.advanceTimersByTime(120_000);
+  expect(days).toEqual(["2026-12-31", "2027-01-01"]);
+  stop();
+  vi.advanceTimersByTime(120_000);
+  expect(days).toHaveLength(2);
 });

@@ -24,6 +24,15 @@ export function dayOf(iso: string): string {
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
 }
 
+/** Today as a local calendar day. A page that stays open over midnight is told of the next one, within a minute. */
+export const today = {
+  get: () => dayOf(new Date().toISOString()),
+  watch: (look: () => void) => {
+    const timer = setInterval(look, 60_000);
+    return () => clearInterval(timer);
+  },
+};
+
 function groupByDay(images: readonly ListedImage[]): Map<string, ListedImage[]> {
   const days = new Map<string, ListedImage[]>();
   for (const image of images) {

@@ -2,7 +2,7 @@
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useFailureToast } from "../ui/failures.ts";
 import { isTyping } from "../parts/run-button.tsx";
-import { isCombined, keyOf } from "../ui/key-press.ts";
+import { isCombined, keyOnce } from "../ui/key-press.ts";
 import { useRemoveImages, useStar } from "../pictures/actions.tsx";
 import { ratingOfKey, useRate } from "../pictures/marks.tsx";
 import { type ListedImage, readStackIds } from "./stack.tsx";
@@ -179,7 +179,7 @@ export function useSelection(part: ReadPart<ListedImage>, isInFront: boolean): S
     };
     const press = (event: KeyboardEvent) => {
       if (isTyping(event) || event.altKey || isOverPage(event)) return;
-      const key = keyOf(event);
+      const key = keyOnce(event);
       const isControl = isCombined(event);
       const rating = isControl ? null : ratingOfKey(key);
       if (rating !== null) rateShown(rating);

@@ -1,10 +1,10 @@
 "use client";
 import { useFormatter, useTranslations } from "next-intl";
-import { useState } from "react";
+import { useState, useSyncExternalStore } from "react";
 import { useFailureToast } from "../ui/failures.ts";
 import { useBoxSize } from "../ui/box-size.ts";
 import { later } from "../ui/later.tsx";
-import { dayOf, type SheetLine } from "./layout-rows.ts";
+import { dayOf, type SheetLine, today } from "./layout-rows.ts";
 import { type Row } from "../pictures/justify.ts";
 import type { Selection } from "./selection.tsx";
 import { heightOf, useSheetLayout, useSheetScroll, useShownLines } from "./sheet-scroll.ts";
@@ -15,14 +15,16 @@ import type { GalleryWindow } from "./window.ts";
 
 const dayMs = 86_400_000;
 
+/** Of a local calendar day: a day before it is the day before, also where clocks are changed. */
+const noonOf = (day: string) => new Date(`${day}T12:00:00`);
+
 function DayHeader({ day }: { readonly day: string }) {
   const t = useTranslations("gallery");
   const format = useFormatter();
-  const [now] = useState(() => Date.now());
-  const today = dayOf(new Date(now).toISOString());
-  const yesterday = dayOf(new Date(now - dayMs).toISOString());
-  const date = new Date(`${day}T12:00:00`);
-  const sameYear = day.slice(0, 4) === today.slice(0, 4);
+  const now = useSyncExternalStore(today.watch, today.get);
+  const yesterday = dayOf(new Date(noonOf(now).getTime() - dayMs).toISOString());
+  const date = noonOf(day);
+  const sameYear = day.slice(0, 4) === now.slice(0, 4);
   const dateText = format.dateTime(date, {
     weekday: "long",
     day: "numeric",
@@ -31,9 +33,9 @@ function DayHeader({ day }: { readonly day: string }) {
   });
   return (
     <h2 className="flex h-full items-end gap-2 pb-2.5 text-sm">
-      {day === today ? <span className="font-medium">{t("today")}</span> : null}
+      {day === now ? <span className="font-medium">{t("today")}</span> : null}
       {day === yesterday ? <span className="font-medium">{t("yesterday")}</span> : null}
-      <span className={day === today || day === yesterday ? "text-quiet" : "font-medium"}>{dateText}</span>
+      <span className={day === now || day === yesterday ? "text-quiet" : "font-medium"}>{dateText}</span>
     </h2>
   );
 }

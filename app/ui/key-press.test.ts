@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { isCombined, keyOf } from "./key-press.ts";
+import { isCombined, keyOf, keyOnce } from "./key-press.ts";
 
 const plain = { ctrlKey: false, metaKey: false, altKey: false, shiftKey: false };
 
@@ -45,15 +45,23 @@ test("what a Latin keyboard writes stays", () => {
 test("the one key of an Apple keyboard that deletes is Delete", () => {
   vi.stubGlobal("navigator", { platform: "MacIntel" });
   expect(keyOf({ ...plain, key: "Backspace" })).toBe("Delete");
-  expect(keyOf({ ...plain, key: "Backspace", repeat: true })).not.toBe("Delete");
+  expect(keyOnce({ ...plain, key: "Backspace", repeat: true })).not.toBe("Delete");
   vi.stubGlobal("navigator", { platform: "Win32" });
   expect(keyOf({ ...plain, key: "Backspace" })).toBe("Backspace");
 });
 
-test("a key that is held deletes once, and moves on as long as it is held", () => {
-  expect(keyOf({ ...plain, key: "Delete" })).toBe("Delete");
-  expect(keyOf({ ...plain, key: "Delete", repeat: true })).not.toBe("Delete");
-  expect(keyOf({ ...plain, key: "ArrowLeft", repeat: true })).toBe("ArrowLeft");
+test("a key that is held deletes, marks and rates once, and moves on as long as it is held", () => {
+  const [first, held] = [false, true].map(
+    (repeat) => (key: string) => keyOnce({ ...plain, key, code: "", repeat }),
+  );
+  const once = ["Delete", "s", "x", "5", "Escape"];
+  expect(once.map((key) => first?.(key))).toEqual(once);
+  expect(once.map((key) => held?.(key))).toEqual(once.map(() => ""));
+  expect(held?.("ArrowLeft")).toBe("ArrowLeft");
+});
+
+test("a held Ctrl+A stays the command that keeps the browser from choosing all of the page", () => {
+  expect(keyOnce({ ...plain, key: "a", code: "KeyA", ctrlKey: true, repeat: true })).toBe("a");
 });
 
 test("Alt with an arrow is the browser's, Shift with one is not", () => {

@@ -23,14 +23,22 @@ function latinOf(key: string, code: string): string {
 const isApple = () => /^(?:Mac|iP)/.test(navigator.platform);
 
 /**
- * The key of a shortcut, whatever the keyboard writes: a Latin letter is small without Shift, also with Caps Lock. One that
- * deletes is "" while it is held, since the focus is on another picture by then. For commands only; what is typed into a
- * field is `key` itself.
+ * The key of a shortcut, whatever the keyboard writes: a Latin letter is small without Shift, also with Caps Lock. For commands
+ * only; what is typed into a field is `key` itself.
  */
 export function keyOf(press: KeyPress): string {
-  const { key, code = "", shiftKey, repeat } = press;
-  if (key === "Delete" || (key === "Backspace" && isApple())) return repeat ? "" : "Delete";
+  const { key, code = "", shiftKey } = press;
+  if (key === "Delete" || (key === "Backspace" && isApple())) return "Delete";
   const latin = hasAltGraph(press) ? key : latinOf(key, code);
   if (!/^[a-z]$/i.test(latin)) return latin;
   return shiftKey ? latin.toUpperCase() : latin.toLowerCase();
+}
+
+/**
+ * `keyOf` for commands that a held key gives once: "" for its repeats, which would star and unstar a picture by turns, or delete the
+ * next one. Arrows go on, and so does what is held with Ctrl, so that the browser never gets it.
+ */
+export function keyOnce(press: KeyPress): string {
+  const key = keyOf(press);
+  return press.repeat && !key.startsWith("Arrow") && !isCombined(press) ? "" : key;
 }

@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { commandIds, commandOf, commandOfPress, keyName, keysOf, parseOwnKeys, withKey } from "./commands.ts";
+import {
+  commandIds,
+  commandOf,
+  commandOfPress,
+  isDone,
+  keyName,
+  keysOf,
+  parseOwnKeys,
+  withKey,
+} from "./commands.ts";
 
 const press = (key: string, held: readonly ("ctrl" | "shift" | "alt" | "meta")[] = []) =>
   keyName({
@@ -119,4 +128,11 @@ test("what was stored is read as far as it can be", () => {
   expect(parseOwnKeys("{")).toEqual({});
   expect(parseOwnKeys('["b"]')).toEqual({});
   expect(parseOwnKeys('{"brush":"q","nothing":"b","eraser":5}')).toEqual({ brush: "q" });
+});
+
+test("a held key goes on only where that is meant", () => {
+  const held = { ...plain, key: "x", repeat: true };
+  expect((["undo", "larger", "zoomOut"] as const).every((id) => isDone(id, held))).toBe(true);
+  expect((["swap", "invert", "brush", "all"] as const).some((id) => isDone(id, held))).toBe(false);
+  expect(isDone("swap", { ...plain, key: "x" })).toBe(true);
 });

@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useSyncExternalStore } from "react";
 import { readDraft, writeDraft } from "../../client/leaving.ts";
 import { isTyping } from "../../parts/run-button.tsx";
-import { type CommandId, commandOfPress, type OwnKeys, parseOwnKeys } from "./commands.ts";
+import { type CommandId, commandOfPress, isDone, type OwnKeys, parseOwnKeys } from "./commands.ts";
 import { createListeners } from "../../ui/listeners.ts";
 
 /** In localStorage; it is no draft, and stays when the user signs out. */
@@ -41,9 +41,9 @@ export function useCommands(actions: Actions): void {
       if (event.defaultPrevented || isTyping(event)) return;
       const id = commandOfPress(event, ownKeys.get());
       const act = id === null ? undefined : newest.current[id];
-      if (act === undefined) return;
+      if (id === null || act === undefined) return;
       event.preventDefault();
-      act();
+      if (isDone(id, event)) act();
     };
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);

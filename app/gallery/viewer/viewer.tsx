@@ -10,7 +10,7 @@ import { isTyping } from "../../parts/run-button.tsx";
 import { useRemoveImages, useRemoving, useStar } from "../../pictures/actions.tsx";
 import { ratingOfKey, useRate } from "../../pictures/marks.tsx";
 import { useImageName } from "../../pictures/picture.tsx";
-import { isCombined, keyOf } from "../../ui/key-press.ts";
+import { isCombined, keyOnce } from "../../ui/key-press.ts";
 import { useNearEnd } from "../../ui/scrolling.ts";
 import { useStack } from "../stack.tsx";
 import type { ViewerAddress, ViewerProps } from "./door.tsx";
@@ -99,7 +99,7 @@ function useViewerKeys({ image, onStep, onStepInStack, onRemoved }: Options): vo
     };
     const press = (event: KeyboardEvent) => {
       if (isTyping(event) || isCombined(event) || belongsElsewhere(event)) return;
-      const key = keyOf(event);
+      const key = keyOnce(event);
       const rating = ratingOfKey(key);
       if (rating === null) keys[key]?.();
       else rate.mutate({ images: [image], rating });
