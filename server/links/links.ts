@@ -173,18 +173,8 @@ export const picturesOf = (linkId: SQL, batchId: SQL, boardId: SQL) => sql`
       order by bi.added_at desc, bi.image_id desc limit ${maxOfBoard}) latest
   ) x join images i on i.id = x.image_id and i.deleted_at is null`;
 
-interface Row extends Record<string, unknown> {
-  readonly id: string;
-  readonly title: string;
-  readonly batchId: string | null;
-  readonly boardId: string | null;
-  readonly pictures: number;
-  readonly coverId: string | null;
-  readonly hasPassword: boolean;
-  readonly mayDownload: boolean;
+interface Row extends Omit<LinkView, "endsAt" | "createdAt">, Record<string, unknown> {
   readonly endsAt: Date | string | null;
-  readonly hasEnded: boolean;
-  readonly views: number;
   readonly createdAt: Date | string;
 }
 
