@@ -31,16 +31,19 @@ export const withoutNothing = (body: unknown): unknown =>
     ? Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== ""))
     : body;
 
+/** Throws `bad_request` with each member that does not fit. */
+export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const issues = issuesOf(result.error);
+  throw new AppError("bad_request", issues.map(({ path, message }) => `${path}: ${message}`).join("; "), {
+    details: { issues },
+  });
+}
+
 /** Reads a JSON body with pictures. Throws `request_too_large`, `bad_request`. */
 export function readBody<T>(input: ClientInput, schema: z.ZodType<T>): Promise<T> {
-  return readJson(input, maxBodyBytes, (body) => {
-    const result = schema.safeParse(body);
-    if (result.success) return result.data;
-    const issues = issuesOf(result.error);
-    throw new AppError("bad_request", issues.map(({ path, message }) => `${path}: ${message}`).join("; "), {
-      details: { issues },
-    });
-  });
+  return readJson(input, maxBodyBytes, (body) => parseBody(schema, body));
 }
 
 /** Reads any JSON body that may have pictures; `parse` runs while its turn is held. Throws the same. */

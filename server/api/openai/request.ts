@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { type AnswerFormat, maskOfHoles, uploadLimits } from "../../images/index.ts";
-import { AppError, flagOfText, isId, issuesOf } from "../../platform/index.ts";
+import { AppError, flagOfText, isId } from "../../platform/index.ts";
 import { type GivenPicture, pictureOfText } from "../clients/orders.ts";
-import { readBody, withoutNothing } from "../clients/picture-bodies.ts";
+import { parseBody, readBody, withoutNothing } from "../clients/picture-bodies.ts";
 import type { ClientInput } from "../clients/route.ts";
 import { type MultipartRules, type ReceivedParts, withParts } from "../http/multipart.ts";
 
@@ -189,22 +189,13 @@ export async function withEdit<T>(input: ClientInput, work: (asked: AskedEdit) =
     return work({ ...toAsked(body, request.headers), pictures, mask });
   }
   return withParts(services, { request, rules }, async (parts) => {
-    const body = parse(generationSchema, withoutNothing(Object.fromEntries(parts.fields)));
+    const body = parseBody(generationSchema, withoutNothing(Object.fromEntries(parts.fields)));
     const mask = parts.files.find(({ part }) => part === "mask");
     return work({
       ...toAsked(body, request.headers),
       pictures: picturesOf(parts),
       mask: mask ? await toMask(caller.userId, { bytes: await readFile(mask.path) }) : null,
     });
-  });
-}
-
-function parse<T>(schema: z.ZodType<T>, value: unknown): T {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const issues = issuesOf(result.error);
-  throw new AppError("bad_request", issues.map(({ path, message }) => `${path}: ${message}`).join("; "), {
-    details: { issues },
   });
 }
 
