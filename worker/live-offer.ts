@@ -2,6 +2,7 @@ import type { NodeSettings } from "@atelier/server/db";
 import { cloudQueue, type Need } from "@atelier/server/engines";
 import type { Offer } from "@atelier/server/jobs";
 import { keptLoras, type SeenServer } from "@atelier/server/nodes";
+import type { Workflow } from "@atelier/server/workflows";
 import type { ProviderRoom } from "./cloud/room.ts";
 import { computeOffer, type NodeOffer, type OfferInput } from "./offer.ts";
 import type { Runs } from "./runs.ts";
@@ -41,10 +42,11 @@ export function createLiveOffer({ pool, runs, hasRoom, ...fixed }: LiveOfferInpu
   let offer = compute();
 
   function compute(): NodeOffer {
+    let kept: readonly Workflow[] | null = null;
     return computeOffer({
       ...fixed,
       workflows: () =>
-        fixed.workflows().filter(({ name, isBuiltIn }) => isBuiltIn || !refused.includes(name)),
+        (kept ??= fixed.workflows().filter(({ name, isBuiltIn }) => isBuiltIn || !refused.includes(name))),
       servers: pool.list(),
       settings,
     });

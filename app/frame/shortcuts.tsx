@@ -63,7 +63,8 @@ export function Shortcuts() {
   useLayoutEffect(() => {
     let goUntil = 0;
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || isCombined(event)) return;
+      // A key that is held is one press: otherwise a held `g` is `g g`.
+      if (event.repeat || isTyping(event) || isCombined(event)) return;
       const key = keyOf(event);
       const targets = navItems.filter((item) => item.isForAdmins !== true || isAdmin);
       const target = Date.now() < goUntil ? targets.find((item) => item.goKey === key) : undefined;

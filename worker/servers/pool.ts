@@ -71,7 +71,7 @@ export function createServerPool({ config, ...input }: ServerPoolInput): ServerP
     report(url, outcome, need) {
       const member = roster.find(url);
       if (!member) return;
-      noteLoaded(member.entry, { outcome, need }, input.workflows());
+      noteLoaded(member.entry, { outcome, need }, input.workflows);
       if (outcome !== "begun") note(member, { outcome, need }, config);
       changed();
     },
@@ -185,13 +185,13 @@ const unloadingNothing: readonly ErrorCode[] = [
  * What the server has loaded: while it runs, only what it had and the run needs too; after a failure, and where another client's
  * prompt waits behind it, nothing is known.
  */
-function noteLoaded(entry: ServerEntry, { outcome, need }: Run, workflows: readonly Workflow[]): void {
+function noteLoaded(entry: ServerEntry, { outcome, need }: Run, workflows: () => readonly Workflow[]): void {
   if (entry.found.engine !== "comfyui") return;
   if (outcome !== "begun" && outcome !== "ok") {
     if (!unloadingNothing.includes(outcome.code)) entry.loadedNeeds = [];
     return;
   }
-  const loaded = loadedAfter(need.slice(need.indexOf("/") + 1), workflows)?.map(
+  const loaded = loadedAfter(need.slice(need.indexOf("/") + 1), workflows())?.map(
     (name): Need => `comfyui/${name}`,
   );
   // Without a model of its own the run leaves loaded what was.
