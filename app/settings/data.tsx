@@ -11,7 +11,7 @@ import { announceSignOut } from "../client/leaving.ts";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
-import { useOtherWays } from "./passkeys.tsx";
+import { retype, useOtherWays } from "./passkeys.tsx";
 import { SettingsSection } from "./section.tsx";
 
 /** The server asks for this word; people type the one of their language. */
@@ -79,7 +79,7 @@ function DeleteForm({ isGuest, hasPassword, onClose }: FormProps) {
           autoComplete="current-password"
           required
           value={password}
-          onValueChange={setPassword}
+          onValueChange={retype(remove, setPassword)}
         />
       ) : null}
       <Field
@@ -89,7 +89,7 @@ function DeleteForm({ isGuest, hasPassword, onClose }: FormProps) {
         spellCheck={false}
         required
         value={typed}
-        onValueChange={setTyped}
+        onValueChange={retype(remove, setTyped)}
       />
       {remove.isError ? (
         <p role="alert" className="text-xs text-fail">

@@ -86,7 +86,7 @@ function PasswordForm() {
         onValueChange={retype(change, setCurrent)}
         error={change.isError ? textOf(change.error) : null}
       />
-      <NewPasswordField value={newPassword} onChange={setNew} />
+      <NewPasswordField value={newPassword} onChange={retype(change, setNew)} />
       <Button type="submit" className="self-start" disabled={change.isPending}>
         {t("changePassword")}
       </Button>

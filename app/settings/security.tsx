@@ -159,7 +159,7 @@ function AppSetup({ setup, onDone, onCancel }: SetupProps) {
         required
         maxLength={12}
         value={code}
-        onValueChange={setCode}
+        onValueChange={retype(confirm, setCode)}
         error={confirm.isError ? textOf(confirm.error) : null}
       />
       <div className="flex gap-2">
