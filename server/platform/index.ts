@@ -34,6 +34,7 @@ export {
   parseRequest,
   requireReadable,
   storableText,
+  withoutQuoted,
   foreignBytes,
   foreignCount,
   foreignText,

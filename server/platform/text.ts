@@ -224,6 +224,22 @@ export function jsonObject(maxBytes: number) {
     );
 }
 
+const quotedPart =
+  /"[^"]*(?:"|$)|[“„][^“”]*(?:[“”]|$)|«[^»]*(?:»|$)|`[^`]*(?:`|$)|(?<![\p{L}\p{N}])'(?:[^']|(?<=\p{L})'(?=\p{L}))*(?:'(?!\p{L})|$)/gu;
+/** A name or a code, not a text of a person. */
+const quotedName = /^["'`“„«][\w.:/-]*["'`”“»]?$/;
+/** Of an answer inside of a sentence: its quotes are those of JSON or Python. */
+const memberBefore = /(?:message|msg|detail|error|reason|description)(?:["']\s*:|=)\s*$/i;
+const quotedIn = 2_000;
+
+/** The first 2,000 characters of a server's sentence without what it quotes, such as a user's prompt; names and codes stay. */
+export function withoutQuoted(sentence: string): string {
+  const text = sentence.slice(0, quotedIn);
+  return text.replaceAll(quotedPart, (part, at: number) =>
+    quotedName.test(part) || memberBefore.test(text.slice(Math.max(0, at - 20), at)) ? part : " ",
+  );
+}
+
 const maxTextCharacters = 200;
 const maxInteger = 2 ** 31 - 1;
 

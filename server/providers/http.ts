@@ -32,6 +32,8 @@ export interface ProviderAnswer {
   readonly picture: Uint8Array | null;
   /** The first part of the body, for messages. */
   readonly excerpt: string;
+  /** The body of the call: a refusal may repeat the user's prompt out of it. */
+  readonly sent: unknown;
 }
 
 const usualTimeoutMs = 20_000;
@@ -66,7 +68,7 @@ export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> 
       signal: AbortSignal.any([signal, timeout]),
     });
     const bytes = await readBounded(response, call.maxBytes ?? usualMaxBytes);
-    const head = { status: response.status, headers: Object.fromEntries(response.headers) };
+    const head = { status: response.status, headers: Object.fromEntries(response.headers), sent: body };
     if (isPictureStart(bytes)) return { ...head, json: undefined, picture: bytes, excerpt: "(a picture)" };
     const text = withoutSecrets(new TextDecoder().decode(bytes), headers);
     return { ...head, json: parseForeignJson(text), picture: null, excerpt: text.slice(0, excerptLength) };

@@ -133,7 +133,7 @@ function readData(answer: ProviderAnswer, isSubmit: boolean): Readonly<Record<st
   if (code === 200) return readRecord(body["data"]);
   const words = sentenceOf(body["msg"]);
   const retryAfterMs = retryAfterOf(answer) ?? (code === 429 ? rateWindowMs : null);
-  const errorClass = classOf(code, { isSubmit, words: words ?? "" });
+  const errorClass = classOf(code, { isSubmit, words: words ?? "", sent: answer.sent });
   throw new ProviderError(errorClass, `code ${code}: ${words ?? ""}`, { retryAfterMs, words });
 }
 
@@ -145,9 +145,9 @@ function readCode(code: unknown): number | null {
 
 function classOf(
   code: number,
-  { isSubmit, words }: { readonly isSubmit: boolean; readonly words: string },
+  { isSubmit, words, sent }: { readonly isSubmit: boolean; readonly words: string; readonly sent: unknown },
 ): ProviderErrorClass {
-  if (isBillingRefusal(words)) return "credit";
+  if (isBillingRefusal(words, sent)) return "credit";
   const known = codes[code] ?? "internal";
   const isAboutInput = known === "input" || known === "internal";
   if (isAboutInput && isContentRefusal(words)) return "moderation";

@@ -175,7 +175,7 @@ async function toAlphaMask({ bytes }: ProviderPicture): Promise<ProviderPicture>
 /** Classes of the codes and types of errors. */
 const classesByCode: readonly (readonly [RegExp, ProviderErrorClass])[] = [
   [/content_policy|content_?filter|moderation|ResponsibleAI/i, "moderation"],
-  [/insufficient_(?:quota|balance)|billing|arrearage/i, "credit"],
+  [/insufficient_(?:\w+_)?(?:quota|balance)|billing|arrearage/i, "credit"],
   [/model_not_found/, "model"],
   [/invalid_api_key|deactivated|unsupported_country/, "auth"],
 ];
@@ -186,16 +186,16 @@ function refusal(answer: ProviderAnswer): ProviderError {
   const codes = [error["code"], error["type"], inner["code"]].map((code) => readText(code) ?? "").join(" ");
   const words = readText(error["message"]) ?? sentenceOf(answer.json);
   const known =
-    classesByCode.find(([pattern]) => pattern.test(codes))?.[1] ?? classOfWords(answer.status, words ?? "");
+    classesByCode.find(([pattern]) => pattern.test(codes))?.[1] ?? classOfWords(answer, words ?? "");
   if (known === null) return statusError(answer, true);
   return new ProviderError(known, `HTTP ${answer.status}: ${words ?? answer.excerpt}`, { words });
 }
 
-function classOfWords(status: number, words: string): ProviderErrorClass | null {
-  if (isBillingRefusal(words)) return "credit";
+function classOfWords({ status, sent }: ProviderAnswer, words: string): ProviderErrorClass | null {
   if (status !== 400 && status !== 403 && status !== 422) return null;
   // Google's address with this interface answers a wrong key as a wrong field.
   if (/\bAPI[ _]key (?:is )?(?:not valid|invalid|expired)/i.test(words)) return "auth";
+  if (isBillingRefusal(words, sent)) return "credit";
   if (isContentRefusal(words)) return "moderation";
   return isModelRefusal(words) ? "model" : null;
 }

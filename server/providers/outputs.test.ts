@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { bytesOfText, flagsOf, outputsOf } from "./outputs.ts";
+import { madeRun } from "./refusals.ts";
 
 const png = Buffer.from("\x89PNG\r\n\x1a\n and the rest of a picture", "latin1");
 const base64 = png.toString("base64");
@@ -69,4 +70,24 @@ it("a text that is no base64 has no bytes", () => {
   expect(bytesOfText(`A${" ".repeat(400_000)}!`)).toBeNull();
   expect(bytesOfText(`A${"= \n".repeat(200_000)}=`)).toBeNull();
   expect(bytesOfText(`data:image/png;base64,QUJD${"\n".repeat(400_000)}`)).toEqual(Buffer.from("ABC"));
+});
+
+const refused = { url: "", respect_moderation: false };
+const good = { url: address, respect_moderation: true };
+const other = { url: "https://p.test/2.png", respect_moderation: false };
+
+it.each([
+  ["without a picture before it", { data: [refused, good] }],
+  ["in a list of flags", { images: ["", address], has_nsfw_concepts: [true, false] }],
+  ["beside one that is named twice", { data: [good, good, refused, other] }],
+  ["with several pictures of the good one", { data: [refused, { images: [address, address] }] }],
+])("a paid picture is kept beside a refused one: %s", (_, body) => {
+  expect(madeRun(body)).toMatchObject({ state: "succeeded", outputs: [url] });
+});
+
+it("a refused picture is none, wherever it stands", () => {
+  const isRefused = (isCharged: boolean) => ({ state: "failed", error: { class: "moderation", isCharged } });
+  expect(madeRun({ data: [refused, refused] })).toMatchObject(isRefused(false));
+  expect(madeRun({ data: [refused, other] })).toMatchObject(isRefused(true));
+  expect(madeRun({ images: ["", address], nsfw: [false, true] })).toMatchObject(isRefused(true));
 });

@@ -153,19 +153,53 @@ const flagName =
 export function flagsOf(value: unknown, count: number): boolean[] {
   const record = readRecord(value);
   const flags = Array.from({ length: count }, () => false);
-  const mark = (at: number) => {
-    if (at < count) flags[at] = true;
+  const markAll = (marks: readonly boolean[], list: readonly unknown[]) => {
+    if (!marks.includes(true)) return;
+    const places = placesIn(list);
+    for (const [at, isMarked] of marks.entries())
+      for (const place of isMarked ? (places[at] ?? [at]) : []) if (place < count) flags[place] = true;
   };
   for (const [name, member] of Object.entries(record)) {
-    if (flagName.test(name) && Array.isArray(member)) member.forEach((flag, at) => isSet(flag) && mark(at));
+    if (flagName.test(name) && Array.isArray(member))
+      markAll(member.map(isSet), listOf(record, member.length));
     else if (isMark(name, member)) flags.fill(true);
   }
   for (const name of resultMembers) {
     const list = record[name];
-    if (Array.isArray(list)) list.slice(0, count).forEach((item, at) => isFlagged(item) && mark(at));
+    if (Array.isArray(list))
+      markAll(
+        list.slice(0, maxOutputs).map((item) => isFlagged(item)),
+        list,
+      );
     else if (isFlagged(list)) flags.fill(true);
   }
   return flags;
+}
+
+/** The list of pictures that a list of flags beside it is about. */
+function listOf(record: Readonly<Record<string, unknown>>, length: number): unknown[] {
+  const lists = resultMembers.map((name) => record[name]);
+  return (
+    lists.filter((list): list is unknown[] => Array.isArray(list)).find((list) => list.length === length) ??
+    []
+  );
+}
+
+/**
+ * For each item of a list the places of its pictures among all of the list, each picture once. Items without a picture, as
+ * refused ones are, come behind them.
+ */
+function placesIn(list: readonly unknown[]): number[][] {
+  const known = new Map<string, number>();
+  let next = 0;
+  const places = list.slice(0, maxOutputs).map((item) =>
+    outputsOf(item).map((output) => {
+      const place = ("url" in output ? known.get(output.url) : undefined) ?? next++;
+      if ("url" in output) known.set(output.url, place);
+      return place;
+    }),
+  );
+  return places.map((own) => (own.length > 0 ? own : [next++]));
 }
 
 /** Whether a member marks a picture as refused; xAI says the opposite of the others. */

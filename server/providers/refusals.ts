@@ -1,7 +1,8 @@
+import { withoutQuoted } from "../platform/index.ts";
 import { type ProviderAnswer, retryAfterInWords, retryAfterOf } from "./http.ts";
 import { flagsOf, outputsOf } from "./outputs.ts";
 import { ProviderError, type ProviderErrorClass, type RunState } from "./port.ts";
-import { readRecord } from "./read.ts";
+import { readRecord, readText } from "./read.ts";
 
 /** How providers without codes for it write that a content was refused. */
 const contentWords =
@@ -11,11 +12,60 @@ const contentWords =
 const modelWords =
   /\bmodels?\b(?![_ ]?(?:image|photo|picture))[^.]{0,120}\b(?:not (?:found|exist|supported|available|recogni[sz]ed)|(?:does|do)(?:n't| not) (?:exist|support|have access)|unknown|unsupported|deprecated|no longer|retired|removed)|\b(?:unknown|invalid|unsupported|no such) (?:model|version|endpoint|application)\b|\bapplication\b[^.]{0,120}not found|must be verified to use the model/i;
 
-/** How they write that the account has no money left: with any status of a refusal. */
+/** How they write that the account has no money left. A balance may also be one of colours. */
 const billingWords =
-  /\binsufficient[_ ](?:\w+ )?(?:quota|balance|credits?|funds)\b|\b(?:balance|credits?|funds) (?:is |are |has |have )?(?:been )?(?:insufficient|exhausted|depleted|used up|too low|run out)|\b(?:not enough|out of|no (?:more|remaining)) (?:credits?|funds|balance)\b|\barrearage\b|\b(?:in arrears|account is overdue|overdue (?:payment|balance|invoice))\b|\bpay (?:your |the )?(?:past|overdue|open) (?:due )?invoices?\b|\b(?:monthly |account )?spending limit\b|\baccount is in good standing\b|余额不足|欠费/i;
+  /\binsufficient[_ ](?:(?:account|credit|user|wallet|prepaid)[_ ])?balance\b|\binsufficient[_ ](?:\w+ )?(?:quota|credits?|funds)\b|(?:\b(?:account|credit|user|wallet|prepaid|your)|^|[.:;!]) ?balance (?:is |has |has been )?(?:insufficient|exhausted|depleted|used up|too low|run out)|\bnot enough (?:account |credit )?balance(?:$|[.,!]| (?:in|on) your)|\b(?:credits?|funds) (?:is |are |has |have )?(?:been )?(?:insufficient|exhausted|depleted|used up|too low|run out)|\b(?:not enough|out of|no (?:more|remaining)) (?:credits?|funds)\b|\barrearage\b|\b(?:in arrears|account is overdue|overdue (?:payment|balance|invoice))\b|\bpay (?:your |the )?(?:past|overdue|open) (?:due )?invoices?\b|\b(?:monthly |account )?spending limit\b|\baccount is in good standing\b|余额不足|欠费/i;
 
-export const isBillingRefusal = (text: string): boolean => billingWords.test(text);
+/** The codes for it. */
+const billingCode =
+  /insufficient[_-]?(?:[a-z]+[_-]?)?(?:quota|balance|credits?|funds)|(?:not[_-]?enough|out[_-]?of|(?:^|[_-])no)[_-]?(?:credits?|funds)|(?:balance|credits?|funds)[_-]?(?:insufficient|exhausted|depleted|not[_-]?enough)|arrearage|overdue|billing|payment[_-]?required|spending[_-]?limit/i;
+
+/**
+ * Whether a sentence of the provider says that the account has no money left. What it quotes, and what it repeats of the
+ * call, are the user's words; a refusal of the content is none of the account.
+ */
+export function isBillingRefusal(words: string, sent: unknown): boolean {
+  const own = withoutQuoted(withoutSent(words, sent));
+  return billingWords.test(own) && !isContentRefusal(own);
+}
+
+const sentenceChars = 2_000;
+/** So many characters of a text that was sent are known again where a sentence cuts it. */
+const knownChars = 24;
+
+function withoutSent(words: string, sent: unknown): string {
+  return textsIn(sent).reduce((left, text) => without(left, text), words.slice(0, sentenceChars));
+}
+
+/** Takes a text out of a sentence, also where the sentence has only its beginning. */
+function without(sentence: string, text: string): string {
+  const start = text.slice(0, knownChars);
+  const [first = "", ...others] = sentence.split(start);
+  const rests = others.map((rest) => {
+    let same = 0;
+    while (same < rest.length && rest[same] === text[start.length + same]) same += 1;
+    return ` ${rest.slice(same)}`;
+  });
+  return first + rests.join("");
+}
+
+const maxTexts = 64;
+const [shortestText, longestText] = [4, 50_000];
+
+/** The texts of the body of a call; pictures are longer, and codes shorter. */
+function textsIn(value: unknown, depth = 6): string[] {
+  if (typeof value === "string") {
+    const text = value.trim();
+    return text.length >= shortestText && text.length <= longestText ? [text] : [];
+  }
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || depth === 0) return [];
+  const parts: unknown[] = value instanceof FormData ? [...value.values()] : Object.values(value);
+  return parts
+    .slice(0, maxTexts)
+    .flatMap((part) => textsIn(part, depth - 1))
+    .slice(0, maxTexts);
+}
+
 export const isContentRefusal = (text: string): boolean => contentWords.test(text);
 export const isModelRefusal = (text: string): boolean => modelWords.test(text);
 
@@ -75,9 +125,24 @@ export function statusError(answer: ProviderAnswer, isSubmit: boolean): Provider
   return new ProviderError(errorClass, `HTTP ${status}: ${excerpt}`, { retryAfterMs, words });
 }
 
-/** Whether the account has no money left; the code of an error stands beside its sentence. */
-const isOfAccount = ({ status, excerpt }: ProviderAnswer, words: string | null): boolean =>
-  status >= 400 && status < 500 && isBillingRefusal(`${words ?? ""}\n${excerpt}`);
+/** Whether the provider refuses for want of money, by its sentence or its code. A gateway that gave up says nothing of it. */
+function isOfAccount({ status, json, excerpt, sent }: ProviderAnswer, words: string | null): boolean {
+  if (status < 400 || status >= 500 || status === 408) return false;
+  const sentence = json === undefined && !/^\s*</.test(excerpt) ? excerpt : (words ?? "");
+  return codesOf(json).some((code) => billingCode.test(code)) || isBillingRefusal(sentence, sent);
+}
+
+const codeMembers = ["code", "type", "error", "status", "reason", "error_code", "errorCode", "error_type"];
+
+/** The codes of an error: short texts without blanks. */
+function codesOf(value: unknown, depth = 4): string[] {
+  if (depth === 0) return [];
+  if (Array.isArray(value)) return value.slice(0, 8).flatMap((item) => codesOf(item, depth - 1));
+  const record = readRecord(value);
+  const own = codeMembers.flatMap((name) => readText(record[name]) ?? []);
+  const inner = ["error", "errors", "detail"].flatMap((name) => codesOf(record[name], depth - 1));
+  return [...own.filter((code) => /^\S{1,80}$/.test(code)), ...inner];
+}
 
 const byStatus: Readonly<Record<number, ProviderErrorClass>> = {
   401: "auth",
