@@ -125,6 +125,17 @@ describe("reroute", () => {
       expect(await failOn(large, "node_failed")).toMatchObject({ status: "failed", charged: 2 });
     });
 
+    test("engine_blocked: no other server is asked, which might pay a service again", async () => {
+      await addServer(scene.services, { nodeId, url: small, needs: [need] });
+      await addServer(scene.services, { nodeId, url: large, needs: [need] });
+      await submitUpscale();
+      expect(await failOn(small, "engine_blocked")).toMatchObject({
+        status: "failed",
+        attempt: 1,
+        charged: 1,
+      });
+    });
+
     test("request_too_large: to another server, and failed with its own code when there is none", async () => {
       const code = "request_too_large";
       await addServer(scene.services, { nodeId, url: small, needs: [need] });

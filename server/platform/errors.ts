@@ -106,6 +106,7 @@ export const errorRules = {
     ...validation(503, "The line was full and an urgent job took this place. Try again in a few minutes."),
     charged: false,
   },
+  // Also by a paid service behind one of its nodes, which another server would ask, and may pay, again.
   engine_blocked: validation(422, "The server blocked this picture."),
   input_refused: validation(422, "The content of this picture is not allowed here."),
   result_refused: validation(422, "What was made is not allowed here, so it was not kept."),

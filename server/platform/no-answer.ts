@@ -13,6 +13,8 @@ const plainCodes: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: "its certificate is signed by an authority that is not known here",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is signed by an authority that is not known here",
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate is signed by an authority that is not known here",
+  // After the longer one, which a text is searched for first.
+  UNABLE_TO_GET_ISSUER_CERT: "its certificate is signed by an authority that is not known here",
   CERT_HAS_EXPIRED: "its certificate has expired",
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host",
   CERT_NOT_YET_VALID: "its certificate is not valid yet, or the clock of this machine is wrong",

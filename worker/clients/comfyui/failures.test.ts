@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { executionFailure } from "./failures.ts";
+import { executionFailure, outputsOf } from "./failures.ts";
 
 const tip =
   "This error means you ran out of memory on your GPU.\n\nTIPS: If the workflow worked before you might have accidentally set the batch_size to a large number.";
@@ -29,6 +29,20 @@ test.each([
   ["RUNTIME_EXCEPTION", "BFCArena: Failed to allocate memory for requested buffer", "gpu_out_of_memory"],
   ["numpy._core._exceptions._ArrayMemoryError", "Unable to allocate 1.2 GiB", "out_of_memory"],
   ["RuntimeError", "std::bad_alloc", "out_of_memory"],
+  [
+    "RuntimeError",
+    "thrust::system::detail::bad_alloc: std::bad_alloc: cudaErrorMemoryAllocation: out of memory",
+    "gpu_out_of_memory",
+  ],
+  ["MemoryError", "std::bad_alloc: out_of_memory: CUDA error at: pool.hpp", "gpu_out_of_memory"],
+  ["RuntimeError", "hipErrorOutOfMemory: bad allocation: bad_alloc", "gpu_out_of_memory"],
+  [
+    "OSError",
+    "[WinError 8] Not enough memory resources are available to process this command",
+    "out_of_memory",
+  ],
+  ["OSError", "[Errno 12] Cannot allocate memory: '/models/gpu/a.safetensors'", "out_of_memory"],
+  ["RuntimeError", "std::bad_alloc while reading /models/gpu/cuda/a.safetensors", "out_of_memory"],
   ["OSError", "[WinError 1455] The paging file is too small for this operation", "out_of_memory"],
   ["MemoryError", "", "out_of_memory"],
   ["OSError", "[Errno 12] Cannot allocate memory", "out_of_memory"],
@@ -103,8 +117,7 @@ test.each([
   ["Exception", "API request failed: 402 Payment Required", "node_failed"],
   ["RuntimeError", "Missing API key for this node", "node_failed"],
   ["Exception", "**** ERROR: Saving image outside the output folder is not allowed.", "node_failed"],
-  ["Exception", "Your request was flagged by our content moderation system", "node_failed"],
-  ["Exception", "Content policy violation", "node_failed"],
+  ["Exception", "Invalid api_key provided", "node_failed"],
   ["RuntimeError", "Error while reading safetensors of the filter", "engine_failed"],
   ["RuntimeError", "CUDA error: an illegal memory access was encountered", "engine_failed"],
   ["SafetensorError", "Error while deserializing header: HeaderTooLarge", "engine_failed"],
@@ -131,4 +144,44 @@ test.each([
 
 test("A12 a failure without any data is a failure all the same", () => {
   expect(executionFailure(undefined)).toMatchObject({ code: "engine_failed" });
+});
+
+test.each([
+  "Your request was flagged by our content moderation system",
+  "Content policy violation",
+  "BFL API did not return an image due to: Request Moderated.",
+  "Task status: Content Moderated",
+  "Your request was rejected as a result of our safety system.",
+  'Error 400: {"error": {"message": "Your prompt was blocked by our content filter", "code": "x"}}',
+  "The output violates our usage policies.",
+  "Potential NSFW content was detected in one or more images.",
+  "The picture did not pass the content moderation.",
+])("A12 a service that refuses the content refuses it on every server: %s", (exception_message) => {
+  const data = { node_type: "Paid", exception_type: "Exception", exception_message };
+  const failure = executionFailure(data, ["an image of a prompt"]);
+  expect(failure).toMatchObject({
+    code: "engine_blocked",
+    message: expect.stringMatching(/^The node Paid failed/),
+  });
+});
+
+test.each([
+  "could not parse token '(nsfw:1.2)'",
+  "Error while deserializing header: /models/loras/nsfw/x.safetensors",
+  "Connection to moderation service timed out",
+  "The request was rejected: the content filter timed out",
+  "Request rejected: too many requests",
+  "No reply for the prompt 'a request, flagged'",
+  "No reply for a flag that violates the policy of a state, thrice",
+])("A12 a failure that passes is not taken for a refused content: %s", (exception_message) => {
+  const data = { node_type: "Paid", exception_type: "RuntimeError", exception_message };
+  const userTexts = ["a flag that violates the policy of a state"];
+  expect(executionFailure(data, userTexts)).toMatchObject({ code: "engine_failed" });
+});
+
+test("A12 very many files of one output are each named once, in their order", () => {
+  const names = Array.from({ length: 60_000 }, (_, at) => `${at}.png`);
+  const images = [...names, ...names].map((filename) => ({ filename }));
+  const found = outputsOf({ outputs: { 9: { images } }, status: null });
+  expect(found.map(({ filename }) => filename)).toEqual(names);
 });

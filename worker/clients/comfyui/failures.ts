@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError, type ErrorCode, foreignText } from "@atelier/server/platform";
+import { AppError, type ErrorCode, foreignText, withoutQuoted } from "@atelier/server/platform";
 import type { Answer, OutputFile, ServerFile } from "./http.ts";
 import type { HistoryEntry } from "./routes.ts";
 
@@ -25,11 +25,13 @@ export function executionFailure(data: unknown, userTexts: readonly string[] = [
   const parsed = schema.safeParse(data);
   if (!parsed.success) return new AppError("engine_failed");
   const failure = parsed.data;
-  const cause = causeOf(failure, userTexts);
-  const code = codeOf(failure);
+  const said = withoutInputs(failure, userTexts);
+  const cause = new Error(`${failure.exception_type}: ${withoutTexts(said, userTexts).slice(0, causeChars)}`);
+  const code = codeOf(failure, said);
   const exception = foreignText.parse(cause.message).trim();
   const details = { ...(failure.node_type ? { nodeClass: failure.node_type } : {}), exception };
-  const message = code === "node_failed" ? `The node ${failure.node_type} failed: ${exception}` : undefined;
+  const isTold = code === "node_failed" || (code === "engine_blocked" && failure.exception_type !== blocked);
+  const message = isTold ? `The node ${failure.node_type} failed: ${exception}` : undefined;
   return new AppError(code, message, { details, cause });
 }
 
@@ -39,50 +41,65 @@ const lasting =
 /** What nodes of paid services and of files say in exceptions of any type. */
 const lastingText =
   /unauthori[sz]ed|\b(?:401|402|403)\b|(?:please )?log ?in|sign ?in|api[ _-]?key|credits|subscription|outside the output folder|not allowed|not supported|not implemented/i;
-/** How they say that a paid service refuses the content: it does so again, and may be paid again. */
+/** How they say that a service refuses the content: it does so again, on any server, and may be paid again. */
 const moderationText =
-  /\bmoderat(?:ed|ion)\b|content[ _-]?(?:polic|filter|violation)|\bnsfw\b|\bflagged\b|safety (?:system|filter|polic)|polic(?:y|ies) violation/i;
+  /\b(?:request|prompt|content|image|input|output|result|picture|video|task|status|generation)s?\b.{0,40}\b(?:moderated|flagged)\b|\b(?:request|content|prompt|image|input|output)[ _]moderated\b|\b(?:blocked|rejected|refused|declined|filtered|denied)\b.{0,60}\b(?:moderation|content (?:polic|filter|safety)|safety (?:system|filter|polic|check)|usage polic|nsfw)|\b(?:moderation|content (?:polic\w+|filter\w*|safety)|safety (?:system|filter|polic\w+|checker?))\b.{0,40}\b(?:blocked|rejected|refused|declined|denied|flagged|triggered)\b|\bviolat\w+ .{0,40}(?:polic|guideline|terms)|\b(?:content|usage|safety)[ _-]polic\w+[ _-]violation|\bcontent[ _-]violation\b|\bmoderation_blocked\b|\bprohibited[ _]content\b|\b(?:not pass\w*|failed) (?:the |our |a )?(?:content |image )?(?:moderation|safety check)|\bnsfw (?:content|image)s? .{0,20}\bdetected\b|\bnsfw (?:content )?detected\b/i;
+/** Of the way to the service, which said nothing of the content. */
+const passingText = /\btim(?:ed|e)[ -]?out\b|\bconnection (?:error|refused|reset|closed|to)\b/i;
+/** The type with which ComfyUI names an execution that a node stopped. */
+const blocked = "ExecutionBlocked";
 
-function codeOf({
-  exception_type: type,
-  exception_message: message,
-  node_type: nodeClass,
-}: Failure): ErrorCode {
-  const memory = exhaustedMemory(type, message);
+/** `said` is the message without the user's texts: a prompt decides nothing. */
+function codeOf(
+  { exception_type: type, exception_message, node_type: nodeClass }: Failure,
+  said: string,
+): ErrorCode {
+  const memory = exhaustedMemory(type, withoutPlaces(exception_message));
   if (memory) return memory === "gpu" ? "gpu_out_of_memory" : "out_of_memory";
-  if (type === "ExecutionBlocked") return "engine_blocked";
+  if (type === blocked || refusesContent(said)) return "engine_blocked";
   if (type === "FileNotFoundError" && nodeClass.startsWith("LoadImage")) return "input_missing";
   if (type === "FileNotFoundError" && /Load/.test(nodeClass)) return "model_missing";
-  const isLasting = [lastingText, moderationText].some((text) => text.test(message));
-  return lasting.test(type) || isLasting ? "node_failed" : "engine_failed";
+  return lasting.test(type) || lastingText.test(said) ? "node_failed" : "engine_failed";
+}
+
+function refusesContent(said: string): boolean {
+  const own = withoutQuoted(withoutPlaces(said));
+  return moderationText.test(own) && !passingText.test(own);
 }
 
 /** Messages of torch and of its backends, such as DirectML, Level Zero, cuBLAS and ONNX, on any device. */
 const anyMemory =
   /OutOfMemory|out[ _]of[ _](?:device[ _]|gpu[ _]|video[ _])?memory|can't allocate memory|not enough (?:\w+ ){0,3}memory|failed to allocate memory|_ALLOC_FAILED|ERROR_OUT_OF_(?:DEVICE_MEMORY|RESOURCES)/i;
-/** Of the machine: of torch, NumPy, C++ and Windows. */
-const mainMemory =
-  /DefaultCPUAllocator|alloc_cpu|Cannot allocate memory|ArrayMemoryError|unable to allocate [\d.]+ [kmgt]i?b|bad[_ ]alloc|paging file is too small|out_of_host_memory/i;
+/** Of the machine, whatever else is named: of torch, NumPy, Python and Windows. */
+const ownMainMemory =
+  /DefaultCPUAllocator|alloc_cpu|ArrayMemoryError|\[Errno 12\]|WinError (?:8|1455)\b|paging file is too small|out_of_host_memory/i;
+/** Of the machine, unless the words are about a card. */
+const mainMemory = /^MemoryError\b|Cannot allocate memory|unable to allocate [\d.]+ [kmgt]i?b|bad[_ ]alloc/i;
+const ofCard = /cuda|\bhip|thrust|\bgpu\b|video memory/i;
 
 /** The memory that ran out; null when the failure has another reason. */
 function exhaustedMemory(exceptionType: string, message: string): "gpu" | "main" | null {
-  const isMain = [exceptionType, message].some((text) => mainMemory.test(text));
-  if (exceptionType === "MemoryError" || isMain) return "main";
-  return anyMemory.test(exceptionType) || anyMemory.test(message) ? "gpu" : null;
+  const said = `${exceptionType}: ${message}`;
+  if (ownMainMemory.test(said)) return "main";
+  const [isMain, isAny] = [mainMemory.test(said), anyMemory.test(said)];
+  if (!isMain && !isAny) return null;
+  return isMain && !ofCard.test(said) ? "main" : "gpu";
 }
 
-/** The exception without the input values of the node and without the user's texts, whole or in part. */
-function causeOf(failure: Failure, userTexts: readonly string[]): Error {
-  const { exception_type, exception_message, current_inputs } = failure;
-  const inputs = Object.values(current_inputs)
+/** The message without the input values of the node and without the user's texts, where they stand whole. */
+function withoutInputs(failure: Failure, userTexts: readonly string[]): string {
+  const inputs = Object.values(failure.current_inputs)
     .flat()
     .filter((value) => typeof value === "string");
-  const message = [...inputs, ...userTexts].reduce(
+  return [...inputs, ...userTexts].reduce(
     (left, value) => (value.trim().length > 3 ? left.replaceAll(value, hidden) : left),
-    exception_message,
+    failure.exception_message,
   );
-  const said = withoutWordsOf(userTexts, withoutPlaces(message));
-  return new Error(`${exception_type}: ${said.slice(0, causeChars)}`);
+}
+
+/** A server's sentence without places and keys, and without any word of the user's texts. */
+export function withoutTexts(sentence: string, userTexts: readonly string[]): string {
+  return withoutWordsOf(userTexts, withoutPlaces(sentence));
 }
 
 /** A path keeps its last part; addresses lose their query, and what looks like a key goes. */
@@ -114,6 +131,8 @@ function withoutWordsOf(texts: readonly string[], message: string): string {
     .replaceAll(/\[input\](?:\s+\[input\])+/g, hidden);
 }
 
+const absolute = /^(?:[a-z]:)?[\\/]/i;
+
 /** Nodes of extensions leave members out, or put the folder into the name. */
 const fileSchema = z
   .object({
@@ -124,23 +143,29 @@ const fileSchema = z
   .transform(({ filename, subfolder, type }) => {
     const parts = filename.split(/[\\/]/);
     const name = parts.pop() ?? "";
-    return { filename: name, subfolder: [subfolder, ...parts].filter(Boolean).join("/"), type };
+    // As Python joins them: what begins at the root is in no folder of the server's.
+    const folder = absolute.test(filename)
+      ? `${parts.join("/")}/`
+      : [subfolder, ...parts].filter(Boolean).join("/");
+    return { filename: name, subfolder: folder, type };
   });
 
 /** A folder of the server's machine, or one above its own. */
 const outside = /^(?:[a-z]:|[\\/])|(?:^|[\\/])\.\.(?:[\\/]|$)/i;
 /** Of a place that a server does not serve; 500 on Windows for another drive. */
 const placeStatuses = new Set([400, 403, 500]);
+/** ComfyUI gives out no file with two dots in its name. */
+const isRefusedName = (filename: string, status: number) => status === 400 && filename.includes("..");
 
 /**
- * The error for a file that a node saved where the server serves nothing, which is so each time; null for other refusals.
- * A server that refuses a place says nothing; what refuses our credentials has a page or a sentence.
+ * The error for a file that a node saved where the server serves nothing, which is so each time; null for other refusals:
+ * an ordinary place is refused by what stands before the server, and another one may serve it.
  */
 export function placeFailure(
-  { subfolder }: ServerFile,
+  { filename, subfolder }: ServerFile,
   { status, text }: Pick<Answer, "status" | "text">,
 ): AppError | null {
-  const isMeant = outside.test(subfolder) || (status !== 500 && text.trim() === "");
+  const isMeant = outside.test(subfolder) || (isRefusedName(filename, status) && text.trim() === "");
   if (!placeStatuses.has(status) || !isMeant) return null;
   const message = `The server does not give out the file that the workflow made (HTTP ${status}): it lies outside of the server's own folders, or a proxy refuses the path /view.`;
   return new AppError("no_picture", message, { details: { status } });
@@ -159,10 +184,9 @@ export function outputsOf(entry: HistoryEntry, userTexts: readonly string[] = []
   if (!hasSucceeded(entry)) throw failureOf(entry, userTexts);
   return Object.entries(entry.outputs).flatMap(([nodeId, output]) => {
     const files = Object.values(output ?? {}).flatMap(filesIn);
-    const places = files.map(({ type, subfolder, filename }) => [type, subfolder, filename].join("/"));
     // Some nodes name a file under two outputs.
-    const own = files.filter((_, at) => places.indexOf(places[at] ?? "") === at);
-    return own.map((file) => ({ nodeId, ...file }));
+    const own = new Map(files.map((file) => [[file.type, file.subfolder, file.filename].join("/"), file]));
+    return [...own.values()].map((file) => ({ nodeId, ...file }));
   });
 }
 
@@ -178,116 +202,4 @@ function failureOf({ status }: HistoryEntry, userTexts: readonly string[]): AppE
   const messages = new Map(status?.messages);
   if (messages.has("execution_interrupted")) return new AppError("engine_interrupted");
   return executionFailure(messages.get("execution_error"), userTexts);
-}
-
-const validationText = foreignText.catch("");
-
-const nodeError = z.object({
-  type: validationText,
-  message: validationText,
-  details: validationText,
-  extra_info: z
-    .object({ input_name: validationText, received_value: foreignText.optional().catch(undefined) })
-    .partial()
-    .catch({}),
-});
-
-const nodeErrors = z
-  .record(foreignText, z.object({ class_type: validationText, errors: z.array(nodeError).catch([]) }))
-  .catch({});
-
-/** The body for a refused prompt, and for one that was accepted in part. */
-export const validationSchema = z.object({
-  error: z
-    .object({
-      type: validationText,
-      message: validationText,
-      extra_info: z.object({ class_type: validationText }).catch({ class_type: "" }),
-    })
-    // Older servers, and extensions that look at a prompt first, send only a sentence.
-    .or(foreignText.transform((text) => ({ type: "", message: text, extra_info: { class_type: "" } })))
-    .nullish(),
-  node_errors: nodeErrors,
-});
-
-type Validation = z.infer<typeof validationSchema>;
-
-interface Fault {
-  readonly node: string;
-  readonly nodeClass: string;
-  readonly type: string;
-  readonly message: string;
-  readonly input: string;
-  readonly value: string | undefined;
-  readonly details: string;
-}
-
-/** Our error for a refused prompt. Details hold no input values, except names of model files. */
-export function validationFailure(validation: Validation, userTexts: readonly string[] = []): AppError {
-  const classes = unknownClasses(validation);
-  if (classes) return new AppError("node_missing", undefined, { details: { classes } });
-  const faults = faultsOf(validation);
-  const isSentence = validation.error?.type === "" && Object.keys(validation.node_errors).length === 0;
-  if (isSentence) return sentenceFailure(validation.error?.message ?? "", userTexts);
-  const models = faults.filter(isMissingModel);
-  if (models.length > 0) {
-    const missing = models.map(({ nodeClass, input, value }) => ({ class: nodeClass, input, file: value }));
-    return new AppError("model_missing", undefined, { details: { models: missing } });
-  }
-  if (faults.some(isMissingImage)) return new AppError("input_missing");
-  const errors = faults.map(({ node, nodeClass, type, input }) => ({ node, class: nodeClass, type, input }));
-  return new AppError("graph_invalid", firstFaultText(validation, faults[0]), {
-    details: { type: validation.error?.type ?? "node_errors", errors },
-  });
-}
-
-/** Of an extension or a gate, which may quote the prompt; another server may have none. */
-function sentenceFailure(sentence: string, userTexts: readonly string[]): AppError {
-  const exception = withoutWordsOf(userTexts, withoutPlaces(sentence));
-  const message = exception && `The server refused the workflow: ${exception}`;
-  return new AppError("engine_failed", message || undefined, { details: { exception } });
-}
-
-/** The server's own words for its first fault; they hold no value but numbers that are out of range. */
-function firstFaultText({ error }: Validation, fault: Fault | undefined): string | undefined {
-  if (fault?.message)
-    return `The server refused the workflow: node ${fault.node} (${fault.nodeClass}) ${fault.input}: ${fault.message}`;
-  return error?.message ? `The server refused the workflow: ${error.message}` : undefined;
-}
-
-/** Servers before 2026 name the class only in the message. */
-const unknownClassText = /because node (.+) does not exist/;
-
-function unknownClasses({ error }: Validation): string[] | null {
-  if (error?.type === "missing_node_type")
-    return error.extra_info.class_type ? [error.extra_info.class_type] : [];
-  const named =
-    error && ["invalid_prompt", ""].includes(error.type) ? unknownClassText.exec(error.message) : null;
-  return named?.[1] ? [named[1]] : null;
-}
-
-function faultsOf({ node_errors }: Validation): Fault[] {
-  return Object.entries(node_errors).flatMap(([node, { class_type: nodeClass, errors }]) =>
-    errors.map(({ type, message, details, extra_info }) => ({
-      node,
-      nodeClass,
-      type,
-      message,
-      input: extra_info.input_name ?? "",
-      value: extra_info.received_value,
-      details,
-    })),
-  );
-}
-
-const modelFile = /\.(safetensors|sft|ckpt|pth?|bin|gguf|onnx)$/i;
-
-/** A wrong choice that is not a model file, such as a sampler, is a fault of the graph. */
-function isMissingModel({ type, value }: Fault): boolean {
-  return type === "value_not_in_list" && value !== undefined && modelFile.test(value);
-}
-
-function isMissingImage({ type, nodeClass, input, details }: Fault): boolean {
-  if (!nodeClass.startsWith("LoadImage") || input !== "image") return false;
-  return type === "value_not_in_list" || /invalid image file/i.test(details);
 }

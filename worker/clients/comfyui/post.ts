@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { AppError, isAppError } from "@atelier/server/platform";
-import { validationFailure, validationSchema } from "./failures.ts";
 import {
   type Answer,
   ask,
@@ -13,6 +12,7 @@ import {
   requireDone,
 } from "./http.ts";
 import { deleteQueued, readQueue } from "./routes.ts";
+import { validationFailure, validationSchema } from "./validation.ts";
 
 export interface Prompt {
   readonly graph: PromptGraph;

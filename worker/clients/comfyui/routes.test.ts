@@ -16,6 +16,7 @@ import {
   viewImage,
 } from "./routes.ts";
 import { hasSucceeded, outputsOf } from "./failures.ts";
+import { unreachableText } from "./http.ts";
 
 const { signal } = new AbortController();
 const promptId = "10ccd508-9eac-4400-a3d5-74c2224fefd7";
@@ -79,7 +80,8 @@ test("F26 a server that resets the connection, refuses it or never answers is lo
 
 test.each([
   [403, "", "../renders", "no_picture"],
-  [403, "", "a/b", "no_picture"],
+  [403, "", "a/b", "proxy_error"],
+  [403, "", "/srv/renders/", "no_picture"],
   [500, "500 Internal Server Error", String.raw`E:\images`, "no_picture"],
   [403, "<html>WAF</html>", "/srv/renders", "no_picture"],
   [500, "500 Internal Server Error", "a..b/c", "engine_failed"],
@@ -93,6 +95,26 @@ test.each([
     const file = { filename: "a.png", subfolder, type: "output" } as const;
     const view = { file, target: "/dev/null", maxBytes: 100 };
     await expect(viewImage(server, view, { signal })).rejects.toMatchObject({ code });
+  },
+);
+
+test.each([
+  [400, "no_picture"],
+  [404, "engine_failed"],
+])("A12 a name with two dots, which ComfyUI gives out in no folder (%i): %s", async (status, code) => {
+  const server = await serve({ status, body: "" });
+  const view = {
+    file: { ...file, filename: "a..b.png", type: "output" as const },
+    target: "/dev/null",
+    maxBytes: 100,
+  };
+  await expect(viewImage(server, view, { signal })).rejects.toMatchObject({ code });
+});
+
+test.each(["UNABLE_TO_GET_ISSUER_CERT", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY"])(
+  "A12 an authority that is not known is told with what to do: %s",
+  (code) => {
+    expect(unreachableText(code)).toMatch(new RegExp(`not known here \\(${code}\\).*NODE_EXTRA_CA_CERTS`));
   },
 );
 
@@ -244,13 +266,22 @@ test.each<[string, GivenAnswer, object[]]>([
     "files without folder and type, and with the folder in the name",
     ended({
       outputs: {
-        9: { images: [{ filename: "a.png" }, { filename: "2026\\11/b.png", subfolder: null, type: "x" }] },
+        9: {
+          images: [
+            { filename: "a.png" },
+            { filename: "2026\\11/b.png", subfolder: null, type: "x" },
+            { filename: "/srv/r/c.png", subfolder: "x" },
+            { filename: "D:\\r\\d.png" },
+          ],
+        },
       },
       status: success,
     }),
     [
       { nodeId: "9", ...file },
       { nodeId: "9", filename: "b.png", subfolder: "2026/11", type: "output" },
+      { nodeId: "9", filename: "c.png", subfolder: "/srv/r/", type: "output" },
+      { nodeId: "9", filename: "d.png", subfolder: "D:/r/", type: "output" },
     ],
   ],
   [

@@ -181,7 +181,7 @@ test.each([
   [{ kind: "outside-files" }, "no_picture", /HTTP 403.*outside of the server's own folders/],
   [
     { kind: "node-error", message: "BFL API did not return an image due to: Request Moderated." },
-    "node_failed",
+    "engine_blocked",
     /^The node KSampler failed: RuntimeError: .*Request Moderated/,
   ],
   [
