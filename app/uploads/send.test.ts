@@ -1,5 +1,12 @@
-import { afterEach, expect, test, vi } from "vitest";
-import { sendFile } from "./send.ts";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type * as send from "./send.ts";
+
+let sendFile: typeof send.sendFile;
+/** Each test has a page of its own: what its bucket takes is remembered. */
+beforeEach(async () => {
+  vi.resetModules();
+  ({ sendFile } = await import("./send.ts"));
+});
 
 vi.mock("../client/session.ts", () => ({
   ensureGuest: () => Promise.resolve(),
@@ -8,6 +15,8 @@ vi.mock("../client/session.ts", () => ({
 afterEach(() => vi.unstubAllGlobals());
 
 const asked: string[] = [];
+/** The hash of each announcement. */
+const announced: unknown[] = [];
 
 /** A studio that takes the announcement, behind something that answers the file itself. */
 function studioBehind(status: number, body: string): void {
@@ -19,14 +28,18 @@ interface Answered {
   readonly body: string;
 }
 
-/** One whose files go to this address; `hasHash`: whether the last announcement had the hash of the file. */
+/** One whose files go to this address; `hasHash`: whether the bucket is to compare the hash of the last announcement. */
 function studioWith(url: string, answerOf: (hasHash: boolean) => Answered): void {
   asked.length = 0;
+  announced.length = 0;
   let hasHash = false;
   vi.stubGlobal("fetch", (address: string, { method, body = null }: RequestInit) => {
     asked.push(`${method} ${address}`);
-    if (address.endsWith("/direct") && typeof body === "string")
-      hasHash = Object.hasOwn(JSON.parse(body), "sha256");
+    if (address.endsWith("/direct") && typeof body === "string") {
+      const { sha256, unchecked = false } = JSON.parse(body);
+      announced.push(sha256);
+      hasHash = sha256 !== undefined && !unchecked;
+    }
     return Promise.resolve(Response.json({ id: "one", url, headers: {} }, { status: 201 }));
   });
   class Sending extends EventTarget {
@@ -70,13 +83,63 @@ test("a file that the browser cannot read any more is not sent, and is not the n
   expect(asked).toEqual([]);
 });
 
-test("a bucket that knows no checksums gets the file again without one, and the next one so at once", async () => {
+/** Sends files to such a bucket; whether it was to compare the hash of each. */
+async function sendAll(names: readonly string[], answerOf: (hasHash: boolean) => Answered) {
   const put: boolean[] = [];
   studioWith("https://bucket.test/one", (hasHash) => {
     put.push(hasHash);
-    return { status: hasHash ? 400 : 200, body: "<Error><Code>InvalidArgument</Code></Error>" };
+    return answerOf(hasHash);
   });
-  for (const name of ["a.png", "b.png"])
-    expect(await sendFile({ file: new Blob(["x"]), name, signal })).toMatchObject({ ok: true });
-  expect(put).toEqual([true, false, false]);
+  const results = [];
+  for (const name of names) results.push(await sendFile({ file: new Blob(["x"]), name, signal }));
+  return { put, isSent: results.map(({ ok }) => ok) };
+}
+
+const refusalOf = (code: string, message = "") =>
+  `<Error><Code>${code}</Code><Message>${message}</Message></Error>`;
+
+test.each([
+  [
+    400,
+    refusalOf("InvalidArgument", "Unsupported header 'x-amz-checksum-sha256' received for this API call."),
+  ],
+  [400, refusalOf("InvalidRequest", "The algorithm of the checksum is not supported.")],
+  [400, refusalOf("NotImplemented")],
+  [501, ""],
+])(
+  "a bucket that knows no checksums (%i %s) gets the file again without one, and the next one so at once",
+  async (status, body) => {
+    const answerOf = (hasHash: boolean) => (hasHash ? { status, body } : { status: 200, body: "" });
+    expect(await sendAll(["a.png", "b.png"], answerOf)).toEqual({
+      put: [true, false, false],
+      isSent: [true, true],
+    });
+    // The studio knows the same bytes by it, and compares it at the end.
+    expect(new Set(announced)).toEqual(new Set([expect.stringMatching(/^2d711642b726b044/)]));
+  },
+);
+
+test.each([
+  refusalOf("BadDigest", "The SHA256 you specified did not match the calculated checksum."),
+  refusalOf(
+    "XAmzContentChecksumMismatch",
+    "The provided 'x-amz-checksum' header does not match what was computed.",
+  ),
+  refusalOf("InvalidDigest", "Failed to validate the checksum of the header."),
+  refusalOf("RequestTimeout", "Your socket connection to the server was not read from; see the header."),
+  refusalOf("EntityTooLarge"),
+  "<html>400 Bad Request</html>",
+])("a bucket that refuses a file itself gets no file unchecked: 400 %s", async (body) => {
+  expect(await sendAll(["a.png", "b.png"], () => ({ status: 400, body }))).toEqual({
+    put: [true, true],
+    isSent: [false, false],
+  });
+});
+
+test("a bucket that takes the file without its hash neither is sent the next one's hash", async () => {
+  const body = refusalOf("InvalidArgument");
+  expect(await sendAll(["a.png", "b.png"], () => ({ status: 400, body }))).toEqual({
+    put: [true, false, true, false],
+    isSent: [false, false],
+  });
 });

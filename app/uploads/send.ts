@@ -65,7 +65,7 @@ async function failureIn(response: Response): Promise<Failure> {
   return failureOfAnswer(response.status, await response.json().catch(() => null));
 }
 
-type PutResult = { readonly status: number; readonly failure: Failure };
+type PutResult = { readonly status: number; readonly text: string; readonly failure: Failure };
 
 /** XMLHttpRequest, because `fetch` reports no upload progress. */
 function put({ url, headers }: Begun, { file, signal, onProgress }: SendOptions): Promise<PutResult> {
@@ -76,11 +76,11 @@ function put({ url, headers }: Begun, { file, signal, onProgress }: SendOptions)
     request.upload.addEventListener("progress", (event) => onProgress?.(event.loaded / event.total));
     const isOwn = url.startsWith("/");
     const away: Failure = isOwn ? offline : { code: "storage_unavailable", message: "" };
-    request.addEventListener("load", () =>
-      resolve({ status: request.status, failure: isOwn ? failureOfText(request) : away }),
-    );
-    request.addEventListener("error", () => resolve({ status: 0, failure: away }));
-    request.addEventListener("abort", () => resolve({ status: 0, failure: offline }));
+    const end = (failure: Failure) =>
+      resolve({ status: request.status, text: request.responseText, failure });
+    request.addEventListener("load", () => end(isOwn ? failureOfText(request) : away));
+    request.addEventListener("error", () => end(away));
+    request.addEventListener("abort", () => end(offline));
     signal.addEventListener("abort", () => request.abort(), { once: true });
     request.send(file);
   });
@@ -96,40 +96,42 @@ function failureOfText({ status, responseText }: XMLHttpRequest): Failure {
 
 /** The bucket's answer to a link that expired while other files were sent. */
 const forbidden = 403;
-/** Its answers where it knows no checksums, as Backblaze's does; once it has refused one it is sent none. */
-const unknownHeader = [400, 501];
+/** What it says where it knows no checksums, as Backblaze's does, and what it says of a file that came damaged or late. */
+const ofHeader = /checksum|header|InvalidArgument|NotImplemented/i;
+const ofFile = /(?:Bad|Invalid)Digest|match|timeout/i;
+const isHashRefused = ({ status, text }: PutResult) =>
+  status === 501 || (status === 400 && ofHeader.test(text) && !ofFile.test(text));
+const isTaken = ({ status }: PutResult) => status > 199 && status < 300;
+/** Once it has taken without the hash what it refused with it, it is sent none. The studio compares all the same. */
 let takesHashes = true;
 
 interface Announced {
-  readonly sha256?: string | undefined;
+  readonly sha256: string | undefined;
+  /** The bucket is not to compare the hash. */
+  readonly unchecked: boolean;
 }
 
-/** Whether the bucket may take what it refused: by a new link, or without the hash. */
-function mayTakeAgain({ status }: PutResult, { sha256 }: Announced): boolean {
-  const isHashRefused = sha256 !== undefined && unknownHeader.includes(status);
-  if (isHashRefused) takesHashes = false;
-  return isHashRefused || status === forbidden;
-}
-
-async function sendBegun(options: SendOptions, given: Announced, tries = 2): Promise<SendResult> {
+async function sendBegun(options: SendOptions, announced: Announced, tries = 2): Promise<SendResult> {
   const { signal } = options;
-  const announced = takesHashes ? given : { ...given, sha256: undefined };
   const answer = await post("", announced, signal);
   if (!answer.ok) return refused(await failureIn(answer));
   if (answer.status === 200) return { ok: true, image: await answer.json() };
   const begun: Begun = await answer.json();
   const sent = await put(begun, options);
-  if (!begun.url.startsWith("/") && tries > 1 && mayTakeAgain(sent, announced)) {
+  const unchecked = announced.unchecked || isHashRefused(sent);
+  const mayTakeAgain = sent.status === forbidden || unchecked !== announced.unchecked;
+  if (!begun.url.startsWith("/") && tries > 1 && mayTakeAgain) {
     giveUp(begun);
-    return sendBegun(options, given, tries - 1);
+    return sendBegun(options, { ...announced, unchecked }, tries - 1);
   }
+  if (announced.unchecked && isTaken(sent)) takesHashes = false;
   const result = await finish(begun, sent, options).catch((error: unknown) => refused(failureOf(error)));
   if (!result.ok) giveUp(begun);
   return result;
 }
 
 async function finish({ id }: Begun, sent: PutResult, options: SendOptions): Promise<SendResult> {
-  if (sent.status < 200 || sent.status > 299) return refused(sent.failure);
+  if (!isTaken(sent)) return refused(sent.failure);
   const query = options.scalesDown ? "?scaleDown=true" : "";
   const finished = await post(`/${id}/finish${query}`, {}, options.signal);
   return finished.ok ? { ok: true, image: await finished.json() } : refused(await failureIn(finished));
@@ -149,7 +151,8 @@ async function sendOnce(options: SendOptions): Promise<SendResult> {
     const sha256 = await hashOf(file);
     // Browsers know no type of some files.
     const mime = file.type === "" ? undefined : file.type;
-    const announced = { name, role, mime, sizeBytes: file.size, sha256, scaleDown: scalesDown };
+    const unchecked = !takesHashes;
+    const announced = { name, role, mime, sizeBytes: file.size, sha256, unchecked, scaleDown: scalesDown };
     return await sendBegun(options, announced);
   } catch (error) {
     return refused(failureOf(error));

@@ -19,6 +19,9 @@ const temporaryStates = ["40001", "40P01", "25P03", "25006"];
  * start. The server itself names the routine of an internal error.
  */
 const internalState = "XX000";
+/** What hosts say so as well, and what lasts until somebody mends the address. */
+const wrongAddress =
+  /\b(?:tenant|user|role|database|endpoint|project)\b.{0,60}\b(?:not found|exist)|unknown (?:tenant|user|role|database)|password/i;
 
 /** Codes of the network only: a full or missing folder is no outage of the database. */
 const networkCodes = /^E(?:CONN|PIPE|TIMEDOUT|NOTFOUND|AI_|HOST|NET)/;
@@ -46,7 +49,8 @@ function isTemporary(error: Error): boolean {
   if (networkCodes.test(code)) return true;
   // The Unix socket of the server does not exist (yet).
   if ("syscall" in error && error.syscall === "connect") return true;
-  if (code === internalState && !("routine" in error && error.routine)) return true;
+  if (code === internalState && !("routine" in error && error.routine))
+    return !wrongAddress.test(error.message);
   return temporaryClasses.includes(code.slice(0, 2)) || temporaryStates.includes(code);
 }
 

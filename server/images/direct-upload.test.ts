@@ -120,6 +120,22 @@ describe.each(["files", "bucket"] as const)("a direct upload into %s", (kind) =>
     expect(left).toEqual([]);
   });
 
+  test("S2 a file whose store compares no hash is refused by the studio when it was changed, and not sent twice", async () => {
+    const changed = Buffer.from(photo);
+    changed.writeUInt8(changed.readUInt8(5_000) ^ 1, 5_000);
+    const announced = announce(photo, { unchecked: true });
+    const begun = await begin(announced);
+    expect(Object.keys(begun.put?.headers ?? {})).not.toContain("x-amz-checksum-sha256");
+    await send(begun, changed);
+    await expect(finishUpload(services, { ownerId, id: begun.id, signal })).rejects.toThrow(
+      /not the one that was announced/,
+    );
+    const second = await begin(announced);
+    await send(second, photo);
+    const { id } = await finishUpload(services, { ownerId, id: second.id, signal });
+    expect(await beginUpload(services, { ownerId, announced })).toMatchObject({ known: { id } });
+  });
+
   test("S2 what is no picture is refused and removed", async () => {
     const text = Buffer.from("This is a shopping list, not a picture.\n".repeat(10));
     const begun = await begin(announce(text));

@@ -52,6 +52,10 @@ export const announcedSchema = z.object({
     .regex(/^[0-9a-f]{64}$/)
     .optional()
     .describe("Of the file, in lower-case hex: a file that you sent before is not sent again"),
+  unchecked: z
+    .boolean()
+    .optional()
+    .describe("For a store that refuses checksums: the studio alone compares the file with its `sha256`"),
   role: z.enum(["upload", "mask"]).default("upload"),
 });
 
@@ -90,7 +94,8 @@ export async function beginUpload(
   const known = sha256 === null ? null : await findSameBytes(db, { ownerId, role, uploadSha256: sha256 });
   if (known) return { known: toUntagged(known, null) };
   const id = newId();
-  const put = await disk.driver.signPut(incomingKey({ id }), { mime, sizeBytes, sha256 });
+  const sent = { mime, sizeBytes, sha256: announced.unchecked ? null : sha256 };
+  const put = await disk.driver.signPut(incomingKey({ id }), sent);
   await oneAtATime(uploadTurnOf(ownerId), () =>
     db.transaction(async (tx) => {
       await lockUploadsOf(tx, ownerId);

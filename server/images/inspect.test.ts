@@ -36,9 +36,22 @@ const bomb = (inflatedBytes: number) => deflateSync(Buffer.alloc(inflatedBytes),
 const tooMany = (part: Buffer) => Buffer.concat(Array<Buffer>(uploadLimits.parts + 1).fill(part));
 const onePixel = () => pngChunk("IDAT", bomb(4));
 
+/** Its first brand, and one beside it. */
+const film = (brands: string) =>
+  Buffer.concat([
+    Buffer.from(`\0\0\0\x18ftyp${brands.slice(0, 4)}\0\0\0\0${brands}`, "latin1"),
+    Buffer.alloc(400, 7),
+  ]);
+
 const badInputs: Record<string, [ErrorCode, () => Promise<Buffer> | Buffer]> = {
   "a file of 25 MB and a byte": ["upload_too_large", () => Buffer.alloc(uploadLimits.sizeBytes + 1, 0xff)],
   "an empty file": ["upload_unsupported", () => Buffer.alloc(0)],
+  ...Object.fromEntries(
+    ["isomhevc", "mp42hevx", "qt  hevm", "iso6hevs", "M4V hevc"].map((brands) => [
+      `a film of the brands ${brands}`,
+      ["upload_unsupported", () => film(brands)] as const,
+    ]),
+  ),
   "text named as a picture": ["upload_unsupported", () => Buffer.from("this is no picture at all")],
   "an SVG": [
     "upload_unsupported",

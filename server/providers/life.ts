@@ -185,8 +185,10 @@ function ended(costUsd: number | null): Changes {
 /** An attempt that has to be asked about; the times are judged by the database's clock. */
 export interface DueAttempt extends Attempt {
   readonly isOverdue: boolean;
-  /** Since its call. */
+  /** Since its call was begun. */
   readonly ageMs: number;
+  /** Since the provider accepted it; as `ageMs` before it has. */
+  readonly acceptedMs: number;
 }
 
 /** How long one live process may follow an attempt before another one may. */
@@ -221,11 +223,13 @@ export async function takeDueAttempts(
           where j.provider_attempt_id = a.id and j.status = 'processing' and j.cancel_requested_at is not null))
       order by a.next_poll_at limit ${limit} for update skip locked)
     returning *, coalesce(deadline_at < clock_timestamp(), false) as is_overdue,
-      (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as age_ms`);
+      (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as age_ms,
+      (extract(epoch from clock_timestamp() - coalesce(accepted_at, created_at)) * 1000)::float8 as accepted_ms`);
   return rows.map((row) => ({
     ...attemptFromRow(row),
     isOverdue: row["is_overdue"] === true,
     ageMs: Number(row["age_ms"]),
+    acceptedMs: Number(row["accepted_ms"]),
   }));
 }
 

@@ -182,15 +182,18 @@ export class BucketDriver extends S3Driver implements StoreDriver {
     }
   }
 
-  /** Null for a 404 without the store's own code, as HEAD and some proxies have it; throws every other error. */
+  /**
+   * Null for a 404 without the store's own code, as HEAD and some proxies have it, of an object that the store does not list;
+   * throws every other error.
+   */
   async #absent(key: string, error: unknown): Promise<null> {
     if (statusOf(error) !== 404 || isS3Error(error, "NoSuchBucket")) throw error;
-    // A missing bucket looks like a missing object there; listing tells them apart, and what is no store.
-    await this.#listed(key);
+    // A missing bucket looks like a missing object there; listing tells them apart, and what is no store, or hides an object.
+    if (await this.#listed(key)) throw error;
     return null;
   }
 
-  /** An object by the list of the store: proxies that pack or keep answers leave out the length. */
+  /** An object by the list of the store, also where a proxy leaves out the length of its answers. */
   async #listed(key: string): Promise<FoundObject | null> {
     const command = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: key, MaxKeys: 1 });
     const { Contents = [] } = await this.#client.send(command);

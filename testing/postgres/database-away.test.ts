@@ -61,6 +61,9 @@ const startRefusing = (fields: Readonly<Record<string, string>>) =>
 test.each([
   [true, { S: "FATAL", V: "FATAL", C: "XX000", M: "max clients reached in session mode" }],
   [true, { S: "ERROR", C: "XX000", M: "Couldn't connect to compute node" }],
+  [true, { S: "FATAL", V: "FATAL", C: "XX000", M: "Unknown error of the pooler" }],
+  [false, { S: "FATAL", V: "FATAL", C: "XX000", M: "Tenant or user not found" }],
+  [false, { S: "FATAL", V: "FATAL", C: "XX000", M: 'database "studio" does not exist' }],
   [true, { S: "FATAL", V: "FATAL", C: "08P01", M: "no more connections allowed (max_client_conn)" }],
   [true, { S: "FATAL", V: "FATAL", C: "53300", M: "sorry, too many clients already", R: "InitPostgres" }],
   [false, { S: "FATAL", V: "FATAL", C: "28P01", M: "password authentication failed", R: "auth_failed" }],

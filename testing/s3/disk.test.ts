@@ -287,6 +287,18 @@ describe("a bucket", () => {
     },
   );
 
+  test("R5 an object that the bucket lists is not absent where a 404 without a code says so; one below its name is", async () => {
+    await withFaults(async (disk, faulty) => {
+      const key = "users/u/hidden/original.png";
+      await putAll(disk, [png(key, Buffer.from("hidden"))]);
+      for (const method of ["GET", "HEAD"])
+        faulty.inject({ kind: "bare-404", method, times: Infinity, body: "", ofAll: true });
+      await expect(findObject(disk, key)).rejects.toMatchObject(failure);
+      await expect(openObject(disk, key)).rejects.toMatchObject(failure);
+      expect(await findObject(disk, "users/u/hidden/original")).toBeNull();
+    });
+  });
+
   test("F29 a server killed and started again has every object, and is used again at once", async () => {
     const disk = await openBucket(bucketEnv());
     await putAll(disk, [png("users/u/kept/original.png", Buffer.from("kept"))]);

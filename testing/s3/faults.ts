@@ -7,10 +7,16 @@ export type S3Fault =
   | { readonly kind: "unavailable"; readonly method: string; readonly times: number }
   /** The request is answered as if the object had been stored; the server never gets it. */
   | { readonly kind: "lost-write"; readonly times: number }
-  /** The answer comes in chunks without its length, as from a proxy that packs or keeps it. */
+  /** The answer comes in chunks without its length, as some proxies send it on. */
   | { readonly kind: "no-length"; readonly method: string; readonly times: number }
-  /** A 404 comes with this body in place of the server's own: none, or a page. */
-  | { readonly kind: "bare-404"; readonly method: string; readonly times: number; readonly body: string };
+  /** A 404 comes with this body in place of the server's own: none, or a page; `ofAll`: for objects that are there, too. */
+  | {
+      readonly kind: "bare-404";
+      readonly method: string;
+      readonly times: number;
+      readonly body: string;
+      readonly ofAll?: boolean;
+    };
 
 /** A proxy in front of an S3 server that injects faults; signatures stay valid, since it passes the Host on. */
 export interface FaultyS3 {
@@ -25,10 +31,14 @@ function applies(fault: S3Fault, method: string): boolean {
   return fault.kind === "lost-write" ? method === "PUT" : fault.method === method;
 }
 
+/** Whether an object that is there is hidden; it is listed all the same. */
+const hides = ({ ofAll = false }: { readonly ofAll?: boolean }, url = "") =>
+  ofAll && !url.includes("list-type=");
+
 function pass(endpoint: string, incoming: IncomingMessage, answer: ServerResponse, fault?: S3Fault): void {
   const { method, headers, url } = incoming;
   const outgoing = send(new URL(url ?? "/", endpoint), { method, headers }, (response) => {
-    if (fault?.kind === "bare-404" && response.statusCode === 404) {
+    if (fault?.kind === "bare-404" && (response.statusCode === 404 || hides(fault, url))) {
       response.resume();
       answer.writeHead(404, { "content-type": "text/html" }).end(fault.body);
       return;

@@ -182,10 +182,10 @@ const unknownMs = 60_000;
  */
 const passing: readonly string[] = ["transient", "timeout", "rate", "capacity", "auth", "credit", "internal"];
 
-function unanswered(error: unknown, { ageMs }: Pick<DueAttempt, "ageMs">): RunState | null {
+function unanswered(error: unknown, { acceptedMs }: Pick<DueAttempt, "acceptedMs">): RunState | null {
   if (!(error instanceof ProviderError)) throw error;
   if (error.isCharged) return { state: "failed", error, costUsd: null };
-  if (passing.includes(error.class) || ageMs < unknownMs) return null;
+  if (passing.includes(error.class) || acceptedMs < unknownMs) return null;
   const lost = new ProviderError("lost", `The provider no longer knows the run: ${error.message}`);
   return { state: "failed", error: lost, costUsd: null };
 }

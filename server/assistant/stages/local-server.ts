@@ -140,7 +140,7 @@ async function readAnswer(response: Response, reading: Reading): Promise<Respons
   const type = response.headers.get("content-type") ?? "";
   if (type.includes("text/event-stream")) return readStream(response, reading);
   const text = await response.text();
-  if (/^(?:\s*:.*\n)*\s*(?:data|event|error):/.test(text))
+  if (/^(?:\s*:.*\n)*\s*(?:data:|event:|error:\s*\{)/.test(text))
     return readStream(new Response(text, { headers: { "content-type": "text/event-stream" } }), reading);
   return readWhole(text, reading);
 }

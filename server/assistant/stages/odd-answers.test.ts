@@ -83,6 +83,15 @@ describe("chunks that are not quite those of the API", () => {
     ],
     ["breaks of Windows", lines(...words, stop).replaceAll("\n", "\r\n")],
     ["no break at its end", lines(...words, stop).trimEnd()],
+    ...[0, 200, null, "", "0", "200", "Success", "ok"].map((code) => [
+      `a code that is none of an error: ${JSON.stringify(code)}`,
+      lines({ code, message: "started" }, ...words, { code, message: "fine" }, stop, "[DONE]"),
+    ]),
+    [
+      "a code beside a message of success",
+      lines(...words, { code: 10_000, message: "Success" }, stop, "[DONE]"),
+    ],
+    ["tokens with a code after its end", lines(...words, stop, { code: 1_001, message: "billed" }, "[DONE]")],
   ])("%s", async (_what, body) => {
     expect((await hear(body)).text).toBe("Red linen.");
   });
@@ -141,6 +150,9 @@ test.each([
     lines({ object: "error", message: "CUDA error", code: 500 }, "[DONE]"),
     "unavailable",
   ],
+  ["as a code below zero", lines(...words, { code: -1, message: "No worker." }, "[DONE]"), "unavailable"],
+  ["as a code in words", lines(...words, { code: "busy", message: "No worker." }, "[DONE]"), "unavailable"],
+  ["in its own member after an end", lines(...words, stop, { error: "No worker." }), "unavailable"],
   ["as a sentence of FastAPI", lines(...words, { detail: "The engine is dead." }, "[DONE]"), "unavailable"],
   [
     "under the name of its event",
@@ -163,6 +175,14 @@ test.each([
   ["as a reason of GLM", lines(choice({ content: "Red" }, "network_error"), "[DONE]"), "unavailable"],
 ])("an error is found %s", async (_where, body, errorClass) => {
   expect(await failure(body)).toMatchObject({ class: errorClass });
+});
+
+test.each([
+  ["error: unauthorized, see the log", "not_api"],
+  ["\n: a page of a proxy\nerror: no such route", "not_api"],
+  ['error: {"code":503,"message":"Loading model"}\n\n', "unavailable"],
+])("what is no stream and begins as one is no language model: %s", async (body, errorClass) => {
+  expect(await failure(body, "text/plain")).toMatchObject({ class: errorClass });
 });
 
 test.each([
@@ -193,6 +213,8 @@ test.each([
   "Invalid request: Your request exceeded model token limit: 8192",
   "Prompt length 5000 is greater than max_seq_len 4096",
   "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.",
+  "The prompt has a length of 9000 tokens, larger than what the model takes",
+  "The max input length is 4096",
   "Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192",
 ])("a refusal of what is too long: %s", (text) => {
   expect(isTooLong(400, text)).toBe(true);
@@ -202,6 +224,9 @@ test.each([
   "Invalid value for the input: seed",
   "The prompt was flagged by the policy",
   "max_tokens is too small",
+  "Input should have length at least 1 character",
+  'Grammar error: "prompt" length {1,900} not supported',
+  "The prompt needs a length of at least 3, not more than the limit of words",
 ])("no refusal of what is too long: %s", (text) => expect(isTooLong(400, text)).toBe(false));
 
 /** A call as servers write it. */

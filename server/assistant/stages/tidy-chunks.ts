@@ -92,6 +92,15 @@ function tidyError(error: unknown): Fields {
   return isText(error["message"]) ? error : { ...error, message: JSON.stringify(error) };
 }
 
+const isSuccess = (text: unknown) => isText(text) && /^(?:ok|succe)/i.test(String(text));
+
+/** Whether a code beside a message is that of an error: not where it is empty, zero, 2xx or a word of success. */
+function isFault({ code, message }: Fields): boolean {
+  if (isSuccess(code) || isSuccess(message)) return false;
+  const number = Number(code);
+  return Number.isNaN(number) ? isText(code) : number < 0 || number > 299;
+}
+
 /**
  * The error in an answer or in an event of it: in its own member, as the whole, or as the reason of an end; undefined
  * without one.
@@ -105,7 +114,7 @@ export function errorIn(answer: Fields): unknown {
     return reason && { message: `The server ended the answer: ${reason}.`, code: 503 };
   }
   const isNamed = object === "error" || type === "error";
-  const isCoded = data === undefined && isText(message) && answer["code"] !== undefined;
+  const isCoded = data === undefined && isText(message) && isFault(answer);
   return isNamed || isCoded || isText(detail) ? { message: detail, ...answer } : undefined;
 }
 
@@ -139,9 +148,15 @@ class ChunkReader {
     if (data === "[DONE]") return this.#finish() + line;
     const chunk = parse(data);
     if (chunk === null) return line;
-    const tidy = tidyChunk(failed === undefined ? chunk : { error: errorIn(chunk) ?? chunk });
+    const tidy = tidyChunk(failed === undefined ? this.#told(chunk) : { error: errorIn(chunk) ?? chunk });
     this.#note(tidy);
     return `data: ${JSON.stringify(tidy)}`;
+  }
+
+  /** Of what comes after the end without choices only a plain error and the tokens count: the answer is whole. */
+  #told(chunk: Fields): Fields {
+    const isMore = Array.isArray(chunk["choices"]) || (chunk["error"] ?? null) !== null;
+    return this.#isEnded && !isMore ? { usage: chunk["usage"] } : chunk;
   }
 
   #note({ error, choices }: Fields): void {

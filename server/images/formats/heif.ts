@@ -32,11 +32,18 @@ const pictureBrands: ReadonlySet<string> = new Set(
   "mif1 mif2 msf1 miaf heic heix heim heis hevc hevx hevm hevs avif avis".split(" "),
 );
 
-/** Whether a file by its start is a picture in HEIF: any of its brands says so, the first one may be another. */
+const filmBrand = /^(?:iso.|mp4.|qt  |M4V.|avc1|dash)$/;
+
+/**
+ * Whether a file by its start is a picture in HEIF: any of its brands says so, the first one may be another. Behind that of
+ * a film, `hevc` and the like say how the film is packed.
+ */
 export function isHeif(start: Buffer): boolean {
   if (start.toString("latin1", 4, 8) !== "ftyp") return false;
   const end = Math.min(start.length, start.readUInt32BE(0));
-  return brandsOf(start.subarray(8, end)).some((brand) => pictureBrands.has(brand));
+  const brands = brandsOf(start.subarray(8, end));
+  const isFilm = filmBrand.test(brands[0] ?? "");
+  return brands.some((brand) => pictureBrands.has(brand) && !(isFilm && brand.startsWith("hev")));
 }
 
 const firstBrandAt = 8;
