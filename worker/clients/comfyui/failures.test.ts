@@ -179,8 +179,8 @@ test.each([
   expect(executionFailure(data, userTexts)).toMatchObject({ code: "engine_failed" });
 });
 
-test("A12 very many files of one output are each named once, in their order", () => {
-  const names = Array.from({ length: 60_000 }, (_, at) => `${at}.png`);
+test("A12 files that an output names twice are there once, in their order", () => {
+  const names = Array.from({ length: 30 }, (_, at) => `${at}.png`);
   const images = [...names, ...names].map((filename) => ({ filename }));
   const found = outputsOf({ outputs: { 9: { images } }, status: null });
   expect(found.map(({ filename }) => filename)).toEqual(names);
