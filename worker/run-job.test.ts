@@ -381,6 +381,53 @@ function newSilence() {
   return { silent, end: resolve, isMet: heard.promise };
 }
 
+interface RunOn {
+  readonly pictures: number;
+  readonly onMade?: (jobId: string) => PromiseLike<unknown>;
+}
+
+/** The run of a job whose pictures go to this store; `kept`: its objects and the files of all runs. */
+async function runOn(disk: TestServices["services"]["disk"], { pictures, onMade }: RunOn) {
+  const { services } = opened;
+  const nodeId = await addNode(services);
+  const id = await addJob(services, { owner: await addOwner(services) });
+  const job = await claim(services, { nodeId, queue: testQueue, offers: localOffers });
+  if (!job) throw new Error("the job was not claimed");
+  const engine: Engine = {
+    name: "local",
+    kinds: ["upscale"],
+    async run({ inputs }) {
+      await onMade?.(id);
+      return Array.from({ length: pictures }, () => ({ path: String(inputs.image), mime: "image/png" }));
+    },
+    close: () => Promise.resolve(),
+  };
+  const stop = new AbortController();
+  const run = runJob(
+    { ...services, disk },
+    {
+      job,
+      lease: { jobId: id, attempt: job.attempt, nodeId },
+      engine,
+      otherServers: [],
+      serverLeases: createServerLeases(services),
+      signal: stop.signal,
+      onBegin: () => undefined,
+    },
+  );
+  async function cancel() {
+    await cancelAny(services, { id });
+    stop.abort(new RunStopped("cancelled"));
+  }
+  async function kept() {
+    const keys: string[] = [];
+    for await (const page of listObjects(services.disk, `jobs/${id}`))
+      keys.push(...page.map(({ key }) => key));
+    return [keys, await listTempFiles(services)];
+  }
+  return { id, nodeId, run, cancel, kept };
+}
+
 test.each([
   ["answers no request for its picture", "open"],
   ["stands still in the middle of its picture", "stream"],
@@ -406,44 +453,64 @@ test.each([
         await services.disk.put(...given);
         written += 1;
       };
-    const nodeId = await addNode(services);
-    const id = await addJob(services, { owner: await addOwner(services) });
-    const job = await claim(services, { nodeId, queue: testQueue, offers: localOffers });
-    if (!job) throw new Error("the job was not claimed");
-    const engine: Engine = {
-      name: "local",
-      kinds: ["upscale"],
-      run: ({ inputs }) => Promise.resolve([{ path: String(inputs.image), mime: "image/png" }]),
-      close: () => Promise.resolve(),
-    };
-    const stop = new AbortController();
-    const run = runJob(
-      { ...services, disk },
-      {
-        job,
-        lease: { jobId: id, attempt: job.attempt, nodeId },
-        engine,
-        otherServers: [],
-        serverLeases: createServerLeases(services),
-        signal: stop.signal,
-        onBegin: () => undefined,
-      },
-    );
+    const { id, nodeId, run, cancel, kept } = await runOn(disk, { pictures: 1 });
     await isMet;
-    await cancelAny(services, { id });
-    stop.abort(new RunStopped("cancelled"));
+    await cancel();
     await run;
     expect(await readJob(services, id)).toMatchObject({ status: "cancelled", nodeId });
     end();
-    const stored = async () => {
-      const keys: string[] = [];
-      for await (const page of listObjects(services.disk, `jobs/${id}`))
-        keys.push(...page.map(({ key }) => key));
-      return keys;
-    };
     const files = phase === "put" ? 3 : 0;
-    await vi.waitFor(async () =>
-      expect([written, await stored(), await listTempFiles(services)]).toEqual([files, [], []]),
-    );
+    await vi.waitFor(async () => expect([written, ...(await kept())]).toEqual([files, [], []]));
   },
 );
+
+test("F36 D6 a job that is cancelled while the store removes nothing of a result that failed ends at once", async () => {
+  const { services } = opened;
+  const { silent, end, isMet } = newSilence();
+  const disk: typeof services.disk = Object.create(services.disk);
+  disk.put = async (key, ...given) => {
+    if (key.includes("/1/1/")) throw new Error("the store is away");
+    await services.disk.put(key, ...given);
+  };
+  const { driver } = services.disk;
+  const remove = driver.removeBelow.bind(driver);
+  const removing = vi.spyOn(driver, "removeBelow").mockImplementation(async (prefix) => {
+    if (prefix.endsWith("/0")) await silent();
+    await remove(prefix);
+  });
+  try {
+    const { id, nodeId, run, cancel, kept } = await runOn(disk, { pictures: 2 });
+    await isMet;
+    expect((await kept())[0]).toHaveLength(3);
+    await cancel();
+    await run;
+    expect(await readJob(services, id)).toMatchObject({ status: "cancelled", nodeId });
+    end();
+    await vi.waitFor(async () => expect(await kept()).toEqual([[], []]));
+  } finally {
+    removing.mockRestore();
+  }
+});
+
+test("F36 a run whose lease is gone ends although the store does not remove its result, and leaves nothing", async () => {
+  const { services } = opened;
+  const { silent, end } = newSilence();
+  const { driver } = services.disk;
+  const remove = driver.removeBelow.bind(driver);
+  const removing = vi.spyOn(driver, "removeBelow").mockImplementation(async (prefix) => {
+    await silent();
+    await remove(prefix);
+  });
+  try {
+    const onMade = (id: string) =>
+      services.db.update(schema.jobs).set({ attempt: 2 }).where(eq(schema.jobs.id, id));
+    const { id, run, kept } = await runOn(services.disk, { pictures: 1, onMade });
+    await run;
+    expect(await readJob(services, id)).toMatchObject({ status: "processing", attempt: 2 });
+    expect((await kept())[0]).toHaveLength(3);
+    end();
+    await vi.waitFor(async () => expect(await kept()).toEqual([[], []]));
+  } finally {
+    removing.mockRestore();
+  }
+});

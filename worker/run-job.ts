@@ -178,8 +178,15 @@ async function fetchInputs(
   return inputs;
 }
 
-/** How long a stopped run waits for its store. */
+/** How long a stopped run, or one whose lease is gone, waits for its store. */
 const storeWaitMs = 1_000;
+
+/** Waits for a removal, which may take minutes with a silent store: after an abort `storeWaitMs` at most. The removal goes on. */
+async function removal(removed: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  await orAborted(removed, signal).catch(() =>
+    Promise.race([removed, sleep(storeWaitMs, null, { ref: false })]),
+  );
+}
 
 interface Made {
   readonly outputs: readonly EngineOutput[];
@@ -213,8 +220,7 @@ async function store(
     signal.throwIfAborted();
   } catch (error) {
     const removed = Promise.allSettled(stores.map(async (storing) => discard(services, [await storing])));
-    // A stopped run ends although its store is silent, which may take minutes; what that takes later is removed then.
-    await (signal.aborted ? Promise.race([removed, sleep(storeWaitMs, null, { ref: false })]) : removed);
+    await removal(removed, signal);
     throw error;
   }
   const stored = await Promise.all(stores);
@@ -226,7 +232,8 @@ async function store(
     noteCompleted(services);
     return "completed";
   }
-  await discard(services, stored);
+  // The lease is gone, so nobody may be left to stop this run.
+  await removal(discard(services, stored), AbortSignal.abort());
   return "fenced";
 }
 

@@ -88,3 +88,11 @@ test("hints that wait are sent when the channel closes", async () => {
   ]);
   expect(vi.getTimerCount()).toBe(0);
 });
+
+test("a subscription after the channel has closed opens nothing", async () => {
+  const { channel, listened, kept } = openChannel();
+  await channel.close();
+  channel.subscribe(() => undefined)();
+  channel.subscribeLive(() => undefined)();
+  expect([listened, kept]).toEqual([[], []]);
+});

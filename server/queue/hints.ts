@@ -57,6 +57,7 @@ export function createHintChannel(transport: HintTransport, { onError, later }: 
       onError(error instanceof Error ? error : new Error(String(error)));
     }
   };
+  let isClosed = false;
   /** Who hears the messages of a channel; without anybody the process does not listen to it. */
   const openChannel = <Message>(channel: HintChannelName) => {
     const listeners = new Set<(message: Message) => void>();
@@ -65,6 +66,7 @@ export function createHintChannel(transport: HintTransport, { onError, later }: 
         for (const listener of listeners) listener(message);
       },
       subscribe: (listener: (message: Message) => void) => {
+        if (isClosed) return () => undefined;
         if (listeners.size === 0) transport.listen(channel, receive);
         listeners.add(listener);
         return () => {
@@ -90,6 +92,7 @@ export function createHintChannel(transport: HintTransport, { onError, later }: 
     subscribe: hints.subscribe,
     subscribeLive: live.subscribe,
     async close() {
+      isClosed = true;
       jobs.flush();
       hints.clear();
       live.clear();

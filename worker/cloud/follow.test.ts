@@ -27,7 +27,10 @@ let asked = 0;
 
 beforeAll(async () => {
   // Runs are asked about often.
-  opened = await createTestServices({ config: { cloud: { pollS: 0.2, maxPollS: 1 } } });
+  opened = await createTestServices({
+    config: { cloud: { pollS: 0.2, maxPollS: 1 } },
+    env: { APP_URL: "http://127.0.0.1:3000" },
+  });
   provider = createServer((_request, response) => {
     asked += 1;
     response.writeHead(status, { "content-type": "application/json" }).end(answer);
@@ -39,8 +42,13 @@ afterAll(async () => {
   await opened.close();
 });
 
-/** A job whose run a provider has accepted; past its deadline if `isOverdue`. */
-async function acceptedJob({ isOverdue = false, createdAt = new Date(), acceptedAt = new Date() } = {}) {
+/** A job whose run a provider has accepted, or whose call had no answer if `isLost`; past its deadline if `isOverdue`. */
+async function acceptedJob({
+  isOverdue = false,
+  isLost = false,
+  createdAt = new Date(),
+  acceptedAt = new Date(),
+} = {}) {
   const { services } = opened;
   const nodeId = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
   const { userId: ownerId } = await addOwner(services);
@@ -52,12 +60,12 @@ async function acceptedJob({ isOverdue = false, createdAt = new Date(), accepted
     keyId,
     model: "nano-banana",
     endpoint: "google/nano-banana",
-    state: "accepted",
-    externalId: "run",
+    state: isLost ? "unknown" : "accepted",
+    externalId: isLost ? null : "run",
     token: newId(),
     priceUsd: 0.04,
     createdAt,
-    acceptedAt,
+    acceptedAt: isLost ? null : acceptedAt,
     nextPollAt: new Date(0),
     deadlineAt: new Date(isOverdue ? 0 : Date.now() + 3_600_000),
   } as const;
@@ -288,34 +296,63 @@ test("E7 a late follower ends nothing that another process follows by now", asyn
   });
 });
 
+const endedNow = () => ({ status: "cancelled" as const, cancelRequestedAt: new Date(), endedAt: new Date() });
+
 const calls = ["the call's answer was lost", "the provider could not be asked"] as const;
 
 test.each(calls)(
   "D6 E5 the run of a job that was cancelled while %s is stopped at a later look",
   async (why) => {
     const { services } = opened;
-    const accepted = await acceptedJob();
+    const isLost = why === "the call's answer was lost";
+    const accepted = await acceptedJob({ isLost });
     const { jobs } = schema;
-    const isCancelled =
-      why === "the provider could not be asked"
-        ? { cancelRequestedAt: new Date() }
-        : { status: "cancelled" as const, cancelRequestedAt: new Date(), endedAt: new Date() };
+    const isCancelled = isLost ? endedNow() : { cancelRequestedAt: new Date() };
     await services.db.update(jobs).set(isCancelled).where(eq(jobs.id, accepted.jobId));
     [status, answer] = [200, `{"status":"processing"}`];
     const statuses: (string | undefined)[] = [];
+    const found: string[] = [];
     const client: ProviderClient = {
       ...clientOf("replicate"),
-      async cancel() {
+      find: async () => (found.push("run"), { endpoint: "google/nano-banana", externalId: "run", urls: {} }),
+      async cancel(_access, { externalId }) {
+        expect(externalId).toBe("run");
         statuses.push((await readJob(services, accepted.jobId))?.status);
-        if (why === "the provider could not be asked" && statuses.length === 1)
-          throw new ProviderError("transient", "HTTP 503");
+        if (!isLost && statuses.length === 1) throw new ProviderError("transient", "HTTP 503");
         answer = `{"status":"canceled"}`;
         return "requested";
       },
     };
     const { job, attempt } = await follow(accepted, client);
     expect([job?.status, attempt?.state]).toEqual(["cancelled", "cancelled"]);
+    expect(found).toEqual(isLost ? ["run"] : []);
     // It had ended before the provider was asked, which may take long to answer.
     expect(new Set(statuses)).toEqual(new Set(["cancelled"]));
   },
 );
+
+test("E5 a run whose job has ended is asked to stop when its state is not known, but not with a key that gets no answers", async () => {
+  const { services } = opened;
+  const classes = ["rate", "auth", "credit", "transient", "input"] as const;
+  const callsAfter = async (reason: (typeof classes)[number]) => {
+    const accepted = await acceptedJob();
+    await services.db.update(schema.jobs).set(endedNow()).where(eq(schema.jobs.id, accepted.jobId));
+    const made: string[] = [];
+    const client: ProviderClient = {
+      ...clientOf("replicate"),
+      async get() {
+        made.push("get");
+        if (made.filter((call) => call === "get").length === 1) throw new ProviderError(reason, "No state.");
+        return { state: "cancelled", costUsd: null };
+      },
+      cancel: async () => (made.push("cancel"), "requested"),
+    };
+    await follow(accepted, client);
+    return made;
+  };
+  const [silent, asked] = [
+    ["get", "get"],
+    ["get", "cancel", "get"],
+  ];
+  expect(await Promise.all(classes.map(callsAfter))).toEqual([silent, silent, silent, asked, asked]);
+});

@@ -151,13 +151,15 @@ interface Asked {
 
 async function ask(services: Services, followed: Followed, { job, isOver }: Asked): Promise<void> {
   const { attempt, key, client, signal, stopped } = followed;
+  let isHeldOff = false;
   const run = await client.get(key.access, handleOf(attempt), signal).catch((error: unknown) => {
     stopped.throwIfAborted();
+    isHeldOff = error instanceof ProviderError && holdsOff.includes(error.class);
     return unanswered(error, attempt);
   });
   if (run === null || isOpen(run)) {
     if (attempt.isOverdue) return giveUp(services, followed);
-    if (isOver) await stopRun(services, followed);
+    if (isOver && !isHeldOff) await stopRun(services, followed);
     if (run && job) {
       const stage = run.state === "queued" ? "provider_queue" : "provider";
       await noteProviderProgress(services, attempt, { progress: run.progress ?? 0, stage });
@@ -166,6 +168,9 @@ async function ask(services: Services, followed: Followed, { job, isOver }: Aske
   }
   await end(services, followed, { run, job });
 }
+
+/** Refusals of the key or of the number of its calls: another call with it gets the same, and takes from what its jobs may call. */
+const holdsOff: readonly string[] = ["rate", "auth", "credit"];
 
 type Open = Extract<RunState, { progress: number | null }>;
 
