@@ -126,9 +126,11 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
 
   async function answerCall(read: SimRequest, response: ServerResponse): Promise<void> {
     const isSubmit = vendor.isSubmit(read);
+    const faultNow = () => (isSubmit ? simulator.fault : simulator.getFault);
+    // At once: whoever leaves while the call is being noted has left, too.
+    noteLeaving(response, faultNow());
     if (isSubmit) await noteSubmit(read);
-    const fault = isSubmit ? simulator.fault : simulator.getFault;
-    noteLeaving(response, fault);
+    const fault = faultNow();
     const refusal = fault === null ? null : (pageOf(fault) ?? refusalOf(fault));
     if (refusal) return send(response, fault === "auth" ? withKey(refusal, read) : refusal);
     if (fault === "flood") return flood(response);
