@@ -21,7 +21,7 @@ const temporaryStates = ["40001", "40P01", "25P03", "25006"];
 const internalState = "XX000";
 /** What hosts say so as well, and what lasts until somebody mends the address. */
 const wrongAddress =
-  /\b(?:tenant|user|role|database|endpoint|project)\b.{0,60}\b(?:not found|exist)|unknown (?:tenant|user|role|database)|password/i;
+  /\b(?:tenant|user|role|database|endpoint|project)\b.{0,60}\b(?:not (?:be )?found|do(?:es)? not exist|doesn't exist)\b|unknown (?:tenant|user|role|database)|password authentication failed/i;
 
 /** Codes of the network only: a full or missing folder is no outage of the database. */
 const networkCodes = /^E(?:CONN|PIPE|TIMEDOUT|NOTFOUND|AI_|HOST|NET)/;

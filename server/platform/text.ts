@@ -229,7 +229,8 @@ const quotedPart =
 /** A name or a code, not a text of a person. */
 const quotedName = /^["'`“„«][\w.:/-]*["'`”“»]?$/;
 /** Of an answer inside of a sentence: its quotes are those of JSON or Python. */
-const memberBefore = /(?:message|msg|detail|error|reason|description)(?:["']\s*:|=)\s*$/i;
+const memberBefore =
+  /(?:\b(?:message|msg|detail|error|reasons?|description|status|state|code)["'\\]*\s*[:=]|\breturned \d{3}:)\s*\\*$/i;
 const quotedIn = 2_000;
 
 /** The first 2,000 characters of a server's sentence without what it quotes, such as a user's prompt; names and codes stay. */

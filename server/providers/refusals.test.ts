@@ -45,6 +45,8 @@ describe("An account without money", () => {
     ["a balance of white", sentence("The image has a white balance too low to process"), "input"],
     ["a balance of colours", sentence("The colour balance is insufficient"), "input"],
     ["what is out of balance", sentence("The composition is out of balance"), "input"],
+    ["a balance of tones", sentence("Not enough balance between the tonal ranges"), "input"],
+    ["a balance that lacks", sentence("Insufficient white balance in the reference"), "input"],
     ["a prompt that nothing quotes", sentence(`Too long: ${long}`), "input"],
     ["its beginning", sentence(`Too long: ${long.slice(0, 50)}...`), "input"],
     ["a page that repeats it", { status: 400, body: `<html>${long}` }, "input"],
@@ -71,6 +73,18 @@ describe("An account without money", () => {
     ["a text", { status: 403, body: "Insufficient balance" }],
     ["an answer inside of a sentence", sentence('Upstream: {"message": "Insufficient balance now"}', 429)],
     ["another one", sentence("Upstream: {'message': 'You have no remaining credits'}")],
+    ["one of a relay", sentence(String.raw`relay: {\"error\":{\"message\":\"Insufficient balance\"}}`)],
+    ["a quoted sentence of another server", sentence('Upstream error: "Insufficient balance"')],
+    ["one with its status", sentence("upstream returned 402: 'Insufficient balance'")],
+    ...[
+      "Not enough balance to run this model",
+      "Your current balance is insufficient",
+      "The available balance is too low",
+      "Insufficient API balance",
+      "Insufficient USD balance, please top up",
+      "Account balance not enough",
+    ].map((text) => [text, sentence(text)] as const),
+    ["a code of a balance", json({ code: "NOT_ENOUGH_BALANCE", message: "Denied" }, 403)],
   ] as const)("is told in the provider's words: %s", async (_, answer) => {
     expect(await classOf("openai", answer, long)).toBe("credit");
   });

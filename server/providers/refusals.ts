@@ -14,11 +14,11 @@ const modelWords =
 
 /** How they write that the account has no money left. A balance may also be one of colours. */
 const billingWords =
-  /\binsufficient[_ ](?:(?:account|credit|user|wallet|prepaid)[_ ])?balance\b|\binsufficient[_ ](?:\w+ )?(?:quota|credits?|funds)\b|(?:\b(?:account|credit|user|wallet|prepaid|your)|^|[.:;!]) ?balance (?:is |has |has been )?(?:insufficient|exhausted|depleted|used up|too low|run out)|\bnot enough (?:account |credit )?balance(?:$|[.,!]| (?:in|on) your)|\b(?:credits?|funds) (?:is |are |has |have )?(?:been )?(?:insufficient|exhausted|depleted|used up|too low|run out)|\b(?:not enough|out of|no (?:more|remaining)) (?:credits?|funds)\b|\barrearage\b|\b(?:in arrears|account is overdue|overdue (?:payment|balance|invoice))\b|\bpay (?:your |the )?(?:past|overdue|open) (?:due )?invoices?\b|\b(?:monthly |account )?spending limit\b|\baccount is in good standing\b|余额不足|欠费/i;
+  /\binsufficient[_ ](?!(?:white|colou?r|tonal|contrast|light|visual)[_ ])(?:\w+[_ ])?balance\b|\binsufficient[_ ](?:\w+ )?(?:quota|credits?|funds)\b|(?<!\b(?:white|colou?r|tonal|contrast|light|visual)[ _])\bbalance (?:is |has |has been )?(?:insufficient|exhausted|depleted|used up|too low|run out|not enough)|\bnot enough (?:account |credit )?balance\b(?! (?:between|of|in the)\b)|\b(?:credits?|funds) (?:is |are |has |have )?(?:been )?(?:insufficient|exhausted|depleted|used up|too low|run out)|\b(?:not enough|out of|no (?:more|remaining)) (?:credits?|funds)\b|\barrearage\b|\b(?:in arrears|account is overdue|overdue (?:payment|balance|invoice))\b|\bpay (?:your |the )?(?:past|overdue|open) (?:due )?invoices?\b|\b(?:monthly |account )?spending limit\b|\baccount is in good standing\b|余额不足|欠费/i;
 
 /** The codes for it. */
 const billingCode =
-  /insufficient[_-]?(?:[a-z]+[_-]?)?(?:quota|balance|credits?|funds)|(?:not[_-]?enough|out[_-]?of|(?:^|[_-])no)[_-]?(?:credits?|funds)|(?:balance|credits?|funds)[_-]?(?:insufficient|exhausted|depleted|not[_-]?enough)|arrearage|overdue|billing|payment[_-]?required|spending[_-]?limit/i;
+  /insufficient[_-]?(?:[a-z]+[_-]?)?(?:quota|balance|credits?|funds)|not[_-]?enough[_-]?balance|(?:not[_-]?enough|out[_-]?of|(?:^|[_-])no)[_-]?(?:credits?|funds)|(?:balance|credits?|funds)[_-]?(?:insufficient|exhausted|depleted|not[_-]?enough)|arrearage|overdue|billing|payment[_-]?required|spending[_-]?limit/i;
 
 /**
  * Whether a sentence of the provider says that the account has no money left. What it quotes, and what it repeats of the
@@ -50,7 +50,7 @@ function without(sentence: string, text: string): string {
 }
 
 const maxTexts = 64;
-const [shortestText, longestText] = [4, 50_000];
+const [shortestText, longestText] = [8, 50_000];
 
 /** The texts of the body of a call; pictures are longer, and codes shorter. */
 function textsIn(value: unknown, depth = 6): string[] {

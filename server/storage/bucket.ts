@@ -145,7 +145,11 @@ export class BucketDriver extends S3Driver implements StoreDriver {
   }
 
   async #isStored(key: string, bytes: Uint8Array): Promise<boolean> {
-    const found = await this.open(key);
+    const found = await this.open(key).catch((error: unknown) => {
+      // Listed and not given out yet.
+      if (statusOf(error) === 404 && !isS3Error(error, "NoSuchBucket")) return null;
+      throw error;
+    });
     if (found?.sizeBytes !== bytes.length) {
       found?.stream.destroy();
       return false;

@@ -299,6 +299,16 @@ describe("a bucket", () => {
     });
   });
 
+  test("R5 a write that the bucket lists and does not give out yet is read again", async () => {
+    await withFaults(async (disk, faulty) => {
+      const key = "users/u/late/original.png";
+      faulty.inject({ kind: "bare-404", method: "GET", times: 1, body: "", ofAll: true });
+      await putAll(disk, [png(key, Buffer.from("late"))]);
+      expect(faulty.count("PUT")).toBe(2);
+      expect((await read(disk, key))?.toString()).toBe("late");
+    });
+  });
+
   test("F29 a server killed and started again has every object, and is used again at once", async () => {
     const disk = await openBucket(bucketEnv());
     await putAll(disk, [png("users/u/kept/original.png", Buffer.from("kept"))]);

@@ -11,7 +11,7 @@ import { useJobFailureText } from "../../jobs/text.ts";
 import { useProgress } from "../../live/hooks.tsx";
 import { useRemoveImages } from "../../pictures/actions.tsx";
 import { Button, cx, IconButton, Kbd } from "../../ui/button.tsx";
-import { isCombined, keyOf } from "../../ui/key-press.ts";
+import { isCombined, keyOf, keyOnce } from "../../ui/key-press.ts";
 import { Progress } from "../../ui/progress.tsx";
 import { Confirmation } from "../../ui/overlays.tsx";
 import { Pane, useLinkedView } from "./linked-view.tsx";
@@ -160,13 +160,12 @@ function useCandidateKeys(choice: ReturnType<typeof useChoice>, onDiscard: () =>
     const press = (event: KeyboardEvent) => {
       if (isTyping(event) || isCombined(event)) return;
       const isButton = event.target instanceof Element && event.target.closest("button, a") !== null;
-      const key = keyOf(event);
-      const act = acts[key];
+      const act = acts[keyOf(event)];
       if (act === undefined || (event.key === "Enter" && isButton)) return;
       event.preventDefault();
       event.stopPropagation();
       // A held Enter accepts once, and its repeats are not the stage's either.
-      if (!event.repeat || key.startsWith("Arrow")) act();
+      if (keyOnce(event) !== "") act();
     };
     // In the capture phase: the arrow keys and Enter are keys of the stage, too.
     window.addEventListener("keydown", press, { capture: true });

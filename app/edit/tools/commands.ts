@@ -88,19 +88,10 @@ export function commandOfPress(press: KeyPress, own: OwnKeys): CommandId | null 
 }
 
 /** What a held key does again and again; others are done once, or `swap` would end as it began. */
-const goesOn: ReadonlySet<CommandId> = new Set([
-  "smaller",
-  "larger",
-  "softer",
-  "harder",
-  "undo",
-  "redo",
-  "zoomIn",
-  "zoomOut",
-]);
+const goesOn = /^(?:smaller|larger|softer|harder|undo|redo|zoom)/;
 
 /** Whether a press of the command's key is to do something: a repeat of a held key is not always. */
-export const isDone = (id: CommandId, { repeat }: KeyPress): boolean => !repeat || goesOn.has(id);
+export const isDone = (id: CommandId, { repeat }: KeyPress): boolean => !repeat || goesOn.test(id);
 
 /** The keys after a command was given another one; the command that had it loses it. */
 export function withKey(own: OwnKeys, id: CommandId, key: string): OwnKeys {

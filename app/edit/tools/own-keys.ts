@@ -40,8 +40,9 @@ export function useCommands(actions: Actions): void {
     const press = (event: KeyboardEvent) => {
       if (event.defaultPrevented || isTyping(event)) return;
       const id = commandOfPress(event, ownKeys.get());
-      const act = id === null ? undefined : newest.current[id];
-      if (id === null || act === undefined) return;
+      if (id === null) return;
+      const act = newest.current[id];
+      if (act === undefined) return;
       event.preventDefault();
       if (isDone(id, event)) act();
     };

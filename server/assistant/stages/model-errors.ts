@@ -118,7 +118,7 @@ function reasonOf(error: Error): string {
 }
 
 const contextWords =
-  /context.{0,30}(length|window|size|limit|overflow)|exceed.{0,40}(context|tokens)|too (long|large|many tokens)|max(imum|_new).{0,20}tokens.{0,12}(must|is|of|:|\d)|n_ctx|tokens to keep|input tokens|max_seq_len|\b(?:prompt|input)\b.{0,20}\blength\b(?!.{0,60}\bat least\b).{0,60}(?:max|exceed|greater|longer|larger|limit|less than|\bover\b|\[\d)|max(?:imum)? (?:prompt|input) length|model token limit|reduce the length of/i;
+  /context.{0,30}(length|window|size|limit|overflow)|exceed.{0,40}(context|tokens)|too (long|large|many tokens)|max(imum|_new).{0,20}tokens.{0,12}(must|is|of|:|\d)|n_ctx|tokens to keep|input tokens|max_seq_len|\b(?:prompt|input)\b.{0,20}\blength\b(?!.{0,60}\bat least\b).{0,60}(?:max|exceed|greater|longer|larger|limit|less than|\bover\b|allowed|>|\[\d)|max(?:imum)? (?:prompt|input) length|model token limit|reduce the length of/i;
 /** Statuses with which servers refuse what is too long. */
 const longStatuses: readonly number[] = [400, 413, 422, 500];
 

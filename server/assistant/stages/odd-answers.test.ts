@@ -172,6 +172,7 @@ test.each([
     lines(...words, choice({}, "insufficient_system_resource"), "[DONE]"),
     "unavailable",
   ],
+  ["by a small code", lines({ code: 1, message: "invalid key" }), "refused"],
   ["as a reason of GLM", lines(choice({ content: "Red" }, "network_error"), "[DONE]"), "unavailable"],
 ])("an error is found %s", async (_where, body, errorClass) => {
   expect(await failure(body)).toMatchObject({ class: errorClass });
@@ -215,6 +216,7 @@ test.each([
   "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.",
   "The prompt has a length of 9000 tokens, larger than what the model takes",
   "The max input length is 4096",
+  "Prompt length: 9000 tokens (8192 allowed)",
   "Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192",
 ])("a refusal of what is too long: %s", (text) => {
   expect(isTooLong(400, text)).toBe(true);

@@ -98,7 +98,7 @@ const isSuccess = (text: unknown) => isText(text) && /^(?:ok|succe)/i.test(Strin
 function isFault({ code, message }: Fields): boolean {
   if (isSuccess(code) || isSuccess(message)) return false;
   const number = Number(code);
-  return Number.isNaN(number) ? isText(code) : number < 0 || number > 299;
+  return Number.isNaN(number) ? isText(code) : number !== 0 && (number < 200 || number > 299);
 }
 
 /**

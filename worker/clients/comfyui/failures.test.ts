@@ -156,6 +156,17 @@ test.each([
   "The output violates our usage policies.",
   "Potential NSFW content was detected in one or more images.",
   "The picture did not pass the content moderation.",
+  'Polling aborted due to error: Task failed: {"id": "a1", "status": "Request Moderated", "details": {"Moderation Reasons": ["Derivative Works Filter"]}}',
+  "Task failed: 'Content Moderated'",
+  "Stable Image Ultra generation failed: CONTENT_FILTERED.",
+  "API Error: Image was blocked by content_policy",
+  "Gemini API blocked the request. Reasons: ['IMAGE_PROHIBITED_CONTENT']",
+  "Gemini API blocked the request. Reason: SAFETY (None)",
+  "Content blocked by Google's Responsible AI filters",
+  "The request failed because the output image may contain sensitive information.",
+  "InputImageSensitiveContentDetected.PolicyViolation",
+  "The safety check blocked this picture",
+  "The image was flagged as unsafe",
 ])("A12 a service that refuses the content refuses it on every server: %s", (exception_message) => {
   const data = { node_type: "Paid", exception_type: "Exception", exception_message };
   const failure = executionFailure(data, ["an image of a prompt"]);
@@ -171,6 +182,10 @@ test.each([
   "Connection to moderation service timed out",
   "The request was rejected: the content filter timed out",
   "Request rejected: too many requests",
+  "cudaError: input tensor flagged non-contiguous",
+  "task 12: flagged as stuck by watchdog",
+  "image size flagged as too large",
+  "the status flag of the output was not flagged",
   "No reply for the prompt 'a request, flagged'",
   "No reply for a flag that violates the policy of a state, thrice",
 ])("A12 a failure that passes is not taken for a refused content: %s", (exception_message) => {
