@@ -24,7 +24,7 @@ export function dayOf(iso: string): string {
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
 }
 
-/** Today as a local calendar day. A page that stays open over midnight is told of the next one, within a minute. */
+/** Today's date where the browser is. A page that stays open over midnight gets the new date within a minute. */
 export const today = {
   get: () => dayOf(new Date().toISOString()),
   watch: (look: () => void) => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type * as send from "./send.ts";
 
 let sendFile: typeof send.sendFile;
-/** Each test has a page of its own: what its bucket takes is remembered. */
+/** Each test loads the module anew, since the module remembers what the bucket takes. */
 beforeEach(async () => {
   vi.resetModules();
   ({ sendFile } = await import("./send.ts"));

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import { AppError } from "./errors.ts";
 import type { Env } from "./env.ts";
 
-/** The form in which the database knows a token of a link or a code, in hex: nobody who reads the table can use it. */
+/** SHA-256 of a token or a code, in hex. Only this is stored, so that whoever reads the table cannot use it. */
 export function hashOfToken(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }

@@ -13,8 +13,21 @@ const modelWords =
   /\bmodels?\b(?![_ ]?(?:image|photo|picture))[^.]{0,120}\b(?:not (?:found|exist|supported|available|recogni[sz]ed)|(?:does|do)(?:n't| not) (?:exist|support|have access)|unknown|unsupported|deprecated|no longer|retired|removed)|\b(?:unknown|invalid|unsupported|no such) (?:model|version|endpoint|application)\b|\bapplication\b[^.]{0,120}not found|must be verified to use the model/i;
 
 /** How they write that the account has no money left. A balance may also be one of colours. */
-const billingWords =
-  /\binsufficient[_ ](?!(?:white|colou?r|tonal|contrast|light|visual)[_ ])(?:\w+[_ ])?balance\b|\binsufficient[_ ](?:\w+ )?(?:quota|credits?|funds)\b|(?<!\b(?:white|colou?r|tonal|contrast|light|visual)[ _])\bbalance (?:is |has |has been )?(?:insufficient|exhausted|depleted|used up|too low|run out|not enough)|\bnot enough (?:account |credit )?balance\b(?! (?:between|of|in the)\b)|\b(?:credits?|funds) (?:is |are |has |have )?(?:been )?(?:insufficient|exhausted|depleted|used up|too low|run out)|\b(?:not enough|out of|no (?:more|remaining)) (?:credits?|funds)\b|\barrearage\b|\b(?:in arrears|account is overdue|overdue (?:payment|balance|invoice))\b|\bpay (?:your |the )?(?:past|overdue|open) (?:due )?invoices?\b|\b(?:monthly |account )?spending limit\b|\baccount is in good standing\b|余额不足|欠费/i;
+const billingWords: readonly RegExp[] = [
+  /\binsufficient[_ ](?!(?:white|colou?r|tonal|contrast|light|visual)[_ ])(?:\w+[_ ])?balance\b/i,
+  /\binsufficient[_ ](?:\w+ )?(?:quota|credits?|funds)\b/i,
+  /(?<!\b(?:white|colou?r|tonal|contrast|light|visual)[ _])\bbalance (?:is |has |has been )?(?:insufficient|exhausted|depleted|used up|too low|run out|not enough)/i,
+  /\bnot enough (?:account |credit )?balance\b(?! (?:between|of|in the)\b)/i,
+  /\b(?:credits?|funds) (?:is |are |has |have )?(?:been )?(?:insufficient|exhausted|depleted|used up|too low|run out)/i,
+  /\b(?:not enough|out of|no (?:more|remaining)) (?:credits?|funds)\b/i,
+  /\barrearage\b/i,
+  /\b(?:in arrears|account is overdue|overdue (?:payment|balance|invoice))\b/i,
+  /\bpay (?:your |the )?(?:past|overdue|open) (?:due )?invoices?\b/i,
+  /\b(?:monthly |account )?spending limit\b/i,
+  /\baccount is in good standing\b/i,
+  /余额不足/i,
+  /欠费/i,
+];
 
 /** The codes for it. */
 const billingCode =
@@ -26,7 +39,7 @@ const billingCode =
  */
 export function isBillingRefusal(words: string, sent: unknown): boolean {
   const own = withoutQuoted(withoutSent(words, sent));
-  return billingWords.test(own) && !isContentRefusal(own);
+  return billingWords.some((text) => text.test(own)) && !isContentRefusal(own);
 }
 
 const sentenceChars = 2_000;

@@ -28,6 +28,21 @@ const access = {
 } as const;
 const handle = { endpoint: "google/nano-banana", externalId: "late", urls: {} };
 
+type NewJob = Pick<typeof schema.jobs.$inferInsert, "ownerId" | "nodeId" | "kind" | "status" | "inputCount">;
+
+/** A job of the cloud that a node has claimed. */
+async function addClaimedJob(row: NewJob) {
+  const { services } = opened;
+  const id = newId();
+  const need = { queue: "cloud", engine: "cloud", model: "nano-banana", need: "cloud/nano-banana" } as const;
+  await services.db
+    .insert(schema.jobs)
+    .values({ id, tier: 1, params: { prompt: "a still pond" }, attempt: 1, ...need, ...row });
+  const job = await readJob(services, id);
+  if (!job) throw new Error("the job is gone");
+  return job;
+}
+
 /** Runs a claimed job whose node is called lost during its call; `submit` is how the call ends after that. */
 async function runOnLostNode(
   submit: (attempts: () => ReturnType<typeof attemptsOf>) => ReturnType<ProviderClient["submit"]>,
@@ -37,23 +52,8 @@ async function runOnLostNode(
   // A key of its own, since a failure lets a key rest.
   const keys: readonly ProviderKey[] = [{ provider: "replicate", keyId: newId(), access }];
   const { userId: ownerId } = await addOwner(services);
-  const id = newId();
-  await services.db.insert(schema.jobs).values({
-    id,
-    ownerId,
-    kind: "text_to_image",
-    status: "processing",
-    tier: 1,
-    params: { prompt: "a still pond" },
-    queue: "cloud",
-    engine: "cloud",
-    model: "nano-banana",
-    need: "cloud/nano-banana",
-    attempt: 1,
-    nodeId,
-  });
-  const job = await readJob(services, id);
-  if (!job) throw new Error("the job is gone");
+  const job = await addClaimedJob({ ownerId, nodeId, kind: "text_to_image", status: "processing" });
+  const { id } = job;
   const cancelled: string[] = [];
   const attempts = () => attemptsOf(services.db, id);
   const client: ProviderClient = {
@@ -112,25 +112,15 @@ test("D6 a job that is cancelled while the store is silent ends at once, and no 
   const { services } = opened;
   const nodeId = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
   const { userId: ownerId, imageId } = await addOwner(services);
-  const id = newId();
-  await services.db.insert(schema.jobs).values({
-    id,
+  const job = await addClaimedJob({
     ownerId,
+    nodeId,
     kind: "edit",
     status: "waiting_for_engine",
-    tier: 1,
-    params: { prompt: "a still pond" },
-    queue: "cloud",
-    engine: "cloud",
-    model: "nano-banana",
-    need: "cloud/nano-banana",
-    attempt: 1,
-    nodeId,
     inputCount: 1,
   });
+  const { id } = job;
   await services.db.insert(schema.jobInputs).values({ jobId: id, imageId, role: "image" });
-  const job = await readJob(services, id);
-  if (!job) throw new Error("the job is gone");
   const asked = Promise.withResolvers<void>();
   const disk: typeof services.disk = Object.create(services.disk);
   disk.open = () => {

@@ -35,8 +35,8 @@ const pictureBrands: ReadonlySet<string> = new Set(
 const filmBrand = /^(?:iso.|mp4.|qt  |M4V.|avc1|dash)$/;
 
 /**
- * Whether a file by its start is a picture in HEIF: any of its brands says so, the first one may be another. Behind that of
- * a film, `hevc` and the like say how the film is packed.
+ * Whether the start of a file is that of a HEIF picture: any of its brands may say so, not only the first. After the brand of
+ * a film, `hevc` and the like name the film's codec and count for nothing.
  */
 export function isHeif(start: Buffer): boolean {
   if (start.toString("latin1", 4, 8) !== "ftyp") return false;

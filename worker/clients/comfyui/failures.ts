@@ -42,8 +42,25 @@ const lasting =
 const lastingText =
   /unauthori[sz]ed|\b(?:401|402|403)\b|(?:please )?log ?in|sign ?in|api[ _-]?key|credits|subscription|outside the output folder|not allowed|not supported|not implemented/i;
 /** How they say that a service refuses the content: it does so again, on any server, and may be paid again. */
-const moderationText =
-  /\b(?:request|prompt|content|image|input|output|result|picture|video|task|status|generation)s?\b.{0,40}\bmoderated\b|\b(?:request|prompt|content|image|picture|video|generation)s? (?:was|were|is|are|has been|have been) flagged\b(?! as (?:too|stuck))|\bflagged (?:by .{0,30}(?:moderation|safety|filter|polic)|(?:as|for) (?:being )?(?:nsfw|unsafe|sensitive|inappropriate|explicit|adult))|\b(?:request|content|prompt|image|input|output)[ _]moderated\b|\b(?:blocked|rejected|refused|declined|filtered|denied)\b.{0,60}\b(?:moderation|content[ _](?:polic|filter|safety)|safety (?:system|filter|polic|check)|usage polic|nsfw|responsible ai)|\b(?:moderation|content[ _](?:polic\w+|filter\w*|safety)|safety (?:system|filter|polic\w+|check(?:er)?))\b.{0,40}\b(?:blocked|rejected|refused|declined|denied|flagged|triggered)\b|\bviolat\w+ .{0,40}(?:polic|guideline|terms)|\b(?:content|usage|safety)[ _-]polic\w+[ _-]violation|\bcontent[ _-]violation\b|\bmoderation_blocked\b|(?:\b|_)prohibited[ _]content\b|\bcontent[ _-]?filtered\b|\bblocked the request\b|sensitive[ _]?content[ _]?detected|\bcontains? sensitive information\b|\b(?:not pass\w*|failed) (?:the |our |a )?(?:content |image )?(?:moderation|safety check)|\bnsfw (?:content|image)s? .{0,20}\bdetected\b|\bnsfw (?:content )?detected\b/i;
+const moderationTexts: readonly RegExp[] = [
+  /\b(?:request|prompt|content|image|input|output|result|picture|video|task|status|generation)s?\b.{0,40}\bmoderated\b/i,
+  /\b(?:request|prompt|content|image|picture|video|generation)s? (?:was|were|is|are|has been|have been) flagged\b(?! as (?:too|stuck))/i,
+  /\bflagged (?:by .{0,30}(?:moderation|safety|filter|polic)|(?:as|for) (?:being )?(?:nsfw|unsafe|sensitive|inappropriate|explicit|adult))/i,
+  /\b(?:request|content|prompt|image|input|output)[ _]moderated\b/i,
+  /\b(?:blocked|rejected|refused|declined|filtered|denied)\b.{0,60}\b(?:moderation|content[ _](?:polic|filter|safety)|safety (?:system|filter|polic|check)|usage polic|nsfw|responsible ai)/i,
+  /\b(?:moderation|content[ _](?:polic\w+|filter\w*|safety)|safety (?:system|filter|polic\w+|check(?:er)?))\b.{0,40}\b(?:blocked|rejected|refused|declined|denied|flagged|triggered)\b/i,
+  /\bviolat\w+ .{0,40}(?:polic|guideline|terms)/i,
+  /\b(?:content|usage|safety)[ _-]polic\w+[ _-]violation/i,
+  /\bcontent[ _-]violation\b/i,
+  /\bmoderation_blocked\b/i,
+  /(?:\b|_)prohibited[ _]content\b/i,
+  /\bcontent[ _-]?filtered\b/i,
+  /\bblocked the request\b/i,
+  /sensitive[ _]?content[ _]?detected/i,
+  /\bcontains? sensitive information\b/i,
+  /\b(?:not pass\w*|failed) (?:the |our |a )?(?:content |image )?(?:moderation|safety check)/i,
+  /\bnsfw (?:(?:content|image)s? (?:.{0,20} )?)?detected\b/i,
+];
 /** The state of a run that a service refused, quoted by itself or in the service's answer. */
 const moderatedState = /["'](?:request|content) moderated["']/i;
 /** Of the way to the service, which said nothing of the content. */
@@ -67,7 +84,9 @@ function codeOf(
 function refusesContent(said: string): boolean {
   const all = withoutPlaces(said);
   const own = withoutQuoted(all);
-  return moderatedState.test(all) || (moderationText.test(own) && !passingText.test(own));
+  return (
+    moderatedState.test(all) || (moderationTexts.some((text) => text.test(own)) && !passingText.test(own))
+  );
 }
 
 /** Messages of torch and of its backends, such as DirectML, Level Zero, cuBLAS and ONNX, on any device. */
