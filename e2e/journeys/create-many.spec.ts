@@ -1,5 +1,7 @@
+import { writeFile } from "node:fs/promises";
 import { beGuest } from "../steps/be-guest.ts";
 import { chooseFiles } from "../steps/choose-files.ts";
+import { dropFiles } from "../steps/drop-files.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { startSimulator } from "../steps/start-simulator.ts";
 import { expect, test } from "../test.ts";
@@ -141,18 +143,15 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await expect(favourites.getByRole("button", { name: /^Owl/ })).toBeVisible();
   });
 
-  test("@all a table of prompts that is dropped becomes a list, and the list one batch", async ({ page }) => {
+  test("@all a table of prompts that is dropped becomes a list, and the list one batch", async ({
+    page,
+  }, testInfo) => {
     await beGuest(page);
     await page.goto("/create");
     const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
-    const dropped = await page.evaluateHandle(() => {
-      const files = new DataTransfer();
-      files.items.add(
-        new File(['id,prompt\n1,"a fox, red"\n2,a hen\n'], "prompts.csv", { type: "text/csv" }),
-      );
-      return files;
-    });
-    await prompt.dispatchEvent("drop", { dataTransfer: dropped });
+    const file = testInfo.outputPath("prompts.csv");
+    await writeFile(file, 'id,prompt\n1,"a fox, red"\n2,a hen\n');
+    await dropFiles(prompt, [file]);
     await expect(prompt).toHaveValue("a fox, red\na hen");
     await expect(page.getByRole("radio", { name: "List" })).toBeChecked();
     await page.getByRole("textbox", { name: "Pictures of each prompt" }).fill("2");
