@@ -61,8 +61,7 @@ export async function copyStore(input: CopyInput): Promise<CopyProgress> {
   };
   for (const root of ["users", "jobs"]) {
     for await (const page of listObjects(from, root)) {
-      for (let at = 0; at < page.length; at += atOnce)
-        await Promise.all(page.slice(at, at + atOnce).map(copy));
+      for (let at = 0; at < page.length; at += atOnce) await allEnded(page.slice(at, at + atOnce).map(copy));
     }
   }
   if (isMove) {
@@ -70,6 +69,13 @@ export async function copyStore(input: CopyInput): Promise<CopyProgress> {
     await removePrefix(from, path.posix.dirname(markKey));
   }
   return total;
+}
+
+/** Waits until none is under way any more, so that whoever tries again finds no half of this try. Throws what one of them threw. */
+async function allEnded(copies: readonly Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(copies);
+  const failed = results.find((result) => result.status === "rejected");
+  if (failed) throw failed.reason;
 }
 
 /** The mark of the source, which the target has too or lacks. Throws `conflict`. */
