@@ -11,8 +11,8 @@ import { docsStyle } from "./docs-style.ts";
 const packages = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../node_modules");
 const files = {
   viewer: "@scalar/api-reference/dist/browser/standalone.js",
-  inter: "@fontsource-variable/inter/files/inter-latin-standard-normal.woff2",
-  fraunces: "@fontsource-variable/fraunces/files/fraunces-latin-standard-normal.woff2",
+  inter: "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2",
+  fraunces: "@fontsource-variable/fraunces/files/fraunces-latin-wght-normal.woff2",
 } as const;
 const contentTypes: Record<string, string> = {
   ".js": "text/javascript; charset=utf-8",
