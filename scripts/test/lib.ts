@@ -114,7 +114,7 @@ const scriptLimitsKb: Readonly<Record<string, number>> = {
   "gallery/page": 200,
   page: 200,
   "create/page": 257,
-  "edit/[image]/page": 342,
+  "edit/[image]/page": 300,
   "sign-in/page": 186,
 };
 

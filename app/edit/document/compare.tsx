@@ -1,11 +1,9 @@
 "use client";
-import { useQuery } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { type ReactNode, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
-import type { JobView } from "@atelier/server/jobs";
-import { api } from "../../client/api.ts";
-import { keys, useImage } from "../../client/queries.ts";
+import { useImage } from "../../client/queries.ts";
+import { useMakingJob } from "../../client/source.ts";
 import { imageUrl } from "../../client/urls.ts";
 import { useParamFacts } from "../../jobs/placement.tsx";
 import { promptsOf } from "../../jobs/params.ts";
@@ -15,18 +13,6 @@ import { Segmented } from "../../ui/fields.tsx";
 import { fitBox, useBoxSize } from "../../ui/box-size.ts";
 import { Pane, useLinkedView } from "./linked-view.tsx";
 
-/** The job that made a version; undefined for an upload, and until it is known. */
-function useJobOf(image: ImageView): JobView | undefined {
-  const jobId = image.jobId ?? "";
-  const { data } = useQuery({
-    queryKey: keys.job(jobId),
-    queryFn: () => api.jobs.get.query({ id: jobId }),
-    enabled: image.jobId !== null,
-    staleTime: Infinity,
-  });
-  return data;
-}
-
 type Setting = readonly [name: string, value: ReactNode];
 
 function useSettings(image: ImageView): readonly Setting[] {
@@ -34,7 +20,7 @@ function useSettings(image: ImageView): readonly Setting[] {
   const jobs = useTranslations("jobs");
   const pictures = useTranslations("pictures");
   const params = useTranslations("params");
-  const job = useJobOf(image);
+  const job = useMakingJob(image);
   const facts = useParamFacts(job);
   const size: Setting = [
     t("settingSize"),

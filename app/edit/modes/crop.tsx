@@ -6,8 +6,8 @@ import { useCallback, useEffect, useRef } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { mostAngle } from "@atelier/server/retouch";
 import { remixHref } from "../../client/remix.ts";
+import { useSourceImage } from "../../client/source.ts";
 import { isTyping } from "../../parts/run-button.tsx";
-import { useSourceImage } from "../../gallery/viewer/info.tsx";
 import { Button, buttonStyle, IconButton } from "../../ui/button.tsx";
 import { frameHelpId } from "../crop/crop-stage.tsx";
 import {

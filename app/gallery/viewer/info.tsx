@@ -1,5 +1,5 @@
 "use client";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { useMemo, useState } from "react";
@@ -7,6 +7,7 @@ import type { ImageView } from "@atelier/server/images";
 import { api } from "../../client/api.ts";
 import { useFailureToast } from "../../ui/failures.ts";
 import { keys } from "../../client/queries.ts";
+import { useSourceImage } from "../../client/source.ts";
 import { settingsDownloadUrl } from "../../client/urls.ts";
 import { DowngradeNote } from "../../jobs/parts.tsx";
 import { JobParams } from "../../jobs/placement.tsx";
@@ -51,19 +52,6 @@ function TitleField({ image }: { readonly image: ImageView }) {
       }}
     />
   );
-}
-
-/** The job that made a picture, and the picture it was made from. */
-export function useSourceImage(image: ImageView) {
-  const jobId = image.jobId ?? "";
-  const { data: job } = useQuery({
-    queryKey: keys.job(jobId),
-    queryFn: () => api.jobs.get.query({ id: jobId }),
-    enabled: image.jobId !== null,
-    staleTime: Infinity,
-  });
-  const source = job?.inputs.find((input) => input.role === "person" || input.role === "image");
-  return { job, sourceId: source?.imageId ?? null };
 }
 
 function useRows(image: ImageView) {

@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { canLoadMore, useImage, useIsGone } from "../../client/queries.ts";
 import { remixHref } from "../../client/remix.ts";
+import { useSourceImage } from "../../client/source.ts";
 import { imageUrl } from "../../client/urls.ts";
 import { isTyping } from "../../parts/run-button.tsx";
 import { useRemoveImages, useRemoving, useStar } from "../../pictures/actions.tsx";
@@ -14,7 +15,7 @@ import { isCombined, keyOnce } from "../../ui/key-press.ts";
 import { useNearEnd } from "../../ui/scrolling.ts";
 import { useStack } from "../stack.tsx";
 import type { ViewerAddress, ViewerProps } from "./door.tsx";
-import { useSourceImage, ViewerInfo } from "./info.tsx";
+import { ViewerInfo } from "./info.tsx";
 import { ViewerPicture } from "./picture.tsx";
 import { ViewerToolbar } from "./toolbar.tsx";
 
