@@ -39,6 +39,10 @@ const batchRows = 1_000;
 /** A session whose program does nothing with its transaction ends after this long: it would hold back every vacuum. */
 const idleMs = 15 * 60_000;
 
+/** Values are written so that any other database reads the same, as `pg_dump` does. */
+const transactionForms =
+  "set local datestyle = 'ISO'; set local timezone = 'UTC'; set local intervalstyle = 'postgres'; set local extra_float_digits = 1";
+
 /** Rows are read and written for as long as it takes; only locks are not waited for. */
 const transactionLimits = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = ${idleMs}; set local lock_timeout = '10s'`;
 
@@ -67,7 +71,7 @@ async function withTransaction<T>({ url, signal, run }: Work<T, pg.Client>, mode
   try {
     signal.throwIfAborted();
     await client.connect();
-    await client.query(`begin ${mode}; ${transactionLimits}`);
+    await client.query(`begin ${mode}; ${transactionForms}; ${transactionLimits}`);
     const result = await run(client);
     await client.query("commit");
     await client.end();

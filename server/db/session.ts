@@ -25,10 +25,17 @@ export const sessionLimits = {
   statement_timeout: 30_000,
 } as const;
 
+/** How times are written, whatever the database or the role is set to. Poolers know both and pass them on. */
+const forms = { DateStyle: "ISO", TimeZone: "UTC" } as const;
+
+/** The locks of the statements are made for this level. */
+const level = "isolation level read committed";
+const setLevel = `set session characteristics as transaction ${level}`;
+
 /** A pooler gives the session to others after the transaction, so what is set ends with it. */
 const beginPooled = Object.entries(sessionLimits).reduce(
   (text, [name, limitMs]) => `${text}; set local ${name} = ${limitMs}`,
-  "begin",
+  `begin ${level}`,
 );
 
 export interface Statement {
@@ -43,6 +50,27 @@ const sentStatements = tracingChannel<unknown, Statement>("atelier:statement");
 
 const connectSeconds = 5;
 const keepAliveSeconds = 60;
+
+/**
+ * How much later than its limit a statement is answered at most. Then the server or the line is dead: TCP itself waits
+ * for a quarter of an hour.
+ */
+const lateMs = 5_000;
+
+const unitsMs: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** The milliseconds of a limit as PostgreSQL reads it; null when there is none. */
+function readLimit(limit: string): number | null {
+  const [, count = "", unit = "ms"] = /^\s*(\d+)\s*([a-z]*)/.exec(limit) ?? [];
+  const ms = Number(count) * (unitsMs[unit || "ms"] ?? 0);
+  return ms > 0 ? ms : null;
+}
 
 /**
  * Limit for prepared statements: a plan costs the server up to 100 kB, and bulk writes with more parameters rarely
@@ -70,7 +98,9 @@ export function readAddress({ url, applicationName, isPooled }: AddressOptions) 
     ...others
   } = parseIntoClientConfig(url);
   const limits = isPooled ? {} : sessionLimits;
-  const parameters = { application_name: applicationName, ...limits, ...pickParameters(others) };
+  const given = pickParameters(others);
+  const parameters = { application_name: applicationName, ...forms, ...limits, ...given };
+  const { statement_timeout: limit } = { ...sessionLimits, ...given };
   const prepare = new URL(url).searchParams.get("prepare");
   return {
     target: host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port },
@@ -84,6 +114,7 @@ export function readAddress({ url, applicationName, isPooled }: AddressOptions) 
       connection: parameters,
     },
     isPooled,
+    statementMs: readLimit(String(limit)),
     mayPrepare: isPooled ? prepare === "true" : prepare !== "false",
   };
 }
@@ -113,13 +144,25 @@ export class Session {
   readonly #prepared = new Set<string>();
   readonly #mayPrepare: boolean;
   readonly #begin: string;
+  readonly #silentMs: number | null;
   #socket: Socket | null = null;
   #isLost = false;
+  /** That the session is as the statements need it. */
+  #ready: Promise<void> | null;
+  /** Statements under way, and those that were. */
+  #open = 0;
+  #answered = 0;
+  #silence: NodeJS.Timeout | undefined;
 
   /** Connects with the first statement. `onLost` is called once the socket is closed. */
-  constructor({ target, login, isPooled, mayPrepare }: Address, onLost: (self: Session) => void) {
+  constructor(
+    { target, login, isPooled, mayPrepare, statementMs }: Address,
+    onLost: (self: Session) => void,
+  ) {
     this.#mayPrepare = mayPrepare;
     this.#begin = isPooled ? beginPooled : "begin";
+    this.#ready = isPooled ? Promise.resolve() : null;
+    this.#silentMs = statementMs === null ? null : statementMs + lateMs;
     const options = {
       ...login,
       max: 1,
@@ -159,14 +202,44 @@ export class Session {
 
   async #run({ text, params, shape }: Statement): Promise<readonly unknown[]> {
     if (!this.isUsable) throw closedError();
-    // Safe: the driver sends parameters of all types as text.
-    const query = this.#sql.unsafe(text, params as never[], { prepare: this.#isPrepared(text, params) });
+    this.#open += 1;
+    this.#waitForAnswer();
     try {
+      await (this.#ready ??= this.#prepare());
+      // Safe: the driver sends parameters of all types as text.
+      const query = this.#sql.unsafe(text, params as never[], { prepare: this.#isPrepared(text, params) });
       return await (shape === "arrays" ? query.values() : query);
     } catch (error) {
       if (isEndOfSession(error)) this.#isLost = true;
       throw error;
+    } finally {
+      this.#open -= 1;
+      this.#answered += 1;
+      this.#waitForAnswer();
     }
+  }
+
+  async #prepare(): Promise<void> {
+    try {
+      await this.#sql.unsafe(setLevel);
+    } catch (error) {
+      this.#isLost = true;
+      throw error;
+    }
+  }
+
+  /** Gives the session up when no statement under way is answered in time. */
+  #waitForAnswer(): void {
+    clearTimeout(this.#silence);
+    if (this.#open === 0 || this.#silentMs === null) return;
+    const before = this.#answered;
+    const giveUp = () => {
+      if (this.#answered !== before || this.#open === 0) return;
+      this.#isLost = true;
+      this.#socket?.destroy();
+    };
+    // What arrived while the process was frozen or busy is read first.
+    this.#silence = setTimeout(() => setImmediate(giveUp), this.#silentMs).unref();
   }
 
   #isPrepared(text: string, params: readonly unknown[]): boolean {

@@ -144,7 +144,8 @@ export async function checkIdleLimit(url: string): Promise<CheckResult> {
 const rightsQuery = `SELECT quote_ident(current_user) AS role, quote_ident(current_database()) AS database,
   has_schema_privilege(current_schema(), 'CREATE') AS "mayCreate", pg_is_in_recovery() AS "isCopy",
   (SELECT installed_version FROM pg_available_extensions WHERE name = 'vector') AS installed,
-  EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector') AS "isThere", clock_timestamp() AS now`;
+  EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector') AS "isThere",
+  (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "nowMs"`;
 
 /** What the role may do, which extension helps the search, and what time it is there. */
 export async function checkRights(url: string, clocks: SeenClock[]): Promise<CheckResult[]> {
@@ -152,7 +153,7 @@ export async function checkRights(url: string, clocks: SeenClock[]): Promise<Che
   try {
     const startedAt = Date.now();
     const row = await withClient(url, async (client) => (await client.query(rightsQuery)).rows[0]);
-    clocks.push({ side: "the database", aheadMs: row.now.getTime() - (startedAt + Date.now()) / 2 });
+    clocks.push({ side: "the database", aheadMs: row.nowMs - (startedAt + Date.now()) / 2 });
     if (row.isCopy) return [failed(name, "it is a copy that takes no writes; name the primary")];
     if (!row.mayCreate)
       return [failed(name, `${row.role} may make no tables; GRANT CREATE ON SCHEMA public TO ${row.role}`)];
