@@ -9,7 +9,7 @@ import type { OnConnectionError } from "./index.ts";
 export function postgresBells(url: string, onError: OnConnectionError): BellBackend {
   const backend = withBackend(createPostgresBackend);
   const connection = {
-    connectionString: url,
+    ...withOptions(url),
     max: 3,
     Client: clientHeardBy(onError),
     connectionTimeoutMillis: 5_000,
@@ -25,6 +25,17 @@ export function postgresBells(url: string, onError: OnConnectionError): BellBack
     ping: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };
+}
+
+/** The locks of BullMQ's statements are made for this level, whatever the database is set to. */
+const level = String.raw`-c default_transaction_isolation=read\ committed`;
+
+/** BullMQ adds its schema to the options, which those of an address would replace. */
+function withOptions(address: string) {
+  const url = new URL(address);
+  const given = url.searchParams.get("options");
+  url.searchParams.delete("options");
+  return { connectionString: url.href, options: given === null ? level : `${given} ${level}` };
 }
 
 /** During its start BullMQ holds a client without an error listener: a lost connection would end the process. */
@@ -91,6 +102,7 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
     max: 1,
     connectionTimeoutMillis: 5_000,
     statement_timeout: 5_000,
+    query_timeout: answerMs,
   });
   pool.on("error", onError);
   const listener = createListener(url, onError);
@@ -111,6 +123,11 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
 
 const firstRetryMs = 250;
 const lastRetryMs = 5_000;
+
+/** After this long without an answer the server or the line is dead. */
+const answerMs = 6_000;
+/** How often a listener, which is sent nothing for hours, asks whether its server still hears it. */
+const lookMs = 20_000;
 
 /** LISTEN of PostgreSQL for one process. */
 interface Listener {
@@ -137,8 +154,21 @@ function createListener(url: string, onError: OnConnectionError): Listener {
 
   async function connect(): Promise<void> {
     if (state.isClosed) return;
-    const client = new pg.Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: 5_000 });
+    const client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: answerMs,
+    });
+    const looking = setInterval(() => {
+      say("select").catch((error: unknown) => {
+        onError(error instanceof Error ? error : new Error(String(error)));
+        // To a dead line no end can be said, so that it is not waited for.
+        client.end().catch(onError);
+        retry();
+      });
+    }, lookMs).unref();
     const retry = () => {
+      clearInterval(looking);
       if (state.client !== client) return;
       state.client = null;
       state.settling = null;

@@ -10,6 +10,12 @@ const aliveKey = `${prefix}:alive`;
 /** How long the key of a ping stays. */
 const aliveMs = 60_000;
 
+/**
+ * After this long without an answer the server or the line is dead. Not for connections that wait for a bell, on which
+ * BullMQ has an eye.
+ */
+const answerMs = 6_000;
+
 /** A replica that is one for longer does not become the primary just now. */
 const replicaMs = 2_000;
 
@@ -33,8 +39,9 @@ export function redisBells(
   url: string,
   { onError, isPatient }: { readonly onError: OnConnectionError; readonly isPatient: boolean },
 ): BellBackend {
-  const connect = (maxRetriesPerRequest: number | null) => {
+  const connect = (maxRetriesPerRequest: number | null, limits: { readonly socketTimeout?: number } = {}) => {
     const client = new Redis(url, {
+      ...limits,
       maxRetriesPerRequest,
       connectTimeout: 5_000,
       lazyConnect: true,
@@ -44,7 +51,7 @@ export function redisBells(
     return client;
   };
   // A bell that is under way when the connection ends fails as well, unless it may wait for the next one.
-  const shared = connect(isPatient ? null : 0);
+  const shared = connect(isPatient ? null : 0, { socketTimeout: answerMs });
   // From the first failure to connect, too; a client that has not been asked for anything yet is not away.
   let isAway = false;
   shared.on("close", () => (isAway = true));
@@ -75,7 +82,7 @@ export function redisBells(
 
 const nameOf = (channel: HintChannelName) => `atelier:${channel}`;
 
-/** How often hints write, to see whether their server is still the primary. */
+/** How often hints write and ask, to see whether their server is still the primary, and whether it still hears them. */
 const lookMs = 10_000;
 
 /** Publish and subscribe of Redis; both connections reconnect by themselves. */
@@ -84,6 +91,7 @@ export function redisHints(url: string, onError: OnConnectionError): HintTranspo
     const client = new Redis(url, {
       lazyConnect: true,
       connectTimeout: 5_000,
+      socketTimeout: answerMs,
       autoResubscribe: false,
       maxRetriesPerRequest: 1,
       reconnectOnError,
@@ -103,6 +111,8 @@ export function redisHints(url: string, onError: OnConnectionError): HintTranspo
   const look = () => {
     looking ??= setInterval(() => {
       publisher.set(aliveKey, "1", "PX", aliveMs).catch(onError);
+      // It is sent nothing for hours, so that a router may have forgotten it.
+      if (subscriber.status === "ready") subscriber.ping().catch(onError);
     }, lookMs).unref();
   };
   const listeners = new Map<string, (text: string) => void>();

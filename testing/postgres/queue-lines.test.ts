@@ -1,0 +1,90 @@
+import pg from "pg";
+import { afterEach, expect, test } from "vitest";
+import { createBells, createHints } from "@atelier/server/queue";
+import { openLine } from "../network/index.ts";
+import { createTestDatabase } from "./index.ts";
+
+const closers: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+async function createDatabase(): Promise<string> {
+  const database = await createTestDatabase();
+  closers.push(() => database.drop());
+  return database.url;
+}
+
+test("A3 bells ring at an address that has options of its own, in a database of another isolation", async () => {
+  const address = await createDatabase();
+  const client = new pg.Client({ connectionString: address });
+  await client.connect();
+  const name = new URL(address).pathname.slice(1);
+  await client.query(`alter database ${name} set default_transaction_isolation = 'serializable'`);
+  await client.end();
+  const errors: Error[] = [];
+  const bells = createBells(
+    { backend: "postgres", url: `${address}?options=${encodeURIComponent("-c geqo=off")}` },
+    { onError: (error) => errors.push(error) },
+  );
+  const heard: string[] = [];
+  const consumers = Array.from({ length: 4 }, () =>
+    bells.consume("cpu-light", 4, async ({ jobId }) => void heard.push(jobId)),
+  );
+  closers.push(() => bells.close(), ...consumers.map((consumer) => () => consumer.close()));
+  const ids = Array.from({ length: 40 }, (_, at) => `job-${at}`);
+  await Promise.all(ids.map((jobId) => bells.ring("cpu-light", [{ jobId, attempt: 0, ring: 1 }])));
+  await expect.poll(() => heard.toSorted()).toEqual(ids.toSorted());
+  expect(errors).toEqual([]);
+});
+
+test("A3 hints whose line fell silent without an end are heard again by a new connection", async () => {
+  const address = await createDatabase();
+  const line = await openLine(address);
+  closers.push(() => line.close());
+  const silent = { isSilent: true } as const;
+  const errors: string[] = [];
+  const open = (url: string) => {
+    const hints = createHints(
+      { backend: "postgres", url },
+      { onError: (error) => errors.push(error.message), later: () => undefined },
+    );
+    closers.push(() => hints.close());
+    return hints;
+  };
+  const hearer = open(line.urlOf(address));
+  const sender = open(address);
+  const heard: unknown[] = [];
+  hearer.subscribe((message) => heard.push(message));
+  const send = () => sender.publish({ type: "server", url: "http://one" });
+  const isHeard = async () => {
+    const before = heard.length;
+    send();
+    await expect.poll(() => heard.length, { timeout: 1_000 }).toBeGreaterThan(before);
+  };
+  await expect
+    .poll(() =>
+      isHeard().then(
+        () => true,
+        () => false,
+      ),
+    )
+    .toBe(true);
+  // As behind a router that has forgotten the connection: its peers are told nothing, new ones work.
+  const other = await openLine(address);
+  closers.push(() => other.close());
+  line.set({ toServer: silent, toClient: silent });
+  await expect.poll(() => errors.length, { timeout: 40_000 }).toBeGreaterThan(0);
+  line.set({});
+  await expect
+    .poll(
+      () =>
+        isHeard().then(
+          () => true,
+          () => false,
+        ),
+      { timeout: 20_000 },
+    )
+    .toBe(true);
+}, 90_000);
