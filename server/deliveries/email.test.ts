@@ -1,5 +1,6 @@
+import os from "node:os";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { setLocale } from "../accounts/index.ts";
 import { schema } from "@atelier/server/db";
 import { oweCompleted, readDelivery, startMailServer } from "@atelier/testing/deliveries";
@@ -8,7 +9,7 @@ import { captureLog, createTestServices, type TestServices } from "@atelier/test
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { deliver } from "./deliver.ts";
-import { emailChannel } from "./email.ts";
+import { emailChannel, sendMail } from "./email.ts";
 import { confirmEmail, readNotifications, requestEmailCode, setNotification } from "./notifications.ts";
 
 const { deliveries, notificationSettings, users } = schema;
@@ -235,4 +236,25 @@ test("S9 the password of the mail server and the codes are not in the log", () =
   const codes = mail.received.map(({ raw }) => codeIn(raw)).filter((code) => code !== "");
   expect(codes.filter((code) => logged.includes(`"${code}"`))).toEqual([]);
   expect(logged).not.toContain(password);
+});
+
+test.each([
+  ["the host of APP_URL", "https://studio.example.test:8443", "", "studio.example.test"],
+  [
+    "an own name of the address",
+    "https://studio.example.test",
+    "?name=mail.example.test",
+    "mail.example.test",
+  ],
+  ["nothing but this machine at an address", "http://192.168.1.5", "", "[127.0.0.1]"],
+  ["nothing but this machine without a domain", "http://studio:3000", "", "[127.0.0.1]"],
+])("C2 a mail server that refuses names without a domain hears %s", async (_, appUrl, query, greeted) => {
+  vi.spyOn(os, "hostname").mockReturnValue("3f1c09ab77de");
+  const env = { SMTP_URL: `${mail.url}${query}`, SMTP_FROM: "atelier@example.test", APP_URL: appUrl };
+  const message = { to: "reader@example.test", subject: greeted, text: "Here." };
+  await sendMail(env, message, AbortSignal.timeout(10_000));
+  expect(mail.received.at(-1)).toMatchObject({
+    greeted,
+    raw: expect.stringContaining(`Subject: ${greeted}`),
+  });
 });

@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+import os from "node:os";
 import { buffer } from "node:stream/consumers";
 import { eq } from "drizzle-orm";
 import type { SendMailOptions } from "nodemailer";
@@ -130,11 +132,24 @@ async function readThumbnail(
   }
 }
 
+type MailEnv = Pick<Env, "SMTP_URL" | "SMTP_FROM" | "APP_URL">;
+
+/**
+ * How this machine names itself to mail servers, of which some refuse a name without a domain, as containers have. An own
+ * one in the address (`?name=`) comes before it.
+ */
+function nameOfMachine({ APP_URL: appUrl }: MailEnv): string | undefined {
+  const host = appUrl === undefined ? "" : new URL(appUrl).hostname;
+  return os.hostname().includes(".") || isIP(host) !== 0 || !/[^.]\.[a-z]/.test(host) ? undefined : host;
+}
+
 /** The mail server, unused as yet. Loaded late: most processes never send any. */
-export async function openTransport(url: string, limits = { connectMs, stepMs, requireTLS: false }) {
+export async function openTransport(env: MailEnv, limits = { connectMs, stepMs, requireTLS: false }) {
   const { createTransport } = await import("nodemailer");
+  const name = nameOfMachine(env);
   return createTransport({
-    url,
+    ...(env.SMTP_URL === undefined ? {} : { url: env.SMTP_URL }),
+    ...(name === undefined ? {} : { name }),
     connectionTimeout: limits.connectMs,
     greetingTimeout: limits.connectMs,
     socketTimeout: limits.stepMs,
@@ -148,14 +163,11 @@ export async function openTransport(url: string, limits = { connectMs, stepMs, r
 const headers = { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "OOF, AutoReply" };
 
 /** Sends one e-mail and returns its id. Throws a `DeliveryError`; the texts of the mail server are not repeated in it. */
-export async function sendMail(
-  { SMTP_URL: url, SMTP_FROM: from }: Pick<Env, "SMTP_URL" | "SMTP_FROM">,
-  mail: SendMailOptions,
-  signal: AbortSignal,
-): Promise<string> {
-  if (url === undefined || from === undefined)
+export async function sendMail(env: MailEnv, mail: SendMailOptions, signal: AbortSignal): Promise<string> {
+  const { SMTP_FROM: from } = env;
+  if (env.SMTP_URL === undefined || from === undefined)
     throw new DeliveryError("retry", "This studio sends no e-mail at the moment.");
-  const transport = await openTransport(url);
+  const transport = await openTransport(env);
   const onAbort = () => transport.close();
   signal.addEventListener("abort", onAbort, { once: true });
   try {

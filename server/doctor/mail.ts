@@ -13,7 +13,7 @@ export async function checkMail(env: Env, to: string | null): Promise<CheckResul
   if (url === undefined || from === undefined)
     return [untried(name, "SMTP_URL is not set: no e-mail is sent")];
   try {
-    const isSealed = await signIn(url);
+    const isSealed = await signIn(env, url);
     const { host } = new URL(url);
     const message = isSealed ? `${host} takes the sign-in under TLS` : `${host} takes the sign-in`;
     if (to !== null) return [await sendTo(to, env, message)];
@@ -32,9 +32,9 @@ export async function checkMail(env: Env, to: string | null): Promise<CheckResul
 const isLoopbackHost = (url: string) => /^(127\.|localhost$|\[::1\]$)/.test(new URL(url).hostname);
 
 /** Signs in, under TLS where the server has it, and says whether it has. */
-async function signIn(url: string): Promise<boolean> {
+async function signIn(env: Env, url: string): Promise<boolean> {
   for (const requireTLS of [true, false]) {
-    const transport = await openMail(url, requireTLS);
+    const transport = await openMail(env, requireTLS);
     try {
       await transport.verify();
       return requireTLS;
@@ -47,15 +47,20 @@ async function signIn(url: string): Promise<boolean> {
   return false;
 }
 
-async function openMail(url: string, requireTLS: boolean) {
+async function openMail(env: Env, requireTLS: boolean) {
   const { openTransport } = await import("../deliveries/index.ts");
-  return openTransport(url, { connectMs: stepMs, stepMs, requireTLS });
+  return openTransport(env, { connectMs: stepMs, stepMs, requireTLS });
 }
 
-async function sendTo(to: string, { SMTP_URL: url = "", SMTP_FROM: from }: Env, message: string) {
-  const transport = await openMail(url, false);
+async function sendTo(to: string, env: Env, message: string) {
+  const transport = await openMail(env, false);
   try {
-    const mail = { from, to, subject: "Atelier: a test", text: "This is a test of `atelier doctor`.\n" };
+    const mail = {
+      from: env.SMTP_FROM,
+      to,
+      subject: "Atelier: a test",
+      text: "This is a test of `atelier doctor`.\n",
+    };
     const { response } = await transport.sendMail(mail);
     return { ...passed(name, `${message} and a message to ${to}`), said: response };
   } finally {

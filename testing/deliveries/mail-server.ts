@@ -3,6 +3,8 @@ import { SMTPServer } from "smtp-server";
 
 export interface ReceivedMail {
   readonly to: readonly string[];
+  /** How the sender named itself. */
+  readonly greeted: string;
   /** With its headers; lines that were broken for the way are whole again. */
   readonly raw: string;
 }
@@ -46,7 +48,7 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
         const refusal = refusals.shift();
         const to = session.envelope.rcptTo.map(({ address }) => address);
         const raw = Buffer.concat(chunks).toString("utf8");
-        const mail = { to, raw: raw.replaceAll("=\r\n", "") };
+        const mail = { to, greeted: session.hostNameAppearsAs, raw: raw.replaceAll("=\r\n", "") };
         if (!refusal) {
           received.push(mail);
           options.onMail?.(mail);
