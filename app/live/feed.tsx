@@ -97,6 +97,7 @@ export function Feed() {
         store: live,
         open: openJobStream,
         locks: navigator.locks,
+        page: document,
       }),
     [],
   );

@@ -12,8 +12,22 @@ afterEach(() => {
   for (const leave of leaves.splice(0)) leave();
 });
 
+/** A page as it is seen, or not. */
+function openPage(visibilityState: DocumentVisibilityState = "visible") {
+  return Object.assign(new EventTarget(), { visibilityState });
+}
+
+/** What is left of a tab that the browser has suspended: its lock. */
+function suspendLeader() {
+  let isStolen = false;
+  const end = Promise.withResolvers<void>();
+  navigator.locks.request("atelier-live", () => end.promise).catch(() => (isStolen = true));
+  leaves.push(() => end.resolve());
+  return { isStolen: () => isStolen };
+}
+
 /** A tab whose stream is spoken for by the test. */
-function openTab(locks: LockManager | undefined) {
+function openTab(locks: LockManager | undefined, page = openPage()) {
   const store = createLiveStore();
   const streams: Parameters<OpenStream>[1][] = [];
   let closedCount = 0;
@@ -21,7 +35,7 @@ function openTab(locks: LockManager | undefined) {
     streams.push(handlers);
     return () => void (closedCount += 1);
   };
-  const leave = startLive({ store, open, locks });
+  const leave = startLive({ store, open, locks, page });
   leaves.push(leave);
   return { store, streams, leave, closedCount: () => closedCount };
 }
@@ -47,4 +61,49 @@ test("without locks each tab leads for itself, and tells nobody of its stream", 
   expect(second.store.connection()).toBe("connecting");
   first.leave();
   expect([first.closedCount(), second.closedCount()]).toEqual([1, 0]);
+});
+
+test("D7 a tab that is seen takes the lead from one that is suspended, which follows when it wakes", async () => {
+  const suspended = suspendLeader();
+  const first = openTab(navigator.locks);
+  await vi.waitFor(() => expect(first.streams).toHaveLength(1), { timeout: 10_000 });
+  expect(suspended.isStolen()).toBe(true);
+  first.streams[0]?.onUpdate(alive);
+  const second = openTab(navigator.locks);
+  await vi.waitFor(() => expect(second.store.state().connection).toBe("live"));
+  // Suspended in its turn, it loses the lead as well.
+  const end = Promise.withResolvers<void>();
+  const stolen = navigator.locks.request("atelier-live", { steal: true }, () => end.promise);
+  await vi.waitFor(() => expect(first.closedCount()).toBe(1));
+  end.resolve();
+  await stolen;
+  await vi.waitFor(() => expect(first.streams.length + second.streams.length).toBe(2));
+  expect(first.streams.length - first.closedCount() + second.streams.length).toBe(1);
+});
+
+test("D7 a tab that is not seen leaves the lead to the other, and asks for it once it is seen", async () => {
+  const suspended = suspendLeader();
+  const page = openPage("hidden");
+  const tab = openTab(navigator.locks, page);
+  const other = openTab(navigator.locks);
+  await vi.waitFor(() => expect(other.streams).toHaveLength(1), { timeout: 10_000 });
+  expect([tab.streams, suspended.isStolen()]).toEqual([[], true]);
+  other.leave();
+  await vi.waitFor(() => expect(tab.streams).toHaveLength(1));
+  tab.leave();
+  const next = suspendLeader();
+  const late = openTab(navigator.locks, page);
+  page.visibilityState = "visible";
+  page.dispatchEvent(new Event("visibilitychange"));
+  await vi.waitFor(() => expect(late.streams).toHaveLength(1), { timeout: 10_000 });
+  expect(next.isStolen()).toBe(true);
+});
+
+test("D7 a browser that refuses locks gives each tab a stream of its own", async () => {
+  const refused = new DOMException("Access to the Locks API is denied in this context.", "SecurityError");
+  const locks = Object.assign(Object.create(navigator.locks), { request: () => Promise.reject(refused) });
+  const tab = openTab(locks);
+  await vi.waitFor(() => expect(tab.streams).toHaveLength(1));
+  tab.leave();
+  expect(tab.closedCount()).toBe(1);
 });

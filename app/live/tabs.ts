@@ -75,6 +75,7 @@ interface StartLiveOptions {
   readonly open: OpenStream;
   /** Missing outside secure contexts, as over plain http on a LAN address: then each tab opens its own stream. */
   readonly locks: LockManager | undefined;
+  readonly page: Pick<Document, "visibilityState" | "addEventListener" | "removeEventListener">;
 }
 
 interface Tab {
@@ -105,27 +106,76 @@ function receive(message: TabMessage, { store, channel, isLeading }: Tab): void 
   }
 }
 
-function leadInTurn({ store, open }: StartLiveOptions, locks: LockManager): () => void {
+/** A tab that leads answers a question within this time, unless the browser has suspended it. */
+const answerMs = 3_000;
+/** The server gives a sign of life more often, which the leading tab passes on. */
+const silentMs = 25_000;
+
+function leadInTurn({ store, open, page }: StartLiveOptions, locks: LockManager): () => void {
   const leaving = new AbortController();
-  let leading = false;
+  let waiting = new AbortController();
+  let stopLeading: (() => void) | null = null;
+  let heard = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const channel = openChannel((message) => {
-    receive(message, { store, channel, isLeading: () => leading });
+    if (message.type !== "hello") heard += 1;
+    receive(message, { store, channel, isLeading: () => stopLeading !== null });
   });
-  channel.send({ type: "hello" });
 
   async function holdLead(): Promise<void> {
     // The lock may be granted just after this tab stopped waiting for it.
     if (leaving.signal.aborted) return;
-    leading = true;
-    const stop = lead({ store, open, send: channel.send });
+    stopLeading = lead({ store, open, send: channel.send });
     await new Promise((resolve) => leaving.signal.addEventListener("abort", resolve, { once: true }));
-    stop();
   }
-  locks.request(lockName, { signal: leaving.signal }, holdLead).catch((error: unknown) => {
-    if (!leaving.signal.aborted) throw error;
-  });
+  function request(options: LockOptions): void {
+    locks.request(lockName, options, holdLead).catch(() => {
+      if (leaving.signal.aborted || options.signal?.aborted) return;
+      if (stopLeading === null) {
+        // The browser refuses locks, as where it keeps no data of pages.
+        stopLeading = lead({ store, open, send: channel.send });
+        return;
+      }
+      // Another tab has taken the lead, since this one was silent.
+      stopLeading();
+      wait();
+      ask();
+    });
+  }
+  function wait(): void {
+    stopLeading = null;
+    waiting = new AbortController();
+    request({ signal: waiting.signal });
+  }
+  /**
+   * Takes the lead from a tab that does not answer: phones suspend the tabs that are not seen, and a suspended one keeps its
+   * lock. A tab that is not seen needs no lead.
+   */
+  function ask(): void {
+    clearTimeout(timer);
+    if (stopLeading !== null) return;
+    const before = heard;
+    channel.send({ type: "hello" });
+    if (page.visibilityState !== "visible") return;
+    timer = setTimeout(() => {
+      if (stopLeading !== null || heard !== before) return listen();
+      waiting.abort();
+      request({ steal: true });
+    }, answerMs);
+  }
+  function listen(): void {
+    const before = heard;
+    timer = setTimeout(() => (heard === before ? ask() : listen()), silentMs);
+  }
+  wait();
+  ask();
+  page.addEventListener("visibilitychange", ask);
   return () => {
+    page.removeEventListener("visibilitychange", ask);
+    clearTimeout(timer);
     leaving.abort();
+    waiting.abort();
+    stopLeading?.();
     channel.close();
   };
 }
