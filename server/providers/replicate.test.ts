@@ -52,6 +52,31 @@ test("R1 F20 what is no whole list says nothing about a lost call, which is not 
   expect(await failureOf(find())).toEqual(["internal", null]);
 });
 
+test("R1 the list names no webhook, and each prediction its own: the lost call is found in those of its time", async ({
+  onTestFinished,
+}) => {
+  const { replicate, find } = await open(onTestFinished);
+  const known = [other, wanted, { ...other, id: "p3", created_at: "2026-11-01T11:00:00Z" }];
+  const results = known.map(({ id, created_at }) => ({ id, created_at }));
+  const asked: string[] = [];
+  const readBy = (all: readonly object[]) => {
+    replicate.answer = ({ path }) => {
+      const id = /predictions\/(\w+)/.exec(path)?.[1];
+      if (id === undefined) return json({ results, next: null });
+      asked.push(id);
+      return json(all.find((one) => "id" in one && one.id === id) ?? { detail: "none" });
+    };
+  };
+  readBy(known);
+  expect(await find()).toMatchObject({ externalId: "p1" });
+  expect(asked).toEqual(["p2", "p1"]);
+  readBy(known.map((one) => ({ ...one, webhook: null })));
+  expect(await find()).toBeNull();
+  // Where none names one, a paid run may be among them: it is not made again.
+  readBy(results);
+  expect(await failureOf(find())).toEqual(["internal", null]);
+});
+
 /** A simulator, and where its webhooks arrive. */
 async function openSimulated(onFinished: (end: () => Promise<void>) => void) {
   const { simulator, access } = await startProvider("replicate");

@@ -53,16 +53,7 @@ export const replicate: ProviderClient = {
   },
 
   async get(access, { externalId }, signal) {
-    const url = `${access.baseUrl}/predictions/${encodeURIComponent(externalId)}`;
-    const answer = await callProvider({
-      method: "GET",
-      url,
-      headers: auth(access),
-      signal,
-      maxBytes: maxPictureBytes,
-    });
-    if (answer.status !== 200 || answer.json === undefined) throw refusal(answer, false);
-    return toRun(readRecord(answer.json));
+    return toRun(await readPrediction(access, externalId, signal));
   },
 
   async cancel(access, { externalId }, signal) {
@@ -90,12 +81,9 @@ export const replicate: ProviderClient = {
       if (!Array.isArray(body["results"]))
         throw new ProviderError("internal", "The list of predictions is none.");
       const results = body["results"].map(readRecord);
-      const found = results.find((prediction) => prediction["webhook"] === webhookUrl);
-      if (found)
-        return { endpoint: "", externalId: readText(found["id"]) ?? "", urls: {} } satisfies RunHandle;
-      const isPast = results.some(
-        ({ created_at: at }) => Date.parse(readText(at) ?? "") < submittedAt.getTime() - 60_000,
-      );
+      const found = await findByWebhook(access, { results, webhookUrl, submittedAt }, signal);
+      if (found) return found;
+      const isPast = results.some((prediction) => isBefore(prediction, submittedAt));
       const next = readText(body["next"]);
       // The key goes only to the provider itself.
       url = isPast || next === null ? null : next;
@@ -110,6 +98,64 @@ export const replicate: ProviderClient = {
     return { externalId: namedId(readBody(request), "id") };
   },
 };
+
+type Prediction = Readonly<Record<string, unknown>>;
+
+const clockSkewMs = 60_000;
+
+function isBefore({ created_at: at }: Prediction, submittedAt: Date): boolean {
+  return Date.parse(readText(at) ?? "") < submittedAt.getTime() - clockSkewMs;
+}
+
+/** Predictions of a list that are read one by one at most. */
+const maxRead = 50;
+
+interface Listed {
+  readonly results: readonly Prediction[];
+  readonly webhookUrl: string;
+  readonly submittedAt: Date;
+}
+
+/**
+ * The prediction with a webhook. The list leaves webhooks out by its documentation, where a prediction by itself has its own.
+ * Throws `internal` where one that may be the lost one names no webhook at all: it may be the run that was paid for.
+ */
+async function findByWebhook(
+  access: ProviderAccess,
+  { results, webhookUrl, submittedAt }: Listed,
+  signal: AbortSignal,
+): Promise<RunHandle | null> {
+  const named = results.find(({ webhook }) => webhook === webhookUrl);
+  if (named) return handleOf(named);
+  if (results.some((prediction) => "webhook" in prediction)) return null;
+  const asked = results.filter((prediction) => !isBefore(prediction, submittedAt));
+  if (asked.length > maxRead) throw new ProviderError("internal", "The list of predictions is too long.");
+  let isUnclear = false;
+  for (const { id } of asked) {
+    const prediction = await readPrediction(access, readText(id) ?? "", signal);
+    if (prediction["webhook"] === webhookUrl) return handleOf(prediction);
+    isUnclear ||= !("webhook" in prediction);
+  }
+  if (isUnclear) throw new ProviderError("internal", "The predictions name no webhooks.");
+  return null;
+}
+
+function handleOf({ id }: Prediction): RunHandle {
+  return { endpoint: "", externalId: readText(id) ?? "", urls: {} };
+}
+
+async function readPrediction(access: ProviderAccess, id: string, signal: AbortSignal): Promise<Prediction> {
+  const url = `${access.baseUrl}/predictions/${encodeURIComponent(id)}`;
+  const answer = await callProvider({
+    method: "GET",
+    url,
+    headers: auth(access),
+    signal,
+    maxBytes: maxPictureBytes,
+  });
+  if (answer.status !== 200 || answer.json === undefined) throw refusal(answer, false);
+  return readRecord(answer.json);
+}
 
 /** A data URI, or the address of an upload when the picture is larger. */
 async function toAddress(
@@ -133,7 +179,7 @@ async function toAddress(
   return address;
 }
 
-function toRun(prediction: Readonly<Record<string, unknown>>): RunState {
+function toRun(prediction: Prediction): RunState {
   switch (prediction["status"]) {
     case "starting":
       return { state: "queued", progress: null };
@@ -152,7 +198,7 @@ function toRun(prediction: Readonly<Record<string, unknown>>): RunState {
 }
 
 /** Input and output of a prediction are removed after an hour. */
-function succeeded(prediction: Readonly<Record<string, unknown>>): RunState {
+function succeeded(prediction: Prediction): RunState {
   const made = madeRun(prediction["output"], prediction);
   const isEmpty = made.state === "succeeded" && made.outputs.length === 0;
   if (prediction["data_removed"] !== true || !isEmpty) return made;

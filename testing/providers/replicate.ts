@@ -36,6 +36,12 @@ function prediction(simulator: Simulator, run: SimRun) {
   };
 }
 
+/** The list leaves webhooks out. */
+function listed(simulator: Simulator, run: SimRun) {
+  const { webhook: _, ...rest } = prediction(simulator, run);
+  return rest;
+}
+
 /** Some models have flags beside their pictures, some answer with a text. */
 function outputOf(simulator: Simulator, run: SimRun): unknown {
   if (run.state === "refused") return refusalText;
@@ -77,7 +83,7 @@ export const replicate: Vendor = {
         json: { urls: { get: `${simulator.origin}/sim-pictures/upload.png` } },
       });
     if (pathname.endsWith("/predictions")) {
-      const results = [...simulator.runs.values()].map((run) => prediction(simulator, run)).toReversed();
+      const results = [...simulator.runs.values()].map((run) => listed(simulator, run)).toReversed();
       return { status: 200, json: { next: null, previous: null, results } };
     }
     const run = runOf(simulator, /predictions\/([^/]+)/.exec(pathname)?.[1]);
