@@ -152,6 +152,30 @@ describe("what a model does not know is left out, and remembered for it", () => 
     expect(await askAll("What do I like?")).toMatchObject({ status: "completed", answer: "Linen." });
   });
 
+  test.each([
+    [400, "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details."],
+    [500, "error parsing tool call: raw='ls -R', err=invalid character 'l' looking for beginning of value"],
+    [500, "Failed to parse tool call arguments as JSON: unexpected end of input"],
+    [500, "Failed to parse input at pos 184: <tool_call>bash"],
+    [500, "XML syntax error on line 3: element <parameter> closed by </function>"],
+  ])("what a model wrote and its server cannot read (%i %s) takes no tools away", async (status, words) => {
+    let isFirst = true;
+    llm.answer = answering(() => {
+      if (!isFirst) return { text: "Linen." };
+      isFirst = false;
+      return refusal(words, status);
+    });
+    const from = llm.requests.length;
+    expect(await askAll("What do I like?")).toMatchObject({ status: "completed", answer: "Linen." });
+    const sent = llm.requests.slice(from).filter((request) => !isAnalysis(request));
+    expect(sent.map(({ tools = [] }) => tools.length > 0)).toEqual([true, true]);
+    expect(await listModelNotes(services)).toEqual([]);
+    // One that never manages it answers in words, and is asked for tools again by the next question.
+    llm.answer = answering(({ tools }) => (tools ? refusal(words, status) : { text: "Wool." }));
+    expect(await askAll("And what not?")).toMatchObject({ answer: "Wool." });
+    expect(await listModelNotes(services)).toEqual([]);
+  });
+
   test("a wrong key or name costs two requests, and is told as the server has it", async () => {
     const from = llm.requests.length;
     llm.answer = answering(refusal("model 'simulated' not found", 400));

@@ -16,8 +16,12 @@ export interface LocalServer {
 
 /** Statuses of requests that a server does not take as they are. */
 const refusals: readonly number[] = [400, 404, 405, 415, 422, 500, 501];
-/** Without these a server that fails may work; others it would refuse. */
-const faultyFeatures: readonly Feature[] = ["tools", "json_schema", "json"];
+/** Those that ask the model for a form. Without these a server that fails may work; others it would refuse. */
+const formFeatures: readonly Feature[] = ["tools", "json_schema", "json"];
+
+/** How servers say that they cannot read what the model wrote, which differs each time: the model knows the form all the same. */
+const unreadableWords =
+  /failed_generation|tool_use_failed|json_validate_failed|\b(?:error|failed)(?: to)? pars(?:e|ing)\b.{0,20}\b(?:tool[ _]calls?\b|input at pos\b)|\bXML syntax error on line\b/i;
 
 interface Sending extends LocalServer {
   readonly url: string;
@@ -81,6 +85,7 @@ async function sendWithLess(sending: Sending, wanted: Body): Promise<Response> {
   const first = await post(sending, wanted);
   if (!(await isRefusal(first, wanted))) return first;
   const text = await textOf(first.clone());
+  if (unreadableWords.test(text)) return sendAgain(sending, wanted);
   const meant = meantBy(wanted, text);
   if (meant !== null) {
     const less = without(wanted, [meant]);
@@ -94,14 +99,19 @@ async function sendWithLess(sending: Sending, wanted: Body): Promise<Response> {
   return found.response;
 }
 
+/** Once more as it is, then without what the model has to write in a form: nothing of it is remembered. */
+async function sendAgain(sending: Sending, wanted: Body): Promise<Response> {
+  const second = await post(sending, wanted);
+  const isUnreadable = !second.ok && unreadableWords.test(await textOf(second.clone()));
+  return isUnreadable ? post(sending, without(wanted, formFeatures)) : second;
+}
+
 async function isRefusal(response: Response, body: Body): Promise<boolean> {
   if (response.ok || !refusals.includes(response.status)) return false;
   const own = featuresIn(body);
   if (own.length === 0 || isTooLong(response.status, await textOf(response.clone()))) return false;
   return (
-    response.status < 500 ||
-    response.status === 501 ||
-    own.some((feature) => faultyFeatures.includes(feature))
+    response.status < 500 || response.status === 501 || own.some((feature) => formFeatures.includes(feature))
   );
 }
 
