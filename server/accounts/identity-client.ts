@@ -105,7 +105,7 @@ export function createIdentityClient(
     async redeem(answer) {
       const configuration = await configurationOf();
       try {
-        return await exchange(configuration, answer);
+        return await exchange(configuration, provider, answer);
       } catch (error) {
         throw failureOf(error);
       }
@@ -189,6 +189,7 @@ function authenticationOf({ clientAuth }: IdentityProvider, secret: string | und
 
 async function exchange(
   configuration: oidc.Configuration,
+  provider: IdentityProvider,
   { code, codeVerifier, redirectUri }: { readonly code: string } & Omit<Flow, "state">,
 ): Promise<Vouched> {
   const { issuer } = configuration.serverMetadata();
@@ -204,7 +205,14 @@ async function exchange(
   const claims = tokens.claims();
   if (!claims || tokens.id_token === undefined)
     throw new ProviderError("PROVIDER_ANSWER_INVALID", "The provider sent no id token.");
-  const { email, email_verified: isVerified, ...info } = await infoOf(configuration, tokens, claims.sub);
+  const {
+    email,
+    email_verified: isVerified,
+    ...info
+  } = await infoOf(configuration, tokens, claims.sub).catch((error: unknown) => {
+    if (isRefused(error) && isWhole(claims, provider)) return noInfo;
+    throw error;
+  });
   // That an address is verified counts for the address that it was said of.
   const address = claims["email"] === undefined || claims["email"] === email;
   const ofAddress = address ? { email, email_verified: isVerified } : {};
@@ -216,9 +224,26 @@ async function infoOf(
   configuration: oidc.Configuration,
   { access_token: accessToken }: oidc.TokenEndpointResponse,
   sub: string,
-): Promise<Readonly<Record<string, unknown>>> {
-  if (!configuration.serverMetadata().userinfo_endpoint) return {};
+): Promise<Info> {
+  if (!configuration.serverMetadata().userinfo_endpoint) return noInfo;
   return oidc.fetchUserInfo(configuration, accessToken, sub);
+}
+
+type Info = Readonly<Record<string, unknown>>;
+const noInfo: Info = {};
+
+/** Whether userinfo refuses the access token itself, as ADFS and Entra do where it is for another resource. */
+function isRefused(error: unknown): boolean {
+  if (error instanceof oidc.WWWAuthenticateChallengeError)
+    return error.status === 401 || error.status === 403;
+  const { cause } = error instanceof oidc.ClientError ? error : {};
+  return cause instanceof Response && (cause.status === 401 || cause.status === 403);
+}
+
+/** Whether an id token has all that the studio decides by. */
+function isWhole(claims: Claims, { allowedGroups, adminGroups, groupsClaim }: IdentityProvider): boolean {
+  const isNamed = groupsClaim in claims || (groupsClaim.split(".")[0] ?? "") in claims;
+  return claims["email"] !== undefined && (isNamed || allowedGroups.length + adminGroups.length === 0);
 }
 
 /** Codes of the library for an answer that is none of such an endpoint: an error page, HTML, a silence. */

@@ -525,6 +525,14 @@ describe("groups", () => {
     [{ groups: "art" }, "groups", ["art"]],
     [{ groups: [1, null, {}, "art"] }, "groups", ["art"]],
     [{ groups: null }, "groups.deep.er", []],
+    [
+      { "urn:x:roles": { admin: { 2801: "a.org" }, art: { 2801: "a.org" } } },
+      "urn:x:roles",
+      ["admin", "art"],
+    ],
+    [{ groups: { art: true, admins: false, gone: null } }, "groups", ["art"]],
+    [{ roles: [{ owner: "house", name: "art" }, { owner: "house" }, "b"] }, "roles", ["art", "b"]],
+    [{ groups: { a: { b: { c: "art" } } } }, "groups.a.b.c", ["art"]],
     [{}, "__proto__.constructor.name", []],
   ])("are read from %j by %s", (claims, claim, names) => {
     expect(groupsOf({ sub: "s", ...claims }, claim)).toEqual(new Set(names));
@@ -731,6 +739,20 @@ describe("a provider that is set up wrong, down or hostile", () => {
     delete forging.forgery.claims;
   });
 
+  test.each([
+    ["temporarily_unavailable", "authentication_expired", "SIGN_IN_EXPIRED"],
+    ["temporarily_unavailable", "too busy", "PROVIDER_UNREACHABLE"],
+    ["invalid_scope", "no such scope", "PROVIDER_REFUSED"],
+  ])("an answer of %s (%s) is told as %s", async (error, description, code) => {
+    const browser = openTestBrowser(test1.services);
+    const { url = "" } = await start(browser, "forged");
+    const sent = new URL(url).searchParams;
+    const back = new URL(sent.get("redirect_uri") ?? "");
+    const state = sent.get("state") ?? "";
+    back.search = new URLSearchParams({ error, error_description: description, state }).toString();
+    expect(await visit(test1.services, browser, back)).toBe(problem(code, "forged"));
+  });
+
   test("groups may come from userinfo, of the same person as the id token", async () => {
     expect(await enterForged("informed")).toBe(problem("GROUP_MISSING", "informed"));
     forging.forgery.info = { groups: ["members"], sub: "p-2" };
@@ -741,6 +763,39 @@ describe("a provider that is set up wrong, down or hostile", () => {
     delete forging.forgery.info;
     await test1.services.db.delete(users).where(eq(users.email, "forged@example.com"));
   });
+
+  test.each([
+    {
+      status: 401,
+      headers: { "www-authenticate": 'Bearer error="invalid_token", error_description="audience"' },
+    },
+    { status: 401 },
+    { status: 403 },
+  ])(
+    "userinfo that refuses the token (%o) takes nothing from an id token that has it all",
+    async (refused) => {
+      forging.forgery.refusedInfo = refused;
+      try {
+        expect(await enterForged()).toBe(entered);
+        await test1.services.db.delete(users).where(eq(users.email, "forged@example.com"));
+        // Without its groups nobody is let in, and no admin loses a right by it.
+        expect(await enterForged("informed")).not.toBe(entered);
+        expect(await enterForged("informed")).not.toBe(problem("GROUP_MISSING", "informed"));
+        forging.forgery.claims = (usual) => ({ ...usual, groups: ["members"] });
+        expect(await enterForged("informed")).toBe(entered);
+        await test1.services.db.delete(users).where(eq(users.email, "forged@example.com"));
+        forging.forgery.claims = (usual) => ({ ...usual, email: undefined });
+        expect(await enterForged()).not.toBe(entered);
+        // What fails for now, or is of somebody else, decides as before.
+        delete forging.forgery.claims;
+        forging.forgery.refusedInfo = { status: 503 };
+        expect(await enterForged()).toBe(problem("PROVIDER_UNREACHABLE", "forged"));
+      } finally {
+        delete forging.forgery.claims;
+        delete forging.forgery.refusedInfo;
+      }
+    },
+  );
 
   test("an answer that names another issuer, or none although the provider names itself, lets nobody in", async () => {
     idp.people["mixed"] = verified("mixed@example.com");

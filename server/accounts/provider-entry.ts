@@ -1,4 +1,4 @@
-import { getOAuthState, isAPIError } from "better-auth/api";
+import { type APIError, getOAuthState, isAPIError } from "better-auth/api";
 import { and, eq, isNotNull, isNull, ne, or } from "drizzle-orm";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
@@ -38,13 +38,25 @@ export async function currentVisit(): Promise<ProviderVisit | null> {
 const ownField = (at: unknown, name: string): unknown =>
   typeof at === "object" && at !== null && Object.hasOwn(at, name) ? Reflect.get(at, name) : undefined;
 
-/** Groups by a claim, whose dots lead into objects; one string counts as a list of it. Keycloak's `/staff` is also `staff`. */
+/**
+ * Groups by a claim, whose dots lead into objects; one string counts as a list of it. Keycloak's `/staff` is also `staff`,
+ * Zitadel names roles as members of an object, Casdoor as objects with a name.
+ */
 export function groupsOf(claims: Claims, claim: string): ReadonlySet<string> {
   const value = claims[claim] ?? claim.split(".").reduce<unknown>(ownField, claims);
-  const listed: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const names = listed.filter((name) => typeof name === "string");
+  const names = (Array.isArray(value) ? value.map(nameOfGroup) : namesIn(value)).filter(
+    (name) => typeof name === "string",
+  );
   return new Set(names.flatMap((name) => (name.startsWith("/") ? [name, name.slice(1)] : [name])));
 }
+
+const namesIn = (value: unknown): readonly unknown[] =>
+  typeof value === "object" && value !== null
+    ? Object.keys(value).filter((name) => Boolean(ownField(value, name)))
+    : [value];
+
+const nameOfGroup = (group: unknown): unknown =>
+  typeof group === "string" ? group : ownField(group, "name");
 
 const holdsOne = (groups: ReadonlySet<string>, wanted: readonly string[]) =>
   wanted.some((name) => groups.has(name));
@@ -188,6 +200,9 @@ async function addVisit(
 /** Codes of the library, and of the provider in the address that it leads back to, as those of the sign-in page. */
 const problems: ReadonlyMap<string, string> = new Map([
   ["access_denied", "PROVIDER_CANCELLED"],
+  // Keycloak, of a page that stayed open longer than its sign-in.
+  ["authentication_expired", "SIGN_IN_EXPIRED"],
+  ["temporarily_unavailable", "PROVIDER_UNREACHABLE"],
   ["state_mismatch", "SIGN_IN_EXPIRED"],
   ["state_not_found", "SIGN_IN_EXPIRED"],
   ["state_invalid", "SIGN_IN_EXPIRED"],
@@ -216,10 +231,18 @@ const ownProblems = new Set([
 /** Why a provider's answer led to no session, as a code of the sign-in page; null when it led to one. */
 export async function problemOf(returned: unknown): Promise<string | null> {
   if (!isAPIError(returned)) return null;
-  const location = new Headers(returned.headers ?? {}).get("location");
-  const said = location === null ? null : new URL(location, "http://localhost").searchParams.get("error");
-  if (location !== null && said === null) return null;
-  const code = said ?? String(returned.body?.["code"]);
+  const codes = codesOf(returned);
+  if (codes.length === 0) return null;
   const visit = await currentVisit();
-  return visit?.failure ?? problems.get(code) ?? (ownProblems.has(code) ? code : "PROVIDER_REFUSED");
+  const known = codes.map((code) => problems.get(code) ?? (ownProblems.has(code) ? code : null));
+  return visit?.failure ?? known.find((code) => code !== null) ?? "PROVIDER_REFUSED";
+}
+
+/** The description of an error, which names Keycloak's, and its code; empty where the answer leads into the studio. */
+function codesOf({ headers, body }: APIError): string[] {
+  const location = new Headers(headers ?? {}).get("location");
+  if (location === null) return [String(body?.["code"])];
+  const { searchParams: said } = new URL(location, "http://localhost");
+  const code = said.get("error");
+  return code === null ? [] : [said.get("error_description") ?? "", code];
 }

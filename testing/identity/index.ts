@@ -112,6 +112,8 @@ export interface Forgery {
   /** Instead of the token endpoint's answer. */
   token?: Handle;
   info?: Record<string, unknown>;
+  /** With this status userinfo refuses the access token, by a challenge or without. */
+  refusedInfo?: { readonly status: number; readonly headers?: Readonly<Record<string, string>> };
 }
 
 export interface ForgingProvider {
@@ -170,6 +172,11 @@ export async function startForgingProvider(): Promise<ForgingProvider> {
     if (pathname === "/token") {
       tokenRequests += 1;
       if (forgery.token) return forgery.token(request, response);
+    }
+    if (pathname === "/info" && forgery.refusedInfo) {
+      const { status, headers } = forgery.refusedInfo;
+      response.writeHead(status, { "content-type": "application/json", ...headers });
+      return response.end(JSON.stringify({ error: { code: "InvalidAuthenticationToken" } }));
     }
     const answer = answers[pathname]?.(server.url);
     const isText = typeof answer === "string";
