@@ -14,6 +14,8 @@ export type RunFault =
   | (InNode & { readonly kind: "gpu-out-of-memory" | "cpu-out-of-memory"; readonly untilFreed?: boolean })
   | (InNode & { readonly kind: "node-error"; readonly exceptionType?: string; readonly message?: string })
   | (InNode & { readonly kind: "execution-blocked" })
+  /** Every prompt fails until a restart, as on a server whose process has lost its card. */
+  | (InNode & { readonly kind: "card-lost" })
   /** Stays at 0 %; `deaf`: an interrupt does not end it either. */
   | (InNode & { readonly kind: "hang"; readonly deaf?: boolean })
   | (InNode & { readonly kind: "slow-node"; readonly ms: number })
@@ -70,6 +72,7 @@ const runKinds: Readonly<Record<RunFault["kind"], true>> = {
   "cpu-out-of-memory": true,
   "node-error": true,
   "execution-blocked": true,
+  "card-lost": true,
   hang: true,
   "slow-node": true,
   hold: true,
@@ -119,6 +122,8 @@ export interface FaultBox {
   takeForRun(): RunFault[];
   /** POST /free ends what lasts until then. */
   free(): void;
+  /** A restart ends what is of the process. */
+  restart(): void;
 }
 
 interface Waiting {
@@ -159,6 +164,7 @@ export function createFaultBox(): FaultBox {
       return taken.map(({ fault }) => fault).filter(isRunFault);
     },
     free: () => (waiting = waiting.filter(({ fault }) => !endsWhenFreed(fault))),
+    restart: () => (waiting = waiting.filter(({ fault }) => fault.kind !== "card-lost")),
   };
 }
 
@@ -167,6 +173,7 @@ function endsWhenFreed(fault: Fault): boolean {
 }
 
 function timesOf(fault: Fault): number {
-  if (fault.times === "forever" || endsWhenFreed(fault)) return Number.POSITIVE_INFINITY;
+  if (fault.times === "forever" || endsWhenFreed(fault) || fault.kind === "card-lost")
+    return Number.POSITIVE_INFINITY;
   return fault.times ?? (fault.kind === "disk-full" ? Number.POSITIVE_INFINITY : 1);
 }

@@ -1,6 +1,7 @@
 import type { Need } from "@atelier/server/engines";
 import { serverLabel } from "@atelier/server/jobs";
 import type { AppError, ErrorCode } from "@atelier/server/platform";
+import { isOfLostCard } from "../clients/comfyui/index.ts";
 import type { FoundServer } from "./discovery.ts";
 import type { MissingByWorkflow, ServerCondition, ServerFacts, ServerState } from "./index.ts";
 import { unknownFacts } from "./probes.ts";
@@ -102,6 +103,8 @@ interface Health {
   readonly failedNeeds: Map<Need, NeedFailures>;
   /** Needs that began to rest since the last good run of any need. */
   readonly restedInRow: Set<Need>;
+  /** Runs that failed since the server has lost its card, since the last good run or restart. */
+  lostCards: number;
   /** Its memory must be freed before the next job. */
   mustFree: boolean;
   /** The server is degraded until a probe after this moment is answered. */
@@ -134,6 +137,8 @@ const firstBackoffMs = 500;
 /** One bad job may fail on any server; after this many failures in a row the need rests on this one. */
 const maxNeedFailures = 3;
 const maxNeedRestMs = 60_000;
+/** A server without its card is tried again after a growing rest: only a restart, which may go unnoticed, mends it. */
+const maxCardRestMs = 300_000;
 /** One failing need may have a damaged model; this many without a good run in between mean that the server is at fault. */
 const maxRestedInRow = 2;
 
@@ -154,6 +159,7 @@ export function newHealth(): Health {
     memoryFailures: 0,
     failedNeeds: new Map(),
     restedInRow: new Set(),
+    lostCards: 0,
     mustFree: false,
     restsUntilMs: null,
     retryAtMs: 0,
@@ -175,11 +181,21 @@ export function noteAnswer(health: Health, nowMs: number): void {
 
 export function noteSilence(health: Health, error: AppError, nowMs: number): void {
   health.failedProbes += 1;
-  health.isRefusing = error.details?.["reason"] === "refused";
+  const reason = error.details?.["reason"];
+  health.isRefusing = reason === "refused";
+  // Nothing listens: the process has ended.
+  if (reason === "refused" || reason === "ECONNREFUSED") noteRestart(health);
   noteLoss(health, error, nowMs);
 }
 
+/** A new process has its card again. */
+export function noteRestart(health: Health): void {
+  if (health.lostCards > 0) health.restsUntilMs = 0;
+  health.lostCards = 0;
+}
+
 export function noteGoodRun(health: Health, need: Need): void {
+  health.lostCards = 0;
   health.lostRuns = 0;
   health.memoryFailures = 0;
   health.failedNeeds.delete(need);
@@ -197,6 +213,10 @@ export function noteFailedRun(health: Health, error: AppError, input: FailedRun)
     health.mustFree = true;
     health.lastError = error.message;
     if (health.memoryFailures >= input.memoryFailures) rest(health, error, input);
+  } else if (isOfLostCard(error)) {
+    health.lostCards += 1;
+    const restMs = Math.min(maxCardRestMs, input.restMs * 2 ** Math.min(10, health.lostCards));
+    rest(health, error, { ...input, restMs: Math.max(input.restMs, restMs) });
   } else if (engineCodes.includes(error.code)) {
     noteFailedNeed(health, error, input);
     if (health.restedInRow.size >= maxRestedInRow) rest(health, error, input);

@@ -1,5 +1,6 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Need } from "@atelier/server/engines";
+import { AppError } from "@atelier/server/platform";
 import { builtInWorkflows, loraClasses } from "@atelier/server/workflows";
 import {
   acquire,
@@ -108,6 +109,39 @@ describe("create server pool health", () => {
     pool.report(server.url, error("gpu_out_of_memory"), "comfyui/t2i_sd15");
     (await acquire(pool)).release();
     expect(routes(server, "/free")).toHaveLength(1);
+  });
+
+  test("F27 a server that has lost its card rests at once, longer each time, and no longer once its process is another", async () => {
+    const server = await startServer();
+    const { pool } = await openPool([listed(server.url)]);
+    const lost = new AppError("engine_failed", "The card is lost.", { details: { reason: "lost_card" } });
+    let nowMs = performance.now();
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+    onTestFinished(() => void clock.mockRestore());
+    const rests: number[] = [];
+    for (let run = 0; run < 3; run += 1) {
+      const held = await acquire(pool);
+      expect(held.hasLostCard).toBe(run > 0);
+      pool.report(held.url, lost, "comfyui/t2i_sd15");
+      held.release();
+      const sinceMs = nowMs;
+      expect(stateOf(pool, server)).toBe("degraded");
+      expect(pool.list()[0]?.lastError).toBe("The card is lost.");
+      expect(pool.list()[0]?.needs).toContain("comfyui/t2i_sd15");
+      await vi.waitUntil(() => (nowMs += 50) && stateOf(pool, server) === "healthy", { timeout: 20_000 });
+      rests.push(nowMs - sinceMs);
+    }
+    expect(rests).toEqual(rests.toSorted((a, b) => a - b));
+    expect(rests[2]).toBeGreaterThanOrEqual(800);
+    pool.report(server.url, lost, "comfyui/t2i_sd15");
+    clock.mockRestore();
+    await server.kill();
+    await untilState(pool, server, "down");
+    await server.restart();
+    await untilState(pool, server, "healthy");
+    const held = await acquire(pool);
+    expect(held.hasLostCard).toBe(false);
+    held.release();
   });
 
   test("F27 a server on which runs of two workflows fail rests too; a job that is itself at fault changes nothing", async () => {

@@ -155,16 +155,18 @@ function takeTurn(entry: ServerEntry, turns: { last: number }): void {
   entry.turn = turns.last + 1 / entry.found.weight;
 }
 
-function toHeld({ found, label, facts }: ServerEntry, giveBack: () => void): HeldServer {
+function toHeld({ found, label, facts, health }: ServerEntry, giveBack: () => void): HeldServer {
   const { url, engine, headers, query } = found;
   const { device, vramTotalBytes, choices, ranges } = facts;
+  const hasLostCard = health.lostCards > 0;
   let isHeld = true;
   const release = () => {
     if (!isHeld) return;
     isHeld = false;
     giveBack();
   };
-  return { url, engine, headers, query, label, device, vramTotalBytes, choices, ranges, release };
+  const known = { label, device, vramTotalBytes, choices, ranges, hasLostCard };
+  return { url, engine, headers, query, ...known, release };
 }
 
 interface Run {

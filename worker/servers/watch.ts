@@ -1,6 +1,6 @@
 import { isAppError, type Logger, toAppError } from "@atelier/server/platform";
 import { type Loop, startLoop } from "../base/loop.ts";
-import { conditionOf, noteAnswer, noteSilence, type ServerEntry } from "./entry.ts";
+import { conditionOf, noteAnswer, noteRestart, noteSilence, type ServerEntry } from "./entry.ts";
 import type { ServerProbe } from "./probes.ts";
 
 export interface WatchInput {
@@ -33,6 +33,7 @@ export function watchServer(input: WatchInput): ServerWatch {
   });
   const unlisten = input.probe.listen(() => {
     input.entry.loadedNeeds = [];
+    noteRestart(health);
     loop.wake();
   });
   return {

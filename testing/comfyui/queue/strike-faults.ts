@@ -4,6 +4,8 @@ import { cpuOutOfMemory, gpuOutOfMemory, Interrupted, NodeFailure, SessionEnded 
 import { steppedClasses } from "../nodes/runners.ts";
 import { faultOf, hold, type Run } from "./run.ts";
 
+const lostCardText =
+  "CUDA error: an illegal memory access was encountered\nCUDA kernel errors might be asynchronously reported at some other API call.\n";
 const triedBytes = 2 * 1024 ** 3;
 
 /** Lets the faults strike that sit at this node, before it works. */
@@ -27,6 +29,8 @@ function failureOf(fault: NodeOfFault): NodeFailure | null {
       return cpuOutOfMemory(triedBytes);
     case "node-error":
       return new NodeFailure(fault.exceptionType ?? "RuntimeError", fault.message ?? "a fault was injected");
+    case "card-lost":
+      return new NodeFailure("torch.AcceleratorError", lostCardText);
     case "execution-blocked":
       return new NodeFailure("ExecutionBlocked", "Execution Blocked");
     case "slow-node":

@@ -102,6 +102,7 @@ export async function endSession(comfy: Comfy): Promise<void> {
   session.end.abort();
   for (const { socket } of session.clients.values()) socket.terminate();
   comfy.files.clear("temp");
+  comfy.faults.restart();
   ledger.counts.restarts += 1;
   comfy.session = openSession();
   // What is half done may still write a file: afterwards nothing does.

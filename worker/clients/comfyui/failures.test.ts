@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { executionFailure, outputsOf } from "./failures.ts";
+import { executionFailure, isOfLostCard, outputsOf } from "./failures.ts";
 
 const tip =
   "This error means you ran out of memory on your GPU.\n\nTIPS: If the workflow worked before you might have accidentally set the batch_size to a large number.";
@@ -52,6 +52,34 @@ test.each([
   expect(executionFailure({ node_type: "KSampler", exception_type, exception_message })).toMatchObject({
     code,
   });
+});
+
+test.each([
+  ["torch.AcceleratorError", "CUDA error: an illegal memory access was encountered\nSearch for it"],
+  ["RuntimeError", "CUDA error: device-side assert triggered"],
+  ["RuntimeError", "CUDA error: unspecified launch failure"],
+  ["RuntimeError", "HIP error: an illegal memory access was encountered"],
+  ["RuntimeError", "(at gemm.cuh:120) CUDA error: misaligned address"],
+  ["RuntimeError", "level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)"],
+  ["RuntimeError", "No CUDA GPUs are available"],
+  ["RuntimeError", "The GPU device instance has been suspended. Use GetDeviceRemovedReason"],
+] as const)("F27 the process has lost its card by %s: %s", (exception_type, exception_message) => {
+  const failure = executionFailure({ node_type: "KSampler", exception_type, exception_message });
+  expect(failure).toMatchObject({ code: "engine_failed", message: expect.stringContaining("restart") });
+  expect(isOfLostCard(failure)).toBe(true);
+});
+
+test.each([
+  ["torch.OutOfMemoryError", "CUDA error: out of memory"],
+  ["RuntimeError", "CUDA error: no kernel image is available for execution on the device"],
+  ["RuntimeError", "CUDA error: invalid argument"],
+  ["RuntimeError", "cuBLAS: the device was not found in the prompt"],
+  ["ValueError", "an illegal memory access is no prompt"],
+  ["RuntimeError", "No such node in: [CUDA error: device-side assert triggered]"],
+] as const)("F27 the card is there after %s: %s", (exception_type, exception_message) => {
+  const prompt = "CUDA error: device-side assert triggered";
+  const failure = { node_type: "KSampler", exception_type, exception_message };
+  expect(isOfLostCard(executionFailure(failure, [prompt]))).toBe(false);
 });
 
 test.each([

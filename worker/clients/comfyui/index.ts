@@ -36,6 +36,7 @@ export {
   uploadImage,
   viewImage,
 } from "./routes.ts";
+export { isOfLostCard } from "./failures.ts";
 export { gatewayCode, refusalText, unreachableText } from "./http.ts";
 export { keepSocket, socketFault } from "./socket.ts";
 export type { CallOptions, ComfyServer, OutputFile } from "./http.ts";

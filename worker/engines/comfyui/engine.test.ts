@@ -171,6 +171,31 @@ test.each([
   expect(report).toHaveBeenCalledWith(server.url, expect.objectContaining({ code }), expect.any(String));
 });
 
+test("F27 of a card that is lost only the run that found it is charged, until the server makes a picture again", async () => {
+  const server = await scene.startServer();
+  const { engine, pool } = await scene.openEngine(server);
+  const acquired = vi.spyOn(pool, "acquire");
+  server.inject({ kind: "card-lost" });
+  let seed = 0;
+  const codeOf = () => {
+    const params = { prompt: "a red chair", seed: (seed += 1) };
+    return engine.run(scene.newTask({ workflow: "t2i_sd15", params }), newContext().context).then(
+      () => "ok",
+      (thrown) => thrown.code,
+    );
+  };
+  const isHealthy = () => pool.list()[0]?.state === "healthy";
+  expect(await codeOf()).toBe("engine_failed");
+  await vi.waitUntil(isHealthy, { timeout: 10_000 });
+  expect(await codeOf()).toBe("server_lost");
+  await server.restart();
+  await vi.waitUntil(isHealthy, { timeout: 10_000 });
+  expect(await codeOf()).toBe("ok");
+  server.inject({ kind: "card-lost" });
+  expect(await codeOf()).toBe("engine_failed");
+  expect(acquired).toHaveBeenCalledTimes(4);
+});
+
 test.each([
   [
     { kind: "other-files", extension: "webm" },

@@ -1,6 +1,7 @@
 import { comfyuiEngine as facts, type Need } from "@atelier/server/engines";
 import { AppError, isAppError, type ErrorCode } from "@atelier/server/platform";
 import { findLoras, lorasSchema } from "@atelier/server/workflows";
+import { isOfLostCard } from "../../clients/comfyui/index.ts";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
 import type { Engine, EngineContext, EngineOutput, EngineTask } from "../port.ts";
 import { preparePictures } from "./canvas.ts";
@@ -136,7 +137,8 @@ interface Failed {
 }
 
 /** Reports the failure to the pool and returns the error to throw, with the server in its details. */
-function reportFailure(pool: ServerPool, { url }: HeldServer, { error, need, signal }: Failed): unknown {
+function reportFailure(pool: ServerPool, held: HeldServer, { error, need, signal }: Failed): unknown {
+  const { url } = held;
   if (signal.aborted) {
     if (isTimeout(signal.reason))
       pool.report(url, new AppError("engine_timeout", undefined, { cause: error }), need);
@@ -153,7 +155,9 @@ function reportFailure(pool: ServerPool, { url }: HeldServer, { error, need, sig
     cause: error.cause,
   });
   pool.report(url, reported, need);
-  return reported;
+  // The run that lost the card is charged, since each of its tries may lose one; those after it are not.
+  if (!isOfLostCard(reported) || !held.hasLostCard) return reported;
+  return new AppError("server_lost", message, { details: reported.details ?? {}, cause: error.cause });
 }
 
 function isTimeout(reason: unknown): boolean {
