@@ -170,6 +170,9 @@ function refusal(answer: ProviderAnswer): ProviderError {
     });
   if (answer.status === 503)
     return new ProviderError("capacity", message, { retryAfterMs: retryAfterOf(answer) });
+  // Given up by Google itself, which charges answers alone.
+  if (answer.status === 499 && error["status"] === "CANCELLED")
+    return new ProviderError("transient", message);
   // A wrong key is answered with 400 INVALID_ARGUMENT, as a wrong field is.
   if (details.some(({ reason }) => reason === "API_KEY_INVALID") || isOperators(/\bAPI[ _]key\b/i))
     return new ProviderError("auth", message);

@@ -44,6 +44,23 @@ describe("A submit to an images server of OpenAI's kind", () => {
     expect(JSON.parse(body)).toEqual({ model: "model-one", prompt: "a red door", size: "1024x1024" });
   });
 
+  it.each([
+    [{ cost_in_usd_ticks: 200_000_000 }, 0.02],
+    [{ cost_in_usd_ticks: 0 }, null],
+    [{ cost_in_usd_ticks: "200000000" }, null],
+    [{ cost_in_usd_ticks: 1e15 }, null],
+    // Of an unnamed unit.
+    [{ cost: 4 }, null],
+    [null, null],
+  ])("takes what it cost from %j", async (usage, costUsd) => {
+    openai.answer = json({ data: [{ url: "https://pictures.test/1.png" }], usage });
+    expect((await openai.submit()).run).toMatchObject({ state: "succeeded", costUsd });
+    openai.answer = json({ data: [{ url: "https://pictures.test/1.png", nsfw: true }], usage });
+    expect((await openai.submit()).run).toMatchObject({ state: "failed", costUsd });
+    openai.answer = json({ error: { message: "The prompt was flagged." }, usage });
+    expect((await openai.submit()).run).toMatchObject({ state: "failed", costUsd: null });
+  });
+
   it("takes an answer that is an address", async () => {
     openai.answer = json({ data: [{ url: "https://pictures.test/1.png" }] });
     const { run } = await openai.submit();

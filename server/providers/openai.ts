@@ -56,7 +56,8 @@ export const openai: ProviderClient = {
       return { handle, run: { state: "succeeded", outputs: [{ bytes: answer.picture }], costUsd: null } };
     // A page of a proxy says nothing about the picture behind it, which may be paid.
     if (answer.json === undefined) throw new ProviderError("lost", "The answer is no JSON.");
-    return { handle, run: toRun({ ...answer, json: withAddresses(answer.json, access.baseUrl) }) };
+    const run = toRun({ ...answer, json: withAddresses(answer.json, access.baseUrl) });
+    return { handle, run: withCost(run, statedUsd(answer.json)) };
   },
 
   get: () => Promise.reject(new ProviderError("lost", "The provider keeps no runs.")),
@@ -106,6 +107,21 @@ function toRun(answer: ProviderAnswer): RunState {
     error: new ProviderError("moderation", `No picture: ${words}`, { words }),
     costUsd: null,
   };
+}
+
+/** Of a run that is paid. */
+function withCost(run: RunState, costUsd: number | null): RunState {
+  const isPaid = run.state === "failed" ? run.error.isCharged : run.state === "succeeded";
+  return isPaid && costUsd !== null ? { ...run, costUsd } : run;
+}
+
+const ticksPerUsd = 1e10;
+const maxTicks = 1_000 * ticksPerUsd;
+
+/** What the call cost by the answer itself, as xAI names it: in a member whose name has the unit. */
+function statedUsd(json: unknown): number | null {
+  const { cost_in_usd_ticks: ticks } = readRecord(readRecord(json)["usage"]);
+  return typeof ticks === "number" && ticks > 0 && ticks < maxTicks ? ticks / ticksPerUsd : null;
 }
 
 const hasOutputs = (run: RunState) => run.state === "succeeded" && run.outputs.length > 0;

@@ -163,6 +163,8 @@ const byStatus: Readonly<Record<number, ProviderErrorClass>> = {
   403: "auth",
   407: "auth",
   408: "timeout",
+  // What came at the same time as another call.
+  409: "transient",
   423: "transient",
   425: "transient",
   429: "rate",
@@ -170,7 +172,7 @@ const byStatus: Readonly<Record<number, ProviderErrorClass>> = {
 };
 
 /** A gateway had the request taken, and no answer that it can pass on; with the codes of Cloudflare and others for it. */
-const ofGateway: readonly number[] = [502, 504, 520, 524, 598, 599];
+const ofGateway: readonly number[] = [499, 502, 504, 520, 524, 598, 599];
 
 /** Without its address a submit cannot be taken: the list names a model or an interface that is not there. */
 const noSuchPlace: readonly number[] = [404, 405, 410];

@@ -18,6 +18,12 @@ export const directShapes = {
       "moderation",
       "I can't create that picture.",
     ],
+    [
+      "a call that it gave up itself",
+      "submit",
+      json({ error: { code: 499, status: "CANCELLED", message: "The operation was cancelled." } }, 499),
+      "transient",
+    ],
     ["NO_IMAGE", "submit", candidate("NO_IMAGE"), "moderation", null],
     ["OTHER with words", "submit", said("Not this one.", "OTHER"), "moderation", "Not this one."],
     ["IMAGE_OTHER", "submit", candidate("IMAGE_OTHER"), "moderation"],
@@ -169,6 +175,13 @@ export const directShapes = {
       "input",
       "Invalid size.",
     ],
+    [
+      "another call at the same time",
+      "submit",
+      openAi(409, { message: "Conflict. Try again." }),
+      "transient",
+    ],
+    ["a gateway that closed the call", "submit", openAi(499, { message: "Client closed request" }), "lost"],
     [
       "a model that cannot be loaded",
       "submit",

@@ -100,6 +100,8 @@ test.each([
   ["rate_limited", { status: 529 }, 3],
   ["unavailable", { status: 500 }, 3],
   ["unavailable", { status: 503 }, 3],
+  ["unavailable", { status: 409 }, 3],
+  ["unavailable", { status: 499, message: "The operation was cancelled." }, 3],
   // A server at home has perhaps one place: the next try would wait behind the last one.
   ["timeout", { status: 504 }, 1],
   ["timeout", { status: 524 }, 1],

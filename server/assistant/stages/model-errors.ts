@@ -137,6 +137,9 @@ const limitedStatuses: readonly number[] = [429, 529];
 /** With those of Cloudflare and other proxies. */
 const lateStatuses: readonly number[] = [408, 504, 524, 598];
 
+/** No status, a conflict, and a call that Google has given up itself. */
+const passingStatuses: readonly number[] = [0, 409, 425, 499];
+
 type Told = Pick<APICallError, "message"> & Partial<Pick<APICallError, "statusCode" | "responseBody">>;
 
 /** Of an answer with a status; an error in the middle of a stream may have none. */
@@ -144,7 +147,7 @@ function classOf({ statusCode = 0, responseBody = "", message }: Told): ModelErr
   if (limitedStatuses.includes(statusCode)) return "rate_limited";
   if (lateStatuses.includes(statusCode)) return "timeout";
   if (isTooLong(statusCode, `${message} ${responseBody}`)) return "over_limit";
-  return statusCode === 0 || statusCode === 409 || statusCode >= 500 ? "unavailable" : "refused";
+  return passingStatuses.includes(statusCode) || statusCode >= 500 ? "unavailable" : "refused";
 }
 
 /** Gateways often leave the header out and say it in words. */
