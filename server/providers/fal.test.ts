@@ -192,6 +192,16 @@ describe("A run at fal", () => {
       { error: { class: "timeout" } },
     ],
     ["a fault of the model", failure(500, "internal_error"), { error: { class: "internal" } }],
+    [
+      "a path that its app lacks",
+      json({ detail: "Path /v2.2 not found" }, 404),
+      { error: { class: "model" } },
+    ],
+    [
+      "a path that its app lacks, with 200",
+      json({ detail: "Path / not found" }),
+      { error: { class: "model" } },
+    ],
     ["its cancel", failure(499, "client_cancelled"), { state: "cancelled" }],
   ] as const)("that is completed ends as its result says: %s", async (_, result, run) => {
     fal.answer = ({ path }) => (path.endsWith("/status") ? completed() : result);

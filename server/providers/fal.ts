@@ -65,6 +65,7 @@ export const fal: ProviderClient = {
     if (result.status === 200 && result.picture)
       return { state: "succeeded", outputs: [{ bytes: result.picture }], costUsd: null };
     if (result.json === undefined) throw statusError(result, false);
+    if (isNoSuchModel(result)) return { state: "failed", error: noSuchModel(result), costUsd: null };
     return result.status === 200 ? madeRun(result.json) : endedBadly(result);
   },
 
@@ -110,6 +111,17 @@ function failedStatus(body: Readonly<Record<string, unknown>>, externalId: strin
 function endedAs(type: string | null, message: string): RunState {
   if (type === cancelledType) return { state: "cancelled", costUsd: null };
   return failedRun(message, { otherwise: classOfType(type) });
+}
+
+/** The queue takes calls for any path below an app; the app itself then knows none of that name, also with 200. */
+function isNoSuchModel(answer: ProviderAnswer): boolean {
+  const isOfApp = answer.status === 200 || answer.status === 404;
+  return isOfApp && /^Path \/\S* not found$/i.test(readFailure(answer).message);
+}
+
+function noSuchModel(answer: ProviderAnswer): ProviderError {
+  const { message } = readFailure(answer);
+  return new ProviderError("model", message, { words: message });
 }
 
 /** Refusals of the queue and of what stands before it: they say nothing about the run. */

@@ -12,6 +12,7 @@ import {
   type InputValue,
   type ProviderClient,
   ProviderError,
+  type ProviderErrorClass,
   type ProviderOutput,
   type RunState,
 } from "./port.ts";
@@ -155,6 +156,9 @@ function withoutPicture({ reason, words, isRefused }: Missing): ProviderError {
   return new ProviderError(isTooLong ? "input" : "moderation", message, { words });
 }
 
+/** 499: given up by Google itself, which charges for answers alone. */
+const classes: Readonly<Record<number, ProviderErrorClass>> = { 499: "transient", 503: "capacity" };
+
 function refusal(answer: ProviderAnswer): ProviderError {
   const error = readError(answer.json);
   const text = readText(error["message"]);
@@ -168,11 +172,8 @@ function refusal(answer: ProviderAnswer): ProviderError {
     return new ProviderError("rate", message, {
       retryAfterMs: waitOf(answer, details) ?? retryAfterInWords(text ?? ""),
     });
-  if (answer.status === 503)
-    return new ProviderError("capacity", message, { retryAfterMs: retryAfterOf(answer) });
-  // Given up by Google itself, which charges answers alone.
-  if (answer.status === 499 && error["status"] === "CANCELLED")
-    return new ProviderError("transient", message);
+  const byStatus = classes[answer.status];
+  if (byStatus) return new ProviderError(byStatus, message, { retryAfterMs: retryAfterOf(answer) });
   // A wrong key is answered with 400 INVALID_ARGUMENT, as a wrong field is.
   if (details.some(({ reason }) => reason === "API_KEY_INVALID") || isOperators(/\bAPI[ _]key\b/i))
     return new ProviderError("auth", message);

@@ -111,8 +111,10 @@ function toRun(answer: ProviderAnswer): RunState {
 
 /** Of a run that is paid. */
 function withCost(run: RunState, costUsd: number | null): RunState {
-  const isPaid = run.state === "failed" ? run.error.isCharged : run.state === "succeeded";
-  return isPaid && costUsd !== null ? { ...run, costUsd } : run;
+  if (costUsd === null) return run;
+  if (run.state === "succeeded" || (run.state === "failed" && run.error.isCharged))
+    return { ...run, costUsd };
+  return run;
 }
 
 const ticksPerUsd = 1e10;

@@ -8,6 +8,7 @@ export interface IopaintFault {
     | "gpu-out-of-memory"
     | "cpu-out-of-memory"
     | "error"
+    | "card-lost"
     | "hang"
     | "slow"
     | "html"
@@ -32,6 +33,7 @@ const kinds: Readonly<Record<IopaintFault["kind"], true>> = {
   "gpu-out-of-memory": true,
   "cpu-out-of-memory": true,
   error: true,
+  "card-lost": true,
   hang: true,
   slow: true,
   html: true,
@@ -123,9 +125,12 @@ async function compute<T>(iopaint: Iopaint, work: () => Promise<T>): Promise<T> 
     const message = `${place} DefaultCPUAllocator: can't allocate memory: you tried to allocate 2147483648 bytes.`;
     throw new Trouble(500, "RuntimeError", message);
   }
+  if (faults.take("card-lost")) throw new Trouble(500, "RuntimeError", lostCardText);
   if (faults.take("error")) throw new Trouble(500, "RuntimeError", "a fault was injected");
   return work();
 }
+
+const lostCardText = "CUDA error: device-side assert triggered\nCUDA kernel errors might be reported later.";
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (ms === 0) return;

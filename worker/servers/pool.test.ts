@@ -117,7 +117,7 @@ describe("create server pool health", () => {
     const lost = new AppError("engine_failed", "The card is lost.", { details: { reason: "lost_card" } });
     let nowMs = performance.now();
     const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
-    onTestFinished(() => void clock.mockRestore());
+    onTestFinished(() => clock.mockRestore());
     const rests: number[] = [];
     for (let run = 0; run < 3; run += 1) {
       const held = await acquire(pool);

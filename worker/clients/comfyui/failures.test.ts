@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { executionFailure, isOfLostCard, outputsOf } from "./failures.ts";
+import { executionFailure, outputsOf } from "./failures.ts";
+import { isOfLostCard } from "./lost-card.ts";
 
 const tip =
   "This error means you ran out of memory on your GPU.\n\nTIPS: If the workflow worked before you might have accidentally set the batch_size to a large number.";
@@ -65,7 +66,7 @@ test.each([
   ["RuntimeError", "The GPU device instance has been suspended. Use GetDeviceRemovedReason"],
 ] as const)("F27 the process has lost its card by %s: %s", (exception_type, exception_message) => {
   const failure = executionFailure({ node_type: "KSampler", exception_type, exception_message });
-  expect(failure).toMatchObject({ code: "engine_failed", message: expect.stringContaining("restart") });
+  expect(failure).toMatchObject({ code: "engine_failed", message: expect.stringContaining("restarts it") });
   expect(isOfLostCard(failure)).toBe(true);
 });
 

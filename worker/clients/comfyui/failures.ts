@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError, type ErrorCode, foreignText, withoutQuoted } from "@atelier/server/platform";
+import { lostCardFailure, saysLostCard } from "./lost-card.ts";
 import type { Answer, OutputFile, ServerFile } from "./http.ts";
 import type { HistoryEntry } from "./routes.ts";
 
@@ -30,10 +31,8 @@ export function executionFailure(data: unknown, userTexts: readonly string[] = [
   const code = codeOf(failure, said);
   const exception = foreignText.parse(cause.message).trim();
   const details = { ...(failure.node_type ? { nodeClass: failure.node_type } : {}), exception };
-  if (code === "engine_failed" && losesCard(`${failure.exception_type}: ${said}`)) {
-    const message = `The server has lost its graphics card and works again after a restart of it: ${exception}`;
-    return new AppError(code, message, { details: { ...details, reason: lostCard }, cause });
-  }
+  if (code === "engine_failed" && saysLostCard(`${failure.exception_type}: ${said}`))
+    return lostCardFailure(details, cause);
   const isTold = code === "node_failed" || (code === "engine_blocked" && failure.exception_type !== blocked);
   const message = isTold ? `The node ${failure.node_type} failed: ${exception}` : undefined;
   return new AppError(code, message, { details, cause });
@@ -111,24 +110,6 @@ function exhaustedMemory(exceptionType: string, message: string): "gpu" | "main"
   if (!isMain && !isAny) return null;
   return isMain && !ofCard.test(said) ? "main" : "gpu";
 }
-
-/**
- * How torch and drivers say that the process has lost its card. All that follows fails as well, until somebody restarts the
- * server, which itself goes on and answers.
- */
-const lostCards: readonly RegExp[] = [
-  /\b(?:CUDA|HIP)(?: runtime)? error\b.{0,60}\b(?:illegal (?:memory access|address|instruction)|unspecified launch failure|device-side assert|misaligned address|uncorrectable (?:NVLink|ECC)|launch timed out|hardware stack error|driver shutting down|context is destroyed|unknown error)/i,
-  /\bcudaError(?:IllegalAddress|IllegalInstruction|LaunchFailure|Assert|MisalignedAddress|ECCUncorrectable|LaunchTimeout|ContextIsDestroyed)\b/,
-  /\bhipError(?:IllegalAddress|LaunchFailure|Assert|ECCNotCorrectable|LaunchTimeOut|ContextIsDestroyed)\b/,
-  /\bUR_RESULT_ERROR_DEVICE_LOST\b|\bGPU (?:is lost|has fallen off the bus)\b|\bDXGI_ERROR_DEVICE_(?:REMOVED|HUNG|RESET)\b|\bGPU device instance has been suspended\b/i,
-  /\bno (?:CUDA|HIP|XPU) GPUs? (?:is|are) available\b|\bno (?:CUDA|ROCm)-capable device is detected\b/i,
-];
-
-const losesCard = (said: string) => lostCards.some((text) => text.test(said));
-
-/** Whether a run failed since its server has lost its card. */
-export const isOfLostCard = ({ details }: AppError): boolean => details?.["reason"] === lostCard;
-const lostCard = "lost_card";
 
 /** The message without the input values of the node and without the user's texts, where they stand whole. */
 function withoutInputs(failure: Failure, userTexts: readonly string[]): string {

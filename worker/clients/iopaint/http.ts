@@ -11,7 +11,13 @@ import {
   isOutOfSpace,
   toAppError,
 } from "@atelier/server/platform";
-import { gatewayCode, refusalText, unreachableText } from "../comfyui/index.ts";
+import {
+  gatewayCode,
+  lostCardFailure,
+  refusalText,
+  saysLostCard,
+  unreachableText,
+} from "../comfyui/index.ts";
 
 /** One IOPaint server. */
 export interface IopaintServer {
@@ -184,6 +190,8 @@ function failureOf({ status }: { readonly status: number }, text: string): AppEr
   const failure = parse(text);
   const code = failure ? codeOf(status, failure) : proxyCode(status);
   const exception = failure && exceptionOf(failure);
+  if (code === "engine_failed" && exception && saysLostCard(exception))
+    return lostCardFailure({ status, exception });
   return new AppError(code, undefined, { details: { status, ...(exception ? { exception } : {}) } });
 }
 

@@ -1,7 +1,7 @@
 import { comfyuiEngine as facts, type Need } from "@atelier/server/engines";
 import { AppError, isAppError, type ErrorCode } from "@atelier/server/platform";
 import { findLoras, lorasSchema } from "@atelier/server/workflows";
-import { isOfLostCard } from "../../clients/comfyui/index.ts";
+import { excused } from "../../clients/comfyui/index.ts";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
 import type { Engine, EngineContext, EngineOutput, EngineTask } from "../port.ts";
 import { preparePictures } from "./canvas.ts";
@@ -155,9 +155,7 @@ function reportFailure(pool: ServerPool, held: HeldServer, { error, need, signal
     cause: error.cause,
   });
   pool.report(url, reported, need);
-  // The run that lost the card is charged, since each of its tries may lose one; those after it are not.
-  if (!isOfLostCard(reported) || !held.hasLostCard) return reported;
-  return new AppError("server_lost", message, { details: reported.details ?? {}, cause: error.cause });
+  return excused(reported, held);
 }
 
 function isTimeout(reason: unknown): boolean {

@@ -69,6 +69,27 @@ describe("server failures", () => {
     },
   );
 
+  test("F27 D8 of a card that is lost only the run that found it is charged", async () => {
+    const server = await scene.startServer();
+    const { engine, pool } = await scene.openEngine([server], { probeMs: 100 });
+    const image = await drawPicture(scene.folder, "photo.jpg");
+    const inputs = { image, mask: await drawMask(scene.folder) };
+    const codeOf = async () =>
+      engine.run(await scene.newTask("inpaint", { inputs }), newContext().context).then(
+        () => "ok",
+        (thrown) => thrown.code,
+      );
+    const isHealthy = () => pool.list()[0]?.state === "healthy";
+    server.inject({ kind: "card-lost", times: 2 });
+    for (const code of ["engine_failed", "server_lost", "ok"]) {
+      await vi.waitUntil(isHealthy, { timeout: 20_000 });
+      expect(await codeOf()).toBe(code);
+    }
+    server.inject({ kind: "card-lost" });
+    await vi.waitUntil(isHealthy, { timeout: 20_000 });
+    expect(await codeOf()).toBe("engine_failed");
+  });
+
   test("F27 D8 a server out of memory twice rests and comes back", async () => {
     // As long as no test lasts: the rest ends when the clock is put forward.
     const restMs = 600_000;

@@ -2,6 +2,7 @@ import path from "node:path";
 import { iopaintEngine as facts, type JobKind, type Need } from "@atelier/server/engines";
 import type { ServerRunEnd } from "@atelier/server/nodes";
 import { AppError, toAppError, orAborted } from "@atelier/server/platform";
+import { excused } from "../../clients/comfyui/index.ts";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
 import type { Engine, EngineContext, EngineOutput, EngineTask, ServerLease } from "../port.ts";
 import {
@@ -149,7 +150,7 @@ async function finishAndReport(pool: Pool, taken: TakenServer, finish: () => Pro
 function named(error: unknown, { held, lease }: TakenServer): AppError {
   const { code, message, details, cause } = toAppError(error);
   const known = { details: { ...details, server: held.url }, cause };
-  if (code !== "engine_failed" || !lease.mayBeBusy) return new AppError(code, message, known);
+  if (code !== "engine_failed" || !lease.mayBeBusy) return excused(new AppError(code, message, known), held);
   return new AppError("server_busy", "The server may still be busy with a lost run.", known);
 }
 
