@@ -23,7 +23,7 @@ export async function readInputs(db: Db, ownerId: string, request: SubmitRequest
   const wanted = wantedOf(request);
   if (wanted.length === 0) return new Map();
   const rows = await selectInputs(db, ownerId, wanted);
-  for (const row of rows) factsOf(db).set(row.id, row);
+  rememberInputs(db, rows);
   return toInputs(request, rows);
 }
 
@@ -32,34 +32,31 @@ export async function readInputs(db: Db, ownerId: string, request: SubmitRequest
  * `accept_job` checks that.
  */
 export async function recallInputs(db: Db, ownerId: string, request: SubmitRequest): Promise<Inputs> {
-  const facts = factsOf(db);
-  const isKnown = (id: string) => facts.get(id)?.ownerId === ownerId;
-  const missing = wantedOf(request).filter(([, id]) => !isKnown(id));
+  const facts = keptFactsOf(db);
+  const known = wantedOf(request).flatMap(([, id]) => facts.get(id) ?? []);
+  const own = known.filter((image) => image.ownerId === ownerId);
+  const missing = wantedOf(request).filter(([, id]) => !own.some((image) => image.id === id));
   const read = missing.length === 0 ? [] : await selectInputs(db, ownerId, missing);
-  for (const row of read) facts.set(row.id, row);
-  const recalled = wantedOf(request).flatMap(([, id]) => (isKnown(id) ? (facts.get(id) ?? []) : []));
-  return toInputs(request, recalled);
+  rememberInputs(db, read);
+  return toInputs(request, [...own, ...read]);
 }
 
 type Remembered = InputFacts & Pick<InputImage, "ownerId">;
 /** A picture that has no row yet. */
 export type NewInput = Remembered;
 
-/** Makes `recallInputs` find pictures that have no row yet. */
-export function rememberInputs(db: Db, images: readonly NewInput[]): void {
-  for (const image of images) factsOf(db).set(image.id, image);
-}
-
 /** Pictures whose facts a process keeps; the page asks for an estimate before it submits the same pictures. */
 const keptFacts = 500;
 const keptFactsOf = keptBy((_db: Db) => new Map<string, Remembered>());
 
-/** The facts of pictures by id, the oldest dropped first. */
-function factsOf(db: Db): Map<string, Remembered> {
-  const known = keptFactsOf(db);
-  const [oldest] = known.size > keptFacts ? known.keys() : [];
-  if (oldest) known.delete(oldest);
-  return known;
+/** Makes `recallInputs` find pictures, also those that have no row yet. Drops those that were remembered first. */
+export function rememberInputs(db: Db, images: readonly Remembered[]): void {
+  const facts = keptFactsOf(db);
+  for (const image of images) facts.set(image.id, image);
+  for (const id of facts.keys()) {
+    if (facts.size <= keptFacts) break;
+    facts.delete(id);
+  }
 }
 
 type Wanted = readonly (readonly [InputRole, string])[];
