@@ -1,4 +1,4 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "@atelier/server/db";
 import { addJob, addNode, readJob } from "@atelier/testing/jobs";
@@ -10,7 +10,7 @@ import type { Services } from "../services.ts";
 import { telegramChannel } from "./channel.ts";
 import { readTelegramState, unlink } from "./links.ts";
 
-const { deliveries } = schema;
+const { deliveries, images, jobOutputs } = schema;
 const { log, lines } = captureLog();
 
 let api: BotApi;
@@ -134,6 +134,21 @@ test.each([
   expect(first?.text).toBe(lines.join("\n"));
   expect(others.filter(({ text }) => text !== "")).toEqual([]);
   expect((await row()).externalId).toBe(String(first?.id));
+});
+
+test("C2 a picture that no request holds leaves the album to the others", async () => {
+  const { person, jobId, send } = await complete(...many(3));
+  const first = services.db
+    .select({ id: jobOutputs.imageId })
+    .from(jobOutputs)
+    .where(and(eq(jobOutputs.jobId, jobId), eq(jobOutputs.position, 0)));
+  await services.db
+    .update(images)
+    .set({ sizeBytes: 60 * 1_048_576 })
+    .where(inArray(images.id, first));
+  expect(await send()).toBe("delivered");
+  expect(person.messages.map(({ kind }) => kind)).toEqual(["photo", "photo"]);
+  expect(person.messages[0]?.text).toContain("1 more in the gallery.");
 });
 
 test("C2 an album that Telegram refuses for one of its photos follows as files, and then its first picture alone", async () => {

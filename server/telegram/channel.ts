@@ -105,32 +105,32 @@ async function readMessage(services: Services, delivery: OwedDelivery): Promise<
   const images = found.filter((image) => image !== null);
   const [first] = images;
   const words = await wordsFor(services, delivery.ownerId);
-  const caption = (sent: number) => captionOf(services, { words, job }, { image: first ?? null, sent });
-  if (!first) return { caption, forms: [] };
-  const single = (await formsOf(services, delivery, first)).map(alone);
-  return { caption, forms: [...(await albumsOf(services, delivery, images)), ...single] };
+  const fitting = takeFitting(images);
+  const album = fitting.length > 1 || !first ? fitting : [first];
+  const caption = (sent: number) => captionOf(services, { words, job }, { image: album[0] ?? null, sent });
+  const all: (readonly FileForm[])[] = [];
+  for (const image of album) all.push(await formsOf(services, delivery, image));
+  return { caption, forms: [...albumsOf(all), ...(all[0] ?? []).map(alone)] };
 }
 
 const alone = ({ as, ...file }: FileForm): Form => ({ as, files: [file] });
 
-/** Photos and files do not mix in an album, and one request holds as much as one file may: the rest is in the gallery. */
-async function albumsOf(
-  services: Services,
-  delivery: OwedDelivery,
-  images: readonly ImageView[],
-): Promise<Form[]> {
-  const fitting: ImageView[] = [];
-  let sizeBytes = 0;
-  for (const image of images) {
-    sizeBytes += image.sizeBytes;
-    if (sizeBytes <= maxDocumentBytes) fitting.push(image);
-  }
-  if (fitting.length < 2) return [];
-  const all: (readonly FileForm[])[] = [];
-  for (const image of fitting) all.push(await formsOf(services, delivery, image));
+/** What one request holds, which is as much as one file may have: the rest is in the gallery. */
+function takeFitting(images: readonly ImageView[]): readonly ImageView[] {
+  let sumBytes = 0;
+  return images.filter(({ sizeBytes }) => {
+    const fits = sumBytes + sizeBytes <= maxDocumentBytes;
+    if (fits) sumBytes += sizeBytes;
+    return fits;
+  });
+}
+
+/** The forms that all pictures of an album have: photos and files do not mix in it. */
+function albumsOf(all: readonly (readonly FileForm[])[]): readonly Form[] {
+  if (all.length < 2) return [];
   return (["photo", "document"] as const).flatMap((as) => {
     const files = all.flatMap((forms) => forms.find((form) => form.as === as) ?? []);
-    return files.length === fitting.length
+    return files.length === all.length
       ? [{ as, files: files.map(({ bytes, name }) => ({ bytes, name })) }]
       : [];
   });
