@@ -99,7 +99,7 @@ export async function beginUpload(
   await oneAtATime(uploadTurnOf(ownerId), () =>
     db.transaction(async (tx) => {
       await lockUploadsOf(tx, ownerId);
-      const open = await readOpen(tx, ownerId);
+      const open = await readOpen(tx, { ownerId, isSigned: put !== null });
       await checkQuota(tx, config, { ownerId, role, sizeBytes: sizeBytes + open.sizeBytes });
       if (open.uploads >= maxOpen)
         throw new AppError(
@@ -113,20 +113,29 @@ export async function beginUpload(
   return { id, put };
 }
 
+interface Announcer {
+  readonly ownerId: string;
+  /** Files are sent to the store by signed links, which cannot be called back. */
+  readonly isSigned: boolean;
+}
+
 /**
  * Uploads of an owner that may still put a file into the store: a signed link works until it expires, also after the end. By
  * then sending must have begun, so that an older one holds no place, but its file may lie there.
  */
-async function readOpen(db: Db | Tx, ownerId: string): Promise<{ uploads: number; sizeBytes: number }> {
-  const isSendable = sql`${directUploads.createdAt} > now() - ${signedPutMs} * interval '1 millisecond'`;
+async function readOpen(
+  db: Db | Tx,
+  { ownerId, isSigned }: Announcer,
+): Promise<{ uploads: number; sizeBytes: number }> {
+  const isYoung = sql`${directUploads.createdAt} > now() - ${signedPutMs} * interval '1 millisecond'`;
   const isBegun = and(isNull(directUploads.imageId), isNull(directUploads.givenUpAt));
   const [open] = await db
     .select({
-      uploads: count(sql`case when ${isBegun} and ${isSendable} then 1 end`),
+      uploads: count(sql`case when ${isBegun} and ${isYoung} then 1 end`),
       sizeBytes: sql`coalesce(sum(${directUploads.sizeBytes}), 0)`.mapWith(Number),
     })
     .from(directUploads)
-    .where(and(eq(directUploads.ownerId, ownerId), or(isBegun, isSendable)));
+    .where(and(eq(directUploads.ownerId, ownerId), isSigned ? or(isBegun, isYoung) : isBegun));
   return open ?? { uploads: 0, sizeBytes: 0 };
 }
 
