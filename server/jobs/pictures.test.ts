@@ -10,8 +10,9 @@ import { parseSubmit } from "./request.ts";
 const { images } = schema;
 
 test("a process keeps the facts of the last 500 pictures, however many a request reads at once", async () => {
-  const { services, close } = await createTestServices();
+  const opened = await createTestServices();
   try {
+    const { services } = opened;
     const { db } = services;
     const { userId: ownerId, imageId } = await addOwner(services);
     const [row] = await db.select().from(images).where(eq(images.id, imageId));
@@ -26,6 +27,6 @@ test("a process keeps the facts of the last 500 pictures, however many a request
     expect((await recall(ids[100] ?? "", ids[599] ?? "")).size).toBe(2);
     await expect(recall(ids[99] ?? "", ids[599] ?? "")).rejects.toMatchObject({ code: "not_found" });
   } finally {
-    await close();
+    await opened.close();
   }
 });
