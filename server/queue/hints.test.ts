@@ -96,3 +96,12 @@ test("a subscription after the channel has closed opens nothing", async () => {
   channel.subscribeLive(() => undefined)();
   expect([listened, kept]).toEqual([[], []]);
 });
+
+test("nothing is sent after the channel has closed, and no timer waits to send it", async () => {
+  const { channel, hint, publish, take, kept } = openChannel();
+  await channel.close();
+  publish(hint("one", 1));
+  channel.publish({ type: "cancel", jobId: "one" });
+  channel.publish({ type: "watched", jobIds: ["one"] });
+  expect([vi.getTimerCount(), kept, take()]).toEqual([0, [], []]);
+});

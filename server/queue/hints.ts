@@ -83,6 +83,7 @@ export function createHintChannel(transport: HintTransport, { onError, later }: 
 
   return {
     publish(message) {
+      if (isClosed) return;
       if (message.type === "jobs") jobs.add(message.jobs);
       else if (message.type === "watched")
         for (const jobIds of inParts(message.jobIds)) later(send("hints", { ...message, jobIds }));
