@@ -21,7 +21,7 @@ import {
 import { modelPath } from "@atelier/server/models";
 import { AppError, parseConfig } from "@atelier/server/platform";
 import { listObjects } from "@atelier/server/storage";
-import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
+import { addTinyGateModel, pictureOf, silentPicture } from "@atelier/testing/content-gate";
 import { listTempFiles } from "@atelier/testing/pictures";
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
 
@@ -383,11 +383,14 @@ function newSilence() {
 
 interface RunOn {
   readonly pictures: number;
+  /** Instead of the job's own picture. */
+  readonly file?: string;
+  readonly safety?: object;
   readonly onMade?: (jobId: string) => PromiseLike<unknown>;
 }
 
 /** The run of a job whose pictures go to this store; `kept`: its objects and the files of all runs. */
-async function runOn(disk: TestServices["services"]["disk"], { pictures, onMade }: RunOn) {
+async function runOn(disk: TestServices["services"]["disk"], { pictures, file, safety = {}, onMade }: RunOn) {
   const { services } = opened;
   const nodeId = await addNode(services);
   const id = await addJob(services, { owner: await addOwner(services) });
@@ -398,13 +401,14 @@ async function runOn(disk: TestServices["services"]["disk"], { pictures, onMade 
     kinds: ["upscale"],
     async run({ inputs }) {
       await onMade?.(id);
-      return Array.from({ length: pictures }, () => ({ path: String(inputs.image), mime: "image/png" }));
+      const made = { path: file ?? String(inputs.image), mime: "image/png" } as const;
+      return Array.from({ length: pictures }, () => made);
     },
     close: () => Promise.resolve(),
   };
   const stop = new AbortController();
   const run = runJob(
-    { ...services, disk },
+    { ...services, disk, config: parseConfig({ safety }) },
     {
       job,
       lease: { jobId: id, attempt: job.attempt, nodeId },
@@ -513,4 +517,22 @@ test("F36 a run whose lease is gone ends although the store does not remove its 
   } finally {
     removing.mockRestore();
   }
+});
+
+test("D6 S5 a job that is cancelled while the gate looks at its result ends at once", async () => {
+  const { services } = opened;
+  await addTinyGateModel(services.env);
+  const silent = await silentPicture(path.join(services.env.ATELIER_DATA_DIR, "silent"));
+  const safety = { refuseResults: { upscale: 0.8 } };
+  const { id, nodeId, run, cancel, kept } = await runOn(services.disk, {
+    pictures: 1,
+    file: silent.file,
+    safety,
+  });
+  await silent.isRead;
+  await cancel();
+  await run;
+  expect(await readJob(services, id)).toMatchObject({ status: "cancelled", nodeId });
+  expect(await kept()).toEqual([[], []]);
+  await silent.end();
 });

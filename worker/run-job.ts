@@ -91,7 +91,7 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
   const { job, lease, engine, signal } = input;
   if (!engine) throw new AppError("no_engine");
   const inputs = await fetchInputs(services, { job, signal }, workDir);
-  await admitInputs(services, job, inputs);
+  await admitInputs(services, job, inputs, signal);
   signal.throwIfAborted();
   if (job.status !== "processing" && !(await start(services, lease))) return "fenced";
   const task = await engineTaskFor(services, input, { inputs, workDir });
@@ -123,7 +123,7 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
     clock.stop();
     report.end();
   });
-  const admitted = await admitResults(services, job, outputs);
+  const admitted = await admitResults(services, job, outputs, signal);
   return inSpan(services.tracing, "store", {}, () =>
     store(services, input, { outputs: admitted, inputFiles: inputs }),
   );
@@ -178,15 +178,8 @@ async function fetchInputs(
   return inputs;
 }
 
-/** How long a stopped run, or one whose lease is gone, waits for its store. */
+/** How long a stopped run waits for a store that still writes its result. */
 const storeWaitMs = 1_000;
-
-/** Waits for a removal, which may take minutes with a silent store: after an abort `storeWaitMs` at most. The removal goes on. */
-async function removal(removed: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  await orAborted(removed, signal).catch(() =>
-    Promise.race([removed, sleep(storeWaitMs, null, { ref: false })]),
-  );
-}
 
 interface Made {
   readonly outputs: readonly EngineOutput[];
@@ -219,8 +212,8 @@ async function store(
     }
     signal.throwIfAborted();
   } catch (error) {
-    const removed = Promise.allSettled(stores.map(async (storing) => discard(services, [await storing])));
-    await removal(removed, signal);
+    const removed = stores.map(async (storing) => discardOutput(services, (await storing).storageKey));
+    await Promise.race([Promise.allSettled(removed), sleep(storeWaitMs, undefined, { ref: false })]);
     throw error;
   }
   const stored = await Promise.all(stores);
@@ -232,17 +225,8 @@ async function store(
     noteCompleted(services);
     return "completed";
   }
-  // The lease is gone, so nobody may be left to stop this run.
-  await removal(discard(services, stored), AbortSignal.abort());
+  await discardOutput(services, ...stored.map(({ storageKey }) => storageKey));
   return "fenced";
-}
-
-async function discard(services: Services, stored: readonly StoredOutput[]): Promise<void> {
-  for (const { storageKey } of stored) {
-    await discardOutput(services, storageKey).catch((error: unknown) => {
-      services.log.warn({ err: error, storageKey }, "objects of a discarded result stay until the sweep");
-    });
-  }
 }
 
 /** Counts the run for the node; stopped runs are left out, since they are not the node's failures. */

@@ -1,7 +1,7 @@
 import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
+import { addTinyGateModel, pictureOf, silentPicture } from "@atelier/testing/content-gate";
 import { addOwner } from "@atelier/testing/jobs";
 import { readSample } from "@atelier/testing/pictures";
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
@@ -109,6 +109,27 @@ test("a file that is not the very model is refused before anything runs with it"
   expect(JSON.stringify(lines)).toContain("damaged");
   await addTinyGateModel(env);
   await admit();
+});
+
+test("D6 a look that does not end is left at once by an abort, with its reason", async () => {
+  const silent = await silentPicture(path.join(folder, "silent"));
+  const { log, lines } = captureLog();
+  const stop = new AbortController();
+  const job = jobOf("outfit_change");
+  const looks = [
+    admitInputs({ ...gated(), log }, job, { person: silent.file }, stop.signal),
+    admitResults({ ...gated(), log }, jobOf("text_to_image"), [{ path: silent.file }], stop.signal),
+  ].map((look) => look.catch((error: unknown) => error));
+  await silent.isRead;
+  const reason = new Error("cancelled");
+  stop.abort(reason);
+  expect(await Promise.all(looks)).toEqual([reason, reason]);
+  expect(lines).toEqual([]);
+  await silent.end();
+  await admitInputs(gated(), job, { person: green }, stop.signal).then(expect.unreachable, (error: unknown) =>
+    expect(error).toBe(reason),
+  );
+  await expect.poll(() => admitInputs(gated(), job, { person: green }).catch(() => "away")).toBeUndefined();
 });
 
 test("the model sees a picture as people do who look at it", async () => {

@@ -84,12 +84,14 @@ export function hidesPreviews({ safety }: Safety, kind: JobKind): boolean {
 
 /**
  * Looks at the pictures that a job takes, by role, before anything is run or bought. Throws `input_refused`, and
- * `gate_unavailable` where the gate is on for the kind, for its inputs or its results, and the model does not run.
+ * `gate_unavailable` where the gate is on for the kind, for its inputs or its results, and the model does not run. An abort ends it at once, with
+ * the signal's reason.
  */
 export async function admitInputs(
   services: Judging,
   job: JudgedJob,
   files: Readonly<Record<string, string | undefined>>,
+  signal?: AbortSignal,
 ): Promise<void> {
   if (!isOnFor(services.config, job.kind)) return;
   await requireModel(services);
@@ -97,7 +99,7 @@ export async function admitInputs(
   if (threshold === undefined) return;
   for (const [role, file] of Object.entries(files)) {
     if (role === "mask" || file === undefined) continue;
-    const score = await scoreOf(services, file);
+    const score = await scoreOf(services, file, signal);
     if (score < threshold) continue;
     await note(services, job, { code: "input_refused", facts: { role, score, threshold } });
     throw new AppError("input_refused", undefined, { details: { role } });
@@ -106,12 +108,13 @@ export async function admitInputs(
 
 /**
  * The results that may be kept, in their order; the files of the others stay with the caller, which deletes them. Throws
- * `gate_unavailable`, and `result_refused` where none is left.
+ * `gate_unavailable`, `result_refused` where none is left, and after an abort at once the signal's reason.
  */
 export async function admitResults<Result extends { readonly path: string }>(
   services: Judging,
   job: JudgedJob,
   results: readonly Result[],
+  signal?: AbortSignal,
 ): Promise<readonly Result[]> {
   const threshold = services.config.safety.refuseResults[job.kind];
   // The result of a selection is a mask.
@@ -119,7 +122,7 @@ export async function admitResults<Result extends { readonly path: string }>(
   await requireModel(services);
   const admitted: Result[] = [];
   for (const result of results) {
-    const score = await scoreOf(services, result.path);
+    const score = await scoreOf(services, result.path, signal);
     if (score < threshold) admitted.push(result);
     else await note(services, job, { code: "result_refused", facts: { score, threshold } });
   }
@@ -133,17 +136,19 @@ async function requireModel({ env, log }: Judging): Promise<void> {
   throw new AppError("gate_unavailable");
 }
 
-async function scoreOf({ db, env, log }: Judging, picture: string): Promise<number> {
+async function scoreOf({ db, env, log }: Judging, picture: string, signal?: AbortSignal): Promise<number> {
   try {
+    const limit = AbortSignal.timeout(scoreLimitMs);
     const asked = {
       file: modelPath(env, gateModel),
       task: picture,
-      signal: AbortSignal.timeout(scoreLimitMs),
+      signal: signal ? AbortSignal.any([limit, signal]) : limit,
     };
     const score = await askModel(db, asked);
     if (Number.isFinite(score)) return score;
     throw new Error(`The ${gateModel.title} gave no number.`);
   } catch (cause) {
+    signal?.throwIfAborted();
     log.error({ err: cause }, "the model of the gate did not run");
     throw new AppError("gate_unavailable", undefined, { cause });
   }

@@ -9,7 +9,7 @@ import { type FilesPlan, makeFiles, planUpload, takeDecodeTurn } from "./files.t
 import { type ImageRow, type IngestedImage, type IngestInput, toUntagged, uploadKey } from "./image.ts";
 import { maxBytesOf } from "./inspect.ts";
 import { uploadLimits } from "./limits.ts";
-import { discardOutput, putFiles, sha256, type StoredFiles } from "./outputs.ts";
+import { discardObjects, putFiles, sha256, type StoredFiles } from "./outputs.ts";
 import { checkQuota, lockUploadsOf, uploadTurnOf } from "./quota.ts";
 
 const { images } = schema;
@@ -44,7 +44,7 @@ export async function stageUpload(
     await putFiles(services, made.row.storageKey, made.files);
     return made.row;
   } catch (error) {
-    await discardOutput(services, made.row.storageKey);
+    await discardObjects(services, [made.row.storageKey]);
     throw error;
   }
 }
@@ -193,7 +193,7 @@ export async function storeUpload(
   try {
     await putFiles(services, row.storageKey, files);
     const inserted = await insertUpload(services, row);
-    if (!inserted.created) await discardOutput(services, row.storageKey);
+    if (!inserted.created) await discardObjects(services, [row.storageKey]);
     return view(inserted.row, { created: inserted.created, notes });
   } catch (error) {
     await discardUnlessCommitted(services, row);
@@ -205,7 +205,7 @@ export async function storeUpload(
 async function discardUnlessCommitted(services: Ingesting, row: UploadRow): Promise<void> {
   try {
     const found = await services.db.select({ id: images.id }).from(images).where(eq(images.id, row.id));
-    if (found.length === 0) await discardOutput(services, row.storageKey);
+    if (found.length === 0) await discardObjects(services, [row.storageKey]);
   } catch (error) {
     services.log.warn({ err: error, storageKey: row.storageKey }, "objects left to the orphan sweep");
   }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, newId } from "../platform/index.ts";
 import { markOf, signResult } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
@@ -136,15 +137,24 @@ export async function putFiles(
   await putAll(services.disk, objects);
 }
 
-/** Removes what `storeOutput` wrote. Never throws: the sweep of orphan objects removes the rest. */
+/** How long a caller waits for the removal of results, which takes minutes with a silent store. */
+const removalWaitMs = 1_000;
+
+/**
+ * Removes what `storeOutput` wrote. Never throws. Waits `removalWaitMs` at most, and the removal goes on: no key of a result
+ * is written again.
+ */
 export async function discardOutput(
   services: Pick<Services, "disk" | "log">,
-  storageKey: string,
+  ...storageKeys: readonly string[]
 ): Promise<void> {
-  await discardObjects(services, [storageKey]);
+  await Promise.race([
+    discardObjects(services, storageKeys),
+    sleep(removalWaitMs, undefined, { ref: false }),
+  ]);
 }
 
-/** The same for several key prefixes. */
+/** Removes the objects below these keys. Never throws: the sweep of orphan objects removes the rest. */
 export async function discardObjects(
   services: Pick<Services, "disk" | "log">,
   storageKeys: readonly string[],

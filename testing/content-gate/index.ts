@@ -1,6 +1,10 @@
 import { createHash } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { constants } from "node:fs";
+import { type FileHandle, mkdir, open, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { gateModel } from "@atelier/server/gate";
 import { modelPath } from "@atelier/server/models";
 import sharp from "sharp";
@@ -26,3 +30,22 @@ export const pictureOf = (colour: "red" | "green"): Promise<Buffer> =>
   sharp({ create: { width: 48, height: 32, channels: 3, background: colour } })
     .png()
     .toBuffer();
+
+/** A file that gives no byte to who reads it, until `end`; `isRead` once somebody does. */
+export async function silentPicture(file: string) {
+  await promisify(execFile)("mkfifo", [file]);
+  const isRead = openedBySomeone(file);
+  return { file, isRead, end: async () => (await isRead).close() };
+}
+
+/** A pipe is opened for writing once it has a reader. */
+async function openedBySomeone(file: string): Promise<FileHandle> {
+  for (;;) {
+    try {
+      return await open(file, constants.O_WRONLY | constants.O_NONBLOCK);
+    } catch (error) {
+      if (Object(error).code !== "ENXIO") throw error;
+    }
+    await sleep(20);
+  }
+}

@@ -92,7 +92,7 @@ async function walk(services: Services, input: CloudRunInput, workDir: string): 
   if (!model) throw new AppError("model_unknown", `The model "${job.model}" is gone.`);
   const others = await modelsWithKey(services, job, keys);
   const inputs = await readCloudInputs(services, job, { workDir, signal: input.signal });
-  await admitInputs(services, job, inputs.files);
+  await admitInputs(services, job, inputs.files, input.signal);
   const stops: Stop[] = [];
   for (;;) {
     const outcome = await walkChain(services, { ...input, job }, { model, inputs, workDir });

@@ -5,9 +5,9 @@ import { writeFile } from "node:fs/promises";
 import { schema } from "@atelier/server/db";
 import type { JobKind } from "@atelier/server/engines";
 import { failFromProvider, readJob, readAnyStory } from "@atelier/server/jobs";
-import { AppError, newId, parseConfig } from "@atelier/server/platform";
+import { AppError, isAppError, newId, parseConfig } from "@atelier/server/platform";
 import { attemptsOf, ProviderError, type ProviderOutput } from "@atelier/server/providers";
-import { withTempFolder } from "@atelier/server/storage";
+import { listObjects, withTempFolder } from "@atelier/server/storage";
 import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { addNode, addOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
@@ -235,6 +235,55 @@ test("F10 a bought result that cannot be stored is not bought again, and its job
     { state: "failed", errorClass: "unstored", costUsd: 0.04 },
   ]);
 });
+
+test.each([
+  ["the store takes only some of it", "put", "storage_unavailable"],
+  ["the job no longer waits for it", "complete", false],
+] as const)(
+  "F36 a result is left to a store that removes nothing where %s, and removed later",
+  async (_, at, end) => {
+    const { services } = opened;
+    const { job, attempt } = await waiting();
+    const { driver } = services.disk;
+    const remove = driver.removeBelow.bind(driver);
+    const put = services.disk.put.bind(services.disk);
+    const { promise: isBack, resolve: comeBack } = Promise.withResolvers<void>();
+    const silent: string[] = [];
+    const spies = [
+      vi.spyOn(driver, "removeBelow").mockImplementation(async (prefix) => {
+        silent.push(prefix);
+        await isBack;
+        await remove(prefix);
+      }),
+      vi.spyOn(services.disk, "put").mockImplementation(async (key, ...given) => {
+        if (at === "put" && key.includes("/1/")) throw new AppError("storage_unavailable");
+        await put(key, ...given);
+      }),
+    ];
+    const stored = async () => {
+      const keys: string[] = [];
+      for await (const page of listObjects(services.disk, `jobs/${job.id}`))
+        keys.push(...page.map(({ key }) => key));
+      return keys;
+    };
+    try {
+      if (at === "complete")
+        await services.db
+          .update(schema.jobs)
+          .set({ status: "cancelled", endedAt: new Date() })
+          .where(eq(schema.jobs.id, job.id));
+      const taken = await take([{ bytes: picture }, { bytes: picture }], { job, attempt });
+      expect(isAppError(taken) ? taken.code : taken).toBe(end);
+      expect(silent).not.toEqual([]);
+      expect(await stored()).not.toEqual([]);
+      comeBack();
+      await vi.waitFor(async () => expect(await stored()).toEqual([]));
+    } finally {
+      comeBack();
+      for (const spy of spies) spy.mockRestore();
+    }
+  },
+);
 
 const box = { left: 2_000, top: 100, width: 200, height: 80 };
 const size = { width: 4_500, height: 300 };

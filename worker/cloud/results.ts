@@ -76,7 +76,7 @@ export async function finish(services: Services, finished: Finished): Promise<bo
   const shape = otherShapeOf(finished.job, stored);
   const job = await completeFromProvider(services, { attempt, outputs: stored, costUsd, shape });
   if (job) return true;
-  for (const { storageKey } of stored) await discardOutput(services, storageKey);
+  await discardOutput(services, ...stored.map(({ storageKey }) => storageKey));
   return false;
 }
 
@@ -252,7 +252,7 @@ async function storeAll(
       );
     return stored;
   } catch (error) {
-    for (const { storageKey } of stored) await discardOutput(services, storageKey);
+    await discardOutput(services, ...stored.map(({ storageKey }) => storageKey));
     throw error;
   }
 }
