@@ -65,3 +65,13 @@ export function reasonOfStore(error: unknown): string {
   while (root instanceof Error && root.cause !== undefined) root = root.cause;
   return root instanceof Error ? root.message || root.name : String(root);
 }
+
+/** The HTTP status of an error of the client library; undefined without an answer. */
+export function statusOf(error: unknown): unknown {
+  return Object(Object(error).$metadata).httpStatusCode ?? Object(Object(error).$response).statusCode;
+}
+
+/** Whether it is the store's own error of this name. */
+export function isS3Error(error: unknown, name: string): boolean {
+  return error instanceof Error && "$fault" in error && error.name === name;
+}

@@ -7,7 +7,6 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
-  S3ServiceException,
 } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
@@ -15,7 +14,7 @@ import { S3Driver } from "flydrive/drivers/s3";
 import type { WriteOptions } from "flydrive/types";
 import type { Readable } from "node:stream";
 import type { Env } from "../platform/index.ts";
-import { tellFaults } from "./bucket-faults.ts";
+import { isS3Error, statusOf, tellFaults } from "./bucket-faults.ts";
 import { hashOf, signedGetMs, signedPutMs } from "./driver.ts";
 import type {
   AnnouncedObject,
@@ -164,7 +163,7 @@ export class BucketDriver extends S3Driver implements StoreDriver {
       // In Node the body is always a stream of Node.
       const stream = answer.Body as Readable;
       try {
-        return { stream, sizeBytes: answer.ContentLength ?? (await this.#listed(key))?.sizeBytes ?? 0 };
+        return { stream, sizeBytes: answer.ContentLength ?? (await this.#sizeOf(key)) };
       } catch (error) {
         stream.destroy();
         throw error;
@@ -179,25 +178,51 @@ export class BucketDriver extends S3Driver implements StoreDriver {
     const object = { Bucket: this.#bucket, Key: key };
     try {
       const { ContentLength, LastModified } = await this.#client.send(new HeadObjectCommand(object));
-      if (ContentLength === undefined) return await this.#listed(key);
-      return { sizeBytes: ContentLength, modifiedAt: LastModified ?? new Date() };
+      const sizeBytes = ContentLength ?? (await this.#sizeOf(key));
+      return { sizeBytes, modifiedAt: LastModified ?? new Date() };
     } catch (error) {
       return this.#absent(key, error);
     }
   }
 
   /**
-   * Null for a 404 without the store's own code, as HEAD and some proxies have it, of an object that the store does not list;
-   * throws every other error.
+   * Null for a 404 without the store's own code, as HEAD and some proxies have it, of an object that the store does not list,
+   * or lists although it says itself that it is gone: lists may be behind. Throws every other error.
    */
   async #absent(key: string, error: unknown): Promise<null> {
     if (statusOf(error) !== 404 || isS3Error(error, "NoSuchBucket")) throw error;
     // A missing bucket looks like a missing object there; listing tells them apart, and what is no store, or hides an object.
-    if (await this.#listed(key)) throw error;
+    if ((await this.#listed(key)) && !(await this.#isGone(key))) throw error;
     return null;
   }
 
-  /** An object by the list of the store, also where a proxy leaves out the length of its answers. */
+  /** Whether the store itself says that an object is not there. */
+  async #isGone(key: string): Promise<boolean> {
+    try {
+      const { Body } = await this.#openFirstByte(key);
+      (Body as Readable).destroy();
+      return false;
+    } catch (error) {
+      return isS3Error(error, "NoSuchKey");
+    }
+  }
+
+  /** Asks for the first byte of an object; the answer has its size in another place than in its length. */
+  #openFirstByte(key: string) {
+    return this.#client.send(new GetObjectCommand({ Bucket: this.#bucket, Key: key, Range: "bytes=0-0" }));
+  }
+
+  /** The size of an object where a proxy leaves out the length of answers. The list is asked last, since it may be behind. */
+  async #sizeOf(key: string): Promise<number> {
+    const { Body, ContentRange = "" } = await this.#openFirstByte(key);
+    (Body as Readable).destroy();
+    const total = /\/(\d+)$/.exec(ContentRange)?.[1];
+    const sizeBytes = total === undefined ? (await this.#listed(key))?.sizeBytes : Number(total);
+    if (sizeBytes === undefined) throw new Error(`the bucket does not return the size of ${key}`);
+    return sizeBytes;
+  }
+
+  /** An object by the list of the store. */
   async #listed(key: string): Promise<FoundObject | null> {
     const command = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: key, MaxKeys: 1 });
     const { Contents = [] } = await this.#client.send(command);
@@ -269,13 +294,4 @@ export class BucketDriver extends S3Driver implements StoreDriver {
     this.#sendClient.destroy();
     this.#client.destroy();
   }
-}
-
-/** The HTTP status of an error of the client library; undefined without an answer. */
-function statusOf(error: unknown): unknown {
-  return Object(Object(error).$metadata).httpStatusCode ?? Object(Object(error).$response).statusCode;
-}
-
-function isS3Error(error: unknown, name: string): boolean {
-  return error instanceof S3ServiceException && error.name === name;
 }

@@ -299,6 +299,45 @@ describe("a bucket", () => {
     });
   });
 
+  test("R5 an object that is gone is absent although a list that is behind still has it", async () => {
+    await withFaults(async (disk, faulty) => {
+      const key = "users/u/removed/original.png";
+      await putAll(disk, [png(key, Buffer.from("gone!"))]);
+      await removePrefix(disk, "users/u/removed");
+      faulty.inject({ kind: "stale-list", keys: [key], times: Infinity });
+      expect(await findObject(disk, key)).toBeNull();
+      expect(await openObject(disk, key)).toBeNull();
+    });
+  });
+
+  test("A16 an object has its size where a proxy leaves out lengths and the list is behind", async () => {
+    await withFaults(async (disk, faulty) => {
+      for (const method of ["GET", "HEAD"]) faulty.inject({ kind: "no-length", method, times: Infinity });
+      faulty.inject({ kind: "stale-list", keys: [], times: Infinity });
+      const key = "users/u/unlisted/original.png";
+      const bytes = randomBytes(70_000);
+      await putAll(disk, [png(key, bytes)]);
+      expect(faulty.count("PUT")).toBe(1);
+      expect((await findObject(disk, key))?.sizeBytes).toBe(70_000);
+      const opened = await openObject(disk, key);
+      expect(opened?.sizeBytes).toBe(70_000);
+      expect(opened && (await buffer(opened.stream)).equals(bytes)).toBe(true);
+    });
+  });
+
+  test("A16 an object of which nothing says the size is not taken for an empty or an absent one", async () => {
+    await withFaults(async (disk, faulty) => {
+      const key = "users/u/unsaid/original.png";
+      await putAll(disk, [png(key, randomBytes(70_000))]);
+      for (const method of ["GET", "HEAD"])
+        faulty.inject({ kind: "no-length", method, times: Infinity, noRange: true });
+      expect((await findObject(disk, key))?.sizeBytes).toBe(70_000);
+      faulty.inject({ kind: "stale-list", keys: [], times: Infinity });
+      await expect(findObject(disk, key)).rejects.toMatchObject(failure);
+      await expect(openObject(disk, key)).rejects.toMatchObject(failure);
+    });
+  });
+
   test("R5 a write that the bucket lists and does not give out yet is read again", async () => {
     await withFaults(async (disk, faulty) => {
       const key = "users/u/late/original.png";

@@ -7,8 +7,15 @@ export type S3Fault =
   | { readonly kind: "unavailable"; readonly method: string; readonly times: number }
   /** The request is answered as if the object had been stored; the server never gets it. */
   | { readonly kind: "lost-write"; readonly times: number }
-  /** The answer comes in chunks without its length, as some proxies send it on. */
-  | { readonly kind: "no-length"; readonly method: string; readonly times: number }
+  /** The answer comes in chunks without its length, as some proxies send it on; `noRange`: without its place in the object, too. */
+  | {
+      readonly kind: "no-length";
+      readonly method: string;
+      readonly times: number;
+      readonly noRange?: boolean;
+    }
+  /** The list of the bucket is behind its objects: each list has these keys alone, of five bytes each. */
+  | { readonly kind: "stale-list"; readonly keys: readonly string[]; readonly times: number }
   /** A 404 comes with this body in place of the server's own: none, or a page; `ofAll`: for objects that are there, too. */
   | {
       readonly kind: "bare-404";
@@ -21,30 +28,37 @@ export type S3Fault =
 /** A proxy in front of an S3 server that injects faults; signatures stay valid, since it passes the Host on. */
 export interface FaultyS3 {
   readonly endpoint: string;
+  /** The last one that applies counts. */
   inject(fault: S3Fault): void;
   /** Requests that it has seen, by method. */
   count(method: string): number;
   close(): Promise<void>;
 }
 
-function applies(fault: S3Fault, method: string): boolean {
+const isList = (url = "") => url.includes("list-type=");
+
+function applies(fault: S3Fault, { method = "", url }: IncomingMessage): boolean {
+  if (fault.kind === "stale-list") return isList(url);
   return fault.kind === "lost-write" ? method === "PUT" : fault.method === method;
 }
 
 /** Whether an object that is there is hidden; it is listed all the same. */
-const hides = ({ ofAll = false }: { readonly ofAll?: boolean }, url = "") =>
-  ofAll && !url.includes("list-type=");
+const hides = ({ ofAll = false }: { readonly ofAll?: boolean }, url = "") => ofAll && !isList(url);
 
 function pass(endpoint: string, incoming: IncomingMessage, answer: ServerResponse, fault?: S3Fault): void {
   const { method, headers, url } = incoming;
+  const noRange = fault?.kind === "no-length" && fault.noRange;
   const outgoing = send(new URL(url ?? "/", endpoint), { method, headers }, (response) => {
     if (fault?.kind === "bare-404" && (response.statusCode === 404 || hides(fault, url))) {
       response.resume();
       answer.writeHead(404, { "content-type": "text/html" }).end(fault.body);
       return;
     }
-    const { "content-length": length, ...others } = response.headers;
-    const kept = fault?.kind === "no-length" || length === undefined ? {} : { "content-length": length };
+    const { "content-length": length, "content-range": place, ...others } = response.headers;
+    const kept = {
+      ...(fault?.kind === "no-length" || length === undefined ? {} : { "content-length": length }),
+      ...(noRange || place === undefined ? {} : { "content-range": place }),
+    };
     answer.writeHead(response.statusCode ?? 502, { ...others, ...kept });
     response.pipe(answer);
   });
@@ -52,10 +66,19 @@ function pass(endpoint: string, incoming: IncomingMessage, answer: ServerRespons
   incoming.pipe(outgoing);
 }
 
-function fail({ kind }: S3Fault, incoming: IncomingMessage, answer: ServerResponse): void {
+function fail(fault: S3Fault, incoming: IncomingMessage, answer: ServerResponse): void {
+  const { kind } = fault;
   incoming.resume();
-  if (kind === "unavailable") answer.writeHead(503, { "content-length": "0" }).end();
+  if (kind === "stale-list")
+    answer.writeHead(200, { "content-type": "application/xml" }).end(listOf(fault.keys));
+  else if (kind === "unavailable") answer.writeHead(503, { "content-length": "0" }).end();
   else incoming.once("end", () => answer.writeHead(200, { etag: '"0"', "content-length": "0" }).end());
+}
+
+function listOf(keys: readonly string[]): string {
+  const of = (key: string) =>
+    `<Contents><Key>${key}</Key><Size>5</Size><LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>`;
+  return `<?xml version="1.0"?><ListBucketResult><IsTruncated>false</IsTruncated>${keys.map(of).join("")}</ListBucketResult>`;
 }
 
 export async function startFaultyS3(endpoint: string): Promise<FaultyS3> {
@@ -64,7 +87,7 @@ export async function startFaultyS3(endpoint: string): Promise<FaultyS3> {
   const server = createServer((incoming, answer) => {
     const method = incoming.method ?? "";
     seen.push(method);
-    const found = faults.find(({ fault, left }) => left > 0 && applies(fault, method));
+    const found = faults.find(({ fault, left }) => left > 0 && applies(fault, incoming));
     if (!found) return pass(endpoint, incoming, answer);
     found.left -= 1;
     const { fault } = found;
@@ -76,7 +99,7 @@ export async function startFaultyS3(endpoint: string): Promise<FaultyS3> {
   const { port } = server.address() as AddressInfo;
   return {
     endpoint: `http://127.0.0.1:${port}`,
-    inject: (fault) => void faults.push({ fault, left: fault.times }),
+    inject: (fault) => void faults.unshift({ fault, left: fault.times }),
     count: (method) => seen.filter((each) => each === method).length,
     close: () =>
       new Promise((resolve) => {
