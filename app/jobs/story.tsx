@@ -14,6 +14,7 @@ import { hasEnded } from "../live/store.ts";
 import { Picture } from "../pictures/picture.tsx";
 import { buttonStyle } from "../ui/button.tsx";
 import { type Fact, Facts } from "../ui/display.tsx";
+import { Json } from "../ui/json.tsx";
 import { JobAction, JobStateLine } from "./row.tsx";
 import { JobParams, StoryAttempts, StoryPlacement } from "./placement.tsx";
 import { useEngineName, useJobFailureText } from "./text.ts";
@@ -81,10 +82,6 @@ interface StoryFactsProps {
   readonly facts: Readonly<Record<string, unknown>> | null;
 }
 
-function rounded(_name: string, value: unknown): unknown {
-  return typeof value === "number" && !Number.isInteger(value) ? Number(value.toFixed(3)) : value;
-}
-
 /** Where and how it ran, as a quiet table. */
 function StoryFacts({ job, facts }: StoryFactsProps) {
   const t = useTranslations("story");
@@ -117,13 +114,7 @@ function StoryFacts({ job, facts }: StoryFactsProps) {
       {facts === null ? null : (
         <details className="mt-4 text-xs">
           <summary className="text-quiet hover:text-ink">{t("factsOfEngine")}</summary>
-          <pre
-            // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
-            tabIndex={0}
-            className="tabular mt-2 max-h-80 overflow-auto rounded-control bg-well p-3 text-xs"
-          >
-            {JSON.stringify(facts, rounded, 2)}
-          </pre>
+          <Json value={facts} />
         </details>
       )}
     </section>

@@ -9,7 +9,14 @@ import {
   requiredInputs,
   selectionMeans,
 } from "../engines.ts";
-import { AppError, isStorable, issuesOf, jsonObject, lineOfText, pictureLimits } from "../platform/index.ts";
+import {
+  AppError,
+  isStorable,
+  jsonObject,
+  lineOfText,
+  parseAsked,
+  pictureLimits,
+} from "../platform/index.ts";
 import { adjustmentLimit, mostAngle } from "../retouch/index.ts";
 import { refuseDenied } from "../safety.ts";
 import { lorasSchema, pictureStrengths } from "../workflows/index.ts";
@@ -292,9 +299,5 @@ export function parseSubmit(input: unknown, schema: typeof submitSchema = submit
   if (typeof input === "object" && input !== null && "kind" in input && input.kind === "outfit_change") {
     refuseDenied("params" in input ? input.params : undefined);
   }
-  const result = schema.safeParse(input);
-  if (result.success) return result.data;
-  throw new AppError("bad_request", z.prettifyError(result.error), {
-    details: { issues: issuesOf(result.error) },
-  });
+  return parseAsked(schema, input);
 }

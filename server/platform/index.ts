@@ -30,6 +30,7 @@ export {
   jsonObject,
   lineOfText,
   momentOfText,
+  parseAsked,
   parseForeignJson,
   parseRequest,
   requireReadable,

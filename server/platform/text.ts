@@ -1,6 +1,6 @@
 import { v7 } from "uuid";
 import { z } from "zod";
-import { AppError } from "./errors.ts";
+import { AppError, issuesOf } from "./errors.ts";
 
 /** A new id: UUID version 7, so that ids sort by the time they were made. */
 export function newId(): string {
@@ -149,6 +149,15 @@ export function parseRequest(text: string): unknown {
   } catch (cause) {
     throw new AppError("bad_request", "The body is not valid JSON.", { cause });
   }
+}
+
+/** What a caller asks for. Throws `bad_request` that names the wrong fields. */
+export function parseAsked<Value>(schema: z.ZodType<Value>, value: unknown): Value {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new AppError("bad_request", z.prettifyError(result.error), {
+    details: { issues: issuesOf(result.error) },
+  });
 }
 
 /** The place of the quote that ends the string which begins at `from`. Answers hold pictures as strings of many MB. */

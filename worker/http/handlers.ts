@@ -14,7 +14,7 @@ import {
   submit,
 } from "@atelier/server/jobs";
 import { readAdminRequests } from "@atelier/server/nodes";
-import { AppError, issuesOf, lineOfText, newId } from "@atelier/server/platform";
+import { AppError, lineOfText, newId, parseAsked } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import type { WorkerView } from "./server.ts";
 
@@ -71,18 +71,10 @@ const bodySchema = kindParams.text_to_image.extend({
 });
 const keySchema = lineOfText.min(1).max(200).optional();
 
-function parse<Value>(schema: z.ZodType<Value>, value: unknown): Value {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  throw new AppError("bad_request", z.prettifyError(result.error), {
-    details: { issues: issuesOf(result.error) },
-  });
-}
-
 /** POST /CreateImageFromPrompt: stores the job and answers at once; its first failure is final. */
 export async function createImageFromPrompt({ services, request }: Call): Promise<Answer> {
-  const { workflow, retention, ...params } = parse(bodySchema, await readJson(request));
-  const key = parse(keySchema, request.headers["idempotency-key"]);
+  const { workflow, retention, ...params } = parseAsked(bodySchema, await readJson(request));
+  const key = parseAsked(keySchema, request.headers["idempotency-key"]);
   const account = await workerAccount(services);
   const { id } = await submit(
     services,

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import type { TrialOutcome, TrialSide } from "@atelier/server/assistant";
 import { cx } from "../../ui/button.tsx";
 import { useDollars } from "../../ui/hooks.ts";
-import { Json } from "../parts.tsx";
+import { Json } from "../../ui/json.tsx";
 import { useMs } from "./figures.tsx";
 
 type Context = Extract<TrialOutcome, { type: "context" }>;

@@ -12,7 +12,8 @@ import { LoadFailed } from "../../parts/page-parts.tsx";
 import { Button, buttonStyle, cx, inputStyle } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/display.tsx";
 import { SelectFilter } from "../controls.tsx";
-import { Json, Loading } from "../parts.tsx";
+import { Json } from "../../ui/json.tsx";
+import { Loading } from "../parts.tsx";
 import { Cell, Row, Table } from "../table.tsx";
 
 /** By the type of the server: a group that is added there does not compile here until it is listed. */

@@ -9,7 +9,8 @@ import { shownKind } from "../../client/kinds.ts";
 import { buttonStyle } from "../../ui/button.tsx";
 import { Facts } from "../../ui/display.tsx";
 import { LiveData, useLiveQuery } from "../live.tsx";
-import { useSpans, JobStatusChip, Json, Panel, useInPhrase } from "../parts.tsx";
+import { Json } from "../../ui/json.tsx";
+import { useSpans, JobStatusChip, Panel, useInPhrase } from "../parts.tsx";
 import { PlacementPanel, StoryActions, StoryFactList } from "./story-parts.tsx";
 
 type Event = AnyStory["events"][number];
