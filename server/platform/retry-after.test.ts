@@ -43,6 +43,15 @@ test.each<[string, Record<string, string>, number | null]>([
   ["the spent one of several", { ratelimit: '"burst";r=50;t=1, "daily";r=0;t=40000' }, 40_000_000],
   ["the longest of those that are spent", { ratelimit: '"a";r=0;t=40, "b";r=0;t=7' }, 40_000],
   ["the older headers", { "ratelimit-remaining": "0", "ratelimit-reset": "7" }, 7_000],
+  ["the combined header of a draft", { ratelimit: "limit=100, remaining=0, reset=50" }, 50_000],
+  ["it in another order", { ratelimit: "reset=50,remaining=0,limit=100;w=60" }, 50_000],
+  [
+    "several of it that a proxy joined",
+    { ratelimit: "limit=9, remaining=3, reset=900, limit=100, remaining=0, reset=20" },
+    20_000,
+  ],
+  ["requests that are left, as in the draft", { ratelimit: "limit=100, remaining=5, reset=50" }, null],
+  ["less than one, as in the draft", { ratelimit: "limit=100, remaining=0.5, reset=50" }, null],
   ["a moment", { "ratelimit-remaining": "0", "ratelimit-reset": `${in90Seconds}` }, 90_000],
   [
     "a moment in milliseconds",

@@ -35,10 +35,17 @@ const textOf = (headers: Headers, name: string) => headers[name]?.trim() ?? "";
  * each answer, also where much is left.
  */
 function limitWaitOf(headers: Headers, serverMs: number): number | null {
-  const spent = textOf(headers, "ratelimit")
+  const given = textOf(headers, "ratelimit");
+  const spent = given
     .split(",")
     .filter((policy) => /;\s*r=0(?![\d.])/.test(policy))
     .map((policy) => /;\s*t=(\d+)/.exec(policy)?.[1] ?? "");
+  // An older draft has all of a policy in one list: `limit=100, remaining=0, reset=50`.
+  const older = [/\bremaining=([\d.]+)/g, /\breset=(\d+)/g].map((form) =>
+    [...given.matchAll(form)].map(([, value = ""]) => value),
+  );
+  const [left = [], ends = []] = older;
+  spent.push(...ends.filter((_, at) => /^0+$/.test(left[at] ?? "")));
   const isSpent = /^0+(?:\s*,\s*0+)*$/.test(textOf(headers, "ratelimit-remaining"));
   const resets = isSpent ? [...spent, textOf(headers, "ratelimit-reset")] : spent;
   const waits = resets.map((reset) => untilReset(reset, serverMs)).filter((wait) => wait > 0);
