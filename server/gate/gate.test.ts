@@ -126,9 +126,7 @@ test("D6 a look that does not end is left at once by an abort, with its reason",
   expect(await Promise.all(looks)).toEqual([reason, reason]);
   expect(lines).toEqual([]);
   await silent.end();
-  await admitInputs(gated(), job, { person: green }, stop.signal).then(expect.unreachable, (error: unknown) =>
-    expect(error).toBe(reason),
-  );
+  await expect(admitInputs(gated(), job, { person: green }, stop.signal)).rejects.toBe(reason);
   await expect.poll(() => admitInputs(gated(), job, { person: green }).catch(() => "away")).toBeUndefined();
 });
 

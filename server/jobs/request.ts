@@ -9,14 +9,7 @@ import {
   requiredInputs,
   selectionMeans,
 } from "../engines.ts";
-import {
-  AppError,
-  isStorable,
-  jsonObject,
-  lineOfText,
-  parseAsked,
-  pictureLimits,
-} from "../platform/index.ts";
+import { isStorable, jsonObject, lineOfText, parseAsked, pictureLimits } from "../platform/index.ts";
 import { adjustmentLimit, mostAngle } from "../retouch/index.ts";
 import { refuseDenied } from "../safety.ts";
 import { lorasSchema, pictureStrengths } from "../workflows/index.ts";

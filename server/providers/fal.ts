@@ -11,7 +11,7 @@ import {
   type WebhookRequest,
 } from "./port.ts";
 import { namedId, readBody, readRecord, readText } from "./read.ts";
-import { failedRun, isContentRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
+import { failedRun, kindOfRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
 import { checkTimestamp } from "./standard-webhooks.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Key ${apiKey}` });
@@ -163,10 +163,10 @@ function classOfType(type: string | null): ProviderErrorClass {
 function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
   const { type, message } = readFailure(answer);
   const known = classes[type ?? ""];
-  if (answer.status === 422 || (answer.status === 400 && known !== undefined))
-    return new ProviderError(known ?? (isContentRefusal(message) ? "moderation" : "input"), message, {
-      words: message,
-    });
+  if (answer.status === 422 || (answer.status === 400 && known !== undefined)) {
+    const isOfContent = kindOfRefusal(message, answer.sent) === "moderation";
+    return new ProviderError(known ?? (isOfContent ? "moderation" : "input"), message, { words: message });
+  }
   if (answer.status === 403 && /balance|locked/i.test(message)) return new ProviderError("credit", message);
   if (type !== null && answer.status >= 500 && !isSubmit)
     return new ProviderError(classOfType(type), message, { retryAfterMs: retryAfterOf(answer) });

@@ -8,7 +8,7 @@ import {
   type RunState,
 } from "./port.ts";
 import { namedId, readBody, readRecord, readText } from "./read.ts";
-import { isContentRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
+import { kindOfRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Bearer ${apiKey}` });
 
@@ -91,7 +91,8 @@ const classes: Readonly<Record<string, ProviderErrorClass>> = {
 };
 
 function classOf(name: string | null, words: string): ProviderErrorClass {
-  return classes[name ?? ""] ?? (isContentRefusal(`${name} ${words}`) ? "moderation" : "internal");
+  const known = classes[name ?? ""];
+  return known ?? (kindOfRefusal(`${name} ${words}`, null) === "moderation" ? "moderation" : "internal");
 }
 
 function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {

@@ -102,6 +102,40 @@ describe("A submit to Google", () => {
     });
   });
 
+  const counted = (text: string, modalities: readonly string[]) =>
+    json({
+      candidates: [
+        {
+          finishReason: "STOP",
+          content: { parts: [{ thought: true, inlineData: { data: inline("draft") } }, { text }] },
+        },
+      ],
+      usageMetadata: {
+        thoughtsTokenCount: 900,
+        candidatesTokensDetails: modalities.map((modality) => ({ modality, tokenCount: 1_120 })),
+      },
+    });
+
+  it.each([
+    "Ich kann dieses Bild leider nicht erstellen.",
+    "Я не могу создать такое изображение.",
+    "很抱歉,我无法生成这张图片。",
+    "No puedo crear esta imagen.",
+  ])("takes no draft where only words are counted, in any language: %s", async (text) => {
+    google.answer = counted(text, ["TEXT"]);
+    const error = { class: "moderation", words: text };
+    expect(await google.submit()).toMatchObject({ run: { state: "failed", error } });
+  });
+
+  it.each(["Voilà.", "I can't make it any larger than this.", "Content safety first."])(
+    "takes the picture that is counted, whatever the words beside it: %s",
+    async (text) => {
+      google.answer = counted(text, ["TEXT", "IMAGE"]);
+      const outputs = [{ bytes: Buffer.from("draft") }];
+      expect(await google.submit()).toMatchObject({ run: { state: "succeeded", outputs } });
+    },
+  );
+
   it.each([
     ["SAFETY", "moderation"],
     ["IMAGE_SAFETY", "moderation"],

@@ -90,7 +90,7 @@ function toRun(json: unknown): RunState {
   const said = parts
     .flatMap(({ text, thought }) => (thought === true ? [] : (readText(text) ?? [])))
     .join(" ");
-  const outputs = picturesOf(parts, { reason, said });
+  const outputs = picturesOf(parts, { reason, said, hasCounted: countsPicture(body["usageMetadata"]) });
   if (outputs.length > 0 && !isRefused)
     return { state: "succeeded", outputs: outputs.slice(-1), costUsd: null };
   const words =
@@ -118,12 +118,24 @@ interface Ending {
   readonly reason: string | null;
   /** What the model says, without its thoughts. */
   readonly said: string;
+  readonly hasCounted: boolean | null;
+}
+
+/**
+ * Whether Google counts a picture among what it answered, where its thoughts are not counted; null where it does not say.
+ * Unlike the model's words it is in no language.
+ */
+function countsPicture(usage: unknown): boolean | null {
+  const { candidatesTokensDetails: details } = readRecord(usage);
+  const counts = Array.isArray(details) ? details.map(readRecord) : [];
+  if (counts.length === 0) return null;
+  return counts.some(({ modality, tokenCount }) => modality === "IMAGE" && tokenCount !== 0);
 }
 
 /** Drafts of the model's thinking are no results, unless it ended well with nothing else: some models mark all as thoughts. */
-function picturesOf(parts: readonly Part[], { reason, said }: Ending): ProviderOutput[] {
+function picturesOf(parts: readonly Part[], { reason, said, hasCounted }: Ending): ProviderOutput[] {
   const made = parts.filter(({ thought }) => thought !== true).flatMap(toOutput);
-  const hasEndedWell = (reason === null || reason === "STOP") && !refuses(said);
+  const hasEndedWell = (reason === null || reason === "STOP") && (hasCounted ?? !refuses(said));
   return made.length === 0 && hasEndedWell ? parts.flatMap(toOutput) : made;
 }
 

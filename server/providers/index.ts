@@ -51,6 +51,7 @@ export { fillTemplate, type TemplateValues } from "./mapping.ts";
 export { type Hindrance, readMarket, type Ware } from "./market.ts";
 export { findModel, modelsFor, modelsOf } from "./models.ts";
 export { bytesOfText, isPictureStart } from "./outputs.ts";
+export { kindOfRefusal } from "./refusals.ts";
 export {
   blameOf,
   type CloudModel,

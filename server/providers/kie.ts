@@ -12,15 +12,7 @@ import {
   type RunState,
 } from "./port.ts";
 import { namedId, readBody, readRecord, readText } from "./read.ts";
-import {
-  failedRun,
-  isBillingRefusal,
-  isContentRefusal,
-  isModelRefusal,
-  madeRun,
-  sentenceOf,
-  statusError,
-} from "./refusals.ts";
+import { failedRun, kindOfRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
 import { checkTimestamp } from "./standard-webhooks.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Bearer ${apiKey}` });
@@ -147,11 +139,12 @@ function classOf(
   code: number,
   { isSubmit, words, sent }: { readonly isSubmit: boolean; readonly words: string; readonly sent: unknown },
 ): ProviderErrorClass {
-  if (isBillingRefusal(words, sent)) return "credit";
+  const kind = kindOfRefusal(words, sent);
+  if (kind === "credit") return "credit";
   const known = codes[code] ?? "internal";
   const isAboutInput = known === "input" || known === "internal";
-  if (isAboutInput && isContentRefusal(words)) return "moderation";
-  if (isSubmit && (code === 404 || (known === "input" && isModelRefusal(words)))) return "model";
+  if (isAboutInput && kind === "moderation") return "moderation";
+  if (isSubmit && (code === 404 || (known === "input" && kind === "model"))) return "model";
   return known;
 }
 

@@ -12,14 +12,7 @@ import {
   type Submission,
 } from "./port.ts";
 import { readError, readRecord, readText } from "./read.ts";
-import {
-  isBillingRefusal,
-  isContentRefusal,
-  isModelRefusal,
-  madeRun,
-  sentenceOf,
-  statusError,
-} from "./refusals.ts";
+import { kindOfRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
 
 const timeoutMs = 170_000;
 
@@ -213,7 +206,5 @@ function classOfWords({ status, sent }: ProviderAnswer, words: string): Provider
   if (status !== 400 && status !== 403 && status !== 422) return null;
   // Google's address with this interface answers a wrong key as a wrong field.
   if (/\bAPI[ _]key (?:is )?(?:not valid|invalid|expired)/i.test(words)) return "auth";
-  if (isBillingRefusal(words, sent)) return "credit";
-  if (isContentRefusal(words)) return "moderation";
-  return isModelRefusal(words) ? "model" : null;
+  return kindOfRefusal(words, sent);
 }

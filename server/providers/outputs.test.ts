@@ -80,6 +80,22 @@ it.each([
   ["without a picture before it", { data: [refused, good] }],
   ["in a list of flags", { images: ["", address], has_nsfw_concepts: [true, false] }],
   ["beside one that is named twice", { data: [good, good, refused, other] }],
+  [
+    "in the list of flags of an item",
+    { data: [{ images: ["https://p.test/0.png", address], has_nsfw_concepts: [true, false] }] },
+  ],
+  [
+    "in that of an item behind others",
+    { output: [refused, { images: [address, "https://p.test/3.png"], nsfw: ["false", "true"] }, other] },
+  ],
+  [
+    "in that of a part",
+    { result: { images: [{ url: address }, { url: "https://p.test/4.png" }], nsfw: [0, 1] } },
+  ],
+  [
+    "in that of a part of an item",
+    { results: [{ output: { images: ["https://p.test/5.png", address], is_blocked: [true, false] } }] },
+  ],
   ["with several pictures of the good one", { data: [refused, { images: [address, address] }] }],
 ])("a paid picture is kept beside a refused one: %s", (_, body) => {
   expect(madeRun(body)).toMatchObject({ state: "succeeded", outputs: [url] });
@@ -90,4 +106,11 @@ it("a refused picture is none, wherever it stands", () => {
   expect(madeRun({ data: [refused, refused] })).toMatchObject(isRefused(false));
   expect(madeRun({ data: [refused, other] })).toMatchObject(isRefused(true));
   expect(madeRun({ images: ["", address], nsfw: [false, true] })).toMatchObject(isRefused(true));
+  const both = { images: [address, other.url] };
+  expect(madeRun({ data: [{ ...both, nsfw: [true, true] }] })).toMatchObject(isRefused(true));
+  expect(madeRun({ data: [{ ...both, nsfw: true }] })).toMatchObject(isRefused(true));
+  expect(madeRun({ data: [{ ...both, nsfw: [true] }] })).toMatchObject(isRefused(true));
+  expect(madeRun({ data: [{ url: address, nsfw: [true] }] })).toMatchObject(isRefused(true));
+  expect(madeRun({ result: { images: [address], nsfw: [true] } })).toMatchObject(isRefused(true));
+  expect(madeRun({ result: { ...both, nsfw: true } })).toMatchObject(isRefused(true));
 });

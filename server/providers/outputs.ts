@@ -150,14 +150,18 @@ const flagName =
  * For each picture whether the answer marks it as refused by its content; a flag without a list counts for all. Such a
  * picture is black, or is not to be shown.
  */
-export function flagsOf(value: unknown, count: number): boolean[] {
+export function flagsOf(value: unknown, count: number, depth = maxDepth): boolean[] {
   const record = readRecord(value);
   const flags = Array.from({ length: count }, () => false);
+  // Without a mark nothing of the pictures needs to be read again.
+  if (!hasMark(value, depth)) return flags;
+  const mark = (marked: readonly number[]) => {
+    for (const place of marked) if (place < count) flags[place] = true;
+  };
   const markAll = (marks: readonly boolean[], list: readonly unknown[]) => {
     if (!marks.includes(true)) return;
     const places = placesIn(list);
-    for (const [at, isMarked] of marks.entries())
-      for (const place of isMarked ? (places[at] ?? [at]) : []) if (place < count) flags[place] = true;
+    mark(marks.flatMap((isMarked, at) => (isMarked ? (places[at] ?? [at]) : [])));
   };
   for (const [name, member] of Object.entries(record)) {
     if (flagName.test(name) && Array.isArray(member))
@@ -165,16 +169,26 @@ export function flagsOf(value: unknown, count: number): boolean[] {
     else if (isMark(name, member)) flags.fill(true);
   }
   for (const name of resultMembers) {
-    const list = record[name];
-    if (Array.isArray(list))
-      markAll(
-        list.slice(0, maxOutputs).map((item) => isFlagged(item)),
-        list,
-      );
-    else if (isFlagged(list)) flags.fill(true);
+    const member = record[name];
+    const [items, places] = Array.isArray(member)
+      ? [member.slice(0, maxOutputs), placesIn(member)]
+      : [[member], [[...flags.keys()]]];
+    for (const [at, item] of items.entries()) mark(markedIn(item, places[at] ?? [], depth));
   }
   return flags;
 }
+
+/** Those of the places of an item whose pictures it marks: a list of flags beside a list of pictures says which, any other all. */
+function markedIn(item: unknown, places: readonly number[], depth: number): readonly number[] {
+  if (typeof item !== "object" || item === null) return [];
+  if (isFlagged(item)) return places;
+  const flags = flagsOf(item, places.length, depth - 1);
+  return places.filter((_, nth) => flags[nth]);
+}
+
+/** Whether a list of flags says for each picture of a list beside it whether that one is refused. */
+const isOfList = (record: Readonly<Record<string, unknown>>, flags: unknown) =>
+  Array.isArray(flags) && flags.length > 1 && listOf(record, flags.length).length > 0;
 
 /** The list of pictures that a list of flags beside it is about. */
 function listOf(record: Readonly<Record<string, unknown>>, length: number): unknown[] {
@@ -208,15 +222,22 @@ function isMark(name: string, member: unknown): boolean {
   return flagName.test(name) && (isSet(member) || (Array.isArray(member) && member.some(isSet)));
 }
 
+/** Whether anything in it is marked at all. */
+function hasMark(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null || depth === 0) return false;
+  return Object.entries(value).some(([name, member]) => isMark(name, member) || hasMark(member, depth - 1));
+}
+
 const isSet = (flag: unknown) =>
   flag === true || flag === 1 || (typeof flag === "string" && /^(true|yes)$/i.test(flag));
 
 /** One picture's own flags, also in a part about its filter. */
 function isFlagged(item: unknown, depth = 3): boolean {
   if (typeof item !== "object" || item === null || Array.isArray(item) || depth === 0) return false;
-  return Object.entries(item).some(
+  const record = readRecord(item);
+  return Object.entries(record).some(
     ([name, member]) =>
-      isMark(name, member) ||
+      (isMark(name, member) && !isOfList(record, member)) ||
       (/filter|safety|moderation/i.test(name) && isFlagged(member, depth - 1)) ||
       (depth < 3 && isFlagged(member, depth - 1)),
   );

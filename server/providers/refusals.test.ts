@@ -58,6 +58,11 @@ describe("An account without money", () => {
     ["another gateway, without quotes", sentence("timed out: overdue invoice", 524), "lost"],
     ["a server that gave up", sentence("timed out: overdue invoice", 408), "timeout"],
     ["an inner fault", sentence("Insufficient balance to scale up", 500), "transient"],
+    [
+      "a refused content that speaks of money later",
+      sentence("It violates our content policy. With insufficient funds you would read another sentence."),
+      "moderation",
+    ],
   ] as const)("is not what a user's words or a gateway's are: %s", async (_, answer, errorClass) => {
     expect(await classOf("openai", answer, long)).toBe(errorClass);
   });
@@ -84,6 +89,9 @@ describe("An account without money", () => {
       "Insufficient USD balance, please top up",
       "Account balance not enough",
     ].map((text) => [text, sentence(text)] as const),
+    ["one before words of the content", sentence("Insufficient funds. Violates our terms", 403)],
+    ["one beside them", sentence("Out of credits: further calls are prohibited, and violate our terms")],
+    ["one with a word of caution", sentence("Your balance is insufficient. Keys are sensitive data.", 422)],
     ["a code of a balance", json({ code: "NOT_ENOUGH_BALANCE", message: "Denied" }, 403)],
   ] as const)("is told in the provider's words: %s", async (_, answer) => {
     expect(await classOf("openai", answer, long)).toBe("credit");
@@ -96,5 +104,27 @@ describe("An account without money", () => {
     expect(await classOf("kie", said(`Wrong field: ${long}`), long)).toBe("input");
     await provider.close();
     expect(await classOf("kie", said("Your account balance is insufficient"))).toBe("credit");
+  });
+});
+
+describe("The words of a call that a refusal repeats", () => {
+  it.each([
+    ["safety", "Unsupported size for prompt: safety", "input"],
+    ["nsfw", "Cannot draw 'nsfw'", "input"],
+    ["nsfw", "[nsfw] is too short", "input"],
+    ["E005", "Wrong value (E005)", "input"],
+    ["arrears", "Too short: arrears.", "input"],
+    ["a flagged stone", "Too short: a flagged stone", "input"],
+    ["unknown model", "Too short: unknown model", "input"],
+    ["safety", "The request was rejected by the safety system", "moderation"],
+    ["nsfw", "Prompt: nsfw. The request was flagged.", "moderation"],
+    ["model", "The model is unknown", "model"],
+  ])("decide nothing: %s in %s", async (prompt, message, errorClass) => {
+    expect(await classOf("openai", sentence(message), prompt)).toBe(errorClass);
+  });
+
+  it("decide nothing at Kie", async () => {
+    const answer = json({ code: 422, msg: "Too short: safety", data: null });
+    expect(await classOf("kie", answer, "safety")).toBe("input");
   });
 });

@@ -5,12 +5,30 @@ import { ProviderError, type ProviderErrorClass, type RunState } from "./port.ts
 import { readRecord, readText } from "./read.ts";
 
 /** How providers without codes for it write that a content was refused. */
-const contentWords =
-  /nsfw|content[ _-]?(?:polic|filter|moderation|safety)|\bsafety\b|responsible ai|(?<!case[- ])\bsensitive\b|\bflagged\b|\bprohibited\b|\binappropriate\b|\bexplicit (?:content|material)|\bviolat\w+[^.]{0,80}(?:polic|guideline|terms|rules|practices)|\bmoderation\b|\bE005\b/i;
+const contentWords: readonly RegExp[] = [
+  /nsfw/i,
+  /content[ _-]?(?:polic|filter|moderation|safety)/i,
+  /\bsafety\b/i,
+  /responsible ai/i,
+  /(?<!case[- ])\bsensitive\b/i,
+  /\bflagged\b/i,
+  /\bprohibited\b/i,
+  /\binappropriate\b/i,
+  /\bexplicit (?:content|material)/i,
+  /\bviolat\w+[^.]{0,80}(?:polic|guideline|terms|rules|practices)/i,
+  /\bmoderation\b/i,
+  /\bE005\b/i,
+];
 
 /** How they write that a model of the list is unknown to them, or not for this account. */
-const modelWords =
-  /\bmodels?\b(?![_ ]?(?:image|photo|picture))[^.]{0,120}\b(?:not (?:found|exist|supported|available|recogni[sz]ed)|(?:does|do)(?:n't| not) (?:exist|support|have access)|unknown|unsupported|deprecated|no longer|retired|removed)|\b(?:unknown|invalid|unsupported|no such) (?:model|version|endpoint|application)\b|\bapplication\b[^.]{0,120}not found|must be verified to use the model/i;
+const modelWords: readonly RegExp[] = [
+  /\bmodels?\b(?![_ ]?(?:image|photo|picture))[^.]{0,120}\bnot (?:found|exist|supported|available|recogni[sz]ed)/i,
+  /\bmodels?\b(?![_ ]?(?:image|photo|picture))[^.]{0,120}\b(?:does|do)(?:n't| not) (?:exist|support|have access)/i,
+  /\bmodels?\b(?![_ ]?(?:image|photo|picture))[^.]{0,120}\b(?:unknown|unsupported|deprecated|no longer|retired|removed)/i,
+  /\b(?:unknown|invalid|unsupported|no such) (?:model|version|endpoint|application)\b/i,
+  /\bapplication\b[^.]{0,120}not found/i,
+  /must be verified to use the model/i,
+];
 
 /** How they write that the account has no money left. A balance may also be one of colours. */
 const billingWords: readonly RegExp[] = [
@@ -34,13 +52,26 @@ const billingCode =
   /insufficient[_-]?(?:[a-z]+[_-]?)?(?:quota|balance|credits?|funds)|not[_-]?enough[_-]?balance|(?:not[_-]?enough|out[_-]?of|(?:^|[_-])no)[_-]?(?:credits?|funds)|(?:balance|credits?|funds)[_-]?(?:insufficient|exhausted|depleted|not[_-]?enough)|arrearage|overdue|billing|payment[_-]?required|spending[_-]?limit/i;
 
 /**
- * Whether a sentence of the provider says that the account has no money left. What it quotes, and what it repeats of the
- * call, are the user's words; a refusal of the content is none of the account.
+ * What the words of a refusal are about: the account's money (`credit`), the content or the model; null for anything else.
+ * What they quote, and what they repeat of the call, are the user's words. Of money and content the first one decides:
+ * "Insufficient funds. Violates our terms." is about money.
  */
-export function isBillingRefusal(words: string, sent: unknown): boolean {
-  const own = withoutQuoted(withoutSent(words, sent));
-  return billingWords.some((text) => text.test(own)) && !isContentRefusal(own);
+export function kindOfRefusal(words: string, sent: unknown): "credit" | "moderation" | "model" | null {
+  const told = withoutSent(words, sent);
+  const own = withoutQuoted(told);
+  const [money, content] = [firstOf(billingWords, own), firstOf(contentWords, own)];
+  if (money < content) return "credit";
+  // A server may quote the whole refusal of another one.
+  if (content < Infinity || isContentRefusal(told)) return "moderation";
+  return modelWords.some((form) => form.test(told)) ? "model" : null;
 }
+
+/** Where the first of these forms stands in a text; Infinity without one. */
+const firstOf = (forms: readonly RegExp[], text: string) =>
+  Math.min(...forms.map((form) => form.exec(text)?.index ?? Infinity));
+
+/** Whether a text speaks of refused content at all. */
+export const isContentRefusal = (text: string): boolean => contentWords.some((form) => form.test(text));
 
 const sentenceChars = 2_000;
 /** So many characters of a text that was sent are known again where a sentence cuts it. */
@@ -50,8 +81,14 @@ function withoutSent(words: string, sent: unknown): string {
   return textsIn(sent).reduce((left, text) => without(left, text), words.slice(0, sentenceChars));
 }
 
+/** A text of one word may be the provider's own word as well: it is the user's where it stands by itself. */
+const before = String.raw`(?<=^\s*|["'\x60“”‘’«»„(\[{:=]\s*)`;
+const behind = String.raw`(?=\s*(?:$|["'\x60“”‘’«»)\]}.,;!?]))`;
+
 /** Takes a text out of a sentence, also where the sentence has only its beginning. */
 function without(sentence: string, text: string): string {
+  if (text.length < shortText)
+    return sentence.replaceAll(new RegExp(before + RegExp.escape(text) + behind, "g"), " ");
   const start = text.slice(0, knownChars);
   const [first = "", ...others] = sentence.split(start);
   const rests = others.map((rest) => {
@@ -63,13 +100,13 @@ function without(sentence: string, text: string): string {
 }
 
 const maxTexts = 64;
-const [shortestText, longestText] = [8, 50_000];
+const [shortText, longestText] = [8, 50_000];
 
-/** The texts of the body of a call; pictures are longer, and codes shorter. */
+/** The texts of the body of a call; pictures are longer. */
 function textsIn(value: unknown, depth = 6): string[] {
   if (typeof value === "string") {
     const text = value.trim();
-    return text.length >= shortestText && text.length <= longestText ? [text] : [];
+    return text !== "" && text.length <= longestText ? [text] : [];
   }
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || depth === 0) return [];
   const parts: unknown[] = value instanceof FormData ? [...value.values()] : Object.values(value);
@@ -78,9 +115,6 @@ function textsIn(value: unknown, depth = 6): string[] {
     .flatMap((part) => textsIn(part, depth - 1))
     .slice(0, maxTexts);
 }
-
-export const isContentRefusal = (text: string): boolean => contentWords.test(text);
-export const isModelRefusal = (text: string): boolean => modelWords.test(text);
 
 /** Where answers have their sentence for people, the most direct one first. */
 const sentenceMembers = [
@@ -130,9 +164,8 @@ function isSentence(text: string): boolean {
 export function statusError(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
   const { status, excerpt } = answer;
   const words = answer.json === undefined ? null : sentenceOf(answer.json);
-  const errorClass = isOfAccount(answer, words)
-    ? "credit"
-    : classOfStatus(status, { isSubmit, words: words ?? "" });
+  const kind = kindOfRefusal(words ?? "", answer.sent);
+  const errorClass = isOfAccount(answer, words) ? "credit" : classOfStatus(status, { isSubmit, kind });
   const said = errorClass === "rate" ? retryAfterInWords(`${words ?? ""}\n${excerpt}`) : null;
   const retryAfterMs = retryAfterOf(answer) ?? said;
   return new ProviderError(errorClass, `HTTP ${status}: ${excerpt}`, { retryAfterMs, words });
@@ -142,7 +175,7 @@ export function statusError(answer: ProviderAnswer, isSubmit: boolean): Provider
 function isOfAccount({ status, json, excerpt, sent }: ProviderAnswer, words: string | null): boolean {
   if (status < 400 || status >= 500 || status === 408) return false;
   const sentence = json === undefined && !/^\s*</.test(excerpt) ? excerpt : (words ?? "");
-  return codesOf(json).some((code) => billingCode.test(code)) || isBillingRefusal(sentence, sent);
+  return codesOf(json).some((code) => billingCode.test(code)) || kindOfRefusal(sentence, sent) === "credit";
 }
 
 const codeMembers = ["code", "type", "error", "status", "reason", "error_code", "errorCode", "error_type"];
@@ -179,7 +212,7 @@ const noSuchPlace: readonly number[] = [404, 405, 410];
 
 function classOfStatus(
   status: number,
-  { isSubmit, words }: { readonly isSubmit: boolean; readonly words: string },
+  { isSubmit, kind }: { readonly isSubmit: boolean; readonly kind: ReturnType<typeof kindOfRefusal> },
 ): ProviderErrorClass {
   const known = byStatus[status];
   if (known !== undefined) return known;
@@ -187,8 +220,8 @@ function classOfStatus(
   if (ofGateway.includes(status) || status < 400) return isSubmit ? "lost" : "transient";
   if (status >= 500) return "transient";
   if (isSubmit && noSuchPlace.includes(status)) return "model";
-  if (isContentRefusal(words)) return "moderation";
-  return isSubmit && isModelRefusal(words) ? "model" : "input";
+  if (kind === "moderation") return "moderation";
+  return isSubmit && kind === "model" ? "model" : "input";
 }
 
 /**
@@ -217,6 +250,6 @@ export function failedRun(
     costUsd = null,
   }: { otherwise?: ProviderErrorClass; costUsd?: number | null } = {},
 ): RunState {
-  const errorClass = isContentRefusal(text) ? "moderation" : otherwise;
+  const errorClass = kindOfRefusal(text, null) === "moderation" ? "moderation" : otherwise;
   return { state: "failed", error: new ProviderError(errorClass, text, { words: text }), costUsd };
 }

@@ -102,6 +102,6 @@ test("nothing is sent after the channel has closed, and no timer waits to send i
   await channel.close();
   publish(hint("one", 1));
   channel.publish({ type: "cancel", jobId: "one" });
-  channel.publish({ type: "watched", jobIds: ["one"] });
+  channel.publish({ type: "watched", jobIds: ["one"], wantsLatest: false });
   expect([vi.getTimerCount(), kept, take()]).toEqual([0, [], []]);
 });

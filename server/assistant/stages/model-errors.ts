@@ -117,14 +117,27 @@ function reasonOf(error: Error): string {
     .join("; ");
 }
 
-const contextWords =
-  /context.{0,30}(length|window|size|limit|overflow)|exceed.{0,40}(context|tokens)|too (long|large|many tokens)|max(imum|_new).{0,20}tokens.{0,12}(must|is|of|:|\d)|n_ctx|tokens to keep|input tokens|max_seq_len|\b(?:prompt|input)\b.{0,20}\blength\b(?!.{0,60}\bat least\b).{0,60}(?:max|exceed|greater|longer|larger|limit|less than|\bover\b|allowed|>|\[\d)|max(?:imum)? (?:prompt|input) length|model token limit|reduce the length of/i;
+/** How servers write that the question and its context are longer than the model takes. */
+const contextWords: readonly RegExp[] = [
+  /context.{0,30}(?:length|window|size|limit|overflow)/i,
+  /exceed.{0,40}(?:context|tokens)/i,
+  /too (?:long|large|many tokens)/i,
+  /max(?:imum|_new).{0,20}tokens.{0,12}(?:must|is|of|:|\d)/i,
+  /n_ctx/i,
+  /tokens to keep/i,
+  /input tokens/i,
+  /max_seq_len/i,
+  /\b(?:prompt|input)\b.{0,20}\blength\b(?!.{0,60}\bat least\b).{0,60}(?:max|exceed|greater|longer|larger|limit|less than|\bover\b|allowed|>|\[\d)/i,
+  /max(?:imum)? (?:prompt|input) length/i,
+  /model token limit/i,
+  /reduce the length of/i,
+];
 /** Statuses with which servers refuse what is too long. */
 const longStatuses: readonly number[] = [400, 413, 422, 500];
 
 /** Whether an answer means that too much was sent. */
 export function isTooLong(status: number, text: string): boolean {
-  return status === 413 || (longStatuses.includes(status) && contextWords.test(text));
+  return status === 413 || (longStatuses.includes(status) && contextWords.some((form) => form.test(text)));
 }
 
 function ofAnswer(error: APICallError): ModelError {

@@ -206,6 +206,18 @@ test.each([
 });
 
 test.each([
+  "Insufficient funds. Violates our terms.",
+  "Payment failed: out of credits, and further prompts were flagged as sensitive",
+  "Your account balance is too low",
+])(
+  "A12 a service without money is no refusal of the content, and is not asked again: %s",
+  (exception_message) => {
+    const data = { node_type: "Paid", exception_type: "Exception", exception_message };
+    expect(executionFailure(data)).toMatchObject({ code: "node_failed" });
+  },
+);
+
+test.each([
   "could not parse token '(nsfw:1.2)'",
   "Error while deserializing header: /models/loras/nsfw/x.safetensors",
   "Connection to moderation service timed out",

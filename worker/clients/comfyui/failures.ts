@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError, type ErrorCode, foreignText, withoutQuoted } from "@atelier/server/platform";
+import { kindOfRefusal } from "@atelier/server/providers";
 import { lostCardFailure, saysLostCard } from "./lost-card.ts";
 import type { Answer, OutputFile, ServerFile } from "./http.ts";
 import type { HistoryEntry } from "./routes.ts";
@@ -42,8 +43,19 @@ export function executionFailure(data: unknown, userTexts: readonly string[] = [
 const lasting =
   /^(?:builtins\.)?(ValueError|TypeError|KeyError|IndexError|AttributeError|NameError|UnboundLocalError|ImportError|ModuleNotFoundError|AssertionError|NotImplementedError|ZeroDivisionError|FileNotFoundError|NotADirectoryError|IsADirectoryError|PermissionError)$/;
 /** What nodes of paid services and of files say in exceptions of any type. */
-const lastingText =
-  /unauthori[sz]ed|\b(?:401|402|403)\b|(?:please )?log ?in|sign ?in|api[ _-]?key|credits|subscription|outside the output folder|not allowed|not supported|not implemented/i;
+const lastingTexts: readonly RegExp[] = [
+  /unauthori[sz]ed/i,
+  /\b(?:401|402|403)\b/,
+  /log ?in/i,
+  /sign ?in/i,
+  /api[ _-]?key/i,
+  /credits/i,
+  /subscription/i,
+  /outside the output folder/i,
+  /not allowed/i,
+  /not supported/i,
+  /not implemented/i,
+];
 /** How they say that a service refuses the content: it does so again, on any server, and may be paid again. */
 const moderationTexts: readonly RegExp[] = [
   /\b(?:request|prompt|content|image|input|output|result|picture|video|task|status|generation)s?\b.{0,40}\bmoderated\b/i,
@@ -78,10 +90,13 @@ function codeOf(
 ): ErrorCode {
   const memory = exhaustedMemory(type, withoutPlaces(exception_message));
   if (memory) return memory === "gpu" ? "gpu_out_of_memory" : "out_of_memory";
-  if (type === blocked || refusesContent(said)) return "engine_blocked";
+  if (type === blocked) return "engine_blocked";
+  if (kindOfRefusal(withoutPlaces(said), null) === "credit") return "node_failed";
+  if (refusesContent(said)) return "engine_blocked";
   if (type === "FileNotFoundError" && nodeClass.startsWith("LoadImage")) return "input_missing";
   if (type === "FileNotFoundError" && /Load/.test(nodeClass)) return "model_missing";
-  return lasting.test(type) || lastingText.test(said) ? "node_failed" : "engine_failed";
+  const isLasting = lasting.test(type) || lastingTexts.some((text) => text.test(said));
+  return isLasting ? "node_failed" : "engine_failed";
 }
 
 function refusesContent(said: string): boolean {
