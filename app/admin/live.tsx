@@ -21,20 +21,19 @@ function AdminNav() {
   const pathname = usePathname();
   const isHere = (href: string) => (href === "/admin" ? pathname === href : pathname.startsWith(href));
   // On a phone the page's own tab may lie outside of the strip.
-  const nav = useCentred<HTMLElement>("[aria-current=page]", pathname);
+  const strip = useCentred<HTMLUListElement>("[aria-current=page]", pathname);
   return (
-    <nav
-      ref={nav}
-      aria-label={t("navigation")}
-      className="no-scrollbar overflow-x-auto border-b border-line px-4 pt-3 sm:px-6 wide:px-8 wide:pt-5"
-    >
-      <ul className="flex gap-5">
+    <nav aria-label={t("navigation")} className="border-b border-line">
+      <ul
+        ref={strip}
+        className="no-scrollbar -mb-px flex gap-5 overflow-x-auto ps-4 pe-8 pt-3 max-wide:mask-r-from-[calc(100%-32px)] sm:ps-6 wide:px-8 wide:pt-5"
+      >
         {adminPages.map(({ key, href }) => (
           <li key={key} className="shrink-0">
             <Link
               href={href}
               aria-current={isHere(href) ? "page" : undefined}
-              className="-mb-px flex h-10 items-center border-b-2 border-transparent text-sm text-quiet transition-colors duration-120 hover:text-ink aria-[current=page]:border-ink aria-[current=page]:font-medium aria-[current=page]:text-ink"
+              className="flex h-10 items-center border-b-2 border-transparent text-sm text-quiet transition-colors duration-120 hover:text-ink aria-[current=page]:border-ink aria-[current=page]:font-medium aria-[current=page]:text-ink"
             >
               {t(`pages.${key}`)}
             </Link>

@@ -1,6 +1,8 @@
 "use client";
+import { type Query, useIsFetching, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useRef, useState } from "react";
+import { useMe, useMeFailure } from "../client/queries.ts";
 import { cx } from "../ui/button.tsx";
 import { useCentred } from "../ui/scrolling.ts";
 
@@ -13,7 +15,7 @@ interface Section {
 
 type Register = (section: Section) => () => void;
 
-/** Sections come and go while their data loads; each says so here. */
+/** Sections come and go; each says so here. */
 const Registry = createContext<Register | null>(null);
 
 const follows = (a: Section, b: Section) =>
@@ -37,6 +39,8 @@ function findCurrent(sections: readonly Section[], visible: ReadonlySet<Element>
   const shown = tops.find(({ heading }) => visible.has(heading));
   return (shown ?? tops.findLast(({ top }) => top < window.innerHeight / 2) ?? tops[0])?.id;
 }
+
+const none: readonly Section[] = [];
 
 /** What the strip covers of a page on a phone. */
 const stripPx = 44;
@@ -80,7 +84,7 @@ function SectionNav({ sections }: { readonly sections: readonly Section[] }) {
     >
       <ul
         ref={list}
-        className="no-scrollbar flex overflow-x-auto max-wide:px-2 sm:max-wide:px-4 wide:-ms-2 wide:flex-col wide:gap-0.5"
+        className="no-scrollbar flex overflow-x-auto max-wide:mask-r-from-[calc(100%-32px)] max-wide:ps-2 max-wide:pe-8 sm:max-wide:ps-4 wide:-ms-2 wide:flex-col wide:gap-0.5"
       >
         {sections.map(({ id, title, className }) => (
           <li key={id} className={cx("shrink-0", className)}>
@@ -99,13 +103,64 @@ function SectionNav({ sections }: { readonly sections: readonly Section[] }) {
   );
 }
 
-/** The sections of a page, with links to them. */
+const firstReads = { predicate: ({ state }: Query) => state.status === "pending" } as const;
+/** A section whose data takes longer comes later. */
+const patienceMs = 2_000;
+
+/** Whether what the sections show has been read, from when on none of them comes between the others; it stays true. */
+function useIsRead(): boolean {
+  const queries = useQueryClient();
+  const { error } = useMeFailure();
+  const isBegun = useMe() !== undefined || error !== null;
+  const isReading = useIsFetching(firstReads) > 0;
+  const [isRead, setRead] = useState(false);
+  useEffect(() => {
+    const look = () => {
+      if (queries.isFetching(firstReads) === 0) setRead(true);
+    };
+    // By then the sections, which are known with their user, have asked for what they show.
+    const timer = isBegun && !isReading ? setTimeout(look) : setTimeout(setRead, patienceMs, true);
+    return () => clearTimeout(timer);
+  }, [isBegun, isReading, queries]);
+  return isRead;
+}
+
+/** The address names a section that was not there when the page came. */
+function useNamedSection(isShown: boolean): void {
+  useEffect(() => {
+    if (isShown) document.getElementById(window.location.hash.slice(1))?.scrollIntoView();
+  }, [isShown]);
+}
+
+const waitingSections = ["a", "b", "c", "d", "e", "f"];
+
+/** In place of the sections, until all of them can be shown. */
+function WaitingSections() {
+  return (
+    <div aria-busy className="flex max-w-[960px] flex-col gap-16 py-8 max-wide:px-4 sm:max-wide:px-6 xl:pt-2">
+      {waitingSections.map((section) => (
+        <div key={section} className="flex flex-col gap-3">
+          <div className="h-5 w-40 rounded-control bg-well" />
+          <div className="h-4 w-80 max-w-full rounded-control bg-well" />
+          <div className="h-9 w-60 max-w-full rounded-control bg-well" />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** The sections of a page, with links to them; all of them are shown at once, so that none pushes the others. */
 export function Sections({ children }: { readonly children: ReactNode }) {
   const { sections, register } = useRegistry();
+  const isRead = useIsRead();
+  useNamedSection(isRead);
   return (
     <div className="wide:grid wide:grid-cols-[144px_minmax(0,1fr)] wide:gap-x-10 wide:px-8 xl:gap-x-16">
-      <SectionNav sections={sections} />
-      <Registry value={register}>{children}</Registry>
+      <SectionNav sections={isRead ? sections : none} />
+      <Registry value={register}>
+        {isRead ? null : <WaitingSections />}
+        <div hidden={!isRead}>{children}</div>
+      </Registry>
     </div>
   );
 }

@@ -95,16 +95,15 @@ function ThemeChoice() {
   );
 }
 
-/** Placeholder until the user is known. */
-function UserPlaceholder() {
+/** Why there is no user, in place of what is about one. */
+function UserMissing() {
   const { error, retry } = useMeFailure();
-  if (error !== null) return <LoadFailed error={error} onRetry={retry} />;
-  return <div className="h-72" aria-busy />;
+  return error === null ? null : <LoadFailed error={error} onRetry={retry} />;
 }
 
 const column = "min-w-0 divide-y divide-line";
 
-/** Two columns on a wide screen, which stay as they are while their parts load: the person, then what reaches outside. */
+/** Two columns on a wide screen: the person, then what reaches outside. */
 export function Settings() {
   const t = useTranslations("settings");
   const me = useMe();
@@ -114,7 +113,7 @@ export function Settings() {
     <Sections>
       <div className="max-w-[960px] pb-10 max-wide:px-4 max-xl:divide-y max-xl:divide-line sm:max-wide:px-6 xl:grid xl:max-w-[1600px] xl:grid-cols-2 xl:gap-x-16">
         <div className={column}>
-          {me === undefined ? <UserPlaceholder /> : null}
+          {me === undefined ? <UserMissing /> : null}
           {isGuest ? <GuestSection /> : null}
           {account ? <AccountSection me={account} /> : null}
           {me ? (

@@ -132,6 +132,27 @@ test("@all @phone the sections of the settings are a strip that stays in view an
   });
 });
 
+test("the sections of the settings come together, at the one that the address names", async ({ page }) => {
+  await beUser(page);
+  await page.addInitScript(() => {
+    const moved: string[] = [];
+    Object.assign(window, { moved });
+    new PerformanceObserver((list) => {
+      for (const { sources } of list.getEntries() as unknown as { sources: { node: Node | null }[] }[])
+        moved.push(...sources.map(({ node }) => node?.textContent?.slice(0, 40) ?? ""));
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+  const heading = page.getByRole("heading", { name: "Links" });
+  // A server that answers late is not waited for.
+  await expect(async () => {
+    await page.goto("/sign-in");
+    await page.goto("/settings#links");
+    await expect(heading).toBeInViewport();
+    const moved = await page.evaluate(() => (window as unknown as { moved: string[] }).moved);
+    expect(moved).toEqual([]);
+  }).toPass();
+});
+
 test.describe("without a network", () => {
   test.use({ expectedError: /Failed to load resource|ERR_/ });
   test("the frame says so in one line, which goes when it is back", async ({ page, context }) => {
