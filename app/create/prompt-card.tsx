@@ -1,5 +1,5 @@
 "use client";
-import { Bookmark, FileUp, History, ImagePlus, ListPlus, Palette } from "lucide-react";
+import { Bookmark, Ellipsis, FileUp, History, ImagePlus, ListPlus, Palette } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRef, useState } from "react";
 import type { BatchEstimate } from "@atelier/server/batches";
@@ -11,6 +11,7 @@ import { OfferLine, Warning } from "../jobs/offer-line.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { Segmented } from "../ui/fields.tsx";
 import { useFirstText } from "../ui/hooks.ts";
+import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { createForm, maxListCharacters, maxPromptCharacters, useForm } from "./form.ts";
 import { GridAxes } from "./grid-axes.tsx";
 import { ImproveButton, Improvement, useImprovement } from "./improve.tsx";
@@ -41,6 +42,14 @@ interface ToolsProps {
 function PromptTools({ onChooseFile, onEarlier, improving, onOpen, onAddPicture }: ToolsProps) {
   const t = useTranslations("create");
   const { mode } = useForm();
+  const more = [
+    { label: t("references.add"), Icon: ImagePlus, act: onAddPicture },
+    ...shelves.map(([shelf, Icon]) => ({
+      label: t(`library.${shelf}.title`),
+      Icon,
+      act: () => onOpen(shelf),
+    })),
+  ];
   return (
     <div className="flex flex-wrap items-center justify-between gap-x-2 gap-y-1 border-b border-line px-2 py-1.5 sm:px-3">
       <Segmented
@@ -60,14 +69,31 @@ function PromptTools({ onChooseFile, onEarlier, improving, onOpen, onAddPicture 
           </IconButton>
         )}
         <ImproveButton improving={improving} />
-        <IconButton label={t("references.add")} onClick={onAddPicture}>
-          <ImagePlus aria-hidden />
-        </IconButton>
-        {shelves.map(([shelf, Icon]) => (
-          <IconButton key={shelf} label={t(`library.${shelf}.title`)} onClick={() => onOpen(shelf)}>
-            <Icon aria-hidden />
-          </IconButton>
-        ))}
+        <div className="flex max-sm:hidden">
+          {more.map(({ label, Icon, act }) => (
+            <IconButton key={label} label={label} onClick={act}>
+              <Icon aria-hidden />
+            </IconButton>
+          ))}
+        </div>
+        {/* A phone has no room for all of them in one row. */}
+        <div className="sm:hidden">
+          <Menu
+            align="end"
+            trigger={
+              <IconButton label={t("promptTools")}>
+                <Ellipsis aria-hidden />
+              </IconButton>
+            }
+          >
+            {more.map(({ label, Icon, act }) => (
+              <MenuItem key={label} onSelect={act}>
+                <Icon aria-hidden />
+                {label}
+              </MenuItem>
+            ))}
+          </Menu>
+        </div>
       </div>
     </div>
   );

@@ -31,7 +31,7 @@ function EmptyFrame({ slot, onFile }: EmptyFrameProps) {
   const pick = useFilePicker(takeFirst);
   const paste = usePasteButton(takeFirst);
   return (
-    <div className="flex size-full flex-col items-center justify-center gap-6 p-6 text-center max-sm:gap-4 max-sm:px-2.5 max-sm:py-4 wide:max-xl:gap-4 wide:max-xl:p-4">
+    <div className="flex size-full flex-col items-center justify-center gap-6 p-6 text-center max-sm:justify-start max-sm:gap-4 max-sm:px-2.5 max-sm:py-4 wide:max-xl:gap-4 wide:max-xl:p-4">
       <div className="flex flex-col items-center gap-1.5">
         <p className="font-serif text-lg max-sm:text-base">{t(`empty.${slot}.title`)}</p>
         <p className="max-w-[30ch] text-xs text-quiet">{t(`empty.${slot}.text`)}</p>

@@ -125,11 +125,11 @@ export function SampleRow({ slot, onFile }: SampleRowProps) {
   const showFailure = useFailureToast();
   const take = (sample: Sample) => void readSample(sample).then(onFile, showFailure);
   return (
-    <div className="flex w-full flex-col items-center gap-2">
+    <div className="flex w-full flex-col items-center gap-2 max-sm:mt-auto">
       <p className="text-xs text-quiet">{t("trySample")}</p>
       <ul className="flex w-full justify-center gap-2">
         {samples[slot].map((sample) => (
-          <li key={sample.key} className="max-w-14 min-w-0 flex-1">
+          <li key={sample.key} className="max-w-14 min-w-0 flex-1 max-sm:max-w-8">
             <button
               type="button"
               aria-label={t("useSample", { name: t(`samples.${sample.key}`) })}

@@ -23,6 +23,24 @@ test("A5 @phone an outfit is changed on a phone", async ({ page }) => {
   await expect(page.getByRole("application", { name: "Picture to paint on" })).toBeVisible();
 });
 
+test("A5 @phone the tools of a prompt have one row, those that have no room in it are in a menu", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await page.goto("/create");
+  const more = page.getByRole("button", { name: "Prompt tools" });
+  const modes = page.getByRole("radiogroup", { name: "What is made" });
+  const middleOf = async (part: typeof more) => {
+    const { y = 0, height = 0 } = (await part.boundingBox()) ?? {};
+    return Math.round(y + height / 2);
+  };
+  await expect(more).toBeVisible();
+  expect(await middleOf(more)).toBe(await middleOf(modes));
+  await more.tap();
+  await page.getByRole("menuitem", { name: "Styles" }).tap();
+  await expect(page.getByRole("dialog", { name: "Styles" })).toBeVisible();
+});
+
 test("@all D1 @phone the frame of an expansion is pulled by a finger, at handles of 44 px", async ({
   page,
 }) => {

@@ -64,7 +64,7 @@ test("C1 @all shoes are kept and say why they are not worn; the studio offers on
 
   await page.goto("/");
   await expect(page.getByRole("button", { name: "Use Tee" })).toBeVisible();
-  await expect(page.getByText("Shoes and accessories of your wardrobe are not offered")).toBeVisible();
+  await expect(page.getByText("No engine puts on shoes or accessories yet")).toBeVisible();
   await expect(page.getByRole("button", { name: "Use Boots" })).toHaveCount(0);
 });
 
