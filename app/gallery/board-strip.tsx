@@ -44,7 +44,7 @@ interface BoardChipProps {
 
 function BoardChip({ board, search, pictures }: BoardChipProps) {
   const t = useTranslations("boards");
-  const { set } = useSearchFilter();
+  const { go } = useSearchFilter();
   const showFailure = useFailureToast();
   const isShown = search.toLowerCase() === searchOf(board).toLowerCase();
   return (
@@ -52,7 +52,7 @@ function BoardChip({ board, search, pictures }: BoardChipProps) {
       <Chip
         className={sideLine}
         pressed={isShown}
-        onPress={() => set("search", isShown ? null : searchOf(board))}
+        onPress={() => go("search", isShown ? null : searchOf(board))}
       >
         {board.search === null ? <BoardCover board={board} className={cover} /> : <Bookmark aria-hidden />}
         <span className={sideName}>{board.name}</span>
@@ -92,7 +92,7 @@ function SharedChip({ board }: { readonly board: SharedBoard }) {
 /** The boards and the saved searches: a press on one puts its search into the line. A strip, on a wide screen a list at the side. */
 export function BoardStrip({ search }: { readonly search: string }) {
   const t = useTranslations("boards");
-  const { set } = useSearchFilter();
+  const { go } = useSearchFilter();
   const boards = useBoards();
   const shared = useSharedBoards();
   const found = useSavedCounts(boards);
@@ -109,22 +109,23 @@ export function BoardStrip({ search }: { readonly search: string }) {
           pictures={board.pictures ?? found.get(board.id) ?? null}
         />
       ));
+  const own = chips(false);
   const searches = chips(true);
   return (
     <FilterChips
       label={t("title")}
-      className="xl:sticky xl:top-4 xl:mx-0 xl:max-h-[calc(100dvh-2rem)] xl:flex-col xl:flex-nowrap xl:gap-0.5 xl:self-start xl:overflow-y-auto xl:p-0"
+      className="xl:sticky xl:top-4 xl:mx-0 xl:max-h-[calc(100dvh-2rem)] xl:flex-col xl:flex-nowrap xl:gap-0.5 xl:self-start xl:overflow-y-auto xl:px-0 xl:py-1"
     >
-      <Chip className={sideLine} pressed={search === ""} onPress={() => set("search", null)}>
+      <Chip className={sideLine} pressed={search === ""} onPress={() => go("search", null)}>
         <Images aria-hidden />
         {t("all")}
       </Chip>
-      <SideHeading>{t("title")}</SideHeading>
-      {chips(false)}
+      {own?.length || shared?.length ? <SideHeading>{t("title")}</SideHeading> : null}
+      {own}
       {shared?.map((board) => (
         <SharedChip key={board.id} board={board} />
       ))}
-      {searches === undefined || searches.length === 0 ? null : <SideHeading>{t("searches")}</SideHeading>}
+      {searches?.length ? <SideHeading>{t("searches")}</SideHeading> : null}
       {searches}
       <Button look="quiet" size="small" className="xl:mt-3 xl:self-start" onClick={() => setMaking(true)}>
         <Plus aria-hidden />

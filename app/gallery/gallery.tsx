@@ -1,16 +1,17 @@
 "use client";
-import { Copy, Star, Trash2, Upload } from "lucide-react";
+import { ChevronDown, Copy, Star, Trash2, Upload } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import type { ReactNode } from "react";
 import { useFailureToast } from "../ui/failures.ts";
 import { retryLoad } from "../client/queries.ts";
-import { FilterChips, FilterDivider, useSearchFilter } from "../parts/filters.tsx";
+import { FilterChips, useSearchFilter } from "../parts/filters.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { jobKindOrder } from "../client/kinds.ts";
 import { Button, buttonStyle, cx } from "../ui/button.tsx";
 import { Chip, chipStyle, EmptyState } from "../ui/display.tsx";
 import { later } from "../ui/later.tsx";
+import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { useFilePicker, useUploadWithOffer } from "../uploads/drop.tsx";
 import { BoardStrip } from "./board-strip.tsx";
 import { SearchTools } from "./search-line.tsx";
@@ -46,9 +47,36 @@ function TermChip({ search, term, among, children }: TermChipProps) {
   );
 }
 
+/** How pictures were made: a menu, as there are many kinds and a picture has one. */
+function KindChip({ search }: { readonly search: string }) {
+  const t = useTranslations("gallery");
+  const kinds = useTranslations("jobs.kinds");
+  const { set } = useSearchFilter();
+  const chosen = kindFilters.find((kind) => hasTerm(search, `kind:${kind}`));
+  return (
+    <Menu
+      trigger={
+        <button type="button" aria-pressed={chosen !== undefined} className={chipStyle}>
+          {chosen === undefined ? t("kind") : kinds(chosen)}
+          <ChevronDown aria-hidden />
+        </button>
+      }
+    >
+      {kindFilters.map((kind) => (
+        <MenuItem
+          key={kind}
+          checked={kind === chosen}
+          onSelect={() => set("search", toggleTerm(search, `kind:${kind}`, kindTerms))}
+        >
+          {kinds(kind)}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}
+
 function FilterBar({ search }: { readonly search: string }) {
   const t = useTranslations("gallery");
-  const jobs = useTranslations("jobs");
   return (
     <FilterChips label={t("filters")}>
       <TermChip search={search} term="is:starred">
@@ -60,6 +88,7 @@ function FilterBar({ search }: { readonly search: string }) {
           {t(`roles.${term === "is:upload" ? "upload" : "result"}`)}
         </TermChip>
       ))}
+      <KindChip search={search} />
       <TermChip search={search} term={trashTerm}>
         <Trash2 aria-hidden />
         {t("trash")}
@@ -68,12 +97,6 @@ function FilterBar({ search }: { readonly search: string }) {
         <Copy aria-hidden />
         {t("duplicates")}
       </Link>
-      <FilterDivider />
-      {kindFilters.map((kind) => (
-        <TermChip key={kind} search={search} term={`kind:${kind}`} among={kindTerms}>
-          {jobs(`kinds.${kind}`)}
-        </TermChip>
-      ))}
     </FilterChips>
   );
 }

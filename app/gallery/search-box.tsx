@@ -92,7 +92,9 @@ export function SearchBox({ text, setText, input, line, isOpenAtFirst }: Props) 
         />
         <Autocomplete.Input ref={input} {...line} />
         {text === "" ? null : (
-          <Autocomplete.Clear render={<IconButton label={t("clear")} className="absolute top-0 inset-e-0" />}>
+          <Autocomplete.Clear
+            render={<IconButton label={t("clear")} className="absolute top-1/2 inset-e-0 -translate-y-1/2" />}
+          >
             <X aria-hidden />
           </Autocomplete.Clear>
         )}

@@ -86,7 +86,10 @@ export function SearchTools({ search }: ToolsProps) {
   return (
     <>
       <SearchLine />
-      <SaveSearch isWanted={search !== undefined} onFailure={showFailure} props={{ search }} />
+      {/* Beside the line, which stays where it is while the first letter brings the button. */}
+      <div className="empty:hidden sm:order-first">
+        <SaveSearch isWanted={search !== undefined} onFailure={showFailure} props={{ search }} />
+      </div>
     </>
   );
 }

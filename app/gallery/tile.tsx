@@ -45,7 +45,7 @@ interface Props {
   readonly onOpen: (id: string) => void;
 }
 
-/** One picture of the grid: a click opens it; its checkbox, or a click with Shift, selects it. */
+/** One picture of the grid: a click opens it; its checkbox, a click with Shift, or any click while some are selected, selects it. */
 export const Tile = memo(function Tile(props: Props) {
   const { image, widthPx, isSelected, isSelecting, isOpen, onToggle, onOpen } = props;
   const t = useTranslations("gallery");
@@ -53,7 +53,10 @@ export const Tile = memo(function Tile(props: Props) {
   const ownName = useImageName()(image);
   const name = size > 1 ? t("stackName", { name: ownName, count: size }) : ownName;
   const click = (event: MouseEvent) => {
-    if (event.shiftKey || event.ctrlKey || event.metaKey) onToggle(image.stackId, event.shiftKey);
+    // Enter has no count of clicks: it opens, and `x` selects.
+    const isSelection = isSelecting && event.detail > 0;
+    if (isSelection || event.shiftKey || event.ctrlKey || event.metaKey)
+      onToggle(image.stackId, event.shiftKey);
     else onOpen(image.id);
   };
   const picture = (
@@ -114,7 +117,12 @@ export const Tile = memo(function Tile(props: Props) {
       <TrashBadge until={image.trashedUntil} />
       <RatingBadge rating={image.rating} />
       {size > 1 ? <StackBadge size={size} /> : null}
-      <span className="pointer-events-none absolute inset-e-1.5 bottom-1.5 flex items-center gap-1.5">
+      <span
+        className={cx(
+          "pointer-events-none absolute flex items-center gap-1.5",
+          isSelected ? "inset-e-4 bottom-4" : "inset-e-1.5 bottom-1.5",
+        )}
+      >
         {image.starred ? (
           <Star
             aria-label={t("isStarred")}

@@ -1,22 +1,28 @@
 "use client";
 import { Search } from "lucide-react";
 import { useSearchParams } from "next/navigation";
-import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { cx, inputStyle } from "../ui/button.tsx";
 import { Chip } from "../ui/display.tsx";
 import { useFirstText } from "../ui/hooks.ts";
 
-/** Reads and sets filters in the URL, so that they survive a reload and can be shared. */
+function addressWith(name: string, value: string | null): string {
+  const next = new URLSearchParams(window.location.search);
+  if (value === null || value === "") next.delete(name);
+  else next.set(name, value);
+  const query = next.toString();
+  return query === "" ? window.location.pathname : `?${query}`;
+}
+
+const set = (name: string, value: string | null) =>
+  window.history.replaceState(null, "", addressWith(name, value));
+
+const go = (name: string, value: string | null) =>
+  window.history.pushState(null, "", addressWith(name, value));
+
+/** Reads and sets filters in the URL, so that they survive a reload and can be shared; Back leaves what `go` went to. */
 export function useSearchFilter() {
-  const params = useSearchParams();
-  const set = useCallback((name: string, value: string | null) => {
-    const next = new URLSearchParams(window.location.search);
-    if (value === null || value === "") next.delete(name);
-    else next.set(name, value);
-    const query = next.toString();
-    window.history.replaceState(null, "", query === "" ? window.location.pathname : `?${query}`);
-  }, []);
-  return { params, set };
+  return { params: useSearchParams(), set, go };
 }
 
 /** A row of filters: it wraps on a wide screen, else it scrolls sideways and fades where more follows. */
@@ -77,7 +83,7 @@ const quietMs = 250;
 
 /** A text that is typed, and in the URL after a short pause in typing. A URL with the parameter and an empty value focuses its input on load. */
 export function useTextInUrl(name: string) {
-  const { params, set } = useSearchFilter();
+  const params = useSearchParams();
   const inUrl = params.get(name) ?? "";
   const [text, setText] = useState(inUrl);
   const sent = useRef(inUrl);
@@ -94,7 +100,7 @@ export function useTextInUrl(name: string) {
       set(name, sent.current);
     }, quietMs);
     return () => clearTimeout(timer);
-  }, [name, set, text]);
+  }, [name, text]);
   // A link, Back, a chip or "Clear" changed the URL.
   useEffect(() => {
     if (inUrl === sent.current) return;

@@ -69,7 +69,7 @@ export function EmptyState({ title, text, children }: EmptyStateProps) {
       <h2 className="display text-xl">{title}</h2>
       <p className="text-sm text-balance text-quiet">{text}</p>
       {children === undefined ? null : (
-        <div className="mt-3 flex flex-wrap justify-center gap-2">{children}</div>
+        <div className="mt-3 flex flex-wrap items-center justify-center gap-2">{children}</div>
       )}
     </div>
   );

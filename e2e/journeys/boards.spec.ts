@@ -28,6 +28,10 @@ test("a selection goes on a new board, which is chosen, renamed, emptied and rem
   await expect(page).toHaveURL(/board%3A%22Night/);
   await expect(tile("coffee")).toHaveCount(0);
   await expect(tile("rocket")).toBeVisible();
+  await page.goBack();
+  await expect(tile("coffee")).toBeVisible();
+  await page.goForward();
+  await expect(tile("coffee")).toHaveCount(0);
   await strip.getByRole("button", { name: "More for Night sky" }).click();
   await page.getByRole("menuitem", { name: "Rename" }).click();
   await page.getByRole("dialog").getByRole("textbox", { name: "Name" }).fill("Stars");

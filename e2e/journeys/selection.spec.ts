@@ -17,6 +17,38 @@ test("A15 a picture that a filter hides is no longer selected, so Delete spares 
   await expect(page.getByRole("button", { name: "rocket", exact: true })).toBeVisible();
 });
 
+test("A15 while some are selected a click on a picture selects it too, Enter opens it; each picture that was looked at is closed for good", async ({
+  page,
+}) => {
+  await beGuest(page);
+  for (const sample of ["rocket.jpg", "astronaut.png"] as const) await uploadSample(page, sample, 96);
+  await page.goto("/wardrobe");
+  await page.goto("/gallery");
+  const tile = (name: string) => page.getByRole("button", { name, exact: true });
+  const viewer = page.getByRole("dialog", { name: "Picture" });
+  const count = page.getByRole("toolbar", { name: "Selection" }).getByRole("status");
+  for (const name of ["rocket", "astronaut"]) {
+    await tile(name).dblclick();
+    await expect(viewer.getByRole("img", { name })).toBeVisible();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await expect(viewer).toHaveCount(0);
+    await expect(page).toHaveURL(/\/gallery$/);
+  }
+  await page.getByRole("checkbox", { name: "Select rocket" }).click();
+  await tile("astronaut").click();
+  await expect(count).toHaveText("2 selected");
+  await tile("rocket").click();
+  await expect(count).toHaveText("1 selected");
+  await tile("rocket").press("Enter");
+  await expect(viewer.getByRole("img", { name: "rocket" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(viewer).toHaveCount(0);
+  await expect(count).toHaveText("1 selected");
+  await page.goBack();
+  await expect(page).toHaveURL(/\/wardrobe$/);
+});
+
 test("D1 @all what is selected is shared by one link and processed as one batch; Delete in the dialog deletes nothing", async ({
   page,
 }) => {

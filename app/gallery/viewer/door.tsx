@@ -1,6 +1,6 @@
 "use client";
 import { useSearchParams } from "next/navigation";
-import { useCallback, useMemo } from "react";
+import { useMemo } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useFailureToast } from "../../ui/failures.ts";
 import { later } from "../../ui/later.tsx";
@@ -25,13 +25,28 @@ function address(imageId: string | null): string {
   return query === "" ? window.location.pathname : `?${query}`;
 }
 
+/** The entry that is made is known again by its state, as long as it shows that picture. A double click opens once. */
+function open(id: string): void {
+  if (currentId() !== id) window.history.pushState({ isOpened: true }, "", address(id));
+}
+
+const move = (id: string) => window.history.replaceState(null, "", address(id));
+
+/**
+ * Goes back to the grid, else each picture that was looked at would want a Back of its own; after a move Back would scroll
+ * to where that began.
+ */
+function close(): void {
+  const isOpened = window.history.state?.isOpened === true;
+  // A second click, before the browser has gone back, goes no further.
+  window.history.replaceState(null, "", address(isOpened ? currentId() : null));
+  if (isOpened) window.history.back();
+}
+
 /** The open picture is stored in the URL, so that Back closes the viewer and links to a picture work. */
 export function useViewerAddress(): ViewerAddress {
   const imageId = useSearchParams().get("image");
-  const open = useCallback((id: string) => window.history.pushState(null, "", address(id)), []);
-  const move = useCallback((id: string) => window.history.replaceState(null, "", address(id)), []);
-  const close = useCallback(() => window.history.replaceState(null, "", address(null)), []);
-  return useMemo(() => ({ imageId, open, move, close, currentId }), [close, imageId, move, open]);
+  return useMemo(() => ({ imageId, open, move, close, currentId }), [imageId]);
 }
 
 export interface ViewerProps {
