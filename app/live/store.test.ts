@@ -1,6 +1,6 @@
 import type { JobsUpdate, JobView } from "@atelier/server/jobs";
 import { expect, test, vi } from "vitest";
-import { createLiveStore } from "./store.ts";
+import { createLiveStore, type LiveStore } from "./store.ts";
 
 const at = "2026-01-01T00:00:00.000Z";
 
@@ -76,6 +76,34 @@ test("D7 an end is told once, however often it is heard of", () => {
   store.apply(jobsUpdate(jobAt(4)));
   for (let time = 0; time < 3; time += 1) store.apply(jobsUpdate(jobAt(5, { status: "failed" })));
   expect(onEnd).toHaveBeenCalledTimes(1);
+});
+
+test("D7 a job that is first seen as ended is an end, one that ended before the tab is none", () => {
+  const told = (store: LiveStore) => {
+    const ids: string[] = [];
+    store.onEnd(({ id }) => ids.push(id));
+    return ids;
+  };
+  const ended = (id: string, endedAt: string) => jobAt(5, { id, status: "completed", endedAt });
+  const store = createLiveStore();
+  const ids = told(store);
+  store.apply({ type: "snapshot", jobs: [ended("just before", at)], at });
+  store.apply(jobsUpdate(ended("late", at)));
+  store.apply(jobsUpdate(ended("old", "2025-12-31T23:59:00.000Z")));
+  store.put(ended("asked for", "2026-11-01T00:00:00.000Z"));
+  // In a gap of the stream.
+  store.apply({ type: "snapshot", jobs: [ended("missed", "2026-11-01T00:00:01.000Z")], at });
+  store.apply({ type: "snapshot", jobs: [ended("missed", "2026-11-01T00:00:01.000Z")], at });
+  expect(ids).toEqual(["late", "asked for", "missed"]);
+
+  const other = createLiveStore();
+  const othersIds = told(other);
+  other.adopt({ jobs: [], progress: [], connection: "connecting", at: null });
+  other.adopt(store.state());
+  expect(othersIds).toEqual([]);
+  store.apply(jobsUpdate(ended("later", "2026-11-01T00:00:02.000Z")));
+  other.adopt(store.state());
+  expect(othersIds).toEqual(["later"]);
 });
 
 test("D7 progress of an earlier try or of an ended job is not shown", () => {

@@ -103,6 +103,9 @@ function createProgressTable() {
   };
 }
 
+/** Ends of before that the first state of a tab may lack, since they became visible late. */
+const overlapMs = 5_000;
+
 type Listener = () => void;
 type EndListener = (job: JobView) => void;
 
@@ -125,7 +128,7 @@ export interface LiveStore {
   readonly watchList: (listener: Listener) => () => void;
   /** The listener gets each update about questions to the assistant. */
   readonly onQuestions: (listener: (update: QuestionUpdate) => void) => () => void;
-  /** The listener is called once for each job that ends while this store holds it as open. */
+  /** The listener is called once for each job that ends after this store's first state, also one that it never saw open. */
   readonly onEnd: (listener: EndListener) => () => void;
 }
 
@@ -136,6 +139,7 @@ function createJobs() {
   const jobListeners = createListenersById();
   const listListeners = createListeners<[]>();
   const endListeners = createListeners<[JobView]>();
+  let newsFromMs = Infinity;
 
   /** True when the list must render again. */
   function accept(job: JobView): boolean {
@@ -144,7 +148,8 @@ function createJobs() {
     const { known, isRowChanged } = accepted;
     if (hasEnded(job) || known?.attempt !== job.attempt) progress.drop(job.id);
     jobListeners.notify(job.id);
-    if (known !== undefined && !hasEnded(known) && hasEnded(job)) endListeners.notify(job);
+    const isNews = known ? !hasEnded(known) : Date.parse(job.endedAt ?? "") > newsFromMs;
+    if (isNews && hasEnded(job)) endListeners.notify(job);
     return isRowChanged;
   }
 
@@ -155,15 +160,20 @@ function createJobs() {
     listListeners.notify();
   }
 
+  /** What is accepted from now on may be news; `at` as in `LiveState`. */
+  function begin(at: string): void {
+    if (newsFromMs === Infinity) newsFromMs = Date.parse(at) - overlapMs;
+  }
+
   function acceptProgress(update: ProgressUpdate): void {
     if (progress.accept(update, table.get(update.jobId))) jobListeners.notify(update.jobId);
   }
 
-  return { table, progress, jobListeners, listListeners, endListeners, acceptAll, acceptProgress };
+  return { table, progress, jobListeners, listListeners, endListeners, begin, acceptAll, acceptProgress };
 }
 
 export function createLiveStore(): LiveStore {
-  const { table, progress, jobListeners, listListeners, endListeners, acceptAll, acceptProgress } =
+  const { table, progress, jobListeners, listListeners, endListeners, begin, acceptAll, acceptProgress } =
     createJobs();
   const questionListeners = createListeners<[QuestionUpdate]>();
   let connection: Connection = "connecting";
@@ -181,12 +191,14 @@ export function createLiveStore(): LiveStore {
       if (update.type === "runs" || update.type === "answer") return questionListeners.notify(update);
       at = update.at;
       if (update.type !== "alive") acceptAll(update.jobs);
+      begin(at);
     },
     put: (job) => acceptAll([job]),
     adopt(state) {
       acceptAll(state.jobs);
       for (const [jobId, live] of state.progress) acceptProgress({ type: "progress", jobId, ...live });
       at = state.at ?? at;
+      if (at !== null) begin(at);
       setConnection(state.connection);
     },
     state: () => ({ jobs: table.all(), progress: progress.entries(), connection, at }),
