@@ -247,4 +247,4 @@ function doneOf(jobs: Order["jobs"]): BatchEstimate["doneMs"] {
   return [last(0), last(1)];
 }
 
-const estimateOf = ({ quote }: Order["jobs"][number]["job"]) => toEstimate(quote.wait);
+const estimateOf = ({ quote }: Order["jobs"][number]["job"]) => toEstimate(quote.placed.wait);

@@ -205,7 +205,8 @@ interface Fitted {
 }
 
 function rowOf({ id, request, options }: Draft, quote: Quote, { inputs, params }: Fitted) {
-  const { placed, wait } = quote;
+  const { placed } = quote;
+  const { wait } = placed;
   const { queue, placement, candidate } = placed;
   const { engine, workflow, model } = candidate;
   const { kind, retention } = request;

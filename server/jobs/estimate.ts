@@ -67,7 +67,7 @@ export async function estimate(
     refusal,
   );
   if ("isPossible" in quote) return quote;
-  const { wait } = quote;
+  const { wait } = quote.placed;
   const { candidate, queue } = quote.placed;
   // Throws where the workflow refuses the settings.
   const params = resolveParams(request, candidate);

@@ -82,7 +82,8 @@ export async function prepareMany(services: Services, input: OrderInput): Promis
 }
 
 async function priced(planning: Services, job: NewJob): Promise<Priced> {
-  const { placed, wait, share } = job.quote;
+  const { placed, share } = job.quote;
+  const { wait } = placed;
   const { model, need } = placed.candidate;
   noteAccepted(planning.db, { queue: placed.queue, need, cost: wait.cost, share, isQueued: false });
   const cloud = model ? await readCloudQuote(planning.db, { model, params: job.row.params }) : null;

@@ -211,7 +211,8 @@ export function announce(
   }));
   hint(services, [...changed, ...displaced]);
   for (const { job, answer } of stored) {
-    const { placed, share, wait } = job.quote;
+    const { placed, share } = job.quote;
+    const { wait } = placed;
     const { queue, candidate } = placed;
     services.log.info({ jobId: job.id, kind: job.request.kind, queue }, "job accepted");
     const { isQueued } = answer;

@@ -3,7 +3,6 @@ import type { InputRole } from "../engines.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import { modelsOf } from "../providers/index.ts";
 import { type Candidate, findCandidates, type Known, type PlaceRequest } from "./candidates.ts";
-import type { Wait } from "./waits.ts";
 import { place, type Placed } from "./place.ts";
 import { readCloudPolicy } from "./policy.ts";
 import type { Share } from "./snapshot.ts";
@@ -31,7 +30,6 @@ interface Asker {
 /** Where a request would go now, when it would start there, and why there. */
 export interface Quote {
   readonly placed: Placed;
-  readonly wait: Wait;
   readonly share: Share;
 }
 
@@ -89,7 +87,7 @@ export async function readQuote(
     sizeClassOf,
     hasWaited,
   });
-  return { placed, wait: placed.wait, share };
+  return { placed, share };
 }
 
 /** The models of providers that can do a request, in the order of the list. */

@@ -191,9 +191,15 @@ export async function forgetHidden(file: string): Promise<void> {
 const previewSidePx = 384;
 
 /** A small JPEG of an unfinished picture. */
-export async function makePreview({ data, width, height }: Rgb): Promise<Uint8Array> {
-  return sharp(data, { raw: { width, height, channels: 3 }, limitInputPixels: false })
+export function makePreview({ data, width, height }: Rgb): Promise<Uint8Array> {
+  return encodePreview(sharp(data, { raw: { width, height, channels: 3 }, limitInputPixels: false }));
+}
+
+/** A picture in the size and form of all previews; white shows through what is transparent. */
+export function encodePreview(picture: Sharp): Promise<Uint8Array> {
+  return picture
     .resize(previewSidePx, previewSidePx, { fit: "inside", withoutEnlargement: true })
+    .flatten({ background: "#ffffff" })
     .jpeg({ quality: 70 })
     .toBuffer();
 }

@@ -3,6 +3,7 @@ import path from "node:path";
 import sharp from "sharp";
 import { maxOutputPixels } from "@atelier/server/engines";
 import { AppError, foreignText } from "@atelier/server/platform";
+import { encodePreview } from "../pictures.ts";
 import type { EngineContext } from "../port.ts";
 import { type ComfyServer, type OutputFile, viewImage } from "../../clients/comfyui/index.ts";
 
@@ -84,7 +85,6 @@ export function forwardPreviews({
   };
 }
 
-const previewSidePx = 384;
 const limitInputPixels = 4_096 * 4_096;
 
 /** A small JPEG of a server's preview; null when it is not a picture. Encoded again, since its bytes go to browsers. */
@@ -92,11 +92,7 @@ async function makePreview(bytes: Uint8Array): Promise<Uint8Array | null> {
   try {
     const picture = sharp(bytes, { limitInputPixels });
     if (!formats.has((await picture.metadata()).format)) return null;
-    return await picture
-      .resize(previewSidePx, previewSidePx, { fit: "inside", withoutEnlargement: true })
-      .flatten({ background: "#ffffff" })
-      .jpeg({ quality: 70 })
-      .toBuffer();
+    return await encodePreview(picture);
   } catch {
     return null;
   }
