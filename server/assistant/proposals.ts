@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { and, eq, inArray, or, sql } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
 import { type JobKind, type InputRole } from "../engines.ts";
@@ -38,18 +38,18 @@ export interface ProposalView {
 
 export interface NewProposal {
   readonly runId: string;
-  readonly toolCallId: string;
   readonly title: string;
   readonly request: ProposedRequest;
   readonly submitter: Submitter;
 }
 
 /**
- * Stores a proposal after a check that the request could run. It starts nothing. The same call, or the same request in
- * one question, gives the same proposal, however often a stage is repeated. Throws what `estimate` throws, and `no_engine`.
+ * Stores a proposal after a check that the request could run. It starts nothing. The same request in one
+ * question gives the same proposal, however often a stage is repeated; ids of calls say nothing, since many servers number
+ * the calls of each answer from 0. Throws what `estimate` throws, and `no_engine`.
  */
 export async function propose(services: Services, proposal: NewProposal): Promise<ProposalView> {
-  const { runId, toolCallId, title, request, submitter } = proposal;
+  const { runId, title, request, submitter } = proposal;
   const answer = await estimate(services, complete(request, true), submitter);
   if (!answer.isPossible) throw new AppError("no_engine", answer.reason);
   const requestSha256 = createHash("sha256").update(JSON.stringify(request)).digest("hex");
@@ -59,17 +59,14 @@ export async function propose(services: Services, proposal: NewProposal): Promis
       id: newId(),
       runId,
       ownerId: submitter.userId,
-      toolCallId,
+      toolCallId: requestSha256,
       request: { ...request },
       requestSha256,
       title,
     })
     .onConflictDoNothing();
   const [stored] = await selectProposals(services.db).where(
-    and(
-      eq(proposals.runId, runId),
-      or(eq(proposals.toolCallId, toolCallId), eq(proposals.requestSha256, requestSha256)),
-    ),
+    and(eq(proposals.runId, runId), eq(proposals.requestSha256, requestSha256)),
   );
   if (!stored) throw new AppError("internal", "A proposal was stored and is not there.");
   return viewOf(stored);
@@ -147,7 +144,7 @@ export async function approve(services: Services, approval: Approval): Promise<S
       async alongside(tx, jobId) {
         const [moved] = await tx
           .update(proposals)
-          .set({ state: "approved", jobId, decidedAt: new Date() })
+          .set({ state: "approved", jobId, decidedAt: sql`clock_timestamp()` })
           .where(and(own, inArray(proposals.state, ["open", "approved"])))
           .returning({ id: proposals.id });
         if (!moved) throw declined();
@@ -182,7 +179,7 @@ export async function decline(
   const moved = await services.db.transaction(async (tx) => {
     const [row] = await tx
       .update(proposals)
-      .set({ state: "declined", decidedAt: new Date() })
+      .set({ state: "declined", decidedAt: sql`clock_timestamp()` })
       .where(and(own, inArray(proposals.state, ["open", "declined"])))
       .returning({ runId: proposals.runId });
     if (row) await recordAct(tx, { kind: "assistant.declined", by: ownerId, object: id });

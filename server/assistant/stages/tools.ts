@@ -201,11 +201,11 @@ export function toolsFor(services: Services, { run, submitter, show }: ToolConte
     }),
     propose_job: tool({
       ...forms.propose_job,
-      execute: (input, { toolCallId }) =>
+      execute: (input) =>
         orReason(services, async () => {
           const title = titles[input.kind];
           const request = requestOf(input);
-          const proposal = await propose(services, { runId: run.id, toolCallId, title, request, submitter });
+          const proposal = await propose(services, { runId: run.id, title, request, submitter });
           show({ type: "proposal", proposalId: proposal.id });
           return { proposed: title, state: proposal.state };
         }),

@@ -240,6 +240,7 @@ export const proposals = pgTable(
     ownerId: text("owner_id")
       .notNull()
       .references(() => users.id, { onDelete: "cascade" }),
+    /** Says nothing: an older version, which may run on this schema, told the proposals of a question apart by it. */
     toolCallId: text("tool_call_id").notNull(),
     /** The request as `submit` takes it; approved unchanged or not at all. */
     request: jsonb("request").$type<Record<string, unknown>>().notNull(),
