@@ -1,11 +1,11 @@
-import { and, eq, gt, inArray, or, sql } from "drizzle-orm";
+import { and, eq, inArray, or, type SQL, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import type { LiveSource, Row } from "../live/index.ts";
+import { ago, firstRowsFrom, type LiveSource, type Row } from "../live/index.ts";
 import type { AnswerWords } from "../queue/index.ts";
 import { type LoadedQuestion, loadQuestionRows, questionDetail, type QuestionView } from "./read.ts";
 import { isEnded, isOpen } from "./life.ts";
 
-const { assistantRuns } = schema;
+const { assistantRuns, proposals } = schema;
 
 type WordsUpdate = { readonly type: "answer" } & AnswerWords;
 
@@ -17,8 +17,10 @@ export type QuestionUpdate = { readonly type: "runs"; readonly runs: readonly Qu
 
 /** Streams begin with questions that ended at most this long ago, and their proposals are looked at as long. */
 const lookBackMs = 10 * 60_000;
+/** A page shows fewer. */
+const mostFirst = 200;
 
-const endedLately = () => gt(assistantRuns.endedAt, new Date(Date.now() - lookBackMs));
+const endedAfter = (time: SQL) => sql`${assistantRuns.endedAt} > ${time}`;
 
 /** Questions of the assistant as a source of the live feed. */
 export const questionSource: LiveSource<QuestionView, QuestionUpdate> = {
@@ -33,7 +35,7 @@ export const questionSource: LiveSource<QuestionView, QuestionUpdate> = {
       ? { id: message.words.runId, update: { type: "answer", ...message.words } }
       : null,
   joinLive: (last, next) => (last.type === "answer" && next.type === "answer" ? joinWords(last, next) : next),
-  readMarks: ({ db }, { ownerIds }) =>
+  readMarks: ({ db }, { ownerIds, withinMs }) =>
     db
       .select({
         id: assistantRuns.id,
@@ -43,14 +45,22 @@ export const questionSource: LiveSource<QuestionView, QuestionUpdate> = {
         isActive: sql<boolean>`${isOpen}`,
       })
       .from(assistantRuns)
-      .where(and(inArray(assistantRuns.ownerId, [...ownerIds]), or(isOpen, endedLately()))),
+      .where(
+        and(
+          inArray(assistantRuns.ownerId, [...ownerIds]),
+          or(isOpen, endedAfter(ago(Math.max(withinMs, lookBackMs)))),
+        ),
+      ),
   async readRows(services, ids) {
     const loaded = await loadQuestionRows(services, inArray(assistantRuns.id, [...ids]));
     return { rows: loaded.map(toRow), at: new Date().toISOString() };
   },
-  async readFirst(services, { ownerId }) {
-    const own = and(eq(assistantRuns.ownerId, ownerId), or(isOpen, endedLately()));
-    return (await loadQuestionRows(services, own)).map(toRow);
+  async readFirst(services, { ownerId, since }) {
+    const from = sql`least(${ago(lookBackMs)}, ${firstRowsFrom(since, lookBackMs)})`;
+    const decided = sql`${assistantRuns.id} in (select ${proposals.runId} from ${proposals}
+      where ${proposals.ownerId} = ${ownerId} and ${proposals.decidedAt} > ${from})`;
+    const own = and(eq(assistantRuns.ownerId, ownerId), or(isOpen, endedAfter(from), decided));
+    return (await loadQuestionRows(services, own, mostFirst)).map(toRow);
   },
   toUpdate: (runs) => (runs.length > 0 ? { type: "runs", runs } : null),
 };

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, or, type SQL, sql } from "drizzle-orm";
 import type { Caller } from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
@@ -43,17 +43,20 @@ export interface LoadedQuestion {
   readonly view: QuestionView;
 }
 
-/** Questions with their texts and proposals, oldest first. */
+/** Questions with their texts and proposals, oldest first; of more than `most` the newest. */
 export async function loadQuestionRows(
   services: Pick<Services, "db">,
   where: SQL | undefined,
+  most?: number,
 ): Promise<LoadedQuestion[]> {
-  const rows = await services.db
+  const newest = services.db
     .select({ run: assistantRuns, question: assistantMessages.text, detail: questionDetail })
     .from(assistantRuns)
     .innerJoin(assistantMessages, eq(assistantMessages.id, assistantRuns.questionId))
     .where(where)
-    .orderBy(asc(assistantRuns.createdAt));
+    .orderBy(desc(assistantRuns.createdAt))
+    .$dynamic();
+  const rows = (await (most === undefined ? newest : newest.limit(most))).toReversed();
   const proposals = await readProposals(
     services,
     rows.map(({ run }) => run.id),

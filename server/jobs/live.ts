@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import type { LiveSource, Mark, Row } from "../live/index.ts";
+import { ago, firstRowsFrom, type LiveSource, type Mark, type Row } from "../live/index.ts";
 import type { LiveProgress } from "../queue/index.ts";
 import type { Services } from "../services.ts";
 import { openStatuses } from "./job.ts";
@@ -9,8 +9,6 @@ import { type JobsUpdate, type JobView, loadRows } from "./read.ts";
 type ProgressUpdate = Extract<JobsUpdate, { type: "progress" }>;
 
 const firstLookBackMs = 10 * 60_000;
-/** Covers commits that become visible late; a job that is read twice is dropped by its revision. */
-const overlapMs = 5_000;
 const mostFirst = 1_000;
 
 /** Jobs as a source of the live feed. */
@@ -30,7 +28,7 @@ export const jobSource: LiveSource<JobView, JobsUpdate> = {
     const result = await db.execute<Omit<Mark, "detail"> & Record<string, unknown>>(sql`
       select id, revision, owner_id as "ownerId", status = 'processing' as "isActive"
       from ${schema.jobs} where owner_id in ${[...ownerIds]}
-        and (status in ${[...openStatuses]} or ended_at > now() - ${Math.round(withinMs)} * interval '1 millisecond')`);
+        and (status in ${[...openStatuses]} or ended_at > ${ago(withinMs)})`);
     return result.map((row) => ({ ...row, detail: "" }));
   },
   async readRows({ db }, ids) {
@@ -39,9 +37,7 @@ export const jobSource: LiveSource<JobView, JobsUpdate> = {
     return { rows: loaded.map(toRow), at };
   },
   async readFirst({ db }, { ownerId, since }) {
-    const from = since
-      ? sql`${new Date(since.getTime() - overlapMs).toISOString()}::timestamptz`
-      : sql`now() - ${firstLookBackMs} * interval '1 millisecond'`;
+    const from = firstRowsFrom(since, firstLookBackMs);
     const isShown = sql`jobs.owner_id = ${ownerId} and (jobs.status in ${[...openStatuses]} or jobs.ended_at > ${from})`;
     const loaded = await loadRows(db, isShown, sql`order by jobs.id desc limit ${mostFirst}`);
     return loaded.map(toRow);

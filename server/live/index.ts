@@ -13,5 +13,5 @@
  */
 export { feedOf } from "./feed.ts";
 export { createMailbox } from "./mailbox.ts";
-export type { LiveSource, Mark, Row } from "./source.ts";
+export { ago, firstRowsFrom, type LiveSource, type Mark, type Row } from "./source.ts";
 export { type Alive, watch, type WatchInput } from "./stream.ts";

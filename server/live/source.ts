@@ -1,3 +1,4 @@
+import { type SQL, sql } from "drizzle-orm";
 import type { HintMessage, LiveMessage } from "../queue/index.ts";
 import type { Services } from "../services.ts";
 
@@ -60,6 +61,20 @@ export interface LiveSource<View, Update> {
   toUpdate(views: readonly View[], at: string, kind: "first" | "changed"): Update | null;
   /** Asks for live updates of these active rows, called after each change of them; absent where they come unasked. */
   openRequests?(services: Services): (ids: readonly string[]) => void;
+}
+
+/** SQL expression: so many milliseconds ago by the clock of the database, which wrote the times of the rows. */
+export function ago(ms: number): SQL {
+  return sql`now() - ${Math.round(ms)} * interval '1 millisecond'`;
+}
+
+/** Covers commits that become visible late; a row that is read twice is dropped by its revision. */
+const overlapMs = 5_000;
+
+/** SQL expression: a stream begins with rows that ended after this time: the last update of the client, or a look back. */
+export function firstRowsFrom(since: Date | null, lookBackMs: number): SQL {
+  if (since === null) return ago(lookBackMs);
+  return sql`${new Date(since.getTime() - overlapMs).toISOString()}::timestamptz`;
 }
 
 /** Whether the mark belongs to a newer state than the known one. */
