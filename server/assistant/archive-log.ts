@@ -1,8 +1,9 @@
-import { and, type AnyColumn, asc, eq, inArray, isNull, sql } from "drizzle-orm";
+import { and, type AnyColumn, asc, eq, getTableColumns, inArray, isNull, sql } from "drizzle-orm";
 import { deleteInBatches, schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isOpen } from "./life.ts";
+import { textArray } from "./recall/stems.ts";
 
 const { assistantMessages, assistantRuns, memories, proposals } = schema;
 
@@ -20,27 +21,35 @@ export interface EndedPart {
 const maxMessages = 200;
 const conversationsPerRound = 50;
 
-/** The next parts of talks to be archived, oldest first; those that may still go on, too, when `takesYoung`. */
+interface FindInput {
+  /** Also parts of talks that may still go on. */
+  readonly takesYoung: boolean;
+  /** Talks that have to wait, and users. */
+  readonly leftOut: { readonly conversationIds: readonly string[]; readonly ownerIds: readonly string[] };
+}
+
+/** The next parts of talks to be archived, oldest first. */
 export async function findEndedParts(
   { db, config }: Services,
-  { takesYoung }: { readonly takesYoung: boolean },
+  { takesYoung, leftOut }: FindInput,
 ): Promise<EndedPart[]> {
   const gapMs = config.assistant.conversationGapS * 1_000;
   const rows = await db.execute<{ conversationId: string; ownerId: string }>(sql`
     select conversation_id as "conversationId", min(owner_id) as "ownerId" from ${assistantMessages}
-    where archived_at is null group by conversation_id order by min(at) limit ${conversationsPerRound}`);
+    where archived_at is null and conversation_id <> all(${textArray(leftOut.conversationIds)}::uuid[])
+      and owner_id <> all(${textArray(leftOut.ownerIds)}) group by conversation_id order by min(at) limit ${conversationsPerRound}`);
+  const isYoung = sql<boolean>`${assistantMessages.at} > clock_timestamp() - ${gapMs} * interval '1 millisecond'`;
   const parts: EndedPart[] = [];
   for (const { conversationId, ownerId } of rows) {
     const messages = await db
-      .select()
+      .select({ ...getTableColumns(assistantMessages), isYoung })
       .from(assistantMessages)
       .where(and(eq(assistantMessages.conversationId, conversationId), isNull(assistantMessages.archivedAt)))
       .orderBy(asc(assistantMessages.at))
       .limit(maxMessages);
     const [first] = splitAtGaps(messages, gapMs);
     const last = first?.at(-1);
-    const isYoung = (last?.at.getTime() ?? 0) > Date.now() - gapMs;
-    if (!first || !last || (isYoung && !takesYoung)) continue;
+    if (!first || !last || (last.isYoung && !takesYoung)) continue;
     parts.push({
       ownerId,
       conversationId,

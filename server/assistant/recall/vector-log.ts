@@ -20,8 +20,8 @@ interface FindInput {
   readonly model: VectorModel;
   /** Only ids behind this one: a round reads the log once, in the order of ids. */
   readonly after: string;
-  /** Users whose texts have to wait. */
-  readonly skipped: readonly string[];
+  /** Texts that have to wait, and users. */
+  readonly leftOut: { readonly textIds: readonly string[]; readonly ownerIds: readonly string[] };
   /** Only what was said or written in the last hour: cheap for a long log. */
   readonly isRecent: boolean;
 }
@@ -34,13 +34,14 @@ const pageRows = 1_000;
  */
 export async function findUnembedded(
   { db }: Pick<Services, "db">,
-  { model, after, skipped, isRecent }: FindInput,
+  { model, after, leftOut, isRecent }: FindInput,
 ): Promise<Unembedded[]> {
   const isFree = model.price.inputUsd === 0;
   const recent = (column: SQL) =>
     isRecent ? sql`${column} > clock_timestamp() - interval '1 hour'` : sql`true`;
   const page = sql`order by m.id limit ${pageRows}`;
-  const mayBe = sql`m.id > ${after} and m.owner_id <> all(${textArray(skipped)})
+  const mayBe = sql`m.id > ${after} and m.id <> all(${textArray(leftOut.textIds)}::uuid[])
+    and m.owner_id <> all(${textArray(leftOut.ownerIds)})
     and not exists (select from ${recallVectors} v where v.id = m.id and v.model = ${model.key})
     and not exists (select from ${assistantSettings} s where s.user_id = m.owner_id and s.is_memory_paused)
     and (${isFree} or exists (select from ${users} u where u.id = m.owner_id and u.is_anonymous is not true))`;

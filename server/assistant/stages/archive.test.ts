@@ -1,9 +1,9 @@
-import { startLlm, textOf } from "@atelier/testing/llm";
+import { type LlmReply, type LlmRequest, startLlm, textOf } from "@atelier/testing/llm";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
-import { newId } from "../../platform/index.ts";
+import { newId, useProxies } from "../../platform/index.ts";
 import { splitAtGaps } from "../archive-log.ts";
 import { addSpeaker } from "../import-talks.ts";
 import { forgetEverything, listMemories } from "../memories.ts";
@@ -66,6 +66,23 @@ test("B8 talks that have ended become memories, once; a silence ends a talk, a y
   expect(await summaries()).toHaveLength(2);
 });
 
+test.each([-1, 1])(
+  "B8 whether a talk has ended is judged by the database, also where the clock here is a day off: %d",
+  async (days) => {
+    await say([
+      [5, "I like tweed."],
+      [0.1, "And now?"],
+    ]);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + days * 24 * hourMs });
+    try {
+      expect(await run()).toEqual({ parts: 1, memories: 1 });
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(await summaries()).toEqual([expect.stringContaining("tweed")]);
+  },
+);
+
 test("B8 by command the archivist takes what is there, a young talk too, and later words make a memory of their own", async () => {
   const byHand = () =>
     archive(fixture.services, { signal: new AbortController().signal, isForced: true, takesYoung: true });
@@ -127,6 +144,131 @@ test("B9 with a model that is away the talk waits for the next time", async () =
   expect(await summaries()).toEqual([]);
   llm.answer = usual;
   expect(await run()).toEqual({ parts: 1, memories: 1 });
+});
+
+/** What the archivist was sent, and not the prompt before it. */
+const sentIn = ({ messages }: LlmRequest) => textOf(messages.at(-1) ?? { role: "user" });
+const asked = (word: string) => llm.requests.filter((request) => sentIn(request).includes(word)).length;
+/** The model answers as usual, but with this for what has the word. */
+const faultOf = (word: string, fault: LlmReply) => {
+  llm.answer = (request, number) => (sentIn(request).includes(word) ? fault : usual(request, number));
+};
+const summariesOf = async (owner: string) => {
+  const { items } = await listMemories(fixture.services, { ownerId: owner });
+  return items.map(({ summary }) => summary);
+};
+
+test.each<readonly [string, LlmReply]>([
+  ["refused by a filter (400)", { status: 400, message: "The content was flagged." }],
+  ["refused by a filter (403)", { status: 403, message: "Your input was flagged." }],
+  ["what crashes the model (500)", { status: 500 }],
+  ["what cuts the answer", { text: "{}", cutAfterWords: 0 }],
+])("B9 a talk that is %s stops no other one, and is tried again after them", async (_name, fault) => {
+  await say([[9, "I like POISON."]]);
+  const other = await addSpeaker(fixture.services.db, "Ben");
+  await say([[8, "I like silk."]], other);
+  await say([[7, "I like satin."]]);
+  faultOf("POISON", fault);
+  await run();
+  await run();
+  expect(await summariesOf(other)).toEqual([expect.stringContaining("silk")]);
+  expect(await summaries()).toEqual([expect.stringContaining("satin")]);
+  llm.answer = usual;
+  expect(await run()).toEqual({ parts: 1, memories: 1 });
+  expect((await summaries()).join()).toContain("POISON");
+});
+
+test("B9 a talk that is refused again and again, while others are not, gets its memory by rule", async () => {
+  await say([[50, "I like POISON."]]);
+  faultOf("POISON", { status: 400 });
+  for (const hoursAgo of [9, 8]) {
+    await say([[hoursAgo, "I like silk."]]);
+    expect(await run()).toEqual({ parts: 1, memories: 1 });
+  }
+  await say([[7, "I like silk."]]);
+  expect(await run()).toEqual({ parts: 2, memories: 2 });
+  expect(await summaries()).toContain("The user said: I like POISON.");
+  expect(await run()).toEqual({ parts: 0, memories: 0 });
+});
+
+test("B9 a talk that failed waits longer after each failure", { timeout: 120_000 }, async () => {
+  await say([[9, "I like POISON."]]);
+  faultOf("POISON", { status: 400 });
+  const now = performance.now.bind(performance);
+  let laterMs = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => now() + laterMs);
+  const tried: number[] = [];
+  for (let hour = 0; hour < 48; hour += 1) {
+    laterMs = hour * hourMs;
+    await fixture.services.db.execute("update turns set due_at = now()");
+    const before = asked("POISON");
+    await archive(fixture.services, { signal: new AbortController().signal, isForced: false });
+    if (asked("POISON") > before) tried.push(hour);
+  }
+  vi.restoreAllMocks();
+  const waits = tried.slice(1).map((hour, at) => hour - (tried[at] ?? 0));
+  expect(waits.length).toBeGreaterThan(3);
+  expect(waits).toEqual(waits.toSorted((a, b) => a - b));
+  expect(new Set(waits).size).toBeGreaterThan(2);
+  expect(Math.max(...waits)).toBeLessThanOrEqual(25);
+});
+
+test("B9 a key that the provider refuses ends the round early, and no talk is lost by it", async () => {
+  for (let at = 0; at < 8; at += 1) await say([[20 - at, `I like number ${at}.`]]);
+  llm.answer = () => ({ status: 401, message: "The key is wrong." });
+  const before = llm.requests.length;
+  for (let round = 0; round < 4; round += 1) expect(await run()).toEqual({ parts: 0, memories: 0 });
+  expect(llm.requests.length - before).toBe(4 * 3);
+  llm.answer = usual;
+  expect(await run()).toEqual({ parts: 8, memories: 8 });
+});
+
+test("B9 a talk that is too long for the model is archived in pieces, and a message that is by rule", async () => {
+  const lines = Array.from({ length: 9 }, (_, at) => `Number ${at}. ${"wool ".repeat(40)}`);
+  const long = `Endless ${"linen ".repeat(1_000)}`;
+  await say([...lines, long, "> Noted.", "And silk."].map((text, at) => [9 - at / 100, text] as const));
+  await say([[5, "I like satin."]]);
+  llm.answer = (request, number) =>
+    sentIn(request).length > 1_000
+      ? { status: 400, message: "This model's maximum context length is 300 tokens." }
+      : usual(request, number);
+  const made = await run();
+  const all = await summaries();
+  for (const at of lines.keys()) expect(all.join()).toContain(`Number ${at}.`);
+  expect(all).toContainEqual(expect.stringMatching(/^The user said: Endless linen/));
+  expect(all.join()).toContain("And silk.");
+  expect(all.join()).toContain("satin");
+  expect(made?.memories).toBe(all.length);
+  expect(await run()).toEqual({ parts: 0, memories: 0 });
+});
+
+test("B9 a user at a cap waits, one who may spend nothing is remembered by rule, and others do not wait", async ({
+  onTestFinished,
+}) => {
+  const { config } = fixture.services;
+  const prices = { "local/": { inputUsd: 10, outputUsd: 10 } };
+  const paid = {
+    ...fixture.services,
+    // An address of the network at home costs nothing.
+    env: { ...fixture.services.env, LLM_BASE_URL: "http://models.example/v1" },
+    config: { ...config, assistant: { ...config.assistant, prices } },
+  };
+  useProxies({ HTTP_PROXY: llm.url, ALLOWED_PRIVATE_HOSTS: [] });
+  onTestFinished(() => useProxies({ ALLOWED_PRIVATE_HOSTS: [] }));
+  const { db } = paid;
+  const [guest, poor] = [await addSpeaker(db, "Ben"), await addSpeaker(db, "Cid")];
+  await db.execute(`update users set self_made = true where id = '${guest}'`);
+  await db.insert(schema.spendingCaps).values({ userId: poor, dailyUsd: 0.000_001, monthlyUsd: null });
+  await say([[9, "I like linen."]], guest);
+  for (const hoursAgo of [8, 6]) await say([[hoursAgo, "I like silk."]], poor);
+  await say([[7, "I like satin."]]);
+  const before = llm.requests.length;
+  expect(await run(paid)).toEqual({ parts: 2, memories: 2 });
+  expect(await summariesOf(guest)).toEqual(["The user said: I like linen."]);
+  expect(await summariesOf(poor)).toEqual([]);
+  expect(llm.requests.slice(before).map(sentIn).join()).not.toMatch(/linen|silk/);
+  await db.execute(`update spending_caps set daily_usd = 9 where user_id = '${poor}'`);
+  expect(await run(paid)).toEqual({ parts: 2, memories: 2 });
 });
 
 test("what is worth nothing is marked and not remembered; a paused user's words neither", async () => {

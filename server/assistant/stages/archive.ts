@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { inTurn, renewTurn, type Turn } from "../../leases/index.ts";
+import { readCaps } from "../../providers/index.ts";
 import type { Services } from "../../services.ts";
 import {
   type EndedPart,
@@ -13,7 +14,8 @@ import { stageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
 import { askForJson, type PromptedCall } from "./ask-json.ts";
 import type { CallResult, CallServices } from "./calls.ts";
-import { ModelError } from "./model-errors.ts";
+import { ModelError, reachOf } from "./model-errors.ts";
+import { type PartRound, startRound } from "./part-round.ts";
 
 export interface ArchiveInput {
   readonly signal: AbortSignal;
@@ -35,7 +37,7 @@ const lookMs = 1_000;
 
 /**
  * Makes memories of talks that have ended, one part after the other. Null when it is not due or another process does
- * it. What cannot be done now is done the next time; nothing is archived twice.
+ * it. A talk that fails stops no other one, and what cannot be done now is done the next time; nothing is archived twice.
  */
 export async function archive(
   services: Services,
@@ -43,11 +45,11 @@ export async function archive(
 ): Promise<Archived | null> {
   const counts = { parts: 0, memories: 0 };
   const everyMs = services.config.assistant.archiveEveryS * 1_000;
-  const next = () => findEndedParts(services, { takesYoung });
   try {
     return await inTurn(services, { name: "archivist", everyMs, isForced, signal }, async (turn) => {
-      for (let parts = await next(); parts.length > 0; parts = await next())
-        if (!(await archiveParts(services, { parts, turn, signal, counts }))) break;
+      const round = startRound(services, "archivist", { isForced });
+      const archiving = { takesYoung, round, skipped: new Set<string>(), turn, signal, counts };
+      while (await archiveNext(services, archiving));
       return counts;
     });
   } catch (error) {
@@ -59,26 +61,70 @@ export async function archive(
 }
 
 interface Archiving {
-  readonly parts: readonly EndedPart[];
+  readonly takesYoung: boolean;
+  readonly round: PartRound;
+  /** Users whose limit of spending is reached. */
+  readonly skipped: Set<string>;
   readonly turn: Turn;
   readonly signal: AbortSignal;
   readonly counts: { parts: number; memories: number };
 }
 
-/** False when the process stops or the work was lost to another one. */
-async function archiveParts(
-  services: Services,
-  { parts, turn, signal, counts }: Archiving,
-): Promise<boolean> {
-  for (const part of parts) {
-    await waitForAnswers(services, signal);
-    if (signal.aborted || !(await renewTurn(services, turn))) return false;
-    const memory = await summarize(services, part, signal);
-    if (!(await storePart(services, part, memory))) continue;
-    counts.parts += 1;
-    counts.memories += memory === null ? 0 : 1;
+/** False when nothing is left, the process stops or the work was lost to another one. */
+async function archiveNext(services: Services, archiving: Archiving): Promise<boolean> {
+  const { takesYoung, round, skipped, signal } = archiving;
+  const leftOut = { conversationIds: round.leftOut(), ownerIds: [...skipped] };
+  const parts = await findEndedParts(services, { takesYoung, leftOut });
+  if (parts.length === 0) return round.takeFailed();
+  const failuresOf = ({ conversationId }: EndedPart) => round.failuresOf(conversationId);
+  for (const part of parts.toSorted((a, b) => failuresOf(a) - failuresOf(b))) {
+    if (skipped.has(part.ownerId)) continue;
+    try {
+      if (!(await archivePart(services, archiving, part))) return false;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (isOverBudget(error)) skipped.add(part.ownerId);
+      else round.noteFailed([part.conversationId], error);
+      const { conversationId } = part;
+      services.log.warn(
+        { err: error, conversationId },
+        "a talk could not be archived, it is tried again later",
+      );
+    }
   }
   return true;
+}
+
+const isOverBudget = (error: unknown) => error instanceof ModelError && reachOf[error.class] === "owner";
+
+/** False when the process stops or the work was lost to another one. */
+async function archivePart(services: Services, archiving: Archiving, part: EndedPart): Promise<boolean> {
+  const { round, turn, signal, counts } = archiving;
+  await waitForAnswers(services, signal);
+  if (signal.aborted || !(await renewTurn(services, turn))) return false;
+  const memory = await summarize(services, archiving, part);
+  if (memory === "too long") {
+    for (const half of halvesOf(part)) if (!(await archivePart(services, archiving, half))) return false;
+    return true;
+  }
+  round.noteDone([part.conversationId]);
+  if (!(await storePart(services, part, memory))) return true;
+  counts.parts += 1;
+  counts.memories += memory === null ? 0 : 1;
+  return true;
+}
+
+const isSaid = ({ text }: EndedPart["messages"][number]) => text !== "";
+
+/** Each with half of what the user said; the jobs go with the last one. */
+function halvesOf(part: EndedPart): EndedPart[] {
+  const said = part.messages.filter(isSaid);
+  const middle = said[Math.ceil(said.length / 2)];
+  const at = part.messages.findIndex((message) => message === middle);
+  return [
+    { ...part, messages: part.messages.slice(0, at), jobs: [] },
+    { ...part, messages: part.messages.slice(at) },
+  ];
 }
 
 async function waitForAnswers(services: Services, signal: AbortSignal): Promise<void> {
@@ -92,13 +138,16 @@ const maxSummary = 2_000;
 const maxTags = 8;
 const triesToParse = 2;
 
-/** The memory of a part; null when nothing is worth remembering. */
+/** The refusals of a part, while others are not refused, after which a rule makes its memory. */
+const lastRefusal = 3;
+
+/** The memory of a part; null when nothing is worth remembering. Throws `ModelError`. */
 async function summarize(
   services: Services,
+  { round, signal }: Archiving,
   part: EndedPart,
-  signal: AbortSignal,
-): Promise<NewMemory | null> {
-  const said = part.messages.filter(({ text }) => text !== "");
+): Promise<NewMemory | null | "too long"> {
+  const said = part.messages.filter(isSaid);
   if (said.length === 0) return null;
   const model = stageModel(services, "archivist");
   if (!model) return summarizeByRule(part);
@@ -114,13 +163,35 @@ async function summarize(
   const material = { messages, jobs: part.jobs };
   for (let left = triesToParse; left > 0; left -= 1) {
     try {
-      return (await askArchivist(services, { call, text: prompt.text, signal }, material)).value;
+      const { value } = await askArchivist(services, { call, text: prompt.text, signal }, material);
+      round.noteAnswer();
+      return value;
     } catch (error) {
-      if (!(error instanceof ModelError) || error.class !== "invalid_output") throw error;
+      if (!(error instanceof ModelError)) throw error;
+      if (error.class === "over_limit" && said.length > 1) return "too long";
+      if (await isForGood(services, { error, round, part })) return summarizeByRule(part);
+      if (error.class !== "invalid_output") throw error;
+      round.noteAnswer();
       services.log.warn({ err: error, left: left - 1 }, "a summary could not be read");
     }
   }
   return summarizeByRule(part);
+}
+
+/**
+ * Whether no model will ever make the memory of the part, while it answers about others: it is too long, or is refused again
+ * and again. Or its user may spend nothing.
+ */
+async function isForGood(
+  { db, config }: Services,
+  { error, round, part }: { readonly error: ModelError; readonly round: PartRound; readonly part: EndedPart },
+): Promise<boolean> {
+  if (error.class === "over_limit") return round.hasAnswered();
+  if (error.class === "refused")
+    return round.hasAnswered() && round.failuresOf(part.conversationId) + 1 >= lastRefusal;
+  if (error.class !== "over_budget") return false;
+  const { dailyUsd, monthlyUsd } = await readCaps(db, config, part.ownerId);
+  return dailyUsd === 0 || monthlyUsd === 0;
 }
 
 interface ArchivistMaterial {

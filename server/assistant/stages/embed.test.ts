@@ -186,6 +186,55 @@ test("a text that is too long for the model, or without direction, is left out f
   expect(await run()).toBe(0);
 });
 
+test.each<readonly [string, Awaited<ReturnType<typeof llm.answerEmbedding>>]>([
+  ["refuses", { status: 400, message: "The content was flagged." }],
+  ["crashes at", { status: 500, message: "unsupported value: NaN" }],
+  ["has no vector for", { vectors: [[]] }],
+])("a text that the model %s holds up no other one, and is tried again", async (_name, fault) => {
+  const ann = await addUser("One.", "POISON.", "Two.");
+  const ben = await addUser("Three.", "Four.");
+  llm.answerEmbedding = ({ texts: asked }) => (asked.some((text) => text.includes("POISON")) ? fault : {});
+  // A crash may be the server's: it is found by and by that one text is at fault.
+  for (let round = 0; round < 5; round += 1) await run();
+  expect(await texts(ann)).toEqual(["One.", "Two."]);
+  expect(await texts(ben)).toEqual(["Four.", "Three."]);
+  llm.answerEmbedding = () => ({});
+  expect(await run()).toBe(1);
+});
+
+test("a text that was refused is sent again later, and less and less", { timeout: 120_000 }, async () => {
+  await addUser("POISON.", "One.");
+  llm.answerEmbedding = ({ texts: asked }) =>
+    asked.some((text) => text.includes("POISON")) ? { status: 400 } : {};
+  const now = performance.now.bind(performance);
+  let laterMs = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => now() + laterMs);
+  const { signal } = new AbortController();
+  const sentAt: number[] = [];
+  for (let hour = 0; hour < 60; hour += 1) {
+    laterMs = hour * 3_600_000;
+    const from = llm.embeddings.length;
+    await embedMissing(services, { signal, isForced: false });
+    if (sent(from).includes("POISON.")) sentAt.push(hour);
+  }
+  vi.restoreAllMocks();
+  const waits = sentAt.slice(1).map((hour, at) => hour - (sentAt[at] ?? 0));
+  expect(waits.length).toBeGreaterThan(2);
+  expect(waits).toEqual(waits.toSorted((a, b) => a - b));
+  expect(new Set(waits).size).toBeGreaterThan(2);
+});
+
+test("a key that is refused ends the round after a few calls", async () => {
+  const said = Array.from({ length: 40 }, (_, at) => `Sentence ${at}.`);
+  await addUser(...said);
+  llm.answerEmbedding = () => ({ status: 401 });
+  const from = llm.embeddings.length;
+  for (let round = 0; round < 3; round += 1) expect(await run()).toBe(0);
+  expect(llm.embeddings.length - from).toBeLessThan(3 * 9);
+  llm.answerEmbedding = () => ({});
+  expect(await run()).toBe(40);
+});
+
 test("with a model that is away nothing is made, and all of it the next time", async () => {
   const ownerId = await addUser("I like linen.");
   llm.answerEmbedding = () => ({ status: 503 });

@@ -12,8 +12,9 @@ import {
 import { mirrorVectors } from "../recall/mirror.ts";
 import { encodeVector, findDimensions, maxDimensions } from "../../meaning/index.ts";
 import { callModel, type CallServices } from "./calls.ts";
-import { ModelError } from "./model-errors.ts";
+import { ModelError, reachOf } from "./model-errors.ts";
 import { openVectorModel } from "./open-model.ts";
+import { type PartRound, startRound } from "./part-round.ts";
 import { cutToTokens, loadTokenCounter } from "./tokens.ts";
 
 interface EmbedInput {
@@ -105,7 +106,17 @@ export async function embedMissing(
   const counts = { embedded: 0 };
   try {
     return await inTurn(services, { name: "vectors", everyMs: 0, signal }, async (turn) => {
-      const round: Round = { model, turn, signal, isRecent, skipped: new Set(), after: firstId, counts };
+      const parts = startRound(services, "vectors", { isForced });
+      const round: Round = {
+        model,
+        turn,
+        signal,
+        isRecent,
+        parts,
+        skipped: new Set(),
+        after: firstId,
+        counts,
+      };
       while (!signal.aborted && (await embedNext(services, round)));
       await mirrorVectors(services, { model: model.key, signal, mayCreate: !isRecent });
       return counts.embedded;
@@ -130,6 +141,7 @@ interface Round {
   readonly signal: AbortSignal;
   /** Users whose limit of spending is reached. */
   readonly skipped: Set<string>;
+  readonly parts: PartRound;
   readonly isRecent: boolean;
   /** The last text that was read. */
   after: string;
@@ -138,27 +150,38 @@ interface Round {
 
 /** Embeds the next texts; false when there are none. */
 async function embedNext(services: CallServices, round: Round): Promise<boolean> {
-  const { model, skipped, isRecent, after } = round;
-  const found = await findUnembedded(services, { model, after, skipped: [...skipped], isRecent });
-  for (const [ownerId, texts] of Map.groupBy(found, (text) => text.ownerId))
+  const { model, parts, skipped, isRecent, after } = round;
+  const leftOut = { textIds: parts.leftOut(), ownerIds: [...skipped] };
+  const found = await findUnembedded(services, { model, after, leftOut, isRecent });
+  const inOrder = found.toSorted((a, b) => parts.failuresOf(a.id) - parts.failuresOf(b.id));
+  for (const [ownerId, texts] of Map.groupBy(inOrder, (text) => text.ownerId))
     if (!(await embedOwner(services, round, { ownerId, texts }))) return false;
   round.after = found.at(-1)?.id ?? after;
   if (found.length > 0) return true;
+  if (parts.takeFailed()) {
+    round.after = firstId;
+    return true;
+  }
   if (!isRecent && skipped.size === 0)
     lastFullOf(services.db).last = { model: model.key, atMs: performance.now() };
   return false;
 }
 
-/** The texts of one user, in calls of `batchSize`; a user at a cap of spending waits. False when the work is lost. */
+/**
+ * The texts of one user, in calls of `batchSize`, and of fewer where some failed before, so that the one at fault is found; a
+ * user at a cap of spending waits. False when the work is lost.
+ */
 async function embedOwner(services: CallServices, round: Round, { ownerId, texts }: Part): Promise<boolean> {
   const { batchSize } = services.config.assistant.embedding;
+  const failures = Math.max(0, ...texts.map(({ id }) => round.parts.failuresOf(id)));
+  const size = Math.max(1, Math.floor(batchSize / 2 ** failures));
   try {
-    for (let at = 0; at < texts.length; at += batchSize) {
+    for (let at = 0; at < texts.length; at += size) {
       if (round.signal.aborted || !(await renewTurn(services, round.turn))) return false;
-      await embedPart(services, round, { ownerId, texts: texts.slice(at, at + batchSize) });
+      await embedPart(services, round, { ownerId, texts: texts.slice(at, at + size) });
     }
   } catch (error) {
-    if (!(error instanceof ModelError) || error.class !== "over_budget") throw error;
+    if (!(error instanceof ModelError) || reachOf[error.class] !== "owner") throw error;
     round.skipped.add(ownerId);
   }
   return true;
@@ -169,15 +192,25 @@ interface Part {
   readonly texts: readonly Unembedded[];
 }
 
-/** One call, stored. A text that is too long for the model is found by halving, and left out for good. */
+/** One call, stored. A text that fails is found by halving: one that is too long for the model is left out for good. */
 async function embedPart(services: CallServices, round: Round, { ownerId, texts }: Part): Promise<void> {
-  const { model, signal } = round;
+  const { model, parts, signal } = round;
   const values = texts.map(({ text }) => `${model.documentPrefix}${text}`);
+  const ids = texts.map(({ id }) => id);
   try {
     const vectors = await embedTexts(services, { ownerId, model, texts: values, signal });
+    parts.noteAnswer();
     await store(services, round, { ownerId, texts, vectors });
+    parts.noteDone(ids);
   } catch (error) {
-    if (!(error instanceof ModelError) || error.class !== "over_limit") throw error;
+    if (signal.aborted || !(error instanceof ModelError)) throw error;
+    const reach = reachOf[error.class];
+    if (reach === "owner") throw error;
+    if (reach === "all" || (texts.length === 1 && error.class !== "over_limit")) {
+      parts.noteFailed(ids, error);
+      services.log.warn({ err: error }, "a text got no vector, it is tried again later");
+      return;
+    }
     if (texts.length === 1) return store(services, round, { ownerId, texts, vectors: [[]] });
     const half = Math.ceil(texts.length / 2);
     await embedPart(services, round, { ownerId, texts: texts.slice(0, half) });

@@ -18,6 +18,22 @@ export type ModelErrorClass =
   | "not_api"
   | "empty";
 
+/**
+ * What fails with a call: the part that was sent alone, such as one text; all parts of its user; or every call, until the
+ * service works again. A `refused` part may also be a key that is refused.
+ */
+export const reachOf: Readonly<Record<ModelErrorClass, "part" | "owner" | "all">> = {
+  timeout: "all",
+  unavailable: "all",
+  rate_limited: "all",
+  invalid_output: "part",
+  over_limit: "part",
+  refused: "part",
+  over_budget: "owner",
+  not_api: "all",
+  empty: "part",
+};
+
 /** What the user reads. */
 const messages: Readonly<Record<ModelErrorClass, string>> = {
   timeout: "The language model did not answer in time.",

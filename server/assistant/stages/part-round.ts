@@ -1,0 +1,89 @@
+import { keptBy } from "../../platform/index.ts";
+import type { CallServices } from "./calls.ts";
+import { ModelError, reachOf } from "./model-errors.ts";
+
+interface Failure {
+  readonly count: number;
+  /** By the clock of `performance`. */
+  readonly dueMs: number;
+}
+
+/** What failed in this process. */
+const failuresOf = keptBy((_db: CallServices["db"]) => ({
+  archivist: new Map<string, Failure>(),
+  vectors: new Map<string, Failure>(),
+}));
+
+const firstWaitMs = 10 * 60_000;
+const longestWaitMs = 24 * 3_600_000;
+/** The oldest are forgotten, and tried as if they were new. */
+const mostKept = 2_000;
+/** So many refusals, and no answer, are no matter of what was sent. */
+const mostRefused = 3;
+
+/**
+ * One round of a work that calls a model for many parts, such as talks or texts. One part never stops the others: a part that
+ * failed waits, longer after each failure, and comes after all that have not failed. An error of the whole service ends the
+ * round.
+ */
+export interface PartRound {
+  /** Parts that are left out now. */
+  leftOut(): string[];
+  /** To be called when all others are done: goes over to parts that failed before this round and are due; false without any. */
+  takeFailed(): boolean;
+  failuresOf(id: string): number;
+  /** Whether the model has answered in this round. */
+  hasAnswered(): boolean;
+  noteAnswer(): void;
+  noteDone(ids: readonly string[]): void;
+  /** Keeps a failure with its parts. Throws the error when the next part would fail, too. */
+  noteFailed(ids: readonly string[], error: unknown): void;
+}
+
+/** `isForced`: no part has to wait. */
+export function startRound(
+  { db }: Pick<CallServices, "db">,
+  work: "archivist" | "vectors",
+  { isForced }: { readonly isForced: boolean },
+): PartRound {
+  const failures = failuresOf(db)[work];
+  const failedNow = new Set<string>();
+  let isSecondHalf = false;
+  let hasAnswered = false;
+  let refused = 0;
+  const isDue = ([id, { dueMs }]: readonly [string, Failure]) =>
+    !failedNow.has(id) && (isForced || dueMs <= performance.now());
+  const note = (id: string) => {
+    const count = (failures.get(id)?.count ?? 0) + 1;
+    const waitMs = Math.min(longestWaitMs, firstWaitMs * 2 ** (count - 1));
+    failures.delete(id);
+    failures.set(id, { count, dueMs: performance.now() + waitMs });
+    failedNow.add(id);
+  };
+  return {
+    leftOut() {
+      const others = [...failures].filter((failure) => !isSecondHalf || !isDue(failure));
+      return [...failedNow.union(new Set(others.map(([id]) => id)))];
+    },
+    takeFailed() {
+      if (isSecondHalf) return false;
+      isSecondHalf = true;
+      return [...failures].some(isDue);
+    },
+    failuresOf: (id) => failures.get(id)?.count ?? 0,
+    hasAnswered: () => hasAnswered,
+    noteAnswer: () => void (hasAnswered = true),
+    noteDone(ids) {
+      for (const id of ids) failures.delete(id);
+    },
+    noteFailed(ids, error) {
+      for (const id of ids) note(id);
+      for (const id of failures.keys()) {
+        if (failures.size <= mostKept) break;
+        failures.delete(id);
+      }
+      if (!(error instanceof ModelError) || reachOf[error.class] !== "part") throw error;
+      if (!hasAnswered && (refused += 1) >= mostRefused) throw error;
+    },
+  };
+}
