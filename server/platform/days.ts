@@ -60,9 +60,20 @@ export function startOfDay(timeZone: string, day: string): Date | null {
 }
 
 /** The last moment of a day in a zone; null for no day. */
-export function endOfDay(timeZone: string, day: string): Date | null {
+function endOfDay(timeZone: string, day: string): Date | null {
   const utcMs = Date.parse(`${day}T00:00:00Z`);
   if (Number.isNaN(utcMs)) return null;
   const next = startOfDay(timeZone, new Date(utcMs + dayMs).toISOString().slice(0, 10));
   return next && new Date(next.getTime() - 1);
+}
+
+/** From the first moment of one day to the last of another one, in a zone; null where no day is named, or none. */
+export function periodOf(
+  timeZone: string,
+  { from, to }: { readonly from?: string | null | undefined; readonly to?: string | null | undefined },
+): { readonly from: Date | null; readonly to: Date | null } {
+  return {
+    from: typeof from === "string" ? startOfDay(timeZone, from) : null,
+    to: typeof to === "string" ? endOfDay(timeZone, to) : null,
+  };
 }

@@ -44,7 +44,7 @@ export async function analyze(
   const question = await readText(services, run.questionId);
   const model = stageModel(services, "analyzer");
   if (!model) return analyzeByRule(question);
-  const turns = await readTurns(services, run);
+  const turns = await readTurns(services, run, turnsBefore);
   const [material, prompt] = await Promise.all([
     collectMaterial(services, { ownerId: run.ownerId, question, turns, signal }),
     readPrompt(services, "analyzer"),
@@ -127,7 +127,8 @@ function sensible(analysis: z.infer<typeof analysisSchema>, shown: ReadonlySet<s
   };
 }
 
-async function readText({ db }: Services, id: string): Promise<string> {
+/** The words of a message. */
+export async function readText({ db }: Services, id: string): Promise<string> {
   const [message] = await db
     .select({ text: assistantMessages.text })
     .from(assistantMessages)
@@ -136,7 +137,7 @@ async function readText({ db }: Services, id: string): Promise<string> {
 }
 
 /** The last turns of the conversation before the question, oldest first. */
-async function readTurns({ db }: Services, run: QuestionRow): Promise<Turn[]> {
+export async function readTurns({ db }: Services, run: QuestionRow, most: number): Promise<Turn[]> {
   const rows = await db
     .select({ role: assistantMessages.role, text: assistantMessages.text })
     .from(assistantMessages)
@@ -144,7 +145,7 @@ async function readTurns({ db }: Services, run: QuestionRow): Promise<Turn[]> {
       and(eq(assistantMessages.conversationId, run.conversationId), ne(assistantMessages.id, run.questionId)),
     )
     .orderBy(desc(assistantMessages.at))
-    .limit(turnsBefore);
+    .limit(most);
   return rows.toReversed();
 }
 

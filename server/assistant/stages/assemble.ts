@@ -1,14 +1,15 @@
-import { and, desc, eq, inArray, ne } from "drizzle-orm";
+import { and, eq, inArray } from "drizzle-orm";
 import { type QuestionAnalysis, type QuestionContext, schema } from "../../db/index.ts";
 import type { Services } from "../../services.ts";
 import { type Prompt, readPrompt } from "../prompts.ts";
 import { recall, type RecallHit } from "../recall/recall.ts";
 import type { QuestionRow } from "../life.ts";
-import { dayOf, endOfDay, startOfDay, todayIn } from "../../platform/days.ts";
+import { dayOf, periodOf, todayIn } from "../../platform/days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";
+import { readText, readTurns } from "./analyze.ts";
 import { type CountTokens, cutToTokens, loadTokenCounter } from "./tokens.ts";
 
-const { assistantMessages, memories } = schema;
+const { memories } = schema;
 
 const maxHits = 12;
 const maxTurns = 40;
@@ -18,7 +19,7 @@ export async function assemble(services: Services, run: QuestionRow, share = 1):
   const [responder, assembler, turns, timeZone] = await Promise.all([
     readPrompt(services, "responder"),
     readPrompt(services, "assembler"),
-    readTurns(services, run),
+    readTalk(services, run),
     readTimeZone(services, run.ownerId),
   ]);
   const { ownerId, conversationId, analysis } = run;
@@ -96,7 +97,8 @@ export async function findMemory(services: Services, looked: Looked): Promise<Re
   if (!analysis?.needsContext || analysis.contextType === "none") return [];
   if (await isMemoryPaused(services, ownerId)) return [];
   const query = [question, ...(analysis.isByRule ? [] : analysis.searchKeywords)].join(" ");
-  const period = periodOf(analysis, await readTimeZone(services, ownerId));
+  const { timeScope } = analysis;
+  const period = timeScope && periodOf(await readTimeZone(services, ownerId), timeScope);
   const options = { limit: maxHits * 2, period, ...(signal ? { signal } : {}) };
   const [chosen, found] = await Promise.all([
     readChosen(services, ownerId, analysis),
@@ -107,16 +109,6 @@ export async function findMemory(services: Services, looked: Looked): Promise<Re
   const isHere = (hit: RecallHit) => conversationId !== null && hit.conversationId === conversationId;
   const others = found.filter((hit) => !isHere(hit) && !known.has(hit.id));
   return [...chosen, ...others].slice(0, maxHits);
-}
-
-function periodOf({ timeScope }: QuestionAnalysis, timeZone: string) {
-  const { from = null, to = null } = timeScope ?? {};
-  if (from === null && to === null) return null;
-  return {
-    from: from === null ? null : startOfDay(timeZone, from),
-    // The whole of the last day.
-    to: to === null ? null : endOfDay(timeZone, to),
-  };
 }
 
 async function readChosen(
@@ -141,19 +133,14 @@ async function readChosen(
   }));
 }
 
-async function readTurns({ db }: Services, run: QuestionRow): Promise<QuestionContext["messages"]> {
-  const columns = { role: assistantMessages.role, content: assistantMessages.text };
-  const here = eq(assistantMessages.conversationId, run.conversationId);
+/** The talk up to the question, oldest first. */
+async function readTalk(services: Services, run: QuestionRow): Promise<QuestionContext["messages"]> {
   const [before, question] = await Promise.all([
-    db
-      .select(columns)
-      .from(assistantMessages)
-      .where(and(here, ne(assistantMessages.id, run.questionId)))
-      .orderBy(desc(assistantMessages.at))
-      .limit(maxTurns),
-    db.select(columns).from(assistantMessages).where(eq(assistantMessages.id, run.questionId)),
+    readTurns(services, run, maxTurns),
+    readText(services, run.questionId),
   ]);
-  return [...before.toReversed(), ...question];
+  const turns = [...before, { role: "user" as const, text: question }];
+  return turns.map(({ role, text }) => ({ role, content: text }));
 }
 
 interface FittedMemory {

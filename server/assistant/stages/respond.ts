@@ -15,6 +15,7 @@ import { callModel } from "./calls.ts";
 import { ModelError } from "./model-errors.ts";
 import { type AnswerSink, streamAnswer, type Streamed } from "./stream.ts";
 import { loadTokenCounter } from "./tokens.ts";
+import type { Shown } from "./tools.ts";
 
 const tellMs = 60;
 const storeMs = 1_000;
@@ -142,17 +143,13 @@ function emptyAnswer({ thinking }: Answer, { usage, isCut }: Streamed, { maxOutp
 
 interface GrowingAnswer extends AnswerSink {
   noteCut(): void;
-  show(part: Unplaced): void;
+  show(part: Shown): void;
   answer(): Answer;
   /** Tells the rest, and waits for what is being stored; the rest itself is stored by who completes the question. */
   end(): Promise<void>;
 }
 
 const blanksBefore = (text: string) => text.length - text.trimStart().length;
-
-type Unplaced =
-  | Omit<Extract<AnswerPart, { type: "images" }>, "at">
-  | Omit<Extract<AnswerPart, { type: "proposal" }>, "at">;
 
 /** Collects an answer; every 60 ms its new words are told to the pages, every second it is stored. */
 function startAnswer(services: Services, run: QuestionRow, ends: Ends): GrowingAnswer {

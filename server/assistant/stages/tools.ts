@@ -9,7 +9,7 @@ import type { Services } from "../../services.ts";
 import { propose, type ProposedRequest } from "../proposals.ts";
 import { recall } from "../recall/recall.ts";
 import type { QuestionRow } from "../life.ts";
-import { endOfDay, startOfDay } from "../../platform/days.ts";
+import { periodOf } from "../../platform/days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";
 
 export interface ToolContext {
@@ -20,7 +20,8 @@ export interface ToolContext {
   readonly show: (part: Shown) => void;
 }
 
-type Shown =
+/** What an answer shows, before it has its place there. */
+export type Shown =
   | Omit<Extract<AnswerPart, { type: "images" }>, "at">
   | Omit<Extract<AnswerPart, { type: "proposal" }>, "at">;
 
@@ -100,16 +101,6 @@ async function orReason<T>(
   }
 }
 
-/** The period from the first moment of one day to the last of another one, as the user lives them. */
-function periodOf(
-  timeZone: string,
-  { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
-) {
-  return {
-    from: from === undefined ? null : startOfDay(timeZone, from),
-    to: to === undefined ? null : endOfDay(timeZone, to),
-  };
-}
 const maxFound = 20;
 
 const forms = {
