@@ -2,7 +2,8 @@
  * The bot in the worker: it reads what people send to it, submits jobs for their accounts and shows how these go.
  *
  *     lease (poll.ts) ──▶ getUpdates ──▶ beginUpdate ──▶ answer.ts: commands, links, text ──▶ endUpdate ──▶ storeOffset
- *                                                          pictures.ts: questions, presses, submit
+ *                                                          photos.ts: photos, questions about them, presses
+ *                                                          start.ts: submit, and the message of the job
  *     progress.ts: every second the messages of open jobs are edited, each at most every 3 s
  *
  * Every worker starts it; the lease lets one of them read. When that one dies, its lease ends and another goes on with the

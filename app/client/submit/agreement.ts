@@ -71,7 +71,7 @@ function offerIn(error: unknown): CloudOffer | null {
 }
 
 /**
- * The one path of everything that may cost money: sends what was agreed to, and when the place or the price has changed
+ * The path of a single request that may cost money (a batch has its own, in batch.ts): sends what was agreed to, and when the place or the price has changed
  * shows the new one and asks once more. Throws `NotWanted` when the user does not agree.
  */
 export async function withAgreement<Answer>(

@@ -90,7 +90,7 @@ function commonStemsOf({ db, userId }: Owned): Map<string, number> {
   return stems;
 }
 
-/** The stems of a query with the number of rows that have them; a common stem counts as in a tenth of all rows. */
+/** The stems of a query with the number of rows that have them, which is estimated above the limit of the count. */
 export async function readTerms(reader: Owned, query: string): Promise<Term[]> {
   const { db, userId } = reader;
   const common = commonStemsOf(reader);
@@ -116,5 +116,5 @@ export async function readTerms(reader: Owned, query: string): Promise<Term[]> {
     }));
 }
 
-/** A stem that reached the limit of the count is in more rows than were counted. */
+/** A stem that reached the limit is taken to be in so many times the rows that were counted. */
 const commonFactor = 4;
