@@ -212,20 +212,25 @@ export function factsOf(id: string, job: JobView | undefined): Readonly<Record<s
 
 const mostShown = 4;
 
+/** Of all pictures of a result. Programs take a mebibyte of one event: so do the official package for Python and desktop programs. */
+const mostShownChars = 900_000;
+
 /** Previews of the first pictures, so that the model sees what was made. */
 export async function showAll(input: ClientInput, jobs: readonly JobView[]): Promise<readonly Content[]> {
   const ids = jobs.flatMap(({ outputs }) => outputs.map(({ imageId }) => imageId)).slice(0, mostShown);
-  return Promise.all(ids.map((id) => show(input, id, "preview")));
+  return show(input, ids, "preview");
 }
 
-/** A picture of the caller, scaled down. Throws `not_found`. */
+/** Pictures of the caller, scaled down; thumbnails where previews would be too large together. Throws `not_found`. */
 export async function show(
   input: ClientInput,
-  id: string,
+  ids: readonly string[],
   variant: Exclude<Variant, "original">,
-): Promise<Content> {
-  const { base64, mimeType } = await readPicture(input, id, variant);
-  return { type: "image", data: base64, mimeType };
+): Promise<readonly Content[]> {
+  const pictures = await Promise.all(ids.map((id) => readPicture(input, id, variant)));
+  const chars = pictures.reduce((sum, { base64 }) => sum + base64.length, 0);
+  if (chars > mostShownChars && variant !== "thumbnail") return show(input, ids, "thumbnail");
+  return pictures.map(({ base64, mimeType }) => ({ type: "image", data: base64, mimeType }));
 }
 
 /** A file of a picture of the caller. Throws `not_found`. */

@@ -1,5 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { addImage } from "@atelier/testing/jobs";
 import { eq, sql } from "drizzle-orm";
+import sharp from "sharp";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
 import { newId } from "../../platform/index.ts";
@@ -243,4 +245,53 @@ test("pictures are resources by pages, and an original is sent up to a size", as
   const read = { jsonrpc: "2.0", id: 1, method: "resources/read", params: { uri } };
   const other = await send(read, { authorization: `Bearer ${stranger.key}` });
   expect(other.error).toMatchObject({ code: -32_002, data: { uri } });
+});
+
+test("what answers at once is JSON, since programs bound the size of an event", async () => {
+  const id = await addImage(scene.services, scene.owner.id);
+  const typeOf = async (method: string, params: object = {}) => {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+    const response = await ask({ method: "POST", body });
+    await response.text();
+    return response.headers.get("content-type");
+  };
+  const uri = `atelier://pictures/${id}`;
+  expect(await typeOf("resources/read", { uri })).toBe("application/json");
+  expect(await typeOf("tools/list")).toBe("application/json");
+  for (const method of ["tools/call", "tasks/result"])
+    expect([method, await typeOf(method, { name: "list_models" })]).toEqual([method, "text/event-stream"]);
+});
+
+test("a result is an event of at most a mebibyte, whatever its pictures show", async () => {
+  const noise = (sizePx: number) =>
+    sharp(randomBytes(sizePx * sizePx * 3), { raw: { width: sizePx, height: sizePx, channels: 3 } })
+      .png()
+      .toBuffer();
+  const made = async (count: number, sizePx: number) => {
+    const { taskId } = (await send(order(9, { count, task: {} }))).result.task;
+    const own = eq(schema.jobs.sessionId, `mcp:task:${taskId}`);
+    const jobs = await scene.services.db.select({ id: schema.jobs.id }).from(schema.jobs).where(own);
+    for (const { id } of jobs) await completeJob(scene, id, await noise(sizePx));
+    return (await about("tasks/result", { taskId })).result;
+  };
+  interface Shown {
+    readonly type: string;
+    readonly data: string;
+  }
+  const widthsOf = (result: { content: Shown[] }) =>
+    Promise.all(
+      result.content
+        .filter(({ type }) => type === "image")
+        .map(async ({ data }) => (await sharp(Buffer.from(data, "base64")).metadata()).width),
+    );
+  const small = await made(4, 300);
+  expect(await widthsOf(small)).toEqual([300, 300, 300, 300]);
+  const large = await made(4, 1_300);
+  expect(JSON.stringify(large).length).toBeLessThan(1_000_000);
+  expect(await widthsOf(large)).toEqual([320, 320, 320, 320]);
+  const pictureId = JSON.parse(large.content[0].text).jobs[0].pictures[0].pictureId;
+  const show = { name: "show_picture", arguments: { pictureId } };
+  const { result } = await about("tools/call", show);
+  expect(JSON.stringify(result).length).toBeLessThan(1_000_000);
+  expect(await widthsOf(result)).toHaveLength(1);
 });

@@ -96,6 +96,9 @@ async function answerCall(input: ClientInput, tool: Tool, { given, extra }: Call
   }
 }
 
+/** What may take its time, and then sends progress. Others are one JSON: programs bound the size of an event, as for an original. */
+const streamedSchema = z.looseObject({ method: z.enum(["tools/call", "tasks/result"]) });
+
 /** The name of a session, which clients send with each request that follows `initialize`. */
 const sessionHeader = "mcp-session-id";
 
@@ -120,7 +123,9 @@ const mcpRoute: ClientRoute = {
       return refuse(400, ErrorCode.InvalidRequest, "Send one message at a time: an array is not taken.");
     const cancelled = CancelledNotificationSchema.safeParse(parsedBody);
     if (cancelled.success) await cancelCall(input, cancelled.data.params.requestId);
-    const transport = new WebStandardStreamableHTTPServerTransport();
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      enableJsonResponse: !streamedSchema.safeParse(parsedBody).success,
+    });
     const server = serverFor(input);
     await server.connect(transport);
     request.signal.addEventListener("abort", () => void server.close().catch(() => undefined), {

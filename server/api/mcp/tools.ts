@@ -90,7 +90,7 @@ const showPicture = tool(
   },
   async (input, { pictureId: id, size }) => {
     const { title, widthPx, heightPx } = await getImage(input.services, { id, ownerId: input.caller.userId });
-    return { facts: { pictureId: id, title, widthPx, heightPx }, pictures: [await show(input, id, size)] };
+    return { facts: { pictureId: id, title, widthPx, heightPx }, pictures: await show(input, [id], size) };
   },
 );
 
