@@ -7,12 +7,16 @@ import { withRequestId } from "./requests.ts";
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 /** What an address takes, as `Allow` says it: 204 to OPTIONS, 405 to another method. */
-export function answerMethod(request: Request, allowed: readonly string[]): Response {
+export function answerMethod(
+  request: Request,
+  allowed: readonly string[],
+  toResponse = problemResponse,
+): Response {
   const allow = [...allowed, "OPTIONS"].join(", ");
   // The server cannot hand on some methods, such as TRACE; they come as OPTIONS with this header.
   const isAsked = request.method === "OPTIONS" && !request.headers.has(refusedMethodHeader);
   if (isAsked) return new Response(null, { status: 204, headers: { allow, "cache-control": "no-store" } });
-  const refused = problemResponse(new AppError("method_not_allowed"));
+  const refused = toResponse(new AppError("method_not_allowed"));
   refused.headers.set("allow", allow);
   return refused;
 }
@@ -28,12 +32,21 @@ export function forMethods<Input>(allowed: readonly string[], answer: Answer<Inp
       : withRequestId(request, () => answerMethod(request, taken));
 }
 
-/** Answers what no route of an app takes: 404 for an unknown address, else as `answerMethod`. */
-export function answerUnrouted(app: Hono): void {
+type ToResponse = (error: AppError) => Response;
+
+/**
+ * Answers what no route of an app takes: 404 for an unknown address, else as `answerMethod`; `shapeOf` gives how errors of an
+ * address are shown.
+ */
+export function answerUnrouted(
+  app: Hono,
+  shapeOf: (path: string) => ToResponse = () => problemResponse,
+): void {
   app.notFound(({ req }) => {
+    const toResponse = shapeOf(req.path);
     const allowed = routedMethods(app, req.path);
     const isUnknown = allowed.length === 0 || allowed.includes(req.method);
-    return isUnknown ? problemResponse(new AppError("not_found")) : answerMethod(req.raw, allowed);
+    return isUnknown ? toResponse(new AppError("not_found")) : answerMethod(req.raw, allowed, toResponse);
   });
 }
 

@@ -18,10 +18,14 @@ function signatureOf(services: Services, signed: string): Buffer {
   return createHmac("sha256", keyOf(services)).update(signed).digest();
 }
 
-/** A text with which anybody may read this picture for an hour; `note` comes back with it and cannot be changed. */
+/**
+ * A text with which anybody may read this picture for an hour. `note` comes back with it and cannot be changed; it is the end of
+ * the text, where programs look for the type of a file.
+ */
 export function signPicture(services: Services, imageId: string, note: string): string {
-  const signed = `${imageId}.${nowS() + signedHours * 3_600}.${note}`;
-  return `${signed}.${signatureOf(services, signed).toString("base64url")}`;
+  const endsAtS = nowS() + signedHours * 3_600;
+  const signature = signatureOf(services, `${imageId}.${endsAtS}.${note}`).toString("base64url");
+  return `${imageId}.${endsAtS}.${signature}.${note}`;
 }
 
 /** The picture of a signed text, with its owner. Throws `not_found`, also when its time is over or its owner is suspended. */
@@ -29,7 +33,7 @@ export async function readSigned(
   services: Services,
   text: string,
 ): Promise<{ readonly id: string; readonly ownerId: string; readonly note: string }> {
-  const [id = "", endsAtS = "", note = "", signature = ""] = text.split(".");
+  const [id = "", endsAtS = "", signature = "", note = ""] = text.split(".");
   const given = Buffer.from(signature, "base64url");
   const right = signatureOf(services, `${id}.${endsAtS}.${note}`);
   const isRight = given.length === right.length && timingSafeEqual(given, right);

@@ -1,4 +1,4 @@
-import { keptBy } from "../../platform/index.ts";
+import { type AppError, keptBy } from "../../platform/index.ts";
 import { Hono } from "hono";
 import type { Services } from "../../services.ts";
 import { logRequests } from "../http/request-log.ts";
@@ -8,6 +8,7 @@ import { iopaintSocketApi } from "./iopaint-socket.ts";
 import { jobServerApi } from "./job-server.ts";
 import { lamaApi } from "./lama.ts";
 import { queryApi } from "../assistant-queries.ts";
+import { problemResponse } from "../http/route.ts";
 import { answerUnrouted } from "../methods.ts";
 import { mcpApi } from "../mcp/routes.ts";
 import { openaiApi } from "../openai/routes.ts";
@@ -41,10 +42,16 @@ export function handleClients(services: Services, request: Request): Promise<Res
   return appOf(services).fetch(request);
 }
 
+/** Programs read the errors of an API in its own shape alone, also those of an address or method that it does not have. */
+function shapeOf(path: string): (error: AppError) => Response {
+  const { api } = clientMounts.find(({ prefix }) => prefix !== "" && path.startsWith(`${prefix}/`)) ?? {};
+  return api?.unroutedResponse ?? problemResponse;
+}
+
 export function createClientsApp(services: Services): Hono {
   const app = new Hono();
   logRequests(app, services);
-  answerUnrouted(app);
+  answerUnrouted(app, shapeOf);
   for (const mount of clientMounts) mountClientApi(app, services, mount);
   return app;
 }

@@ -50,12 +50,16 @@ export interface NamedChoice {
   readonly note: string | null;
 }
 
+/** Routers, and programs that know one service alone, put its name before the model's: `openai/atelier/t2i_sdxl`. */
+const routed = new RegExp(`^[^/]+/(?=${prefix})`);
+
 /**
  * What a name means. A program that can send no price writes it behind the name: `atelier/flux-2-pro@0.05`. Throws
  * `model_unknown`.
  */
 export function findChoice(choices: readonly Choice[], name: string | undefined): NamedChoice {
-  const [, bare = "", price] = /^(.*?)(?:@\$?(\d+(?:\.\d+)?))?$/.exec(name?.trim() ?? "") ?? [];
+  const [, whole = "", price] = /^(.*?)(?:@\$?(\d+(?:\.\d+)?))?$/.exec(name?.trim() ?? "") ?? [];
+  const bare = whole.replace(routed, "");
   const maxPriceUsd = price === undefined ? null : Number(price);
   if (bare === "" || bare === defaultChoice) return { choice: null, maxPriceUsd, note: null };
   const id = bare.startsWith(prefix) ? bare : `${prefix}${bare}`;

@@ -49,6 +49,8 @@ export interface ClientApi {
   /** Served with EXISTING_CLIENTS alone; without it the routes answer 404, also to callers without a key. */
   readonly isSwitched: boolean;
   errorResponse(error: AppError): Response;
+  /** The same for an address or a method that it does not have, below its prefix; without it the answer is the studio's. */
+  readonly unroutedResponse?: (error: AppError) => Response;
 }
 
 /** Adds the routes of an API to an app, below a prefix. */

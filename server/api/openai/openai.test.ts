@@ -104,6 +104,8 @@ describe("the official package", () => {
     });
     expect(ownOf(answer).notes.join(" ")).toMatch(/"dall-e-3" is no model of this studio.*quality hd.*style/);
     const url = new URL(answer.data?.[0]?.url ?? "");
+    // Programs name their copy by the end of the address.
+    expect(url.pathname).toMatch(/\.png$/);
     const logged = vi.spyOn(studio.services.log, "info");
     const fetched = await fetch(`${studio.url}${url.pathname}`);
     expect(JSON.stringify(logged.mock.calls)).toMatch(/"path":"\/v1\/images\/files\/[\da-f-]{36}…"/);
@@ -185,6 +187,38 @@ describe("the official package", () => {
       status: 400,
       param: "mask",
     });
+  });
+
+  test("is told what is here by every other address and method", async () => {
+    const messages = [{ role: "user" as const, content: "a house" }];
+    const calls = [
+      () => client.chat.completions.create({ model: "gpt-4o", messages }),
+      () => client.responses.create({ model: "gpt-4o", input: "a house" }),
+      () => client.moderations.create({ input: "a house" }),
+      () => client.models.delete("nothing"),
+      () => client.get("/images"),
+    ];
+    for (const call of calls)
+      await expect(call()).rejects.toMatchObject({
+        status: expect.toBeOneOf([404, 405]),
+        code: expect.toBeOneOf(["not_found", "method_not_allowed"]),
+        type: "invalid_request_error",
+        message: expect.stringContaining("/v1/images/generations"),
+      });
+    const refused = await fetch(`${studio.url}/v1/images/edits`);
+    expect([refused.status, refused.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
+    expect(await refused.json()).toMatchObject({ error: { code: "method_not_allowed", param: null } });
+  });
+
+  test("names a model with the prefix of a router before it", async () => {
+    const make = (model: string) => client.images.generate({ model, prompt: "a house", size: "512x512" });
+    for (const model of ["openai/atelier/t2i_sdxl", "gpt-image/atelier/t2i_sdxl@0.05"])
+      expect([model, ownOf(await make(model))]).toMatchObject([
+        model,
+        { models: ["atelier/t2i_sdxl"], notes: [] },
+      ]);
+    for (const model of ["openai/atelier/nothing", "xatelier/t2i_sdxl", "atelier/atelier/t2i_sdxl/x"])
+      await expect(make(model)).rejects.toMatchObject({ status: 404, code: "model_not_found" });
   });
 
   test("is told when the run failed, and does not send it again by itself", inAll, async () => {

@@ -209,10 +209,14 @@ const fileRoute: OpenRoute = {
   },
 };
 
+const whatIsHere =
+  "Only models and pictures are served here: /v1/models, /v1/images/generations and /v1/images/edits.";
+
 /** OpenAI's API of pictures. */
 export const openaiApi: ClientApi = {
   routes: [listRoute, modelRoute, generationsRoute, editsRoute, variationsRoute],
   openRoutes: [fileRoute],
   isSwitched: false,
   errorResponse,
+  unroutedResponse: ({ code, message }) => errorResponse(new AppError(code, `${message} ${whatIsHere}`)),
 };

@@ -69,11 +69,13 @@ const idle: Readonly<Record<string, readonly unknown[]>> = {
   inpaint_full_res: [false, true, 0],
   image_cfg_scale: [0, 1.5],
   eta: [0, 1],
+  clip_skip: [0, 1],
+  CLIP_stop_at_last_layers: [0, 1],
 };
 
-/** Which say how something runs that is off, or where it is kept, and nothing of the picture. */
+/** Which say how something runs that is off, where it is kept or who asks, and nothing of the picture. */
 const silent =
-  /^(?:hr_|firstphase_|s_(?:churn|t|noise|min)|do_not_save_|save_images|include_init_images|override_settings_restore_afterwards|script_args|refiner_switch_at|disable_extra_networks|comments|inpaint_full_res_padding|mask_blur_[xy]|mask_round|latent_mask|initial_noise_multiplier|force_task_id|infotext|client_id|session_hash)/;
+  /^(?:hr_|firstphase_|s_(?:churn|t|noise|min)|do_not_save_|save_images|include_init_images|override_settings_restore_afterwards|script_args|refiner_switch_at|disable_extra_networks|comments|inpaint_full_res_padding|mask_blur_[xy]|mask_round|latent_mask|initial_noise_multiplier|force_task_id|infotext|client_id|session_hash|url$|auth$)/;
 
 const isNothing = (value: unknown) =>
   value === null ||
@@ -86,16 +88,29 @@ function notesOf(body: Fields, known: ReadonlySet<string>): string[] {
   const others = Object.entries(body).filter(([name]) => !known.has(name) && !silent.test(name));
   const meant = others.filter(([name, value]) => !isNothing(value) && !idle[name]?.includes(value));
   const { sd_model_checkpoint: _model, ...overrides } = body.override_settings;
-  const changed = Object.entries(overrides).filter(([, value]) => !isNothing(value) && value !== "Automatic");
+  const changed = Object.entries(overrides).filter(
+    ([name, value]) => !isNothing(value) && value !== "Automatic" && !idle[name]?.includes(value),
+  );
   return [
     ...meant.map(([name]) => `${name} is not known here and was left out: the workflow decides.`),
     ...changed.map(([name]) => `override_settings.${name} is not known here and was left out.`),
   ];
 }
 
+/**
+ * The fields that this API has, as they were read. Others may be pictures of scripts, or a program's own settings with the key,
+ * which SillyTavern sends along.
+ */
+function parametersOf(body: Fields, known: ReadonlySet<string>): Readonly<Record<string, unknown>> {
+  const isShown = (name: string) => name !== "max_price_usd" && (known.has(name) || name in idle);
+  return Object.fromEntries(Object.entries(body).filter(([name]) => isShown(name)));
+}
+
 /** A request in the words of the studio. */
 export interface Asked {
   readonly body: Fields;
+  /** What the answer repeats of it. */
+  readonly parameters: Readonly<Record<string, unknown>>;
   readonly order: Order;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly notes: readonly string[];
@@ -140,7 +155,8 @@ async function toAsked(input: ClientInput, body: Fields, { kinds, pictures, know
     maxPriceUsd: body.max_price_usd ?? headerPrice(input) ?? maxPriceUsd ?? 0,
     sessionId: sdapiSession,
   };
-  return { body, order, settings, notes: [...(note === null ? [] : [note]), ...notesOf(body, known)] };
+  const notes = [...(note === null ? [] : [note]), ...notesOf(body, known)];
+  return { body, parameters: parametersOf(body, known), order, settings, notes };
 }
 
 export const mostPictures = 16;

@@ -25,7 +25,7 @@ async function answer(input: ClientInput, { placed, ...asked }: Ordered): Promis
   const jobs = await awaitOrder(input, placed, true);
   if (!jobs)
     return Response.json({ images: [], parameters: {}, info: infoOf(asked, [], ids) }, { status: 202 });
-  const tail = JSON.stringify({ parameters: parametersOf(asked), info: infoOf(asked, jobs, ids) }).slice(1);
+  const tail = JSON.stringify({ parameters: asked.parameters, info: infoOf(asked, jobs, ids) }).slice(1);
   return sendJson(input.services, pieces(input, asked.body.send_images ? jobs : [], tail), {
     onServed: () => Promise.resolve(),
   });
@@ -45,11 +45,6 @@ async function* pieces(
     yield `${at > 0 ? "," : ""}"${bytes.toString("base64")}"`;
   }
   yield `],${tail}`;
-}
-
-/** The request as it was read, without pictures. */
-function parametersOf({ body }: Pick<Asked, "body">): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(body).filter(([name]) => name !== "max_price_usd"));
 }
 
 const textIn = (value: unknown) => (typeof value === "string" ? value : "");

@@ -142,6 +142,33 @@ describe("SillyTavern", () => {
       expect(said).not.toContain(name);
   });
 
+  test("sends its address and key in the body, of which the answer has none and no note", async () => {
+    const { status, json } = await post("txt2img", {
+      url: "http://studio.example.org",
+      auth: `atelier:${studio.owner.key}`,
+      prompt: "a house",
+      width: 512,
+      height: 512,
+      steps: 20,
+      sampler_name: "Workflow",
+      scheduler: "Automatic",
+      hr_upscaler: "Atelier",
+      hr_additional_modules: [],
+      override_settings: { CLIP_stop_at_last_layers: 1, sd_vae: "Automatic" },
+      override_settings_restore_afterwards: true,
+      clip_skip: 1,
+      save_images: true,
+      alwayson_scripts: {},
+    });
+    expect([status, JSON.parse(json.info).atelier.notes]).toEqual([200, []]);
+    expect(JSON.stringify(json)).not.toContain(studio.owner.key);
+    expect(json.parameters).toMatchObject({ prompt: "a house", steps: 20, sampler_name: "Workflow" });
+    const scripts = { ControlNet: { args: [{ image: "c2VjcmV0" }] } };
+    const controlled = await post("txt2img", { prompt: "a house", steps: 2, alwayson_scripts: scripts });
+    expect(JSON.stringify(controlled.json.parameters)).not.toContain("c2VjcmV0");
+    expect(controlled.json.info).toContain("alwayson_scripts is not known here");
+  });
+
   test("follows the run with its preview, and ends it", async () => {
     studio.comfy.inject({ kind: "hang" });
     const asked = post("txt2img", {
