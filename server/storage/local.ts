@@ -88,11 +88,19 @@ export class LocalDriver extends FSDriver implements StoreDriver {
   close(): void {}
 }
 
-/** Flushes the names in a folder: without it a power cut can lose that of a file whose content was flushed. */
+/** What file systems say that flush no folder: network shares (SMB), FUSE, and Windows. */
+const noFlush = new Set(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EPERM", "EISDIR", "EBADF"]);
+
+/**
+ * Flushes the names in a folder: without it a power cut can lose that of a file whose content was flushed. Where the file
+ * system cannot, it keeps the names in its own way.
+ */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   try {
     await handle.sync();
+  } catch (error) {
+    if (!noFlush.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
   } finally {
     await handle.close();
   }
