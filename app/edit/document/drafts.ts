@@ -24,14 +24,6 @@ function settled<Value>(request: IDBRequest<Value>): Promise<Value> {
 
 let opened: Promise<IDBDatabase> | null = null;
 
-function open(): Promise<IDBDatabase> {
-  opened ??= openNew().catch((error: unknown) => {
-    opened = null;
-    throw error;
-  });
-  return opened;
-}
-
 async function openNew(): Promise<IDBDatabase> {
   const request = indexedDB.open(database, 1);
   request.addEventListener("upgradeneeded", () =>
@@ -46,16 +38,21 @@ async function openNew(): Promise<IDBDatabase> {
   return made;
 }
 
-/** Runs one request; null where the browser blocks its storage: then the edit is safe once the server has it. */
+/**
+ * Runs one request; null where the browser blocks its storage: then the edit is safe once the server has it. Safari ends the
+ * connections of pages that were out of view, without a word: a second try opens a new one.
+ */
 async function run<Value>(
   mode: IDBTransactionMode,
   request: (drafts: IDBObjectStore) => IDBRequest<Value>,
+  isAgain = false,
 ): Promise<Value | null> {
   try {
-    const drafts = (await open()).transaction(store, mode).objectStore(store);
+    const drafts = (await (opened ??= openNew())).transaction(store, mode).objectStore(store);
     return await settled(request(drafts));
   } catch {
-    return null;
+    opened = null;
+    return isAgain ? null : run(mode, request, true);
   }
 }
 
