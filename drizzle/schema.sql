@@ -1381,6 +1381,7 @@ CREATE OR REPLACE FUNCTION public.recall_terms(p_owner text, p_text text, p_tags
  RETURNS text[]
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'public'
 AS $function$
   select coalesce(array_agg(left(encode(sha256(p_owner::bytea), 'base64'), 6) || ' ' || term), '{}')
   from (

@@ -41,7 +41,7 @@ const idleMs = 15 * 60_000;
 
 /** Values are written so that any other database reads the same, as `pg_dump` does. */
 const transactionForms =
-  "set local datestyle = 'ISO'; set local timezone = 'UTC'; set local intervalstyle = 'postgres'; set local extra_float_digits = 1";
+  "set local search_path = public; set local datestyle = 'ISO'; set local timezone = 'UTC'; set local intervalstyle = 'postgres'; set local extra_float_digits = 1";
 
 /** Rows are read and written for as long as it takes; only locks are not waited for. */
 const transactionLimits = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = ${idleMs}; set local lock_timeout = '10s'`;

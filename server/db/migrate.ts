@@ -16,6 +16,15 @@ const migrationsFolder = () =>
 const functionsFolder = () => path.join(/* turbopackIgnore: true */ import.meta.dirname, "functions");
 const migrationLock = 742_001;
 
+/**
+ * How long one try waits for the lock of a table. What waits for it stops everybody who comes later, so that a dump or an
+ * idle transaction would stop the whole studio.
+ */
+const tableLockMs = 2_000;
+const tableRetryMs = 3_000;
+/** The state of PostgreSQL for a lock that did not come in time. */
+const lockNotAvailable = "55P03";
+
 /** How long to wait for another process that migrates; a first start on a slow disk takes seconds. */
 const lockWaitMs = 60_000;
 const lockRetryMs = 250;
@@ -23,21 +32,61 @@ const lockRetryMs = 250;
 /**
  * Brings a database to the current schema, ours and that of the queue. Safe to run from several processes at once.
  * Needs a direct connection: a pooler in transaction mode would take the lock in another session.
- * Throws when another process holds the lock for longer than `waitMs`.
+ * Throws when another process holds the lock, or a table, for longer than `waitMs`.
  */
 export async function migrate(databaseUrl: string, { waitMs = lockWaitMs } = {}): Promise<void> {
   await withClient(databaseUrl, async (client) => {
     await takeLock(client, waitMs);
-    await applyMigrations(drizzle(client), { migrationsFolder: migrationsFolder() });
+    await requireEncoding(client);
+    await applyInTurns(client, waitMs);
     await replaceFunctions(client, { ...(await readFunctions()), version: functionsVersion.version });
     await runMigrations(client);
   });
 }
 
+/** Other encodings cannot store the letters of all prompts, and the search normalizes none of them. */
+async function requireEncoding(client: pg.Client): Promise<void> {
+  const { rows } = await client.query(
+    `select pg_encoding_to_char(encoding) as encoding, to_regclass('drizzle.__drizzle_migrations') is null as "isNew"
+     from pg_database where datname = current_database()`,
+  );
+  const { encoding, isNew } = rows[0];
+  if (isNew && encoding !== "UTF8")
+    throw new Error(
+      `The database has the encoding ${encoding}. Make it again: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`,
+    );
+}
+
+/** Lets others go on between its tries, until nobody else uses the tables. */
+async function applyInTurns(client: pg.Client, waitMs: number): Promise<void> {
+  const endMs = performance.now() + waitMs;
+  await client.query(`set lock_timeout = ${tableLockMs}`);
+  for (;;) {
+    try {
+      await applyMigrations(drizzle(client), { migrationsFolder: migrationsFolder() });
+      await client.query("set lock_timeout = 0");
+      return;
+    } catch (error) {
+      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+      if (!(cause instanceof pg.DatabaseError) || cause.code !== lockNotAvailable) throw error;
+      if (performance.now() > endMs)
+        throw new Error(
+          "Another session uses the tables and does not end, such as a dump (pg_dump). Wait for it, or end it in the database, and start again.",
+          { cause: error },
+        );
+    }
+    await sleep(tableRetryMs);
+  }
+}
+
+/** Roles may have a schema of their own before this one, or instead of it. */
+const intoPublic = "select set_config('search_path', 'public, ' || current_setting('search_path'), false)";
+
 async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
   await client.connect();
   try {
+    await client.query(intoPublic);
     return await work(client);
   } finally {
     await client.end();

@@ -30,7 +30,11 @@ const forms = { DateStyle: "ISO", TimeZone: "UTC" } as const;
 
 /** The locks of the statements are made for this level. */
 const level = "isolation level read committed";
-const setLevel = `set session characteristics as transaction ${level}`;
+
+/** The tables are in the schema `public`, before which a role may have one of its own, or which its path may lack. */
+const findTables = "select set_config('search_path', 'public, ' || current_setting('search_path'), false)";
+
+const firstStatement = `set session characteristics as transaction ${level}; ${findTables}`;
 
 /** A pooler gives the session to others after the transaction, so what is set ends with it. */
 const beginPooled = Object.entries(sessionLimits).reduce(
@@ -221,7 +225,7 @@ export class Session {
 
   async #prepare(): Promise<void> {
     try {
-      await this.#sql.unsafe(setLevel);
+      await this.#sql.unsafe(firstStatement);
     } catch (error) {
       this.#isLost = true;
       throw error;

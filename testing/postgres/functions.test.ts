@@ -44,6 +44,24 @@ test("each function of the database has its one current body in functions/", asy
   await client.query(text);
 });
 
+test("A16 what columns and indexes compute is the same where a dump is restored, with an empty search path", async () => {
+  await open(createTestDatabase());
+  const { rows: unsafe } = await client.query(
+    `select distinct p.proname as name from pg_depend d join pg_proc p on p.oid = d.refobjid
+     where d.refclassid = 'pg_proc'::regclass and p.pronamespace = 'public'::regnamespace
+       and d.classid in ('pg_attrdef'::regclass, 'pg_constraint'::regclass, 'pg_class'::regclass)
+       and not exists (select from unnest(p.proconfig) one where one like 'search_path=%')
+       and not exists (select from pg_depend e where e.objid = p.oid and e.deptype = 'e')`,
+  );
+  expect(unsafe).toEqual([]);
+  const read = async () =>
+    (await client.query(`select public.recall_terms('owner', 'Die Straße über 東京', '{кот}') as terms`))
+      .rows;
+  const usual = await read();
+  await client.query("select set_config('search_path', '', false)");
+  expect(await read()).toEqual(usual);
+});
+
 const answering = (version: number, answer: number) => ({
   version,
   sha256: String(answer),

@@ -2,7 +2,15 @@ import { randomUUID } from "node:crypto";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { migrate } from "@atelier/server/db";
+import {
+  appliedMigrations,
+  knownMigrations,
+  migrate,
+  migrateTo,
+  openDatabase,
+  schema,
+  withSnapshot,
+} from "@atelier/server/db";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { migrate as applyMigrations } from "drizzle-orm/node-postgres/migrator";
 import pg from "pg";
@@ -21,6 +29,82 @@ test("A1 a migration that another process holds up ends with a plain sentence, a
   await migrate(database.url);
   await database.drop();
 });
+
+test("A3 a migration waits for a table only so long that others still use it, and runs when it is free", async () => {
+  const database = await createEmptyDatabase();
+  const known = knownMigrations();
+  // The next one changes the table of the users.
+  await migrateTo(database.url, known[63] ?? 0);
+  const dump = new pg.Client({ connectionString: database.url });
+  const user = new pg.Client({ connectionString: database.url });
+  await Promise.all([dump.connect(), user.connect()]);
+  await user.query("set statement_timeout = '10s'");
+  await dump.query("begin; lock table users in access share mode");
+  await expect(migrate(database.url, { waitMs: 1 })).rejects.toThrow(/such as a dump/);
+  const migrated = migrate(database.url);
+  const isWaiting = async () =>
+    (await user.query("select from pg_locks where not granted and relation = 'users'::regclass")).rowCount;
+  await expect.poll(isWaiting).toBe(1);
+  await user.query("select from users");
+  await dump.query("commit");
+  await migrated;
+  expect(await appliedMigrations(database.url)).toEqual(known);
+  await Promise.all([dump.end(), user.end()]);
+  await database.drop();
+});
+
+test("A1 a database of another encoding is refused before anything is made in it, with what to do", async () => {
+  const database = await createEmptyDatabase();
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  for (const encoding of ["SQL_ASCII", "LATIN1"]) {
+    const name = `test_${randomUUID().replaceAll("-", "")}`;
+    await client.query(`create database ${name} encoding '${encoding}' locale 'C' template template0`);
+    const url = new URL(database.url);
+    url.pathname = `/${name}`;
+    await expect(migrate(url.href)).rejects.toThrow(`has the encoding ${encoding}`);
+    expect(await appliedMigrations(url.href)).toEqual([]);
+    await client.query(`drop database ${name} with (force)`);
+  }
+  await client.end();
+  await database.drop();
+});
+
+test.each([`"$user", public`, `"$user"`, `''`])(
+  "A16 a role that has a schema of its own uses the one schema of the studio, and its backup has the rows (search path %s)",
+  async (searchPath) => {
+    const database = await createEmptyDatabase();
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const role = `role_${randomUUID().replaceAll("-", "")}`;
+    const name = new URL(database.url).pathname.slice(1);
+    await client.query(`create role ${role} login password 'secret'; grant ${role} to current_user`);
+    await client.query(
+      `create schema ${role} authorization ${role}; grant create on schema public to ${role}`,
+    );
+    await client.query(
+      `grant create on database ${name} to ${role}; alter role ${role} set search_path = ${searchPath}`,
+    );
+    const url = new URL(database.url);
+    [url.username, url.password] = [role, "secret"];
+    await migrate(url.href);
+    const opened = openDatabase({ url: url.href, applicationName: "test" });
+    await opened.db.insert(schema.users).values({ id: "one", name: "One", email: "one@example.test" });
+    const tables = await withSnapshot({
+      url: url.href,
+      signal: new AbortController().signal,
+      run: async (snapshot) => [
+        snapshot.tables.length,
+        await snapshot.read("select id from users where id = 'one'"),
+      ],
+    });
+    expect(tables).toEqual([expect.any(Number), [{ id: "one" }]]);
+    expect(tables[0]).toBeGreaterThan(30);
+    await opened.close();
+    await client.end();
+    await database.drop();
+  },
+);
 
 async function dropSchemas(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
