@@ -1,11 +1,19 @@
+import { randomUUID } from "node:crypto";
 import { type AddressInfo, createServer } from "node:net";
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { createTestDatabase } from "@atelier/testing/postgres";
 import { createTestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
+import { retellFinding, wordsIn } from "../words.ts";
 import { findSigner } from "../provenance/signing-key.ts";
-import { checkDatabase, checkIdleLimit, checkOwnSigningKey, checkSearchIndex } from "./database.ts";
+import {
+  checkDatabase,
+  checkIdleLimit,
+  checkOwnSigningKey,
+  checkSearchIndex,
+  checkTexts,
+} from "./database.ts";
 
 describe("check the database", () => {
   /** An ErrorResponse: severity, code and message, each with its letter. */
@@ -71,6 +79,42 @@ describe("check the database", () => {
       { name: "Idle transactions", isOk: true, isWarning: true, message: advice },
       { name: "Idle transactions", isOk: true, message: "end after 300 s" },
     ]);
+    await client.end();
+    await database.drop();
+  });
+
+  test("texts that an older system sorted, and a database of another encoding, are told with what to do", async () => {
+    const database = await createTestDatabase();
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const name = `test_${randomUUID().replaceAll("-", "")}`;
+    const url = new URL(database.url);
+    url.pathname = `/${name}`;
+    await client.query(
+      `create database ${name} encoding 'UTF8' locale_provider icu icu_locale 'de' locale 'C' template template0`,
+    );
+    expect(await checkTexts(url.href)).toEqual({
+      name: "Database texts",
+      isOk: true,
+      message: "UTF8, sorted as the system sorts",
+    });
+    await client.query("update pg_database set datcollversion = '0.1' where datname = $1", [name]);
+    const { message, isWarning } = await checkTexts(url.href);
+    expect([isWarning, message]).toEqual([true, expect.stringContaining("by version 0.1 of")]);
+    const [, commands = ""] = /twice; (.*)$/.exec(message) ?? [];
+    const inside = new pg.Client({ connectionString: url.href });
+    await inside.connect();
+    for (const command of commands.split("; ")) await inside.query(command);
+    await inside.end();
+    expect(await checkTexts(url.href)).not.toHaveProperty("isWarning");
+    const words = await wordsIn("de");
+    expect(retellFinding(message, words)).toContain("Version 0.1");
+    await client.query(`drop database ${name} with (force)`);
+    await client.query(`create database ${name} encoding 'LATIN1' locale 'C' template template0`);
+    const lacking = await checkTexts(url.href);
+    expect(lacking).toMatchObject({ isOk: false, message: expect.stringContaining("LATIN1") });
+    expect(retellFinding(lacking.message, words)).toContain("ENCODING 'UTF8'");
+    await client.query(`drop database ${name} with (force)`);
     await client.end();
     await database.drop();
   });

@@ -114,6 +114,36 @@ export async function checkSearchIndex(url: string): Promise<CheckResult> {
   }
 }
 
+const textsQuery = `SELECT pg_encoding_to_char(encoding) AS encoding, quote_ident(datname) AS database,
+  datcollversion AS version, pg_database_collation_actual_version(oid) AS actual
+  FROM pg_database WHERE datname = current_database()`;
+
+/**
+ * Whether the database can store all letters, and its indexes of texts are sorted as the system sorts now: another version of
+ * it (glibc, ICU) finds names in them no longer, or lets them in twice. The server says so to each session, where nobody reads it.
+ */
+export async function checkTexts(url: string): Promise<CheckResult> {
+  const name = "Database texts";
+  try {
+    const row = await withClient(url, async (client) => (await client.query(textsQuery)).rows[0]);
+    const { encoding, database, version, actual } = row;
+    if (encoding !== "UTF8")
+      return failed(
+        name,
+        `are stored as ${encoding}, which lacks letters of prompts; make the database again with ENCODING 'UTF8', and restore a backup into it`,
+      );
+    if (version === null || actual === null || version === actual)
+      return passed(name, `${encoding}, sorted as the system sorts`);
+    const commands = `REINDEX DATABASE ${database}; ALTER DATABASE ${database} REFRESH COLLATION VERSION`;
+    return warned(
+      name,
+      `were sorted by version ${version} of the system’s rules, which has ${actual} now: names may not be found, or stand twice; ${commands}`,
+    );
+  } catch (error) {
+    return failed(name, `could not be tried: ${reasonOf(error)}`);
+  }
+}
+
 /** An idle transaction that is ended later than this has stopped the removal of dead rows for too long. */
 const longestIdleMs = 300_000;
 
@@ -142,7 +172,7 @@ export async function checkIdleLimit(url: string): Promise<CheckResult> {
 }
 
 const rightsQuery = `SELECT quote_ident(current_user) AS role, quote_ident(current_database()) AS database,
-  has_schema_privilege(current_schema(), 'CREATE') AS "mayCreate", pg_is_in_recovery() AS "isCopy",
+  has_schema_privilege('public', 'CREATE') AS "mayCreate", pg_is_in_recovery() AS "isCopy",
   (SELECT installed_version FROM pg_available_extensions WHERE name = 'vector') AS installed,
   EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector') AS "isThere",
   (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "nowMs"`;

@@ -25,7 +25,14 @@ import {
   within,
 } from "./checks.ts";
 import { checkEverything } from "./checkup.ts";
-import { checkDatabase, checkIdleLimit, checkListen, checkRoleLimit, checkSearchIndex } from "./database.ts";
+import {
+  checkDatabase,
+  checkIdleLimit,
+  checkListen,
+  checkRoleLimit,
+  checkSearchIndex,
+  checkTexts,
+} from "./database.ts";
 import { checkRedis } from "./redis.ts";
 import { checkBucket, checkStoreMark } from "./storage.ts";
 
@@ -89,6 +96,7 @@ export async function runDatabaseChecks(
   const checks = [
     checkDatabase("Database", url, env),
     ...(env.DATABASE_POOLER === undefined ? [] : [checkRoleLimit(url, env)]),
+    checkTexts(directUrl ?? url),
     checkIdleLimit(directUrl ?? url),
     checkListen(directUrl ?? url),
     checkSearchIndex(directUrl ?? url),

@@ -1,4 +1,4 @@
-import { readInfo, type RedisKind, whyUnusable } from "../queue/index.ts";
+import { readInfo, type RedisKind, refusalWord, whyUnusable } from "../queue/index.ts";
 import { type CheckResult, failed, passed, reasonOf, warned, withoutPassword } from "./checks.ts";
 
 const redisConnectMs = 3_000;
@@ -73,10 +73,19 @@ export async function checkRedis(url: string): Promise<CheckResult> {
     await client.connect();
     const verdict = judgeRedis(readFacts(await client.info()));
     // Of another kind than the one that works only the kind counts: its refusal of a write says less.
-    if (verdict.isOk) await client.set("atelier:doctor", "1", "PX", redisConnectMs);
+    if (verdict.isOk) {
+      await client.set("atelier:doctor", "1", "PX", redisConnectMs);
+      // Since Redis 7 a user of its own has no channels unless they are given.
+      await client.publish("atelier:doctor", "");
+    }
     return verdict;
   } catch (error) {
     const reason = reasonOf(cause ?? error);
+    if (error instanceof Error && refusalWord(error) === "NOPERM")
+      return failed(
+        name,
+        `its user may not do all that the queue needs (${reason}); ACL SETUSER … +@all ~atelier:* &atelier:*`,
+      );
     if (client.status === "ready")
       return failed(
         name,

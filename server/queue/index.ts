@@ -127,6 +127,7 @@ export {
   findUnusableRedis,
   readInfo,
   type RedisKind,
+  refusalWord,
   sentenceOfRefusal,
   whyUnusable,
 } from "./redis-faults.ts";

@@ -58,7 +58,8 @@ const advice: Readonly<Record<string, string>> = {
   READONLY: "Redis is a read-only replica: set REDIS_URL to the primary",
   NOAUTH: "Redis wants a password: set REDIS_URL to redis://:password@host:6379",
   WRONGPASS: "Redis refuses the user name or password of REDIS_URL",
-  NOPERM: "The user of REDIS_URL may not run all commands of the queue: give it +@all on the keys atelier:*",
+  NOPERM:
+    "The user of REDIS_URL may not do all that the queue needs: give it +@all ~atelier:* &atelier:*, of which the last are channels",
   DENIED: "Redis is in protected mode: give it a password (requirepass), or bind it to this machine",
   OOM: "The memory of Redis is full: raise its maxmemory, with maxmemory-policy noeviction",
   MISCONF: "Redis cannot write to its disk and takes no writes: see its own log",

@@ -1,4 +1,5 @@
 import { createServer } from "node:net";
+import { checkRedis } from "../../server/doctor/redis.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startRedis } from "./index.ts";
 import { captureLog } from "../services/index.ts";
@@ -52,6 +53,53 @@ test.each([
     expect(ofWord[0]).toContain(text);
     expect(lines.join("\n")).not.toContain("wrong@");
     await Promise.all([consumer.close(), bells.close(), hints.close()]);
+  },
+);
+
+test.each([
+  ["the commands", "+@read +ping ~atelier:* &atelier:*"],
+  ["the keys", "+@all &atelier:*"],
+  ["the channels, which Redis 7 gives to no user by itself", "+@all ~atelier:*"],
+])(
+  "F15 A3 a user of Redis without %s is named with what to give it, and works with that",
+  async (_, rights) => {
+    const redis = await start([]);
+    await redis.send(`ACL SETUSER studio on >secret resetkeys resetchannels ${rights}`);
+    const url = redis.url.replace("//", "//studio:secret@");
+    const errors: Error[] = [];
+    const open = () => {
+      const hints = createHints(
+        { backend: "redis", url },
+        { onError: (error) => errors.push(error), later: () => undefined },
+      );
+      const bells = createBells({ backend: "redis", url }, { onError: (error) => errors.push(error) });
+      onTestFinished(async () => {
+        await Promise.all([hints.close(), bells.close()]);
+      });
+      return { hints, bells };
+    };
+    const before = open();
+    before.hints.subscribe(() => undefined);
+    before.hints.publish({ type: "server", url: "http://one" });
+    await before.bells
+      .ring("cpu-light", [{ jobId: "a", attempt: 0, ring: 1 }])
+      .catch((error: Error) => errors.push(error));
+    await vi.waitFor(() => expect(errors.map(sentenceOfRefusal).join()).toContain("(NOPERM)"));
+    const said = errors.map(sentenceOfRefusal).find((text) => text?.includes("(NOPERM)")) ?? "";
+    expect(await checkRedis(url)).toMatchObject({ isOk: false, message: expect.stringContaining("NOPERM") });
+    const [, wanted = ""] = /give it (.*?),/.exec(said) ?? [];
+    await redis.send(`ACL SETUSER studio ${wanted}`);
+    expect(await checkRedis(url)).toMatchObject({ isOk: true });
+    const after = open();
+    let heard = 0;
+    after.hints.subscribe(() => (heard += 1));
+    await after.bells.ring("cpu-light", [{ jobId: "b", attempt: 0, ring: 1 }]);
+    await expect
+      .poll(() => {
+        after.hints.publish({ type: "server", url: "http://one" });
+        return heard;
+      })
+      .toBeGreaterThan(0);
   },
 );
 
