@@ -7,4 +7,4 @@ export {
 } from "./servers.ts";
 export { startPrivatePostgres, type PrivatePostgres, startPgvector } from "./private-servers.ts";
 export { countStatements } from "./count.ts";
-export { endSessions, type EndedSessions, type Hoard, takeAllSessions } from "./sessions.ts";
+export { endSessions, type EndedSessions, type Hoard, takeAllSessions, whileCut } from "./sessions.ts";

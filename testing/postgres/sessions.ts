@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "drizzle-orm";
 import pg from "pg";
 import type { Services } from "@atelier/server/services";
 
@@ -33,6 +34,38 @@ export function endSessions({ env }: Pick<Services, "env">, over: AbortSignal): 
     return ended;
   };
   return { count: () => ended, total: run() };
+}
+
+interface Cut {
+  readonly table: string;
+  /** SQL condition about `old` and `new`. */
+  readonly when?: string;
+  /** So many updates. */
+  readonly times: number;
+}
+
+/** While `work` runs, ends the session of each update of such a row before it is written, and of its transaction. */
+export async function whileCut<T>(
+  { db }: Pick<Services, "db">,
+  { table, when = "true", times }: Cut,
+  work: () => Promise<T>,
+): Promise<T> {
+  const end = `if nextval('cuts') <= ${times} then perform pg_terminate_backend(pg_backend_pid()); end if;`;
+  await db.execute(sql`create sequence cuts`);
+  await db.execute(
+    sql.raw(`create function cut() returns trigger language plpgsql as $$ begin ${end} return new; end $$`),
+  );
+  await db.execute(
+    sql.raw(
+      `create trigger cut before update on ${table} for each row when (${when}) execute function cut()`,
+    ),
+  );
+  try {
+    return await work();
+  } finally {
+    await db.execute(sql`drop function cut cascade`);
+    await db.execute(sql`drop sequence cuts`);
+  }
 }
 
 /** Holds all sessions that a database has to give. */

@@ -1,6 +1,7 @@
 import { startLlm, type LlmReply } from "@atelier/testing/llm";
+import { whileCut } from "@atelier/testing/postgres";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { asc, eq } from "drizzle-orm";
+import { asc, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { schema } from "../../db/index.ts";
 import { newId } from "../../platform/index.ts";
@@ -8,6 +9,7 @@ import type { Services } from "../../services.ts";
 import { addSpeaker } from "../import-talks.ts";
 import { stageModel } from "../models.ts";
 import { callModel } from "./calls.ts";
+import { ModelError } from "./model-errors.ts";
 
 const llm = await startLlm();
 const quick = { retryDelayS: 0.01, rateLimitWaitS: 0.05 };
@@ -223,6 +225,98 @@ test("two calls at once never exceed a cap, and the refusal names it", async () 
       class: "over_budget",
       message: expect.stringContaining("Your daily limit of $0.05"),
     });
+});
+
+/** Does work while the session that stores the end of a call is itself ended, so many times. */
+const cutting = <T>(times: number, work: () => Promise<T>) =>
+  whileCut(services, { table: "model_calls", times }, work);
+
+type Make = Parameters<typeof callModel<string>>[2]["make"];
+
+/** Calls a model that costs a cent for a thousand tokens of its answer. */
+async function buy(make: Make, signal = new AbortController().signal) {
+  const model = stageModel(services, "responder");
+  if (!model) throw new Error("no model");
+  const dear = { ...model, price: { inputUsd: 0, outputUsd: 10, isKnown: true } };
+  const call = {
+    runId: null,
+    ownerId,
+    stage: "responder",
+    model: dear,
+    promptVersion: 1,
+    inputTokens: 0,
+  } as const;
+  const outcome = await callModel(services, call, { signal, make }).catch((error: unknown) => error);
+  const { modelCalls } = schema;
+  return {
+    outcome,
+    rows: await services.db.select().from(modelCalls).where(eq(modelCalls.ownerId, ownerId)),
+  };
+}
+
+/** An answer of 100 tokens, a tenth of a cent; counts how often it was bought. */
+function seller(outputTokens = 100) {
+  const sold = { times: 0 };
+  const make = async () => {
+    sold.times += 1;
+    return { value: "Hi", usage: { inputTokens: 1, outputTokens } };
+  };
+  return { sold, make };
+}
+
+test("B9 an answer is bought once, at its price, while the database goes away as it comes", async () => {
+  const { sold, make } = seller();
+  const { outcome, rows } = await cutting(2, () => buy(make));
+  expect([outcome, sold.times]).toEqual(["Hi", 1]);
+  expect(rows).toMatchObject([{ costUsd: 0.001, errorClass: null }]);
+});
+
+test("B9 an answer whose cost cannot be stored counts at the most that it can cost, and is not bought again", async () => {
+  const { sold, make } = seller(3_000_000_000);
+  const { outcome, rows } = await buy(make);
+  expect([outcome, sold.times]).toEqual(["Hi", 1]);
+  expect(rows).toMatchObject([{ costUsd: null, expectedUsd: 0.02 }]);
+});
+
+test("B9 an answer comes although its question is stopped while the database is away", async () => {
+  const { sold, make } = seller();
+  const stop = new AbortController();
+  const buying = cutting(1_000, () => buy(make, stop.signal));
+  await expect.poll(() => sold.times).toBe(1);
+  stop.abort(new Error("the process stops"));
+  const { outcome, rows } = await buying;
+  expect([outcome, sold.times]).toEqual(["Hi", 1]);
+  expect(rows).toMatchObject([{ costUsd: null, errorClass: null }]);
+});
+
+test("B9 a refused call keeps its reason while the database goes away", async () => {
+  const refuse = () => Promise.reject(new ModelError("refused"));
+  const { outcome, rows } = await cutting(2, () => buy(refuse));
+  expect(outcome).toMatchObject({ class: "refused" });
+  expect(rows).toMatchObject([{ costUsd: 0, errorClass: "refused" }]);
+});
+
+test.each(["unavailable", "rate_limited", "refused"] as const)(
+  "B9 an answer that has begun and then ends as %s is not free",
+  async (errorClass) => {
+    const { outcome, rows } = await buy(async (_settings, progress) => {
+      progress.noteSign();
+      throw new ModelError(errorClass);
+    });
+    expect(outcome).toMatchObject({ class: errorClass });
+    const counted = { costUsd: null, expectedUsd: 0.02, errorClass };
+    expect(rows).toMatchObject(rows.map(() => counted));
+    expect(rows).toHaveLength(errorClass === "refused" ? 1 : 3);
+  },
+);
+
+test("B9 a fault of the database within a call is none of the model", async () => {
+  const { outcome, rows } = await buy(async () => {
+    await services.db.execute(sql`select 1 / 0`);
+    return { value: "Hi", usage: { inputTokens: 1, outputTokens: 1 } };
+  });
+  expect(outcome).toMatchObject({ name: "Error", cause: { code: "22012" } });
+  expect(rows).toMatchObject([{ costUsd: null, errorClass: "unknown" }]);
 });
 
 test("a model of a vendor without a key is no model", () => {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LanguageModel } from "ai";
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { schema } from "../../db/index.ts";
+import { persist } from "../../leases/index.ts";
 import { isAppError, newId } from "../../platform/index.ts";
 import { checkCaps, lockSpend } from "../../providers/index.ts";
 import type { Services } from "../../services.ts";
@@ -56,19 +57,17 @@ export interface CallProgress {
   noteTurn(): void;
 }
 
+interface Making<T> {
+  readonly signal: AbortSignal;
+  readonly make: (settings: CallSettings, progress: CallProgress) => Promise<CallResult<T>>;
+}
+
 /**
  * Calls a model for a stage, with its limits of time and money. A call that took too long or could not be made is repeated
  * after a growing pause, a limited one after the wait that the answer asks for; `assistant.tries` in all. Throws
  * `ModelError`, and the signal's reason on abort.
  */
-export async function callModel<T>(
-  services: CallServices,
-  call: CallFor,
-  input: {
-    readonly signal: AbortSignal;
-    readonly make: (settings: CallSettings, progress: CallProgress) => Promise<CallResult<T>>;
-  },
-): Promise<T> {
+export async function callModel<T>(services: CallServices, call: CallFor, input: Making<T>): Promise<T> {
   const { tries = services.config.assistant.tries } = call;
   for (let number = 1; ; number += 1) {
     try {
@@ -114,6 +113,8 @@ interface Limits {
   readonly signal: AbortSignal;
   /** Whether it has ended the call. */
   readonly isOver: () => "late" | "silent" | null;
+  /** The model has given a sign: it may be paid for, however it ends. */
+  readonly hasBegun: () => boolean;
   readonly progress: Pick<CallProgress, "noteSign" | "noteTurn">;
   close(): void;
 }
@@ -133,6 +134,7 @@ function startLimits({ timeoutMs, silenceMs, longestMs }: StageModel): Limits {
   return {
     signal: over.signal,
     isOver: () => (over.signal.aborted ? (hasBegun ? "silent" : "late") : null),
+    hasBegun: () => hasBegun,
     progress: {
       noteSign() {
         hasBegun = true;
@@ -150,25 +152,19 @@ function startLimits({ timeoutMs, silenceMs, longestMs }: StageModel): Limits {
 async function callOnce<T>(
   services: CallServices,
   call: CallFor,
-  {
-    signal,
-    make,
-    number,
-  }: {
-    readonly signal: AbortSignal;
-    readonly make: (settings: CallSettings, progress: CallProgress) => Promise<CallResult<T>>;
-    readonly number: number;
-  },
+  { signal, make, number }: Making<T> & { readonly number: number },
 ): Promise<T> {
   const { model } = call;
+  const opened = await openModel(services, model.id);
   const id = await begin(services, call, number);
   const limits = startLimits(model);
   let firstTextAt: Date | null = null;
+  let result: CallResult<T>;
   try {
-    const { value, usage, readTokens } = await inCallSpan(services.tracing, call, async () =>
+    result = await inCallSpan(services.tracing, call, async () =>
       make(
         {
-          model: await openModel(services, model.id),
+          model: opened,
           maxOutputTokens: model.maxOutputTokens,
           ...(model.temperature === undefined ? {} : { temperature: model.temperature }),
           abortSignal: AbortSignal.any([signal, limits.signal]),
@@ -177,35 +173,39 @@ async function callOnce<T>(
         { noteFirstText: () => (firstTextAt ??= new Date()), ...limits.progress },
       ),
     );
-    await settle(services, id, { call, usage, firstTextAt, errorClass: null });
-    await noteContext(services, call, readTokens);
-    return value;
   } catch (error) {
     const failure = signal.aborted ? error : toModelError(error, limits.isOver());
     const isKnown = failure instanceof ModelError;
-    await settle(services, id, {
-      call,
-      usage: isKnown ? failure.usage : null,
-      firstTextAt,
-      errorClass: isKnown ? failure.class : signal.aborted ? "cancelled" : "unknown",
-    });
+    const usage = isKnown ? failure.usage : null;
+    const errorClass = isKnown ? failure.class : signal.aborted ? "cancelled" : "unknown";
+    const costUsd = limits.hasBegun() && usage === null ? null : costOf(model.price, usage, errorClass);
+    await settle(services, id, { usage, costUsd, firstTextAt, errorClass, signal });
     signal.throwIfAborted();
     throw failure;
   } finally {
     limits.close();
   }
+  const { value, usage, readTokens } = result;
+  const costUsd = costOf(model.price, usage, null);
+  await settle(services, id, { usage, costUsd, firstTextAt, errorClass: null, signal });
+  await noteContext(services, call, readTokens);
+  return value;
 }
 
 /** Tokens that a server counts for a text which has so many by the table here; other tables differ less. */
 const leastShare = 0.5;
 const shortestCut = 2_000;
 
-/** Notices a server that reads only the end of what it is sent and says nothing, as Ollama does. */
+/** Notices a server that reads only the end of what it is sent and says nothing, as Ollama does. Never throws. */
 async function noteContext(services: CallServices, call: CallFor, readTokens: number | undefined) {
   const { model, inputTokens: sentTokens } = call;
   if (hostOf(model.id) !== "local" || readTokens === undefined || readTokens < 1) return;
   if (sentTokens < shortestCut || readTokens > sentTokens * leastShare) return;
-  if (await learnContext(services, model.id, { readTokens, sentTokens }))
+  const isNew = await learnContext(services, model.id, { readTokens, sentTokens }).catch((error: unknown) => {
+    services.log.warn({ err: error }, "what a model reads could not be stored");
+    return false;
+  });
+  if (isNew)
     services.log.warn(
       { model: model.id, readTokens, sentTokens },
       "a model reads less than it is sent: give its server a longer context, or lower assistant.contextTokens",
@@ -249,10 +249,11 @@ async function begin(services: CallServices, call: CallFor, number: number): Pro
 }
 
 interface Settlement {
-  readonly call: CallFor;
   readonly usage: CallResult<unknown>["usage"] | null;
+  readonly costUsd: number | null;
   readonly firstTextAt: Date | null;
   readonly errorClass: string | null;
+  readonly signal: AbortSignal;
 }
 
 const unpaid: readonly (string | null)[] = [
@@ -277,21 +278,23 @@ export function costOf(
   return unpaid.includes(errorClass) ? 0 : null;
 }
 
-/** Stores what a call cost; the expected cost counts where that is not known. */
+/**
+ * Stores what a call cost; the expected cost counts where that is not known. Never throws: what the model answered was paid
+ * for, so that no fault of the database may take it.
+ */
 async function settle(
   services: CallServices,
   id: string,
-  { call, usage, firstTextAt, errorClass }: Settlement,
+  { usage, costUsd, firstTextAt, errorClass, signal }: Settlement,
 ): Promise<void> {
-  await services.db
-    .update(modelCalls)
-    .set({
-      inputTokens: usage?.inputTokens ?? null,
-      outputTokens: usage?.outputTokens ?? null,
-      costUsd: costOf(call.model.price, usage, errorClass),
-      firstTextAt,
-      errorClass,
-      endedAt: sql`clock_timestamp()`,
-    })
-    .where(and(eq(modelCalls.id, id), isNull(modelCalls.endedAt)));
+  const [inputTokens, outputTokens] = [usage?.inputTokens ?? null, usage?.outputTokens ?? null];
+  const ended = { inputTokens, outputTokens, costUsd, firstTextAt, errorClass };
+  const write = () =>
+    services.db
+      .update(modelCalls)
+      .set({ ...ended, endedAt: sql`clock_timestamp()` })
+      .where(and(eq(modelCalls.id, id), isNull(modelCalls.endedAt)));
+  await persist(write, { signal }).catch((error: unknown) => {
+    services.log.warn({ err: error }, "the cost of a call could not be stored, the expected one counts");
+  });
 }

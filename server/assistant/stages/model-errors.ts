@@ -1,4 +1,5 @@
 import { AISDKError, APICallError, InvalidResponseDataError, StreamProviderError } from "ai";
+import { DrizzleQueryError } from "drizzle-orm";
 import { z } from "zod";
 import { issuesOf, retryAfterInText, retryAfterOf } from "../../platform/index.ts";
 
@@ -189,9 +190,12 @@ function waitOf({
   return retryAfterOf({ status, headers }) ?? retryAfterInText(`${message}\n${responseBody}`);
 }
 
-/** `fetch` throws TypeErrors for what the network did; a cut stream ends with a system error or the like. */
+/**
+ * `fetch` throws TypeErrors for what the network did; a cut stream ends with a system error or the like. A statement of the
+ * database has such a cause as well.
+ */
 function isOfNetwork(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+  if (!(error instanceof Error) || error instanceof DrizzleQueryError) return false;
   if (error.name === "AbortError" || error.name === "TimeoutError") return true;
   const cause = error.cause instanceof Error ? error.cause : error;
   const isSystem = "code" in cause && typeof cause.code === "string";
