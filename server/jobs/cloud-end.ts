@@ -1,4 +1,5 @@
-import { sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
 import { type AppError, toAppError } from "../platform/index.ts";
 import {
   type Attempt,
@@ -42,7 +43,8 @@ export interface ProviderResult {
 /**
  * Completes the job of an attempt and ends the attempt, in one transaction. Null when the job no longer waits for it: the
  * cost is stored all the same, and the caller deletes the files. Null, too, when the attempt has ended or another process
- * follows it now: nothing is stored.
+ * follows it now: nothing is stored. Idempotent: when the answer of the first call was lost, a second call returns what it
+ * committed.
  */
 export async function completeFromProvider(
   services: Services,
@@ -65,7 +67,19 @@ export async function completeFromProvider(
     });
   });
   if (job) hint(services, [job]);
-  return job;
+  return job ?? jobWith(services, outputs);
+}
+
+/** The job that has these results. */
+async function jobWith({ db }: Services, [first]: readonly StoredResult[]): Promise<Job | null> {
+  const { images, jobs } = schema;
+  if (!first) return null;
+  const [found] = await db
+    .select({ job: jobs })
+    .from(images)
+    .innerJoin(jobs, eq(jobs.id, images.jobId))
+    .where(eq(images.id, first.id));
+  return found?.job ?? null;
 }
 
 export interface ProviderFailure {
@@ -186,7 +200,7 @@ export async function cancelFromProvider(services: Services, attempt: Attempt): 
 }
 
 /**
- * Takes over the calls whose process died, or that take longer than any call can: nobody knows whether the provider
+ * Takes over the calls whose process died, or does not renew them: nobody knows whether the provider
  * accepted. Runs in each sweep.
  */
 export async function takeOverLostCalls(services: Services): Promise<number> {

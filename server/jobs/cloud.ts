@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
 import { fromNow } from "../leases/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import {
@@ -71,7 +72,8 @@ export function ownedBy({ id, jobId }: Pick<Attempt, "id" | "jobId">) {
 
 /**
  * The provider refused or failed; the job stays with the worker, which tries the next one. False when the lease is lost:
- * then nothing is written, since the attempt owns the job (`walkOn`).
+ * then nothing is written, since the attempt owns the job (`walkOn`). Idempotent: true also when the answer of a first call
+ * was lost.
  */
 export async function noteRefusal(
   services: Services,
@@ -87,7 +89,12 @@ export async function noteRefusal(
     data: { provider, class: error.class },
   });
   if (job) hint(services, [job]);
-  return job !== null;
+  return job !== null || (await isWithout(services, lease));
+}
+
+/** Whether the worker has the job, and no attempt does. */
+async function isWithout({ db }: Services, lease: Lease): Promise<boolean> {
+  return (await db.$count(schema.jobs, sql`${heldBy(lease)} and provider_attempt_id is null`)) > 0;
 }
 
 /** The price of a call that was refused after the provider had made something; null for others, which cost nothing. */

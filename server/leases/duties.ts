@@ -1,6 +1,7 @@
 import { DrizzleQueryError } from "drizzle-orm";
 import { orAborted, storableText } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { whileHeld } from "./lease.ts";
 import { endTurn, readTurnWaits, renewMs, renewTurn, takeTurn, type Turn, type TurnEnd } from "./turns.ts";
 
 type Input = Pick<Services, "db" | "log">;
@@ -29,27 +30,20 @@ export async function inTurn<T>(
   const { everyMs, retryMs = everyMs, signal } = input;
   const turn = await takeTurn(services, input);
   if (!turn) return null;
-  const renewing = setInterval(() => void keep(services, turn), renewMs);
+  const renewal = { name: turn.name, everyMs: renewMs, renew: () => renewTurn(services, turn) };
   let end: TurnEnd = { waitMs: 0, isDone: false };
   try {
-    const result = await work(turn);
+    const result = await whileHeld(services, renewal, () => work(turn));
     if (!signal?.aborted) end = { waitMs: everyMs, isDone: true };
     return result;
   } catch (error) {
     if (!signal?.aborted) end = { waitMs: retryMs, isDone: false, error: textOf(error) };
     throw error;
   } finally {
-    clearInterval(renewing);
     await endTurn(services, turn, end).catch((error: unknown) => {
       services.log.warn({ err: error, turn: turn.name }, "a turn was not ended, it ends by its time");
     });
   }
-}
-
-async function keep(services: Input, turn: Turn): Promise<void> {
-  await renewTurn(services, turn).catch((error: unknown) => {
-    services.log.debug({ err: error, turn: turn.name }, "a turn was not renewed");
-  });
 }
 
 const maxTextLength = 300;

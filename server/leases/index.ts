@@ -9,7 +9,7 @@
  *                                                                            the sweep gives it back
  *
  * Token leases: deliveries, results that are being read, servers, runs at a provider, the bot's updates, and turns. Their work is short
- * or renewed. Node leases: jobs and runs of the assistant. Their work may take an hour without a write, and the count of
+ * or renewed (`whileHeld`). Node leases: jobs and runs of the assistant. Their work may take an hour without a write, and the count of
  * attempts is needed to adopt a prompt and to charge a loss, so the life of the node decides and not a time.
  *
  * Terms. Turn: the right of one process of the studio to do recurring work, a row of `turns`: it says who does it, when it is
@@ -20,5 +20,5 @@
  */
 
 export { doDuties, type Duty, inTurn } from "./duties.ts";
-export { fromNow, isFree, isHeldBy, newToken, persist } from "./lease.ts";
+export { fromNow, isFree, isHeldBy, newToken, persist, whileHeld } from "./lease.ts";
 export { postponeTurn, pruneTurns, readTurns, renewTurn, type Turn, type TurnFigures } from "./turns.ts";

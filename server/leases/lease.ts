@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type SQL, sql, type SQLWrapper } from "drizzle-orm";
 import { isDatabaseAway } from "../db/index.ts";
+import type { Services } from "../services.ts";
 
 /** The columns by which one process at a time owns a row; until: the end of the lease, or an SQL expression of it. */
 interface LeaseColumns {
@@ -25,6 +26,29 @@ export const isFree = ({ until }: Pick<LeaseColumns, "until">): SQL =>
 /** SQL condition: the lease of this token is still the current one. */
 export const isHeldBy = ({ token }: Pick<LeaseColumns, "token">, held: string | null): SQL =>
   sql`${token} = ${held}::uuid`;
+
+interface Renewal {
+  /** What is held, for the log. */
+  readonly name: string;
+  readonly everyMs: number;
+  readonly renew: () => Promise<unknown>;
+}
+
+/** Renews a lease while the work under it goes on, however long that takes. A renewal that fails is made again the next time. */
+export async function whileHeld<T>(
+  { log }: Pick<Services, "log">,
+  { name, everyMs, renew }: Renewal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const renewing = setInterval(() => {
+    renew().catch((error: unknown) => log.debug({ err: error, lease: name }, "a lease was not renewed"));
+  }, everyMs);
+  try {
+    return await work();
+  } finally {
+    clearInterval(renewing);
+  }
+}
 
 const pauseMs = 500;
 

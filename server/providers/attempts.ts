@@ -184,8 +184,8 @@ function soonest(states: readonly KeyState[]): Busy["busy"] {
   return waiting.toSorted((a, b) => a.waitMs - b.waitMs)[0] ?? { isFree: false, why: "busy", waitMs: 60_000 };
 }
 
-/** A submit that has not ended after this time is taken for lost; longer than any client waits. */
-const submitLimitS = 200;
+/** An attempt that its caller or follower has not renewed for this time is free for another process, ms. */
+export const attemptHoldMs = 180_000;
 
 function intentOf(
   { jobId, ownerId, nodeId, model, offer }: Reservation,
@@ -206,7 +206,7 @@ function intentOf(
     isPriceKnown: priceUsd !== null,
     keyId,
     token,
-    submitLimitS,
+    submitLimitS: attemptHoldMs / 1_000,
     runLimitS: cloud.runLimitS,
   };
 }

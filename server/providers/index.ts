@@ -20,6 +20,7 @@ export { paidKinds, readKeys, type ProviderKey, webhookAccess } from "./access.t
 export {
   type Attempt,
   attemptFromRow,
+  attemptHoldMs,
   attemptsOf,
   type ChainFacts,
   type Intent,
@@ -39,6 +40,7 @@ export {
   failAttempt,
   failedIn,
   findLostCalls,
+  holdAttempt,
   isFollowed,
   isOpenState,
   knowsToken,

@@ -1,9 +1,10 @@
 import { sql, type SQL } from "drizzle-orm";
 import { type AttemptState, type Db, schema, type Tx } from "../db/index.ts";
-import { fromNow, isFree, isHeldBy, newToken } from "../leases/index.ts";
+import { fromNow, isFree, isHeldBy, newToken, whileHeld } from "../leases/index.ts";
 import { isOrphaned } from "../nodes/index.ts";
 import type { Config } from "../platform/index.ts";
-import { type Attempt, attemptFromRow, wordsToKeep } from "./attempts.ts";
+import type { Services } from "../services.ts";
+import { type Attempt, attemptFromRow, attemptHoldMs, wordsToKeep } from "./attempts.ts";
 import type { ProviderError, RunHandle } from "./port.ts";
 
 const { providerAttempts } = schema;
@@ -17,7 +18,7 @@ const openStates = ["submitting", "unknown", "accepted"] as const satisfies read
 export const moves = {
   /** By the worker that called, with the provider's answer; by who finds the run later, in its list or by its webhook. */
   accept: { from: ["submitting", "unknown"], to: "accepted" },
-  /** By the worker whose answer was lost; by the sweep, when the worker is gone or the call takes longer than any can. */
+  /** By the worker whose answer was lost; by the sweep, when the worker is gone or does not renew the attempt. */
   lose: { from: ["submitting"], to: "unknown" },
   /** By the worker that was refused; by who follows the run, when it failed, was never accepted, or is not found in time. */
   fail: { from: openStates, to: "failed" },
@@ -121,7 +122,7 @@ export function loseAttempt(
   });
 }
 
-/** The calls whose process died, or that take longer than any call can. */
+/** The calls whose process died, or does not renew them. */
 export async function findLostCalls({ db }: { readonly db: Db }): Promise<Attempt[]> {
   const rows = await db.execute<Record<string, unknown>>(sql`
     select * from ${providerAttempts} where state = 'submitting' and (next_poll_at <= clock_timestamp()
@@ -191,13 +192,26 @@ export interface DueAttempt extends Attempt {
   readonly acceptedMs: number;
 }
 
-/** How long one live process may follow an attempt before another one may. */
-const finishLimitMs = 180_000;
+/** Keeps an attempt with its caller, or with its follower, while the work on it goes on. */
+export function holdAttempt<T>(
+  services: Pick<Services, "db" | "log">,
+  attempt: Owned,
+  work: () => Promise<T>,
+): Promise<T> {
+  const isCaller = attempt.finishToken === null;
+  const isHeld = isCaller ? sql`${providerAttempts.state} = 'submitting'` : stillHeld(attempt);
+  const set = { [isCaller ? "nextPollAt" : "finishUntil"]: fromNow(attemptHoldMs) };
+  const where = sql`${providerAttempts.id} = ${attempt.id} and ${isHeld}`;
+  const renew = () => services.db.update(providerAttempts).set(set).where(where);
+  return whileHeld(services, { name: `attempt ${attempt.id}`, everyMs: attemptHoldMs / 3, renew }, work);
+}
 
 interface Follower {
   readonly nodeId: string;
   /** The keys that the process holds; attempts of other keys are left out. */
   readonly keyIds: readonly string[];
+  /** The attempts that the process has in hand: it takes none from itself. */
+  readonly heldIds?: readonly string[];
   readonly limit: number;
 }
 
@@ -207,16 +221,17 @@ interface Follower {
  */
 export async function takeDueAttempts(
   { db }: { readonly db: Db },
-  { nodeId, keyIds, limit }: Follower,
+  { nodeId, keyIds, heldIds = [], limit }: Follower,
 ): Promise<DueAttempt[]> {
   if (keyIds.length === 0) return [];
   const { jobs } = schema;
+  const isOther = heldIds.length === 0 ? sql`true` : sql`a.id not in ${[...heldIds]}`;
   const rows = await db.execute<Record<string, unknown>>(sql`
     update ${providerAttempts} set finish_token = ${newToken()}, node_id = ${nodeId},
-      finish_until = ${fromNow(finishLimitMs)}
+      finish_until = ${fromNow(attemptHoldMs)}
     where id in (
       select a.id from ${providerAttempts} a
-      where a.state in ('unknown', 'accepted') and a.key_id in ${[...keyIds]}
+      where a.state in ('unknown', 'accepted') and a.key_id in ${[...keyIds]} and ${isOther}
         and (${isFree({ until: sql`a.finish_until` })}
           or ${isOrphaned(sql`a.node_id`)})
         and (a.next_poll_at <= clock_timestamp() or exists (select 1 from ${jobs} j
@@ -257,12 +272,8 @@ export async function knowsToken(
   { db }: { readonly db: Db },
   { provider, token }: Pick<WebhookNote, "provider" | "token">,
 ): Promise<boolean> {
-  return (
-    (await db.$count(
-      providerAttempts,
-      sql`${providerAttempts.token} = ${token} and ${providerAttempts.provider} = ${provider}`,
-    )) > 0
-  );
+  const isIts = sql`${providerAttempts.token} = ${token} and ${providerAttempts.provider} = ${provider}`;
+  return (await db.$count(providerAttempts, isIts)) > 0;
 }
 
 /**

@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { eq, sql } from "drizzle-orm";
+import sharp from "sharp";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { schema } from "@atelier/server/db";
-import { cancelAny, readJob, sweep, walkOn } from "@atelier/server/jobs";
+import { cancelAny, noteRefusal, readJob, sweep, walkOn } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";
 import {
   attemptsOf,
@@ -8,8 +10,10 @@ import {
   type ProviderClient,
   ProviderError,
   type ProviderKey,
+  type ProviderName,
 } from "@atelier/server/providers";
 import { addNode, addOwner, loseNode } from "@atelier/testing/jobs";
+import { whileCut } from "@atelier/testing/postgres";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { RunStopped } from "../base/index.ts";
 import { runCloudJob } from "./cloud-job.ts";
@@ -74,6 +78,162 @@ async function runOnLostNode(
   await runCloudJob(services, { job, lease, keys, clientOf: () => client, signal, onBusy: () => undefined });
   return { job: await readJob(services, id), attempts: await attempts(), cancelled };
 }
+
+/** Runs a claimed job whose calls to these providers end as `submit` says. */
+async function runCalled(
+  submit: ProviderClient["submit"],
+  {
+    isAsynchronous = true,
+    providers = ["replicate"],
+  }: { isAsynchronous?: boolean; providers?: readonly ProviderName[] } = {},
+) {
+  const { services } = opened;
+  const nodeId = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
+  const keys: readonly ProviderKey[] = providers.map((provider) => {
+    return { provider, keyId: newId(), access: { ...access, name: provider } };
+  });
+  const { userId: ownerId } = await addOwner(services);
+  const job = await addClaimedJob({ ownerId, nodeId, kind: "text_to_image", status: "processing" });
+  const clientFor = (name: ProviderName): ProviderClient => ({ ...clientOf(name), isAsynchronous, submit });
+  const lease = { jobId: job.id, attempt: 1, nodeId };
+  const { signal } = new AbortController();
+  const run = { job, lease, keys, clientOf: clientFor, signal, onBusy: () => undefined };
+  return {
+    id: job.id,
+    read: async () => ({
+      job: await readJob(services, job.id),
+      attempts: await attemptsOf(services.db, job.id),
+    }),
+    running: runCloudJob(services, run),
+  };
+}
+
+const failed = (errorClass: ConstructorParameters<typeof ProviderError>[0]) => () =>
+  Promise.reject(new ProviderError(errorClass, "No."));
+const taken = () => Promise.resolve({ handle, run: { state: "queued", progress: null } } as const);
+
+test.each([
+  ["accepted", taken, { state: "accepted", externalId: "late" }, "processing"],
+  ["refused for now", failed("transient"), { state: "failed", errorClass: "transient" }, "failed"],
+  ["refused for good", failed("moderation"), { state: "failed", errorClass: "moderation" }, "failed"],
+  ["lost", failed("lost"), { state: "unknown" }, "processing"],
+] as const)(
+  "F10 R1 a call that was %s is known as that, although the database goes away as it ends",
+  async (_, submit, attempt, status) => {
+    const { services } = opened;
+    const cut = {
+      table: "provider_attempts",
+      when: "old.state = 'submitting' and new.state <> 'submitting'",
+      times: 2,
+    };
+    const { read } = await whileCut(services, cut, async () => {
+      const called = await runCalled(submit);
+      await called.running;
+      return called;
+    });
+    const { job, attempts } = await read();
+    expect(attempts).toMatchObject([attempt]);
+    expect(job).toMatchObject({ status, attempt: 1 });
+  },
+);
+
+test("F10 R1 a job whose first provider is busy goes to the next one, although the database goes away then", async () => {
+  const { services } = opened;
+  const cut = { table: "provider_attempts", when: "new.state = 'failed'", times: 2 };
+  const { read } = await whileCut(services, cut, async () => {
+    let calls = 0;
+    const submit = () => (++calls === 1 ? failed("capacity")() : taken());
+    const called = await runCalled(submit, { providers: ["replicate", "fal"] });
+    await called.running;
+    return called;
+  });
+  const { job, attempts } = await read();
+  expect(attempts).toMatchObject([{ state: "failed", errorClass: "capacity" }, { state: "accepted" }]);
+  expect(job).toMatchObject({ status: "processing", providerAttemptId: attempts[1]?.id });
+});
+
+test("F10 R1 a job whose only provider refuses it fails, although the database goes away as it does", async () => {
+  const { services } = opened;
+  const cut = { table: "jobs", when: "new.status = 'failed'", times: 2 };
+  const { read } = await whileCut(services, cut, async () => {
+    const called = await runCalled(failed("moderation"));
+    await called.running;
+    return called;
+  });
+  expect((await read()).job).toMatchObject({ status: "failed" });
+});
+
+test("F10 R1 a refusal that is noted twice leaves the job with its worker; of a lost lease nothing is noted", async () => {
+  const { services } = opened;
+  const { promise: answer, reject: refuse } = Promise.withResolvers<never>();
+  const { promise: called, resolve: call } = Promise.withResolvers<void>();
+  const { id, read, running } = await runCalled(() => (call(), answer));
+  await called;
+  const { job, attempts } = await read();
+  const [attempt] = attempts;
+  if (!job?.nodeId || !attempt) throw new Error("no call was made");
+  const lease = { jobId: id, attempt: 1, nodeId: job.nodeId };
+  const error = new ProviderError("transient", "HTTP 503");
+  expect(await noteRefusal(services, { lease: { ...lease, attempt: 2 }, attempt }, error)).toBe(false);
+  expect(await noteRefusal(services, { lease, attempt }, error)).toBe(true);
+  expect(await noteRefusal(services, { lease, attempt }, error)).toBe(true);
+  refuse(error);
+  await running;
+  expect((await read()).attempts).toMatchObject([{ state: "failed", errorClass: "transient" }]);
+});
+
+test("F10 R1 a call that takes minutes, or whose picture does to store, is its worker's as long as that works on it", async () => {
+  const { services } = opened;
+  const { db } = services;
+  const bytes = await sharp({ create: { width: 40, height: 60, channels: 3, background: "#c05030" } })
+    .png()
+    .toBuffer();
+  const answered = Promise.withResolvers<void>();
+  const called = Promise.withResolvers<void>();
+  const stored = Promise.withResolvers<void>();
+  const storing = Promise.withResolvers<void>();
+  const put = services.disk.put.bind(services.disk);
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const spy = vi.spyOn(services.disk, "put").mockImplementation(async (key, ...given) => {
+    if (key.startsWith("jobs/")) {
+      storing.resolve();
+      await stored.promise;
+    }
+    await put(key, ...given);
+  });
+  try {
+    const run = { state: "succeeded", outputs: [{ bytes }], costUsd: 0.05 } as const;
+    const submit = async () => (called.resolve(), await answered.promise, { handle, run });
+    const { id, read, running } = await runCalled(submit, { isAsynchronous: false });
+    const { providerAttempts } = schema;
+    const isHeld = sql`${providerAttempts.jobId} = ${id} and ${providerAttempts.nextPollAt} > clock_timestamp() + interval '2 minutes'`;
+    const spendMinutes = async () => {
+      for (let minute = 1; minute <= 4; minute += 1) {
+        const nextPollAt = sql`${providerAttempts.nextPollAt} - interval '1 minute'`;
+        await db.update(providerAttempts).set({ nextPollAt }).where(eq(providerAttempts.jobId, id));
+        vi.advanceTimersByTime(60_000);
+        await vi.waitUntil(async () => (await db.$count(providerAttempts, isHeld)) > 0, { timeout: 5_000 });
+        await sweep(services);
+      }
+      expect((await read()).attempts).toMatchObject([{ state: "submitting" }]);
+    };
+    await called.promise;
+    await spendMinutes();
+    answered.resolve();
+    await storing.promise;
+    await spendMinutes();
+    stored.resolve();
+    await running;
+    const { job, attempts } = await read();
+    expect(job).toMatchObject({ status: "completed" });
+    expect(attempts).toMatchObject([{ state: "succeeded", costUsd: 0.05 }]);
+  } finally {
+    answered.resolve();
+    stored.resolve();
+    spy.mockRestore();
+    vi.useRealTimers();
+  }
+});
 
 test("F10 R1 a refusal that comes after the call was taken over sends the job back to the line", async () => {
   const { job, attempts } = await runOnLostNode(() =>

@@ -22,6 +22,7 @@ import {
 import {
   type CloudModel,
   findModel,
+  holdAttempt,
   modelsOf,
   type ProviderClient,
   ProviderError,
@@ -31,12 +32,11 @@ import {
 } from "@atelier/server/providers";
 import { cloudQueue } from "@atelier/server/engines";
 import { admitInputs } from "@atelier/server/gate";
-import { persist } from "@atelier/server/leases";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import { endBadly } from "../base/end-badly.ts";
 import { inModelSpan, inRunSpan } from "../base/spans.ts";
-import { takeResult } from "./results.ts";
+import { persistEnd, takeResult } from "./results.ts";
 import { type CloudInputs, readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
 
 /** How a worker reaches the providers. */
@@ -79,7 +79,7 @@ export async function runCloudJob(services: Services, input: CloudRunInput): Pro
   log.info({ outcome, model: job.model }, "submit ended");
 }
 
-/** Longer than any client waits for an answer. */
+/** A call to a provider, and the fetch of what it made at once; longer than any client waits for an answer. */
 const submitLimitMs = 180_000;
 
 type Outcome = "accepted" | "completed" | "waits" | "home" | "failed" | "lost_reply" | "fenced";
@@ -187,14 +187,14 @@ interface CallInput {
   readonly workDir: string;
 }
 
-/** Makes the call of a hop. When its end cannot be stored the attempt keeps the job, and the sweep takes it over. */
+/** Makes the call of a hop. When its end cannot be stored for long the attempt keeps the job, and the sweep takes it over. */
 async function call(
   services: Services,
   input: CloudRunInput,
   callInput: CallInput,
 ): Promise<Outcome | "next"> {
   try {
-    return await callOnce(services, input, callInput);
+    return await holdAttempt(services, callInput.hop.attempt, () => callOnce(services, input, callInput));
   } catch (error) {
     services.log.error({ err: error }, "the end of a call to a provider could not be stored");
     return "lost_reply";
@@ -224,8 +224,7 @@ async function callOnce(
   const { handle, run } = submitted;
   if (run.state === "failed") return refused(services, { lease, attempt }, run.error);
   if (run.state !== "succeeded" || client.isAsynchronous) {
-    if (await persist(() => handOver(services, { lease, attempt }, handle), { signal: limit }))
-      return "accepted";
+    if (await persistEnd(() => handOver(services, { lease, attempt }, handle))) return "accepted";
     // The worker seemed dead for long: the job may be with another provider by now.
     const answer = await client.cancel(key.access, handle, limit).catch(() => "unsupported");
     services.log.error({ provider: attempt.provider, answer }, "a run that nobody waits for was cancelled");
@@ -258,16 +257,16 @@ async function refused(
     "provider failed",
   );
   if (error.class === "lost") {
-    await noteLostReply(services, refusedCall, error);
+    await persistEnd(() => noteLostReply(services, refusedCall, error));
     return "lost_reply";
   }
-  if (!(await noteRefusal(services, refusedCall, error))) {
-    await walkOn(services, attempt, error);
+  if (!(await persistEnd(() => noteRefusal(services, refusedCall, error)))) {
+    await persistEnd(() => walkOn(services, attempt, error));
     return "fenced";
   }
   if (asksNext(error.class, "call", services.config.cloud)) return "next";
   const refusal = providerError({ provider: attempt.provider, reason: error.class, words: error.words });
-  return (await fail(services, lease, refusal)) ? "failed" : "fenced";
+  return (await persistEnd(() => fail(services, lease, refusal))) ? "failed" : "fenced";
 }
 
 /** A fault of a client after its request may have gone out: nothing is known of the call. */

@@ -1,4 +1,5 @@
 import { createServer, type Server } from "node:http";
+import path from "node:path";
 import type { AddressInfo } from "node:net";
 import { schema } from "@atelier/server/db";
 import { completeFromProvider, failFromProvider, readJob } from "@atelier/server/jobs";
@@ -12,8 +13,10 @@ import {
 } from "@atelier/server/providers";
 import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { addNode, addOwner } from "@atelier/testing/jobs";
+import { whileCut } from "@atelier/testing/postgres";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { eq } from "drizzle-orm";
+import { listObjects } from "@atelier/server/storage";
+import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startFollowing } from "./follow.ts";
 
@@ -48,11 +51,13 @@ async function acceptedJob({
   isLost = false,
   createdAt = new Date(),
   acceptedAt = new Date(),
+  keyId = newId(),
+  externalId = "run",
 } = {}) {
   const { services } = opened;
   const nodeId = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
   const { userId: ownerId } = await addOwner(services);
-  const [jobId, attemptId, keyId] = [newId(), newId(), newId()];
+  const [jobId, attemptId] = [newId(), newId()];
   const attempt = {
     id: attemptId,
     ownerId,
@@ -61,7 +66,7 @@ async function acceptedJob({
     model: "nano-banana",
     endpoint: "google/nano-banana",
     state: isLost ? "unknown" : "accepted",
-    externalId: isLost ? null : "run",
+    externalId: isLost ? null : externalId,
     token: newId(),
     priceUsd: 0.04,
     createdAt,
@@ -204,6 +209,16 @@ test("S5 past its deadline a bought picture is kept while the gate cannot look a
   }
 });
 
+test("S5 past its deadline a bought picture is taken although the database goes away for a look", async () => {
+  const green = (await pictureOf("green")).toString("base64");
+  [status, answer] = [200, `{"status":"succeeded","output":"data:image/png;base64,${green}"}`];
+  const accepted = await acceptedJob({ isOverdue: true });
+  const cut = { table: "jobs", when: "new.stage = 'fetching'", times: 2 };
+  const { job, attempt } = await whileCut(opened.services, cut, () => follow(accepted));
+  expect(job).toMatchObject({ status: "completed" });
+  expect(attempt).toMatchObject({ state: "succeeded", errorClass: null });
+});
+
 test.each(["get", "cancel"] as const)(
   "R6 a worker that stops gives back at once a run whose `%s` has no answer, past its deadline too",
   async (call) => {
@@ -294,6 +309,114 @@ test("E7 a late follower ends nothing that another process follows by now", asyn
   expect(await failFromProvider(services, { attempt: holder, ...failure })).toMatchObject({
     status: "failed",
   });
+});
+
+/** A store that takes no result until `open`; a client that notes which runs are asked about. */
+async function slowStore() {
+  const { disk } = opened.services;
+  const open = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const put = disk.put.bind(disk);
+  const spy = vi.spyOn(disk, "put").mockImplementation(async (key, ...given) => {
+    if (key.startsWith("jobs/")) {
+      begun.resolve();
+      await open.promise;
+    }
+    await put(key, ...given);
+  });
+  const asked: string[] = [];
+  const real = clientOf("replicate");
+  const client: ProviderClient = {
+    ...real,
+    get(access, handle, signal) {
+      asked.push(handle.externalId);
+      return real.get(access, handle, signal);
+    },
+  };
+  const green = (await pictureOf("green")).toString("base64");
+  [status, answer] = [200, `{"status":"succeeded","output":"data:image/png;base64,${green}"}`];
+  return { begun: begun.promise, client, asked, open: open.resolve, end: () => spy.mockRestore() };
+}
+
+/** Lets the lease of an attempt end so much earlier, and waits until it is held for long again. */
+async function spend(jobId: string, seconds: number) {
+  const { db } = opened.services;
+  const { providerAttempts } = schema;
+  const finishUntil = sql`${providerAttempts.finishUntil} - make_interval(secs => ${seconds})`;
+  await db.update(providerAttempts).set({ finishUntil }).where(eq(providerAttempts.jobId, jobId));
+  vi.advanceTimersByTime(seconds * 1_000);
+  const isHeld = sql`${providerAttempts.jobId} = ${jobId} and ${providerAttempts.finishUntil} > clock_timestamp() + interval '2 minutes'`;
+  await vi.waitUntil(async () => (await db.$count(providerAttempts, isHeld)) > 0, { timeout: 5_000 });
+}
+
+/** Of one job that has ended well: how many pictures it has, and below how many places of the store their files are. */
+async function storedOf(jobId: string) {
+  const { services } = opened;
+  const images = await services.db.select().from(schema.images).where(eq(schema.images.jobId, jobId));
+  const folders = new Set<string>();
+  for await (const page of listObjects(services.disk, `jobs/${jobId}`))
+    for (const { key } of page) folders.add(path.dirname(key));
+  return { keys: images.map(({ storageKey }) => storageKey), folders: [...folders] };
+}
+
+test("F10 R6 a bought picture that takes minutes to store is fetched and stored once, whoever looks for work", async () => {
+  const { services } = opened;
+  const store = await slowStore();
+  const { jobId, keyId, nodeId } = await acceptedJob();
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const loops = [start({ keyId, nodeId }, store.client)];
+  try {
+    await store.begun;
+    for (let count = 0; count < 3; count += 1) {
+      const other = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
+      loops.push(start({ keyId, nodeId: other }, store.client));
+    }
+    for (let minute = 1; minute <= 4; minute += 1) await spend(jobId, 60);
+    const decoy = await acceptedJob({ keyId, externalId: "another" });
+    await vi.waitUntil(() => store.asked.includes("another"), { timeout: 5_000 });
+    store.open();
+    for (const id of [jobId, decoy.jobId])
+      await vi.waitUntil(async () => (await readJob(services, id))?.status === "completed", {
+        timeout: 10_000,
+      });
+  } finally {
+    vi.useRealTimers();
+    store.open();
+    for (const loop of loops) await loop.stop();
+    store.end();
+  }
+  expect(store.asked.toSorted()).toEqual(["another", "run"]);
+  const { keys, folders } = await storedOf(jobId);
+  expect(keys).toHaveLength(1);
+  expect(folders).toEqual(keys);
+});
+
+test("R6 a process whose hold on a run is over does not take the run from itself", async () => {
+  const { services } = opened;
+  const store = await slowStore();
+  const { jobId, keyId, nodeId } = await acceptedJob();
+  const loop = start({ keyId, nodeId }, store.client);
+  try {
+    await store.begun;
+    const { providerAttempts } = schema;
+    // As after an outage of the database in which nothing could be renewed.
+    const over = { finishUntil: new Date(0) };
+    await services.db.update(providerAttempts).set(over).where(eq(providerAttempts.jobId, jobId));
+    await acceptedJob({ keyId, externalId: "another" });
+    await vi.waitUntil(() => store.asked.includes("another"), { timeout: 5_000 });
+    store.open();
+    await vi.waitUntil(async () => (await readJob(services, jobId))?.status === "completed", {
+      timeout: 10_000,
+    });
+  } finally {
+    store.open();
+    await loop.stop();
+    store.end();
+  }
+  expect(store.asked.filter((id) => id === "run")).toHaveLength(1);
+  const { keys, folders } = await storedOf(jobId);
+  expect(keys).toHaveLength(1);
+  expect(folders).toEqual(keys);
 });
 
 const endedNow = () => ({ status: "cancelled" as const, cancelRequestedAt: new Date(), endedAt: new Date() });

@@ -11,12 +11,14 @@ import {
   type Attempt,
   type DueAttempt,
   endAttempt,
+  holdAttempt,
   paidUsd,
   postponeAttempt,
   ProviderError,
   type RunState,
   takeDueAttempts,
 } from "@atelier/server/providers";
+import { isDatabaseAway } from "@atelier/server/db";
 import { isAppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
@@ -31,7 +33,7 @@ import type { Providers } from "./cloud-job.ts";
 /** Attempts that one process follows at once. */
 const maxFollowed = 8;
 const lookMs = 500;
-/** One look at an attempt, the fetch of its results included; shorter than the lease of a follower. */
+/** The calls of one look at an attempt, and the fetch of its results. */
 const followLimitMs = 150_000;
 
 /**
@@ -52,11 +54,12 @@ export function startFollowing(
     const limit = followed.free();
     const nodeId = incarnation.current()?.id;
     if (limit === 0 || nodeId === undefined) return lookMs;
-    const due = await takeDueAttempts(services, { nodeId, keyIds, limit });
-    // One that a webhook makes due while its last look ends has another token.
+    const due = await takeDueAttempts(services, { nodeId, keyIds, heldIds: followed.ids(), limit });
     for (const attempt of due)
-      followed.begin(`${attempt.id}/${attempt.finishToken}`, null, () =>
-        follow({ services, providers, stopped: stopped.signal }, attempt),
+      followed.begin(attempt.id, null, () =>
+        holdAttempt(services, attempt, () =>
+          follow({ services, providers, stopped: stopped.signal }, attempt),
+        ),
       );
     return lookMs;
   });
@@ -110,7 +113,8 @@ async function afterFault(services: Services, followed: Followed, error: unknown
 const ownOutageMs = 24 * 3_600_000;
 
 const ownOutages = /^((storage|database|gate)_unavailable|storage_full)$/;
-const isOwnOutage = (error: unknown) => isAppError(error) && ownOutages.test(error.code);
+const isOwnOutage = (error: unknown) =>
+  isDatabaseAway(error) || (isAppError(error) && ownOutages.test(error.code));
 const isOver = ({ isOverdue, ageMs }: DueAttempt, error: unknown) =>
   isOverdue && (!isOwnOutage(error) || ageMs > ownOutageMs);
 

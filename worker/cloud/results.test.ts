@@ -10,8 +10,9 @@ import { attemptsOf, ProviderError, type ProviderOutput } from "@atelier/server/
 import { listObjects, withTempFolder } from "@atelier/server/storage";
 import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { addNode, addOwner } from "@atelier/testing/jobs";
+import { whileCut } from "@atelier/testing/postgres";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { finish, type Finished, takeResult } from "./results.ts";
@@ -284,6 +285,79 @@ test.each([
     }
   },
 );
+
+/** What a synchronous provider made is taken, from an address. */
+async function takeMade({ job, attempt }: Awaited<ReturnType<typeof waiting>>) {
+  const { services } = opened;
+  const access = { name: "openai", baseUrl: `${at.own}/v1`, apiKey: "k", webhookSecret: null } as const;
+  return withTempFolder(services.env, (workDir) => {
+    const outputs = [{ url: `${at.own}/a.png` }];
+    const signal = AbortSignal.timeout(20_000);
+    const run = { job, attempt, access, outputs, costUsd: 0.04, files: {}, workDir, signal };
+    return takeResult(services, run, 0);
+  });
+}
+
+/** The places of the store that have files of a job, and those of its pictures. */
+async function placesOf(jobId: string) {
+  const { services } = opened;
+  const images = await services.db.select().from(schema.images).where(eq(schema.images.jobId, jobId));
+  const places = new Set<string>();
+  for await (const page of listObjects(services.disk, `jobs/${jobId}`))
+    for (const { key } of page) places.add(path.dirname(key));
+  return { places: [...places], ofPictures: images.map(({ storageKey }) => storageKey) };
+}
+
+test("F10 a bought result is fetched and stored once, although the database goes away as its job ends", async () => {
+  const one = await waiting();
+  const cut = { table: "jobs", when: "new.status = 'completed'", times: 3 };
+  expect(await whileCut(opened.services, cut, () => takeMade(one))).toBe("completed");
+  expect(fetched).toEqual(["own/a.png"]);
+  const { places, ofPictures } = await placesOf(one.job.id);
+  expect(ofPictures).toHaveLength(1);
+  expect(places).toEqual(ofPictures);
+});
+
+test.each([
+  ["called at once", (one: Awaited<ReturnType<typeof waiting>>) => takeMade(one), "completed"],
+  ["followed", (one: Awaited<ReturnType<typeof waiting>>) => take([{ url: `${at.own}/a.png` }], one), true],
+] as const)("F10 the files of a result that was stored without an answer stay: %s", async (_, work, end) => {
+  const { db } = opened.services;
+  const one = await waiting();
+  const real = db.transaction.bind(db);
+  const spy = vi.spyOn(db, "transaction").mockImplementationOnce(async (...given) => {
+    await real(...given);
+    throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+  });
+  try {
+    expect(await work(one)).toBe(end);
+  } finally {
+    spy.mockRestore();
+  }
+  expect(fetched).toEqual(["own/a.png"]);
+  const { places, ofPictures } = await placesOf(one.job.id);
+  expect(ofPictures).toHaveLength(1);
+  expect(places).toEqual(ofPictures);
+  expect(await readJob(opened.services, one.job.id)).toMatchObject({ status: "completed" });
+});
+
+test("F10 a bought result whose job cannot be completed is not bought again, and fetched once", async () => {
+  const { services } = opened;
+  const one = await waiting();
+  await services.db.execute(sql`
+    create function refuse_end() returns trigger language plpgsql as $$ begin raise 'no'; end $$`);
+  await services.db.execute(sql`
+    create trigger refuse_end before update on jobs for each row when (new.status = 'completed') execute function refuse_end()`);
+  try {
+    expect(await takeMade(one)).toBe("failed");
+  } finally {
+    await services.db.execute(sql`drop function refuse_end cascade`);
+  }
+  expect(fetched).toEqual(["own/a.png"]);
+  expect(await attemptsOf(services.db, one.job.id)).toMatchObject([
+    { state: "failed", errorClass: "unstored", costUsd: 0.04 },
+  ]);
+});
 
 const box = { left: 2_000, top: 100, width: 200, height: 80 };
 const size = { width: 4_500, height: 300 };

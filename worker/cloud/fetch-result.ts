@@ -1,0 +1,162 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import sharp from "sharp";
+import type { InputRole } from "@atelier/server/engines";
+import type { Job } from "@atelier/server/jobs";
+import { isAppError, isOwnNetwork, pictureLimits, resultHosts, safeFetch } from "@atelier/server/platform";
+import {
+  bytesOfText,
+  isPictureStart,
+  type ProviderAccess,
+  ProviderError,
+  type ProviderOutput,
+} from "@atelier/server/providers";
+import type { Services } from "@atelier/server/services";
+import { type EngineOutput, pasteWhole } from "../engines/index.ts";
+
+const timeoutMs = 60_000;
+const maxResultBytes = pictureLimits.outputMegapixels * 1_000_000;
+
+/** What fetching the results of a run needs. */
+export interface Fetching {
+  readonly job: Job;
+  readonly access: ProviderAccess;
+  /** The job's input files by role, for what is pasted back. */
+  readonly files: Partial<Record<InputRole, string>>;
+  readonly workDir: string;
+  readonly signal: AbortSignal;
+}
+
+interface Taken {
+  readonly output: ProviderOutput;
+  readonly name: string;
+}
+
+/** One result as a file, or what is wrong with it: `transient` when it may come later, else `internal`. */
+export async function fetchResult(
+  services: Services,
+  fetching: Fetching,
+  { output, name }: Taken,
+): Promise<EngineOutput | ProviderError> {
+  try {
+    const bytes =
+      "bytes" in output ? withinLimit(output.bytes) : await download(services, fetching, output.url);
+    return await toOutput(fetching, bytes, name);
+  } catch (error) {
+    if (error instanceof ProviderError) return error;
+    throw error;
+  }
+}
+
+function withinLimit(bytes: Uint8Array): Uint8Array {
+  if (bytes.length <= maxResultBytes) return bytes;
+  throw new ProviderError("internal", `The result has more than ${maxResultBytes} bytes.`);
+}
+
+/** Answers after which the same address is never fetched again. */
+const final: readonly string[] = ["url_refused", "url_too_large"];
+
+/** The picture from the first of its addresses that gives it. Throws `transient` when one of them may give it later. */
+async function download(services: Services, fetching: Fetching, url: string): Promise<Uint8Array> {
+  const faults: ProviderError[] = [];
+  for (const address of addressesOf(url, fetching.access)) {
+    const taken = await downloadFrom(services, fetching, { address, isGuess: address !== url });
+    if (!(taken instanceof ProviderError)) return taken;
+    faults.push(taken);
+  }
+  const [fault] = [...faults.filter(({ class: reason }) => reason === "transient"), ...faults];
+  throw fault ?? new ProviderError("internal", "The run has no picture.");
+}
+
+/**
+ * A server of one's own may name itself as only it can reach itself, behind a proxy or in a container: then the picture is
+ * looked for at the same path of the address where it was asked, too.
+ */
+function addressesOf(url: string, { name, baseUrl }: ProviderAccess): string[] {
+  const [target, base] = [new URL(url), new URL(baseUrl)];
+  const isSelf = target.hostname === base.hostname || isOwnNetwork(url, []);
+  if (name !== "openai" || target.origin === base.origin || !isSelf) return [url];
+  return [url, new URL(target.pathname + target.search, base).href];
+}
+
+/** Such a server may keep its pictures behind its key, which goes to no other; a signed address has its right in itself. */
+function keyFor(url: string, { name, baseUrl, apiKey }: ProviderAccess): { authorization?: string } {
+  const target = new URL(url);
+  const isOwn = name === "openai" && target.origin === new URL(baseUrl).origin && target.search === "";
+  return isOwn && apiKey !== "" ? { authorization: `Bearer ${apiKey}` } : {};
+}
+
+/** With these a store may refuse the key itself, where the picture is open to all. */
+const keyRefused: readonly number[] = [400, 401, 403];
+/** An address that the server did not name is then wrong. */
+const notThere: readonly number[] = [404, 410];
+
+async function downloadFrom(
+  { env }: Services,
+  { access, signal }: Fetching,
+  { address, isGuess }: { readonly address: string; readonly isGuess: boolean },
+): Promise<Uint8Array | ProviderError> {
+  const allowPrivate = resultHosts(access.baseUrl, env.ALLOWED_PRIVATE_HOSTS);
+  const limits = { signal, timeoutMs, maxBytes: maxResultBytes, isNameTold: true, allowPrivate };
+  const key = keyFor(address, access);
+  try {
+    let answer = await safeFetch(address, { ...limits, headers: key });
+    if (key.authorization !== undefined && keyRefused.includes(answer.status))
+      answer = await safeFetch(address, limits);
+    const { status, body } = answer;
+    if (status === 200 && !isPage(body)) return body;
+    const reason = isGuess && notThere.includes(status) ? "internal" : "transient";
+    return new ProviderError(reason, `The result answered HTTP ${status} without a picture.`);
+  } catch (error) {
+    const isFinal = isAppError(error) && final.includes(error.code);
+    const why = isFinal ? `was not fetched. ${error.message}` : "could not be fetched.";
+    return new ProviderError(isFinal ? "internal" : "transient", `The result ${why}`, { cause: error });
+  }
+}
+
+/** Begins like HTML or JSON: an answer of a proxy or a store, behind which the picture still may be. */
+function isPage(body: Uint8Array): boolean {
+  const start = Buffer.from(body.subarray(0, 200)).toString("latin1").trimStart();
+  return start.startsWith("<") || start.startsWith("{");
+}
+
+/** Formats of the gallery; what a provider makes in another one becomes PNG. */
+const kept: Readonly<Record<string, EngineOutput["mime"]>> = {
+  png: "image/png",
+  webp: "image/webp",
+  jpeg: "image/jpeg",
+};
+const converted: readonly string[] = ["gif", "tiff", "heif"];
+
+async function toOutput(
+  { job, files, workDir }: Fetching,
+  given: Uint8Array,
+  name: string,
+): Promise<EngineOutput> {
+  // Some servers answer an address with the picture as text.
+  const bytes = isPictureStart(given)
+    ? given
+    : (bytesOfText(Buffer.from(given).toString("latin1").trim()) ?? given);
+  const format = await sharp(bytes)
+    .metadata()
+    .then((read) => read.format)
+    .catch(() => "none");
+  const file = path.join(workDir, name);
+  const mime = kept[format] ?? (converted.includes(format) ? "image/png" : null);
+  if (mime === null) throw new ProviderError("internal", "What the provider made is no picture.");
+  await writeFile(file, kept[format] ? bytes : await toPng(bytes));
+  const [picture, mask] = [files.image ?? files.person, files.mask];
+  if (job.kind !== "inpaint" || picture === undefined || mask === undefined) return { path: file, mime };
+  const target = path.join(workDir, `${name}-pasted.png`);
+  await pasteWhole({ picture, mask, result: file, target });
+  return { path: target, mime: "image/png" };
+}
+
+async function toPng(bytes: Uint8Array): Promise<Buffer> {
+  const limitInputPixels = pictureLimits.outputMegapixels * 1_000_000;
+  try {
+    return await sharp(bytes, { limitInputPixels }).png().toBuffer();
+  } catch (error) {
+    throw new ProviderError("internal", "What the provider made is no picture.", { cause: error });
+  }
+}
