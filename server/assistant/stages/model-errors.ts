@@ -174,6 +174,8 @@ type Told = Pick<APICallError, "message"> & Partial<Pick<APICallError, "statusCo
 
 /** Of an answer with a status; an error in the middle of a stream may have none. */
 function classOf({ statusCode = 0, responseBody = "", message }: Told): ModelErrorClass {
+  // OpenAI says 429 of an account without money, too: no wait mends it.
+  if (/\binsufficient_quota\b/.test(`${message} ${responseBody}`)) return "refused";
   if (limitedStatuses.includes(statusCode)) return "rate_limited";
   if (lateStatuses.includes(statusCode)) return "timeout";
   if (isTooLong(statusCode, `${message} ${responseBody}`)) return "over_limit";

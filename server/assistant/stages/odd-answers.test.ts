@@ -253,6 +253,47 @@ describe("calls that are not quite those of the API", () => {
     expect((await hear(calling(call))).calls).toEqual(searched({ words: ["red"] }));
   });
 
+  test.each([
+    [
+      "with another id in each part",
+      [
+        { index: 0, id: "a", function: { name, arguments: "" } },
+        { index: 0, id: "b", function: { name: "", arguments: '{"words":["re' } },
+        { index: 0, id: "c", function: { name: "", arguments: 'd"]}' } },
+      ],
+      1,
+    ],
+    [
+      "with its name in each part",
+      [
+        { index: 0, id: "a", function: { name, arguments: '{"words":["re' } },
+        { index: 0, id: "a", function: { name, arguments: 'd"]}' } },
+      ],
+      1,
+    ],
+    [
+      "that are two under one number",
+      ["red", "red"].map((word, at) => ({
+        index: 0,
+        id: `call_${at}`,
+        function: { name, arguments: JSON.stringify({ words: [word] }) },
+      })),
+      2,
+    ],
+    [
+      "without ids after the first part",
+      [
+        { index: 0, id: "a", function: { name, arguments: '{"words":' } },
+        { index: 0, function: { arguments: '["red"]}' } },
+      ],
+      1,
+    ],
+  ])("in parts %s", async (_what, parts, count) => {
+    const body = lines(...parts.map((part) => choice({ tool_calls: [part] })), choice({}, "stop"), "[DONE]");
+    const { calls } = await hear(body);
+    expect(calls).toEqual(Array.from({ length: count }, () => searched({ words: ["red"] })[0]));
+  });
+
   test("two without numbers stay two", async () => {
     const two = ["red", "blue"].map((word) => ({ function: { name, arguments: `{"words":["${word}"]}` } }));
     expect((await hear(calling(two))).calls).toHaveLength(2);
