@@ -1,7 +1,7 @@
 import type { Need } from "@atelier/server/engines";
 import { serverLabel } from "@atelier/server/jobs";
 import type { AppError, ErrorCode } from "@atelier/server/platform";
-import { isOfLostCard } from "../clients/comfyui/index.ts";
+import { isOfUnfit } from "../clients/comfyui/index.ts";
 import type { FoundServer } from "./discovery.ts";
 import type { MissingByWorkflow, ServerCondition, ServerFacts, ServerState } from "./index.ts";
 import { unknownFacts } from "./probes.ts";
@@ -103,8 +103,8 @@ interface Health {
   readonly failedNeeds: Map<Need, NeedFailures>;
   /** Needs that began to rest since the last good run of any need. */
   readonly restedInRow: Set<Need>;
-  /** Runs that failed since the server has lost its card, since the last good run or restart. */
-  lostCards: number;
+  /** Runs that failed as all do on a server without its card or with a full disk, since the last good run or restart. */
+  unfitRuns: number;
   /** Its memory must be freed before the next job. */
   mustFree: boolean;
   /** The server is degraded until a probe after this moment is answered. */
@@ -137,8 +137,8 @@ const firstBackoffMs = 500;
 /** One bad job may fail on any server; after this many failures in a row the need rests on this one. */
 const maxNeedFailures = 3;
 const maxNeedRestMs = 60_000;
-/** A server without its card is tried again after a growing rest: only a restart, which may go unnoticed, mends it. */
-const maxCardRestMs = 300_000;
+/** A server that fails every run is tried again after a growing rest: what its operator does may go unnoticed. */
+const maxUnfitRestMs = 300_000;
 /** One failing need may have a damaged model; this many without a good run in between mean that the server is at fault. */
 const maxRestedInRow = 2;
 
@@ -159,7 +159,7 @@ export function newHealth(): Health {
     memoryFailures: 0,
     failedNeeds: new Map(),
     restedInRow: new Set(),
-    lostCards: 0,
+    unfitRuns: 0,
     mustFree: false,
     restsUntilMs: null,
     retryAtMs: 0,
@@ -188,14 +188,14 @@ export function noteSilence(health: Health, error: AppError, nowMs: number): voi
   noteLoss(health, error, nowMs);
 }
 
-/** A new process has its card again. */
+/** A new process may be fit again. */
 export function noteRestart(health: Health): void {
-  if (health.lostCards > 0) health.restsUntilMs = 0;
-  health.lostCards = 0;
+  if (health.unfitRuns > 0) health.restsUntilMs = 0;
+  health.unfitRuns = 0;
 }
 
 export function noteGoodRun(health: Health, need: Need): void {
-  health.lostCards = 0;
+  health.unfitRuns = 0;
   health.lostRuns = 0;
   health.memoryFailures = 0;
   health.failedNeeds.delete(need);
@@ -213,9 +213,9 @@ export function noteFailedRun(health: Health, error: AppError, input: FailedRun)
     health.mustFree = true;
     health.lastError = error.message;
     if (health.memoryFailures >= input.memoryFailures) rest(health, error, input);
-  } else if (isOfLostCard(error)) {
-    health.lostCards += 1;
-    const restMs = Math.min(maxCardRestMs, input.restMs * 2 ** Math.min(10, health.lostCards));
+  } else if (isOfUnfit(error)) {
+    health.unfitRuns += 1;
+    const restMs = Math.min(maxUnfitRestMs, input.restMs * 2 ** Math.min(10, health.unfitRuns));
     rest(health, error, { ...input, restMs: Math.max(input.restMs, restMs) });
   } else if (engineCodes.includes(error.code)) {
     noteFailedNeed(health, error, input);

@@ -9,7 +9,7 @@
  * States of one server (`ServerCondition`):
  *
  *                  probe answers                 runs fail: out of memory several times,
- *      unknown ---------------------> healthy    or two needs rest, or the card is lost once
+ *      unknown ---------------------> healthy    or two needs rest, or its card is lost once
  *         |                            ^  ^  \ -----------------------------> degraded
  *         | probe fails   probe answers|  |                                      |
  *         v               (0.5 to 10 s)|  +--------------------------------------+
@@ -102,8 +102,8 @@ export interface HeldServer {
   readonly choices: ModelChoices;
   /** Which numbers its nodes take as seeds. */
   readonly ranges: SeedRanges;
-  /** Its last run found that it has lost its card: one that fails so now is not at fault. */
-  readonly hasLostCard: boolean;
+  /** Its last run found that it fails every run, as without its card: one that fails so now is not at fault. */
+  readonly isUnfit: boolean;
   /** Idempotent. */
   release(): void;
 }

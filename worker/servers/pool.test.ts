@@ -121,7 +121,7 @@ describe("create server pool health", () => {
     const rests: number[] = [];
     for (let run = 0; run < 3; run += 1) {
       const held = await acquire(pool);
-      expect(held.hasLostCard).toBe(run > 0);
+      expect(held.isUnfit).toBe(run > 0);
       pool.report(held.url, lost, "comfyui/t2i_sd15");
       held.release();
       const sinceMs = nowMs;
@@ -140,7 +140,7 @@ describe("create server pool health", () => {
     await server.restart();
     await untilState(pool, server, "healthy");
     const held = await acquire(pool);
-    expect(held.hasLostCard).toBe(false);
+    expect(held.isUnfit).toBe(false);
     held.release();
   });
 

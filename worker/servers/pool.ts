@@ -158,14 +158,14 @@ function takeTurn(entry: ServerEntry, turns: { last: number }): void {
 function toHeld({ found, label, facts, health }: ServerEntry, giveBack: () => void): HeldServer {
   const { url, engine, headers, query } = found;
   const { device, vramTotalBytes, choices, ranges } = facts;
-  const hasLostCard = health.lostCards > 0;
+  const isUnfit = health.unfitRuns > 0;
   let isHeld = true;
   const release = () => {
     if (!isHeld) return;
     isHeld = false;
     giveBack();
   };
-  const known = { label, device, vramTotalBytes, choices, ranges, hasLostCard };
+  const known = { label, device, vramTotalBytes, choices, ranges, isUnfit };
   return { url, engine, headers, query, ...known, release };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { executionFailure, outputsOf } from "./failures.ts";
-import { isOfLostCard } from "./lost-card.ts";
+import { isOfUnfit } from "./unfit.ts";
 
 const tip =
   "This error means you ran out of memory on your GPU.\n\nTIPS: If the workflow worked before you might have accidentally set the batch_size to a large number.";
@@ -64,10 +64,17 @@ test.each([
   ["RuntimeError", "level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)"],
   ["RuntimeError", "No CUDA GPUs are available"],
   ["RuntimeError", "The GPU device instance has been suspended. Use GetDeviceRemovedReason"],
-] as const)("F27 the process has lost its card by %s: %s", (exception_type, exception_message) => {
+  ["OSError", "[Errno 28] No space left on device: '/opt/ComfyUI/output/a.png'"],
+  ["OSError", "[Errno 122] Disk quota exceeded"],
+  ["OSError", "[Errno 30] Read-only file system: '/data/output'"],
+  ["OSError", "[WinError 112] There is not enough space on the disk"],
+  ["RuntimeError", "write failed: No space left on device (os error 28)"],
+  ["OSError", "[Errno 24] Too many open files: '/opt/ComfyUI/temp/a.png'"],
+] as const)("F27 the server fails every run by %s: %s", (exception_type, exception_message) => {
   const failure = executionFailure({ node_type: "KSampler", exception_type, exception_message });
-  expect(failure).toMatchObject({ code: "engine_failed", message: expect.stringContaining("restarts it") });
-  expect(isOfLostCard(failure)).toBe(true);
+  expect(failure).toMatchObject({ code: "engine_failed", message: expect.stringMatching(/^The server /) });
+  expect(failure.message).not.toMatch(/opt|data|png/);
+  expect(isOfUnfit(failure)).toBe(true);
 });
 
 test.each([
@@ -77,10 +84,13 @@ test.each([
   ["RuntimeError", "cuBLAS: the device was not found in the prompt"],
   ["ValueError", "an illegal memory access is no prompt"],
   ["RuntimeError", "No such node in: [CUDA error: device-side assert triggered]"],
-] as const)("F27 the card is there after %s: %s", (exception_type, exception_message) => {
+  ["FileNotFoundError", "[Errno 2] No such file or directory: 'a space left on device'"],
+  ["OSError", "[Errno 22] Invalid argument: 'output/a:b.png'"],
+  ["OSError", "[Errno 12] Cannot allocate memory"],
+] as const)("F27 the server is fit after %s: %s", (exception_type, exception_message) => {
   const prompt = "CUDA error: device-side assert triggered";
   const failure = { node_type: "KSampler", exception_type, exception_message };
-  expect(isOfLostCard(executionFailure(failure, [prompt]))).toBe(false);
+  expect(isOfUnfit(executionFailure(failure, [prompt]))).toBe(false);
 });
 
 test.each([

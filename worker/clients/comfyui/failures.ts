@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError, type ErrorCode, foreignText, withoutQuoted } from "@atelier/server/platform";
 import { kindOfRefusal } from "@atelier/server/providers";
-import { lostCardFailure, saysLostCard } from "./lost-card.ts";
+import { unfitFailure } from "./unfit.ts";
 import type { Answer, OutputFile, ServerFile } from "./http.ts";
 import type { HistoryEntry } from "./routes.ts";
 
@@ -32,8 +32,9 @@ export function executionFailure(data: unknown, userTexts: readonly string[] = [
   const code = codeOf(failure, said);
   const exception = foreignText.parse(cause.message).trim();
   const details = { ...(failure.node_type ? { nodeClass: failure.node_type } : {}), exception };
-  if (code === "engine_failed" && saysLostCard(`${failure.exception_type}: ${said}`))
-    return lostCardFailure(details, cause);
+  const unfit =
+    code === "engine_failed" && unfitFailure(`${failure.exception_type}: ${said}`, details, cause);
+  if (unfit) return unfit;
   const isTold = code === "node_failed" || (code === "engine_blocked" && failure.exception_type !== blocked);
   const message = isTold ? `The node ${failure.node_type} failed: ${exception}` : undefined;
   return new AppError(code, message, { details, cause });

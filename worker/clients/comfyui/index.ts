@@ -18,7 +18,8 @@
  *   run unused.
  *
  * Files: http.ts sends requests and maps failures of the network; routes.ts has one function per route; post.ts posts and
- * cancels; failures.ts maps ComfyUI's errors to our codes, lost-card.ts knows those of a broken card; socket.ts and watch.ts follow; prompt.ts joins them.
+ * cancels; failures.ts maps ComfyUI's errors to our codes, unfit.ts those of a server that fails every run; socket.ts and
+ * watch.ts follow; prompt.ts joins them.
  *
  * Not here: jobs, leases, the choice of a server, retries of a job. Words of a server reach users only as failures.ts
  * cleans them: they may hold paths, keys and prompts.
@@ -36,7 +37,7 @@ export {
   uploadImage,
   viewImage,
 } from "./routes.ts";
-export { excused, isOfLostCard, lostCardFailure, saysLostCard } from "./lost-card.ts";
+export { excused, isOfUnfit, unfitFailure } from "./unfit.ts";
 export { gatewayCode, refusalText, unreachableText } from "./http.ts";
 export { keepSocket, socketFault } from "./socket.ts";
 export type { CallOptions, ComfyServer, OutputFile } from "./http.ts";

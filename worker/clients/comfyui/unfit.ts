@@ -1,9 +1,11 @@
 import { AppError } from "@atelier/server/platform";
 
-/**
- * How torch and drivers say that the process has lost its card. All that follows fails as well, until somebody restarts the
- * server, which itself goes on and answers.
+/*
+ * A server may answer and still fail every run, whatever the job is: its process has lost its card, its disk is full. It is
+ * not at fault for long, since nothing but its operator mends it, and neither are its jobs.
  */
+
+/** How torch and drivers say that the process has lost its card. */
 const lostCards: readonly RegExp[] = [
   /\b(?:CUDA|HIP)(?: runtime)? error\b.{0,60}\b(?:illegal (?:memory access|address|instruction)|unspecified launch failure|device-side assert|misaligned address|uncorrectable (?:NVLink|ECC)|launch timed out|hardware stack error|driver shutting down|context is destroyed|unknown error)/i,
   /\bcudaError(?:IllegalAddress|IllegalInstruction|LaunchFailure|Assert|MisalignedAddress|ECCUncorrectable|LaunchTimeout|ContextIsDestroyed)\b/,
@@ -12,24 +14,61 @@ const lostCards: readonly RegExp[] = [
   /\bno (?:CUDA|HIP|XPU) GPUs? (?:is|are) available\b|\bno (?:CUDA|ROCm)-capable device is detected\b/i,
 ];
 
-/** Whether an exception of a server says so; `said` has none of the user's texts. */
-export const saysLostCard = (said: string): boolean => lostCards.some((text) => text.test(said));
+/** How Python and systems say that nothing can be saved. */
+const fullDisks: readonly RegExp[] = [
+  /\[Errno (?:28|30|122)\]|\[WinError 112\]/,
+  /\bno space left on device\b|\bdisk quota exceeded\b|\bread-only file system\b|\bnot enough space on the disk\b/i,
+];
 
-const lostCard = "lost_card";
+const tooManyFiles: readonly RegExp[] = [/\[Errno 24\]|\btoo many open files\b/i];
 
-const message = "The server has lost its graphics card. It works again once somebody restarts it.";
-
-/** The error of a run on such a server: charged, since each of its tries may lose a card. */
-export function lostCardFailure(details: Readonly<Record<string, unknown>>, cause?: unknown): AppError {
-  return new AppError("engine_failed", message, { details: { ...details, reason: lostCard }, cause });
+interface Unfitness {
+  readonly reason: string;
+  /** For users and admins. */
+  readonly message: string;
+  readonly texts: readonly RegExp[];
 }
 
-/** Whether a run failed since its server has lost its card. */
-export const isOfLostCard = ({ details }: AppError): boolean => details?.["reason"] === lostCard;
+const all: readonly Unfitness[] = [
+  {
+    reason: "lost_card",
+    message: "The server has lost its graphics card. It works again once somebody restarts it.",
+    texts: lostCards,
+  },
+  {
+    reason: "disk_full",
+    message: "The server cannot save anything: its disk is full, or only to be read from.",
+    texts: fullDisks,
+  },
+  {
+    reason: "files_open",
+    message: "The server has too many files open. It works again once somebody restarts it.",
+    texts: tooManyFiles,
+  },
+];
 
-/** The error of a run on a server that was known to have lost its card: the job is not at fault. */
-export function excused(error: AppError, { hasLostCard }: { readonly hasLostCard: boolean }): AppError {
-  if (!hasLostCard || !isOfLostCard(error)) return error;
-  const { details = {}, cause } = error;
+/**
+ * The error of a run by what its server says, without the user's texts; null where the server is fit. Charged: it may be the
+ * job that has broken the server.
+ */
+export function unfitFailure(
+  said: string,
+  details: Readonly<Record<string, unknown>>,
+  cause?: unknown,
+): AppError | null {
+  const found = all.find(({ texts }) => texts.some((text) => text.test(said)));
+  if (!found) return null;
+  const { reason, message } = found;
+  return new AppError("engine_failed", message, { details: { ...details, reason }, cause });
+}
+
+/** Whether a run failed since its server fails every run. */
+export const isOfUnfit = ({ details }: AppError): boolean =>
+  all.some(({ reason }) => reason === details?.["reason"]);
+
+/** The error of a run on a server that was known to fail every run: the job is not at fault. */
+export function excused(error: AppError, { isUnfit }: { readonly isUnfit: boolean }): AppError {
+  if (!isUnfit || !isOfUnfit(error)) return error;
+  const { message, details = {}, cause } = error;
   return new AppError("server_lost", message, { details, cause });
 }

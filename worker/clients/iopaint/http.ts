@@ -11,13 +11,7 @@ import {
   isOutOfSpace,
   toAppError,
 } from "@atelier/server/platform";
-import {
-  gatewayCode,
-  lostCardFailure,
-  refusalText,
-  saysLostCard,
-  unreachableText,
-} from "../comfyui/index.ts";
+import { gatewayCode, unfitFailure, refusalText, unreachableText } from "../comfyui/index.ts";
 
 /** One IOPaint server. */
 export interface IopaintServer {
@@ -190,8 +184,8 @@ function failureOf({ status }: { readonly status: number }, text: string): AppEr
   const failure = parse(text);
   const code = failure ? codeOf(status, failure) : proxyCode(status);
   const exception = failure && exceptionOf(failure);
-  if (code === "engine_failed" && exception && saysLostCard(exception))
-    return lostCardFailure({ status, exception });
+  const unfit = code === "engine_failed" && exception && unfitFailure(exception, { status, exception });
+  if (unfit) return unfit;
   return new AppError(code, undefined, { details: { status, ...(exception ? { exception } : {}) } });
 }
 

@@ -171,6 +171,28 @@ test.each([
   expect(report).toHaveBeenCalledWith(server.url, expect.objectContaining({ code }), expect.any(String));
 });
 
+test("F27 of a full disk only the run that found it is charged, until a picture can be saved again", async () => {
+  const server = await scene.startServer();
+  const { engine, pool } = await scene.openEngine(server);
+  let seed = 0;
+  const codeOf = () => {
+    const params = { prompt: "a red chair", seed: (seed += 1) };
+    return engine.run(scene.newTask({ workflow: "t2i_sd15", params }), newContext().context).then(
+      () => "ok",
+      (thrown) => thrown.code,
+    );
+  };
+  const isHealthy = () => pool.list()[0]?.state === "healthy";
+  server.inject({ kind: "disk-full" });
+  for (const code of ["engine_failed", "server_lost", "ok", "ok"]) {
+    await vi.waitUntil(isHealthy, { timeout: 20_000 });
+    if (code === "ok") server.clearFaults();
+    expect(await codeOf()).toBe(code);
+  }
+  server.inject({ kind: "disk-full" });
+  expect(await codeOf()).toBe("engine_failed");
+});
+
 test("F27 of a card that is lost only the run that found it is charged, until the server makes a picture again", async () => {
   const server = await scene.startServer();
   const { engine, pool } = await scene.openEngine(server);
