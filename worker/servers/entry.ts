@@ -1,7 +1,7 @@
 import type { Need } from "@atelier/server/engines";
 import { serverLabel } from "@atelier/server/jobs";
 import type { AppError, ErrorCode } from "@atelier/server/platform";
-import { isOfUnfit } from "../clients/comfyui/index.ts";
+import { isOfOwnIds, isOfUnfit } from "../clients/comfyui/index.ts";
 import type { FoundServer } from "./discovery.ts";
 import type { MissingByWorkflow, ServerCondition, ServerFacts, ServerState } from "./index.ts";
 import { unknownFacts } from "./probes.ts";
@@ -79,16 +79,22 @@ export function isFree(entry: ServerEntry): boolean {
 
 /** What the server can run now: all its needs except those that rest. */
 export function needsOf({ facts, health }: ServerEntry): readonly Need[] {
+  if (health.isTooOld) return [];
   const resting = restingNeeds(health);
   return resting.size === 0 ? facts.needs : facts.needs.filter((need) => !resting.has(need));
 }
 
 /** What the server lacks; a resting need is listed with the error of its last run. */
 function missingOf({ facts, health }: ServerEntry): MissingByWorkflow {
-  const resting = [...restingNeeds(health)].map(([need, reason]) => {
-    const name = need.slice(need.indexOf("/") + 1);
-    return [name, [`runs that succeed (the last ones failed: ${reason})`]];
-  });
+  const nameOf = (need: Need) => need.slice(need.indexOf("/") + 1);
+  if (health.isTooOld)
+    return Object.fromEntries(
+      facts.needs.map((need) => [nameOf(need), ["a newer ComfyUI (it ignores prompt ids)"]]),
+    );
+  const resting = [...restingNeeds(health)].map(([need, reason]) => [
+    nameOf(need),
+    [`runs that succeed (the last ones failed: ${reason})`],
+  ]);
   return { ...facts.missing, ...Object.fromEntries(resting) };
 }
 
@@ -105,6 +111,8 @@ interface Health {
   readonly restedInRow: Set<Need>;
   /** Runs that failed as all do on a server without its card or with a full disk, since the last good run or restart. */
   unfitRuns: number;
+  /** It gives prompts ids of its own: it is offered for nothing until its version is another one. */
+  isTooOld: boolean;
   /** Its memory must be freed before the next job. */
   mustFree: boolean;
   /** The server is degraded until a probe after this moment is answered. */
@@ -160,6 +168,7 @@ export function newHealth(): Health {
     failedNeeds: new Map(),
     restedInRow: new Set(),
     unfitRuns: 0,
+    isTooOld: false,
     mustFree: false,
     restsUntilMs: null,
     retryAtMs: 0,
@@ -213,6 +222,8 @@ export function noteFailedRun(health: Health, error: AppError, input: FailedRun)
     health.mustFree = true;
     health.lastError = error.message;
     if (health.memoryFailures >= input.memoryFailures) rest(health, error, input);
+  } else if (isOfOwnIds(error)) {
+    health.isTooOld = true;
   } else if (isOfUnfit(error)) {
     health.unfitRuns += 1;
     const restMs = Math.min(maxUnfitRestMs, input.restMs * 2 ** Math.min(10, health.unfitRuns));

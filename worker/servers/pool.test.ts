@@ -144,6 +144,26 @@ describe("create server pool health", () => {
     held.release();
   });
 
+  test("A12 a server that gives prompts ids of its own is offered for nothing until it is a newer one", async () => {
+    const server = await startServer();
+    const { pool } = await openPool([listed(server.url)]);
+    const offered = () => pool.list()[0]?.needs.length ?? 0;
+    const details = { reason: "own_ids" };
+    pool.report(server.url, new AppError("node_missing", "Too old.", { details }), "comfyui/t2i_sd15");
+    expect([offered(), stateOf(pool, server)]).toEqual([0, "healthy"]);
+    expect(pool.list()[0]?.missing["t2i_sd15"]).toEqual([expect.stringContaining("newer ComfyUI")]);
+    expect(await pool.acquire(ask())).toBeNull();
+    // A restart of the same version changes nothing.
+    await server.kill();
+    await untilState(pool, server, "down");
+    await server.restart();
+    await untilState(pool, server, "healthy");
+    expect(offered()).toBe(0);
+    server.version = "0.9.0";
+    await until(pool, () => offered() > 0);
+    (await acquire(pool)).release();
+  });
+
   test("F27 a server on which runs of two workflows fail rests too; a job that is itself at fault changes nothing", async () => {
     const server = await startServer();
     const { pool } = await openPool([listed(server.url)]);

@@ -61,7 +61,9 @@ async function probeOnce(input: WatchInput, signal: AbortSignal): Promise<void> 
       entry.loadedNeeds = [];
     }
     health.mustFree = false;
+    const { version } = entry.facts;
     entry.facts = await probe.read(signal);
+    if (entry.facts.version !== version) health.isTooOld = false;
     entry.othersQueued = Math.max(
       0,
       (entry.facts.queueLength ?? 0) - (wasHeld || entry.jobId !== null ? 1 : 0),

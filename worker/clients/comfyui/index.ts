@@ -25,7 +25,7 @@
  * cleans them: they may hold paths, keys and prompts.
  */
 export { adoptPrompt, runPrompt, type RunPromptInput } from "./prompt.ts";
-export { cancelPrompt, postPrompt } from "./post.ts";
+export { cancelPrompt, isOfOwnIds, postPrompt } from "./post.ts";
 export {
   freeMemory,
   readObjectInfo,

@@ -61,10 +61,16 @@ function refusalOf({ status, text }: Answer, userTexts?: readonly string[]): App
   return validationFailure(data, userTexts);
 }
 
+const ownIds = "own_ids";
+
 /** Refused, because a prompt under another id can neither be found again nor followed. */
 function tooOld(): AppError {
-  return new AppError("node_missing", "The server is too old: it ignores prompt ids.");
+  const details = { reason: ownIds };
+  return new AppError("node_missing", "The server is too old: it ignores prompt ids.", { details });
 }
+
+/** Whether a server gives prompts ids of its own, so that each run there is begun, and perhaps paid, for nothing. */
+export const isOfOwnIds = ({ details }: AppError): boolean => details?.["reason"] === ownIds;
 
 /** Cancels the prompt, which may run already; waits 5 s at most. */
 async function takeBack(server: ComfyServer, promptId: string, { signal }: CallOptions): Promise<void> {

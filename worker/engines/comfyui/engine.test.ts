@@ -171,6 +171,17 @@ test.each([
   expect(report).toHaveBeenCalledWith(server.url, expect.objectContaining({ code }), expect.any(String));
 });
 
+test("A12 a server that gives prompts ids of its own is given one prompt and no more", async () => {
+  const server = await scene.startServer();
+  const { engine, pool } = await scene.openEngine(server);
+  server.inject({ kind: "own-prompt-id", times: "forever" });
+  const run = () => engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context);
+  await expect(run()).rejects.toMatchObject({ code: "node_missing" });
+  await expect(run()).rejects.toMatchObject({ code: "server_busy" });
+  expect(server.prompts()).toHaveLength(1);
+  expect(pool.list()[0]?.needs).toEqual([]);
+});
+
 test("F27 of a full disk only the run that found it is charged, until a picture can be saved again", async () => {
   const server = await scene.startServer();
   const { engine, pool } = await scene.openEngine(server);
