@@ -164,6 +164,9 @@ function CardRunning({ job }: { readonly job: JobView }) {
 }
 
 /** Assumed for a job without a size in its params. */
+/** The viewer has these too, and a narrow card has no room for all in one row. */
+const onWideCards = "@max-[172px]:hidden";
+
 /** Buttons under a finished picture: remix, edit, upscale, download. */
 function CardActions({ job }: { readonly job: JobView }) {
   const t = useTranslations("create");
@@ -178,7 +181,11 @@ function CardActions({ job }: { readonly job: JobView }) {
       <IconButton label={t("remix")} onClick={() => router.push(`/create?remix=${imageId}`)}>
         <Repeat2 aria-hidden />
       </IconButton>
-      <IconButton label={pictures("asReference")} onClick={() => router.push(referenceHref([imageId]))}>
+      <IconButton
+        label={pictures("asReference")}
+        className={onWideCards}
+        onClick={() => router.push(referenceHref([imageId]))}
+      >
         <ImagePlus aria-hidden />
       </IconButton>
       <IconButton label={t("edit")} onClick={() => router.push(`/edit/${imageId}`)}>
@@ -187,6 +194,7 @@ function CardActions({ job }: { readonly job: JobView }) {
       <IconButton
         label={offer.isPossible ? t("upscale", { size: offer.size }) : (offer.reason ?? pictures("noEngine"))}
         disabled={!offer.isPossible || upscale.isPending}
+        className={onWideCards}
         onClick={() => upscale.mutate({ request: { kind: "upscale", inputs: { image: imageId } } })}
       >
         <Maximize2 aria-hidden />
@@ -213,7 +221,7 @@ export const ResultCard = memo(function ResultCard(props: ResultCardProps) {
   const { job, widthPx, heightPx, isOpen, onOpen, onDismiss } = props;
   const prompt = typeof job.params.prompt === "string" ? job.params.prompt : "";
   return (
-    <li className="flex min-w-0 shrink-0 flex-col gap-1" style={{ width: widthPx }}>
+    <li className="@container flex min-w-0 shrink-0 flex-col gap-1" style={{ width: widthPx }}>
       <div className="relative w-full" style={{ height: heightPx }}>
         {hasEnded(job) ? null : <CardRunning job={job} />}
         {job.status === "failed" ? <CardFailed job={job} onDismiss={onDismiss} /> : null}
