@@ -123,7 +123,13 @@ interface SampleRowProps {
 export function SampleRow({ slot, onFile }: SampleRowProps) {
   const t = useTranslations("studio");
   const showFailure = useFailureToast();
-  const take = (sample: Sample) => void readSample(sample).then(onFile, showFailure);
+  const [taken, setTaken] = useState<Sample["key"] | null>(null);
+  const take = (sample: Sample) => {
+    setTaken(sample.key);
+    void readSample(sample)
+      .then(onFile, showFailure)
+      .finally(() => setTaken(null));
+  };
   return (
     <div className="flex w-full flex-col items-center gap-2 max-sm:mt-auto">
       <p className="text-xs text-quiet">{t("trySample")}</p>
@@ -133,8 +139,10 @@ export function SampleRow({ slot, onFile }: SampleRowProps) {
             <button
               type="button"
               aria-label={t("useSample", { name: t(`samples.${sample.key}`) })}
+              aria-busy={taken === sample.key}
+              disabled={taken !== null}
               onClick={() => take(sample)}
-              className="block aspect-square w-full overflow-hidden rounded-control ring-1 ring-line transition duration-150 hover:ring-2 hover:ring-ink"
+              className="block aspect-square w-full overflow-hidden rounded-control ring-1 ring-line transition duration-150 enabled:hover:ring-2 enabled:hover:ring-ink aria-busy:animate-breathe"
             >
               <img src={smallOf(sample)} alt="" className="size-full object-cover" />
             </button>

@@ -40,3 +40,21 @@ test("A15 @all pictures come by picker, drop and paste; the same bytes are store
   await expect(sheet.getByRole("button", { name: "rocket", exact: true })).toHaveCount(1);
   await expect(tiles).toHaveCount(4);
 });
+
+test("a sample says that it is on its way, and is taken once", async ({ page }) => {
+  await page.goto("/");
+  const held = Promise.withResolvers<void>();
+  let requests = 0;
+  await page.route("**/samples/garment_hoodie.jpg", async (route) => {
+    requests += 1;
+    await held.promise;
+    await route.continue();
+  });
+  const sample = page.getByRole("button", { name: "Use the sample: hoodie" });
+  await sample.dblclick();
+  await expect(sample).toHaveAttribute("aria-busy", "true");
+  await expect(page.getByRole("button", { name: "Use the sample: dress" })).toBeDisabled();
+  held.resolve();
+  await expect(page.getByRole("region", { name: "Garment" }).getByRole("img")).toBeVisible();
+  expect(requests).toBe(1);
+});

@@ -175,6 +175,16 @@ function usePlaces({ image, images, address, stacks }: ViewerRoomProps) {
   };
 }
 
+/** The second click of a double click on the button that closes the viewer is not for what lies below it. */
+function spendSecondClick(): void {
+  const spend = (event: MouseEvent) => {
+    if (event.detail < 2) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  window.addEventListener("click", spend, { capture: true, once: true });
+}
+
 function ViewerRoom(props: ViewerRoomProps) {
   const { image, grows, address, compares } = props;
   const { isComparing, toggle } = useComparing(image.id, compares);
@@ -201,7 +211,10 @@ function ViewerRoom(props: ViewerRoomProps) {
           isInfoOpen={isInfoOpen}
           onCompare={toggle}
           onInfo={() => setInfoOpen((on) => !on)}
-          onClose={address.close}
+          onClose={() => {
+            spendSecondClick();
+            address.close();
+          }}
           onRemoved={afterRemoval}
         />
         <ViewerPicture
