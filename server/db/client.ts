@@ -10,9 +10,10 @@ import { connectionCodes, type Statement } from "./session.ts";
 /** Classes of SQLSTATE for temporary causes outside the statement: connection, resources, a stop by the operator. */
 const temporaryClasses = ["08", "53", "57"];
 /**
- * Further temporary states: deadlock, serialization, idle-in-transaction timeout, and a write to a read-only database.
+ * Further temporary states: deadlock, serialization, limits of the server for locks, for transactions and for idle ones, and
+ * a write to a read-only database.
  */
-const temporaryStates = ["40001", "40P01", "25P03", "25006"];
+const temporaryStates = ["40001", "40P01", "55P03", "25P03", "25P04", "25006"];
 
 /**
  * What hosts answer in the place of the server, such as that a pooler has no connection free or that the machine does not

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { dayOf } from "./days.ts";
+import { dayOf, ownZone, todayIn } from "./days.ts";
 
 test("names of one zone in any case share a format, and only some zones keep one", () => {
   const made = vi.spyOn(Intl, "DateTimeFormat");
@@ -18,3 +18,17 @@ test("names of one zone in any case share a format, and only some zones keep one
     made.mockRestore();
   }
 });
+
+test.each(["Etc/Unknown", undefined, "Mars/Olympus"])(
+  "a machine that names %s as its zone counts days by UTC",
+  (timeZone) => {
+    const made = vi.spyOn(Intl.DateTimeFormat.prototype, "resolvedOptions");
+    made.mockReturnValue({ timeZone } as unknown as Intl.ResolvedDateTimeFormatOptions);
+    try {
+      expect(ownZone()).toBe("UTC");
+      expect(todayIn(ownZone(), new Date("2026-11-25T23:00:00Z"))).toBe("2026-11-25 (Wednesday)");
+    } finally {
+      made.mockRestore();
+    }
+  },
+);

@@ -1,5 +1,11 @@
-/** The zone of this machine: of users whose browser has told none, as those who come by Telegram or the API alone. */
-export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+/**
+ * The zone of this machine: of users whose browser has told none, as those who come by Telegram or the API alone. UTC where
+ * the machine names none, as with an empty or a wrong TZ: its answer is then no zone at all.
+ */
+export function ownZone(): string {
+  const name: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return name !== undefined && isTimeZone(name) ? name : "UTC";
+}
 
 /** Whether a name is one of a time zone here; browsers know newer ones. */
 export function isTimeZone(name: string): boolean {

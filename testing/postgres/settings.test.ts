@@ -93,3 +93,24 @@ test("A3 a statement on a line that fell silent fails some time after its limit,
   line.set({});
   expect(await db.execute(sql`select 1 as one`)).toEqual([{ one: 1 }]);
 });
+
+test("A3 a wait that a limit of the server has ended is a database that is away, whatever the limit is for", async () => {
+  const database = await createTestDatabase();
+  closers.push(() => database.drop());
+  const admin = new pg.Client({ connectionString: database.url });
+  await admin.connect();
+  closers.push(() => admin.end());
+  const name = new URL(database.url).pathname.slice(1);
+  await admin.query(`alter database ${name} set lock_timeout = '100ms'`);
+  await admin.query(`alter database ${name} set transaction_timeout = '300ms'`);
+  await admin.query("create table locked (n int)");
+  await admin.query("set lock_timeout = 0; set transaction_timeout = 0; begin; lock table locked");
+  const db = open(database.url);
+  const failures = [
+    await db.execute(sql`insert into locked values (1)`).catch((error: unknown) => error),
+    await db.transaction((tx) => tx.execute(sql`select pg_sleep(30)`)).catch((error: unknown) => error),
+  ];
+  expect(failures.map(isDatabaseAway)).toEqual([true, true]);
+  await admin.query("commit");
+  expect(await db.execute(sql`insert into locked values (1) returning n`)).toEqual([{ n: 1 }]);
+});
