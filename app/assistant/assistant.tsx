@@ -1,10 +1,11 @@
 "use client";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Brain, ChevronDown, Plus, Trash2 } from "lucide-react";
-import { useFormatter, useNow, useTranslations } from "next-intl";
+import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { useSearchParams } from "next/navigation";
 import { useEffect, useState } from "react";
+import { useStudioNow } from "../client/use-clock.ts";
 import { api } from "../client/api.ts";
 import { keptApi, useDeferredRemoval, useHidden } from "../client/removal.ts";
 import { live } from "../live/store.ts";
@@ -50,9 +51,9 @@ interface RowProps {
 function Row({ conversation: { id, title, lastAt }, isCurrent, onDelete }: RowProps) {
   const t = useTranslations("assistant");
   const format = useFormatter();
-  const now = useNow({ updateInterval: 30_000 });
-  // A clock that is behind the server's would say "in two seconds".
-  const at = new Date(Math.min(Date.parse(lastAt), now.getTime()));
+  const now = useStudioNow(30_000);
+  // What is known of the studio's clock may be behind it by a second.
+  const at = Math.min(Date.parse(lastAt), now);
   return (
     <li className="group relative">
       <Link

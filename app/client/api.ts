@@ -1,5 +1,6 @@
 import type { TRPCClient } from "@trpc/client";
 import type { AppRouter } from "@atelier/server/api";
+import { fetchNow } from "./clock.ts";
 import { sessionFetch } from "./session.ts";
 
 /** 128 random bits in hex; `crypto.randomUUID` is missing over plain http on a LAN address. */
@@ -213,7 +214,7 @@ export function createClient({ fetch, queries, mutations }: Ways): TRPCClient<Ap
 const usual = { queries: 10, mutations: 5 };
 
 /** For the one procedure that needs no session: a visitor with a link does not become a guest. */
-export const sessionlessApi = createClient({ fetch: (address, init) => fetch(address, init), ...usual });
+export const sessionlessApi = createClient({ fetch: fetchNow, ...usual });
 
 /** The typed client of the server's procedures. */
 export const api = createClient({ fetch: sessionFetch, ...usual });

@@ -1,4 +1,5 @@
 import { loadCode } from "../ui/code.ts";
+import { fetchNow } from "./clock.ts";
 import { announceSignOut, draftKeys, leaveSignedOut, readDraft, writeDraft } from "./leaving.ts";
 
 /** A limit of the server, which forms show before they are sent. */
@@ -139,9 +140,9 @@ export async function signOut(): Promise<void> {
 /** `fetch` with a session: a visitor becomes a guest first; after the session has ended the request runs once more. */
 export async function sessionFetch(input: RequestInfo | URL | string, init?: RequestInit): Promise<Response> {
   await ensureGuest();
-  const response = await fetch(input, init);
+  const response = await fetchNow(input, init);
   if (response.status !== 401) return response;
   forgetSession();
   await ensureGuest();
-  return fetch(input, init);
+  return fetchNow(input, init);
 }

@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { memo, useState, ViewTransition } from "react";
 import type { JobView } from "@atelier/server/jobs";
+import { studioNow } from "../client/clock.ts";
 import { downloadUrl } from "../client/urls.ts";
 import { referenceHref } from "../client/references.ts";
 import { useSubmit } from "../client/submit/job.ts";
@@ -64,7 +65,7 @@ const freshMs = 5_000;
 
 /** Whether the job ended in the last seconds: only then the picture fades in from its preview. Fixed at mount. */
 function useIsFresh({ endedAt }: JobView): boolean {
-  const [isFresh] = useState(() => endedAt !== null && Date.now() - Date.parse(endedAt) < freshMs);
+  const [isFresh] = useState(() => endedAt !== null && studioNow() - Date.parse(endedAt) < freshMs);
   return isFresh;
 }
 

@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { fetchNow } from "../client/clock.ts";
 import { lineAt, linesNear, today } from "./layout-rows.ts";
 
 test("the line at a height is the last that begins there or above", () => {
@@ -26,4 +27,17 @@ test("a page that is open over midnight is told of the new day, once it is there
   stop();
   vi.advanceTimersByTime(120_000);
   expect(days).toHaveLength(2);
+});
+
+test("today is a day of the studio's clock, at once when an answer tells that the browser's is wrong", async () => {
+  const noon = new Date(2026, 10, 29, 12);
+  vi.useFakeTimers({ now: new Date(2026, 11, 3, 12) });
+  const days: string[] = [];
+  const stop = today.watch(() => days.push(today.get()));
+  expect(today.get()).toBe("2026-12-03");
+  vi.stubGlobal("fetch", () => Promise.resolve(new Response("", { headers: { date: noon.toUTCString() } })));
+  await fetchNow("/api/trpc/images.list");
+  expect(days).toEqual(["2026-11-29"]);
+  stop();
+  vi.unstubAllGlobals();
 });

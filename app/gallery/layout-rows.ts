@@ -1,3 +1,4 @@
+import { studioNow, watchClock } from "../client/clock.ts";
 import { justify, type JustifyOptions, type Row } from "../pictures/justify.ts";
 import type { ListedImage } from "./stack.tsx";
 
@@ -26,11 +27,8 @@ export function dayOf(iso: string): string {
 
 /** Today's date where the browser is. A page that stays open over midnight gets the new date within a minute. */
 export const today = {
-  get: () => dayOf(new Date().toISOString()),
-  watch: (look: () => void) => {
-    const timer = setInterval(look, 60_000);
-    return () => clearInterval(timer);
-  },
+  get: () => dayOf(new Date(studioNow()).toISOString()),
+  watch: (look: () => void) => watchClock(look, 60_000),
 };
 
 function groupByDay(images: readonly ListedImage[]): Map<string, ListedImage[]> {

@@ -1,7 +1,8 @@
 "use client";
 import { Check, Star } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type DragEvent, memo, type MouseEvent, useState, ViewTransition } from "react";
+import { type DragEvent, memo, type MouseEvent, ViewTransition } from "react";
+import { useStudioNow } from "../client/use-clock.ts";
 import { downloadUrl } from "../client/urls.ts";
 import { RatingBadge } from "../pictures/marks.tsx";
 import { AiBadge, Picture, useImageName } from "../pictures/picture.tsx";
@@ -18,12 +19,13 @@ function carry(event: DragEvent, { id, mime }: ListedImage, name: string): void 
   event.dataTransfer.setData("text/plain", url);
 }
 
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
 /** On a tile of the trash: how long the picture is still there. */
 function TrashBadge({ until }: { readonly until: string | null }) {
   const t = useTranslations("trash");
-  const [now] = useState(() => Date.now());
+  const now = useStudioNow(hourMs);
   if (until === null) return null;
   const days = Math.floor((Date.parse(until) - now) / dayMs);
   return (

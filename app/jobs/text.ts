@@ -1,8 +1,9 @@
 "use client";
 import { useFormatter, useTranslations } from "next-intl";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { type Failure, type FailureText, useFailureText } from "../ui/failures.ts";
+import { useStudioNow } from "../client/use-clock.ts";
 import { useAllWorkflows } from "../client/queries.ts";
 import { useProgress } from "../live/hooks.tsx";
 
@@ -104,12 +105,7 @@ export function useJobNow(job: JobView): JobNow {
 
 /** Whole seconds since `sinceIso`; updates every second until `untilIso` is set. */
 export function useElapsedSeconds(sinceIso: string, untilIso: string | null): number {
-  const [nowMs, setNowMs] = useState(() => Date.now());
-  useEffect(() => {
-    if (untilIso !== null) return undefined;
-    const timer = setInterval(() => setNowMs(Date.now()), 1_000);
-    return () => clearInterval(timer);
-  }, [untilIso]);
+  const nowMs = useStudioNow(untilIso === null ? 1_000 : null);
   const endMs = untilIso === null ? nowMs : Date.parse(untilIso);
   return Math.max(0, Math.floor((endMs - Date.parse(sinceIso)) / 1_000));
 }

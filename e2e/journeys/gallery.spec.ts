@@ -198,3 +198,16 @@ test("@all S8 a picture is downloaded, and a gallery that is opened again brings
   const asPart = await page.request.get("/gallery", { headers: { accept: "*/*" } });
   expect(await asPart.text()).not.toContain(id);
 });
+
+test("@all pictures of today stand under Today also in a browser whose clock is days off", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await uploadSample(page, "rocket.jpg");
+  const heading = page.getByRole("heading", { level: 2, name: /^Today/ });
+  for (const days of [3, -3]) {
+    await page.clock.setSystemTime(Date.now() + days * 86_400_000);
+    await page.goto("/gallery");
+    await expect(heading).toBeVisible();
+  }
+});
