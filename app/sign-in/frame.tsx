@@ -12,9 +12,9 @@ export function SignInFrame({ title, text, children }: Props) {
   return (
     <div className="relative flex min-h-dvh items-center overflow-hidden justify-center px-4 py-10 max-wide:-mb-36 max-wide:pb-24 wide:-mb-16">
       <img
-        src="/samples/small/coffee.webp"
+        src="/samples/small/coffee-blurred.webp"
         alt=""
-        className="absolute inset-0 size-full scale-105 object-cover opacity-40 blur-[3px] saturate-[0.7]"
+        className="absolute inset-0 size-full object-cover opacity-40 saturate-[0.7]"
       />
       <section
         aria-labelledby="sign-in-title"

@@ -17,11 +17,11 @@ import type { Entry } from "@atelier/server/accounts";
 import { enterAccount, minPasswordLength } from "../client/session.ts";
 import { Button } from "../ui/button.tsx";
 import { Field, Segmented } from "../ui/fields.tsx";
+import { loadCode } from "../ui/code.ts";
 import { useAuthError } from "./errors.ts";
 import { SignInFrame } from "./frame.tsx";
 import { offeringField, PasskeyEntry } from "./passkey.tsx";
 import { finishEntry, headersOf, Providers, useEntered } from "./providers.tsx";
-import { SecondStep } from "./second-step.tsx";
 
 /** The token of a link: the one that the server printed for the first admin, or an invitation. */
 interface EntryToken {
@@ -85,9 +85,9 @@ function AccountForm({ mode, token, person, onChange }: AccountFormProps) {
     if (form.current) takeTyped(new FormData(form.current));
   }, []);
   const enter = useEnter(mode, token);
-  if (enter.data === "second")
+  if (enter.data)
     return (
-      <SecondStep
+      <enter.data.SecondStep
         textOf={textOf}
         headers={headersOf(token?.value ?? null)}
         onEntered={finishEntry}
@@ -226,7 +226,7 @@ interface Credentials {
 
 const needsCode = (data: unknown) => Reflect.get(Object(data), "twoFactorRedirect") === true;
 
-/** Signs in or creates an account; `second` when a code is still needed. */
+/** Signs in or creates an account; loads the second step when a code is still needed, else null. */
 function useEnter(mode: SignInMode, token: EntryToken | null) {
   const fetchOptions = { headers: headersOf(token?.value ?? null) };
   return useMutation({
@@ -237,9 +237,9 @@ function useEnter(mode: SignInMode, token: EntryToken | null) {
           : client.signIn.email({ email, password, fetchOptions }),
       );
       if (answer.error !== null) throw answer.error;
-      return needsCode(answer.data) ? "second" : "done";
+      return needsCode(answer.data) ? loadCode(() => import("./second-step.tsx")) : null;
     },
-    onSuccess: (state) => (state === "done" ? finishEntry() : undefined),
+    onSuccess: (second) => (second === null ? finishEntry() : undefined),
   });
 }
 
