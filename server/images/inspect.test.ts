@@ -15,7 +15,7 @@ import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import type { ErrorCode } from "../platform/index.ts";
-import { ingest, uploadLimits } from "./index.ts";
+import { ingest, inspect, uploadLimits } from "./index.ts";
 
 let opened: TestServices;
 let ownerId: string;
@@ -189,6 +189,46 @@ test("a file cut before its last rows never gets in and never crashes", async ()
     refused.push(await result.catch((error: { code: string }) => error.code));
   }
   expect(new Set(refused)).toEqual(new Set(["upload_unsupported", "upload_unreadable"]));
+});
+
+test("A5 a GIF has the size of its frames where its screen has none or a smaller one, also for the limits", async () => {
+  const frames = await Promise.all(
+    ["#c05030", "#3050c0"].map((background) =>
+      sharp({ create: { width: 40, height: 30, channels: 3, background } })
+        .png()
+        .toBuffer(),
+    ),
+  );
+  const gif = await sharp(frames, { join: { animated: true } })
+    .gif()
+    .toBuffer();
+  const withScreen = (width: number, height: number) => {
+    const bytes = Buffer.from(gif);
+    bytes.writeUInt16LE(width, 6);
+    bytes.writeUInt16LE(height, 8);
+    return bytes;
+  };
+  for (const [width, height] of [
+    [0, 0],
+    [0, 30],
+    [10, 10],
+    [40, 30],
+  ] as const) {
+    const bytes = withScreen(width, height);
+    expect(await inspect(bytes, {})).toMatchObject({ format: "gif", widthPx: 40, heightPx: 30 });
+    const taken = await ingest(opened.services, { ownerId, role: "upload", bytes });
+    expect(taken).toMatchObject({ widthPx: 40, heightPx: 30 });
+  }
+  const frame = gif.indexOf(Buffer.from([0x2c, 0, 0, 0, 0, 40, 0, 30, 0]));
+  expect(frame).toBeGreaterThan(0);
+  const large = withScreen(10, 10);
+  large.fill(0xff, frame + 5, frame + 9);
+  await expect(inspect(large, {})).rejects.toMatchObject({ code: "upload_too_many_pixels" });
+  for (let length = 10; length < gif.length; length += 7)
+    expect(await inspect(withScreen(40, 30).subarray(0, length), {})).toMatchObject({
+      widthPx: 40,
+      heightPx: 30,
+    });
 });
 
 test("the answer to a picture of a bad shape names its size and the limit", async () => {

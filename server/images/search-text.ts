@@ -29,6 +29,9 @@ export function searchForm(text: string): string {
 const apostrophes = ["'", "’", "‘", "ʼ"] as const;
 const anyApostrophe = new RegExp(`[${apostrophes.join("")}]`, "gu");
 
+/** The form of a name with one kind of apostrophe. */
+export const plainSpelling = (form: string): string => form.replaceAll(anyApostrophe, apostrophes[0]);
+
 /** The form of a name as it is, which may have several kinds of apostrophe, and with each kind alone. */
 export function spellingsOf(form: string): string[] {
   const alike = apostrophes.map((apostrophe) => form.replaceAll(anyApostrophe, apostrophe));

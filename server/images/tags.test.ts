@@ -55,6 +55,37 @@ test("pictures are tagged once, whatever the case and accents, and say which did
   expect(await found("tag:café")).toEqual([second, first]);
 });
 
+test("a tag is one whatever the kind of its apostrophes, when it is given, taken, set, renamed and found", async () => {
+  const [first, second] = [await addPicture(), await addPicture()];
+  expect(await tag("Mum’s", [first])).toEqual([first]);
+  expect(await tag("mum's", [first, second])).toEqual([second]);
+  expect(await named()).toEqual([["Mum’s", 2]]);
+  for (const name of ["mum's", "mum’s", "mumʼs"]) expect(await found(`tag:${name}`)).toEqual([second, first]);
+  await changeImage(opened.services, { ownerId, id: first, tags: ["MUM‘S", "mum's"] });
+  expect(await tagsOf(first)).toEqual(["Mum’s"]);
+  expect(await untagImages(opened.services, { ownerId, ids: [first], name: "mum's" })).toEqual([first]);
+  await tag("Dad's", [first]);
+  const dad = (await listTags(opened.services, ownerId)).find(({ name }) => name === "Dad's");
+  await renameTag(opened.services, { ownerId, id: dad?.id ?? "", name: "Mum's" });
+  expect(await named()).toEqual([["Mum's", 2]]);
+});
+
+test("of two tags that an older studio has for one name each is still taken from pictures, and renaming makes them one", async () => {
+  const id = await addPicture();
+  const { db } = opened.services;
+  const rows = ["joe's", "joe’s"].map((key) => ({ id: newId(), ownerId, name: key, key }));
+  await db.insert(schema.tags).values(rows);
+  await tag("joe’s", [id]);
+  expect(await tagsOf(id)).toEqual(["joe’s"]);
+  await tag("joe's", [id]);
+  expect(await tagsOf(id)).toHaveLength(2);
+  await renameTag(opened.services, { ownerId, id: rows[1]?.id ?? "", name: "Joe’s" });
+  expect(await tagsOf(id)).toEqual(["Joe’s"]);
+  await tag("joe’s", [id]);
+  expect(await untagImages(opened.services, { ownerId, ids: [id], name: "joe's" })).toEqual([id]);
+  expect(await tagsOf(id)).toEqual([]);
+});
+
 test("S1 pictures of others are not tagged, rated or untagged, and a tag of nothing is not made", async () => {
   const foreign = await addPicture(other);
   expect(await tag("mine", [foreign])).toEqual([]);

@@ -4,7 +4,7 @@ import { type Db, schema, type Tx } from "../db/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { cleanTitle } from "./ingest.ts";
-import { searchForm } from "./search-text.ts";
+import { plainSpelling, searchForm, spellingsOf } from "./search-text.ts";
 
 const { images, imageTags, tags } = schema;
 
@@ -85,7 +85,10 @@ interface AddTagInput {
   readonly tag: CleanName;
 }
 
-/** A tag that no picture has any more takes the spelling of now. */
+/**
+ * A tag that no picture has any more takes the spelling of now. One whose apostrophes are of another kind is the same tag;
+ * older studios may hold both, of which the one spelled so is taken.
+ */
 async function addTag(tx: Tx, { ownerId, ids, tag }: AddTagInput): Promise<string[]> {
   const wanted = tx
     .select({ id: images.id })
@@ -99,9 +102,13 @@ async function addTag(tx: Tx, { ownerId, ids, tag }: AddTagInput): Promise<strin
       ),
     );
   const added = await tx.execute<{ id: string }>(sql`
-    with wanted as (${wanted}), tag as (
+    with wanted as (${wanted}), alike as (
+      select key from ${tags} where owner_id = ${ownerId} and ${inArray(tags.key, spellingsOf(tag.key))}
+      order by key = ${tag.key} desc, key limit 1
+    ), tag as (
       insert into ${tags} (id, owner_id, name, key)
-      select ${newId()}::uuid, ${ownerId}, ${tag.name}, ${tag.key} where exists (select from wanted)
+      select ${newId()}::uuid, ${ownerId}, ${tag.name}, coalesce((select key from alike), ${plainSpelling(tag.key)})
+      where exists (select from wanted)
       on conflict (owner_id, key) do update set
         name = case when exists (select from ${imageTags} where tag_id = ${tags.id}) then ${tags.name} else excluded.name end
       returning id
@@ -130,7 +137,7 @@ async function checkTags(tx: Tx, ownerId: string, ids: readonly string[]): Promi
 export async function untagImages({ db }: Pick<Services, "db">, input: TagImagesInput): Promise<string[]> {
   const taken = await db.execute<{ id: string }>(sql`
     delete from ${imageTags} using ${tags} where ${tags.id} = ${imageTags.tagId} and ${tags.ownerId} = ${input.ownerId}
-      and ${tags.key} = ${searchForm(input.name)} and ${inArray(imageTags.imageId, input.ids.filter(isId))}
+      and ${inArray(tags.key, spellingsOf(searchForm(input.name)))} and ${inArray(imageTags.imageId, input.ids.filter(isId))}
     returning ${imageTags.imageId} as id`);
   return taken.map(({ id }) => id);
 }
@@ -144,17 +151,17 @@ export async function setTags(
     names,
   }: { readonly ownerId: string; readonly id: string; readonly names: readonly string[] },
 ): Promise<void> {
-  const wanted = new Map(names.map(cleanTag).map((tag) => [tag.key, tag]));
+  const wanted = new Map(names.map(cleanTag).map((tag) => [plainSpelling(tag.key), tag]));
   const own = tx.select({ id: tags.id, key: tags.key }).from(tags).where(eq(tags.ownerId, ownerId)).as("own");
   const had = await tx
     .select({ key: own.key, tagId: own.id })
     .from(imageTags)
     .innerJoin(own, eq(own.id, imageTags.tagId))
     .where(eq(imageTags.imageId, id));
-  const gone = had.filter(({ key }) => !wanted.has(key)).map(({ tagId }) => tagId);
+  const gone = had.filter(({ key }) => !wanted.has(plainSpelling(key))).map(({ tagId }) => tagId);
   await tx.delete(imageTags).where(and(eq(imageTags.imageId, id), inArray(imageTags.tagId, gone)));
-  const kept = new Set(had.map(({ key }) => key));
-  for (const tag of wanted.values()) if (!kept.has(tag.key)) await addTag(tx, { ownerId, ids: [id], tag });
+  const kept = new Set(had.map(({ key }) => plainSpelling(key)));
+  for (const [key, tag] of wanted) if (!kept.has(key)) await addTag(tx, { ownerId, ids: [id], tag });
 }
 
 interface OwnTagInput {
@@ -170,18 +177,21 @@ export async function renameTag(
   const { name, key } = cleanTag(text);
   return db.transaction(async (tx) => {
     await requireTag(tx, { ownerId, id });
-    const [other] = await tx
+    const others = await tx
       .select({ id: tags.id })
       .from(tags)
-      .where(and(eq(tags.ownerId, ownerId), eq(tags.key, key), ne(tags.id, id)))
+      .where(and(eq(tags.ownerId, ownerId), inArray(tags.key, spellingsOf(key)), ne(tags.id, id)))
       .for("update");
-    if (other) {
+    for (const other of others) {
       await tx.execute(sql`
         insert into ${imageTags} (tag_id, image_id) select ${id}::uuid, image_id from ${imageTags}
         where tag_id = ${other.id} on conflict do nothing`);
       await tx.delete(tags).where(eq(tags.id, other.id));
     }
-    await tx.update(tags).set({ name, key }).where(eq(tags.id, id));
+    await tx
+      .update(tags)
+      .set({ name, key: plainSpelling(key) })
+      .where(eq(tags.id, id));
     return { id, name };
   });
 }

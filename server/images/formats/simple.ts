@@ -1,13 +1,35 @@
 import { AppError } from "../../platform/errors.ts";
 import { assertFewParts, type Container, unreadable, usual } from "./container.ts";
 
-/** GIF: the size of its screen. Its frames are smaller, and the first one is taken. */
+const gifBlock = { extension: 0x21, frame: 0x2c } as const;
+
+/** Bytes of the colour table that these flags announce. */
+const gifTableBytes = (flags = 0) => (flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0);
+
+/** The place behind the parts of a block, of which each begins with its length and the last one is empty. */
+function afterGifParts(bytes: Buffer, at: number): number {
+  let place = at;
+  for (let length = bytes[place]; length; length = bytes[place]) place += length + 1;
+  return place + 1;
+}
+
+/** GIF: the size of its screen, which some programs leave at 0, or of a frame that goes beyond it, as decoders have it. */
 export function readGif(bytes: Buffer): Container {
+  let [widthPx, heightPx] = [bytes.readUInt16LE(6), bytes.readUInt16LE(8)];
+  let at = 13 + gifTableBytes(bytes[10]);
+  while (at + 10 <= bytes.length) {
+    if (bytes[at] === gifBlock.extension) at = afterGifParts(bytes, at + 2);
+    else if (bytes[at] === gifBlock.frame) {
+      widthPx = Math.max(widthPx, bytes.readUInt16LE(at + 1) + bytes.readUInt16LE(at + 5));
+      heightPx = Math.max(heightPx, bytes.readUInt16LE(at + 3) + bytes.readUInt16LE(at + 7));
+      at = afterGifParts(bytes, at + 11 + gifTableBytes(bytes[at + 9]));
+    } else break;
+  }
   return {
     ...usual,
     format: "gif",
-    widthPx: bytes.readUInt16LE(6),
-    heightPx: bytes.readUInt16LE(8),
+    widthPx,
+    heightPx,
     isAnimated: bytes.subarray(0, 4_096).includes("NETSCAPE2.0"),
     isLossless: true,
     parts: 1,
