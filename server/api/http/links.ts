@@ -25,7 +25,9 @@ const linkSchema = z.object({
   mayDownload: z.boolean().describe("Visitors may save the originals"),
   endsAt: z.iso.datetime().nullable().describe("Null: until it is revoked"),
   hasEnded: z.boolean(),
-  views: z.int().describe("How often its page was opened"),
+  views: z
+    .int()
+    .describe("How often its page was opened in a browser; previews of chat programs do not count"),
   createdAt: z.iso.datetime(),
 }) satisfies z.ZodType<LinkView>;
 

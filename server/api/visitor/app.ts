@@ -79,11 +79,34 @@ async function findShown(services: Services, context: VisitContext): Promise<Sho
 
 const baseOf = (context: VisitContext) => `/l/${context.req.param("token") ?? ""}`;
 
+/** How programs name themselves that fetch a page for its preview in a chat, to list it, or to look for harm. Phones of Cubot are none. */
+const programs: readonly RegExp[] = [
+  /(?<!cu)bot\b/i,
+  /crawl|spider|slurp|preview|scrap/i,
+  /externalhit|externalagent/i,
+  // Browsers name no address of their maker.
+  /https?:\/\//i,
+];
+
+/** Browsers all begin so. */
+const browser = /^(?:Mozilla|Opera)\//;
+
+/** Whether a browser asks, as far as it says; and not ahead of a person who may follow the link. */
+function isOfPerson({ headers }: Request): boolean {
+  const agent = headers.get("user-agent")?.trim() ?? "";
+  const isAhead = ["sec-purpose", "purpose", "x-purpose", "x-moz"].some((name) =>
+    /prefetch|preview/i.test(headers.get(name) ?? ""),
+  );
+  if (isAhead) return false;
+  return agent === "" || (browser.test(agent) && !programs.some((form) => form.test(agent)));
+}
+
 async function showLink(services: Services, context: VisitContext): Promise<Response> {
   const link = await findShown(services, context);
   if (link instanceof Response) return link;
   // A page that looks whether more is there is no further visit.
-  const isVisit = context.req.method === "GET" && context.req.query("again") === undefined;
+  const isVisit =
+    context.req.method === "GET" && context.req.query("again") === undefined && isOfPerson(context.req.raw);
   if (isVisit) services.later(noteView(services, link.id));
   const [only, second] = link.pictures;
   const isOne = only !== undefined && second === undefined && link.open === 0;

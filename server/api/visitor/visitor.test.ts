@@ -44,16 +44,22 @@ const share = (input: object = {}) =>
 
 interface Asked {
   readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly cookie?: string;
   readonly password?: string;
   readonly from?: string;
 }
 
-function ask(path: string, { method = "GET", cookie, password, from = "192.0.2.1" }: Asked = {}) {
+function ask(path: string, { method = "GET", cookie, password, from = "192.0.2.1", headers }: Asked = {}) {
   const isForm = password !== undefined;
   const request = new Request(`${testOrigin}${path}`, {
     method: isForm ? "POST" : method,
-    headers: { "x-forwarded-for": from, ...(cookie && { cookie }), ...(isForm && { origin: "null" }) },
+    headers: {
+      ...headers,
+      "x-forwarded-for": from,
+      ...(cookie && { cookie }),
+      ...(isForm && { origin: "null" }),
+    },
     ...(isForm && { body: new URLSearchParams({ password }) }),
   });
   const texts = (key: string, values?: object) => (values ? `${key} ${Object.values(values).join()}` : key);
@@ -310,4 +316,35 @@ test("the database has no token, others cannot share or change what is not their
   await services.db.update(schema.links).set({ revokedAt: long }).where(eq(schema.links.id, link.id));
   await expect(restoreLink(services, { ownerId, id: link.id })).rejects.toMatchObject(refused);
   expect(await purgeLinks(services)).toBe(1);
+});
+
+const chrome =
+  "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
+const cubot =
+  "Mozilla/5.0 (Linux; Android 11; CUBOT NOTE 20) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36";
+
+test("a visit is what a browser asks for, and no preview of a chat program, list or look ahead", async () => {
+  const { id, path } = await share();
+  const agents = [
+    "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)",
+    "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)",
+    "WhatsApp/2.23.20.0",
+    "TelegramBot (like TwitterBot)",
+    "Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)",
+    "Mozilla/5.0 (Windows NT 6.1; WOW64) SkypeUriPreview Preview/0.5 skype-url-preview@microsoft.com",
+    "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko) Version/9.0.1 Safari/601.2.4 facebookexternalhit/1.1 Facebot Twitterbot/1.0",
+    "Synapse (bot; +https://github.com/matrix-org/synapse)",
+    "Mattermost-Bot/1.1",
+    "kakaotalk-scrap/1.0; +https://devtalk.kakao.com/t/scrap/33984",
+    "Mozilla/5.0 (compatible; Yahoo! Slurp)",
+    "python-requests/2.32",
+    "curl/8.5.0",
+  ];
+  for (const agent of agents) expect(await statusOf(path, { headers: { "user-agent": agent } })).toBe(200);
+  for (const name of ["sec-purpose", "purpose"])
+    await ask(path, { headers: { "user-agent": chrome, [name]: "prefetch;prerender" } });
+  const visits = async () => (await getLink(opened.services, { ownerId, id })).views;
+  expect(await visits()).toBe(0);
+  for (const agent of [chrome, cubot]) await ask(path, { headers: { "user-agent": agent } });
+  await expect.poll(visits).toBe(2);
 });
