@@ -155,14 +155,25 @@ test("a key ends by itself after the days that were chosen", async () => {
   expect(await resolveCaller(services, bearer(key))).toBeNull();
 });
 
-test("two processes together let exactly the configured number through in a minute", async () => {
+/** A user with a minute of their own. */
+async function addKeyHolder(email: string): Promise<string> {
+  const { headers } = await openAccount(fixture.services, email);
+  return (await resolveCaller(fixture.services, headers))?.userId ?? "";
+}
+
+test.each([
+  ["one key", 1],
+  ["three keys of one user", 3],
+])("two processes together let exactly the configured number of %s through in a minute", async (_, keys) => {
   const { services } = fixture;
   const another = await fixture.openAnother();
   const other = { ...another, config: services.config };
   const results = await inOneMinute(services, async () => {
-    const { key } = await createApiKey(services, { userId, name: "busy" });
+    const userId = await addKeyHolder(`busy-${newId()}@example.com`);
+    const names = Array.from({ length: keys }, (_, at) => `busy ${at}`);
+    const own = await Promise.all(names.map((name) => createApiKey(services, { userId, name })));
     const calls = Array.from({ length: perMinute * 3 }, (_, index) =>
-      resolveCaller(index % 2 ? services : other, bearer(key)),
+      resolveCaller(index % 2 ? services : other, bearer(own[index % keys]?.key ?? "")),
     );
     return Promise.allSettled(calls);
   });
@@ -177,6 +188,7 @@ test("checking a key writes its row far less often than once per request", async
     ...services,
     config: { ...services.config, limits: { ...services.config.limits, apiKeyPerMinute: 600 } },
   };
+  const userId = await addKeyHolder("reader@example.com");
   const { key, id } = await createApiKey(services, { userId, name: "reader" });
   const version = async () => {
     const rows = await services.db.execute<{ xmin: string }>(

@@ -3,16 +3,19 @@ import type { Db, schema, Tx } from "../db/index.ts";
 import { keptBy, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
-/** Counts one request of an API key; false when its limit of this minute is reached, its own or that of all keys. */
-export function takePermit(services: Services, { id, perMinute }: RatedKey): Promise<boolean> {
+/** Counts one request of an API key; false when its limit of this minute is reached, its own or that of all keys of its user. */
+export async function takePermit(services: Services, key: RatedKey): Promise<boolean> {
+  const { id, perMinute, referenceId: userId } = key;
   const max = Math.min(services.config.limits.apiKeyPerMinute, perMinute ?? Number.POSITIVE_INFINITY);
-  return takeFrom(permitsOf(services), id, () => takeKeyBlock(services, id, max));
+  const isWithinOwn = await takeFrom(permitsOf(services), id, () => takeKeyBlock(services, id, max));
+  return isWithinOwn && (await takePermitOf(services, "keys", userId));
 }
 
-type RatedKey = Pick<typeof schema.apiKeys.$inferSelect, "id" | "perMinute">;
+type RatedKey = Pick<typeof schema.apiKeys.$inferSelect, "id" | "perMinute" | "referenceId">;
 
-/** What is counted a minute besides the requests of keys: by a user's session, and by the address of an unknown sender. */
+/** What is counted a minute besides the requests of each key: by all keys of a user, by a user's session, and by the address of an unknown sender. */
 const permitLimits = {
+  keys: ({ limits }: Services["config"]) => limits.apiKeyPerMinute,
   writes: ({ limits }: Services["config"]) => limits.sessionWritesPerMinute,
   // A folder of pictures must not stop the rest of what its owner does.
   uploads: ({ limits }: Services["config"]) => limits.sessionWritesPerMinute,
@@ -37,7 +40,7 @@ export const codeCountOf = (userId: string) => `email-codes|${userId}`;
 
 /** Keys of the rows that count a user. */
 export const permitKeysOf = (userId: string) => [
-  ...["writes", "uploads", "identified", "reads", "boardShares"].map((kind) => `${kind}|${userId}`),
+  ...["keys", "writes", "uploads", "identified", "reads", "boardShares"].map((kind) => `${kind}|${userId}`),
   mailCountOf(userId),
   codeCountOf(userId),
 ];

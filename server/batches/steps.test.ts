@@ -16,6 +16,7 @@ import {
   noteCompleted,
   removeBatch,
   retryBatch,
+  stopStepsOfKey,
   streamBatch,
   submitBatch,
 } from "./index.ts";
@@ -402,5 +403,35 @@ test("a step whose prompt was drawn keeps what it was made from", async () => {
   expect(job?.template).toMatchObject({
     prompt: "a {red|red} hat",
     styles: [expect.objectContaining({ name: "Cinematic" })],
+  });
+});
+
+test("S1 of the batches of a revoked key nothing more is begun, until the owner tries again", async () => {
+  const { services } = scene;
+  const { userId } = scene.owner;
+  const sendBy = async (keyId: string | undefined) => {
+    const submitter = { userId, isGuest: false, ...(keyId === undefined ? {} : { keyId }) };
+    const job = twice(upscale, upscale);
+    const options = { submitter, signal: new AbortController().signal };
+    const { id, jobIds } = await submitBatch(services, { jobs: [job, job] }, options);
+    return { id, jobIds };
+  };
+  const [revoked, kept, ofSession] = [await sendBy("revoked"), await sendBy("kept"), await sendBy(undefined)];
+  await complete(revoked.jobIds[0] ?? "");
+  for (const { jobIds } of [kept, ofSession]) await complete(jobIds[0] ?? "");
+  await stopStepsOfKey(services, { userId: "another user", id: "kept" });
+  await stopStepsOfKey(services, { userId, id: "revoked" });
+  expect(await beginSteps(services)).toBe(2);
+  const message = "The API key that sent the batch was revoked.";
+  const stopped = { begun: 0, stopped: { code: "cancelled", message } };
+  expect(await open(revoked.id)).toMatchObject({ jobs: [{ steps: stopped }, { steps: stopped }] });
+  for (const { id } of [kept, ofSession])
+    expect(await open(id)).toMatchObject({ jobs: [{ steps: { begun: 1 } }, { steps: { stopped: null } }] });
+  // The job that waited still runs; then the batch has ended.
+  await complete(revoked.jobIds[1] ?? "");
+  expect(await beginSteps(services)).toBe(0);
+  await retryBatch(services, { submitter: scene.as.submitter, id: revoked.id });
+  expect(await open(revoked.id)).toMatchObject({
+    jobs: [{ steps: { stopped: null } }, { steps: { stopped: null } }],
   });
 });

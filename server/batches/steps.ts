@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
 import { type PromptTemplate, schema, type Tx } from "../db/index.ts";
 import type { InputRole } from "../engines.ts";
 import { type OrderedJob, priceOfOne, submit } from "../jobs/index.ts";
@@ -176,12 +176,28 @@ async function stopPlace({ db }: Services, { batchId, position }: Place, stop: S
   });
 }
 
-async function stopWhere(tx: Tx, where: ReturnType<typeof and>, { code, message }: Stop) {
+async function stopWhere(tx: Tx, where: SQL | undefined, { code, message }: Stop) {
   return tx
     .update(batchSteps)
     .set({ stoppedCode: code, stoppedMessage: message })
     .where(and(where, isNull(batchSteps.begunAt), isNull(batchSteps.stoppedCode)))
-    .returning({ position: batchSteps.position });
+    .returning({ batchId: batchSteps.batchId, position: batchSteps.position });
+}
+
+/** A revoked key begins nothing more: what is still to follow of its batches is stopped, until its owner tries it again. */
+export async function stopStepsOfKey(
+  { db }: Pick<Services, "db">,
+  { userId, id }: { readonly userId: string; readonly id: string },
+): Promise<void> {
+  const stop = { code: "cancelled", message: "The API key that sent the batch was revoked." } as const;
+  await db.transaction(async (tx) => {
+    const ofKey = sql`exists (select from ${batchJobs} p join ${jobs} j on j.id = p.job_id
+      where p.batch_id = ${batchSteps.batchId} and p.position = ${batchSteps.position}
+        and j.api_key_id = ${id} and j.owner_id = ${userId})`;
+    const stopped = await stopWhere(tx, ofKey, stop);
+    for (const batchId of new Set(stopped.map((step) => step.batchId)))
+      await tx.execute(sql`select end_batch_if_done(${batchId})`);
+  });
 }
 
 /** Before its jobs are cancelled, so that none of them is followed. Returns how many places were between two jobs. */

@@ -26,6 +26,7 @@ import {
   setLocale,
   spendResetLink,
 } from "../../accounts/index.ts";
+import { stopStepsOfKey } from "../../batches/index.ts";
 import { capPeriods } from "../../db/index.ts";
 import {
   getEdit,
@@ -166,7 +167,9 @@ export const apiKeysRouter = t.router({
       return { id: input.id };
     }),
   revoke: accountProcedure.input(z.strictObject({ id: lineOfText })).mutation(async ({ ctx, input }) => {
-    await revokeApiKey(ctx.services, { userId: ctx.caller.userId, id: input.id });
+    const own = { userId: ctx.caller.userId, id: input.id };
+    await revokeApiKey(ctx.services, own);
+    await stopStepsOfKey(ctx.services, own);
     return { id: input.id };
   }),
 });
