@@ -1,6 +1,6 @@
 import "server-only";
 import { after } from "next/server";
-import { withDrainedBody } from "@atelier/server/api";
+import { withDrainedBody, withVisitor } from "@atelier/server/api";
 import { sealSecrets } from "@atelier/server/deliveries";
 import { checkStore, isStoreCheckDue, otherStoreReason } from "@atelier/server/images";
 import { keepJobLogs } from "@atelier/server/jobs";
@@ -103,6 +103,6 @@ export function withServices(answer: Answer): (request: Request) => Promise<Resp
     } catch (error) {
       return withPolicy(startFailureResponse(error));
     }
-    return withPolicy(await answer(services, withDrainedBody(request)));
+    return withPolicy(await answer(services, withDrainedBody(withVisitor(services.env, request))));
   };
 }

@@ -15,4 +15,4 @@ export { handleProviderWebhook } from "./provider-webhooks.ts";
 export type { LiveUpdate } from "./trpc/jobs.ts";
 export { handleTrpc, appRouter, procedures, type AppRouter } from "./trpc/handle.ts";
 export { handleVisit } from "./visitor/app.ts";
-export { withDrainedBody, type DrainBounds } from "./requests.ts";
+export { withDrainedBody, withVisitor, type DrainBounds } from "./requests.ts";

@@ -4,7 +4,7 @@ import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openDatabase } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
-import { classifyError } from "./requests.ts";
+import { classifyError, withVisitor } from "./requests.ts";
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 
@@ -81,4 +81,24 @@ test("a full disk is the storage that is away, also below other errors", async (
 test("an error of the product stays what it is, however deep it lies", () => {
   const deep = new Error("outer", { cause: new AppError("queue_full") });
   expect(classifyError(deep).code).toBe("queue_full");
+});
+
+test("S1 of several addresses functions take the one that the platform added, with the body and all else of the request", async () => {
+  const sent = () =>
+    new Request("http://studio.test/api", {
+      method: "POST",
+      body: "text",
+      headers: { "x-forwarded-for": "203.0.113.9, 198.51.100.7, 10.0.3.4", "x-other": "kept" },
+    });
+  const asFunction = withVisitor({ FUNCTION_SECONDS: 60, TRUSTED_PROXIES: ["10.0.0.0/8"] }, sent());
+  expect(asFunction.headers.get("x-forwarded-for")).toBe("198.51.100.7");
+  expect([asFunction.method, asFunction.headers.get("x-other"), await asFunction.text()]).toEqual([
+    "POST",
+    "kept",
+    "text",
+  ]);
+  const behindFrontDoor = sent();
+  expect(withVisitor({ FUNCTION_SECONDS: undefined, TRUSTED_PROXIES: [] }, behindFrontDoor)).toBe(
+    behindFrontDoor,
+  );
 });

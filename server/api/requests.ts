@@ -6,12 +6,14 @@ import {
   isAppError,
   isFunction,
   networksOf,
+  parseRanges,
   requestIdHeader,
   streamMs,
   takePlace,
   toAppError,
   underRequestId,
   underTraceparent,
+  visitorAddress,
 } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -175,6 +177,21 @@ const stalledAfterMsOfFunction = 1_000;
 export function streamTimesOf(env: Pick<Env, "FUNCTION_SECONDS">) {
   const lengthMs = streamMs(env);
   return { lengthMs, stalledMs: lengthMs + (isFunction(env) ? stalledAfterMsOfFunction : stalledAfterMs) };
+}
+
+/**
+ * The same request with the one address of its visitor in X-Forwarded-For. Functions have no front door, and their platform may
+ * hand on what the client sent in front of what it adds itself.
+ */
+export function withVisitor(
+  env: Pick<Env, "FUNCTION_SECONDS" | "TRUSTED_PROXIES">,
+  request: Request,
+): Request {
+  const hops = request.headers.get("x-forwarded-for");
+  if (!isFunction(env) || !hops?.includes(",")) return request;
+  const headers = new Headers(request.headers);
+  headers.set("x-forwarded-for", visitorAddress(hops, parseRanges(env.TRUSTED_PROXIES)));
+  return new Request(request, { headers });
 }
 
 export interface DrainBounds {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { networksOf } from "./addresses.ts";
+import { networksOf, parseRanges, visitorAddress } from "./addresses.ts";
 
 test.each([
   ["198.51.100.7", ["198.51.100.7"]],
@@ -17,4 +17,16 @@ test.each([
   ["unknown", []],
 ])("%s counts for %j, in whatever spelling", (address, networks) => {
   expect(networksOf(address).map(({ name }) => name)).toEqual(networks);
+});
+
+test.each([
+  ["198.51.100.7", [], "198.51.100.7"],
+  ["203.0.113.9, 198.51.100.7", [], "198.51.100.7"],
+  ["203.0.113.9,198.51.100.7:4711", [], "198.51.100.7"],
+  ["203.0.113.9, 198.51.100.7, 10.0.3.4", ["10.0.0.0/8"], "198.51.100.7"],
+  ["203.0.113.9, 198.51.100.7, 192.0.2.1, 10.0.3.4", ["10.0.0.0/8", "192.0.2.0/24"], "198.51.100.7"],
+  ["10.0.0.1, 10.0.3.4", ["10.0.0.0/8"], "10.0.0.1"],
+  ["unknown, 10.0.3.4", ["10.0.0.0/8"], "10.0.3.4"],
+])("of %j with the proxies %j the visitor has %s, whatever was sent in front", (header, proxies, address) => {
+  expect(visitorAddress(header, parseRanges(proxies))).toBe(address);
 });

@@ -65,6 +65,16 @@ export function clientAddress({ peer, forwardedFor = "", proxies }: Hops): strin
   return client;
 }
 
+/**
+ * The address of the visitor in the X-Forwarded-For of a platform for functions, which has no socket to be read: what a client
+ * sends stands on the left, and the platform adds on the right. So the last one counts that is not a trusted proxy.
+ */
+export function visitorAddress(forwardedFor: string, proxies: BlockList): string {
+  const hops = forwardedFor.split(",");
+  const peer = hops.pop() ?? "";
+  return clientAddress({ peer, forwardedFor: hops.join(","), proxies });
+}
+
 /** An address as those who hold it are counted, and how many times a limit of one address it may use. */
 interface Network {
   readonly name: string;

@@ -48,9 +48,12 @@ export function findQuoted(
   names: readonly string[],
 ): ConfigProblem[] {
   return names
-    .filter((name) => /^\s*(["'])[^]*\1\s*$/.test(source[name] ?? "") && !mayBeQuoted.test(name))
+    .filter((name) => isQuoted(source[name]) && !mayBeQuoted.test(name))
     .map((name) => ({ name, message: "has quotes around its value: leave them out" }));
 }
+
+/** Whether a value begins and ends with the same quotes. */
+export const isQuoted = (value = "") => /^\s*(["'])[^]*\1\s*$/.test(value);
 
 interface Read {
   readonly schema: z.ZodType;

@@ -20,7 +20,15 @@ export {
   issuesOf,
 } from "./errors.ts";
 export { answerRaw, isUpgrade, pathOfTarget, pushPath, taskUpdatesPath } from "./upgrades.ts";
-export { isLoopback, namesLoopback, networksOf, originOf, refusedMethodHeader } from "./addresses.ts";
+export {
+  isLoopback,
+  namesLoopback,
+  networksOf,
+  originOf,
+  parseRanges,
+  refusedMethodHeader,
+  visitorAddress,
+} from "./addresses.ts";
 export {
   isId,
   newId,
@@ -43,7 +51,7 @@ export {
 export { childEnv } from "./child-env.ts";
 export { credentialsProblem, offersEmail } from "./env-addresses.ts";
 export { findMisspelled, inspectEnv, parseEnv, type Env } from "./env.ts";
-export { ConfigError, type ConfigProblem, readConfigProblems } from "./config-problems.ts";
+export { ConfigError, type ConfigProblem, isQuoted, readConfigProblems } from "./config-problems.ts";
 export {
   defineConfig,
   findVainStarts,
