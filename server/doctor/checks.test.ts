@@ -3,7 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startRedis } from "@atelier/testing/redis";
-import { checkConfigFile, checkSigningKey } from "./checks.ts";
+import { checkConfigFile, checkSecret, checkSigningKey } from "./checks.ts";
 import { checkRedis, judgeRedis } from "./redis.ts";
 import { inspectEnv } from "../platform/index.ts";
 import { makeSigningPair, readSigner } from "../provenance/certificate.ts";
@@ -67,6 +67,16 @@ describe("F15 check redis", () => {
     });
     await redis.destroy();
   });
+});
+
+test("an AUTH_SECRET that kept the quotes of an env file is pointed at, and one without them is not", () => {
+  const secret = "a-secret-for-tests-that-is-long-enough";
+  for (const quote of ['"', "'"])
+    expect(checkSecret({ AUTH_SECRET: `${quote}${secret}${quote}` })).toMatchObject([
+      { name: "AUTH_SECRET", isOk: true, isWarning: true, message: expect.stringContaining("quotes") },
+    ]);
+  for (const AUTH_SECRET of [secret, `"${secret}`, `${secret}'`, undefined])
+    expect(checkSecret({ AUTH_SECRET })).toEqual([]);
 });
 
 describe("check signing key", () => {

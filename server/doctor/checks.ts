@@ -9,6 +9,7 @@ import {
   findMisspelled,
   findVainStarts,
   isLoopback,
+  isQuoted,
   loadConfig,
   readProxy,
 } from "../platform/index.ts";
@@ -192,6 +193,17 @@ export function checkProxies(env: Env): CheckResult[] {
       ];
     return [passed(name, `${withoutPassword(proxy.href)} for calls to the outside, but for ${without}`)];
   });
+}
+
+/** Docker's `--env-file` keeps quotes that a shell and Compose take off: then two processes have two secrets. */
+export function checkSecret({ AUTH_SECRET }: Pick<Env, "AUTH_SECRET">): CheckResult[] {
+  if (!isQuoted(AUTH_SECRET)) return [];
+  return [
+    warned(
+      "AUTH_SECRET",
+      "has quotes around its value, which count here. A process that reads it without them has another secret and cannot open what this one sealed: give all of them the same, and leave the quotes where they have counted so far",
+    ),
+  ];
 }
 
 const dayMs = 86_400_000;

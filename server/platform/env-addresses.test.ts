@@ -23,8 +23,10 @@ test.each(schemes)(
   "A1 a password in %s whose signs are not encoded is refused, and not shown",
   (name, scheme) => {
     const shown = name.toUpperCase();
+    // Redis knows its databases by number.
+    const path = scheme === "rediss" ? "0" : "x";
     const ofAddress = (password: string) =>
-      inspectEnv({ [name]: `${scheme}://me:${password}@db.example.org:5432/x` })
+      inspectEnv({ [name]: `${scheme}://me:${password}@db.example.org:5432/${path}` })
         .problems.filter((problem) => problem.name === shown)
         .map(({ message }) => ({ password, message }));
     for (const password of wrong.split(" ")) {
@@ -40,6 +42,8 @@ test.each(schemes)(
 test.each([
   ["REDIS_URL", "redis://a:6379,b:6379,c:6379", "Cluster and Sentinel"],
   ["REDIS_URL", "redis://:p@a:26379,b:26379/0", "Cluster and Sentinel"],
+  ["REDIS_URL", "redis://host:6379/atelier", "a path that is no number"],
+  ["REDIS_URL", "rediss://:p@host/1/2", "a path that is no number"],
   ["REDIS_URL", "redis+sentinel://a:26379/mymaster", "redis://host:6379"],
   ["DATABASE_URL", "postgres://me@db/x#y", "percent-encoded"],
   ["LLM_BASE_URL", "https://me:s3cr@gpu.lan/v1", "a key has its own setting"],
@@ -58,6 +62,11 @@ test.each([
   expect(problemsOf(name, value)).toEqual([expect.stringContaining(text)]);
   expect(problemsOf(name, value).join("")).not.toMatch(secret);
 });
+
+test.each(["redis://host:6379/1", "rediss://:p@host:6379/0", "redis://host/", "redis://host:6379/15/"])(
+  "A1 REDIS_URL %s has a database of Redis, or none",
+  (value) => expect(problemsOf("REDIS_URL", value)).toEqual([]),
+);
 
 test.each([
   ["https://atelier.example.org/", "https://atelier.example.org"],

@@ -77,7 +77,14 @@ export const databaseUrl = addressOf({
   protocol: /^postgres(ql)?:$/,
   example: "postgres://user:password@host:5432/atelier",
 });
-export const redisUrl = addressOf({ protocol: /^rediss?:$/, example: "redis://host:6379" });
+export const redisUrl = addressOf({
+  protocol: /^rediss?:$/,
+  example: "redis://host:6379",
+  refuse: ({ pathname }) =>
+    /^\/*\d*\/*$/.test(pathname)
+      ? null
+      : "has a path that is no number: Redis knows its databases by number, as in redis://host:6379/1; leave it out for the first one",
+});
 export const smtpUrl = addressOf({
   protocol: /^smtps?:$/,
   example: "smtps://user:password@mail.example.org:465",

@@ -73,9 +73,15 @@ export function refusalWord({ message }: Error): string {
   return /^(?:ERR Error running script .*?: -|-)?([A-Z]+)\b/.exec(message)?.[1] ?? "";
 }
 
+/** Of a hosted Redis that is paid for by requests, such as Upstash's. */
+const spentRequests = /\bmax (?:daily )?requests? limit exceeded\b/i;
+const spentAdvice =
+  "The plan of this Redis has no requests left for this day or month: take a larger plan, or a Redis that counts none";
+
 /** One sentence for a refusal of Redis with its own first word; null for any other error. */
 export function sentenceOfRefusal(error: Error): string | null {
   const word = refusalWord(error);
+  if (spentRequests.test(error.message)) return `${spentAdvice} (${word}).`;
   const text = advice[alike[word] ?? word];
   return text === undefined ? null : `${text} (${word}).`;
 }

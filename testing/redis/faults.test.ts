@@ -120,6 +120,13 @@ test("F15 A3 a refusal within a script is named as any other, also where an olde
   const wrapped = `ERR Error running script (call to ${script}: -READONLY You can't write against a read only replica.`;
   expect(sentenceOfRefusal(new Error(wrapped))).toContain("read-only replica");
   expect(sentenceOfRefusal(new Error("ERR unknown command"))).toBeNull();
+  for (const spent of [
+    "ERR max daily request limit exceeded. Limit: 10000, Usage: 10000. See https://upstash.com/docs for details",
+    "ERR max requests limit exceeded. Limit: 500000, Usage: 500000.",
+  ])
+    expect(sentenceOfRefusal(new Error(spent))).toBe(
+      "The plan of this Redis has no requests left for this day or month: take a larger plan, or a Redis that counts none (ERR).",
+    );
 });
 
 /** A server that answers every command with this description of itself. */
