@@ -73,3 +73,28 @@ test("an admin who leaves the page ends the calls, and no more than two trials a
   const calls = (await readCalls()).slice(before);
   expect(calls.map(({ errorClass }) => errorClass)).toEqual(Array.from({ length: 4 }, () => "cancelled"));
 });
+
+test("D10 a live stream that breaks off has told no time of which the questions before it are not told", async () => {
+  const response = await handleTrpc(
+    fixture.services,
+    new Request(`${testOrigin}/api/trpc/jobs.watch`, { headers: admin.browser.headers }),
+  );
+  const events: unknown[] = [];
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of response.body ?? []) {
+    text += decoder.decode(bytes, { stream: true });
+    const ended = text.split("\n\n");
+    text = ended.pop() ?? "";
+    for (const event of ended) {
+      const data = /^data: (\{.*\})$/m.exec(event)?.[1];
+      if (data !== undefined && !event.includes("event: ")) events.push(JSON.parse(data).json);
+    }
+    if (events.length > 1) break;
+  }
+  // A client resumes from the last `at`.
+  expect(events).toMatchObject([
+    { type: "runs", runs: [{ question: "What do I like?" }] },
+    { type: "snapshot", at: expect.any(String) },
+  ]);
+});

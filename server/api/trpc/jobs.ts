@@ -100,7 +100,8 @@ export const jobsRouter = t.router({
       const { userId } = ctx.caller;
       const ended = new AbortController();
       const since = input?.since ? new Date(input.since) : null;
-      const updates = watch<LiveUpdate>(ctx.services, [jobSource, questionSource], {
+      // Updates of jobs have the time from which a client resumes: the questions of before it must be told by then.
+      const updates = watch<LiveUpdate>(ctx.services, [questionSource, jobSource], {
         ownerId: userId,
         since,
         signal: ended.signal,
