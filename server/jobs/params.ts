@@ -45,9 +45,16 @@ function paramsTolerated(request: SubmitRequest, fitting: Fitting) {
   const { workflow } = fitting;
   const first = workflow && fit(request, workflow, none);
   if (!first || "params" in first) return { params: resolveParams(request, fitting), wrong: none };
-  const wrong = new Set<unknown>(first.issues.map(({ path: [name] }) => name));
+  const wrong = new Set<unknown>(first.issues.flatMap(namesIn));
   const again = fit(request, workflow, wrong);
   return { params: "params" in again ? again.params : resolveParams(request, fitting), wrong };
+}
+
+/** The settings that an issue is about: names that a named workflow does not know come all in one, without a place. */
+function namesIn(issue: z.core.$ZodIssue): readonly PropertyKey[] {
+  const [name] = issue.path;
+  if (name !== undefined) return [name];
+  return issue.code === "unrecognized_keys" ? issue.keys : [];
 }
 
 const none: ReadonlySet<unknown> = new Set();

@@ -158,6 +158,19 @@ describe("the official package", () => {
     expect(await rowOf(ownOf(plain).jobs[0] ?? "")).toMatchObject({ kind: "edit", status: "completed" });
   });
 
+  test("names a model that takes fewer settings than the program sends", async () => {
+    const answer = await client.images.edit({
+      model: "gpt-image/atelier/edit_qwen_2511",
+      image: await toFile(await drawPhoto(512, 512), "photo.png", { type: "image/png" }),
+      prompt: "a red door",
+      size: "1024x1024",
+    });
+    const { models, notes } = ownOf(answer);
+    expect([answer.data?.length, models]).toEqual([1, ["atelier/edit_qwen_2511"]]);
+    for (const name of ["width 1024", "height 1024"])
+      expect(notes.join(" ")).toContain(`${name} is not taken by the model`);
+  });
+
   test("is told in the API's own words what cannot be done", async () => {
     const image = await toFile(await drawPhoto(), "photo.png", { type: "image/png" });
     await expect(client.images.createVariation({ image })).rejects.toMatchObject({

@@ -169,6 +169,24 @@ describe("SillyTavern", () => {
     expect(controlled.json.info).toContain("alwayson_scripts is not known here");
   });
 
+  test("names a model that takes fewer settings than the program sends, and in other ranges", async () => {
+    const { status, json } = await post("txt2img", {
+      prompt: "a house",
+      negative_prompt: "people",
+      cfg_scale: 99,
+      steps: 180,
+      width: 512,
+      height: 512,
+      seed: 12,
+      override_settings: { sd_model_checkpoint: "atelier/t2i_z_image_turbo" },
+    });
+    expect([status, json.images?.length]).toEqual([200, 1]);
+    const { atelier, seed } = JSON.parse(json.info);
+    expect(seed).toBe(12);
+    for (const name of ["negativePrompt", "guidance", "steps"])
+      expect(atelier.notes.join(" ")).toContain(`${name} `);
+  });
+
   test("follows the run with its preview, and ends it", async () => {
     studio.comfy.inject({ kind: "hang" });
     const asked = post("txt2img", {
