@@ -1,7 +1,14 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer, type Server, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { checkRedirect, checkUrl, isHostEntry, isOwnNetwork, resultHosts } from "./public-addresses.ts";
+import {
+  checkRedirect,
+  checkUrl,
+  isHostEntry,
+  isOwnNetwork,
+  isPublicAnswer,
+  resultHosts,
+} from "./public-addresses.ts";
 import { isAppError } from "./errors.ts";
 import { safeFetch, type SafeFetchOptions } from "./safe-fetch.ts";
 
@@ -44,7 +51,9 @@ const private6 = [
   // IPv4 inside of IPv6: mapped, compatible, translated, NAT64, 6to4, Teredo, ISATAP.
   ..."::ffff:127.0.0.1 ::ffff:7f00:1 ::FFFF:127.0.0.1 0:0:0:0:0:ffff:127.0.0.1 ::ffff:10.0.0.1".split(" "),
   ..."::ffff:169.254.169.254 ::ffff:8.8.8.8 ::127.0.0.1 ::7f00:1 ::8.8.8.8 ::ffff:0:127.0.0.1".split(" "),
-  ..."64:ff9b::127.0.0.1 64:ff9b::7f00:1 64:ff9b::8.8.8.8 64:ff9b:1::10.0.0.1 2002:7f00:1::1".split(" "),
+  ..."64:ff9b::127.0.0.1 64:ff9b::7f00:1 64:ff9b::0a00:1 64:ff9b:1::10.0.0.1 64:ff9b:1::8.8.8.8 2002:7f00:1::1".split(
+    " ",
+  ),
   ..."2002:a00:1:: 2002:808:808:: 2001:0:7f00:1:: 2001:0:4136:e378:8000:63bf:3fff:fdd2".split(" "),
   ..."2001:10::1 2001:20::1 2001:2::1 2001:db8::1 3fff::1 3ffe::1 5f00::1 2620:4f:8000::1".split(" "),
   "fe80::5efe:127.0.0.1",
@@ -59,6 +68,8 @@ const names = [
 ];
 
 const forms = [
+  // Only a name server writes such an address.
+  "http://[64:ff9b::8.8.8.8]/",
   ...[...private4, ...spelled4, ...names].map((host) => `http://${host}/`),
   ...private6.map((address) => `http://[${address}]/`),
   ...["127.0.0.1", "[::1]", "169.254.169.254"].flatMap((host) => [
@@ -153,6 +164,13 @@ describe("S4 private addresses", () => {
     );
     expect(codes).toEqual(others.map((address) => `url_refused https://example.com/${address}`));
     expect(attempts).toEqual([]);
+  });
+
+  test("an IPv4 host that a network with IPv6 alone reaches through NAT64 is as public as its address", () => {
+    const reached = ["64:ff9b::8.8.8.8", "64:ff9b::5db8:d70e", "0064:FF9B:0:0:0:0:0808:0808"];
+    const translated = private4.map((address) => `64:ff9b::${address}`);
+    const others = ["64:ff9b::", "64:ff9b::1", "64:ff9b::1:808:808", "64:ff9b::8.8.8.8%1", ...private6];
+    expect([...reached, ...translated, ...others].filter(isPublicAnswer)).toEqual(reached);
   });
 
   test("a name that changes its address between two questions reaches no private one", async () => {

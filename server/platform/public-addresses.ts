@@ -46,7 +46,7 @@ const blocked6 = listOf(special6, "ipv6");
 const allowed6 = listOf([global6], "ipv6");
 
 /** Whether an IP address, without brackets, is one of the public internet. IPv4 inside of IPv6 is not. */
-export function isPublicAddress(address: string): boolean {
+function isPublicAddress(address: string): boolean {
   // A zone names an interface of this computer.
   if (address.includes("%")) return false;
   switch (isIP(address)) {
@@ -57,6 +57,21 @@ export function isPublicAddress(address: string): boolean {
     default:
       return false;
   }
+}
+
+/** Of a network with IPv6 alone, whose name server writes the address of an IPv4 host behind it; RFC 6052. */
+const nat64 = /^64:ff9b::(?:([\da-f]{1,4}):)?([\da-f]{1,4})$/;
+
+/** Whether an address that a name server gave is one of the public internet, also through NAT64. */
+export function isPublicAnswer(address: string): boolean {
+  if (isIP(address) !== 6 || address.includes("%")) return isPublicAddress(address);
+  const [, high = "0", low] = nat64.exec(new URL(`http://[${address}]`).hostname.slice(1, -1)) ?? [];
+  if (low === undefined) return isPublicAddress(address);
+  const parts = [high, low].flatMap((part) => [
+    Number.parseInt(part, 16) >> 8,
+    Number.parseInt(part, 16) & 255,
+  ]);
+  return isPublicAddress(parts.join("."));
 }
 
 export interface UrlRules {

@@ -11,7 +11,7 @@ import {
   checkRedirect,
   checkUrl,
   isAllowedHost,
-  isPublicAddress,
+  isPublicAnswer,
   privateAddress,
   type UrlRules,
 } from "./public-addresses.ts";
@@ -131,7 +131,7 @@ async function openWay(target: URL, options: SafeFetchOptions): Promise<Socket |
   if (!proxy) return null;
   const name = target.hostname.replace(/^\[(.*)\]$/, "$1");
   const found = isIP(name) === 0 ? await (options.resolve ?? resolveByServer)(name).catch(() => []) : [];
-  if (!found.every(({ address }) => isPublicAddress(address))) throw privateAddress();
+  if (!found.every(({ address }) => isPublicAnswer(address))) throw privateAddress();
   const host = options.isNameTold ? name : (found[0]?.address ?? name);
   return openTunnel(proxy, { host, port: target.port || "443", serverName: name }, options.signal);
 }
@@ -142,7 +142,7 @@ function checkedLookup(target: URL, options: SafeFetchOptions): LookupFunction {
   const resolve = options.resolve ?? (isAllowed ? resolveBySystem : resolveByServer);
   const find = async (hostname: string) => {
     const found = await resolve(hostname);
-    if (isAllowed || found.every(({ address }) => isPublicAddress(address))) return found;
+    if (isAllowed || found.every(({ address }) => isPublicAnswer(address))) return found;
     throw privateAddress();
   };
   return (hostname, { all }, callback) => {
