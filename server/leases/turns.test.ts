@@ -1,9 +1,9 @@
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
 import { doDuties, type Duty, inTurn, postponeTurn, pruneTurns, readTurns, renewTurn } from "./index.ts";
-import { fromNow } from "./lease.ts";
+import { fromNow, whileHeld } from "./lease.ts";
 import { endTurn, takeTurn } from "./turns.ts";
 
 const { turns } = schema;
@@ -37,6 +37,29 @@ test("a lease of no time is over at once, at the precision of its column", async
     select count(*)::int as early from generate_series(1, 10000)
     where (${fromNow(0)})::timestamptz(3) > clock_timestamp()`);
   expect(rows).toEqual([{ early: 0 }]);
+});
+
+test("a lease is renewed while its work goes on, again after a renewal that failed, and no more after its end", async () => {
+  const { log, lines } = captureLog();
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  try {
+    const renew = vi.fn<() => Promise<void>>(() => Promise.resolve());
+    renew.mockRejectedValueOnce(new Error("the database is away"));
+    const ends = [() => "done", () => Promise.reject(new Error("broken"))];
+    for (const [at, end] of ends.entries()) {
+      const held = Promise.withResolvers<void>();
+      const renewal = { name: "work", everyMs: 1_000, renew };
+      const working = whileHeld({ log }, renewal, () => held.promise.then(end)).catch(String);
+      vi.advanceTimersByTime(3_500);
+      held.resolve();
+      expect(await working).toBe(at === 0 ? "done" : "Error: broken");
+      vi.advanceTimersByTime(10_000);
+      expect(renew).toHaveBeenCalledTimes(3 * (at + 1));
+    }
+    expect(lines.filter((line) => line.includes("not renewed"))).toHaveLength(1);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("the turn of a dead process is taken over, and its late writes change nothing", async () => {

@@ -6,7 +6,7 @@ import { schema } from "@atelier/server/db";
 import type { JobKind } from "@atelier/server/engines";
 import { failFromProvider, readJob, readAnyStory } from "@atelier/server/jobs";
 import { AppError, isAppError, newId, parseConfig } from "@atelier/server/platform";
-import { attemptsOf, ProviderError, type ProviderOutput } from "@atelier/server/providers";
+import { attemptHoldMs, attemptsOf, ProviderError, type ProviderOutput } from "@atelier/server/providers";
 import { listObjects, withTempFolder } from "@atelier/server/storage";
 import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { addNode, addOwner } from "@atelier/testing/jobs";
@@ -15,7 +15,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { finish, type Finished, takeResult } from "./results.ts";
+import { finish, type Finished, persistEnd, takeResult } from "./results.ts";
 
 let opened: TestServices;
 let servers: { readonly own: Server; readonly other: Server };
@@ -316,6 +316,24 @@ test("F10 a bought result is fetched and stored once, although the database goes
   const { places, ofPictures } = await placesOf(one.job.id);
   expect(ofPictures).toHaveLength(1);
   expect(places).toEqual(ofPictures);
+});
+
+test("F10 R1 the end of a call waits for the database as long as no other process takes the call over", async () => {
+  let nowMs = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+  const away = () => {
+    nowMs += attemptHoldMs / 2;
+    return Promise.reject(Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }));
+  };
+  try {
+    const write = vi.fn<() => Promise<string>>(away).mockImplementationOnce(away);
+    write.mockResolvedValueOnce("stored");
+    expect(await persistEnd(write)).toBe("stored");
+    await expect(persistEnd(away)).rejects.toThrow("ECONNRESET");
+    expect(nowMs).toBeGreaterThan(attemptHoldMs);
+  } finally {
+    clock.mockRestore();
+  }
 });
 
 test.each([
