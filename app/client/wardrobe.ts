@@ -26,15 +26,15 @@ export function useWardrobe() {
   });
 }
 
-/** Whether the statement about a person's photo was made; undefined until it is known. */
+/** Whether the statement about a person's photo was made; undefined until it is known, false where it cannot be read. */
 export function useConsent(imageId: string | null): boolean | undefined {
-  const { data } = useQuery({
+  const { data, isError } = useQuery({
     queryKey: keys.consent(imageId ?? ""),
     queryFn: () => api.wardrobe.hasConsent.query({ imageId: imageId ?? "" }),
     enabled: imageId !== null,
     retry: false,
   });
-  return imageId === null ? undefined : data?.isGiven;
+  return imageId === null ? undefined : (data?.isGiven ?? (isError ? false : undefined));
 }
 
 interface Statement {

@@ -97,15 +97,16 @@ interface Props {
 /** The checkbox for the consent of the person on the photo, which the server keeps for that photo. */
 export function ConsentCheck({ personId, isMissed }: Props) {
   const t = useTranslations("studio");
-  const isStored = useConsent(personId) === true;
+  const isStored = useConsent(personId);
   const { mutate, isPending, variables } = useStateConsent();
-  const isGiven = isPending && variables.imageId === personId ? variables.isStated : isStored;
+  const isGiven = isPending && variables.imageId === personId ? variables.isStated : isStored === true;
   return (
     <div className="flex min-h-9 flex-col justify-center gap-1">
       <Checkbox
         checked={isGiven}
         onChange={(isStated) => personId === null || mutate({ imageId: personId, isStated })}
-        disabled={personId === null}
+        // A click on what is not known yet would take back what turns out to be stated.
+        disabled={isStored === undefined}
       >
         {t("consent")}
       </Checkbox>
