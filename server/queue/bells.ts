@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Processor, Queue, Worker, WorkerOptions } from "bullmq";
 import type { Bell, BellConsumer, Bells, OnConnectionError, QueueConnection } from "./index.ts";
-import { postgresBells } from "./postgres.ts";
+import { endInTime, postgresBells } from "./postgres.ts";
 import { redisBells } from "./redis.ts";
 import { isRefusal } from "./redis-faults.ts";
 
@@ -76,7 +76,7 @@ export function createBells(connection: QueueConnection, { onError, isPatient = 
     ping: () => backend.ping(),
     async close() {
       // Closing would wait for a server that is away; only bells are lost without it.
-      if (!backend.isAway()) await Promise.all([...queues.values()].map((queue) => queue.close()));
+      if (!backend.isAway()) await endInTime(Promise.all([...queues.values()].map((queue) => queue.close())));
       await backend.close();
     },
   };

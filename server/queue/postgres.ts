@@ -1,9 +1,20 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createPostgresBackend, withBackend } from "bullmq";
 import pg from "pg";
 import type { BellBackend } from "./bells.ts";
 import type { HintChannelName, HintTransport } from "./hints.ts";
 import type { OnConnectionError } from "./index.ts";
+
+/** How long an end of connections is waited for: to a dead line none can be said. */
+const endMs = 2_000;
+
+/** Waits for the end of connections, but not of those whose line is dead. */
+export async function endInTime(ended: Promise<unknown>): Promise<void> {
+  const late = new AbortController();
+  const patience = sleep(endMs, undefined, { signal: late.signal }).catch(() => undefined);
+  await Promise.race([ended.finally(() => late.abort()), patience]);
+}
 
 /** Bells over BullMQ's tables in PostgreSQL. */
 export function postgresBells(url: string, onError: OnConnectionError): BellBackend {
@@ -116,7 +127,7 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
     listen: (channel, onText) => listener.listen(nameOf(channel), joinTexts(onText)),
     unlisten: (channel) => listener.unlisten(nameOf(channel)),
     async close() {
-      await Promise.all([listener.close(), pool.end()]);
+      await endInTime(Promise.all([listener.close(), pool.end()]));
     },
   };
 }

@@ -67,10 +67,11 @@ export async function openLine(address: string): Promise<Line> {
     socket.setNoDelay(true).once("close", () => sockets.delete(socket));
     socket.on("error", () => socket.destroy());
   };
-  const server = createServer((client) => {
+  // The end of one side is passed on as its bytes are: a silent line does not answer it.
+  const server = createServer({ allowHalfOpen: true }, (client) => {
     hold(client);
     if (state.isCut) return void client.resetAndDestroy();
-    const upstream = createConnection(Number(port), hostname);
+    const upstream = createConnection({ port: Number(port), host: hostname, allowHalfOpen: true });
     hold(upstream);
     let answered = 0;
     const count = (bytes: number) => {

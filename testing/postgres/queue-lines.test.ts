@@ -88,3 +88,29 @@ test("A3 hints whose line fell silent without an end are heard again by a new co
     )
     .toBe(true);
 }, 90_000);
+
+test.each([
+  ["fell silent", { toServer: { isSilent: true }, toClient: { isSilent: true } }],
+  ["is well", {}],
+] as const)("A17 bells and hints over a line that %s end within seconds", async (_, state) => {
+  const address = await createDatabase();
+  const line = await openLine(address);
+  closers.push(() => line.close());
+  const connection = { backend: "postgres", url: line.urlOf(address) } as const;
+  const onError = () => undefined;
+  const hints = createHints(connection, { onError, later: () => undefined });
+  const bells = createBells(connection, { onError });
+  let heard = 0;
+  hints.subscribe(() => (heard += 1));
+  await bells.ring("cpu-light", [{ jobId: "one", attempt: 0, ring: 1 }]);
+  await expect
+    .poll(() => {
+      hints.publish({ type: "server", url: "http://one" });
+      return heard;
+    })
+    .toBeGreaterThan(0);
+  line.set(state);
+  const startedMs = performance.now();
+  await Promise.all([hints.close(), bells.close()]);
+  expect(performance.now() - startedMs).toBeLessThan(20_000);
+});
