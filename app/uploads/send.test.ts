@@ -71,6 +71,44 @@ test.each([
   expect(asked.at(-1)).toBe("DELETE /api/v1/uploads/direct/one");
 });
 
+test("a line that fell silent ends an upload, however long one that goes on takes", async () => {
+  studioBehind(200, "{}");
+  let upload = new EventTarget();
+  class Silent extends EventTarget {
+    readonly upload = (upload = new EventTarget());
+    status = 0;
+    responseText = "";
+    open(): void {}
+    send(): void {}
+    abort(): void {
+      this.dispatchEvent(new Event("abort"));
+    }
+  }
+  vi.stubGlobal("XMLHttpRequest", Silent);
+  for (const isSent of [false, true]) {
+    const began = Promise.withResolvers<void>();
+    vi.spyOn(Silent.prototype, "send").mockImplementationOnce(() => began.resolve());
+    const sending = sendFile({ file: new Blob(["x"]), name: "a.png", signal });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      await began.promise;
+      let ended = false;
+      void sending.then(() => (ended = true));
+      for (let part = 0; part < 10; part += 1) {
+        await vi.advanceTimersByTimeAsync(100_000);
+        upload.dispatchEvent(new Event("progress"));
+      }
+      if (isSent) upload.dispatchEvent(new Event("load"));
+      await vi.advanceTimersByTimeAsync(isSent ? 299_000 : 119_000);
+      expect(ended).toBe(false);
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(await sending).toMatchObject({ ok: false, failure: { code: "offline" } });
+    } finally {
+      vi.useRealTimers();
+    }
+  }
+});
+
 test("a file that the browser cannot read any more is not sent, and is not the network's fault", async () => {
   studioBehind(200, "{}");
   const file = new Blob(["x"]);

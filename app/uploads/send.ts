@@ -65,6 +65,10 @@ async function failureIn(response: Response): Promise<Failure> {
   return failureOfAnswer(response.status, await response.json().catch(() => null));
 }
 
+/** Without a byte that leaves; then, when all have left, until the answer: on a dead line neither would ever come. */
+const silentMs = 120_000;
+const answerMs = 300_000;
+
 type PutResult = { readonly answer: XMLHttpRequest; readonly failure: Failure };
 
 /** XMLHttpRequest, because `fetch` reports no upload progress. */
@@ -73,14 +77,27 @@ function put({ url, headers }: Begun, { file, signal, onProgress }: SendOptions)
     const request = new XMLHttpRequest();
     request.open("PUT", url);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
-    request.upload.addEventListener("progress", (event) => onProgress?.(event.loaded / event.total));
+    let timer: ReturnType<typeof setTimeout>;
+    const wait = (ms: number) => {
+      clearTimeout(timer);
+      timer = setTimeout(() => request.abort(), ms);
+    };
+    request.upload.addEventListener("progress", (event) => {
+      wait(silentMs);
+      onProgress?.(event.loaded / event.total);
+    });
+    request.upload.addEventListener("load", () => wait(answerMs));
     const isOwn = url.startsWith("/");
     const away: Failure = isOwn ? offline : { code: "storage_unavailable", message: "" };
-    const end = (failure: Failure) => resolve({ answer: request, failure });
+    const end = (failure: Failure) => {
+      clearTimeout(timer);
+      resolve({ answer: request, failure });
+    };
     request.addEventListener("load", () => end(isOwn ? failureOfText(request) : away));
     request.addEventListener("error", () => end(away));
     request.addEventListener("abort", () => end(offline));
     signal.addEventListener("abort", () => request.abort(), { once: true });
+    wait(silentMs);
     request.send(file);
   });
 }

@@ -13,6 +13,7 @@ const advice: Readonly<Record<string, string>> = {
   RequestTimeTooSkewed: "set the clock of this machine, or of the store",
   InvalidBucketName: "correct S3_BUCKET",
   QuotaExceeded: "make room in the store",
+  XMinioStorageFull: "make room in the store",
 };
 
 const maxWords = 300;
