@@ -191,7 +191,7 @@ test("a file cut before its last rows never gets in and never crashes", async ()
   expect(new Set(refused)).toEqual(new Set(["upload_unsupported", "upload_unreadable"]));
 });
 
-test("A5 a GIF has the size of its frames where its screen has none or a smaller one, also for the limits", async () => {
+test("A5 a GIF has the size of its first frame where its screen has none or a smaller one, also for the limits", async () => {
   const frames = await Promise.all(
     ["#c05030", "#3050c0"].map((background) =>
       sharp({ create: { width: 40, height: 30, channels: 3, background } })
@@ -219,8 +219,13 @@ test("A5 a GIF has the size of its frames where its screen has none or a smaller
     const taken = await ingest(opened.services, { ownerId, role: "upload", bytes });
     expect(taken).toMatchObject({ widthPx: 40, heightPx: 30 });
   }
-  const frame = gif.indexOf(Buffer.from([0x2c, 0, 0, 0, 0, 40, 0, 30, 0]));
-  expect(frame).toBeGreaterThan(0);
+  const whole = Buffer.from([0x2c, 0, 0, 0, 0, 40, 0, 30, 0]);
+  const frame = gif.indexOf(whole);
+  const later = gif.indexOf(whole, frame + 1);
+  expect(later).toBeGreaterThan(frame);
+  const stray = withScreen(10, 10);
+  stray.fill(0xff, later + 5, later + 9);
+  expect(await inspect(stray, {})).toMatchObject({ widthPx: 40, heightPx: 30 });
   const large = withScreen(10, 10);
   large.fill(0xff, frame + 5, frame + 9);
   await expect(inspect(large, {})).rejects.toMatchObject({ code: "upload_too_many_pixels" });

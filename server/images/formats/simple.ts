@@ -13,17 +13,17 @@ function afterGifParts(bytes: Buffer, at: number): number {
   return place + 1;
 }
 
-/** GIF: the size of its screen, which some programs leave at 0, or of a frame that goes beyond it, as decoders have it. */
+/** GIF: the size of its screen, which some programs leave at 0, or of a first frame that goes beyond it, as the decoder has it. */
 export function readGif(bytes: Buffer): Container {
   let [widthPx, heightPx] = [bytes.readUInt16LE(6), bytes.readUInt16LE(8)];
   let at = 13 + gifTableBytes(bytes[10]);
   while (at + 10 <= bytes.length) {
-    if (bytes[at] === gifBlock.extension) at = afterGifParts(bytes, at + 2);
-    else if (bytes[at] === gifBlock.frame) {
-      widthPx = Math.max(widthPx, bytes.readUInt16LE(at + 1) + bytes.readUInt16LE(at + 5));
-      heightPx = Math.max(heightPx, bytes.readUInt16LE(at + 3) + bytes.readUInt16LE(at + 7));
-      at = afterGifParts(bytes, at + 11 + gifTableBytes(bytes[at + 9]));
-    } else break;
+    if (bytes[at] !== gifBlock.extension) break;
+    at = afterGifParts(bytes, at + 2);
+  }
+  if (bytes[at] === gifBlock.frame && at + 10 <= bytes.length) {
+    widthPx = Math.max(widthPx, bytes.readUInt16LE(at + 1) + bytes.readUInt16LE(at + 5));
+    heightPx = Math.max(heightPx, bytes.readUInt16LE(at + 3) + bytes.readUInt16LE(at + 7));
   }
   return {
     ...usual,
