@@ -7,6 +7,8 @@ import type { Services } from "../services.ts";
 
 /** Of addresses that are answers to programs, which fetch the picture at once or show it for a while. */
 const signedHours = 1;
+/** Of a SHA-256 in base64url. */
+const signatureLength = 43;
 const nowS = () => Math.floor(Date.now() / 1_000);
 
 const keyOf = keptBy(({ env }: Services): Buffer => {
@@ -33,7 +35,9 @@ export async function readSigned(
   services: Services,
   text: string,
 ): Promise<{ readonly id: string; readonly ownerId: string; readonly note: string }> {
-  const [id = "", endsAtS = "", signature = "", note = ""] = text.split(".");
+  const [id = "", endsAtS = "", ...rest] = text.split(".");
+  // Before 0.1 the note came first: an address that was given out then still works, also one of an older process beside this one.
+  const [signature = "", note = ""] = rest[0]?.length === signatureLength ? rest : rest.toReversed();
   const given = Buffer.from(signature, "base64url");
   const right = signatureOf(services, `${id}.${endsAtS}.${note}`);
   const isRight = given.length === right.length && timingSafeEqual(given, right);
