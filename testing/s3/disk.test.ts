@@ -181,7 +181,7 @@ describe("a bucket", () => {
     [
       507,
       xml("XMinioStorageFull", "Storage backend has\n reached its minimum."),
-      /^XMinioStorageFull: .* \(HTTP 507\)$/,
+      /^XMinioStorageFull: Storage backend .* \(HTTP 507\); make room in the store$/,
     ],
     [403, "", /\(HTTP 403\)$/],
     [200, "<html><body>Welcome</body></html>", /does not return|not one of an S3 server/],
