@@ -9,6 +9,7 @@ import { drizzle } from "drizzle-orm/node-postgres";
 import { migrate as applyMigrations } from "drizzle-orm/node-postgres/migrator";
 import pg from "pg";
 import functionsVersion from "./functions/version.json" with { type: "json" };
+import { findTables } from "./session.ts";
 
 // Resolved on call: in the bundle of the web process, which never migrates, the folder does not exist.
 const migrationsFolder = () =>
@@ -38,9 +39,12 @@ export async function migrate(databaseUrl: string, { waitMs = lockWaitMs } = {})
   await withClient(databaseUrl, async (client) => {
     await takeLock(client, waitMs);
     await requireEncoding(client);
-    await applyInTurns(client, waitMs);
-    await replaceFunctions(client, { ...(await readFunctions()), version: functionsVersion.version });
-    await runMigrations(client);
+    const functions = { ...(await readFunctions()), version: functionsVersion.version };
+    await inTurns(client, waitMs, async () => {
+      await applyMigrations(drizzle(client), { migrationsFolder: migrationsFolder() });
+      await replaceFunctions(client, functions);
+      await runMigrations(client);
+    });
   });
 }
 
@@ -58,14 +62,12 @@ async function requireEncoding(client: pg.Client): Promise<void> {
 }
 
 /** Lets others go on between its tries, until nobody else uses the tables. */
-async function applyInTurns(client: pg.Client, waitMs: number): Promise<void> {
+async function inTurns(client: pg.Client, waitMs: number, work: () => Promise<void>): Promise<void> {
   const endMs = performance.now() + waitMs;
   await client.query(`set lock_timeout = ${tableLockMs}`);
   for (;;) {
     try {
-      await applyMigrations(drizzle(client), { migrationsFolder: migrationsFolder() });
-      await client.query("set lock_timeout = 0");
-      return;
+      return await work();
     } catch (error) {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
       if (!(cause instanceof pg.DatabaseError) || cause.code !== lockNotAvailable) throw error;
@@ -79,14 +81,11 @@ async function applyInTurns(client: pg.Client, waitMs: number): Promise<void> {
   }
 }
 
-/** Roles may have a schema of their own before this one, or instead of it. */
-const intoPublic = "select set_config('search_path', 'public, ' || current_setting('search_path'), false)";
-
 async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
   await client.connect();
   try {
-    await client.query(intoPublic);
+    await client.query(findTables);
     return await work(client);
   } finally {
     await client.end();
@@ -132,14 +131,19 @@ export async function replaceFunctions(
   );
   if (known.length > 0) return;
   await client.query("begin");
-  // The files name functions of each other; a test creates them with the check.
-  await client.query(`set local check_function_bodies = off; ${text}`);
-  await client.query(
-    `insert into drizzle.functions (version, sha256) values ($1, $2)
-     on conflict (version) do update set sha256 = excluded.sha256, applied_at = excluded.applied_at`,
-    [version, sha256],
-  );
-  await client.query("commit");
+  try {
+    // The files name functions of each other; a test creates them with the check.
+    await client.query(`set local check_function_bodies = off; ${text}`);
+    await client.query(
+      `insert into drizzle.functions (version, sha256) values ($1, $2)
+       on conflict (version) do update set sha256 = excluded.sha256, applied_at = excluded.applied_at`,
+      [version, sha256],
+    );
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
+  }
 }
 
 /** The migrations that this version knows, the oldest first, each by the time of its making. */

@@ -31,8 +31,12 @@ const forms = { DateStyle: "ISO", TimeZone: "UTC" } as const;
 /** The locks of the statements are made for this level. */
 const level = "isolation level read committed";
 
-/** The tables are in the schema `public`, before which a role may have one of its own, or which its path may lack. */
-const findTables = "select set_config('search_path', 'public, ' || current_setting('search_path'), false)";
+/**
+ * The tables are in the schema `public`, before which a role may have one of its own, or which its path may lack. An
+ * empty path is no part of a list.
+ */
+export const findTables = `select set_config('search_path',
+  concat_ws(', ', 'public', substring(current_setting('search_path') from '[^[:space:]].*')), false)`;
 
 const firstStatement = `set session characteristics as transaction ${level}; ${findTables}`;
 

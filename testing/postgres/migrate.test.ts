@@ -53,6 +53,25 @@ test("A3 a migration waits for a table only so long that others still use it, an
   await database.drop();
 });
 
+test.each([
+  "drizzle.functions in access exclusive mode",
+  "drizzle.functions in share mode",
+  "bullmq.migration",
+])("A3 the functions and the queue wait for their tables only so long, too (%s)", async (locked) => {
+  const database = await createTestDatabase();
+  await migrate(database.url);
+  const dump = new pg.Client({ connectionString: database.url });
+  await dump.connect();
+  // As before a version with other functions.
+  await dump.query("update drizzle.functions set sha256 = 'of before'");
+  await dump.query(`begin; lock table ${locked}`);
+  await expect(migrate(database.url, { waitMs: 1 })).rejects.toThrow(/such as a dump/);
+  await dump.query("commit");
+  await migrate(database.url);
+  await dump.end();
+  await database.drop();
+});
+
 test("A1 a database of another encoding is refused before anything is made in it, with what to do", async () => {
   const database = await createEmptyDatabase();
   const client = new pg.Client({ connectionString: database.url });
@@ -69,6 +88,20 @@ test("A1 a database of another encoding is refused before anything is made in it
   await client.end();
   await database.drop();
 });
+
+test.each(["", " ", "\t"])(
+  "A16 an address whose search path is the empty text finds the schema of the studio (%j)",
+  async (searchPath) => {
+    const database = await createEmptyDatabase();
+    const url = new URL(database.url);
+    url.searchParams.set("options", `-c search_path=${searchPath.replaceAll(/\s/g, String.raw`\$&`)}`);
+    await migrate(url.href);
+    const opened = openDatabase({ url: url.href, applicationName: "test" });
+    expect(await opened.db.select().from(schema.users)).toEqual([]);
+    await opened.close();
+    await database.drop();
+  },
+);
 
 test.each([`"$user", public`, `"$user"`, `''`])(
   "A16 a role that has a schema of its own uses the one schema of the studio, and its backup has the rows (search path %s)",
