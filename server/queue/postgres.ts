@@ -135,7 +135,10 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
 const firstRetryMs = 250;
 const lastRetryMs = 5_000;
 
-/** After this long without an answer the server or the line is dead. */
+/**
+ * After this long without an answer the server or the line is dead. A process that stood still for longer loses a healthy
+ * line, too, and with it hints until the next one, which may be lost anyway.
+ */
 const answerMs = 6_000;
 /** How often a listener, which is sent nothing for hours, asks whether its server still hears it. */
 const lookMs = 20_000;

@@ -12,7 +12,8 @@ const aliveMs = 60_000;
 
 /**
  * After this long without an answer the server or the line is dead. Not for connections that wait for a bell, on which
- * BullMQ has an eye.
+ * BullMQ has an eye. A process or a server that stood still for longer loses a healthy line, too, and with it bells and
+ * hints until the next one, which may be lost anyway.
  */
 const answerMs = 6_000;
 
@@ -82,8 +83,10 @@ export function redisBells(
 
 const nameOf = (channel: HintChannelName) => `atelier:${channel}`;
 
-/** How often hints write and ask, to see whether their server is still the primary, and whether it still hears them. */
+/** How often hints write, to see whether their server is still the primary. */
 const lookMs = 10_000;
+/** With so many looks in a row that heard nothing the server is asked: often enough, and few of requests that are paid for. */
+const quietLooks = 2;
 
 /** Publish and subscribe of Redis; both connections reconnect by themselves. */
 export function redisHints(url: string, onError: OnConnectionError): HintTransport {
@@ -108,18 +111,25 @@ export function redisHints(url: string, onError: OnConnectionError): HintTranspo
   const subscriber = open(() => false);
   // A replica takes messages and subscriptions, which are no writes, and passes nothing on to the primary.
   let looking: NodeJS.Timeout | undefined;
+  let quiet = 0;
   const look = () => {
     looking ??= setInterval(() => {
       publisher.set(aliveKey, "1", "PX", aliveMs).catch(onError);
-      // It is sent nothing for hours, so that a router may have forgotten it.
-      if (subscriber.status === "ready") subscriber.ping().catch(onError);
+      // It may be sent nothing for hours, so that a router has forgotten it.
+      quiet += 1;
+      if (quiet < quietLooks || subscriber.status !== "ready") return;
+      quiet = 0;
+      subscriber.ping().catch(onError);
     }, lookMs).unref();
   };
   const listeners = new Map<string, (text: string) => void>();
   const subscribe = () => {
     if (listeners.size > 0) subscriber.subscribe(...listeners.keys()).catch(onError);
   };
-  subscriber.on("message", (name, text) => listeners.get(name)?.(text));
+  subscriber.on("message", (name, text) => {
+    quiet = 0;
+    listeners.get(name)?.(text);
+  });
   // On each connect: a subscription that failed because Redis was away at the start is not resumed by itself.
   subscriber.on("ready", subscribe);
   return {
