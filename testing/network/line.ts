@@ -26,9 +26,12 @@ export interface Line {
   urlOf(address: string): string;
   /** Holds for open connections too. */
   set(state: LineState): void;
+  /** As a router that lost its table: open connections are silent from now on, new ones are as the line is. */
+  forget(): void;
   close(): Promise<void>;
 }
 
+const silent: Direction = { isSilent: true };
 const pieceBytes = 512;
 const pollMs = 20;
 
@@ -62,6 +65,7 @@ export async function openLine(address: string): Promise<Line> {
   const { hostname, port } = new URL(address);
   let state: LineState = {};
   const sockets = new Set<Socket>();
+  const forgotten = new WeakSet<Socket>();
   const hold = (socket: Socket) => {
     sockets.add(socket);
     socket.setNoDelay(true).once("close", () => sockets.delete(socket));
@@ -73,18 +77,16 @@ export async function openLine(address: string): Promise<Line> {
     if (state.isCut) return void client.resetAndDestroy();
     const upstream = createConnection({ port: Number(port), host: hostname, allowHalfOpen: true });
     hold(upstream);
+    const read = (direction: "toServer" | "toClient") =>
+      forgotten.has(client) ? silent : (state[direction] ?? {});
     let answered = 0;
     const count = (bytes: number) => {
       answered += bytes;
       if (state.resetAfterBytes !== undefined && answered > state.resetAfterBytes) client.resetAndDestroy();
     };
     // An end at either side ends the other; how it came about does not matter here.
-    const there = pipeline(client, (source: Socket) => pass(source, () => state.toServer ?? {}), upstream);
-    const back = pipeline(
-      upstream,
-      (source: Socket) => pass(source, () => state.toClient ?? {}, count),
-      client,
-    );
+    const there = pipeline(client, (source: Socket) => pass(source, () => read("toServer")), upstream);
+    const back = pipeline(upstream, (source: Socket) => pass(source, () => read("toClient"), count), client);
     Promise.all([there, back]).catch(() => [client, upstream].forEach((each) => each.destroy()));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -98,6 +100,9 @@ export async function openLine(address: string): Promise<Line> {
     set(next) {
       state = next;
       if (next.isCut) for (const socket of sockets) socket.resetAndDestroy();
+    },
+    forget() {
+      for (const socket of sockets) forgotten.add(socket);
     },
     close: () =>
       new Promise((resolve) => {
