@@ -59,12 +59,13 @@ describe("reroute", () => {
   }
 
   /** A try on a server that ends with the error; gives the job as it is then. */
-  async function failOn(server: string, code: ErrorCode): Promise<Job> {
+  async function failOn(server: string, code: ErrorCode, more: object = {}): Promise<Job> {
     const { id, attempt } = await takeNext();
     const lease = { jobId: id, attempt, nodeId };
     await start(scene.services, lease);
     await noteSubmission(scene.services, lease, { server, externalId: `${id}-${attempt}` });
-    await fail(patient(scene.services), lease, new AppError(code, undefined, { details: { server } }));
+    const details = { ...more, server };
+    await fail(patient(scene.services), lease, new AppError(code, undefined, { details }));
     return readJob(scene.services, id);
   }
 
@@ -115,6 +116,39 @@ describe("reroute", () => {
       const job = await failOn(small, "server_lost");
       expect(job).toMatchObject({ status: "pending", charged: 0, avoid: [] });
       expect(job.notBefore).toBeInstanceOf(Date);
+    });
+
+    test("F27 a server that fails every run: a job has as many tries uncharged as it has retries, then each counts", async () => {
+      await addServer(scene.services, { nodeId, url: small, needs: [need] });
+      const id = await submitUpscale();
+      const next = () => scene.services.db.update(schema.jobs).set({ notBefore: null });
+      const charged = [(await failOn(small, "engine_failed")).charged];
+      for (let run = 0; run < 4; run += 1) {
+        await next();
+        charged.push((await failOn(small, "server_lost", { excused: true })).charged);
+      }
+      expect(charged).toEqual([1, 1, 1, 2, 3]);
+      expect(await readJob(scene.services, id)).toMatchObject({ status: "failed", errorCode: "server_lost" });
+      const story = await readStory(scene.services, id);
+      const tries = story.filter(({ type }) => type === "requeued").map(({ data }) => data["charged"]);
+      expect(tries).toEqual([true, false, false, true]);
+    });
+
+    test("F27 a server that is lost for another reason costs nothing, however many tries were excused", async () => {
+      await addServer(scene.services, { nodeId, url: small, needs: [need] });
+      await submitUpscale();
+      for (const more of [{ excused: true }, {}, { excused: true }, {}, {}]) {
+        await scene.services.db.update(schema.jobs).set({ notBefore: null });
+        expect(await failOn(small, "server_lost", more)).toMatchObject({ status: "pending", charged: 0 });
+      }
+    });
+
+    test("F27 a job that must not be tried again is not tried on a server that fails every run", async () => {
+      await addServer(scene.services, { nodeId, url: small, needs: [need] });
+      const id = await submitUpscale();
+      await scene.services.db.update(schema.jobs).set({ maxRetries: 0 });
+      await failOn(small, "server_lost", { excused: true });
+      expect(await readJob(scene.services, id)).toMatchObject({ status: "failed", charged: 1 });
     });
 
     test("node_failed: charged, to another server, and failed at once when there is none", async () => {

@@ -82,9 +82,9 @@ async function requeue(
   lease: Lease,
   { error, nextAttempt }: { error: AppError; nextAttempt: NextAttempt },
 ): Promise<Job | null> {
-  const rule = ruleOf(error.code);
   const { maxAttempts } = services.config.limits;
-  const charge = rule.charged ? 1 : 0;
+  const isCharged = await countsAgainst(services, lease, error);
+  const charge = isCharged ? 1 : 0;
   // What is away may come back, as a worker that is awaited may: the day that such a worker gets ends that wait, no count of attempts.
   const isYoung = sql`created_at > now() - make_interval(hours => ${awayHours})`;
   const isLeft = sql`attempt < ${maxAttempts}`;
@@ -102,14 +102,31 @@ async function requeue(
       ...nextAttempt.set,
     },
     event: "requeued",
-    data: { code: error.code, charged: rule.charged, ...exceptionOf(error), ...nextAttempt.data },
+    data: { code: error.code, charged: isCharged, ...factsOf(error), ...nextAttempt.data },
   });
 }
 
-/** The exception of the server, for the story that admins read. */
-function exceptionOf({ details }: AppError): { readonly exception?: string } {
-  const exception = details?.["exception"];
-  return typeof exception === "string" ? { exception } : {};
+/**
+ * Whether the try is charged. A job has as many excused ones as charged retries, each of which may pay a service before it
+ * fails: the next ones count.
+ */
+async function countsAgainst(services: Services, { jobId }: Lease, error: AppError): Promise<boolean> {
+  if (ruleOf(error.code).charged) return true;
+  if (!factsOf(error).excused) return false;
+  const { jobEvents } = schema;
+  const excused = and(eq(jobEvents.jobId, jobId), sql`${jobEvents.data}->>'excused' = 'true'`);
+  const tries = await services.db.$count(jobEvents, excused);
+  const mayHave = and(eq(schema.jobs.id, jobId), sql`${tries}::int + 1 < ${maxChargedOf(services.config)}`);
+  return (await services.db.$count(schema.jobs, mayHave)) === 0;
+}
+
+/** The exception of the server, for the story that admins read, and whether the server was known to fail every run. */
+function factsOf({ details }: AppError): { readonly exception?: string; readonly excused?: true } {
+  const { exception, excused } = details ?? {};
+  return {
+    ...(typeof exception === "string" ? { exception } : {}),
+    ...(excused === true ? { excused } : {}),
+  };
 }
 
 /** What is away is looked for less often: each look is an event of the job. */
@@ -129,13 +146,13 @@ async function end(services: Services, lease: Lease, error: AppError): Promise<J
     to: "failed",
     where: heldBy(lease),
     set: {
-      charged: sql`charged + ${ruleOf(error.code).charged ? 1 : 0}`,
+      charged: sql`charged + ${(await countsAgainst(services, lease, error)) ? 1 : 0}`,
       errorCode: error.code,
       errorMessage: error.message,
       errorDetails: { ...error.details },
     },
     event: "failed",
-    data: { code: error.code, message: error.message, ...exceptionOf(error) },
+    data: { code: error.code, message: error.message, ...factsOf(error) },
   });
 }
 

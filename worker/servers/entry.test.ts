@@ -77,3 +77,47 @@ test("F27 damaged workflows do not make a server unwell that runs others in betw
   }
   expect([health.restsUntilMs, restingNeeds(health).size]).toEqual([null, 2]);
 });
+
+const failedOf = (reason: string, nodeClass?: string) =>
+  new AppError("engine_failed", "It fails.", { details: { reason, ...(nodeClass ? { nodeClass } : {}) } });
+
+test.each([
+  [failedOf("disk_full", "SaveImage")],
+  [failedOf("disk_full", "PreviewImage")],
+  [failedOf("files_open", "SaveAnimatedWEBP")],
+  [failedOf("lost_card", "KSampler")],
+  [failedOf("disk_full")],
+])("F27 a server that fails every run rests, and nothing that it has made is freed: %o", (failed) => {
+  const health = newHealth();
+  noteFailedRun(health, failed, { ...limits, nowMs: 0 });
+  expect(health).toMatchObject({ unfitRuns: 1, mustFree: false, restsUntilMs: 2_000 });
+  noteAnswer(health, 2_000);
+  expect(health.restsUntilMs).toBeNull();
+});
+
+test.each(["disk_full", "files_open"])(
+  "F27 a node that cannot write where it wants rests its workflow alone: %s",
+  (reason) => {
+    const health = newHealth();
+    const failed = failedOf(reason, "OwnCache");
+    for (let run = 0; run < 3; run++) noteFailedRun(health, failed, { ...limits, nowMs: 0 });
+    noteFailedRun(health, failed, { ...limits, need: "comfyui/t2i_sdxl", nowMs: 0 });
+    expect(health).toMatchObject({ unfitRuns: 0, mustFree: false, restsUntilMs: null });
+    expect([...restingNeeds(health)]).toEqual([[need, "It fails."]]);
+  },
+);
+
+test("F27 two nodes that cannot write one after the other are a server that cannot; after a good run they are not", () => {
+  const health = newHealth();
+  const fail = (nodeClass: string) =>
+    noteFailedRun(health, failedOf("disk_full", nodeClass), { ...limits, nowMs: 0 });
+  fail("OwnCache");
+  noteGoodRun(health, "comfyui/t2i_sdxl");
+  fail("OtherCache");
+  expect(health.unfitRuns).toBe(0);
+  fail("OwnCache");
+  expect(health).toMatchObject({ unfitRuns: 1, restsUntilMs: 2_000 });
+  // Once that is known, it is so for each node.
+  fail("OwnCache");
+  expect(health).toMatchObject({ unfitRuns: 2, restsUntilMs: 4_000 });
+});

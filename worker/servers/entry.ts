@@ -1,7 +1,7 @@
 import type { Need } from "@atelier/server/engines";
 import { serverLabel } from "@atelier/server/jobs";
 import type { AppError, ErrorCode } from "@atelier/server/platform";
-import { isOfOwnIds, isOfUnfit } from "../clients/comfyui/index.ts";
+import { isOfOwnIds, isOfUnfit, suspectNode } from "../clients/comfyui/index.ts";
 import type { FoundServer } from "./discovery.ts";
 import type { MissingByWorkflow, ServerCondition, ServerFacts, ServerState } from "./index.ts";
 import { unknownFacts } from "./probes.ts";
@@ -111,6 +111,8 @@ interface Health {
   readonly restedInRow: Set<Need>;
   /** Runs that failed as all do on a server without its card or with a full disk, since the last good run or restart. */
   unfitRuns: number;
+  /** Classes of nodes that could not write, since then: one may want a folder of its own. */
+  readonly suspectNodes: Set<string>;
   /** It gives prompts ids of its own: it is offered for nothing until its version is another one. */
   isTooOld: boolean;
   /** Its memory must be freed before the next job. */
@@ -168,6 +170,7 @@ export function newHealth(): Health {
     failedNeeds: new Map(),
     restedInRow: new Set(),
     unfitRuns: 0,
+    suspectNodes: new Set(),
     isTooOld: false,
     mustFree: false,
     restsUntilMs: null,
@@ -200,11 +203,16 @@ export function noteSilence(health: Health, error: AppError, nowMs: number): voi
 /** A new process may be fit again. */
 export function noteRestart(health: Health): void {
   if (health.unfitRuns > 0) health.restsUntilMs = 0;
+  noteFit(health);
+}
+
+function noteFit(health: Health): void {
   health.unfitRuns = 0;
+  health.suspectNodes.clear();
 }
 
 export function noteGoodRun(health: Health, need: Need): void {
-  health.unfitRuns = 0;
+  noteFit(health);
   health.lostRuns = 0;
   health.memoryFailures = 0;
   health.failedNeeds.delete(need);
@@ -224,7 +232,7 @@ export function noteFailedRun(health: Health, error: AppError, input: FailedRun)
     if (health.memoryFailures >= input.memoryFailures) rest(health, error, input);
   } else if (isOfOwnIds(error)) {
     health.isTooOld = true;
-  } else if (isOfUnfit(error)) {
+  } else if (isOfUnfit(error) && isOfServer(health, error)) {
     health.unfitRuns += 1;
     const restMs = Math.min(maxUnfitRestMs, input.restMs * 2 ** Math.min(10, health.unfitRuns));
     rest(health, error, { ...input, restMs: Math.max(input.restMs, restMs) });
@@ -234,9 +242,16 @@ export function noteFailedRun(health: Health, error: AppError, input: FailedRun)
   }
 }
 
+/** A node that cannot write is at fault itself, until another one cannot either. */
+function isOfServer({ unfitRuns, suspectNodes }: Health, error: AppError): boolean {
+  const node = suspectNode(error);
+  if (node !== null) suspectNodes.add(node);
+  return node === null || unfitRuns > 0 || suspectNodes.size > 1;
+}
+
+/** Memory is freed for want of memory alone: it holds what nodes have made, which may have been paid. */
 function rest(health: Health, { message }: AppError, { nowMs, restMs }: FailedRun): void {
   health.lastError = message;
-  health.mustFree = true;
   health.restsUntilMs = nowMs + restMs;
 }
 

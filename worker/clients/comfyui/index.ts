@@ -37,7 +37,7 @@ export {
   uploadImage,
   viewImage,
 } from "./routes.ts";
-export { excused, isOfUnfit, unfitFailure } from "./unfit.ts";
+export { excused, isOfUnfit, suspectNode, unfitFailure } from "./unfit.ts";
 export { gatewayCode, refusalText, unreachableText } from "./http.ts";
 export { keepSocket, socketFault } from "./socket.ts";
 export type { CallOptions, ComfyServer, OutputFile } from "./http.ts";

@@ -27,6 +27,8 @@ interface Unfitness {
   /** For users and admins. */
   readonly message: string;
   readonly texts: readonly RegExp[];
+  /** It may be so for one folder or node alone. */
+  readonly mayBeOfNode?: true;
 }
 
 const all: readonly Unfitness[] = [
@@ -39,11 +41,13 @@ const all: readonly Unfitness[] = [
     reason: "disk_full",
     message: "The server cannot save anything: its disk is full, or only to be read from.",
     texts: fullDisks,
+    mayBeOfNode: true,
   },
   {
     reason: "files_open",
     message: "The server has too many files open. It works again once somebody restarts it.",
     texts: tooManyFiles,
+    mayBeOfNode: true,
   },
 ];
 
@@ -66,9 +70,19 @@ export function unfitFailure(
 export const isOfUnfit = ({ details }: AppError): boolean =>
   all.some(({ reason }) => reason === details?.["reason"]);
 
-/** The error of a run on a server that was known to fail every run: the job is not at fault. */
+/** ComfyUI's own nodes, which write into its own folders. */
+const ownWriters = new Set(["SaveImage", "PreviewImage", "SaveAnimatedPNG", "SaveAnimatedWEBP"]);
+
+/** The node class that may alone be at fault, as one that writes into a folder of its own; null: it is the server. */
+export function suspectNode({ details }: AppError): string | null {
+  const { reason, nodeClass } = details ?? {};
+  const mayBeOfNode = all.some((each) => each.reason === reason && each.mayBeOfNode === true);
+  return mayBeOfNode && typeof nodeClass === "string" && !ownWriters.has(nodeClass) ? nodeClass : null;
+}
+
+/** The error of a run on a server that was known to fail every run: the job is not at fault, as often as it may be excused. */
 export function excused(error: AppError, { isUnfit }: { readonly isUnfit: boolean }): AppError {
   if (!isUnfit || !isOfUnfit(error)) return error;
   const { message, details = {}, cause } = error;
-  return new AppError("server_lost", message, { details, cause });
+  return new AppError("server_lost", message, { details: { ...details, excused: true }, cause });
 }

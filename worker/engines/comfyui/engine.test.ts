@@ -202,6 +202,29 @@ test("F27 of a full disk only the run that found it is charged, until a picture 
   }
   server.inject({ kind: "disk-full" });
   expect(await codeOf()).toBe("engine_failed");
+  expect(server.stats().frees).toBe(0);
+});
+
+test("F27 a node that cannot write into its own folder is charged each time, and other workflows go on", async () => {
+  const server = await scene.startServer();
+  const { engine, pool } = await scene.openEngine(server);
+  const codeOf = (workflow: string) =>
+    engine.run(scene.newTask({ workflow }), newContext().context).then(
+      () => "ok",
+      (thrown) => thrown.code,
+    );
+  const readOnly = {
+    kind: "node-error",
+    nodeClass: "KSampler",
+    exceptionType: "OSError",
+    message: "[Errno 30] Read-only file system: '/opt/comfyui/custom_nodes/own/cache.json'",
+  } as const;
+  for (let run = 0; run < 2; run += 1) {
+    server.inject(readOnly);
+    expect(await codeOf("t2i_sd15")).toBe("engine_failed");
+    expect(pool.list()[0]?.state).toBe("healthy");
+  }
+  expect(await codeOf("t2i_sdxl")).toBe("ok");
 });
 
 test("F27 of a card that is lost only the run that found it is charged, until the server makes a picture again", async () => {
