@@ -164,7 +164,6 @@ function CardRunning({ job }: { readonly job: JobView }) {
   );
 }
 
-/** Assumed for a job without a size in its params. */
 /** The viewer has these too, and a narrow card has no room for all in one row. */
 const onWideCards = "@max-[172px]:hidden";
 
