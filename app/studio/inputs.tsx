@@ -108,11 +108,15 @@ const samples: Record<Slot, readonly Sample[]> = {
 /** As it is shown: 56 px wide, at three pixels to one. */
 const smallOf = ({ file }: Sample) => `/samples/small/${file.replace(/\.\w+$/, ".webp")}`;
 
+/** The largest sample has less than a megabyte. */
+const sampleLimitMs = 30_000;
+
 /** A sample as a file, so that it is uploaded like a user's own picture. */
-async function readSample(sample: Sample): Promise<File> {
-  const response = await fetch(`/samples/${sample.file}`);
+export async function readSample({ file }: Pick<Sample, "file">): Promise<File> {
+  const response = await fetch(`/samples/${file}`, { signal: AbortSignal.timeout(sampleLimitMs) });
+  if (!response.ok) throw new Error(`${response.status}`);
   const blob = await response.blob();
-  return new File([blob], sample.file, { type: blob.type });
+  return new File([blob], file, { type: blob.type });
 }
 
 interface SampleRowProps {
@@ -140,9 +144,9 @@ export function SampleRow({ slot, onFile }: SampleRowProps) {
               type="button"
               aria-label={t("useSample", { name: t(`samples.${sample.key}`) })}
               aria-busy={taken === sample.key}
-              disabled={taken !== null}
-              onClick={() => take(sample)}
-              className="block aspect-square w-full overflow-hidden rounded-control ring-1 ring-line transition duration-150 enabled:hover:ring-2 enabled:hover:ring-ink aria-busy:animate-breathe"
+              aria-disabled={taken !== null}
+              onClick={() => taken ?? take(sample)}
+              className="block aspect-square w-full overflow-hidden rounded-control ring-1 ring-line transition duration-150 not-aria-disabled:hover:ring-2 not-aria-disabled:hover:ring-ink aria-busy:animate-breathe"
             >
               <img src={smallOf(sample)} alt="" className="size-full object-cover" />
             </button>
