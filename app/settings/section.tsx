@@ -1,5 +1,11 @@
 "use client";
-import { type Query, useIsFetching, useQueryClient } from "@tanstack/react-query";
+import {
+  type Query,
+  type QueryClient,
+  type QueryKey,
+  useIsFetching,
+  useQueryClient,
+} from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useRef, useState } from "react";
 import { useMe, useMeFailure } from "../client/queries.ts";
@@ -107,21 +113,47 @@ const firstReads = { predicate: ({ state }: Query) => state.status === "pending"
 /** A section whose data takes longer comes later. */
 const patienceMs = 2_000;
 
+/**
+ * Tells when no first read runs any more, or that one takes long; returns what stops that. A read that ends between two
+ * renders changes no state of the page: so the patience runs beside the look.
+ */
+export function whenRead(queries: QueryClient, isQuiet: boolean, tell: () => void): () => void {
+  const look = () => {
+    if (queries.isFetching(firstReads) === 0) tell();
+  };
+  const late = setTimeout(tell, patienceMs);
+  const soon = isQuiet ? setTimeout(look) : undefined;
+  return () => {
+    clearTimeout(late);
+    clearTimeout(soon);
+  };
+}
+
+/** What the page showed when its sections had been read. */
+let readKeys: readonly QueryKey[] | null = null;
+
+export function noteRead(queries: QueryClient): void {
+  readKeys = queries
+    .getQueryCache()
+    .findAll({ type: "active" })
+    .map(({ queryKey }) => queryKey);
+}
+
+/** Whether the sections can be shown at once, as on the way back to them. */
+export const isStillRead = (queries: QueryClient): boolean =>
+  readKeys?.every((key) => queries.getQueryState(key)?.data !== undefined) === true;
+
 /** Whether what the sections show has been read, from when on none of them comes between the others; it stays true. */
 function useIsRead(): boolean {
   const queries = useQueryClient();
   const { error } = useMeFailure();
   const isBegun = useMe() !== undefined || error !== null;
   const isReading = useIsFetching(firstReads) > 0;
-  const [isRead, setRead] = useState(false);
+  const [isRead, setRead] = useState(() => isStillRead(queries));
   useEffect(() => {
-    const look = () => {
-      if (queries.isFetching(firstReads) === 0) setRead(true);
-    };
-    // By then the sections, which are known with their user, have asked for what they show.
-    const timer = isBegun && !isReading ? setTimeout(look) : setTimeout(setRead, patienceMs, true);
-    return () => clearTimeout(timer);
-  }, [isBegun, isReading, queries]);
+    // By the look the sections, which are known with their user, have asked for what they show.
+    return isRead ? noteRead(queries) : whenRead(queries, isBegun && !isReading, () => setRead(true));
+  }, [isBegun, isRead, isReading, queries]);
   return isRead;
 }
 
