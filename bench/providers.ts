@@ -98,7 +98,7 @@ export async function benchChain(): Promise<string[]> {
     // A refusal of the input says nothing about the provider, so none cools down.
     const error = new ProviderError("input", "bench");
     await timed(hop, async () => {
-      await noteRefusal(services, { lease, attempt: chosen.attempt }, error);
+      await noteRefusal(services, { lease, attempt: chosen.attempt }, { error, costUsd: null });
       await nextHop(services, run);
     });
     await services.db.execute(

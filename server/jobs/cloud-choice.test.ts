@@ -131,10 +131,10 @@ test("E5 a refusal ends the attempt, and the next hop passes the provider over; 
   if (!attempt) throw new Error("no attempt was stored");
   const error = new ProviderError("auth", "refused");
   const lost = { ...lease, attempt: 2 };
-  expect(await noteRefusal(services, { lease: lost, attempt }, error)).toBe(false);
+  expect(await noteRefusal(services, { lease: lost, attempt }, { error, costUsd: null })).toBe(false);
   const read = () => services.db.select().from(schema.providerAttempts);
   expect(await read()).toMatchObject([{ state: "submitting" }]);
-  expect(await noteRefusal(services, { lease, attempt }, error)).toBe(true);
+  expect(await noteRefusal(services, { lease, attempt }, { error, costUsd: null })).toBe(true);
   expect(await read()).toMatchObject([{ state: "failed", errorClass: "auth" }]);
   expect(await hop({ job, lease }, ["google", "replicate"])).toBe("replicate");
   const reports = await readProviders(services, { providers: new Set(["google"]), keys: [] });
@@ -248,7 +248,11 @@ test("E5 a job that one provider has failed waits longer each time for the one t
   const attempts = await services.db.select().from(schema.providerAttempts);
   const attempt = attempts.find(({ jobId }) => jobId === job.id);
   if (!attempt) throw new Error("no attempt was stored");
-  await noteRefusal(services, { lease, attempt }, new ProviderError("auth", "refused"));
+  await noteRefusal(
+    services,
+    { lease, attempt },
+    { error: new ProviderError("auth", "refused"), costUsd: null },
+  );
   const waits: number[] = [];
   for (let time = 0; time < 8; time += 1) waits.push(await wait());
   expect(waits).toEqual([busyMs, busyMs, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
@@ -280,7 +284,7 @@ test("E8 a provider that costs more than was agreed is passed over, on the first
   if (first.kind !== "call") throw new Error(first.kind);
   expect(first.attempt).toMatchObject({ provider: "replicate", priceUsd: 0.1 });
   const error = new ProviderError("auth", "refused");
-  await noteRefusal(services, { lease: cheap.lease, attempt: first.attempt }, error);
+  await noteRefusal(services, { lease: cheap.lease, attempt: first.attempt }, { error, costUsd: null });
   const next = await nextHop(services, { ...cheap, model: chain, keys });
   expect(next).toMatchObject({ kind: "exhausted", dearer: ["google", "fal"] });
   if (next.kind !== "exhausted") throw new Error(next.kind);

@@ -101,16 +101,18 @@ export async function failFromProvider(
 }
 
 /**
- * The provider never took the request: nothing was paid, and the job goes back to the line. One whose content is refused goes
- * to the own machines that can run it, else it fails.
+ * The provider never took the request, or refused it, and nothing was paid unless it had made something: the job goes back to
+ * the line. One whose content is refused goes to the own machines that can run it, else it fails.
  */
 export async function walkOn(
   services: Services,
   attempt: Attempt,
   error: ProviderError,
+  costUsd: number | null = null,
 ): Promise<Job | null> {
   const goesOn = asksNext(error.class, "call", services.config.cloud);
-  return end(services, { attempt, error, costUsd: 0, goesOn });
+  const paid = costUsd ?? chargedUsd(services, { attempt, error }) ?? 0;
+  return end(services, { attempt, error, costUsd: paid, goesOn });
 }
 
 async function end(

@@ -70,6 +70,13 @@ export function ownedBy({ id, jobId }: Pick<Attempt, "id" | "jobId">) {
   return sql`id = ${jobId} and provider_attempt_id = ${id} and status = 'processing'`;
 }
 
+/** How a provider refused a call. */
+export interface Refusal {
+  readonly error: ProviderError;
+  /** As the provider states it; null when it does not. */
+  readonly costUsd: number | null;
+}
+
 /**
  * The provider refused or failed; the job stays with the worker, which tries the next one. False when the lease is lost:
  * then nothing is written, since the attempt owns the job (`walkOn`). Idempotent: true also when the answer of a first call
@@ -78,13 +85,14 @@ export function ownedBy({ id, jobId }: Pick<Attempt, "id" | "jobId">) {
 export async function noteRefusal(
   services: Services,
   { lease, attempt }: Call,
-  error: ProviderError,
+  { error, costUsd }: Refusal,
 ): Promise<boolean> {
   const { id, provider } = attempt;
+  const paid = costUsd ?? chargedUsd(services, { attempt, error });
   const job = await amend(services.db, {
     where: sql`${heldBy(lease)} and ${ownedBy(attempt)}`,
     set: { providerAttemptId: null },
-    also: failedIn(services.db, id, { error, costUsd: chargedUsd(services, { attempt, error }) }),
+    also: failedIn(services.db, id, { error, costUsd: paid }),
     event: "provider_failed",
     data: { provider, class: error.class },
   });

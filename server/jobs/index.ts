@@ -37,6 +37,7 @@ export {
   handOver,
   noteLostReply,
   noteRefusal,
+  type Refusal,
   readJobAttempts,
   waitForProvider,
 } from "./cloud.ts";

@@ -118,7 +118,11 @@ test("what was not charged is free again, what was stays spent, and the next pro
   expect(await hop(first)).toBe("fal");
   const [attempt] = await services.db.select().from(providerAttempts);
   if (!attempt) throw new Error("no attempt was stored");
-  await noteRefusal(services, { lease: first.lease, attempt }, new ProviderError("auth", "refused"));
+  await noteRefusal(
+    services,
+    { lease: first.lease, attempt },
+    { error: new ProviderError("auth", "refused"), costUsd: null },
+  );
   expect(await hop(first)).toBe("replicate");
   expect(await spendOf(id)).toEqual([0, 0.1]);
   expect(await hop(await holdJob(id))).not.toBe("budget_exceeded");

@@ -31,16 +31,21 @@ interface Renewal {
   /** What is held, for the log. */
   readonly name: string;
   readonly everyMs: number;
+  /** Work that has not ended by then may never end: its lease is left to its end; without limit unless given. */
+  readonly mostMs?: number;
   readonly renew: () => Promise<unknown>;
 }
 
-/** Renews a lease while the work under it goes on, however long that takes. A renewal that fails is made again the next time. */
+/** Renews a lease while the work under it goes on, for `mostMs` at most. A renewal that fails is made again the next time. */
 export async function whileHeld<T>(
   { log }: Pick<Services, "log">,
-  { name, everyMs, renew }: Renewal,
+  { name, everyMs, mostMs = Infinity, renew }: Renewal,
   work: () => Promise<T>,
 ): Promise<T> {
+  let heldMs = 0;
   const renewing = setInterval(() => {
+    heldMs += everyMs;
+    if (heldMs > mostMs) return clearInterval(renewing);
     renew().catch((error: unknown) => log.debug({ err: error, lease: name }, "a lease was not renewed"));
   }, everyMs);
   try {

@@ -62,6 +62,24 @@ test("a lease is renewed while its work goes on, again after a renewal that fail
   }
 });
 
+test("a lease of work that never ends is renewed no more after its longest time", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  try {
+    const renew = vi.fn<() => Promise<void>>(() => Promise.resolve());
+    const held = Promise.withResolvers<string>();
+    const renewal = { name: "work", everyMs: 1_000, mostMs: 3_000, renew };
+    const working = whileHeld({ log: opened.services.log }, renewal, () => held.promise);
+    vi.advanceTimersByTime(3_000);
+    expect(renew).toHaveBeenCalledTimes(3);
+    vi.advanceTimersByTime(60_000);
+    expect(renew).toHaveBeenCalledTimes(3);
+    held.resolve("late");
+    expect(await working).toBe("late");
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("the turn of a dead process is taken over, and its late writes change nothing", async () => {
   const { services } = opened;
   const dead = await take();

@@ -187,6 +187,9 @@ function soonest(states: readonly KeyState[]): Busy["busy"] {
 /** An attempt that its caller or follower has not renewed for this time is free for another process, ms. */
 export const attemptHoldMs = 180_000;
 
+/** How an attempt is renewed: not for ever, since a store that never answers keeps its process and no other one. */
+export const attemptRenewal = { everyMs: attemptHoldMs / 3, mostMs: 30 * 60_000 } as const;
+
 function intentOf(
   { jobId, ownerId, nodeId, model, offer }: Reservation,
   { keyId }: ProviderKey,

@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -16,7 +18,7 @@ import { addNode, addOwner, loseNode } from "@atelier/testing/jobs";
 import { whileCut } from "@atelier/testing/postgres";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { RunStopped } from "../base/index.ts";
-import { runCloudJob } from "./cloud-job.ts";
+import { runCloudJob, submitLimitMs } from "./cloud-job.ts";
 
 let opened: TestServices;
 beforeAll(async () => {
@@ -68,7 +70,8 @@ async function runOnLostNode(
       expect((await attempts()).map(({ state }) => state)).toEqual(["unknown"]);
       return submit(attempts);
     },
-    cancel(_access, { externalId }) {
+    cancel(_access, { externalId }, signal) {
+      signal.throwIfAborted();
       cancelled.push(externalId);
       return Promise.resolve("requested");
     },
@@ -85,12 +88,13 @@ async function runCalled(
   {
     isAsynchronous = true,
     providers = ["replicate"],
-  }: { isAsynchronous?: boolean; providers?: readonly ProviderName[] } = {},
+    baseUrl = access.baseUrl,
+  }: { isAsynchronous?: boolean; providers?: readonly ProviderName[]; baseUrl?: string } = {},
 ) {
   const { services } = opened;
   const nodeId = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
   const keys: readonly ProviderKey[] = providers.map((provider) => {
-    return { provider, keyId: newId(), access: { ...access, name: provider } };
+    return { provider, keyId: newId(), access: { ...access, name: provider, baseUrl } };
   });
   const { userId: ownerId } = await addOwner(services);
   const job = await addClaimedJob({ ownerId, nodeId, kind: "text_to_image", status: "processing" });
@@ -174,9 +178,11 @@ test("F10 R1 a refusal that is noted twice leaves the job with its worker; of a 
   if (!job?.nodeId || !attempt) throw new Error("no call was made");
   const lease = { jobId: id, attempt: 1, nodeId: job.nodeId };
   const error = new ProviderError("transient", "HTTP 503");
-  expect(await noteRefusal(services, { lease: { ...lease, attempt: 2 }, attempt }, error)).toBe(false);
-  expect(await noteRefusal(services, { lease, attempt }, error)).toBe(true);
-  expect(await noteRefusal(services, { lease, attempt }, error)).toBe(true);
+  expect(
+    await noteRefusal(services, { lease: { ...lease, attempt: 2 }, attempt }, { error, costUsd: null }),
+  ).toBe(false);
+  expect(await noteRefusal(services, { lease, attempt }, { error, costUsd: null })).toBe(true);
+  expect(await noteRefusal(services, { lease, attempt }, { error, costUsd: null })).toBe(true);
   refuse(error);
   await running;
   expect((await read()).attempts).toMatchObject([{ state: "failed", errorClass: "transient" }]);
@@ -267,6 +273,82 @@ test("F10 R1 a run that is accepted after its job went on without it is cancelle
   expect(attempts).toMatchObject([{ state: "failed", errorClass: "unsent" }]);
   expect(cancelled).toEqual(["late"]);
 });
+
+/** The time of each call is over when `end` is called; all other limits are as ever. */
+function callLimit() {
+  const limit = new AbortController();
+  const real = AbortSignal.timeout.bind(AbortSignal);
+  const spy = vi
+    .spyOn(AbortSignal, "timeout")
+    .mockImplementation((ms) => (ms === submitLimitMs ? limit.signal : real(ms)));
+  return { end: () => limit.abort(new Error("the time is over")), restore: () => spy.mockRestore() };
+}
+
+test("F10 R1 a run that nobody waits for is cancelled also when the time of its call is over", async () => {
+  const limit = callLimit();
+  try {
+    const { cancelled } = await runOnLostNode(async (read) => {
+      const unsent = new ProviderError("unsent", "The provider never got the request.");
+      for (const attempt of await read()) await walkOn(opened.services, attempt, unsent);
+      limit.end();
+      return { handle, run: { state: "queued", progress: null } };
+    });
+    expect(cancelled).toEqual(["late"]);
+  } finally {
+    limit.restore();
+  }
+});
+
+test("F10 a picture that is ready at its address as the time of its call ends is fetched", async () => {
+  const picture = await sharp({ create: { width: 40, height: 60, channels: 3, background: "#c05030" } })
+    .png()
+    .toBuffer();
+  const server = createServer((_request, response) => void response.end(picture));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const limit = callLimit();
+  try {
+    const run = { state: "succeeded", outputs: [{ url: `${baseUrl}/a.png` }], costUsd: 0.05 } as const;
+    const submit = () => (limit.end(), Promise.resolve({ handle, run }));
+    const { read, running } = await runCalled(submit, { isAsynchronous: false, baseUrl });
+    await running;
+    const { job, attempts } = await read();
+    expect(attempts).toMatchObject([{ state: "succeeded", costUsd: 0.05 }]);
+    expect(job).toMatchObject({ status: "completed" });
+  } finally {
+    limit.restore();
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+const flagged = new ProviderError("moderation", "It was made and flagged.", { isCharged: true });
+
+test.each([
+  ["the price that the provider states", flagged, 0.02, 0.02],
+  ["nothing, where it states that", flagged, 0, 0],
+  ["the price of the list, where it states none", flagged, null, 0.05],
+  ["nothing, where nothing was made", new ProviderError("moderation", "No."), null, null],
+])("F10 a call that was refused after it was answered costs %s", async (_, error, costUsd, booked) => {
+  const submit = () => Promise.resolve({ handle, run: { state: "failed", error, costUsd } as const });
+  const { read, running } = await runCalled(submit, { isAsynchronous: false });
+  await running;
+  const { job, attempts } = await read();
+  expect(attempts).toMatchObject([{ state: "failed", errorClass: "moderation", costUsd: booked }]);
+  expect(job).toMatchObject({ status: "failed" });
+});
+
+test.each([
+  [0.02, 0.02],
+  [null, 0.05],
+])(
+  "F10 a flagged picture whose call was taken over meanwhile costs what is stated (%s), or its price",
+  async (costUsd, booked) => {
+    const run = { state: "failed", error: flagged, costUsd } as const;
+    const { attempts } = await runOnLostNode(() => Promise.resolve({ handle, run }));
+    expect(attempts).toMatchObject([{ state: "failed", errorClass: "moderation", costUsd: booked }]);
+  },
+);
 
 test("D6 a job that is cancelled while the store is silent ends at once, and no provider is called", async () => {
   const { services } = opened;

@@ -16,6 +16,7 @@ import {
   noteRefusal,
   otherModels,
   providerError,
+  type Refusal,
   waitForProvider,
   walkOn,
 } from "@atelier/server/jobs";
@@ -79,8 +80,10 @@ export async function runCloudJob(services: Services, input: CloudRunInput): Pro
   log.info({ outcome, model: job.model }, "submit ended");
 }
 
-/** A call to a provider, and the fetch of what it made at once; longer than any client waits for an answer. */
-const submitLimitMs = 180_000;
+/** A call to a provider; longer than any client waits for an answer. */
+export const submitLimitMs = 180_000;
+/** The cancel of a run that nobody waits for. */
+const cancelLimitMs = 60_000;
 
 type Outcome = "accepted" | "completed" | "waits" | "home" | "failed" | "lost_reply" | "fenced";
 
@@ -219,14 +222,15 @@ async function callOnce(
     const model = { job, provider: attempt.provider, model: job.model ?? job.need };
     submitted = await inModelSpan(services, model, () => client.submit(key.access, submission, callSignal));
   } catch (error) {
-    return refused(services, { lease, attempt }, toProviderError(error));
+    return refused(services, { lease, attempt }, { error: toProviderError(error), costUsd: null });
   }
   const { handle, run } = submitted;
-  if (run.state === "failed") return refused(services, { lease, attempt }, run.error);
+  if (run.state === "failed") return refused(services, { lease, attempt }, run);
   if (run.state !== "succeeded" || client.isAsynchronous) {
     if (await persistEnd(() => handOver(services, { lease, attempt }, handle))) return "accepted";
     // The worker seemed dead for long: the job may be with another provider by now.
-    const answer = await client.cancel(key.access, handle, limit).catch(() => "unsupported");
+    const cancelSignal = AbortSignal.timeout(cancelLimitMs);
+    const answer = await client.cancel(key.access, handle, cancelSignal).catch(() => "unsupported");
     services.log.error({ provider: attempt.provider, answer }, "a run that nobody waits for was cancelled");
     return "fenced";
   }
@@ -240,7 +244,7 @@ async function callOnce(
     costUsd,
     files,
     workDir,
-    signal: limit,
+    signal,
   });
 }
 
@@ -249,9 +253,10 @@ type Refused = Parameters<typeof noteRefusal>[1];
 async function refused(
   services: Services,
   refusedCall: Refused,
-  error: ProviderError,
+  refusal: Refusal,
 ): Promise<Outcome | "next"> {
   const { lease, attempt } = refusedCall;
+  const { error, costUsd } = refusal;
   services.log.warn(
     { provider: attempt.provider, class: error.class, reason: error.message },
     "provider failed",
@@ -260,13 +265,13 @@ async function refused(
     await persistEnd(() => noteLostReply(services, refusedCall, error));
     return "lost_reply";
   }
-  if (!(await persistEnd(() => noteRefusal(services, refusedCall, error)))) {
-    await persistEnd(() => walkOn(services, attempt, error));
+  if (!(await persistEnd(() => noteRefusal(services, refusedCall, refusal)))) {
+    await persistEnd(() => walkOn(services, attempt, error, costUsd));
     return "fenced";
   }
   if (asksNext(error.class, "call", services.config.cloud)) return "next";
-  const refusal = providerError({ provider: attempt.provider, reason: error.class, words: error.words });
-  return (await persistEnd(() => fail(services, lease, refusal))) ? "failed" : "fenced";
+  const failure = providerError({ provider: attempt.provider, reason: error.class, words: error.words });
+  return (await persistEnd(() => fail(services, lease, failure))) ? "failed" : "fenced";
 }
 
 /** A fault of a client after its request may have gone out: nothing is known of the call. */

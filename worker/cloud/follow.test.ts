@@ -391,6 +391,39 @@ test("F10 R6 a bought picture that takes minutes to store is fetched and stored 
   expect(folders).toEqual(keys);
 });
 
+test("F10 R6 a bought picture that a worker's store never takes is stored by another worker, once", async () => {
+  const { services } = opened;
+  const store = await slowStore();
+  const { jobId, keyId, nodeId } = await acceptedJob();
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const loops = [start({ keyId, nodeId }, store.client)];
+  try {
+    await store.begun;
+    store.end();
+    for (let minute = 1; minute <= 30; minute += 1) await spend(jobId, 60);
+    const over = { finishUntil: new Date(0) };
+    await services.db
+      .update(schema.providerAttempts)
+      .set(over)
+      .where(eq(schema.providerAttempts.jobId, jobId));
+    vi.advanceTimersByTime(5 * 60_000);
+    const other = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
+    loops.push(start({ keyId, nodeId: other }, store.client));
+    await vi.waitUntil(async () => (await readJob(services, jobId))?.status === "completed", {
+      timeout: 10_000,
+    });
+  } finally {
+    vi.useRealTimers();
+    store.open();
+    for (const loop of loops) await loop.stop();
+    store.end();
+  }
+  expect(store.asked).toEqual(["run", "run"]);
+  const { keys, folders } = await storedOf(jobId);
+  expect(keys).toHaveLength(1);
+  expect(folders).toEqual(keys);
+});
+
 test("R6 a process whose hold on a run is over does not take the run from itself", async () => {
   const { services } = opened;
   const store = await slowStore();

@@ -22,6 +22,9 @@ let servers: { readonly own: Server; readonly other: Server };
 let at: { readonly own: string; readonly other: string };
 let picture: Buffer;
 const fetched: string[] = [];
+/** The fetch with which `/later` has its picture. */
+let laterAt = Infinity;
+const isAway = (url?: string) => url === "/busy" || (url === "/later" && fetched.length < laterAt);
 
 beforeAll(async () => {
   opened = await createTestServices();
@@ -33,7 +36,7 @@ beforeAll(async () => {
     const server = createServer(({ url, headers }, response) => {
       fetched.push(`${name}${url}`);
       if (url === "/away") response.writeHead(302, { location: `${at.other}/a.png` }).end();
-      else if (url === "/busy") response.writeHead(503).end();
+      else if (isAway(url)) response.writeHead(503).end();
       else if (url?.startsWith("/elsewhere")) response.writeHead(404).end();
       else if (url === "/kept" && headers.authorization !== "Bearer k") response.writeHead(401).end();
       else if (String(url).startsWith("/signed") && headers.authorization) response.writeHead(400).end();
@@ -57,6 +60,9 @@ afterAll(async () => {
   await opened.close();
 });
 beforeEach(() => void fetched.splice(0));
+
+/** As usual, without pauses between the tries. */
+const atOnce = { firstPauseMs: 0, mostPauseMs: 0, patienceMs: 600_000, stopMs: 30_000 };
 
 /** A job whose run at a provider has ended. */
 async function waiting(kind: JobKind = "text_to_image", params: object = { prompt: "p" }) {
@@ -222,7 +228,7 @@ test("F10 a bought result that cannot be stored is not bought again, and its job
       const outputs = [{ bytes: picture }];
       const signal = AbortSignal.timeout(20_000);
       const run = { job, attempt, access, outputs, costUsd: 0.04, files: {}, workDir, signal };
-      return takeResult(services, run, 0);
+      return takeResult(services, run, { ...atOnce, patienceMs: 0 });
     });
     expect(outcome).toBe("failed");
   } finally {
@@ -286,15 +292,17 @@ test.each([
   },
 );
 
-/** What a synchronous provider made is taken, from an address. */
-async function takeMade({ job, attempt }: Awaited<ReturnType<typeof waiting>>) {
+/** What a synchronous provider made is taken, from an address; `signal` aborts when its worker stops. */
+async function takeMade(
+  { job, attempt }: Awaited<ReturnType<typeof waiting>>,
+  { url = `${at.own}/a.png`, signal = new AbortController().signal } = {},
+) {
   const { services } = opened;
   const access = { name: "openai", baseUrl: `${at.own}/v1`, apiKey: "k", webhookSecret: null } as const;
   return withTempFolder(services.env, (workDir) => {
-    const outputs = [{ url: `${at.own}/a.png` }];
-    const signal = AbortSignal.timeout(20_000);
+    const outputs = [{ url }];
     const run = { job, attempt, access, outputs, costUsd: 0.04, files: {}, workDir, signal };
-    return takeResult(services, run, 0);
+    return takeResult(services, run, atOnce);
   });
 }
 
@@ -316,6 +324,48 @@ test("F10 a bought result is fetched and stored once, although the database goes
   const { places, ofPictures } = await placesOf(one.job.id);
   expect(ofPictures).toHaveLength(1);
   expect(places).toEqual(ofPictures);
+});
+
+/** A clock that goes on by so much with each fetch from the server. */
+function clockOfFetches(stepMs: number) {
+  const spy = vi.spyOn(performance, "now").mockImplementation(() => fetched.length * stepMs);
+  return () => spy.mockRestore();
+}
+
+test("F10 a bought result is fetched for minutes while its host has none, and then ends at its price", async () => {
+  const stopClock = clockOfFetches(10_000);
+  try {
+    const url = `${at.own}/later`;
+    laterAt = 50;
+    expect(await takeMade(await waiting(), { url })).toBe("completed");
+    expect(fetched).toHaveLength(laterAt);
+    laterAt = Infinity;
+    fetched.splice(0);
+    const one = await waiting();
+    expect(await takeMade(one, { url })).toBe("failed");
+    expect(fetched.length).toBeLessThan(100);
+    expect(await attemptsOf(opened.services.db, one.job.id)).toMatchObject([
+      { state: "failed", errorClass: "transient", costUsd: 0.04 },
+    ]);
+  } finally {
+    stopClock();
+  }
+});
+
+test("F10 a worker that stops waits half a minute for a bought result, not minutes", async () => {
+  const stopClock = clockOfFetches(10_000);
+  try {
+    const url = `${at.own}/later`;
+    const signal = AbortSignal.abort(new Error("the worker stops"));
+    laterAt = 3;
+    expect(await takeMade(await waiting(), { url, signal })).toBe("completed");
+    laterAt = Infinity;
+    fetched.splice(0);
+    expect(await takeMade(await waiting(), { url, signal })).toBe("failed");
+    expect(fetched.length).toBeLessThan(6);
+  } finally {
+    stopClock();
+  }
 });
 
 test("F10 R1 the end of a call waits for the database as long as no other process takes the call over", async () => {

@@ -125,27 +125,38 @@ async function storeAll(
 export const unstored = (cause: unknown) =>
   new ProviderError("unstored", "The result could not be stored.", { cause });
 
-const storePauseMs = 2_000;
-const storeTries = 15;
+/** The fetch of all results, once. */
+const tryLimitMs = 150_000;
+
+const usualPatience = {
+  firstPauseMs: 2_000,
+  mostPauseMs: 10_000,
+  patienceMs: 10 * 60_000,
+  /** In a worker that stops, or whose user has cancelled the job. */
+  stopMs: 30_000,
+};
 
 /**
  * Stores what a synchronous provider made. It was paid for and cannot be asked for again, so a store, or a result, that is
- * away for a while is waited for; when that does not help the run has failed late, at its price.
+ * away for a while is waited for, for less long when `signal` aborts; when that does not help the run has failed late, at its
+ * price.
  */
 export async function takeResult(
   services: Services,
-  finished: Omit<Finished, "isLastTry">,
-  pauseMs = storePauseMs,
+  { signal: stopped, ...finished }: Omit<Finished, "isLastTry">,
+  { firstPauseMs, mostPauseMs, patienceMs, stopMs } = usualPatience,
 ): Promise<"completed" | "failed" | "fenced"> {
   let stored: StoredOutput[] | null = null;
-  for (let left = storeTries; ; left -= 1) {
+  const begunMs = performance.now();
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(mostPauseMs, 1.5 * pauseMs)) {
+    const isLastTry = performance.now() - begunMs >= (stopped.aborted ? stopMs : patienceMs);
     try {
-      const tried = { ...finished, isLastTry: left === 0 };
+      const tried = { ...finished, isLastTry, signal: AbortSignal.timeout(tryLimitMs) };
       stored ??= await store(services, tried);
       return (await complete(services, tried, stored)) ? "completed" : "fenced";
     } catch (error) {
       const isFinal = stored !== null || (error instanceof ProviderError && error.class !== "transient");
-      if (isFinal || left === 0) return failLate(services, finished, error);
+      if (isFinal || isLastTry) return failLate(services, finished, error);
     }
     await sleep(pauseMs);
   }
