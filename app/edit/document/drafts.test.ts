@@ -5,6 +5,9 @@ const rows = new Map<string, unknown>();
 /** How many connections the browser has given. */
 let given = 0;
 let isRefusing = false;
+/** How many drafts were written, or were to be while the disk is full. */
+let written = 0;
+let isFull = false;
 let end = () => {};
 
 function answered<Value>(result: Value, event: "success" | "error" = "success") {
@@ -19,7 +22,10 @@ function connect() {
   let isEnded = false;
   end = () => (isEnded = true);
   const objects = {
-    put: (draft: Draft) => answered(rows.set(draft.writer, draft)),
+    put(draft: Draft) {
+      written += 1;
+      return isFull ? answered(null, "error") : answered(rows.set(draft.writer, draft));
+    },
     delete: (writer: string) => answered(rows.delete(writer)),
     getAll: () => answered([...rows.values()]),
   };
@@ -38,7 +44,9 @@ const draft = (writer: string): Draft => ({ writer, imageId: "one", revision: 0,
 beforeEach(() => {
   rows.clear();
   given = 0;
+  written = 0;
   isRefusing = false;
+  isFull = false;
   vi.resetModules();
   vi.stubGlobal("indexedDB", {
     open: () => (isRefusing ? answered(null, "error") : answered(connect())),
@@ -65,4 +73,24 @@ test("a browser that gives no storage is asked again with the next draft", async
   expect(await keepDraft(draft("a"))).toBe(false);
   isRefusing = false;
   expect(await keepDraft(draft("a"))).toBe(true);
+});
+
+test("a draft that a full disk refuses is written once, over the connection that there is", async () => {
+  const { keepDraft } = await import("./drafts.ts");
+  expect(await keepDraft(draft("a"))).toBe(true);
+  isFull = true;
+  expect(await keepDraft(draft("b"))).toBe(false);
+  expect(await keepDraft(draft("c"))).toBe(false);
+  expect([given, written]).toEqual([1, 3]);
+  isFull = false;
+  expect(await keepDraft(draft("d"))).toBe(true);
+  expect([given, [...rows.keys()]]).toEqual([1, ["a", "d"]]);
+});
+
+test("those that meet the end of a connection at the same time share the next one", async () => {
+  const { keepDraft, dropDraft, leftDrafts } = await import("./drafts.ts");
+  expect(await keepDraft(draft("a"))).toBe(true);
+  end();
+  await Promise.all([keepDraft(draft("b")), keepDraft(draft("c")), dropDraft("a"), leftDrafts("one")]);
+  expect([given, [...rows.keys()]]).toEqual([2, ["b", "c"]]);
 });

@@ -38,21 +38,27 @@ async function openNew(): Promise<IDBDatabase> {
   return made;
 }
 
-/**
- * Runs one request; null where the browser blocks its storage: then the edit is safe once the server has it. Safari ends the
- * connections of pages that were out of view, without a word: a second try opens a new one.
- */
+/** Safari ends the connections of pages that were out of view, without a word: a second try opens a new one. */
+async function begin(mode: IDBTransactionMode, isAgain = false): Promise<IDBObjectStore> {
+  const used = (opened ??= openNew());
+  try {
+    return (await used).transaction(store, mode).objectStore(store);
+  } catch (error) {
+    if (opened === used) opened = null;
+    if (isAgain) throw error;
+    return begin(mode, true);
+  }
+}
+
+/** Runs one request; null where the browser blocks or has no storage: then the edit is safe once the server has it. */
 async function run<Value>(
   mode: IDBTransactionMode,
   request: (drafts: IDBObjectStore) => IDBRequest<Value>,
-  isAgain = false,
 ): Promise<Value | null> {
   try {
-    const drafts = (await (opened ??= openNew())).transaction(store, mode).objectStore(store);
-    return await settled(request(drafts));
+    return await settled(request(await begin(mode)));
   } catch {
-    opened = null;
-    return isAgain ? null : run(mode, request, true);
+    return null;
   }
 }
 
