@@ -218,10 +218,38 @@ test("B9 a key that the provider refuses ends the round early, and no talk is lo
   llm.answer = () => ({ status: 401, message: "The key is wrong." });
   const before = llm.requests.length;
   for (let round = 0; round < 4; round += 1) expect(await run()).toEqual({ parts: 0, memories: 0 });
-  expect(llm.requests.length - before).toBe(4 * 3);
+  expect(llm.requests.length - before).toBe(4);
   llm.answer = usual;
   expect(await run()).toEqual({ parts: 8, memories: 8 });
 });
+
+test.each<readonly [string, number, LlmReply]>([
+  ["spent money (OpenAI)", 1, { status: 429, message: "insufficient_quota: You exceeded your quota." }],
+  [
+    "spent money (Anthropic)",
+    1,
+    { status: 400, message: "Your credit balance is too low to access the API." },
+  ],
+  ["spent money by its status", 1, { status: 402 }],
+  ["a key that was revoked", 1, { status: 401 }],
+  ["refusals of everything", 3, { status: 403, message: "No." }],
+])(
+  "B9 %s after an answer ends the round after %i talks, and makes no memory by rule",
+  async (_name, talks, fault) => {
+    for (let at = 0; at < 6; at += 1) await say([[20 - at, `I like number ${at}.`]]);
+    for (let round = 0; round < 4; round += 1) {
+      await say([[40 - round, "I like silk."]]);
+      llm.answer = (request, number) => (sentIn(request).includes("silk") ? usual(request, number) : fault);
+      const before = llm.requests.length;
+      expect(await run()).toEqual({ parts: 1, memories: 1 });
+      const seen = llm.requests.slice(before).flatMap((request) => sentIn(request).match(/number \d/) ?? []);
+      expect(new Set(seen).size).toBe(talks);
+    }
+    expect((await summaries()).join()).not.toContain("number");
+    llm.answer = usual;
+    expect(await run()).toEqual({ parts: 6, memories: 6 });
+  },
+);
 
 test("B9 a talk that is too long for the model is archived in pieces, and a message that is by rule", async () => {
   const lines = Array.from({ length: 9 }, (_, at) => `Number ${at}. ${"wool ".repeat(40)}`);

@@ -14,7 +14,7 @@ import { stageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
 import { askForJson, type PromptedCall } from "./ask-json.ts";
 import type { CallResult, CallServices } from "./calls.ts";
-import { ModelError, reachOf } from "./model-errors.ts";
+import { ModelError } from "./model-errors.ts";
 import { type PartRound, startRound } from "./part-round.ts";
 
 export interface ArchiveInput {
@@ -95,7 +95,7 @@ async function archiveNext(services: Services, archiving: Archiving): Promise<bo
   return true;
 }
 
-const isOverBudget = (error: unknown) => error instanceof ModelError && reachOf[error.class] === "owner";
+const isOverBudget = (error: unknown) => error instanceof ModelError && error.reach === "owner";
 
 /** False when the process stops or the work was lost to another one. */
 async function archivePart(services: Services, archiving: Archiving, part: EndedPart): Promise<boolean> {
@@ -187,8 +187,8 @@ async function isForGood(
   { error, round, part }: { readonly error: ModelError; readonly round: PartRound; readonly part: EndedPart },
 ): Promise<boolean> {
   if (error.class === "over_limit") return round.hasAnswered();
-  if (error.class === "refused")
-    return round.hasAnswered() && round.failuresOf(part.conversationId) + 1 >= lastRefusal;
+  if (error.class === "refused" && error.reach === "part")
+    return round.hasAnswered() && round.refusalsOf(part.conversationId) + 1 >= lastRefusal;
   if (error.class !== "over_budget") return false;
   const { dailyUsd, monthlyUsd } = await readCaps(db, config, part.ownerId);
   return dailyUsd === 0 || monthlyUsd === 0;

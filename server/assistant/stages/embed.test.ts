@@ -230,9 +230,31 @@ test("a key that is refused ends the round after a few calls", async () => {
   llm.answerEmbedding = () => ({ status: 401 });
   const from = llm.embeddings.length;
   for (let round = 0; round < 3; round += 1) expect(await run()).toBe(0);
-  expect(llm.embeddings.length - from).toBeLessThan(3 * 9);
+  expect(llm.embeddings.length - from).toBe(3);
   llm.answerEmbedding = () => ({});
   expect(await run()).toBe(40);
+});
+
+test.each<readonly [string, number, Awaited<ReturnType<typeof llm.answerEmbedding>>]>([
+  ["spent money (OpenAI)", 1, { status: 429, message: "insufficient_quota: You exceeded your quota." }],
+  // A 400 is asked once more with the least.
+  [
+    "spent money (Anthropic)",
+    2,
+    { status: 400, message: "Your credit balance is too low to access the API." },
+  ],
+  ["spent money by its status", 1, { status: 402 }],
+  ["a key that was revoked", 1, { status: 401 }],
+  ["refusals of everything", 7, { status: 403, message: "No." }],
+])("%s after an answer ends the round after %i calls", async (_name, calls, fault) => {
+  const ownerId = await addUser(...Array.from({ length: 40 }, (_, at) => `Sentence ${at}.`));
+  const from = llm.embeddings.length;
+  llm.answerEmbedding = (_request, number) => (number === from + 1 ? {} : fault);
+  expect(await run()).toBe(8);
+  expect(llm.embeddings.length - from).toBe(1 + calls);
+  llm.answerEmbedding = () => ({});
+  expect(await run()).toBe(32);
+  expect(await texts(ownerId)).toHaveLength(40);
 });
 
 test("with a model that is away nothing is made, and all of it the next time", async () => {

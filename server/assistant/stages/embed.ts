@@ -12,7 +12,7 @@ import {
 import { mirrorVectors } from "../recall/mirror.ts";
 import { encodeVector, findDimensions, maxDimensions } from "../../meaning/index.ts";
 import { callModel, type CallServices } from "./calls.ts";
-import { ModelError, reachOf } from "./model-errors.ts";
+import { ModelError } from "./model-errors.ts";
 import { openVectorModel } from "./open-model.ts";
 import { type PartRound, startRound } from "./part-round.ts";
 import { cutToTokens, loadTokenCounter } from "./tokens.ts";
@@ -181,7 +181,7 @@ async function embedOwner(services: CallServices, round: Round, { ownerId, texts
       await embedPart(services, round, { ownerId, texts: texts.slice(at, at + size) });
     }
   } catch (error) {
-    if (!(error instanceof ModelError) || reachOf[error.class] !== "owner") throw error;
+    if (!(error instanceof ModelError) || error.reach !== "owner") throw error;
     round.skipped.add(ownerId);
   }
   return true;
@@ -204,7 +204,7 @@ async function embedPart(services: CallServices, round: Round, { ownerId, texts 
     parts.noteDone(ids);
   } catch (error) {
     if (signal.aborted || !(error instanceof ModelError)) throw error;
-    const reach = reachOf[error.class];
+    const { reach } = error;
     if (reach === "owner") throw error;
     if (reach === "all" || (texts.length === 1 && error.class !== "over_limit")) {
       parts.noteFailed(ids, error);

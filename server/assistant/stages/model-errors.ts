@@ -2,6 +2,7 @@ import { AISDKError, APICallError, InvalidResponseDataError, StreamProviderError
 import { DrizzleQueryError } from "drizzle-orm";
 import { z } from "zod";
 import { issuesOf, retryAfterInText, retryAfterOf } from "../../platform/index.ts";
+import { kindOfRefusal } from "../../providers/index.ts";
 
 /**
  * Why a call of a model failed. `timeout`, `unavailable` and `rate_limited` pass by themselves; `invalid_output`: the
@@ -21,9 +22,12 @@ export type ModelErrorClass =
 
 /**
  * What fails with a call: the part that was sent alone, such as one text; all parts of its user; or every call, until the
- * service works again. A `refused` part may also be a key that is refused.
+ * service works again.
  */
-export const reachOf: Readonly<Record<ModelErrorClass, "part" | "owner" | "all">> = {
+type Reach = "part" | "owner" | "all";
+
+/** Of a class; a refusal of the key, or for want of money, is one of every call. */
+const usualReach: Readonly<Record<ModelErrorClass, Reach>> = {
   timeout: "all",
   unavailable: "all",
   rate_limited: "all",
@@ -51,12 +55,14 @@ const messages: Readonly<Record<ModelErrorClass, string>> = {
 interface Options {
   readonly cause?: unknown;
   readonly retryAfterMs?: number | null;
+  readonly reach?: Reach;
   readonly usage?: ModelError["usage"];
 }
 
 /** A failed call of a model. The message is for the user; the cause is for the log. */
 export class ModelError extends Error {
   readonly class: ModelErrorClass;
+  readonly reach: Reach;
   readonly retryAfterMs: number | null;
   /** What the model counted, when it answered. */
   readonly usage: {
@@ -68,6 +74,7 @@ export class ModelError extends Error {
     super(message ?? messages[errorClass], { cause: options.cause });
     this.name = "ModelError";
     this.class = errorClass;
+    this.reach = options.reach ?? usualReach[errorClass];
     this.retryAfterMs = options.retryAfterMs ?? null;
     this.usage = options.usage ?? null;
   }
@@ -83,10 +90,10 @@ export function toModelError(error: unknown, over: keyof typeof lateMessages | n
   if (error instanceof ModelError) return error;
   if (over) return new ModelError("timeout", lateMessages[over], { cause: error });
   if (APICallError.isInstance(error)) return ofAnswer(error);
-  if (StreamProviderError.isInstance(error))
-    return new ModelError(classOf({ statusCode: error.statusCode, message: error.message }), undefined, {
-      cause: error,
-    });
+  if (StreamProviderError.isInstance(error)) {
+    const told = { statusCode: error.statusCode, message: error.message };
+    return new ModelError(classOf(told), undefined, { cause: error, ...reachFor(told) });
+  }
   // A stream that ended in the middle, or a part of one that belongs to nothing before it.
   if (isOfNetwork(error) || InvalidResponseDataError.isInstance(error))
     return new ModelError("unavailable", undefined, { cause: error });
@@ -160,7 +167,7 @@ export function isTooLong(status: number, text: string): boolean {
 function ofAnswer(error: APICallError): ModelError {
   const errorClass = classOf(error);
   const retryAfterMs = errorClass === "rate_limited" ? waitOf(error) : null;
-  return new ModelError(errorClass, undefined, { cause: error, retryAfterMs });
+  return new ModelError(errorClass, undefined, { cause: error, retryAfterMs, ...reachFor(error) });
 }
 
 const limitedStatuses: readonly number[] = [429, 529];
@@ -170,12 +177,31 @@ const lateStatuses: readonly number[] = [408, 504, 524, 598];
 /** No status, a conflict, and a call that Google has given up itself. */
 const passingStatuses: readonly number[] = [0, 409, 425, 499];
 
-type Told = Pick<APICallError, "message"> & Partial<Pick<APICallError, "statusCode" | "responseBody">>;
+type Told = Pick<APICallError, "message"> &
+  Partial<Pick<APICallError, "statusCode" | "responseBody" | "requestBodyValues">>;
+
+/** OpenAI's code of an account without money. */
+const isSpent = ({ message, responseBody = "" }: Told) =>
+  /\binsufficient_quota\b/.test(`${message} ${responseBody}`);
+
+/** The key itself is refused, or its account has no money. */
+const accountStatuses: readonly number[] = [401, 402];
+
+/** Whether an answer that refuses would refuse every other call as well. */
+function reachFor(told: Told): { readonly reach?: "all" } {
+  if (classOf(told) !== "refused") return {};
+  const isOfAccount =
+    accountStatuses.includes(told.statusCode ?? 0) ||
+    isSpent(told) ||
+    kindOfRefusal(told.message, told.requestBodyValues) === "credit";
+  return isOfAccount ? { reach: "all" } : {};
+}
 
 /** Of an answer with a status; an error in the middle of a stream may have none. */
-function classOf({ statusCode = 0, responseBody = "", message }: Told): ModelErrorClass {
+function classOf(told: Told): ModelErrorClass {
+  const { statusCode = 0, responseBody = "", message } = told;
   // OpenAI says 429 of an account without money, too: no wait mends it.
-  if (/\binsufficient_quota\b/.test(`${message} ${responseBody}`)) return "refused";
+  if (isSpent(told)) return "refused";
   if (limitedStatuses.includes(statusCode)) return "rate_limited";
   if (lateStatuses.includes(statusCode)) return "timeout";
   if (isTooLong(statusCode, `${message} ${responseBody}`)) return "over_limit";

@@ -1,9 +1,11 @@
 import { keptBy } from "../../platform/index.ts";
 import type { CallServices } from "./calls.ts";
-import { ModelError, reachOf } from "./model-errors.ts";
+import { ModelError } from "./model-errors.ts";
 
 interface Failure {
   readonly count: number;
+  /** Of them, those that were of this part alone. */
+  readonly refusals: number;
   /** By the clock of `performance`. */
   readonly dueMs: number;
 }
@@ -18,7 +20,7 @@ const firstWaitMs = 10 * 60_000;
 const longestWaitMs = 24 * 3_600_000;
 /** The oldest are forgotten, and tried as if they were new. */
 const mostKept = 2_000;
-/** So many refusals, and no answer, are no matter of what was sent. */
+/** So many refusals in a row, without an answer between them, are no matter of what was sent. */
 const mostRefused = 3;
 
 /**
@@ -32,6 +34,8 @@ export interface PartRound {
   /** To be called when all others are done: goes over to parts that failed before this round and are due; false without any. */
   takeFailed(): boolean;
   failuresOf(id: string): number;
+  /** The failures that were of the part alone, not of the whole service. */
+  refusalsOf(id: string): number;
   /** Whether the model has answered in this round. */
   hasAnswered(): boolean;
   noteAnswer(): void;
@@ -53,11 +57,12 @@ export function startRound(
   let refused = 0;
   const isDue = ([id, { dueMs }]: readonly [string, Failure]) =>
     !failedNow.has(id) && (isForced || dueMs <= performance.now());
-  const note = (id: string) => {
-    const count = (failures.get(id)?.count ?? 0) + 1;
+  const note = (id: string, isPart: boolean) => {
+    const { count: before, refusals } = failures.get(id) ?? { count: 0, refusals: 0 };
+    const count = before + 1;
     const waitMs = Math.min(longestWaitMs, firstWaitMs * 2 ** (count - 1));
     failures.delete(id);
-    failures.set(id, { count, dueMs: performance.now() + waitMs });
+    failures.set(id, { count, refusals: refusals + Number(isPart), dueMs: performance.now() + waitMs });
     failedNow.add(id);
   };
   return {
@@ -71,19 +76,23 @@ export function startRound(
       return [...failures].some(isDue);
     },
     failuresOf: (id) => failures.get(id)?.count ?? 0,
+    refusalsOf: (id) => failures.get(id)?.refusals ?? 0,
     hasAnswered: () => hasAnswered,
-    noteAnswer: () => void (hasAnswered = true),
+    noteAnswer() {
+      hasAnswered = true;
+      refused = 0;
+    },
     noteDone(ids) {
       for (const id of ids) failures.delete(id);
     },
     noteFailed(ids, error) {
-      for (const id of ids) note(id);
+      const isPart = error instanceof ModelError && error.reach === "part";
+      for (const id of ids) note(id, isPart);
       for (const id of failures.keys()) {
         if (failures.size <= mostKept) break;
         failures.delete(id);
       }
-      if (!(error instanceof ModelError) || reachOf[error.class] !== "part") throw error;
-      if (!hasAnswered && (refused += 1) >= mostRefused) throw error;
+      if (!isPart || (refused += 1) >= mostRefused) throw error;
     },
   };
 }
