@@ -13,7 +13,12 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => scene.close());
 
-const ask = ({ headers, ...init }: { method: string; body?: string; headers?: Record<string, string> }) =>
+interface Asked extends Pick<RequestInit, "method" | "signal"> {
+  readonly body?: string;
+  readonly headers?: Record<string, string>;
+}
+
+const ask = ({ headers, ...init }: Asked) =>
   scene.app.fetch(
     new Request("http://localhost/mcp", {
       ...init,
@@ -245,6 +250,22 @@ test("pictures are resources by pages, and an original is sent up to a size", as
   const read = { jsonrpc: "2.0", id: 1, method: "resources/read", params: { uri } };
   const other = await send(read, { authorization: `Bearer ${stranger.key}` });
   expect(other.error).toMatchObject({ code: -32_002, data: { uri } });
+});
+
+test("a client that goes while its picture is read leaves nothing behind", async () => {
+  const id = await addImage(scene.services, scene.owner.id);
+  const held = Promise.withResolvers<never>();
+  const opening = vi.spyOn(scene.services.disk, "open").mockReturnValue(held.promise);
+  const leaving = new AbortController();
+  const params = { uri: `atelier://pictures/${id}/original` };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "resources/read", params });
+  const asked = ask({ method: "POST", body, signal: leaving.signal });
+  await vi.waitUntil(() => opening.mock.calls.length > 0, { timeout: 10_000, interval: 20 });
+  leaving.abort();
+  const { status } = await asked;
+  held.reject(new Error("gone"));
+  opening.mockRestore();
+  expect(status).toBe(499);
 });
 
 test("what answers at once is JSON, since programs bound the size of an event", async () => {
