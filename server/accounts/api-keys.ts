@@ -138,7 +138,7 @@ export interface RevokeApiKeyInput {
   readonly id: string;
 }
 
-/** Ends an API key at once. Throws `not_found` for an unknown key and for another user's. */
+/** Ends an API key at once; its batches begin nothing more, by the entry in the audit log. Throws `not_found` for an unknown key and for another user's. */
 export async function revokeApiKey({ db }: Services, { userId, id }: RevokeApiKeyInput): Promise<void> {
   const { apiKeys } = schema;
   await db.transaction(async (tx) => {

@@ -36,6 +36,13 @@ export interface Claims {
   readonly [claim: string]: unknown;
 }
 
+export const ownField = (at: unknown, name: string): unknown =>
+  typeof at === "object" && at !== null && Object.hasOwn(at, name) ? Reflect.get(at, name) : undefined;
+
+/** The claim of this name, whose dots lead into objects; undefined where it is not there to its last part. */
+export const claimOf = (claims: Claims, name: string): unknown =>
+  claims[name] ?? name.split(".").reduce<unknown>(ownField, claims);
+
 /** What is known after the exchange of a code. */
 interface Vouched {
   readonly claims: Claims;
@@ -242,7 +249,7 @@ function isRefused(error: unknown): boolean {
 
 /** Whether an id token has all that the studio decides by. */
 function isWhole(claims: Claims, { allowedGroups, adminGroups, groupsClaim }: IdentityProvider): boolean {
-  const isNamed = groupsClaim in claims || (groupsClaim.split(".")[0] ?? "") in claims;
+  const isNamed = claimOf(claims, groupsClaim) !== undefined;
   return claims["email"] !== undefined && (isNamed || allowedGroups.length + adminGroups.length === 0);
 }
 

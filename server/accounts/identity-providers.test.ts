@@ -75,6 +75,7 @@ beforeAll(async () => {
         document: testClientSecret,
         forged: testClientSecret,
         informed: testClientSecret,
+        dotted: testClientSecret,
       }),
     },
     config: {
@@ -94,6 +95,13 @@ beforeAll(async () => {
           document: { ...usual, issuer: `${idp.issuer}/.well-known/openid-configuration`, opensEntry: true },
           forged: { ...usual, issuer: forging.issuer, opensEntry: true },
           informed: { ...usual, issuer: forging.issuer, allowedGroups: ["members"], opensEntry: true },
+          dotted: {
+            ...usual,
+            issuer: forging.issuer,
+            allowedGroups: ["members"],
+            groupsClaim: "resource_access.studio.roles",
+            opensEntry: true,
+          },
         },
       },
     },
@@ -290,7 +298,7 @@ describe("accounts that exist already", () => {
     const invited = await openAccount(services, "owner@example.com");
     const userId = (await caller(invited))?.userId ?? "";
     await services.db.update(users).set({ selfMade: false }).where(eq(users.id, userId));
-    const { key } = await createApiKey(services, { userId, name: "mine" });
+    const { id: keyId, key } = await createApiKey(services, { userId, name: "mine" });
     const withKey = () => resolveCaller(services, new Headers({ authorization: `Bearer ${key}` }));
     expect(await withKey()).toMatchObject({ userId });
     const { telegramLinks, notificationSettings, webhookEndpoints } = schema;
@@ -305,6 +313,10 @@ describe("accounts that exist already", () => {
     expect([await caller(invited), await withKey().catch(() => null)]).toEqual([null, null]);
     expect(await wayNames(userId)).toEqual(["linking"]);
     expect(await readNotices(services, userId)).toEqual(["key.made", "account.provider_linked"]);
+    // By this entry its batches buy nothing more for the new owner.
+    const { auditEntries } = schema;
+    const ofKey = and(eq(auditEntries.kind, "key.revoked"), eq(auditEntries.objectId, keyId));
+    expect(await services.db.$count(auditEntries, ofKey)).toBe(1);
     const isOn = and(eq(webhookEndpoints.ownerId, userId), eq(webhookEndpoints.isEnabled, true));
     expect([
       await services.db.$count(telegramLinks, eq(telegramLinks.userId, userId)),
@@ -793,6 +805,28 @@ describe("a provider that is set up wrong, down or hostile", () => {
       } finally {
         delete forging.forgery.claims;
         delete forging.forgery.refusedInfo;
+      }
+    },
+  );
+
+  test.each<[string, object | undefined, string | null]>([
+    ["other clients", { account: { roles: ["members"] } }, "PROVIDER_UNREACHABLE"],
+    ["the client without roles", { studio: {} }, "PROVIDER_UNREACHABLE"],
+    ["nobody", undefined, "PROVIDER_UNREACHABLE"],
+    ["the client with no role", { studio: { roles: [] } }, "GROUP_MISSING"],
+    ["the client", { studio: { roles: ["members"] } }, null],
+  ])(
+    "a refused userinfo beside an id token with roles of %s decides by a whole path alone",
+    async (_, roles, code) => {
+      forging.forgery.refusedInfo = { status: 403 };
+      forging.forgery.claims = (usual) => ({ ...usual, resource_access: roles });
+      try {
+        const expected = code === null ? entered : problem(code, "dotted");
+        expect(await enterForged("dotted")).toBe(expected);
+      } finally {
+        delete forging.forgery.claims;
+        delete forging.forgery.refusedInfo;
+        await test1.services.db.delete(users).where(eq(users.email, "forged@example.com"));
       }
     },
   );

@@ -9,7 +9,7 @@ import { recordChange } from "./account-changes.ts";
 import { removeFactors } from "./credentials.ts";
 import { noteStart } from "./overtaken.ts";
 import { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
-import type { Claims, ProviderFailure } from "./identity-client.ts";
+import { claimOf, type Claims, ownField, type ProviderFailure } from "./identity-client.ts";
 import { isReservedEmail, mailAddress, maxEmailLength, maxUserNameLength } from "./accounts.ts";
 
 const { apiKeys, clientUsers, credentials, passwordResets, users } = schema;
@@ -35,15 +35,12 @@ export async function currentVisit(): Promise<ProviderVisit | null> {
   return visit;
 }
 
-const ownField = (at: unknown, name: string): unknown =>
-  typeof at === "object" && at !== null && Object.hasOwn(at, name) ? Reflect.get(at, name) : undefined;
-
 /**
  * Groups by a claim, whose dots lead into objects; one string counts as a list of it. Keycloak's `/staff` is also `staff`,
  * Zitadel names roles as members of an object, Casdoor as objects with a name.
  */
 export function groupsOf(claims: Claims, claim: string): ReadonlySet<string> {
-  const value = claims[claim] ?? claim.split(".").reduce<unknown>(ownField, claims);
+  const value = claimOf(claims, claim);
   const names = (Array.isArray(value) ? value.map(nameOfGroup) : namesIn(value)).filter(
     (name) => typeof name === "string",
   );
@@ -127,7 +124,9 @@ async function endOtherWays(tx: Tx, userId: string): Promise<void> {
   const isNamed = and(eq(webhookEndpoints.ownerId, userId), isNotNull(webhookEndpoints.url));
   await tx.update(webhookEndpoints).set({ isEnabled: false }).where(isNamed);
   await tx.delete(credentials).where(eq(credentials.userId, userId));
-  await tx.delete(apiKeys).where(eq(apiKeys.referenceId, userId));
+  const keys = await tx.delete(apiKeys).where(eq(apiKeys.referenceId, userId)).returning({ id: apiKeys.id });
+  // What their batches would still begin goes by these entries.
+  for (const { id } of keys) await recordAct(tx, { kind: "key.revoked", by: userId, object: id });
   await tx.delete(passwordResets).where(eq(passwordResets.userId, userId));
   await tx.update(users).set({ emailVerified: true }).where(eq(users.id, userId));
 }

@@ -33,7 +33,7 @@ export async function retryBatch(
   const batch = await getBatch(services, address);
   await requireRightToFollow(services.db, submitter, [id]);
   const again = batch.jobs.filter(({ job }) => job?.status === "failed" || job?.status === "cancelled");
-  const resumed = await resumeSteps(services, id);
+  const resumed = await resumeSteps(services, { batchId: id, keyId: submitter.keyId });
   if (again.length + resumed.size === 0)
     throw new AppError("conflict", "No job of the batch has failed or was cancelled.");
   const refused: BatchRetry["refused"][number][] = [];

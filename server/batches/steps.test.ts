@@ -4,6 +4,7 @@ import { createTestServices } from "@atelier/testing/services";
 import { startTestWorker } from "@atelier/testing/worker";
 import { and, eq } from "drizzle-orm";
 import { expect, test, vi } from "vitest";
+import { createApiKey, revokeApiKey } from "../accounts/index.ts";
 import { schema } from "../db/index.ts";
 import { removeImages, restoreImages } from "../images/index.ts";
 import { retry } from "../jobs/index.ts";
@@ -409,29 +410,48 @@ test("a step whose prompt was drawn keeps what it was made from", async () => {
 test("S1 of the batches of a revoked key nothing more is begun, until the owner tries again", async () => {
   const { services } = scene;
   const { userId } = scene.owner;
+  const { apiKeys } = schema;
+  const addKey = async (name: string) => (await createApiKey(services, { userId, name })).id;
   const sendBy = async (keyId: string | undefined) => {
     const submitter = { userId, isGuest: false, ...(keyId === undefined ? {} : { keyId }) };
     const job = twice(upscale, upscale);
     const options = { submitter, signal: new AbortController().signal };
     const { id, jobIds } = await submitBatch(services, { jobs: [job, job] }, options);
+    await complete(jobIds[0] ?? "");
     return { id, jobIds };
   };
-  const [revoked, kept, ofSession] = [await sendBy("revoked"), await sendBy("kept"), await sendBy(undefined)];
-  await complete(revoked.jobIds[0] ?? "");
-  for (const { jobIds } of [kept, ofSession]) await complete(jobIds[0] ?? "");
-  await stopStepsOfKey(services, { userId: "another user", id: "kept" });
-  await stopStepsOfKey(services, { userId, id: "revoked" });
-  expect(await beginSteps(services)).toBe(2);
+  const [gone, live, ended] = [await addKey("gone"), await addKey("live"), await addKey("ended")];
+  const [revoked, kept, over] = [await sendBy(gone), await sendBy(live), await sendBy(ended)];
+  const ofSession = await sendBy(undefined);
+  // Nothing but the key itself ends: the process stops behind it.
+  await revokeApiKey(services, { userId, id: gone });
+  // A request that was let in before, and stores its batch after.
+  const late = await sendBy(gone);
+  // The end that a key was made with ends no batch, also once the row is swept.
+  await services.db.delete(apiKeys).where(eq(apiKeys.id, ended));
+  expect(await beginSteps(services)).toBe(3);
   const message = "The API key that sent the batch was revoked.";
   const stopped = { begun: 0, stopped: { code: "cancelled", message } };
-  expect(await open(revoked.id)).toMatchObject({ jobs: [{ steps: stopped }, { steps: stopped }] });
-  for (const { id } of [kept, ofSession])
+  for (const { id } of [revoked, late])
+    expect(await open(id)).toMatchObject({ jobs: [{ steps: stopped }, {}] });
+  for (const { id } of [kept, over, ofSession])
     expect(await open(id)).toMatchObject({ jobs: [{ steps: { begun: 1 } }, { steps: { stopped: null } }] });
   // The job that waited still runs; then the batch has ended.
   await complete(revoked.jobIds[1] ?? "");
   expect(await beginSteps(services)).toBe(0);
-  await retryBatch(services, { submitter: scene.as.submitter, id: revoked.id });
   expect(await open(revoked.id)).toMatchObject({
-    jobs: [{ steps: { stopped: null } }, { steps: { stopped: null } }],
+    status: "ended",
+    jobs: [{ steps: stopped }, { steps: stopped }],
   });
+  await retryBatch(services, { submitter: scene.as.submitter, id: revoked.id });
+  const begunAgain = { begun: 1, stopped: null };
+  const { jobs: places } = await open(revoked.id);
+  expect(places).toMatchObject([{ steps: begunAgain }, { steps: begunAgain }]);
+  // And so on to the end.
+  for (const { job } of places) await complete(job?.id ?? "");
+  expect(await beginSteps(services)).toBe(2);
+  await stopStepsOfKey(services, { userId: "another user", id: live });
+  expect(await open(kept.id)).toMatchObject({ jobs: [{}, { steps: { stopped: null } }] });
+  await stopStepsOfKey(services, { userId, id: live });
+  expect(await open(kept.id)).toMatchObject({ jobs: [{}, { steps: stopped }] });
 });

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
 import { type PromptTemplate, schema, type Tx } from "../db/index.ts";
 import type { InputRole } from "../engines.ts";
-import { type OrderedJob, priceOfOne, submit } from "../jobs/index.ts";
+import { type OrderedJob, passToKey, priceOfOne, submit, type Submitter } from "../jobs/index.ts";
 import { AppError, type ErrorCode, keptBy, toAppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
-const { batches, batchJobs, batchSteps, jobs, jobOutputs, users } = schema;
+const { auditEntries, batches, batchJobs, batchSteps, jobs, jobOutputs, users } = schema;
 
 /** Stores what is to follow the jobs of a batch. */
 export async function storeSteps(tx: Tx, batchId: string, ordered: readonly OrderedJob[]): Promise<void> {
@@ -46,6 +46,8 @@ interface DueStep {
   readonly isGuest: boolean;
   /** The job before was asked to stop and completed all the same, or its owner is suspended. */
   readonly isUnwanted: boolean;
+  /** That key was revoked; one that came to the end it was made with still follows. */
+  readonly isRevoked: boolean;
   readonly dueForMs: number;
 }
 
@@ -69,6 +71,8 @@ async function readDue(
       (select o.image_id from ${jobOutputs} o where o.job_id = j.id order by o.position limit 1) as "imageId",
       coalesce(u.is_anonymous, false) as "isGuest",
       j.cancel_requested_at is not null or coalesce(u.banned, false) as "isUnwanted",
+      exists (select from ${auditEntries} a
+        where a.kind = 'key.revoked' and a.outcome = 'ok' and a.object_id = j.api_key_id) as "isRevoked",
       (extract(epoch from now() - j.ended_at) * 1000)::float8 as "dueForMs"
     from (select distinct on (batch_id, position) * from ${batchSteps}
       where begun_at is null and stopped_code is null
@@ -99,7 +103,7 @@ export async function beginSteps(services: Services, reach: Reach = {}): Promise
 
 async function begin(services: Services, step: DueStep): Promise<boolean> {
   const { batchId, position, number, role, request, imageId, ownerId, apiKeyId, isGuest } = step;
-  const stop = step.isUnwanted ? unwanted : imageId === null ? gone : null;
+  const stop = step.isUnwanted ? unwanted : step.isRevoked ? revoked : imageId === null ? gone : null;
   if (stop) {
     await stopPlace(services, step, stop);
     return false;
@@ -126,6 +130,7 @@ async function begin(services: Services, step: DueStep): Promise<boolean> {
 }
 
 const unwanted = { code: "cancelled", message: "The job before it was cancelled." } as const;
+const revoked = { code: "cancelled", message: "The API key that sent the batch was revoked." } as const;
 const gone = { code: "input_missing", message: "The result that it was to go on with is gone." } as const;
 
 /** There is no room or no database now; `conflict`: another process began it or its place was stopped meanwhile. */
@@ -184,17 +189,16 @@ async function stopWhere(tx: Tx, where: SQL | undefined, { code, message }: Stop
     .returning({ batchId: batchSteps.batchId, position: batchSteps.position });
 }
 
-/** A revoked key begins nothing more: what is still to follow of its batches is stopped, until its owner tries it again. */
+/** Shows at once that a revoked key begins nothing more, which holds without it: see `readDue`. */
 export async function stopStepsOfKey(
   { db }: Pick<Services, "db">,
   { userId, id }: { readonly userId: string; readonly id: string },
 ): Promise<void> {
-  const stop = { code: "cancelled", message: "The API key that sent the batch was revoked." } as const;
   await db.transaction(async (tx) => {
     const ofKey = sql`exists (select from ${batchJobs} p join ${jobs} j on j.id = p.job_id
       where p.batch_id = ${batchSteps.batchId} and p.position = ${batchSteps.position}
         and j.api_key_id = ${id} and j.owner_id = ${userId})`;
-    const stopped = await stopWhere(tx, ofKey, stop);
+    const stopped = await stopWhere(tx, ofKey, revoked);
     for (const batchId of new Set(stopped.map((step) => step.batchId)))
       await tx.execute(sql`select end_batch_if_done(${batchId})`);
   });
@@ -218,20 +222,23 @@ export async function stopSteps({ db }: Services, batchId: string): Promise<numb
 }
 
 /**
- * Makes what was stopped due again; a batch that had ended is open again. Returns the places that go on at once: their job
- * has completed.
+ * Makes what was stopped due again, under the key of who asks; a batch that had ended is open again. Returns the places that
+ * go on at once: their job has completed.
  */
-export async function resumeSteps({ db }: Services, batchId: string): Promise<ReadonlySet<number>> {
+export async function resumeSteps(
+  { db }: Services,
+  { batchId, keyId }: { readonly batchId: string } & Pick<Submitter, "keyId">,
+): Promise<ReadonlySet<number>> {
   return db.transaction(async (tx) => {
-    const resumed = await tx.execute<{ position: number; status: string }>(sql`
+    const resumed = await tx.execute<{ position: number; status: string; jobId: string }>(sql`
       update ${batchSteps} s set stopped_code = null, stopped_message = null
       from ${batchJobs} p join ${jobs} j on j.id = p.job_id
       where s.batch_id = ${batchId} and s.stopped_code is not null and s.begun_at is null
         and p.batch_id = s.batch_id and p.position = s.position and j.ended_at is not null
-      returning s.position, j.status`);
-    const due = new Set(
-      resumed.filter(({ status }) => status === "completed").map(({ position }) => position),
-    );
+      returning s.position, j.status, j.id as "jobId"`);
+    const followed = resumed.filter(({ status }) => status === "completed");
+    const due = new Set(followed.map(({ position }) => position));
+    await passToKey(tx, { jobIds: followed.map(({ jobId }) => jobId), keyId });
     if (due.size > 0)
       await tx
         .update(batches)

@@ -106,7 +106,7 @@ export { isNothingGenerated, loadInputImages, recentInputs } from "./pictures.ts
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { followJobs, streamEvents } from "./follow.ts";
 export { jobSource } from "./live.ts";
-export { requireRightToFollow, retry, retryAny, retryBounds } from "./retry.ts";
+export { passToKey, requireRightToFollow, retry, retryAny, retryBounds } from "./retry.ts";
 export type { SubmitOptions, Submitter } from "./draft.ts";
 export { announce, submit, type Submitted } from "./submit.ts";
 export {

@@ -93,6 +93,19 @@ export async function requireRightToFollow(
   if ((await db.$count(batchSteps, costly)) > 0) requireRight(submitter, "spend");
 }
 
+/** What follows these completed jobs is sent by who tried it again: with that key, or with a session where there is none. */
+export async function passToKey(
+  tx: Tx,
+  { jobIds, keyId = null }: { readonly jobIds: readonly string[]; readonly keyId: string | null | undefined },
+): Promise<void> {
+  const { jobs } = schema;
+  if (jobIds.length > 0)
+    await tx
+      .update(jobs)
+      .set({ apiKeyId: keyId })
+      .where(inArray(jobs.id, [...jobIds]));
+}
+
 /** Whether a batch, in which a job is from its first moment or never, or a garment waits for what the job makes. */
 async function isWaitedFor({ db }: Services, id: string): Promise<boolean> {
   const { batchJobs, wardrobeItems } = schema;

@@ -169,7 +169,7 @@ export const apiKeysRouter = t.router({
   revoke: accountProcedure.input(z.strictObject({ id: lineOfText })).mutation(async ({ ctx, input }) => {
     const own = { userId: ctx.caller.userId, id: input.id };
     await revokeApiKey(ctx.services, own);
-    await stopStepsOfKey(ctx.services, own);
+    ctx.services.later(stopStepsOfKey(ctx.services, own));
     return { id: input.id };
   }),
 });
