@@ -52,10 +52,11 @@ forCases(
     await untilAll(services, [id], { statuses: [end], patienceMs });
     if (database === "back") line.set({});
     upload.resolve();
-    expect(await waitUntil(() => /submit ended|could not be stored/.test(cutOff.output()), patienceMs)).toBe(
-      true,
-    );
+    const says = (what: RegExp) => waitUntil(() => what.test(cutOff.output()), patienceMs);
+    // The end of its call waits for the database.
+    expect(await says(/provider failed/)).toBe(true);
     line.set({});
+    expect(await says(/submit ended/)).toBe(true);
     expect(await cutOff.term()).toBe(0);
     expect(scene.chargedFor("a noise")).toBe(paid);
     const attempts = await readAttempts(scene, id);
