@@ -1,5 +1,11 @@
 "use client";
-import { type InfiniteData, useMutation, useMutationState, useQueryClient } from "@tanstack/react-query";
+import {
+  type InfiniteData,
+  type QueryClient,
+  useMutation,
+  useMutationState,
+  useQueryClient,
+} from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { useMemo } from "react";
 import type { ImageView } from "@atelier/server/images";
@@ -42,6 +48,13 @@ export async function callFor(
   return { done, failure: null };
 }
 
+/** Keeps a picture as it was changed: a read that began before would bring it back as it was. */
+export async function keepImage(queries: QueryClient, image: ImageView): Promise<void> {
+  const queryKey = keys.image(image.id);
+  await queries.cancelQueries({ queryKey });
+  queries.setQueryData(queryKey, image);
+}
+
 interface Input {
   readonly ids: readonly string[];
   readonly starred: boolean;
@@ -53,9 +66,7 @@ export function useStar() {
   return useMutation({
     mutationFn: ({ ids, starred }: Input) =>
       Promise.all(ids.map((id) => api.images.star.mutate({ id, starred }))),
-    onSuccess: (images) => {
-      for (const image of images) queries.setQueryData(keys.image(image.id), image);
-    },
+    onSuccess: (images) => Promise.all(images.map((image) => keepImage(queries, image))),
     onError: (error, { ids }) => {
       onError(error);
       // One request failed, but others may have succeeded, so all are fetched again.

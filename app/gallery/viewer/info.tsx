@@ -6,8 +6,8 @@ import { useMemo, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { api } from "../../client/api.ts";
 import { useFailureToast } from "../../ui/failures.ts";
-import { keys } from "../../client/queries.ts";
 import { useSourceImage } from "../../client/source.ts";
+import { keepImage } from "../../pictures/actions.tsx";
 import { settingsDownloadUrl } from "../../client/urls.ts";
 import { DowngradeNote } from "../../jobs/parts.tsx";
 import { JobParams } from "../../jobs/placement.tsx";
@@ -29,9 +29,9 @@ function TitleField({ image }: { readonly image: ImageView }) {
   const [title, setTitle] = useState(image.title);
   const rename = useMutation({
     mutationFn: () => api.images.rename.mutate({ id: image.id, title: title.trim() }),
-    onSuccess: (renamed) => {
-      queries.setQueryData(keys.image(renamed.id), renamed);
-      return queries.invalidateQueries({ queryKey: ["images", "list"] });
+    onSuccess: async (renamed) => {
+      await keepImage(queries, renamed);
+      await queries.invalidateQueries({ queryKey: ["images", "list"] });
     },
     onError,
   });
