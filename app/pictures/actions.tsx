@@ -48,11 +48,17 @@ export async function callFor(
   return { done, failure: null };
 }
 
-/** Keeps a picture as it was changed: a read that began before would bring it back as it was. */
+/** Ends the reads of these pictures: they began before a change and would bring back what was. Returns whose were under way. */
+export async function endReads(queries: QueryClient, ids: readonly string[]): Promise<readonly string[]> {
+  const read = ids.filter((id) => queries.getQueryState(keys.image(id))?.fetchStatus === "fetching");
+  for (const id of read) await queries.cancelQueries({ queryKey: keys.image(id) });
+  return read;
+}
+
+/** Keeps a picture as it was changed. */
 export async function keepImage(queries: QueryClient, image: ImageView): Promise<void> {
-  const queryKey = keys.image(image.id);
-  await queries.cancelQueries({ queryKey });
-  queries.setQueryData(queryKey, image);
+  await endReads(queries, [image.id]);
+  queries.setQueryData(keys.image(image.id), image);
 }
 
 interface Input {

@@ -9,7 +9,7 @@ import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { cx } from "../ui/button.tsx";
 import { toastWithUndo } from "../ui/toasts.tsx";
-import { callFor } from "./actions.tsx";
+import { callFor, endReads } from "./actions.tsx";
 
 type Rated = Pick<ImageView, "id" | "rating">;
 type Pages = InfiniteData<{ readonly items: readonly ImageView[]; readonly nextCursor: string | null }>;
@@ -18,7 +18,8 @@ type Pages = InfiniteData<{ readonly items: readonly ImageView[]; readonly nextC
 export function useChangeCached() {
   const queries = useQueryClient();
   return useCallback(
-    (ids: readonly string[], change: (image: ImageView) => ImageView) => {
+    async (ids: readonly string[], change: (image: ImageView) => ImageView) => {
+      const ended = await endReads(queries, ids);
       const changing = new Set(ids);
       const changed = (image: ImageView) => (changing.has(image.id) ? change(image) : image);
       // Not all that is kept under the key of lists has pages.
@@ -29,6 +30,7 @@ export function useChangeCached() {
       );
       for (const id of ids)
         queries.setQueryData<ImageView>(keys.image(id), (image) => image && change(image));
+      for (const id of ended) void queries.invalidateQueries({ queryKey: keys.image(id) });
     },
     [queries],
   );
@@ -48,7 +50,7 @@ export function useRate() {
   const showFailure = useFailureToast();
   const rate = async (ids: readonly string[], rating: number) => {
     const made = await callFor(ids, (some) => api.images.rate.mutate({ ids: some, rating }));
-    change(made.done, (image) => ({ ...image, rating }));
+    await change(made.done, (image) => ({ ...image, rating }));
     if (made.failure) throw made.failure.error;
   };
   const refresh = () => queries.invalidateQueries({ queryKey: keys.imageLists });

@@ -31,7 +31,7 @@ function useTagging(act: "tag" | "untag") {
     const made = await callFor(ids, async (some) => {
       changed.push(...(await api.images[how].mutate({ ids: some, name })).ids);
     });
-    change(changed, (image) => ({
+    await change(changed, (image) => ({
       ...image,
       tags: how === "tag" ? [...image.tags, name] : image.tags.filter((tag) => tag !== name),
     }));

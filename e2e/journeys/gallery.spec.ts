@@ -147,6 +147,36 @@ test("@all A15 a picture whose removal is on its way does not come back with a l
   await expect(rocket).toBeVisible();
 });
 
+test("@all A15 a read that began before a picture was starred and rated brings nothing of before back", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await uploadSample(page, "rocket.jpg");
+  const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
+  const reads: Promise<void>[] = [];
+  await page.route(/images\.get/, async (route) => {
+    const response = await route.fetch();
+    await held;
+    reads.push(route.fulfill({ response }).catch(() => undefined));
+  });
+  await page.goto("/gallery");
+  const sheet = page.getByRole("group", { name: "Pictures", exact: true });
+  const viewer = page.getByRole("dialog", { name: "Picture" });
+  const begun = page.waitForRequest(/images\.get/);
+  await sheet.getByRole("button", { name: "rocket", exact: true }).click();
+  await begun;
+  await page.keyboard.press("4");
+  await expect(page.getByText("Rated with 4 stars", { exact: true })).toBeVisible();
+  await page.keyboard.press("s");
+  await expect(viewer.getByRole("button", { name: "Remove the star" })).toBeVisible();
+  goOn();
+  await expect.poll(() => reads.length).toBeGreaterThan(0);
+  await Promise.all(reads);
+  await viewer.getByRole("button", { name: "Information" }).click();
+  await expect(viewer.getByRole("button", { name: "4 stars" })).toHaveAttribute("aria-pressed", "true");
+  await expect(viewer.getByRole("button", { name: "Remove the star" })).toBeVisible();
+});
+
 test("@all a selected stack stays selected when a version comes on top, and is deleted and restored as a whole", async ({
   page,
 }) => {
