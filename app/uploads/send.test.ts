@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type * as send from "./send.ts";
 
 let sendFile: typeof send.sendFile;
-/** Each test loads the module anew, since the module remembers what the bucket takes. */
+/** The module remembers what the bucket takes, so each test loads it anew. */
 beforeEach(async () => {
   vi.resetModules();
   ({ sendFile } = await import("./send.ts"));

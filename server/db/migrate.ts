@@ -61,7 +61,7 @@ async function requireEncoding(client: pg.Client): Promise<void> {
     );
 }
 
-/** Lets others go on between its tries, until nobody else uses the tables. */
+/** Tries the work again until it gets its locks; between the tries others can use the tables. */
 async function inTurns(client: pg.Client, waitMs: number, work: () => Promise<void>): Promise<void> {
   const endMs = performance.now() + waitMs;
   await client.query(`set lock_timeout = ${tableLockMs}`);

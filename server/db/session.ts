@@ -32,8 +32,8 @@ const forms = { DateStyle: "ISO", TimeZone: "UTC" } as const;
 const level = "isolation level read committed";
 
 /**
- * The tables are in the schema `public`, before which a role may have one of its own, or which its path may lack. An
- * empty path is no part of a list.
+ * Puts `public`, where the tables are, first in the search path: a role's own schema may stand before it, or the path may
+ * lack it. An empty path is left out.
  */
 export const findTables = `select set_config('search_path',
   concat_ws(', ', 'public', substring(current_setting('search_path') from '[^[:space:]].*')), false)`;

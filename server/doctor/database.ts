@@ -119,8 +119,8 @@ const textsQuery = `SELECT pg_encoding_to_char(encoding) AS encoding, quote_iden
   FROM pg_database WHERE datname = current_database()`;
 
 /**
- * Whether the database can store all letters, and its indexes of texts are sorted as the system sorts now: another version of
- * it (glibc, ICU) finds names in them no longer, or lets them in twice. The server says so to each session, where nobody reads it.
+ * Whether the database can store all letters, and whether its text indexes have the order that the system's libraries (glibc,
+ * ICU) have now. After an update of those, a name may not be found, or be stored twice; PostgreSQL only warns each session.
  */
 export async function checkTexts(url: string): Promise<CheckResult> {
   const name = "Database texts";

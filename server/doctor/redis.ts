@@ -75,7 +75,7 @@ export async function checkRedis(url: string): Promise<CheckResult> {
     // Of another kind than the one that works only the kind counts: its refusal of a write says less.
     if (verdict.isOk) {
       await client.set("atelier:doctor", "1", "PX", redisConnectMs);
-      // Since Redis 7 a user of its own has no channels unless they are given.
+      // Since Redis 7 a user may use no channel that its ACL does not name.
       await client.publish("atelier:doctor", "");
     }
     return verdict;

@@ -71,7 +71,7 @@ export async function copyStore(input: CopyInput): Promise<CopyProgress> {
   return total;
 }
 
-/** Waits until none is under way any more, so that whoever tries again finds no half of this try. Throws what one of them threw. */
+/** Waits until all copies have ended, also when one fails: a next try must not meet one of this try. Throws what the first failed one threw. */
 async function allEnded(copies: readonly Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(copies);
   const failed = results.find((result) => result.status === "rejected");

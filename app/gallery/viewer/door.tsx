@@ -33,8 +33,8 @@ function open(id: string): void {
 const move = (id: string) => window.history.replaceState(null, "", address(id));
 
 /**
- * Goes back to the grid, else each picture that was looked at would want a Back of its own; after a move Back would scroll
- * to where that began.
+ * Closes the viewer by going back, so that a closed picture leaves no entry in the history. After a move to another picture
+ * it only changes the address: going back would scroll the grid to the first one.
  */
 function close(): void {
   const isOpened = window.history.state?.isOpened === true;

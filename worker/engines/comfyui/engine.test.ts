@@ -182,17 +182,22 @@ test("A12 a server that gives prompts ids of its own is given one prompt and no 
   expect(pool.list()[0]?.needs).toEqual([]);
 });
 
-test("F27 of a full disk only the run that found it is charged, until a picture can be saved again", async () => {
-  const server = await scene.startServer();
-  const { engine, pool } = await scene.openEngine(server);
+/** Runs one picture after the other, none of them known to the server's cache; what each ended with. */
+function codesOf(engine: Awaited<ReturnType<typeof scene.openEngine>>["engine"]) {
   let seed = 0;
-  const codeOf = () => {
+  return (workflow = "t2i_sd15") => {
     const params = { prompt: "a red chair", seed: (seed += 1) };
-    return engine.run(scene.newTask({ workflow: "t2i_sd15", params }), newContext().context).then(
+    return engine.run(scene.newTask({ workflow, params }), newContext().context).then(
       () => "ok",
       (thrown) => thrown.code,
     );
   };
+}
+
+test("F27 of a full disk only the run that found it is charged, until a picture can be saved again", async () => {
+  const server = await scene.startServer();
+  const { engine, pool } = await scene.openEngine(server);
+  const codeOf = codesOf(engine);
   const isHealthy = () => pool.list()[0]?.state === "healthy";
   server.inject({ kind: "disk-full" });
   for (const code of ["engine_failed", "server_lost", "ok", "ok"]) {
@@ -208,11 +213,7 @@ test("F27 of a full disk only the run that found it is charged, until a picture 
 test("F27 a node that cannot write into its own folder is charged each time, and other workflows go on", async () => {
   const server = await scene.startServer();
   const { engine, pool } = await scene.openEngine(server);
-  const codeOf = (workflow: string) =>
-    engine.run(scene.newTask({ workflow }), newContext().context).then(
-      () => "ok",
-      (thrown) => thrown.code,
-    );
+  const codeOf = codesOf(engine);
   const readOnly = {
     kind: "node-error",
     nodeClass: "KSampler",
@@ -221,7 +222,7 @@ test("F27 a node that cannot write into its own folder is charged each time, and
   } as const;
   for (let run = 0; run < 2; run += 1) {
     server.inject(readOnly);
-    expect(await codeOf("t2i_sd15")).toBe("engine_failed");
+    expect(await codeOf()).toBe("engine_failed");
     expect(pool.list()[0]?.state).toBe("healthy");
   }
   expect(await codeOf("t2i_sdxl")).toBe("ok");
@@ -232,14 +233,7 @@ test("F27 of a card that is lost only the run that found it is charged, until th
   const { engine, pool } = await scene.openEngine(server);
   const acquired = vi.spyOn(pool, "acquire");
   server.inject({ kind: "card-lost" });
-  let seed = 0;
-  const codeOf = () => {
-    const params = { prompt: "a red chair", seed: (seed += 1) };
-    return engine.run(scene.newTask({ workflow: "t2i_sd15", params }), newContext().context).then(
-      () => "ok",
-      (thrown) => thrown.code,
-    );
-  };
+  const codeOf = codesOf(engine);
   const isHealthy = () => pool.list()[0]?.state === "healthy";
   expect(await codeOf()).toBe("engine_failed");
   await vi.waitUntil(isHealthy, { timeout: 10_000 });
