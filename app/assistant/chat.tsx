@@ -49,13 +49,16 @@ function Welcome({ onPick }: { readonly onPick: (text: string) => void }) {
   );
 }
 
-/** Follows the end while what is above it grows, pictures and prices too, unless the reader has scrolled up. */
-function useStickToEnd() {
+/**
+ * Follows the end while what is above it grows, pictures and prices too, unless the reader has scrolled up. An empty room is
+ * seen from its top.
+ */
+function useStickToEnd(isEmpty: boolean) {
   const end = useRef<HTMLDivElement>(null);
   const sticks = useRef(true);
   useEffect(() => {
     const mark = end.current;
-    if (mark?.parentElement == null) return undefined;
+    if (isEmpty || mark?.parentElement == null) return undefined;
     const place = new IntersectionObserver(([entry]) => (sticks.current = entry?.isIntersecting ?? true), {
       rootMargin: "160px",
     });
@@ -68,7 +71,7 @@ function useStickToEnd() {
       place.disconnect();
       growth.disconnect();
     };
-  }, []);
+  }, [isEmpty]);
   const follow = useCallback(() => void (sticks.current = true), []);
   return { end, follow };
 }
@@ -166,7 +169,8 @@ export function Chat({ conversationId, onConversation, isInSheet = false, classN
     mutationFn: (id: string) => api.assistant.stop.mutate({ id }),
     onError: onFailure,
   });
-  const { end, follow } = useStickToEnd();
+  const isEmpty = conversationId === null && !isPending && askedId === null;
+  const { end, follow } = useStickToEnd(isEmpty);
   const send = useCallback(
     (question: string) => {
       follow();
@@ -178,7 +182,7 @@ export function Chat({ conversationId, onConversation, isInSheet = false, classN
     <div className={cx("flex min-w-0 flex-col", className)}>
       <div className="flex flex-1 flex-col gap-8 pb-6">
         <StatusNote />
-        {conversationId === null && !isPending && askedId === null ? <Welcome onPick={setText} /> : null}
+        {isEmpty ? <Welcome onPick={setText} /> : null}
         <Talk query={query} onRepeat={send} />
         <div ref={end} className="scroll-mb-48" />
       </div>
