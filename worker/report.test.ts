@@ -283,14 +283,14 @@ function textOf(query: unknown): string {
   return typeof query === "object" && query !== null && "text" in query ? String(query.text) : String(query);
 }
 
-/** Both channels are connected in every process: what is sent from now on arrives. */
+/** Both channels are connected in every process, and stay so: what is sent from now on arrives. */
 async function untilConnected(processes: readonly Services[]): Promise<void> {
   const [first] = processes;
   const connected = new Set<string>();
-  const stops = processes.flatMap(({ hints }, at) => [
-    hints.subscribe(() => connected.add(`hints ${at}`)),
-    hints.subscribeLive(() => connected.add(`progress ${at}`)),
-  ]);
+  for (const [at, { hints }] of processes.entries()) {
+    hints.subscribe(() => connected.add(`hints ${at}`));
+    hints.subscribeLive(() => connected.add(`progress ${at}`));
+  }
   await vi.waitUntil(() => {
     first?.hints.publish({ type: "cancel", jobId: "none" });
     first?.hints.publish({
@@ -299,5 +299,4 @@ async function untilConnected(processes: readonly Services[]): Promise<void> {
     });
     return connected.size === processes.length * 2;
   }, 5_000);
-  for (const stop of stops) stop();
 }

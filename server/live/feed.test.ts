@@ -14,7 +14,7 @@ interface Named {
 }
 
 /** A source whose looks end when the test lets them. */
-function openSource() {
+function openSource(asked?: string[][]) {
   const looks: PromiseWithResolvers<readonly Mark[]>[] = [];
   const source: LiveSource<Named, readonly Named[]> = {
     name: "runs",
@@ -34,6 +34,7 @@ function openSource() {
     }),
     readFirst: async () => [],
     toUpdate: (views) => views,
+    openRequests: () => (ids) => void asked?.push([...ids]),
   };
   return { looks, source };
 }
@@ -75,4 +76,38 @@ test("a database that is slow or fails gets one look at a time, and what changed
   looks[2]?.resolve([markOf("two")]);
   await vi.advanceTimersByTimeAsync(14_000);
   expect([looks.length, told]).toEqual([3, ["one", "two"]]);
+});
+
+test("A12 previews are asked for once they would arrive, and anew after a lost connection", () => {
+  const asked: string[][] = [];
+  const { source } = openSource(asked);
+  const heard: (() => void)[] = [];
+  const subscribeLive = (_listener: unknown, onHeard: () => void) => {
+    heard.push(onHeard);
+    return () => undefined;
+  };
+  // Safe cast: the parts that the feed uses before its first poll.
+  const services = {
+    ...opened.services,
+    hints: { subscribe: () => () => undefined, subscribeLive },
+  } as unknown as Services;
+  const feed = feedOf(services);
+  const add = (wantsLive: boolean) =>
+    feed.add(source, { ownerId: "one", wantsLive, push: () => undefined, end: () => undefined });
+  const [stay, leave] = [add(false), add(true)];
+  feed.noteRead(source, [{ ...markOf("one"), isActive: true }]);
+  expect(asked).toEqual([]);
+  for (let times = 1; times <= 2; times += 1) {
+    heard[0]?.();
+    expect(asked.splice(0)).toEqual([[], ["one"]]);
+  }
+  feed.noteRead(source, [{ ...markOf("two"), ownerId: "one", isActive: true }]);
+  expect(asked.splice(0)).toEqual([["one", "two"]]);
+  leave();
+  add(true);
+  feed.noteRead(source, []);
+  expect(asked).toEqual([]);
+  heard[1]?.();
+  expect(asked.splice(0)).toEqual([[], ["one", "two"]]);
+  stay();
 });

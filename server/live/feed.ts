@@ -26,10 +26,11 @@ type Topics = ReadonlyMap<string, Topic<unknown, unknown>>;
 function createFeed(services: Services): Feed {
   const topics = new Map<string, Topic<unknown, unknown>>();
   let feeding: Feeding | null = null;
+  const isLiveHeard = () => feeding?.isLiveHeard() ?? false;
   const topicOf = <View, Update>(source: LiveSource<View, Update>): Topic<View, Update> => {
     // Safe: the topic of a name is only ever reached with the source of that name.
     const known = topics.get(source.name) as Topic<View, Update> | undefined;
-    const topic = known ?? createTopic(services, source);
+    const topic = known ?? createTopic(services, source, isLiveHeard);
     topics.set(source.name, topic as Topic<unknown, unknown>);
     return topic;
   };
@@ -65,6 +66,8 @@ function ownersOf(topics: Topics): readonly string[] {
 interface Feeding {
   /** Call when watchers have come or gone: previews are heard only while one wants them. */
   fit(): void;
+  /** Whether what is sent from now on arrives. */
+  isLiveHeard(): boolean;
   stop(): void;
 }
 
@@ -75,22 +78,31 @@ function startFeeding(services: Services, topics: Topics): Feeding {
     for (const topic of topics.values()) topic.onHint(message);
   });
   let closeLive: (() => void) | null = null;
+  let isHeard = false;
   const openLive = () =>
-    hints.subscribeLive((message) => {
-      for (const topic of topics.values()) topic.onLive(message);
-    });
+    hints.subscribeLive(
+      (message) => {
+        for (const topic of topics.values()) topic.onLive(message);
+      },
+      () => {
+        isHeard = true;
+        for (const topic of topics.values()) topic.onLiveHeard();
+      },
+    );
   const poll = createPoll(services, topics);
   const timer = setInterval(() => void poll(), pollMs);
   timer.unref();
   const endLive = () => {
     closeLive?.();
     closeLive = null;
+    isHeard = false;
   };
   return {
     fit() {
       if ([...topics.values()].some((topic) => topic.wantsLive())) closeLive ??= openLive();
       else endLive();
     },
+    isLiveHeard: () => isHeard,
     stop() {
       clearInterval(timer);
       closeHints();

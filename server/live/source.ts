@@ -59,7 +59,10 @@ export interface LiveSource<View, Update> {
   ): Promise<readonly Row<View>[]>;
   /** Null when there is nothing to send. */
   toUpdate(views: readonly View[], at: string, kind: "first" | "changed"): Update | null;
-  /** Asks for live updates of these active rows, called after each change of them; absent where they come unasked. */
+  /**
+   * Asks for live updates of these active rows, called after each change of them while their messages arrive; after an empty
+   * list, for the newest of each again. Absent where they come unasked.
+   */
   openRequests?(services: Services): (ids: readonly string[]) => void;
 }
 

@@ -33,6 +33,8 @@ export interface Topic<View, Update> {
   end(ownerId: string): void;
   onHint(message: HintMessage): void;
   onLive(message: LiveMessage): void;
+  /** Live messages arrive from here on: what was sent before is lost, so that the newest are asked for. */
+  onLiveHeard(): void;
   /** Rows that a watcher has just read by itself. */
   noteRead(marks: readonly Mark[]): void;
   /** The live updates of a row so far, joined. */
@@ -52,6 +54,7 @@ const readAtOnce = 200;
 export function createTopic<View, Update>(
   services: Services,
   source: LiveSource<View, Update>,
+  isLiveHeard: () => boolean,
 ): Topic<View, Update> {
   const watchers = createWatchers<View, Update>();
   const known = createKnownRows(source);
@@ -62,6 +65,7 @@ export function createTopic<View, Update>(
   let settledAtMs = 0;
 
   const requestLive = () => {
+    if (!isLiveHeard()) return;
     const wanted = known.active().filter(({ ownerId }) => watchers.wantLive(ownerId));
     request?.(wanted.map(({ id }) => id));
   };
@@ -115,6 +119,10 @@ export function createTopic<View, Update>(
       known.noteLive(live.id, live.update);
       watchers.tell(ownerId, { type: "live", ...live });
     },
+    onLiveHeard() {
+      request?.([]);
+      requestLive();
+    },
     noteRead(marks) {
       for (const mark of marks) known.note(mark);
       requestLive();
@@ -134,8 +142,7 @@ export function createTopic<View, Update>(
     },
     clear() {
       known.keepOnly(new Set(), Infinity);
-      // Without active rows this ends its requests.
-      requestLive();
+      request?.([]);
     },
   };
 }

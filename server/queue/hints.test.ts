@@ -9,10 +9,14 @@ function openChannel() {
   const sent: unknown[] = [];
   const kept: Promise<unknown>[] = [];
   const listened: string[] = [];
+  const heard: (() => void)[] = [];
   const channel = createHintChannel(
     {
       send: async (_channel, text) => void sent.push(JSON.parse(text)),
-      listen: (name) => void listened.push(name),
+      listen(name, { onHeard }) {
+        listened.push(name);
+        heard.push(onHeard);
+      },
       unlisten: async (name) => void listened.splice(listened.indexOf(name), 1),
       async close() {},
     },
@@ -21,7 +25,7 @@ function openChannel() {
   const hint = (jobId: string, revision: number): JobHint => ({ ownerId: "owner", jobId, revision });
   const publish = (...jobs: readonly JobHint[]) => channel.publish({ type: "jobs", jobs });
   const take = () => sent.splice(0);
-  return { channel, hint, publish, take, kept, listened };
+  return { channel, hint, publish, take, kept, listened, heard };
 }
 
 test("a hint after a pause is sent at once, the next ones together within 20 ms", () => {
@@ -74,6 +78,27 @@ test("a process listens while somebody in it does, and again when somebody comes
   expect(listened).toEqual([]);
   channel.subscribe(() => undefined);
   expect(listened).toEqual(["hints"]);
+});
+
+test("a subscriber is told each time its messages begin to arrive, one that comes later at once", () => {
+  const { channel, heard } = openChannel();
+  const told: string[] = [];
+  const note = (name: string) => () => void told.push(name);
+  const first = channel.subscribeLive(() => undefined, note("first"));
+  expect(told).toEqual([]);
+  heard[0]?.();
+  const second = channel.subscribeLive(() => undefined, note("second"));
+  expect(told).toEqual(["first", "second"]);
+  heard[0]?.();
+  expect(told).toEqual(["first", "second", "first", "second"]);
+  first();
+  second();
+  channel.subscribeLive(() => undefined, note("third"));
+  // An answer to the listening that has ended.
+  heard[0]?.();
+  expect(told).toHaveLength(4);
+  heard[1]?.();
+  expect(told.slice(4)).toEqual(["third"]);
 });
 
 test("hints that wait are sent when the channel closes", async () => {

@@ -25,11 +25,16 @@ export function createHints(connection: QueueConnection, options: HintOptions): 
 /** `progress` carries every live message; workers of the version before know it under this name. */
 export type HintChannelName = "hints" | "progress";
 
+export interface TextListener {
+  readonly onText: (text: string) => void;
+  readonly onHeard: () => void;
+}
+
 /** Carries texts between processes; one implementation per backend. */
 export interface HintTransport {
   send(channel: HintChannelName, text: string): Promise<void>;
-  /** Called for the first subscription of a channel. */
-  listen(channel: HintChannelName, onText: (text: string) => void): void;
+  /** Called for the first subscription of a channel. Calls `onHeard` each time the server begins to send it. */
+  listen(channel: HintChannelName, listener: TextListener): void;
   /** Called when the last subscription of the channel has ended. */
   unlisten(channel: HintChannelName): Promise<void>;
   close(): Promise<void>;
@@ -60,15 +65,29 @@ export function createHintChannel(transport: HintTransport, { onError, later }: 
   let isClosed = false;
   /** Who hears the messages of a channel; without anybody the process does not listen to it. */
   const openChannel = <Message>(channel: HintChannelName) => {
-    const listeners = new Set<(message: Message) => void>();
+    const listeners = new Map<(message: Message) => void, () => void>();
+    /** Since the newest first subscription: an answer to an earlier one tells nothing. */
+    let listening = { isHeard: false };
+    const listen = () => {
+      const own = { isHeard: false };
+      listening = own;
+      const onHeard = () => {
+        if (listening !== own) return;
+        own.isHeard = true;
+        for (const each of listeners.values()) each();
+      };
+      transport.listen(channel, { onText: receive, onHeard });
+    };
     return {
       tell(message: Message) {
-        for (const listener of listeners) listener(message);
+        for (const listener of listeners.keys()) listener(message);
       },
-      subscribe: (listener: (message: Message) => void) => {
+      subscribe: (listener: (message: Message) => void, onHeard: () => void = () => undefined) => {
         if (isClosed) return () => undefined;
-        if (listeners.size === 0) transport.listen(channel, receive);
-        listeners.add(listener);
+        const isFirst = listeners.size === 0;
+        listeners.set(listener, onHeard);
+        if (isFirst) listen();
+        else if (listening.isHeard) onHeard();
         return () => {
           // A process that is frozen would be sent what nobody reads, until the server closes its connection.
           if (listeners.delete(listener) && listeners.size === 0)

@@ -118,7 +118,8 @@ export type LiveMessage =
 export interface Hints {
   publish(message: HintMessage | LiveMessage): void;
   subscribe(listener: (message: HintMessage) => void): () => void;
-  subscribeLive(listener: (message: LiveMessage) => void): () => void;
+  /** `onHeard` is called each time messages begin to arrive, at first and after a lost connection: those before are lost. */
+  subscribeLive(listener: (message: LiveMessage) => void, onHeard?: () => void): () => void;
   close(): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createPostgresBackend, withBackend } from "bullmq";
 import pg from "pg";
 import type { BellBackend } from "./bells.ts";
-import type { HintChannelName, HintTransport } from "./hints.ts";
+import type { HintChannelName, HintTransport, TextListener } from "./hints.ts";
 import type { OnConnectionError } from "./index.ts";
 
 /** How long an end of connections is waited for: to a dead line none can be said. */
@@ -124,7 +124,8 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
         "select pg_notify($1, part) from unnest($2::text[]) part, set_config('synchronous_commit', 'off', true)";
       await pool.query(notify, [nameOf(channel), cutText(text)]);
     },
-    listen: (channel, onText) => listener.listen(nameOf(channel), joinTexts(onText)),
+    listen: (channel, { onText, onHeard }) =>
+      listener.listen(nameOf(channel), { onText: joinTexts(onText), onHeard }),
     unlisten: (channel) => listener.unlisten(nameOf(channel)),
     async close() {
       await endInTime(Promise.all([listener.close(), pool.end()]));
@@ -145,8 +146,8 @@ const lookMs = 20_000;
 
 /** LISTEN of PostgreSQL for one process. */
 interface Listener {
-  /** Calls `onPayload` for each notification of the channel; connects with the first call. */
-  listen(channel: string, onPayload: (payload: string) => void): void;
+  /** Each notification of the channel is a text; connects with the first call. */
+  listen(channel: string, listener: TextListener): void;
   unlisten(channel: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -156,7 +157,7 @@ interface Listener {
  * lost, so whoever listens also has to look from time to time. `onError` gets what went wrong, nothing is thrown.
  */
 function createListener(url: string, onError: OnConnectionError): Listener {
-  const listeners = new Map<string, (payload: string) => void>();
+  const listeners = new Map<string, TextListener>();
   const state = {
     client: null as pg.Client | null,
     /** The statement that is under way and those after it; null before the connection stands. */
@@ -192,7 +193,7 @@ function createListener(url: string, onError: OnConnectionError): Listener {
       setTimeout(() => void connect(), waitMs).unref();
     };
     state.client = client;
-    client.on("notification", ({ channel, payload }) => payload && listeners.get(channel)?.(payload));
+    client.on("notification", ({ channel, payload }) => payload && listeners.get(channel)?.onText(payload));
     client.on("error", (error) => {
       onError(error);
       retry();
@@ -202,7 +203,7 @@ function createListener(url: string, onError: OnConnectionError): Listener {
       await client.connect();
       if (state.client !== client) return;
       state.settling = Promise.resolve();
-      await Promise.all([...listeners.keys()].map((name) => say(`listen ${name}`)));
+      await Promise.all([...listeners.keys()].map(hear));
       state.retryMs = firstRetryMs;
     } catch (error) {
       onError(error instanceof Error ? error : new Error(String(error)));
@@ -221,11 +222,18 @@ function createListener(url: string, onError: OnConnectionError): Listener {
     return said;
   }
 
+  async function hear(channel: string): Promise<void> {
+    const listener = listeners.get(channel);
+    await say(`listen ${channel}`);
+    listener?.onHeard();
+  }
+
   return {
-    listen(channel, onPayload) {
-      listeners.set(channel, onPayload);
+    listen(channel, listener) {
+      listeners.set(channel, listener);
       if (state.isStarted) {
-        say(`listen ${channel}`).catch(onError);
+        // Before the connection stands it is said then.
+        if (state.settling) hear(channel).catch(onError);
         return;
       }
       state.isStarted = true;

@@ -1,7 +1,7 @@
 import { Queue, Worker } from "bullmq";
 import { Redis } from "ioredis";
 import type { BellBackend } from "./bells.ts";
-import type { HintChannelName, HintTransport } from "./hints.ts";
+import type { HintChannelName, HintTransport, TextListener } from "./hints.ts";
 import type { OnConnectionError } from "./index.ts";
 import { refusalWord } from "./redis-faults.ts";
 
@@ -122,25 +122,28 @@ export function redisHints(url: string, onError: OnConnectionError): HintTranspo
       subscriber.ping().catch(onError);
     }, lookMs).unref();
   };
-  const listeners = new Map<string, (text: string) => void>();
-  const subscribe = () => {
-    if (listeners.size > 0) subscriber.subscribe(...listeners.keys()).catch(onError);
+  const listeners = new Map<string, TextListener>();
+  const hear = (name: string, { onHeard }: TextListener) => {
+    subscriber.subscribe(name).then(onHeard, onError);
+  };
+  const hearAll = () => {
+    for (const [name, listener] of listeners) hear(name, listener);
   };
   subscriber.on("message", (name, text) => {
     quiet = 0;
-    listeners.get(name)?.(text);
+    listeners.get(name)?.onText(text);
   });
   // On each connect: a subscription that failed because Redis was away at the start is not resumed by itself.
-  subscriber.on("ready", subscribe);
+  subscriber.on("ready", hearAll);
   return {
     async send(channel, text) {
       look();
       await publisher.publish(nameOf(channel), text);
     },
-    listen(channel, onText) {
+    listen(channel, listener) {
       look();
-      listeners.set(nameOf(channel), onText);
-      if (subscriber.status === "ready") subscribe();
+      listeners.set(nameOf(channel), listener);
+      if (subscriber.status === "ready") hear(nameOf(channel), listener);
       if (subscriber.status === "wait") subscriber.connect().catch(onError);
     },
     async unlisten(channel) {
