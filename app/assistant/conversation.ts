@@ -1,4 +1,5 @@
 import type { QuestionUpdate, QuestionView, Turn } from "@atelier/server/assistant";
+import type { endedQuestionStatuses } from "@atelier/server/db";
 
 /** A conversation as the page holds it. */
 export interface Conversation {
@@ -12,7 +13,10 @@ export interface Conversation {
 
 type Words = Extract<QuestionUpdate, { type: "answer" }>;
 
-const endedStatuses: ReadonlySet<string> = new Set(["completed", "failed"]);
+const endedStatuses: ReadonlySet<string> = new Set([
+  "completed",
+  "failed",
+] satisfies typeof endedQuestionStatuses);
 
 export function hasQuestionEnded(run: Pick<QuestionView, "status">): boolean {
   return endedStatuses.has(run.status);

@@ -1,5 +1,6 @@
 import type { LiveUpdate } from "@atelier/server/api";
 import type { QuestionUpdate } from "@atelier/server/assistant";
+import type { finalStatuses } from "@atelier/server/db";
 import type { JobsUpdate, JobView } from "@atelier/server/jobs";
 import { createListeners } from "../ui/listeners.ts";
 
@@ -79,7 +80,11 @@ export interface LiveState {
 
 type ProgressUpdate = Extract<JobsUpdate, { type: "progress" }>;
 
-const endedStatuses: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
+const endedStatuses: ReadonlySet<string> = new Set([
+  "completed",
+  "failed",
+  "cancelled",
+] satisfies typeof finalStatuses);
 
 export function hasEnded(job: Pick<JobView, "status">): boolean {
   return endedStatuses.has(job.status);

@@ -1,6 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
+import { isOpen } from "./life.ts";
 
 const { assistantMessages, assistantRunEvents, assistantRuns, memories, modelCalls } = schema;
 
@@ -107,7 +108,7 @@ export async function readFigures(
         coalesce(sum(coalesce(cost_usd, expected_usd)), 0)::float8 as usd
       from ${modelCalls} where started_at > ${since} group by stage, model order by stage, model`),
     db.execute<Record<string, number | null>>(sql`
-      select count(*) filter (where status not in ('completed', 'failed'))::int as backlog,
+      select count(*) filter (where ${isOpen})::int as backlog,
         count(*) filter (where status = 'completed' and ended_at > ${since})::int as completed,
         count(*) filter (where status = 'failed' and ended_at > ${since})::int as failed,
         (avg((jsonb_array_length(context -> 'used') > 0)::int) filter (where status = 'completed' and ended_at > ${since}))::float8 as "withContext",

@@ -1,6 +1,6 @@
 import { and, eq, inArray, isNotNull, notInArray, type SQL, sql } from "drizzle-orm";
 import type { PgUpdateSetSource } from "drizzle-orm/pg-core";
-import { type Db, type QuestionStatus, schema, type Tx } from "../db/index.ts";
+import { type Db, endedQuestionStatuses, type QuestionStatus, schema, type Tx } from "../db/index.ts";
 import { isActive } from "../nodes/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -29,15 +29,14 @@ export function stageAt(status: string | null): Stage | null {
   return stages.find(({ from }) => from === status) ?? null;
 }
 
-const endedStatuses: readonly QuestionStatus[] = ["completed", "failed"];
-
 /** Whether a question never changes again. */
 export function isEnded(status: QuestionStatus): boolean {
-  return endedStatuses.includes(status);
+  const ended: readonly QuestionStatus[] = endedQuestionStatuses;
+  return ended.includes(status);
 }
 
 /** SQL condition: the question has not ended. */
-export const isOpen = notInArray(assistantRuns.status, [...endedStatuses]);
+export const isOpen = notInArray(assistantRuns.status, [...endedQuestionStatuses]);
 
 /** The right to do one stage of a question, given by `capture`; every write of the stage checks it. */
 export interface QuestionLease {

@@ -1,6 +1,6 @@
 import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
 import { z } from "zod";
-import { type BatchAxis, schema } from "../db/index.ts";
+import { type BatchAxis, claimedStatuses, finalStatuses, schema, waitingStatuses } from "../db/index.ts";
 import { type JobView, loadViews } from "../jobs/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -78,10 +78,10 @@ async function readTallies({ db }: Services, ids: readonly string[]): Promise<Ma
   if (ids.length === 0) return new Map();
   const count = (...statuses: string[]) => sql`(count(*) filter (where status in ${statuses}))::int`;
   const rows = await db.execute<Tally & Record<string, unknown>>(sql`
-    select batch_id as "batchId", ${count("pending", "queued")} as waiting,
-      ${count("waiting_for_engine", "processing")} as running, ${count("completed")} as completed,
+    select batch_id as "batchId", ${count(...waitingStatuses)} as waiting,
+      ${count(...claimedStatuses)} as running, ${count("completed")} as completed,
       ${count("failed")} as failed, ${count("cancelled")} as cancelled,
-      sum(case when status in ('completed', 'failed', 'cancelled') then 1 else (begun + progress) / (steps + 1) end)::float8 as progress
+      sum(case when status in ${[...finalStatuses]} then 1 else (begun + progress) / (steps + 1) end)::float8 as progress
     from (select p.batch_id, coalesce(s.begun, 0) as begun, coalesce(s.steps, 0) as steps,
         case when j.status <> 'completed' or s.left_over is null or s.left_over = 0 then j.status
           when s.stopped is null then 'pending' when s.stopped = 'cancelled' then s.stopped else 'failed' end as status,

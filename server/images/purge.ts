@@ -1,6 +1,6 @@
 import path from "node:path";
 import { and, eq, exists, gt, inArray, isNotNull, lt, not, notExists, or, sql, type SQL } from "drizzle-orm";
-import { type Db, type JobStatus, schema, type Tx } from "../db/index.ts";
+import { type Db, finalStatuses, schema, type Tx } from "../db/index.ts";
 import type { Duty } from "../leases/index.ts";
 import type { Services } from "../services.ts";
 import { type ListedObject, listObjects, removePrefix } from "../storage/index.ts";
@@ -49,7 +49,6 @@ export async function deleteUnusedRows(tx: Tx, ids: readonly string[]): Promise<
 
 /** Pictures of one transaction. */
 const purgeBatchSize = 100;
-const finalStatuses: JobStatus[] = ["completed", "failed", "cancelled"];
 
 /**
  * Purges images whose time for undo is over, and masks that no job used or made within that time
@@ -118,7 +117,7 @@ function openUses(tx: Tx) {
 }
 
 function jobOf(tx: Tx, state: "open" | "ended") {
-  const isEnded = inArray(jobs.status, finalStatuses);
+  const isEnded = inArray(jobs.status, [...finalStatuses]);
   return tx
     .select({ one: sql`1` })
     .from(jobs)

@@ -1,10 +1,10 @@
 import { sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
-import { type JobStatus, jobStatuses, schema, type Tier } from "../db/index.ts";
+import { type JobStatus, jobStatuses, openStatuses, schema, type Tier } from "../db/index.ts";
 import { type JobKind, jobKinds, type Need } from "../engines.ts";
 import { AppError, type ErrorCode, isErrorCode, isId, isStorable } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { isFinal, openStatuses, tierOf } from "./job.ts";
+import { isFinal, tierOf } from "./job.ts";
 import { serverLabelOf } from "./read.ts";
 import { sessionIdSchema } from "./request.ts";
 

@@ -1,8 +1,8 @@
 import { eq, sql } from "drizzle-orm";
-import { schema, type Tier, tiers } from "../db/index.ts";
+import { openStatuses, schema, type Tier, tiers } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { amend, hint, isFinal, openStatuses } from "./job.ts";
+import { amend, hint, isFinal } from "./job.ts";
 import { type JobLog, readJobLogs } from "./logs.ts";
 import { type JobEventView, type JobView, loadViews } from "./read.ts";
 

@@ -1,21 +1,11 @@
 import { sql, type SQL } from "drizzle-orm";
 import { suspendedUsers } from "../accounts/plain.ts";
-import { type JobStatus, schema } from "../db/index.ts";
+import { claimedStatuses, type JobStatus, schema, waitingStatuses } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { tryRemove } from "./cleanup.ts";
 import { scheduleDispatch } from "./dispatch.ts";
-import {
-  amend,
-  amendAll,
-  claimedStatuses,
-  heldBy,
-  hint,
-  isFinal,
-  type Lease,
-  transition,
-  transitionAll,
-} from "./job.ts";
+import { amend, amendAll, heldBy, hint, isFinal, type Lease, transition, transitionAll } from "./job.ts";
 
 export interface CancelAnswer {
   /** True when the job is cancelled or has a request to stop; false when the job had ended. */
@@ -50,7 +40,7 @@ async function stop(services: Services, target: Target): Promise<CancelAnswer> {
   const { id, own } = target;
   if (!isId(id)) throw new AppError("not_found");
   const waiting = await transition(services.db, {
-    from: ["pending", "queued"],
+    from: waitingStatuses,
     to: "cancelled",
     where: own,
     event: "cancelled",
@@ -158,7 +148,7 @@ async function stopAll(services: Services, owned: SQL): Promise<number> {
 
 async function stopFound(services: Services, owned: SQL): Promise<number> {
   const waiting = await transitionAll(services.db, {
-    from: ["pending", "queued"],
+    from: waitingStatuses,
     to: "cancelled",
     where: owned,
     event: "cancelled",

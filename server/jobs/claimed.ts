@@ -1,19 +1,10 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
-import { type JobStatus, schema } from "../db/index.ts";
+import { claimedStatuses, type JobStatus, schema } from "../db/index.ts";
 import { isActive } from "../nodes/index.ts";
 import { type Config, errorRules } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { scheduleDispatch } from "./dispatch.ts";
-import {
-  amend,
-  claimedStatuses,
-  heldBy,
-  hint,
-  type Job,
-  type Lease,
-  transition,
-  transitionAll,
-} from "./job.ts";
+import { amend, heldBy, hint, type Job, type Lease, transition, transitionAll } from "./job.ts";
 import { headOf, inClaimOrder, isOffered, needsNoServer, type Offer, type QueueOffers } from "./offers.ts";
 import { insertOutputs, type StoredResult } from "./pictures.ts";
 

@@ -1,10 +1,10 @@
 import { and, eq, gt, inArray, not, sql, type SQL } from "drizzle-orm";
-import { deleteInBatches, schema, type Tx } from "../db/index.ts";
+import { deleteInBatches, finalStatuses, openStatuses, schema, type Tx } from "../db/index.ts";
 import { deleteUnusedRows, discardObjects, lockRows } from "../images/index.ts";
 import { keepFigures } from "../monitoring/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { finalStatuses, isFinal, openStatuses } from "./job.ts";
+import { isFinal } from "./job.ts";
 import { get, type JobAddress } from "./read.ts";
 
 const { jobs, jobOutputs, users, sessions, images } = schema;

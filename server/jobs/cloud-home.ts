@@ -1,10 +1,10 @@
-import type { PlacedBecause } from "../db/index.ts";
+import { claimedStatuses, type PlacedBecause } from "../db/index.ts";
 import { cloudEngine } from "../engines.ts";
 import type { Config, ErrorCode } from "../platform/index.ts";
 import type { ProviderError } from "../providers/index.ts";
 import type { Services } from "../services.ts";
 import { scheduleDispatch } from "./dispatch.ts";
-import { claimedStatuses, heldBy, hint, type Job, type Lease, transition } from "./job.ts";
+import { heldBy, hint, type Job, type Lease, transition } from "./job.ts";
 import { atRest, otherPlace, type OtherPlace, placeAgain } from "./rehome.ts";
 
 /*

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { claimedStatuses, schema } from "../db/index.ts";
 import { fromNow } from "../leases/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import {
@@ -18,7 +18,7 @@ import {
 import type { Services } from "../services.ts";
 import type { Skipped } from "./cloud-choice.ts";
 import { scheduleDispatch } from "./dispatch.ts";
-import { amend, claimedStatuses, heldBy, hint, type Job, type Lease, readJob, transition } from "./job.ts";
+import { amend, heldBy, hint, type Job, type Lease, readJob, transition } from "./job.ts";
 
 /** A call that was made for a job. */
 export interface Call {

@@ -1,6 +1,6 @@
 import { keptBy } from "../platform/index.ts";
 import { and, eq, inArray, sql } from "drizzle-orm";
-import { type Db, schema, type Tx } from "../db/index.ts";
+import { type Db, schema, type Tx, waitingStatuses } from "../db/index.ts";
 import type { Need } from "../engines.ts";
 import type { Services } from "../services.ts";
 import { hint, inOrderOfId, jobFromRow } from "./job.ts";
@@ -175,7 +175,7 @@ export async function isAnyWaiting(
   { queue, needs, dueWithinMs }: WaitingIn,
 ): Promise<boolean> {
   const { jobs } = schema;
-  const isOfQueue = and(eq(jobs.queue, queue), inArray(jobs.status, ["pending", "queued"]));
+  const isOfQueue = and(eq(jobs.queue, queue), inArray(jobs.status, [...waitingStatuses]));
   const dueBy = sql`now() + ${dueWithinMs} * interval '1 millisecond'`;
   const isDue = sql`(${jobs.notBefore} is null or ${jobs.notBefore} <= ${dueBy})`;
   const [one] = await db

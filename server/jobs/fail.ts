@@ -1,5 +1,5 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
-import { type Placement, schema } from "../db/index.ts";
+import { claimedStatuses, type Placement, schema } from "../db/index.ts";
 import { type AppError, type Config, ruleOf } from "../platform/index.ts";
 import {
   type Downgrade,
@@ -11,16 +11,7 @@ import {
 import type { Services } from "../services.ts";
 import { scheduleDispatch } from "./dispatch.ts";
 import { goHome, homeReasonOf } from "./cloud-home.ts";
-import {
-  claimedStatuses,
-  heldBy,
-  hint,
-  type Job,
-  type Lease,
-  maxChargedOf,
-  readJob,
-  transition,
-} from "./job.ts";
+import { heldBy, hint, type Job, type Lease, maxChargedOf, readJob, transition } from "./job.ts";
 
 /**
  * Ends a failed attempt. With the strategy `fail` the job ends at once; otherwise it returns to the line until it has

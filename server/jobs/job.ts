@@ -17,15 +17,6 @@ const successors = {
   cancelled: [],
 } as const satisfies Record<JobStatus, readonly JobStatus[]>;
 
-export const openStatuses = [
-  "pending",
-  "queued",
-  "waiting_for_engine",
-  "processing",
-] as const satisfies JobStatus[];
-export const finalStatuses = ["completed", "failed", "cancelled"] as const satisfies JobStatus[];
-export const claimedStatuses = ["waiting_for_engine", "processing"] as const satisfies JobStatus[];
-
 export function canFollow(from: JobStatus, to: JobStatus): boolean {
   const allowed: readonly JobStatus[] = successors[from];
   return allowed.includes(to);

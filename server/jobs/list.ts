@@ -1,10 +1,9 @@
 import { sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
-import { jobStatuses, taskMark } from "../db/index.ts";
+import { jobStatuses, openStatuses, taskMark } from "../db/index.ts";
 import { jobKinds } from "../engines.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { openStatuses } from "./job.ts";
 import { type JobView, loadViews } from "./read.ts";
 import { sessionIdSchema } from "./request.ts";
 

@@ -1,9 +1,8 @@
 import { sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { openStatuses, schema } from "../db/index.ts";
 import { ago, firstRowsFrom, type LiveSource, type Mark, type Row } from "../live/index.ts";
 import type { LiveProgress } from "../queue/index.ts";
 import type { Services } from "../services.ts";
-import { openStatuses } from "./job.ts";
 import { type JobsUpdate, type JobView, loadRows } from "./read.ts";
 
 type ProgressUpdate = Extract<JobsUpdate, { type: "progress" }>;

@@ -1,5 +1,5 @@
 import { inArray, sql } from "drizzle-orm";
-import { isDatabaseAway, schema } from "../db/index.ts";
+import { claimedStatuses, isDatabaseAway, schema, waitingStatuses } from "../db/index.ts";
 import { localEngine, type Need } from "../engines.ts";
 import { hasEnded, isActive, isOrphaned } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
@@ -17,7 +17,7 @@ import type { Services } from "../services.ts";
 import { cancelOfSuspended } from "./cancel.ts";
 import { takeOverLostCalls } from "./cloud-end.ts";
 import { dispatch, lockLine, rering } from "./dispatch.ts";
-import { amendAll, claimedStatuses, hint, isFinal, type Job, maxChargedOf, transitionAll } from "./job.ts";
+import { amendAll, hint, isFinal, type Job, maxChargedOf, transitionAll } from "./job.ts";
 import { placeWaiting } from "./rehome.ts";
 
 const repairs: readonly ((services: Services) => Promise<unknown>)[] = [
@@ -220,7 +220,7 @@ async function failUnservable(services: Services): Promise<void> {
     from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
     where q.queue = ${jobs.queue} and q.seen_needs <> '{}' and n.seen_at > ${jobs.createdAt})`;
   const failed = await transitionAll(services.db, {
-    from: ["pending", "queued"],
+    from: waitingStatuses,
     to: "failed",
     where: sql`not (${jobs.engine} = ${localEngine.name} and ${inArray(jobs.kind, [...localEngine.kinds])})
       and case when ${startable.length > 0 ? sql`${jobs.queue} in ${startable}` : sql`false`} then ${wasTried}

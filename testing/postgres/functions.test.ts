@@ -1,6 +1,16 @@
 import pg from "pg";
 import { afterEach, expect, test } from "vitest";
-import { findSchemaMismatch, knownMigrations, migrate, migrateTo, openDatabase } from "@atelier/server/db";
+import {
+  claimedStatuses,
+  findSchemaMismatch,
+  finalStatuses,
+  knownMigrations,
+  migrate,
+  migrateTo,
+  openDatabase,
+  openStatuses,
+  waitingStatuses,
+} from "@atelier/server/db";
 import current from "../../server/db/functions/version.json" with { type: "json" };
 import { readFunctions, replaceFunctions } from "../../server/db/migrate.ts";
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from "./servers.ts";
@@ -42,6 +52,17 @@ test("each function of the database has its one current body in functions/", asy
   expect(rows.map(({ name }) => name)).toEqual([...written, ...stored].toSorted(byCode));
   // Each body is valid beside all others.
   await client.query(text);
+});
+
+test("A11 a list of statuses in the functions is one of those that the schema names", async () => {
+  await open(createEmptyDatabase());
+  const { text } = await readFunctions();
+  const lists = [...text.matchAll(/\bstatus in \(([^)]*)\)/g)].map(([, list]) => list);
+  const named = [waitingStatuses, claimedStatuses, openStatuses, finalStatuses].map((statuses) =>
+    statuses.map((status) => `'${status}'`).join(", "),
+  );
+  expect(lists).not.toEqual([]);
+  expect(lists.filter((list = "") => !named.includes(list))).toEqual([]);
 });
 
 test("A16 what columns and indexes compute is the same where a dump is restored, with an empty search path", async () => {

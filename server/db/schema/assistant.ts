@@ -18,17 +18,16 @@ import { assistantConversations, assistantMessages } from "./memories.ts";
 
 const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
-const questionStatuses = [
-  "new",
-  "analyzing",
-  "analyzed",
-  "assembling",
-  "ready",
-  "responding",
-  "completed",
-  "failed",
-] as const;
-export type QuestionStatus = (typeof questionStatuses)[number];
+/** The question never changes again. */
+export const endedQuestionStatuses = ["completed", "failed"] as const;
+export type QuestionStatus =
+  | "new"
+  | "analyzing"
+  | "analyzed"
+  | "assembling"
+  | "ready"
+  | "responding"
+  | (typeof endedQuestionStatuses)[number];
 
 export const promptRoles = ["analyzer", "assembler", "responder", "archivist"] as const;
 export type PromptRole = (typeof promptRoles)[number];

@@ -24,15 +24,14 @@ import type { PromptTemplate } from "./presets.ts";
 
 const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
-export const jobStatuses = [
-  "pending",
-  "queued",
-  "waiting_for_engine",
-  "processing",
-  "completed",
-  "failed",
-  "cancelled",
-] as const;
+/** The job is in line; no node has it. */
+export const waitingStatuses = ["pending", "queued"] as const;
+/** A node has the job. */
+export const claimedStatuses = ["waiting_for_engine", "processing"] as const;
+export const openStatuses = [...waitingStatuses, ...claimedStatuses] as const;
+/** The job never changes again. */
+export const finalStatuses = ["completed", "failed", "cancelled"] as const;
+export const jobStatuses = [...openStatuses, ...finalStatuses] as const;
 export type JobStatus = (typeof jobStatuses)[number];
 
 /** 3 is the most urgent; stored as a number so that the fair pick can sort by it. */
