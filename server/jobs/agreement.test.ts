@@ -172,7 +172,7 @@ test("E8 a retry keeps the bounds and the place of its job, and other bounds may
 });
 
 test("the database and the studio decide alike what is within an agreement", async () => {
-  const prices = [null, 0, 0.039_999_9, 0.04, 0.040_000_5, 0.040_01, 5];
+  const prices = [null, 0, 0.039_999_9, 0.04, 0.040_000_5, 0.040_001_5, 0.040_01, 5];
   const bounds = [0, 0.04, 5].flatMap((max) =>
     [true, false].flatMap((ownOnly) =>
       [true, false].map((unknownPrice) => agreed(max, { ownOnly, unknownPrice })),

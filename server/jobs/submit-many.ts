@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import type { Agreed, Tx } from "../db/index.ts";
 import { type InputRole, jobKinds, requiredInputs } from "../engines.ts";
 import { AppError, isAppError } from "../platform/index.ts";
-import { dollars } from "../providers/index.ts";
+import { dollars, isWithinUsd } from "../providers/index.ts";
 import { noteAccepted, withOwnMemory } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { rulesFor } from "./admission.ts";
@@ -188,7 +188,7 @@ function bind<One extends Priced>(one: One): One {
  */
 export function bindPrices(jobs: readonly OrderedJob[], maxPriceUsd: number): readonly OrderedJob[] {
   const priceUsd = priceOf(jobs);
-  if (priceUsd === null || priceUsd > maxPriceUsd + roundingUsd) {
+  if (priceUsd === null || !isWithinUsd(priceUsd, maxPriceUsd)) {
     const price = priceUsd === null ? "an amount that is not known" : `up to ${dollars(priceUsd)}`;
     throw new AppError(
       "not_agreed",
@@ -198,9 +198,6 @@ export function bindPrices(jobs: readonly OrderedJob[], maxPriceUsd: number): re
   }
   return jobs.map(bind);
 }
-
-/** Sums of prices such as 0.1 + 0.2 are a little above what they should be. */
-const roundingUsd = 1e-9;
 
 /** Stores all jobs in the caller's transaction, which must be rolled back when this throws what `submit` throws. */
 export async function storeMany(

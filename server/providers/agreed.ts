@@ -1,5 +1,6 @@
 import type { Agreed } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
+import { isWithinUsd } from "./spend.ts";
 
 /**
  * Whether a provider may be called at this price (US dollars, null: unknown) for a job with these bounds; null: without
@@ -8,8 +9,7 @@ import type { Config } from "../platform/index.ts";
 export function isWithin(agreed: Agreed | null, priceUsd: number | null): boolean {
   if (agreed === null) return true;
   if (agreed.ownOnly) return false;
-  // Prices are binary fractions: a ten-thousandth of a cent is no excess.
-  return priceUsd === null ? agreed.unknownPrice : priceUsd <= agreed.maxPriceUsd + 1e-6;
+  return priceUsd === null ? agreed.unknownPrice : isWithinUsd(priceUsd, agreed.maxPriceUsd);
 }
 
 /** Whether an offer may be bought: within the bounds, and at an unknown price only with the person's own maximum. */

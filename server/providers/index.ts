@@ -86,5 +86,14 @@ export {
   toAttemptView,
 } from "./report.ts";
 export { checkCaps, type KeyBudget, type KeyCap, readKeyBudgets } from "./key-caps.ts";
-export { dollars, lockSpend, readCaps, readOwnCaps, readSpend, setCaps, sumPastDays } from "./spend.ts";
+export {
+  dollars,
+  isWithinUsd,
+  lockSpend,
+  readCaps,
+  readOwnCaps,
+  readSpend,
+  setCaps,
+  sumPastDays,
+} from "./spend.ts";
 export { lackOf, lacksOf, mayTake, offersFor, paramsTaken } from "./takes.ts";

@@ -7,6 +7,7 @@ import {
   checkBudget,
   dayStart,
   dollars,
+  isWithinUsd,
   modelSpend,
   spentOf,
   startOf,
@@ -88,8 +89,7 @@ export function checkPurse(config: Pick<Config, "cloud">, purse: Purse, priceUsd
   if (!keyBudget?.cap || priceUsd === 0) return;
   const { cap, spentUsd, reservedUsd } = keyBudget;
   const usedUsd = spentUsd + reservedUsd;
-  // Sums of prices in binary fractions: a ten-thousandth of a cent is no excess.
-  if (usedUsd + countedUsd <= cap.usd + 1e-6) return;
+  if (isWithinUsd(usedUsd + countedUsd, cap.usd)) return;
   const price = priceUsd === null ? "its price is not known" : `it costs ${dollars(countedUsd)}`;
   const message = `This API key may spend ${dollars(cap.usd)}${periodTexts[cap.period]}: ${dollars(usedUsd)} are spent or reserved, and ${price}.`;
   throw new AppError("budget_exceeded", message);

@@ -7,7 +7,7 @@ import { newId, parseConfig } from "../platform/index.ts";
 import type { AttemptState } from "../db/index.ts";
 import { findModel, modelsOf } from "./models.ts";
 import { checkCaps } from "./key-caps.ts";
-import { readOwnCaps, readSpend, setCaps, sumPastDays } from "./spend.ts";
+import { isWithinUsd, readOwnCaps, readSpend, setCaps, sumPastDays } from "./spend.ts";
 
 const { dailySpend, modelCalls, providerAttempts, studio } = schema;
 let opened: TestServices;
@@ -63,6 +63,16 @@ test("the operator's own prices win over the list, for a model or one of its pro
   );
   expect(() => priceOf({ "nano-bannana": 1 })).toThrow(/nano-bannana.*not there/s);
   expect(() => priceOf({ "nano-banana": { kie: 1 } })).toThrow(/does not offer/);
+});
+
+test.each([
+  [0.1 + 0.2, 0.3, true],
+  [0.300_000_9, 0.3, true],
+  [0.300_001_1, 0.3, false],
+  [0, 0, true],
+  [0.000_01, 0, false],
+])("a sum of %d is within a bound of %d: %s", (sum, bound, isWithin) => {
+  expect(isWithinUsd(sum, bound)).toBe(isWithin);
 });
 
 test("a reached cap states no price that nobody knows", async () => {

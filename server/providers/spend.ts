@@ -185,13 +185,18 @@ function excessText(
     whose,
   }: { readonly countedUsd: number; readonly isKnown: boolean; readonly whose: string },
 ): string | null {
-  // Sums of prices in binary fractions: a ten-thousandth of a cent is no excess.
-  const exceeds = (spent: number, cap: number | null) => cap !== null && spent + countedUsd > cap + 1e-6;
+  const exceeds = (spent: number, cap: number | null) =>
+    cap !== null && !isWithinUsd(spent + countedUsd, cap);
   const text = (period: string, spent: number, cap: number | null) =>
     `${whose} ${period} limit of ${dollars(cap ?? 0)} for cloud models does not allow this: ${dollars(spent)} are spent, and ${isKnown ? `it costs ${dollars(countedUsd)}` : "its price is not known"}.`;
   if (exceeds(spend.dayUsd, caps.dailyUsd)) return text("daily", spend.dayUsd, caps.dailyUsd);
   if (exceeds(spend.monthUsd, caps.monthlyUsd)) return text("monthly", spend.monthUsd, caps.monthlyUsd);
   return null;
+}
+
+/** The one comparison of money: prices and their sums are binary fractions, so a ten-thousandth of a cent is no excess. */
+export function isWithinUsd(sumUsd: number, boundUsd: number): boolean {
+  return sumUsd <= boundUsd + 1e-6;
 }
 
 /** A sum as text; below a dollar with tenths of a cent. */
