@@ -10,7 +10,7 @@ import type { Readiness } from "./readiness.ts";
 import { hearWatchers } from "./report.ts";
 import { runJob } from "./run-job.ts";
 import type { Runs } from "./runs.ts";
-import type { ServerLeases } from "./held-servers.ts";
+import type { SharedServers } from "./shared-servers.ts";
 
 export interface ConsumeInput {
   readonly offer: LiveOffer;
@@ -21,7 +21,7 @@ export interface ConsumeInput {
   readonly runs: Runs;
   /** With a full disk or without the image store nothing is claimed. */
   readonly readiness: Pick<Readiness, "isReady">;
-  readonly serverLeases: Pick<ServerLeases, "take">;
+  readonly sharedServers: Pick<SharedServers, "take">;
   /** Serialises the claims of this node. Code that must not run during a claim takes the same lock. */
   readonly claimLock: <T>(work: () => Promise<T>) => Promise<T>;
 }
@@ -132,11 +132,11 @@ async function begin(
   const engine = findEngine(input.engines, job);
   const otherServers = offer.otherServers(queue, job.need);
   const onBegin = () => runs.noteBegun(lease);
-  const { serverLeases, providers } = input;
+  const { sharedServers, providers } = input;
   const work = (signal: AbortSignal) =>
     job.engine === "cloud" && providers
       ? runCloudJob(services, { job, lease, signal, ...providers })
-      : runJob(services, { job, lease, engine, otherServers, serverLeases, signal, onBegin });
+      : runJob(services, { job, lease, engine, otherServers, sharedServers, signal, onBegin });
   return { ended: runs.add({ lease, queue, engine: job.engine, need: job.need }, work) };
 }
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Engine } from "./engines/index.ts";
 import { followNode } from "./node.ts";
 import { runJob } from "./run-job.ts";
-import { createServerLeases } from "./held-servers.ts";
+import { createSharedServers } from "./shared-servers.ts";
 import { createServerPool, createSources } from "./servers/index.ts";
 
 let opened: TestServices;
@@ -100,7 +100,7 @@ test("A12 a server's words in an error are stored: the run ends", async () => {
     lease,
     engine,
     otherServers: [],
-    serverLeases: createServerLeases(services),
+    sharedServers: createSharedServers(services),
     signal: new AbortController().signal,
     onBegin: () => undefined,
   });

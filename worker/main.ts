@@ -21,7 +21,7 @@
  *   consumers                   claims.ts: bells of the offered queues; local jobs can start from here on
  *   pool.start(), not awaited   servers/: reads the sources, probes each server
  *   loops                       watch-over.ts: cancel requests, lost nodes, sweep; node.ts: changes of the offer, requests of
- *                               admins; held-servers.ts: server leases; readiness.ts: disk and store again and again;
+ *                               admins; shared-servers.ts: server leases; readiness.ts: disk and store again and again;
  *                               duties.ts: recurring work of the studio, by turns; what open jobs wait for; orphaned prompts;
  *                               deliveries.ts: webhooks and messages about ended jobs; telegram/: the bot;
  *                               assistant.ts: stages of questions; cloud/follow.ts: runs that providers have

@@ -12,7 +12,7 @@ import type { Engine } from "./engines/index.ts";
 import { chooseLightQueue, createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./live-offer.ts";
 import { registerNode, shutDownNode } from "./presence.ts";
 import { createRuns, type Runs } from "./runs.ts";
-import { createServerLeases } from "./held-servers.ts";
+import { createSharedServers } from "./shared-servers.ts";
 import { createServerPool } from "./servers/index.ts";
 import { createMutex, onceStopped, type StopWait } from "./work.ts";
 
@@ -40,21 +40,21 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
   const claimLock = createMutex();
   const registering = { offer, runs, isOnce: true };
   const incarnation = await registerNode(services, { workflows: [], problems: [] }, registering);
-  const serverLeases = createServerLeases(services);
+  const sharedServers = createSharedServers(services);
   const consumers = consume(services, {
     offer,
     engines,
     incarnation,
     runs,
     readiness: { isReady: () => true },
-    serverLeases,
+    sharedServers,
     claimLock,
   });
   const loops = [...startWatchOver(services, { incarnation, runs, claimLock }), startDeliveries(services)];
   const reason = await waitForJob({ taken, stop, waitMs });
   services.log.info({ reason }, "no further job is taken");
   runs.close();
-  const closing = await finish(consumers, stop);
+  const closing = await closeConsumers(consumers, stop);
   const { signalled } = stop;
   await shutDownNode(services, {
     incarnation,
@@ -130,7 +130,10 @@ async function waitForJob({ taken, stop, waitMs }: Waiting): Promise<string> {
 }
 
 /** Waits for the run, also for one whose claim was under way at the end of the wait; a stop request ends this wait. */
-async function finish(consumers: Consumers, stop: StopWait): Promise<{ readonly closed: Promise<void> }> {
+async function closeConsumers(
+  consumers: Consumers,
+  stop: StopWait,
+): Promise<{ readonly closed: Promise<void> }> {
   const closed = consumers.close();
   await Promise.race([closed, stop.requested]);
   return { closed };

@@ -33,7 +33,7 @@ import { createMutex } from "./work.ts";
 import { runJob } from "./run-job.ts";
 import { RunStopped } from "./base/index.ts";
 import { createRuns } from "./runs.ts";
-import { createServerLeases } from "./held-servers.ts";
+import { createSharedServers } from "./shared-servers.ts";
 
 let opened: TestServices;
 
@@ -64,7 +64,7 @@ test("D12 a run works below the data folder, where the sweep finds what a killed
     lease,
     engine,
     otherServers: [],
-    serverLeases: createServerLeases(services),
+    sharedServers: createSharedServers(services),
     signal: new AbortController().signal,
     onBegin: () => undefined,
   });
@@ -127,7 +127,7 @@ test.each([
       lease: { jobId: id, attempt: job.attempt, nodeId },
       engine,
       otherServers: [],
-      serverLeases: createServerLeases(services),
+      sharedServers: createSharedServers(services),
       signal: new AbortController().signal,
       onBegin: () => undefined,
     });
@@ -152,7 +152,7 @@ test("C6 the lines of a run carry the id of the request that submitted the job",
       lease: { jobId: id, attempt: job.attempt, nodeId },
       engine: null,
       otherServers: [],
-      serverLeases: createServerLeases(services),
+      sharedServers: createSharedServers(services),
       signal: new AbortController().signal,
       onBegin: () => undefined,
     });
@@ -195,7 +195,7 @@ test("A17 a stopped run is handed back whatever its engine throws then, and thou
       lease: { jobId: id, attempt: job.attempt, nodeId },
       engine,
       otherServers: [],
-      serverLeases: createServerLeases(services),
+      sharedServers: createSharedServers(services),
       signal: stop.signal,
       onBegin: () => undefined,
     },
@@ -242,10 +242,10 @@ async function consumeTwoQueues() {
   };
   const incarnation = { current: () => node, stop: () => Promise.resolve() };
   const runs = createRuns();
-  const serverLeases = createServerLeases(services);
+  const sharedServers = createSharedServers(services);
   const readiness = { isReady: () => true };
   const claimLock = createMutex();
-  const input = { offer, engines: [engine], incarnation, runs, readiness, serverLeases, claimLock };
+  const input = { offer, engines: [engine], incarnation, runs, readiness, sharedServers, claimLock };
   return { consumers: consume(services, input), endById, laterQueues };
 }
 
@@ -313,7 +313,7 @@ describe("F28 the limits of a run on a server", () => {
       lease,
       engine,
       otherServers: [],
-      serverLeases: createServerLeases(services),
+      sharedServers: createSharedServers(services),
       signal,
       onBegin: () => undefined,
     });
@@ -414,7 +414,7 @@ async function runOn(disk: TestServices["services"]["disk"], { pictures, file, s
       lease: { jobId: id, attempt: job.attempt, nodeId },
       engine,
       otherServers: [],
-      serverLeases: createServerLeases(services),
+      sharedServers: createSharedServers(services),
       signal: stop.signal,
       onBegin: () => undefined,
     },

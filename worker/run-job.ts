@@ -25,7 +25,7 @@ import { type BadEnd, endBadly } from "./base/end-badly.ts";
 import { RunStopped } from "./base/index.ts";
 import { inModelSpan, inRunSpan } from "./base/spans.ts";
 import { createRunClock } from "./runs.ts";
-import type { ServerLeases } from "./held-servers.ts";
+import type { SharedServers } from "./shared-servers.ts";
 
 interface RunInput {
   readonly job: Job;
@@ -34,7 +34,7 @@ interface RunInput {
   readonly engine: Engine | null;
   /** Servers of this node that do not serve the job's queue. */
   readonly otherServers: readonly string[];
-  readonly serverLeases: Pick<ServerLeases, "take">;
+  readonly sharedServers: Pick<SharedServers, "take">;
   readonly signal: AbortSignal;
   /** The engine begins its work. */
   readonly onBegin: () => void;
@@ -117,7 +117,7 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
         clock.noteServer(posting.server);
         if (!(await noteSubmission(services, lease, posting))) throw new RunStopped("lost");
       },
-      takeServer: (url) => input.serverLeases.take({ url, jobId: job.id, nodeId: lease.nodeId }),
+      takeServer: (url) => input.sharedServers.take({ url, jobId: job.id, nodeId: lease.nodeId }),
     }),
   ).finally(() => {
     clock.stop();

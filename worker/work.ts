@@ -22,7 +22,7 @@ import { registerNode, shutDownNode } from "./presence.ts";
 import { startTelegram } from "./telegram/index.ts";
 import { createReadiness, startReadinessWatch } from "./readiness.ts";
 import { createRuns, type Runs } from "./runs.ts";
-import { createServerLeases } from "./held-servers.ts";
+import { createSharedServers } from "./shared-servers.ts";
 import type { ServerPool } from "./servers/index.ts";
 import { startWatchOver } from "./watch-over.ts";
 
@@ -70,7 +70,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const registering = { offer, runs, isOnce: until !== undefined };
   const incarnation = await registerNode(services, { workflows, problems }, registering);
   http?.show({ incarnation, offer, runs, pool, readiness });
-  const serverLeases = createServerLeases(services);
+  const sharedServers = createSharedServers(services);
   const consumeInput: ConsumeInput = {
     offer,
     engines,
@@ -78,7 +78,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
     incarnation,
     runs,
     readiness,
-    serverLeases,
+    sharedServers,
     claimLock,
   };
   const consumers = consume(services, consumeInput);
@@ -95,7 +95,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const loops = [
     ...startWatchOver(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),
     followNode(services, { incarnation, offer, pool, consumers }),
-    serverLeases.follow(pool, incarnation),
+    sharedServers.follow(pool, incarnation),
     startDeliveries(services),
     ...(duties ? [duties] : []),
     ...(until ? [startUntilEmpty(services, { until, offer, pool, runs, consumers, end: stop.end })] : []),

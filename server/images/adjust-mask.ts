@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import sharp from "sharp";
 import { AppError } from "../platform/index.ts";
-import { makeFiles, planUpload, takeDecodeTurn } from "./files.ts";
+import { makeFiles, planUpload, takeFileTurn } from "./files.ts";
 
 export interface MaskChange {
   readonly ownerId: string;
@@ -28,7 +28,7 @@ export async function adjustMask({
   operate,
   reachPx,
 }: MaskChange): Promise<Buffer<ArrayBuffer>> {
-  return takeDecodeTurn({ ownerId, weight: "heavy" }, async () => {
+  return takeFileTurn({ ownerId, weight: "heavy" }, async () => {
     const { original } = await makeFiles(bytes, await planUpload(bytes, { role: "mask" }));
     const marks = await readMarks(original, 0);
     return highlight(await change(marks, operate, reachPx));
@@ -135,14 +135,14 @@ const cutOutReachPx = 4;
 
 /** What is opaque in a cut-out, as a mask like that of `adjustMask`. */
 export async function maskOfCutOut(ownerId: string, png: Buffer): Promise<Buffer<ArrayBuffer>> {
-  return takeDecodeTurn({ ownerId, weight: "heavy" }, async () =>
+  return takeFileTurn({ ownerId, weight: "heavy" }, async () =>
     highlight(await dilate(await readMarks(png, 3), cutOutReachPx)),
   );
 }
 
 /** The mask with what was marked left alone, and the reverse. Throws the codes `upload_*`. */
 export async function reverseMask(ownerId: string, bytes: Buffer): Promise<Buffer<ArrayBuffer>> {
-  return takeDecodeTurn({ ownerId, weight: "heavy" }, async () => {
+  return takeFileTurn({ ownerId, weight: "heavy" }, async () => {
     const { original } = await makeFiles(bytes, await planUpload(bytes, { role: "mask" }));
     return openMarks(await reverse(await readMarks(original, 0)))
       .png()
@@ -152,7 +152,7 @@ export async function reverseMask(ownerId: string, bytes: Buffer): Promise<Buffe
 
 /** What is transparent in a PNG as a mask (white = change); null where it has no transparency at all. Throws the codes `upload_*`. */
 export async function maskOfHoles(ownerId: string, bytes: Buffer): Promise<Buffer<ArrayBuffer> | null> {
-  return takeDecodeTurn({ ownerId, weight: "heavy" }, async () => {
+  return takeFileTurn({ ownerId, weight: "heavy" }, async () => {
     await planUpload(bytes, { role: "mask" });
     const { hasAlpha } = await sharp(bytes).metadata();
     if (!hasAlpha) return null;
@@ -164,7 +164,7 @@ export async function maskOfHoles(ownerId: string, bytes: Buffer): Promise<Buffe
 
 /** The mask of a selection, as a mask like that of `adjustMask`. */
 export async function highlightMask(ownerId: string, png: Buffer): Promise<Buffer<ArrayBuffer>> {
-  return takeDecodeTurn({ ownerId, weight: "heavy" }, async () => highlight(await readMarks(png, 0)));
+  return takeFileTurn({ ownerId, weight: "heavy" }, async () => highlight(await readMarks(png, 0)));
 }
 
 async function highlight(marks: Marks): Promise<Buffer<ArrayBuffer>> {

@@ -17,7 +17,7 @@ import {
   storageFailure,
   withTempFolder,
 } from "../storage/index.ts";
-import { takeDecodeTurn } from "./files.ts";
+import { takeFileTurn } from "./files.ts";
 import { unsupportedAs } from "./formats/simple.ts";
 import { findOwnImage, type IngestedImage, toUntagged } from "./image.ts";
 import { findSameBytes, ingest } from "./ingest.ts";
@@ -171,7 +171,7 @@ export async function receiveUpload(
     const file = path.join(folder, "file");
     await pipeline(body(), limitTo(row.sizeBytes), createWriteStream(file));
     if ((await stat(file)).size !== row.sizeBytes) throw notAnnounced();
-    await takeDecodeTurn({ ownerId: own.ownerId, weight: "light" }, async () =>
+    await takeFileTurn({ ownerId: own.ownerId, weight: "light" }, async () =>
       putAll(services.disk, [{ key: incomingKey(row), bytes: await readFile(file), mime: row.mime }]),
     );
   });

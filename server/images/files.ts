@@ -95,7 +95,7 @@ export function createTurns(limits: TurnLimits): TakeTurn {
 }
 
 /** Held while a file's bytes or pixels are in memory: two pictures at once in one process, one of them heavy. */
-export const takeDecodeTurn: TakeTurn = createTurns({ slots: 2, heavySlots: 1 });
+export const takeFileTurn: TakeTurn = createTurns({ slots: 2, heavySlots: 1 });
 
 /** The plan for a file, decided by its header: light work runs in this process, heavy work in a child process. */
 export interface FilesPlan {

@@ -5,7 +5,7 @@ import { AppError, type Config, newId } from "../platform/index.ts";
 import { instanceIdOf, signCopy } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
 import type { ImageFiles } from "./encode.ts";
-import { type FilesPlan, makeFiles, planUpload, takeDecodeTurn } from "./files.ts";
+import { type FilesPlan, makeFiles, planUpload, takeFileTurn } from "./files.ts";
 import { type ImageRow, type IngestedImage, type IngestInput, toUntagged, uploadKey } from "./image.ts";
 import { maxBytesOf } from "./inspect.ts";
 import { uploadLimits } from "./limits.ts";
@@ -72,12 +72,11 @@ async function makeUpload(
 ): Promise<MadeUpload | { readonly known: ImageRow }> {
   const { ownerId } = input;
   const named: NamedInput = { ...input, id: newId() };
-  const taken = await takeDecodeTurn({ ownerId, weight: "light" }, () => takeIn(services, named));
+  const taken = await takeFileTurn({ ownerId, weight: "light" }, () => takeIn(services, named));
   if ("known" in taken) return taken;
   const { same, plan } = taken;
   const files =
-    taken.files ??
-    (await takeDecodeTurn({ ownerId, weight: "heavy" }, () => makeHeavy(services, named, plan)));
+    taken.files ?? (await takeFileTurn({ ownerId, weight: "heavy" }, () => makeHeavy(services, named, plan)));
   input.signal?.throwIfAborted();
   return {
     row: rowOf({ ...same, id: named.id }, files, titleOfFile(input.name ?? "")),

@@ -7,7 +7,7 @@ import { markOf, signResult } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
 import { openObject, putAll, removePrefix } from "../storage/index.ts";
 import type { ImageFiles } from "./encode.ts";
-import { type FilesPlan, makeFiles, planOutput, takeDecodeTurn } from "./files.ts";
+import { type FilesPlan, makeFiles, planOutput, takeFileTurn } from "./files.ts";
 import {
   objectKey,
   outputKey,
@@ -84,11 +84,11 @@ async function withManifest(
 
 async function makeOutputFiles(input: MarkedInput): Promise<ImageFiles> {
   const { ownerId, path } = input;
-  const planned = await takeDecodeTurn({ ownerId, weight: "light" }, () => planResult(input));
+  const planned = await takeFileTurn({ ownerId, weight: "light" }, () => planResult(input));
   const { plan } = planned;
   return (
     planned.files ??
-    takeDecodeTurn({ ownerId, weight: "heavy" }, async () => makeFiles(await readFile(path), plan))
+    takeFileTurn({ ownerId, weight: "heavy" }, async () => makeFiles(await readFile(path), plan))
   );
 }
 

@@ -9,7 +9,7 @@ import {
   type ProviderError,
 } from "../providers/index.ts";
 import type { Services } from "../services.ts";
-import { awaitOutcome, chargedUsd, ownedBy } from "./cloud.ts";
+import { awaitOutcome, chargedUsd, awaitsEndOf } from "./cloud.ts";
 import { scheduleDispatch } from "./dispatch.ts";
 import { amend, hint, type Job, readJob, transition } from "./job.ts";
 import { providerError } from "./provider-texts.ts";
@@ -24,7 +24,7 @@ export async function noteProviderProgress(
   { progress, stage }: { readonly progress: number; readonly stage: string },
 ): Promise<void> {
   const job = await amend(services.db, {
-    where: sql`${ownedBy(attempt)} and (stage is distinct from ${stage} or progress < ${progress})`,
+    where: sql`${awaitsEndOf(attempt)} and (stage is distinct from ${stage} or progress < ${progress})`,
     set: { progress, stage },
     event: "progress",
     data: { progress, stage },
@@ -55,7 +55,7 @@ export async function completeFromProvider(
     return transition(tx, {
       from: ["processing"],
       to: "completed",
-      where: ownedBy(attempt),
+      where: awaitsEndOf(attempt),
       set: { nodeId: null, server: attempt.provider, progress: 1, stage: null },
       event: "completed",
       data: {
@@ -129,7 +129,7 @@ async function end(
       return transition(tx, {
         from: ["processing"],
         to: "pending",
-        where: ownedBy(attempt),
+        where: awaitsEndOf(attempt),
         set: { ...home.set, ...atRest },
         event: "went_home",
         data: { ...data, ...home.data },
@@ -139,7 +139,7 @@ async function end(
       return transition(tx, {
         from: ["processing"],
         to: "pending",
-        where: ownedBy(attempt),
+        where: awaitsEndOf(attempt),
         set: { providerAttemptId: null, nodeId: null, progress: 0, stage: null },
         event: "provider_failed",
         data,
@@ -148,7 +148,7 @@ async function end(
     return transition(tx, {
       from: ["processing"],
       to: "failed",
-      where: ownedBy(attempt),
+      where: awaitsEndOf(attempt),
       set: {
         nodeId: null,
         charged: sql`charged + 1`,
@@ -193,7 +193,7 @@ export async function cancelFromProvider(services: Services, attempt: Attempt): 
   const job = await transition(services.db, {
     from: ["processing"],
     to: "cancelled",
-    where: sql`${ownedBy(attempt)} and cancel_requested_at is not null`,
+    where: sql`${awaitsEndOf(attempt)} and cancel_requested_at is not null`,
     set: { nodeId: null },
     event: "cancelled",
   });

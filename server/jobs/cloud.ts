@@ -36,7 +36,7 @@ export async function handOver(services: Services, { attempt }: Call, handle: Ru
   const job = await services.db.transaction(async (tx) => {
     await acceptAttempt(tx, attempt.id, { handle, pollAfterS: pollS, runLimitS });
     return amend(tx, {
-      where: ownedBy(attempt),
+      where: awaitsEndOf(attempt),
       set: { nodeId: null, stage: "provider", server: attempt.provider },
       event: "provider_accepted",
       data: { provider: attempt.provider },
@@ -57,7 +57,7 @@ export async function checkIntent({ db }: Services, { lease, attempt }: Call): P
   const startedAt = performance.now();
   const isOpen = sql`exists (select from provider_attempts a where a.id = ${attempt.id} and a.state = 'submitting')`;
   const rows = await db
-    .execute(sql`select 1 as held from jobs where ${heldBy(lease)} and ${ownedBy(attempt)} and ${isOpen}`)
+    .execute(sql`select 1 as held from jobs where ${heldBy(lease)} and ${awaitsEndOf(attempt)} and ${isOpen}`)
     .catch((error: unknown) => {
       throw new ProviderError("unsent", "Whether the call may be made could not be read.", { cause: error });
     });
@@ -66,7 +66,7 @@ export async function checkIntent({ db }: Services, { lease, attempt }: Call): P
 }
 
 /** SQL condition: the job waits for the end of this attempt. */
-export function ownedBy({ id, jobId }: Pick<Attempt, "id" | "jobId">) {
+export function awaitsEndOf({ id, jobId }: Pick<Attempt, "id" | "jobId">) {
   return sql`id = ${jobId} and provider_attempt_id = ${id} and status = 'processing'`;
 }
 
@@ -90,7 +90,7 @@ export async function noteRefusal(
   const { id, provider } = attempt;
   const paid = costUsd ?? chargedUsd(services, { attempt, error });
   const job = await amend(services.db, {
-    where: sql`${heldBy(lease)} and ${ownedBy(attempt)}`,
+    where: sql`${heldBy(lease)} and ${awaitsEndOf(attempt)}`,
     set: { providerAttemptId: null },
     also: failedIn(services.db, id, { error, costUsd: paid }),
     event: "provider_failed",
@@ -130,7 +130,7 @@ export async function awaitOutcome(
   const job = await services.db.transaction(async (tx) => {
     if (!(await loseAttempt(tx, services.config, attempt.id, lost))) return null;
     return amend(tx, {
-      where: ownedBy(attempt),
+      where: awaitsEndOf(attempt),
       set: { nodeId: null, stage: "reconciling", server: attempt.provider },
       event: "provider_lost",
       data: { provider: attempt.provider },

@@ -126,10 +126,10 @@ export { submitWithPictures } from "./submit-with-pictures.ts";
 export {
   finishResult,
   type HeldResult,
+  holdResult,
   releaseResult,
   renewResult,
   type ResultState,
-  takeResult,
   openResult,
 } from "./result-hold.ts";
 export { readAnyStory, type AnyStory, setTier } from "./admin.ts";

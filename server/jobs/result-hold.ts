@@ -43,7 +43,7 @@ interface ResultReader {
  * same moment one gets it. The holder calls `finishResult` or `releaseResult`; after `holdMs` without either, or after a
  * crash, the result is ready again. Throws `not_found`.
  */
-export async function takeResult(services: Services, reader: ResultReader, id: string): Promise<ResultState> {
+export async function holdResult(services: Services, reader: ResultReader, id: string): Promise<ResultState> {
   const job = await readJob(services, reader, id);
   const { status } = job;
   if (!isFinal(status)) return { type: "working", status };
@@ -92,7 +92,7 @@ async function hold({ db }: Services, jobId: string): Promise<string | null> {
 
 type Held = Pick<HeldResult, "jobId" | "token">;
 
-const ownedBy = (jobId: string, token: string) =>
+const isHeldWith = (jobId: string, token: string) =>
   and(eq(resultHolds.jobId, jobId), isHeldBy(resultHolds, token));
 
 /** Holds the result for longer; false when the hold had run out and another reader has the result. */
@@ -101,7 +101,7 @@ export async function renewResult({ db }: Services, { jobId, token }: Held): Pro
   const renewed = await db
     .update(resultHolds)
     .set({ heldUntil: fromNow(holdMs) })
-    .where(ownedBy(jobId, token))
+    .where(isHeldWith(jobId, token))
     .returning({ jobId: resultHolds.jobId });
   return renewed.length > 0;
 }
@@ -110,7 +110,7 @@ export async function renewResult({ db }: Services, { jobId, token }: Held): Pro
 export async function releaseResult({ db, log }: Services, { jobId, token }: Held): Promise<void> {
   if (token === null) return;
   try {
-    await db.delete(resultHolds).where(ownedBy(jobId, token));
+    await db.delete(resultHolds).where(isHeldWith(jobId, token));
   } catch (error) {
     log.warn({ err: error, jobId }, "held result not given back, it will be when its time is over");
   }

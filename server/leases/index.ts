@@ -21,4 +21,11 @@
 
 export { doDuties, type Duty, inTurn } from "./duties.ts";
 export { fromNow, isFree, isHeldBy, newToken, persist, whileHeld } from "./lease.ts";
-export { postponeTurn, pruneTurns, readTurns, renewTurn, type Turn, type TurnFigures } from "./turns.ts";
+export {
+  postponeTurn,
+  pruneTurns,
+  readTurnFigures,
+  renewTurn,
+  type Turn,
+  type TurnFigures,
+} from "./turns.ts";

@@ -2,7 +2,15 @@ import { captureLog, createTestServices, type TestServices } from "@atelier/test
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
-import { doDuties, type Duty, inTurn, postponeTurn, pruneTurns, readTurns, renewTurn } from "./index.ts";
+import {
+  doDuties,
+  type Duty,
+  inTurn,
+  postponeTurn,
+  pruneTurns,
+  readTurnFigures,
+  renewTurn,
+} from "./index.ts";
 import { fromNow, whileHeld } from "./lease.ts";
 import { endTurn, takeTurn } from "./turns.ts";
 
@@ -89,7 +97,7 @@ test("the turn of a dead process is taken over, and its late writes change nothi
   expect(await renewTurn(services, dead)).toBe(false);
   await endTurn(services, dead, { waitMs: 0, isDone: false, error: "late" });
   expect(await renewTurn(services, next)).toBe(true);
-  expect(await readTurns(services)).toMatchObject([
+  expect(await readTurnFigures(services)).toMatchObject([
     { name: "work", failures: 0, error: null, isRunning: true },
   ]);
 });
@@ -104,11 +112,11 @@ test("work that is broken off by the end of its process counts as neither done n
   };
   await expect(inTurn(services, input, fail)).rejects.toThrow("broken off");
   const never = { doneAgeMs: null, failedAgeMs: null, failures: 0, isRunning: false };
-  expect(await readTurns(services)).toMatchObject([never]);
+  expect(await readTurnFigures(services)).toMatchObject([never]);
   expect(await inTurn(services, { name: "work", everyMs: hourMs }, () => Promise.resolve("done"))).toBe(
     "done",
   );
-  expect((await readTurns(services))[0]?.doneAgeMs).not.toBeNull();
+  expect((await readTurnFigures(services))[0]?.doneAgeMs).not.toBeNull();
   expect(await inTurn(services, input, () => Promise.resolve("early"))).toBeNull();
 });
 
@@ -120,13 +128,13 @@ test("an error with characters that no row can hold is stored all the same; turn
   const last: Duty = { name: "last", everyMs: 0, run: () => Promise.resolve((isLastDone = true)) };
   await doDuties(services, [broken, unsure, last]);
   expect(isLastDone).toBe(true);
-  expect(await readTurns(services)).toMatchObject([
+  expect(await readTurnFigures(services)).toMatchObject([
     { name: "work", error: "a\ufffdb\ufffd" },
     { name: "last", failures: 0 },
   ]);
   await postponeTurn(services, "work", -31 * 24 * hourMs);
   await pruneTurns(services);
-  expect(await readTurns(services)).toMatchObject([{ name: "last" }]);
+  expect(await readTurnFigures(services)).toMatchObject([{ name: "last" }]);
 });
 
 test("A8 a duty that fails stops no other one, says so to admins, and rests for its own pause", async () => {
@@ -147,13 +155,17 @@ test("A8 a duty that fails stops no other one, says so to admins, and rests for 
   await doDuties(services, duties);
   expect(ran).toEqual(["first", "broken", "last", "first"]);
   expect(lines.filter((line) => line.includes("a duty failed"))).toHaveLength(1);
-  const [broken] = await readTurns(services);
+  const [broken] = await readTurnFigures(services);
   expect(broken).toMatchObject({ name: "broken", failures: 1, error: "division by zero", doneAgeMs: null });
   await doDuties(services, duties, { signal: AbortSignal.abort() });
   expect(ran).toHaveLength(4);
   await postponeTurn(services, "broken", 0);
   await doDuties(services, [duty("broken", hourMs)]);
-  expect((await readTurns(services))[0]).toMatchObject({ name: "broken", failures: 0, isRunning: false });
+  expect((await readTurnFigures(services))[0]).toMatchObject({
+    name: "broken",
+    failures: 0,
+    isRunning: false,
+  });
 });
 
 test("a duty that hangs has failed after its time, says so to admins, and lets its turn and the others go", async () => {
@@ -172,7 +184,7 @@ test("a duty that hangs has failed after its time, says so to admins, and lets i
   const last: Duty = { name: "last", everyMs: 0, run: () => Promise.resolve((isLastDone = true)) };
   await doDuties(services, [hung, last]);
   expect([wasTold, isLastDone]).toEqual([true, true]);
-  expect((await readTurns(services)).find(({ name }) => name === "hung")).toMatchObject({
+  expect((await readTurnFigures(services)).find(({ name }) => name === "hung")).toMatchObject({
     failures: 1,
     isRunning: false,
     error: "It did not end within 0 s.",
@@ -196,7 +208,7 @@ test("a process that stops gives back the duty in which it is, neither done nor 
   const next: Duty = { name: "next", everyMs: 0, run: () => Promise.resolve(ran.push("next")) };
   await doDuties(services, [long, next], { signal: stopping.signal });
   expect(ran).toEqual(["long"]);
-  const [turn] = await readTurns(services);
+  const [turn] = await readTurnFigures(services);
   expect(turn).toMatchObject({ name: "long", failures: 0, isRunning: false, doneAgeMs: null, error: null });
   expect(lines.filter((line) => line.includes("a duty failed"))).toEqual([]);
   await doDuties(services, [{ ...long, run: () => Promise.resolve(ran.push("elsewhere")) }]);

@@ -45,12 +45,12 @@ export async function renewTurn({ db }: Input, turn: Turn): Promise<boolean> {
   const renewed = await db
     .update(turns)
     .set({ heldUntil: fromNow(holdMs) })
-    .where(ownedBy(turn))
+    .where(isHeldTurn(turn))
     .returning({ name: turns.name });
   return renewed.length > 0;
 }
 
-const ownedBy = ({ name, token }: Turn): SQL => sql`${turns.name} = ${name} and ${isHeldBy(turns, token)}`;
+const isHeldTurn = ({ name, token }: Turn): SQL => sql`${turns.name} = ${name} and ${isHeldBy(turns, token)}`;
 
 export interface TurnEnd {
   /** Until it is due again, ms. */
@@ -78,7 +78,7 @@ export async function endTurn({ db }: Input, turn: Turn, { waitMs, isDone, error
       ...done,
       ...failed,
     })
-    .where(ownedBy(turn));
+    .where(isHeldTurn(turn));
 }
 
 /** Makes a turn due after this many ms, and ends it where a process has it. */
@@ -121,7 +121,7 @@ export interface TurnFigures extends Record<string, unknown> {
   readonly isRunning: boolean;
 }
 
-export async function readTurns({ db }: Input): Promise<TurnFigures[]> {
+export async function readTurnFigures({ db }: Input): Promise<TurnFigures[]> {
   const age = (column: SQL) => sql`(extract(epoch from clock_timestamp() - ${column}) * 1000)::float8`;
   return db.execute<TurnFigures>(sql`
     select name, ${age(sql`done_at`)} as "doneAgeMs", took_ms as "tookMs", failures, error,

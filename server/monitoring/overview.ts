@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { readTurns, type TurnFigures } from "../leases/index.ts";
+import { readTurnFigures, type TurnFigures } from "../leases/index.ts";
 import { botProblem, isLiveNode, spaceProblem, storeProblem } from "../nodes/index.ts";
 import type { QueueNeeds } from "../platform/index.ts";
 import { readSetupFaults, type SetupFault } from "../providers/index.ts";
@@ -234,7 +234,7 @@ export async function readOverview(
     figuresOfHour,
     window === "1h" ? figuresOfHour : readFigures(services.db, window),
     readSetupFaults(services.db),
-    readTurns(services),
+    readTurnFigures(services),
   ]);
   const { byQueue, ...rest } = figures;
   const isListed = (name: string) => queues.some(({ queue }) => queue === name);

@@ -37,7 +37,7 @@ import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import { endBadly } from "../base/end-badly.ts";
 import { inModelSpan, inRunSpan } from "../base/spans.ts";
-import { persistEnd, takeResult } from "./results.ts";
+import { finishCall, persistEnd } from "./results.ts";
 import { type CloudInputs, readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
 
 /** How a worker reaches the providers. */
@@ -58,7 +58,7 @@ export interface CloudRunInput extends Providers {
  * Hands one claimed job to the first provider of its chain that takes it. Never throws.
  *
  *   nextHop ─▶ the intent is stored ─▶ submit ─▶ accepted: `handOver`, the attempt owns the job from here on
- *      ▲                                 │  └──▶ made at once (synchronous providers): `finish`
+ *      ▲                                 │  └──▶ made at once (synchronous providers): `finishCall`
  *      └──────── refused, next one ──────┤
  *   all busy: home, or back to the line  └─────▶ answer lost: the attempt owns the job until it is found (follow.ts)
  *   all failed: the job fails
@@ -236,7 +236,7 @@ async function callOnce(
   }
   const { outputs, costUsd } = run;
   const { files } = inputs;
-  return takeResult(services, {
+  return finishCall(services, {
     job,
     attempt,
     access: key.access,

@@ -25,7 +25,7 @@ import { withTempFolder } from "@atelier/server/storage";
 import { type Loop, startLoop } from "../base/loop.ts";
 import { createSlots } from "../base/slots.ts";
 import type { Incarnation } from "../base/index.ts";
-import { endsRun, finish, unstored } from "./results.ts";
+import { endsRun, finishRun, unstored } from "./results.ts";
 import { type Followed, handleOf, reconcile } from "./reconcile.ts";
 import { readCloudInputs } from "./submission.ts";
 import type { Providers } from "./cloud-job.ts";
@@ -236,7 +236,7 @@ async function takeResults(
           : { files: {} };
       const isLastTry = attempt.isOverdue;
       const run = { job, attempt, access: key.access, outputs, costUsd, files, workDir, signal, isLastTry };
-      return finish(services, run);
+      return finishRun(services, run);
     });
     if (outcome) noteCompleted(services);
     services.log.info({ outcome: outcome ? "completed" : "no longer wanted" }, "run at the provider ended");

@@ -15,7 +15,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { finish, type Finished, persistEnd, takeResult } from "./results.ts";
+import { finishCall, type Finished, finishRun, persistEnd } from "./results.ts";
 
 let opened: TestServices;
 let servers: { readonly own: Server; readonly other: Server };
@@ -112,7 +112,7 @@ async function take(
   const access = { name: "openai", baseUrl: `${at.own}/v1`, apiKey: "k", webhookSecret: null } as const;
   const signal = AbortSignal.timeout(20_000);
   const error = await withTempFolder(opened.services.env, (workDir) =>
-    finish(opened.services, {
+    finishRun(opened.services, {
       access,
       outputs,
       costUsd: null,
@@ -228,7 +228,7 @@ test("F10 a bought result that cannot be stored is not bought again, and its job
       const outputs = [{ bytes: picture }];
       const signal = AbortSignal.timeout(20_000);
       const run = { job, attempt, access, outputs, costUsd: 0.04, files: {}, workDir, signal };
-      return takeResult(services, run, { ...atOnce, patienceMs: 0 });
+      return finishCall(services, run, { ...atOnce, patienceMs: 0 });
     });
     expect(outcome).toBe("failed");
   } finally {
@@ -302,7 +302,7 @@ async function takeMade(
   return withTempFolder(services.env, (workDir) => {
     const outputs = [{ url }];
     const run = { job, attempt, access, outputs, costUsd: 0.04, files: {}, workDir, signal };
-    return takeResult(services, run, atOnce);
+    return finishCall(services, run, atOnce);
   });
 }
 

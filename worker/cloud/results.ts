@@ -29,7 +29,7 @@ export interface Finished extends Fetching {
 }
 
 /** Fetches the results of a run, stores them and completes the job. False when it no longer waits for them. Throws like `store`. */
-export async function finish(services: Services, finished: Finished): Promise<boolean> {
+export async function finishRun(services: Services, finished: Finished): Promise<boolean> {
   return complete(services, finished, await store(services, finished));
 }
 
@@ -141,7 +141,7 @@ const usualPatience = {
  * away for a while is waited for, for less long when `signal` aborts; when that does not help the run has failed late, at its
  * price.
  */
-export async function takeResult(
+export async function finishCall(
   services: Services,
   { signal: stopped, ...finished }: Omit<Finished, "isLastTry">,
   { firstPauseMs, mostPauseMs, patienceMs, stopMs } = usualPatience,

@@ -4,7 +4,7 @@
  * Words: a *source* (sources/) lists addresses; *discovery* merges the lists of all sources; the *roster* keeps one *entry*
  * per address; a *probe* reads what a server has and can run; the *watch* repeats the probe; `entry.ts` decides from
  * probes and runs whether a server is *healthy*; the *pool* gives servers to jobs. A server is *held* by a job of this
- * node and *taken* when another worker uses it (worker/held-servers.ts).
+ * node and *taken* when another worker uses it (worker/shared-servers.ts).
  *
  * States of one server (`ServerCondition`):
  *

@@ -6,7 +6,7 @@ import {
   releaseResult,
   renewResult,
   type ResultState,
-  takeResult,
+  holdResult,
 } from "../../jobs/index.ts";
 import { AppError, isAppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
@@ -22,7 +22,7 @@ export const jobResultRoute: ClientRoute = {
     const { services, caller, query } = input;
     const id = query["jobId"] ?? query["job_id"];
     if (!id) throw new AppError("bad_request", "jobId is required.");
-    return answerFor(input, await takeResult(services, caller, id));
+    return answerFor(input, await holdResult(services, caller, id));
   },
 };
 

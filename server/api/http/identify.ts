@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { jobKinds } from "../../engines.ts";
-import { inspect, takeDecodeTurn } from "../../images/index.ts";
+import { inspect, takeFileTurn } from "../../images/index.ts";
 import { AppError, isAppError } from "../../platform/index.ts";
 import { identify } from "../../provenance/index.ts";
 import type { Services } from "../../services.ts";
@@ -89,7 +89,7 @@ async function answer(
   caller: Parameters<typeof identify>[1],
   path: string,
 ): Promise<z.input<typeof identifiedSchema>> {
-  const { isPicture, statement, watermark, isOurs, madeAt, record } = await takeDecodeTurn(
+  const { isPicture, statement, watermark, isOurs, madeAt, record } = await takeFileTurn(
     { ownerId: caller.userId, weight: "heavy" },
     async () => {
       const bytes = await readFile(path);

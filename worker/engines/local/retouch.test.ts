@@ -10,7 +10,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { eq } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createServerLeases } from "../../held-servers.ts";
+import { createSharedServers } from "../../shared-servers.ts";
 import { runJob } from "../../run-job.ts";
 import type { Engine } from "../port.ts";
 import { createLocalEngine } from "./engine.ts";
@@ -67,7 +67,7 @@ async function run(request: object): Promise<string> {
     lease: { jobId: id, attempt: job.attempt, nodeId },
     engine,
     otherServers: [],
-    serverLeases: createServerLeases(services),
+    sharedServers: createSharedServers(services),
     signal: new AbortController().signal,
     onBegin: () => undefined,
   });

@@ -12,8 +12,8 @@ import type { ServerLease } from "./engines/index.ts";
 import { startLoop, type Loop } from "./base/loop.ts";
 import type { ServerPool, ServerState } from "./servers/index.ts";
 
-/** The leases of this process on servers that all workers share. */
-export interface ServerLeases {
+/** The servers that all workers share, one run at a time; the leases of this process on them. */
+export interface SharedServers {
   /** Null while another worker uses the server, or while a lost run may still be running there. */
   take(claim: Omit<ServerClaim, "token">): Promise<ServerLease | null>;
   /** Reports to the pool, every second and at each hint, which servers other workers use. */
@@ -33,7 +33,7 @@ interface State {
   readonly held: Map<string, { readonly claim: ServerClaim; end: ServerRunEnd | null }>;
 }
 
-export function createServerLeases(services: Services): ServerLeases {
+export function createSharedServers(services: Services): SharedServers {
   const state: State = { services, held: new Map() };
   return {
     take: (claim) => take(state, newServerClaim(claim)),

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { drawPicture } from "./engines/iopaint/fixtures/draw.ts";
 import { newContext, openScene, type Scene } from "./engines/iopaint/fixtures/open-scene.ts";
 import type { Engine, EngineContext } from "./engines/index.ts";
-import { createServerLeases, type ServerLeases } from "./held-servers.ts";
+import { createSharedServers, type SharedServers } from "./shared-servers.ts";
 import type { ServerPool } from "./servers/index.ts";
 
 const waiting = { timeout: 20_000, interval: 20 };
@@ -31,7 +31,7 @@ interface TestedWorker {
   readonly nodeId: string;
   readonly pool: ServerPool;
   readonly engine: Engine;
-  readonly leases: ServerLeases;
+  readonly leases: SharedServers;
   upscale(signal?: AbortSignal): Promise<unknown>;
 }
 
@@ -48,7 +48,7 @@ async function openWorkers(
   const open = async (): Promise<TestedWorker> => {
     const nodeId = await addNode(services);
     const { pool, engine } = await scene.openEngine([server], { abandonMs });
-    const leases = createServerLeases(services);
+    const leases = createSharedServers(services);
     const loop = leases.follow(pool, { current: () => ({ id: nodeId }) });
     onTestFinished(() => loop.stop());
     return {
