@@ -62,31 +62,32 @@ export async function askPrice(cloud: CloudOffer, count: number): Promise<Agreed
   return agreed;
 }
 
-/** The place and price of now in a refusal; null for other failures. */
-function offerIn(error: unknown): CloudOffer | null {
+/** Asks about the place and price of now in the refusal of a job; null for other failures. Throws `NotWanted`. */
+export async function askAboutJob(error: unknown, count = 1): Promise<Agreed | null> {
   const { code, details } = failureOf(error);
   const cloud = details?.["cloud"];
   // Safe cast: the refusal of a submit has the offer in this shape.
-  return code === "not_agreed" && typeof cloud === "object" ? (cloud as CloudOffer | null) : null;
+  const offer = code === "not_agreed" && typeof cloud === "object" ? (cloud as CloudOffer | null) : null;
+  return offer && askPrice(offer, count);
 }
 
 /**
- * The path of a single request that may cost money (a batch has its own, in batch.ts): sends what was agreed to, and when the place or the price has changed
- * shows the new one and asks once more. Throws `NotWanted` when the user does not agree.
+ * The one path of everything that may cost money: sends what was agreed to, and when the place or the price has changed
+ * `ask` shows the new one; null from it is another failure. Throws `NotWanted` when the user does not agree.
  */
 export async function withAgreement<Answer>(
   shown: Agreed,
   send: (agreed: Agreed) => Promise<Answer>,
-  count: () => number = () => 1,
+  ask: (error: unknown) => Promise<Agreed | null> = (error) => askAboutJob(error),
 ): Promise<Answer> {
   let agreed = shown;
   for (;;) {
     try {
       return await send(agreed);
     } catch (error) {
-      const offer = offerIn(error);
-      if (offer === null) throw error;
-      agreed = await askPrice(offer, count());
+      const next = await ask(error);
+      if (next === null) throw error;
+      agreed = next;
     }
   }
 }

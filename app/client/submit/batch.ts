@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { BatchEstimate, BatchInput } from "@atelier/server/batches";
-import { askPrice } from "./agreement.ts";
+import { type Agreed, askPrice, freeOnly, withAgreement } from "./agreement.ts";
 import { api } from "../api.ts";
 import { ownOnly, useOwnOnly } from "../cloud.ts";
 import { failureOf, useFailureToast } from "../../ui/failures.ts";
@@ -25,14 +25,14 @@ export function useBatchEstimate(input: BatchInput | null): BatchEstimate | unde
   return useEstimateOf(chosen, (asked) => api.batches.estimate.mutate(asked));
 }
 
-/** What a batch may cost, US dollars. What was not shown yet and costs something is asked for. Throws `NotWanted`. */
-async function findBound(input: BatchInput): Promise<number> {
+/** What all of a batch may cost. What was not shown yet and costs something is asked for. Throws `NotWanted`. */
+async function findAgreement(input: BatchInput): Promise<Agreed> {
   const { cloud, cloudJobs, maxPriceUsd } = await api.batches.estimate.mutate(input);
   // What has no known price is refused by the server, with the reason.
-  if (cloud === null || maxPriceUsd === null || maxPriceUsd === 0) return 0;
+  if (cloud === null || maxPriceUsd === null || maxPriceUsd === 0) return freeOnly;
   const eachUsd = maxPriceUsd / cloudJobs;
   await askPrice({ ...cloud, priceUsd: eachUsd, maxPriceUsd: eachUsd }, cloudJobs);
-  return maxPriceUsd;
+  return { maxPriceUsd };
 }
 
 /** The price of all jobs together has changed; a refusal of one job does not mean that. */
@@ -52,26 +52,28 @@ interface Wanted {
   readonly shownUsd?: number | null | undefined;
 }
 
-/** Starts a batch for what was shown and nothing dearer. The same batch sent again after a lost answer starts no second one. */
+/** Starts a batch, on own machines alone where the user chose so, for what was shown and nothing dearer. Throws `NotWanted`. */
+export async function submitBatch(
+  submission: ReturnType<typeof createBatchSubmission>,
+  { input, shownUsd = null }: Wanted,
+) {
+  const chosen = withChoice(input, ownOnly.get());
+  const [batch] = await withAgreement(
+    shownUsd === null ? await findAgreement(chosen) : { maxPriceUsd: shownUsd },
+    ({ maxPriceUsd }) => submission.send([chosen], (sent) => ({ ...sent, maxPriceUsd })),
+    async (error) => (isDearer(error) ? findAgreement(chosen) : null),
+  );
+  if (batch === undefined) throw new Error("a batch that was sent has an answer");
+  return batch;
+}
+
+/** Starts batches. The same batch sent again after a lost answer starts no second one. */
 export function useSubmitBatch(onSubmitted?: (batch: { readonly id: string }) => void) {
   const queries = useQueryClient();
   const showFailure = useFailureToast();
   const [submission] = useState(createBatchSubmission);
   return useMutation({
-    mutationFn: async ({ input, shownUsd = null }: Wanted) => {
-      const chosen = withChoice(input, ownOnly.get());
-      let maxPriceUsd = shownUsd ?? (await findBound(chosen));
-      for (;;) {
-        try {
-          const [batch] = await submission.send([chosen], (sent) => ({ ...sent, maxPriceUsd }));
-          if (batch === undefined) throw new Error("a batch that was sent has an answer");
-          return batch;
-        } catch (error) {
-          if (!isDearer(error)) throw error;
-          maxPriceUsd = await findBound(chosen);
-        }
-      }
-    },
+    mutationFn: (wanted: Wanted) => submitBatch(submission, wanted),
     onSuccess: (batch) => onSubmitted?.(batch),
     onError: showFailure,
     onSettled: async () => {

@@ -3,7 +3,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { JobView, SubmitInput } from "@atelier/server/jobs";
 import { useSettled } from "../../ui/hooks.ts";
-import { type Agreed, askPrice, freeOnly, withAgreement } from "./agreement.ts";
+import { type Agreed, askAboutJob, askPrice, freeOnly, withAgreement } from "./agreement.ts";
 import { api } from "../api.ts";
 import { useOwnOnly, withOwnOnly } from "../cloud.ts";
 import { useFailureToast } from "../../ui/failures.ts";
@@ -100,7 +100,7 @@ export async function submitAgreed(
   return withAgreement(
     shown ?? (await findAgreement(own)),
     (agreed) => submission.send(own, (request) => ({ ...request, agreed })),
-    () => submission.countUnanswered(own) ?? own.length,
+    (error) => askAboutJob(error, submission.countUnanswered(own) ?? own.length),
   );
 }
 
