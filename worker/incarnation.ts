@@ -6,7 +6,7 @@ import type { Services } from "@atelier/server/services";
 import type { Workflow } from "@atelier/server/workflows";
 import type { BeatInput, BeatMessage, BeatOrder } from "./beat-thread.ts";
 import type { Incarnation } from "./base/index.ts";
-import type { NodeOffer } from "./live-offer.ts";
+import type { NodeOffer } from "./offer.ts";
 import { toNodeQueue } from "./offer.ts";
 
 interface IncarnationInput {

@@ -8,8 +8,6 @@ import { computeOffer, type NodeOffer, type OfferInput } from "./offer.ts";
 import type { Runs } from "./runs.ts";
 import type { ServerPool, ServerState } from "./servers/index.ts";
 
-export { chooseLightQueue, cloudOfferOf, type NodeOffer, detectMachine, parseOnly } from "./offer.ts";
-
 /** The current offer of the node, computed again at each change of its servers or of an admin's settings. */
 export interface LiveOffer {
   current(): NodeOffer;

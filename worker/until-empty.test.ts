@@ -3,7 +3,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { schema } from "@atelier/server/db";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { NodeOffer } from "./live-offer.ts";
+import type { NodeOffer } from "./offer.ts";
 import type { ServerState } from "./servers/index.ts";
 import { startUntilEmpty } from "./until-empty.ts";
 

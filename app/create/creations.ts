@@ -17,10 +17,10 @@ const filters = { kind: "text_to_image" } as const;
 const pageSize = 30;
 
 /** A failed job is shown here only if it failed while this browser watched; later only the Jobs page shows it. */
-function isShown(job: JobView, live: readonly JobView[]): boolean {
+function isShown(job: JobView, watched: ReadonlySet<string>): boolean {
   if (!hasEnded(job)) return true;
   if (job.status === "completed") return job.outputs.length > 0;
-  return job.status === "failed" && live.some(({ id }) => id === job.id);
+  return job.status === "failed" && watched.has(job.id);
 }
 
 /** Text-to-image jobs, finished and running, newest first. */
@@ -34,7 +34,8 @@ export function useCreations() {
   });
   const jobs = useMemo(() => {
     const loaded = query.data?.pages.flatMap((page) => page.items);
-    return loaded && withLive(loaded, live, filters).filter((job) => isShown(job, live));
+    const watched = new Set(live.map(({ id }) => id));
+    return loaded && withLive(loaded, live, filters).filter((job) => isShown(job, watched));
   }, [live, query.data]);
   return { ...query, jobs };
 }

@@ -2,6 +2,7 @@
 import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import type { JobView, SubmitInput } from "@atelier/server/jobs";
+import type { Size } from "@atelier/server/retouch";
 import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
 import { useRemix } from "../client/remix.ts";
 import { choiceNameOf, choiceOf } from "../client/submit/job.ts";
@@ -99,11 +100,6 @@ export function nearestAllowed(value: number, param: OfferedParam): number {
 }
 
 /** In pixels, as the params `width` and `height` of a workflow. */
-export interface Size {
-  readonly width: number;
-  readonly height: number;
-}
-
 type WithParams = Pick<OfferedWorkflow, "params">;
 
 /** The size that the form requests from this workflow; null when the workflow takes no size. */

@@ -1,4 +1,5 @@
 "use client";
+import type { Size } from "@atelier/server/retouch";
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useState } from "react";
 import { useBoxSize } from "../ui/box-size.ts";
 import { isCombined } from "../ui/key-press.ts";
@@ -13,11 +14,6 @@ interface View {
   readonly scale: number;
   readonly x: number;
   readonly y: number;
-}
-
-interface Size {
-  readonly width: number;
-  readonly height: number;
 }
 
 const minScale = 0.02;

@@ -1,10 +1,6 @@
 "use client";
+import type { Size } from "@atelier/server/retouch";
 import { useEffect, useState } from "react";
-
-interface Size {
-  readonly width: number;
-  readonly height: number;
-}
 
 /** The largest box with the proportions of the picture that fits into another box, in CSS px. */
 export function fitBox(box: Size, picture: { readonly widthPx: number; readonly heightPx: number }): Size {

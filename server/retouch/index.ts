@@ -29,5 +29,5 @@ export {
   rectOf,
   straightenedSize,
 } from "./crop.ts";
-export { type Band, bandsOf, type Rgba } from "./picture.ts";
+export { type Band, bandsOf, type Rgba, type Size } from "./picture.ts";
 export { restoreBand } from "./restore.ts";

@@ -5,6 +5,7 @@ export interface Rgba {
   readonly height: number;
 }
 
+/** In pixels, of a picture or of the room for one. */
 export interface Size {
   readonly width: number;
   readonly height: number;

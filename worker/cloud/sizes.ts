@@ -1,11 +1,6 @@
 import type { Job } from "@atelier/server/jobs";
 import type { ModelOffer, TemplateValues } from "@atelier/server/providers";
-
-/** Width and height in pixels. */
-export interface Size {
-  readonly width: number;
-  readonly height: number;
-}
+import type { Size } from "@atelier/server/retouch";
 
 const usualSidePx = 1_024;
 

@@ -14,9 +14,10 @@ import {
   type Submission,
   type TemplateValues,
 } from "@atelier/server/providers";
+import type { Size } from "@atelier/server/retouch";
 import type { Services } from "@atelier/server/services";
 import { seedWithin } from "@atelier/server/workflows";
-import { askedSize, type Size, sizeValues } from "./sizes.ts";
+import { askedSize, sizeValues } from "./sizes.ts";
 
 /** Files of the input pictures by role, and what a template may ask for. */
 export interface CloudInputs {

@@ -1,11 +1,6 @@
 import sharp from "sharp";
-import type { Grey } from "./local/raster/grid.ts";
+import type { Grey, Size } from "./local/raster/grid.ts";
 import { readGreyMask, writeSharp } from "./pictures.ts";
-
-export interface Size {
-  readonly width: number;
-  readonly height: number;
-}
 
 export interface Region extends Size {
   readonly left: number;

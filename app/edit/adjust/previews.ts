@@ -1,9 +1,5 @@
+import type { Size } from "@atelier/server/retouch";
 import type { PreviewAnswer, PreviewPart, PreviewRequest } from "./preview-worker.ts";
-
-interface Size {
-  readonly width: number;
-  readonly height: number;
-}
 
 interface Seen {
   /** Of the picture. */

@@ -2,11 +2,11 @@
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { straightenedSize } from "@atelier/server/retouch";
+import { type Size, straightenedSize } from "@atelier/server/retouch";
 import { imageUrl } from "../../client/urls.ts";
 import { useBoxSize } from "../../ui/box-size.ts";
 import { FrameBox } from "../frame/frame-box.tsx";
-import { type Handle, middle, type Move, type Size } from "../frame/rect.ts";
+import { type Handle, middle, type Move } from "../frame/rect.ts";
 import { type CropSettings, moved, rectOf, resized, settle, toParams } from "./frame.ts";
 
 /** Of the help for the keys of the frame; there as long as a frame is. */

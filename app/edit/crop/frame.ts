@@ -1,4 +1,11 @@
-import { isFilled, largestRect, type Pose, type Rect, straightenedSize } from "@atelier/server/retouch";
+import {
+  isFilled,
+  largestRect,
+  type Pose,
+  type Rect,
+  type Size,
+  straightenedSize,
+} from "@atelier/server/retouch";
 import {
   farthestPart,
   type Handle,
@@ -6,7 +13,6 @@ import {
   type Move,
   ratioOf as shapeRatio,
   type Shape,
-  type Size,
   sizeInRatio,
 } from "../frame/rect.ts";
 

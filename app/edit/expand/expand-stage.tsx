@@ -2,12 +2,13 @@
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import type { ImageView } from "@atelier/server/images";
+import type { Size } from "@atelier/server/retouch";
 import { useCapabilities } from "../../client/queries.ts";
 import { imageUrl } from "../../client/urls.ts";
 import { cx } from "../../ui/button.tsx";
 import { useBoxSize } from "../../ui/box-size.ts";
 import { FrameBox } from "../frame/frame-box.tsx";
-import type { Handle, Move, Size } from "../frame/rect.ts";
+import type { Handle, Move } from "../frame/rect.ts";
 import { type Expansion, expansionOf, frameOf, type Ground, type Margins, pulledOut } from "./frame.ts";
 
 const frameHelpId = "expand-help";

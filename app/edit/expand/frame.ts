@@ -1,4 +1,4 @@
-import type { Rect } from "@atelier/server/retouch";
+import type { Rect, Size } from "@atelier/server/retouch";
 import {
   farthestPart,
   type Handle,
@@ -7,7 +7,6 @@ import {
   type Move,
   ratioOf,
   type Shape,
-  type Size,
   sizeInRatio,
 } from "../frame/rect.ts";
 

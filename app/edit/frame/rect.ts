@@ -1,7 +1,4 @@
-export interface Size {
-  readonly width: number;
-  readonly height: number;
-}
+import type { Size } from "@atelier/server/retouch";
 
 export interface Move {
   readonly x: number;

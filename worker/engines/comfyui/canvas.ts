@@ -5,7 +5,7 @@ import type { InputRole } from "@atelier/server/engines";
 import { stripPlainPng } from "@atelier/server/images";
 import { AppError } from "@atelier/server/platform";
 import type { Workflow } from "@atelier/server/workflows";
-import type { Grey } from "../local/raster/grid.ts";
+import type { Grey, Size } from "../local/raster/grid.ts";
 import {
   forgetHidden,
   keepTransparency,
@@ -16,15 +16,7 @@ import {
 } from "../pictures.ts";
 import type { EngineTask } from "../port.ts";
 import { prepareExpand } from "./expand.ts";
-import {
-  type Canvas,
-  isSameSize,
-  maxPixels,
-  pasteResult,
-  type Region,
-  roundUp,
-  type Size,
-} from "../paste.ts";
+import { type Canvas, isSameSize, maxPixels, pasteResult, type Region, roundUp } from "../paste.ts";
 
 /** The pictures of a job as they are uploaded, and how its result is made from the server's answer. */
 export interface PreparedPictures {

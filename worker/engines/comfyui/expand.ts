@@ -2,10 +2,10 @@ import path from "node:path";
 import sharp from "sharp";
 import { z } from "zod";
 import type { Workflow } from "@atelier/server/workflows";
-import type { Grey } from "../local/raster/grid.ts";
+import type { Grey, Size } from "../local/raster/grid.ts";
 import { readSize, writeSharp } from "../pictures.ts";
 import type { EngineTask } from "../port.ts";
-import { type Canvas, maxPixels, pasteResult, roundUp, type Size } from "../paste.ts";
+import { type Canvas, maxPixels, pasteResult, roundUp } from "../paste.ts";
 import type { PreparedPictures } from "./canvas.ts";
 
 const margin = z.number().int().nonnegative().default(0);
