@@ -53,8 +53,8 @@ export function startDeliveries(
     const found = await findOwedOf(services, { jobId });
     for (const due of found) sends.begin(due, "callback");
   };
-  const close = services.hints.subscribe((message) => {
-    for (const jobId of message.type === "ended" ? message.jobIds : []) {
+  const close = services.hints.onEnded((jobIds) => {
+    for (const jobId of jobIds) {
       const finding = sendOf(jobId).catch((error: unknown) => {
         services.log.warn({ err: error, jobId }, "deliveries of a job not read, the poll finds them");
       });

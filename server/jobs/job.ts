@@ -259,7 +259,7 @@ export function hint(
 ): void {
   if (jobs.length === 0) return;
   const ended = jobs.filter(({ status }) => status === "completed" || status === "failed");
-  if (ended.length > 0) hints.publish({ type: "ended", jobIds: ended.map(({ id }) => id) });
+  if (ended.length > 0) hints.tellEnded(ended.map(({ id }) => id));
   hints.publish({
     type: "jobs",
     jobs: jobs.map(({ id, ownerId, revision }) => ({ jobId: id, ownerId, revision })),

@@ -101,6 +101,22 @@ test("a subscriber is told each time its messages begin to arrive, one that come
   expect(told.slice(4)).toEqual(["third"]);
 });
 
+test("ends are told in the process at once, and neither sent nor listened for", async () => {
+  const { channel, take, listened, kept } = openChannel();
+  const told: (readonly string[])[] = [];
+  const close = channel.onEnded((jobIds) => void told.push(jobIds));
+  channel.onEnded((jobIds) => void told.push(jobIds));
+  channel.tellEnded(["one", "two"]);
+  close();
+  channel.tellEnded(["three"]);
+  expect(told).toEqual([["one", "two"], ["one", "two"], ["three"]]);
+  vi.advanceTimersByTime(100);
+  expect([take(), listened, kept]).toEqual([[], [], []]);
+  await channel.close();
+  channel.tellEnded(["four"]);
+  expect(told).toHaveLength(3);
+});
+
 test("hints that wait are sent when the channel closes", async () => {
   const { channel, hint, publish, take } = openChannel();
   publish(hint("one", 1));

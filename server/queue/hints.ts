@@ -99,6 +99,7 @@ export function createHintChannel(transport: HintTransport, { onError, later }: 
   };
   const hints = openChannel<HintMessage>("hints");
   const live = openChannel<LiveMessage>("progress");
+  const endListeners = new Set<(jobIds: readonly string[]) => void>();
 
   return {
     publish(message) {
@@ -106,16 +107,23 @@ export function createHintChannel(transport: HintTransport, { onError, later }: 
       if (message.type === "jobs") jobs.add(message.jobs);
       else if (message.type === "watched")
         for (const jobIds of inParts(message.jobIds)) later(send("hints", { ...message, jobIds }));
-      else if (message.type === "ended") hints.tell(message);
       else later(send(isLive(message) ? "progress" : "hints", message));
     },
     subscribe: hints.subscribe,
     subscribeLive: live.subscribe,
+    tellEnded(jobIds) {
+      for (const listener of endListeners) listener(jobIds);
+    },
+    onEnded(listener) {
+      endListeners.add(listener);
+      return () => void endListeners.delete(listener);
+    },
     async close() {
       isClosed = true;
       jobs.flush();
       hints.clear();
       live.clear();
+      endListeners.clear();
       await transport.close();
     },
   };

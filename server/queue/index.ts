@@ -105,9 +105,7 @@ export type HintMessage =
   /** The user asked to end an answer. */
   | { readonly type: "stop"; readonly runId: string }
   /** The lease of a server began or ended. */
-  | { readonly type: "server"; readonly url: string }
-  /** Jobs that this process has completed or failed. It does not leave the process. */
-  | { readonly type: "ended"; readonly jobIds: readonly string[] };
+  | { readonly type: "server"; readonly url: string };
 
 /** What web processes alone need. It has its own channel, since there is much of it and previews are large. */
 export type LiveMessage =
@@ -120,6 +118,9 @@ export interface Hints {
   subscribe(listener: (message: HintMessage) => void): () => void;
   /** `onHeard` is called each time messages begin to arrive, at first and after a lost connection: those before are lost. */
   subscribeLive(listener: (message: LiveMessage) => void, onHeard?: () => void): () => void;
+  /** Tells this process alone, and at once, which jobs it has completed or failed. */
+  tellEnded(jobIds: readonly string[]): void;
+  onEnded(listener: (jobIds: readonly string[]) => void): () => void;
   close(): Promise<void>;
 }
 
