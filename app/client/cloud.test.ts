@@ -11,6 +11,11 @@ test("a warning comes from 80 % of a cap on, for the day and for the month", () 
     true,
     true,
   ]);
+  // Sums of prices in binary fractions: what is 0.8 to the server is a little less here.
+  const spentUsd = 0.1 + 0.7;
+  expect(nearCaps({ dayUsd: spentUsd, monthUsd: 0, dailyUsd: 0.8, monthlyUsd: 1 })).toEqual([
+    { period: "day", spentUsd, capUsd: 0.8, isReached: true },
+  ]);
   expect(nearCaps({ dayUsd: 900, monthUsd: 900, dailyUsd: null, monthlyUsd: null })).toEqual([]);
 });
 

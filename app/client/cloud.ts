@@ -109,6 +109,9 @@ export interface NearCap {
 
 const warnFrom = 0.8;
 
+/** Whether nothing more may be bought. Sums of prices are binary fractions, so one may be a little below its cap. */
+export const isCapReached = (spentUsd: number, capUsd: number): boolean => spentUsd + 1e-6 >= capUsd;
+
 /** The caps of which 80 % or more is spent. */
 export function nearCaps({ dayUsd, monthUsd, dailyUsd, monthlyUsd }: SpendAndCaps): readonly NearCap[] {
   const caps = [
@@ -118,7 +121,7 @@ export function nearCaps({ dayUsd, monthUsd, dailyUsd, monthlyUsd }: SpendAndCap
   return caps.flatMap(({ period, spentUsd, capUsd }) =>
     capUsd === null || spentUsd < capUsd * warnFrom
       ? []
-      : [{ period, spentUsd, capUsd, isReached: spentUsd >= capUsd }],
+      : [{ period, spentUsd, capUsd, isReached: isCapReached(spentUsd, capUsd) }],
   );
 }
 

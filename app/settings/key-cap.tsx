@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
 import { api } from "../client/api.ts";
+import { isCapReached } from "../client/cloud.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { Button } from "../ui/button.tsx";
@@ -67,7 +68,7 @@ export function KeySpend({ apiKey }: { readonly apiKey: ApiKey }) {
   const format = useFormatter();
   const [isOpen, setOpen] = useState(false);
   const { cap, spentUsd, reservedUsd, resetsAt, name } = apiKey;
-  const isReached = cap !== null && spentUsd + reservedUsd >= cap.usd;
+  const isReached = cap !== null && isCapReached(spentUsd + reservedUsd, cap.usd);
   const spent = dollars(spentUsd);
   const day = resetsAt && format.dateTime(new Date(resetsAt), { dateStyle: "medium", timeZone: "UTC" });
   const parts = [
