@@ -123,7 +123,7 @@ test("a picture that becomes visible after its months were counted is counted, a
   const first = await addPicture(dayOf(1));
   const onStack = (month: number) => sql`
     insert into images (id, owner_id, role, storage_key, stored_sha256, mime, width_px, height_px, size_bytes, thumbhash, stack_id, created_at)
-    values (uuidv7(), ${ownerId}, 'result', ${newId()}, '', 'image/webp', 4, 3, 1, '', ${first}, ${dayOf(month)})`;
+    values (${newId()}, ${ownerId}, 'result', ${newId()}, '', 'image/webp', 4, 3, 1, '', ${first}, ${dayOf(month)})`;
   expect(await count()).toEqual([{ month: "2026-01", pictures: 1 }]);
   await db.transaction(async (one) => {
     await one.execute(onStack(2));

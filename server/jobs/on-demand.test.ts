@@ -161,7 +161,7 @@ describe("started on demand", () => {
     const places = async () => (await readPlaces(services.db, services.config, [need]))[0];
     const { id } = await submit(services, request, { submitter: owner });
     expect(await places()).toMatchObject({ queue: "gpu-high", startMs: 180_000, awayMs: 0 });
-    await waitsSince(id, 600);
+    await waitsSince(id, 601);
     const late = await places();
     expect(late).toMatchObject({ queue: "gpu-high", startMs: null });
     expect(late?.awayMs).toBeGreaterThanOrEqual(600_000);

@@ -63,7 +63,7 @@ test("D11 a queue tells what waits, for how long, what runs and on how many slot
     }),
   );
   await services.db.execute(
-    sql`update jobs set created_at = now() - interval '90 seconds' where id = ${old}`,
+    sql`update jobs set created_at = now() - interval '91 seconds' where id = ${old}`,
   );
   await services.db.execute(
     sql`update jobs set node_id = ${nodeId}, claimed_at = now() where id = ${running}`,

@@ -88,7 +88,7 @@ describe("health", () => {
     test("D9 counts no worker that has been silent for 30 s, and says why and since when", async () => {
       await seen(25);
       expect((await health()).body).toMatchObject({ status: "ok", workers: { ok: true, active: 1 } });
-      await seen(31);
+      await seen(32);
       const { status, workers } = (await health()).body as { status: string; workers: { ageMs: number } };
       expect([status, workers]).toMatchObject([
         "degraded",
@@ -153,7 +153,7 @@ describe("health", () => {
         },
       });
       await services.db.update(schema.engineServers).set({ state: "healthy" });
-      await seen(40);
+      await seen(41);
       const { engines } = (await health()).body as { engines: { ageMs: number } };
       expect(engines).toMatchObject({
         ok: false,
