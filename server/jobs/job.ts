@@ -1,5 +1,5 @@
 import { eq, getTableColumns, is, sql, SQL } from "drizzle-orm";
-import { type Db, type JobStatus, schema, type Tier, tiers, type Tx } from "../db/index.ts";
+import { type Db, type JobStatus, rowReader, schema, type Tier, tiers, type Tx } from "../db/index.ts";
 import { owe } from "../deliveries/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -266,14 +266,5 @@ export function hint(
   });
 }
 
-const columns = Object.entries(getTableColumns(schema.jobs));
-
 /** Maps a row that a hand-written statement returned. */
-export function jobFromRow(row: Record<string, unknown>): Job {
-  const entries = columns.map(([name, column]) => {
-    const value = row[column.name];
-    return [name, value === null || value === undefined ? null : column.mapFromDriverValue(value)];
-  });
-  // Safe: every column of the table is read by its own mapping, so the result has the table's shape.
-  return Object.fromEntries(entries) as Job;
-}
+export const jobFromRow = rowReader(schema.jobs);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomBytes, randomUUID } from "node:crypto";
-import { getTableColumns, sql } from "drizzle-orm";
-import { type Agreed, type Db, deleteInBatches, schema, type Tx } from "../db/index.ts";
+import { sql } from "drizzle-orm";
+import { type Agreed, type Db, deleteInBatches, rowReader, schema, type Tx } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { ProviderKey } from "./access.ts";
 import { countedPriceUsd } from "./agreed.ts";
@@ -21,17 +21,8 @@ import { checkPurse, type Purse, purseColumns } from "./key-caps.ts";
 
 export type Attempt = typeof schema.providerAttempts.$inferSelect;
 
-const columns = Object.entries(getTableColumns(schema.providerAttempts));
-
 /** Maps a row that a hand-written statement returned. */
-export function attemptFromRow(row: Record<string, unknown>): Attempt {
-  const entries = columns.map(([name, column]) => {
-    const value = row[column.name];
-    return [name, value === null || value === undefined ? null : column.mapFromDriverValue(value)];
-  });
-  // Safe: every column of the table is read by its own mapping, so the result has the table's shape.
-  return Object.fromEntries(entries) as Attempt;
-}
+export const attemptFromRow = rowReader(schema.providerAttempts);
 
 /** The requests for a job, oldest first. */
 export function attemptsOf(db: Db | Tx, jobId: string): Promise<Attempt[]> {
