@@ -1,7 +1,7 @@
 import { prices } from "../testing/config/prices.ts";
 import { handleProviderWebhook } from "@atelier/server/api";
 import { schema } from "@atelier/server/db";
-import { nextHop, noteRefusal, readJob, submit } from "@atelier/server/jobs";
+import { endCall, nextHop, readJob, submit } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";
 import { findModel, modelsOf, ProviderError, readKeys } from "@atelier/server/providers";
 import type { Services } from "@atelier/server/services";
@@ -98,7 +98,7 @@ export async function benchChain(): Promise<string[]> {
     // A refusal of the input says nothing about the provider, so none cools down.
     const error = new ProviderError("input", "bench");
     await timed(hop, async () => {
-      await noteRefusal(services, { lease, attempt: chosen.attempt }, { error, costUsd: null });
+      await endCall(services, { lease, attempt: chosen.attempt }, { as: "refused", error, costUsd: null });
       await nextHop(services, run);
     });
     await services.db.execute(

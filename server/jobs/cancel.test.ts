@@ -21,7 +21,7 @@ import { cancel, confirmCancel, findStops } from "./cancel.ts";
 import { dispatch } from "./dispatch.ts";
 import { fail } from "./fail.ts";
 import type { Lease } from "./job.ts";
-import { failFromProvider, walkOn } from "./cloud-end.ts";
+import { endCall } from "./cloud-end.ts";
 import { waitForProvider } from "./cloud.ts";
 import { claim, complete, handBack, handBackUnknown, start } from "./claimed.ts";
 import { recover, requeueRestored } from "./sweep.ts";
@@ -154,10 +154,10 @@ forBackendSuites("on %s", (backend) => {
     (errorClass: ProviderError["class"], wish: "fail" | "next") => async (lease: Lease) => {
       const { services } = opened;
       const cloud = { ...services.config.cloud, onLateFailure: wish, onLostReply: wish };
-      const failure = { error: new ProviderError(errorClass, "no"), costUsd: 0.1 };
-      await failFromProvider(
+      await endCall(
         { ...services, config: { ...services.config, cloud } },
-        { attempt: await atProvider(lease), ...failure },
+        { attempt: await atProvider(lease) },
+        { as: "failed", error: new ProviderError(errorClass, "no"), costUsd: 0.1 },
       );
     };
 
@@ -200,7 +200,8 @@ forBackendSuites("on %s", (backend) => {
     [
       "a request that was never sent",
       async (lease: Lease) => {
-        await walkOn(opened.services, await atProvider(lease), new ProviderError("unsent", "no"));
+        const refusal = { error: new ProviderError("unsent", "no"), costUsd: null };
+        await endCall(opened.services, { attempt: await atProvider(lease) }, { as: "refused", ...refusal });
       },
     ],
     ["a restore", () => requeueRestored(opened.services)],

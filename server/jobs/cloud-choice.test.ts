@@ -12,7 +12,8 @@ import {
   readSetupFaults,
   readSpend,
 } from "../providers/index.ts";
-import { noteRefusal, waitForProvider } from "./cloud.ts";
+import { waitForProvider } from "./cloud.ts";
+import { endCall } from "./cloud-end.ts";
 import { chainError } from "./provider-texts.ts";
 import { nextHop } from "./cloud-choice.ts";
 import type { Job, Lease } from "./job.ts";
@@ -123,19 +124,17 @@ test("a job gets its attempt and an event with it, and none once its worker lost
   expect(story.at(-1)).toMatchObject({ type: "provider_tried", revision: 2, data: { provider: "google" } });
 });
 
-test("E5 a refusal ends the attempt, and the next hop passes the provider over; without the lease nothing is written", async () => {
+test("E5 a refusal ends the attempt, and the next hop passes the provider over; without the lease the job leaves its worker", async () => {
   const { services } = opened;
   const { job, lease } = await holdJob();
   await hop({ job, lease }, ["google", "replicate"]);
   const [attempt] = await services.db.select().from(schema.providerAttempts);
   if (!attempt) throw new Error("no attempt was stored");
-  const error = new ProviderError("auth", "refused");
-  const lost = { ...lease, attempt: 2 };
-  expect(await noteRefusal(services, { lease: lost, attempt }, { error, costUsd: null })).toBe(false);
+  const refusal = { as: "refused", error: new ProviderError("auth", "refused"), costUsd: null } as const;
   const read = () => services.db.select().from(schema.providerAttempts);
-  expect(await read()).toMatchObject([{ state: "submitting" }]);
-  expect(await noteRefusal(services, { lease, attempt }, { error, costUsd: null })).toBe(true);
+  expect(await endCall(services, { lease, attempt }, refusal)).toBe("next");
   expect(await read()).toMatchObject([{ state: "failed", errorClass: "auth" }]);
+  expect(await readJob(services, job.id)).toMatchObject({ nodeId: lease.nodeId, providerAttemptId: null });
   expect(await hop({ job, lease }, ["google", "replicate"])).toBe("replicate");
   const reports = await readProviders(services, { providers: new Set(["google"]), keys: [] });
   const google = reports.find(({ provider }) => provider === "google");
@@ -156,6 +155,15 @@ test("E5 a refusal ends the attempt, and the next hop passes the provider over; 
     lastErrorClass: null,
     dayUsd: priceUsd,
   });
+  const second = (await read()).find(({ provider }) => provider === "replicate");
+  if (!second) throw new Error("no second attempt was stored");
+  await endCall(services, { lease: { ...lease, attempt: 2 }, attempt: second }, refusal);
+  expect(await readJob(services, job.id)).toMatchObject({
+    nodeId: null,
+    providerAttemptId: null,
+    charged: 0,
+  });
+  expect((await read()).map(({ state }) => state)).toEqual(["failed", "failed"]);
 });
 
 test("E9 each key that a node holds has its own state, and one that was replaced has none", async () => {
@@ -248,10 +256,10 @@ test("E5 a job that one provider has failed waits longer each time for the one t
   const attempts = await services.db.select().from(schema.providerAttempts);
   const attempt = attempts.find(({ jobId }) => jobId === job.id);
   if (!attempt) throw new Error("no attempt was stored");
-  await noteRefusal(
+  await endCall(
     services,
     { lease, attempt },
-    { error: new ProviderError("auth", "refused"), costUsd: null },
+    { as: "refused", error: new ProviderError("auth", "refused"), costUsd: null },
   );
   const waits: number[] = [];
   for (let time = 0; time < 8; time += 1) waits.push(await wait());
@@ -284,7 +292,8 @@ test("E8 a provider that costs more than was agreed is passed over, on the first
   if (first.kind !== "call") throw new Error(first.kind);
   expect(first.attempt).toMatchObject({ provider: "replicate", priceUsd: 0.1 });
   const error = new ProviderError("auth", "refused");
-  await noteRefusal(services, { lease: cheap.lease, attempt: first.attempt }, { error, costUsd: null });
+  const called = { lease: cheap.lease, attempt: first.attempt };
+  await endCall(services, called, { as: "refused", error, costUsd: null });
   const next = await nextHop(services, { ...cheap, model: chain, keys });
   expect(next).toMatchObject({ kind: "exhausted", dearer: ["google", "fal"] });
   if (next.kind !== "exhausted") throw new Error(next.kind);

@@ -1,55 +1,254 @@
-import { eq, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { inArray, sql } from "drizzle-orm";
+import { type PlacedBecause, schema } from "../db/index.ts";
+import { persist } from "../leases/index.ts";
 import { type AppError, toAppError } from "../platform/index.ts";
 import {
+  acceptAttempt,
   type Attempt,
+  attemptHoldMs,
   endAttempt,
   failAttempt,
+  failedIn,
   findLostCalls,
+  isFollowed,
+  loseAttempt,
+  paidUsd,
   type ProviderError,
+  type RunHandle,
 } from "../providers/index.ts";
 import type { Services } from "../services.ts";
-import { awaitOutcome, chargedUsd, awaitsEndOf } from "./cloud.ts";
-import { scheduleDispatch } from "./dispatch.ts";
-import { amend, hint, type Job, readJob, transition } from "./job.ts";
-import { providerError } from "./provider-texts.ts";
-import { insertOutputs, type StoredResult } from "./pictures.ts";
+import { type Call, awaitsEndOf } from "./cloud.ts";
 import { asksNext, findHome, homeReasonOf } from "./cloud-home.ts";
+import { scheduleDispatch } from "./dispatch.ts";
+import { fail } from "./fail.ts";
+import { amend, heldBy, hint, type Lease, readJob, transition } from "./job.ts";
+import { insertOutputs, type StoredResult } from "./pictures.ts";
+import { providerError } from "./provider-texts.ts";
 import { atRest, type OtherPlace } from "./rehome.ts";
 
-/** Stores the progress of a run at the provider, when it is news. */
-export async function noteProviderProgress(
-  services: Services,
-  attempt: Attempt,
-  { progress, stage }: { readonly progress: number; readonly stage: string },
-): Promise<void> {
-  const job = await amend(services.db, {
-    where: sql`${awaitsEndOf(attempt)} and (stage is distinct from ${stage} or progress < ${progress})`,
-    set: { progress, stage },
-    event: "progress",
-    data: { progress, stage },
-  });
-  if (job) hint(services, [job]);
+/**
+ * How a call to a provider ended, or the run that it began, and what becomes of the job:
+ *
+ *   accepted   the provider has the run: the attempt owns the job from here on, and no node
+ *   lost       the answer did not come: the same, until it is known what became of the call
+ *   refused    nothing was taken: the worker that called keeps the job and asks the next provider; where that worker has lost its
+ *              lease, or the call is found out later, the job goes on as after `failed`
+ *   failed     the run failed: the line, the own machines, or the job's end, as `cloud-home.ts` says
+ *   unusable   the provider made something that the studio cannot take: the same, at its price
+ *   made       the pictures are stored: the job is completed
+ */
+type CallEnd =
+  | { readonly as: "accepted"; readonly handle: RunHandle }
+  | { readonly as: "lost"; readonly error: ProviderError }
+  | Failure
+  | Result;
+
+interface Failure {
+  readonly as: "refused" | "failed" | "unusable";
+  readonly error: ProviderError;
+  /** As the provider states it; null when it does not. */
+  readonly costUsd: number | null;
 }
 
-export interface ProviderResult {
-  readonly attempt: Attempt;
+interface Result {
+  readonly as: "made";
   readonly outputs: readonly StoredResult[];
   readonly costUsd: number | null;
   /** Sizes as texts, where a picture has another shape than the job asked for. */
   readonly shape: { readonly asked: string; readonly made: string } | null;
 }
 
+/** An attempt, with the lease of the worker that made its call; a follower has none. */
+interface Ending {
+  readonly attempt: Attempt;
+  readonly lease?: Lease;
+}
+
 /**
- * Completes the job of an attempt and ends the attempt, in one transaction. Null when the job no longer waits for it: the
- * cost is stored all the same, and the caller deletes the files. Null, too, when the attempt has ended or another process
- * follows it now: nothing is stored. Idempotent: when the answer of the first call was lost, a second call returns what it
- * committed.
+ * What has become of the job. `next`: its worker asks the next provider; `failed`: it has failed, or goes on elsewhere;
+ * `fenced`: the attempt has ended, another process has it, or nothing waits for it, and the caller clears away what it has.
  */
-export async function completeFromProvider(
+export type CallEnded = "accepted" | "lost_reply" | "next" | "failed" | "completed" | "fenced";
+
+/**
+ * Writes the end of a call or of a run, which may have been paid for; the only way to end one for which a job waits. While the
+ * database is away it is tried as long as no other process takes the attempt over. Idempotent, since a commit may come without
+ * an answer.
+ */
+export function endCall(services: Services, ending: Ending, end: CallEnd): Promise<CallEnded> {
+  return persist(() => writeEnd(services, ending, end), { patienceMs: attemptHoldMs });
+}
+
+async function writeEnd(services: Services, ending: Ending, end: CallEnd): Promise<CallEnded> {
+  const { attempt } = ending;
+  switch (end.as) {
+    case "accepted":
+      return (await accept(services, attempt, end.handle)) ? "accepted" : "fenced";
+    case "lost":
+      await lose(services, attempt, { firstLookS, message: end.error.message });
+      return "lost_reply";
+    case "refused":
+      return refuse(services, ending, end);
+    case "failed":
+    case "unusable":
+      return (await goOn(services, attempt, end)) ? "failed" : "fenced";
+    case "made":
+      return (await complete(services, attempt, end)) ? "completed" : "fenced";
+  }
+}
+
+/**
+ * Stored also when the job was cancelled meanwhile; then the attempt is cancelled by who follows it. False when the attempt was
+ * ended meanwhile, as one whose caller seemed dead: nobody asks for the run.
+ */
+async function accept(services: Services, attempt: Attempt, handle: RunHandle): Promise<boolean> {
+  const { pollS, runLimitS } = services.config.cloud;
+  const job = await services.db.transaction(async (tx) => {
+    await acceptAttempt(tx, attempt.id, { handle, pollAfterS: pollS, runLimitS });
+    return amend(tx, {
+      where: awaitsEndOf(attempt),
+      set: { nodeId: null, stage: "provider", server: attempt.provider },
+      event: "provider_accepted",
+      data: { provider: attempt.provider },
+    });
+  });
+  if (job) hint(services, [job]);
+  return isFollowed(services.db, attempt.id);
+}
+
+/** How long after a lost answer the provider is asked first. */
+const firstLookS = 3;
+
+/** Moves a call whose outcome is not known, and its job, which then waits for no node. Nothing when the call has an outcome. */
+async function lose(
   services: Services,
-  { attempt, outputs, costUsd, shape }: ProviderResult,
-): Promise<Job | null> {
+  attempt: Attempt,
+  lost: { readonly firstLookS: number; readonly message: string | null },
+): Promise<void> {
+  const job = await services.db.transaction(async (tx) => {
+    if (!(await loseAttempt(tx, services.config, attempt.id, lost))) return null;
+    return amend(tx, {
+      where: awaitsEndOf(attempt),
+      set: { nodeId: null, stage: "reconciling", server: attempt.provider },
+      event: "provider_lost",
+      data: { provider: attempt.provider },
+    });
+  });
+  if (job) hint(services, [job]);
+}
+
+/**
+ * Takes over the calls whose process died, or does not renew them: nobody knows whether the provider
+ * accepted. Runs in each sweep.
+ */
+export async function takeOverLostCalls(services: Services): Promise<number> {
+  const calls = await findLostCalls(services);
+  for (const attempt of calls) await lose(services, attempt, { firstLookS: 0, message: null });
+  return calls.length;
+}
+
+async function refuse(
+  services: Services,
+  { attempt, lease }: Ending,
+  refusal: Failure,
+): Promise<"next" | "failed" | "fenced"> {
+  if (!lease || !(await leaveWithWorker(services, { attempt, lease }, refusal)))
+    return (await goOn(services, attempt, refusal)) ? "failed" : "fenced";
+  if (asksNext(refusal.error.class, "call", services.config.cloud)) return "next";
+  return (await fail(services, lease, failureOf(attempt, refusal.error))) ? "failed" : "fenced";
+}
+
+/** Ends the attempt and leaves the job with its worker. False when the lease is lost: then nothing is written. */
+async function leaveWithWorker(
+  services: Services,
+  { attempt, lease }: Call,
+  refusal: Failure,
+): Promise<boolean> {
+  const { id, provider } = attempt;
+  const { error } = refusal;
+  const job = await amend(services.db, {
+    where: sql`${heldBy(lease)} and ${awaitsEndOf(attempt)}`,
+    set: { providerAttemptId: null },
+    also: failedIn(services.db, id, { error, costUsd: costOf(services, attempt, refusal) }),
+    event: "provider_failed",
+    data: { provider, class: error.class },
+  });
+  if (job) hint(services, [job]);
+  return job !== null || (await isWithout(services, lease));
+}
+
+/** Whether the worker has the job, and no attempt does. */
+async function isWithout({ db }: Services, lease: Lease): Promise<boolean> {
+  return (await db.$count(schema.jobs, sql`${heldBy(lease)} and provider_attempt_id is null`)) > 0;
+}
+
+/** What a failure costs: what the provider states, else the price where it had made something. */
+function costOf({ config }: Services, attempt: Attempt, { as, error, costUsd }: Failure): number | null {
+  return costUsd ?? (as === "unusable" || error.isCharged ? paidUsd(config, attempt) : null);
+}
+
+/** Ends the attempt as failed; its job goes back to the line for the next provider, or home, or fails. */
+async function goOn(services: Services, attempt: Attempt, ended: Failure): Promise<boolean> {
+  const { as, error } = ended;
+  const isRefusal = as === "refused";
+  const asksAnother = asksNext(error.class, isRefusal ? "call" : "run", services.config.cloud);
+  const failure = failureOf(attempt, error);
+  const because = error.class === "unstored" ? "failed" : homeReasonOf(failure.code);
+  const home = asksAnother ? null : await homeOf(services, attempt, because);
+  const costUsd = costOf(services, attempt, ended) ?? (isRefusal ? 0 : null);
+  const moved = { from: ["processing"], where: awaitsEndOf(attempt) } as const;
+  const data = { provider: attempt.provider, class: error.class, code: failure.code };
+  const job = await services.db.transaction(async (tx) => {
+    if (!(await failAttempt(tx, attempt, { error, costUsd }))) return null;
+    if (home) {
+      const set = { ...home.set, ...atRest };
+      const event = "went_home";
+      return transition(tx, { ...moved, to: "pending", set, event, data: { ...data, ...home.data } });
+    }
+    if (asksAnother) {
+      const set = { providerAttemptId: null, nodeId: null, progress: 0, stage: null };
+      return transition(tx, { ...moved, to: "pending", set, event: "provider_failed", data });
+    }
+    const set = {
+      nodeId: null,
+      charged: sql`charged + 1`,
+      errorCode: failure.code,
+      errorMessage: failure.message,
+      errorDetails: failure.details,
+    };
+    return transition(tx, { ...moved, to: "failed", set, event: "failed", data });
+  });
+  if (!job) return false;
+  hint(services, [job]);
+  if (job.status === "pending") await scheduleDispatch(services, job.queue);
+  return true;
+}
+
+/** What the job fails with: of a result that came and could not be stored, the studio's own fault. */
+function failureOf({ provider }: Attempt, error: ProviderError): AppError {
+  if (error.class === "unstored") return toAppError(error.cause);
+  return providerError({ provider, reason: error.class, words: error.words });
+}
+
+/** The own machines that take the job of an attempt over; null where none can, or its first failure ends it. */
+async function homeOf(
+  services: Services,
+  { jobId }: Attempt,
+  because: PlacedBecause | null,
+): Promise<OtherPlace | null> {
+  const job = because === null || jobId === null ? null : await readJob(services, jobId);
+  return because === null || !job || job.once ? null : findHome(services, job, because);
+}
+
+/**
+ * False when the job no longer waits for the attempt: the cost is stored all the same. False, too, when the attempt has ended
+ * or another process follows it now: nothing is stored. True when a first call, whose answer was lost, has stored the results.
+ */
+async function complete(
+  services: Services,
+  attempt: Attempt,
+  { outputs, costUsd, shape }: Result,
+): Promise<boolean> {
   const job = await services.db.transaction(async (tx) => {
     if (!(await endAttempt(tx, attempt, { state: "succeeded", costUsd }))) return null;
     return transition(tx, {
@@ -67,146 +266,7 @@ export async function completeFromProvider(
     });
   });
   if (job) hint(services, [job]);
-  return job ?? jobWith(services, outputs);
-}
-
-/** The job that has these results. */
-async function jobWith({ db }: Services, [first]: readonly StoredResult[]): Promise<Job | null> {
-  const { images, jobs } = schema;
-  if (!first) return null;
-  const [found] = await db
-    .select({ job: jobs })
-    .from(images)
-    .innerJoin(jobs, eq(jobs.id, images.jobId))
-    .where(eq(images.id, first.id));
-  return found?.job ?? null;
-}
-
-export interface ProviderFailure {
-  readonly attempt: Attempt;
-  readonly error: ProviderError;
-  readonly costUsd: number | null;
-}
-
-/**
- * A run failed after the provider had accepted it: the provider is marked, and the job goes back to the line for the next
- * provider where the configuration says so, else to the own machines that can run it, else it fails.
- */
-export async function failFromProvider(
-  services: Services,
-  { attempt, error, costUsd }: ProviderFailure,
-): Promise<Job | null> {
-  const goesOn = asksNext(error.class, "run", services.config.cloud);
-  return end(services, { attempt, error, costUsd, goesOn });
-}
-
-/**
- * The provider never took the request, or refused it, and nothing was paid unless it had made something: the job goes back to
- * the line. One whose content is refused goes to the own machines that can run it, else it fails.
- */
-export async function walkOn(
-  services: Services,
-  attempt: Attempt,
-  error: ProviderError,
-  costUsd: number | null = null,
-): Promise<Job | null> {
-  const goesOn = asksNext(error.class, "call", services.config.cloud);
-  const paid = costUsd ?? chargedUsd(services, { attempt, error }) ?? 0;
-  return end(services, { attempt, error, costUsd: paid, goesOn });
-}
-
-async function end(
-  services: Services,
-  { attempt, error, costUsd, goesOn }: ProviderFailure & { readonly goesOn: boolean },
-): Promise<Job | null> {
-  const failure = failureOf(attempt, error);
-  const data = { provider: attempt.provider, class: error.class, code: failure.code };
-  const home = goesOn ? null : await homeOf(services, { attempt, error, failure });
-  const job = await services.db.transaction(async (tx) => {
-    const paid = costUsd ?? chargedUsd(services, { attempt, error });
-    if (!(await failAttempt(tx, attempt, { error, costUsd: paid }))) return null;
-    if (home) {
-      return transition(tx, {
-        from: ["processing"],
-        to: "pending",
-        where: awaitsEndOf(attempt),
-        set: { ...home.set, ...atRest },
-        event: "went_home",
-        data: { ...data, ...home.data },
-      });
-    }
-    if (goesOn) {
-      return transition(tx, {
-        from: ["processing"],
-        to: "pending",
-        where: awaitsEndOf(attempt),
-        set: { providerAttemptId: null, nodeId: null, progress: 0, stage: null },
-        event: "provider_failed",
-        data,
-      });
-    }
-    return transition(tx, {
-      from: ["processing"],
-      to: "failed",
-      where: awaitsEndOf(attempt),
-      set: {
-        nodeId: null,
-        charged: sql`charged + 1`,
-        errorCode: failure.code,
-        errorMessage: failure.message,
-        errorDetails: failure.details,
-      },
-      event: "failed",
-      data,
-    });
-  });
-  if (!job) return null;
-  hint(services, [job]);
-  if (job.status === "pending") await scheduleDispatch(services, job.queue);
-  return job;
-}
-
-/** What the job fails with: of a result that came and could not be stored, the studio's own fault. */
-function failureOf({ provider }: Attempt, error: ProviderError): AppError {
-  if (error.class === "unstored") return toAppError(error.cause);
-  return providerError({ provider, reason: error.class, words: error.words });
-}
-
-interface Ended {
-  readonly attempt: Attempt;
-  readonly error: ProviderError;
-  readonly failure: AppError;
-}
-
-/** The own machines that take the job of an attempt over; null where none can, or its first failure ends it. */
-async function homeOf(
-  services: Services,
-  { attempt: { jobId }, error, failure }: Ended,
-): Promise<OtherPlace | null> {
-  const because = error.class === "unstored" ? "failed" : homeReasonOf(failure.code);
-  const job = because === null || jobId === null ? null : await readJob(services, jobId);
-  return because === null || !job || job.once ? null : findHome(services, job, because);
-}
-
-/** Cancels the job of an attempt, whose run is followed to its end, for its cost alone. */
-export async function cancelFromProvider(services: Services, attempt: Attempt): Promise<Job | null> {
-  const job = await transition(services.db, {
-    from: ["processing"],
-    to: "cancelled",
-    where: sql`${awaitsEndOf(attempt)} and cancel_requested_at is not null`,
-    set: { nodeId: null },
-    event: "cancelled",
-  });
-  if (job) hint(services, [job]);
-  return job;
-}
-
-/**
- * Takes over the calls whose process died, or does not renew them: nobody knows whether the provider
- * accepted. Runs in each sweep.
- */
-export async function takeOverLostCalls(services: Services): Promise<number> {
-  const calls = await findLostCalls(services);
-  for (const attempt of calls) await awaitOutcome(services, attempt, { firstLookS: 0, message: null });
-  return calls.length;
+  const { images } = schema;
+  const ids = outputs.map(({ id }) => id);
+  return job !== null || (await services.db.$count(images, inArray(images.id, ids))) > 0;
 }

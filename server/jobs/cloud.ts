@@ -1,18 +1,12 @@
 import { sql } from "drizzle-orm";
-import { claimedStatuses, schema } from "../db/index.ts";
+import { claimedStatuses } from "../db/index.ts";
 import { fromNow } from "../leases/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import {
-  acceptAttempt,
   type Attempt,
   attemptsOf,
   type AttemptView,
-  failedIn,
-  isFollowed,
-  loseAttempt,
-  paidUsd,
   ProviderError,
-  type RunHandle,
   toAttemptView,
 } from "../providers/index.ts";
 import type { Services } from "../services.ts";
@@ -24,26 +18,6 @@ import { amend, heldBy, hint, type Job, type Lease, readJob, transition } from "
 export interface Call {
   readonly lease: Lease;
   readonly attempt: Attempt;
-}
-
-/**
- * The provider accepted: from here on the attempt owns the job, and no node. Stored also when the job was cancelled
- * meanwhile; then the attempt is cancelled by who follows it. False when the attempt was ended meanwhile, as one whose
- * caller seemed dead: nobody asks for the run.
- */
-export async function handOver(services: Services, { attempt }: Call, handle: RunHandle): Promise<boolean> {
-  const { pollS, runLimitS } = services.config.cloud;
-  const job = await services.db.transaction(async (tx) => {
-    await acceptAttempt(tx, attempt.id, { handle, pollAfterS: pollS, runLimitS });
-    return amend(tx, {
-      where: awaitsEndOf(attempt),
-      set: { nodeId: null, stage: "provider", server: attempt.provider },
-      event: "provider_accepted",
-      data: { provider: attempt.provider },
-    });
-  });
-  if (job) hint(services, [job]);
-  return isFollowed(services.db, attempt.id);
 }
 
 /** An answer that took longer may be older than what another worker did since. */
@@ -70,73 +44,32 @@ export function awaitsEndOf({ id, jobId }: Pick<Attempt, "id" | "jobId">) {
   return sql`id = ${jobId} and provider_attempt_id = ${id} and status = 'processing'`;
 }
 
-/** How a provider refused a call. */
-export interface Refusal {
-  readonly error: ProviderError;
-  /** As the provider states it; null when it does not. */
-  readonly costUsd: number | null;
-}
-
-/**
- * The provider refused or failed; the job stays with the worker, which tries the next one. False when the lease is lost:
- * then nothing is written, since the attempt owns the job (`walkOn`). Idempotent: true also when the answer of a first call
- * was lost.
- */
-export async function noteRefusal(
-  services: Services,
-  { lease, attempt }: Call,
-  { error, costUsd }: Refusal,
-): Promise<boolean> {
-  const { id, provider } = attempt;
-  const paid = costUsd ?? chargedUsd(services, { attempt, error });
-  const job = await amend(services.db, {
-    where: sql`${heldBy(lease)} and ${awaitsEndOf(attempt)}`,
-    set: { providerAttemptId: null },
-    also: failedIn(services.db, id, { error, costUsd: paid }),
-    event: "provider_failed",
-    data: { provider, class: error.class },
-  });
-  if (job) hint(services, [job]);
-  return job !== null || (await isWithout(services, lease));
-}
-
-/** Whether the worker has the job, and no attempt does. */
-async function isWithout({ db }: Services, lease: Lease): Promise<boolean> {
-  return (await db.$count(schema.jobs, sql`${heldBy(lease)} and provider_attempt_id is null`)) > 0;
-}
-
-/** The price of a call that was refused after the provider had made something; null for others, which cost nothing. */
-export function chargedUsd(
-  { config }: Pick<Services, "config">,
-  { attempt, error }: { readonly attempt: Attempt; readonly error: ProviderError },
-): number | null {
-  return error.isCharged ? paidUsd(config, attempt) : null;
-}
-
-/** How long after a lost answer the provider is asked first. */
-const firstLookS = 3;
-
-/** The answer to the call was lost: the attempt owns the job until it is known what became of the call. */
-export function noteLostReply(services: Services, { attempt }: Call, error: ProviderError): Promise<void> {
-  return awaitOutcome(services, attempt, { firstLookS, message: error.message });
-}
-
-/** Moves a call whose outcome is not known, and its job, which then waits for no node. Nothing when the call has an outcome. */
-export async function awaitOutcome(
+/** Stores the progress of a run at the provider, when it is news. */
+export async function noteProviderProgress(
   services: Services,
   attempt: Attempt,
-  lost: { readonly firstLookS: number; readonly message: string | null },
+  { progress, stage }: { readonly progress: number; readonly stage: string },
 ): Promise<void> {
-  const job = await services.db.transaction(async (tx) => {
-    if (!(await loseAttempt(tx, services.config, attempt.id, lost))) return null;
-    return amend(tx, {
-      where: awaitsEndOf(attempt),
-      set: { nodeId: null, stage: "reconciling", server: attempt.provider },
-      event: "provider_lost",
-      data: { provider: attempt.provider },
-    });
+  const job = await amend(services.db, {
+    where: sql`${awaitsEndOf(attempt)} and (stage is distinct from ${stage} or progress < ${progress})`,
+    set: { progress, stage },
+    event: "progress",
+    data: { progress, stage },
   });
   if (job) hint(services, [job]);
+}
+
+/** Cancels the job of an attempt, whose run is followed to its end, for its cost alone. */
+export async function cancelFromProvider(services: Services, attempt: Attempt): Promise<Job | null> {
+  const job = await transition(services.db, {
+    from: ["processing"],
+    to: "cancelled",
+    where: sql`${awaitsEndOf(attempt)} and cancel_requested_at is not null`,
+    set: { nodeId: null },
+    event: "cancelled",
+  });
+  if (job) hint(services, [job]);
+  return job;
 }
 
 /** All providers are busy: the job goes to the end of the line, uncharged. Null when the lease is lost. */

@@ -11,8 +11,8 @@
  *     any open status ──▶ failed       no attempt left, no node can serve it, or displaced by an urgent job
  *     any open status ──▶ cancelled    at once while it waits; by its worker once it is claimed
  *
- * A job of the engine `cloud` is claimed for the seconds of its submit; once the provider has it (`cloud.ts`) no node
- * holds it, it belongs to its attempt (`server/providers`), and whichever worker follows the attempt ends it.
+ * A job of the engine `cloud` is claimed for the seconds of its submit; once the provider has it (`cloud-end.ts`) no
+ * node holds it, it belongs to its attempt (`server/providers`), and whichever worker follows the attempt ends it.
  *
  * Terms. Line: the pending rows of a queue. Window: its queued rows, about as many as live slots can run. Bell: an
  * invitation to claim, sent for each queued row. Lease: job, attempt and node; the guard of every write of a worker.
@@ -33,23 +33,16 @@ export { ack, noteAnswer, noteServed, removeJobsOf } from "./cleanup.ts";
 export { openWithSettings, parametersText } from "./carry-settings.ts";
 export { collect } from "./collect.ts";
 export {
+  type Call,
+  cancelFromProvider,
   checkIntent,
-  handOver,
-  noteLostReply,
-  noteRefusal,
-  type Refusal,
+  noteProviderProgress,
   readJobAttempts,
   waitForProvider,
 } from "./cloud.ts";
-export { chainError, providerError } from "./provider-texts.ts";
+export { chainError } from "./provider-texts.ts";
 export { nextHop, type NextHop } from "./cloud-choice.ts";
-export {
-  cancelFromProvider,
-  completeFromProvider,
-  failFromProvider,
-  noteProviderProgress,
-  walkOn,
-} from "./cloud-end.ts";
+export { type CallEnded, endCall } from "./cloud-end.ts";
 export { openBundle, packZip, type ZipEntry } from "./bundle.ts";
 export {
   cancel,
@@ -77,7 +70,7 @@ export { tidy, tidyDuties } from "./tidy.ts";
 export { estimate, readWaiting } from "./estimate.ts";
 export { moveInLine } from "./reorder.ts";
 export { fail } from "./fail.ts";
-export { asksNext, goHome } from "./cloud-home.ts";
+export { goHome } from "./cloud-home.ts";
 export { changeModel, otherModels } from "./kind-chain.ts";
 export { type JobLog, keepJobLogs, readJobLogs, readNodeLogs } from "./logs.ts";
 export {

@@ -7,7 +7,7 @@ import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import { findModel, modelsOf, ProviderError, sumPastDays } from "../providers/index.ts";
 import type { Services } from "../services.ts";
-import { noteRefusal } from "./cloud.ts";
+import { endCall } from "./cloud-end.ts";
 import { nextHop } from "./cloud-choice.ts";
 import type { Job, Lease } from "./job.ts";
 
@@ -118,10 +118,10 @@ test("what was not charged is free again, what was stays spent, and the next pro
   expect(await hop(first)).toBe("fal");
   const [attempt] = await services.db.select().from(providerAttempts);
   if (!attempt) throw new Error("no attempt was stored");
-  await noteRefusal(
+  await endCall(
     services,
     { lease: first.lease, attempt },
-    { error: new ProviderError("auth", "refused"), costUsd: null },
+    { as: "refused", error: new ProviderError("auth", "refused"), costUsd: null },
   );
   expect(await hop(first)).toBe("replicate");
   expect(await spendOf(id)).toEqual([0, 0.1]);

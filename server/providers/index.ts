@@ -13,7 +13,7 @@
  * what the model list says before; cost: what the provider says after. Cap: a limit of spending.
  *
  * Rules. No client repeats a call. Whether a job may be submitted again is decided by the state of its attempts alone:
- * never while one of them may have been accepted. Nothing here writes rows of jobs; see `server/jobs/cloud.ts`.
+ * never while one of them may have been accepted. Nothing here writes rows of jobs; see `server/jobs/cloud-end.ts`.
  */
 export { isWithin, mayBuy } from "./agreed.ts";
 export { paidKinds, readKeys, type ProviderKey, webhookAccess } from "./access.ts";

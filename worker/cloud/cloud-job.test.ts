@@ -4,7 +4,7 @@ import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { schema } from "@atelier/server/db";
-import { cancelAny, noteRefusal, readJob, sweep, walkOn } from "@atelier/server/jobs";
+import { cancelAny, endCall, readJob, sweep } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";
 import {
   attemptsOf,
@@ -167,7 +167,7 @@ test("F10 R1 a job whose only provider refuses it fails, although the database g
   expect((await read()).job).toMatchObject({ status: "failed" });
 });
 
-test("F10 R1 a refusal that is noted twice leaves the job with its worker; of a lost lease nothing is noted", async () => {
+test("F10 R1 a refusal that is noted twice leaves the job with its worker", async () => {
   const { services } = opened;
   const { promise: answer, reject: refuse } = Promise.withResolvers<never>();
   const { promise: called, resolve: call } = Promise.withResolvers<void>();
@@ -178,11 +178,9 @@ test("F10 R1 a refusal that is noted twice leaves the job with its worker; of a 
   if (!job?.nodeId || !attempt) throw new Error("no call was made");
   const lease = { jobId: id, attempt: 1, nodeId: job.nodeId };
   const error = new ProviderError("transient", "HTTP 503");
-  expect(
-    await noteRefusal(services, { lease: { ...lease, attempt: 2 }, attempt }, { error, costUsd: null }),
-  ).toBe(false);
-  expect(await noteRefusal(services, { lease, attempt }, { error, costUsd: null })).toBe(true);
-  expect(await noteRefusal(services, { lease, attempt }, { error, costUsd: null })).toBe(true);
+  const refusal = { as: "refused", error, costUsd: null } as const;
+  expect(await endCall(services, { lease, attempt }, refusal)).toBe("next");
+  expect(await endCall(services, { lease, attempt }, refusal)).toBe("next");
   refuse(error);
   await running;
   expect((await read()).attempts).toMatchObject([{ state: "failed", errorClass: "transient" }]);
@@ -263,11 +261,16 @@ test("F10 R1 a run that is accepted after the call was taken over is followed", 
   expect(cancelled).toEqual([]);
 });
 
+const unsent = {
+  as: "refused",
+  error: new ProviderError("unsent", "The provider never got the request."),
+  costUsd: null,
+} as const;
+
 test("F10 R1 a run that is accepted after its job went on without it is cancelled at the provider", async () => {
   const accepted = { handle, run: { state: "queued", progress: null } } as const;
   const { attempts, cancelled } = await runOnLostNode(async (read) => {
-    const unsent = new ProviderError("unsent", "The provider never got the request.");
-    for (const attempt of await read()) await walkOn(opened.services, attempt, unsent);
+    for (const attempt of await read()) await endCall(opened.services, { attempt }, unsent);
     return accepted;
   });
   expect(attempts).toMatchObject([{ state: "failed", errorClass: "unsent" }]);
@@ -288,8 +291,7 @@ test("F10 R1 a run that nobody waits for is cancelled also when the time of its 
   const limit = callLimit();
   try {
     const { cancelled } = await runOnLostNode(async (read) => {
-      const unsent = new ProviderError("unsent", "The provider never got the request.");
-      for (const attempt of await read()) await walkOn(opened.services, attempt, unsent);
+      for (const attempt of await read()) await endCall(opened.services, { attempt }, unsent);
       limit.end();
       return { handle, run: { state: "queued", progress: null } };
     });

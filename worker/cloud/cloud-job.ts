@@ -1,24 +1,20 @@
 import { AppError, toAppError } from "@atelier/server/platform";
 import {
-  asksNext,
+  type Call,
+  type CallEnded,
   chainError,
   changeModel,
   checkIntent,
   dispatch,
+  endCall,
   fail,
   goHome,
-  handOver,
   type Job,
   type Lease,
   nextHop,
   type NextHop,
-  noteLostReply,
-  noteRefusal,
   otherModels,
-  providerError,
-  type Refusal,
   waitForProvider,
-  walkOn,
 } from "@atelier/server/jobs";
 import {
   type CloudModel,
@@ -37,7 +33,7 @@ import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import { endBadly } from "../base/end-badly.ts";
 import { inModelSpan, inRunSpan } from "../base/spans.ts";
-import { finishCall, persistEnd } from "./results.ts";
+import { finishCall } from "./results.ts";
 import { type CloudInputs, readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
 
 /** How a worker reaches the providers. */
@@ -57,7 +53,7 @@ export interface CloudRunInput extends Providers {
 /**
  * Hands one claimed job to the first provider of its chain that takes it. Never throws.
  *
- *   nextHop ─▶ the intent is stored ─▶ submit ─▶ accepted: `handOver`, the attempt owns the job from here on
+ *   nextHop ─▶ the intent is stored ─▶ submit ─▶ accepted: the attempt owns the job from here on
  *      ▲                                 │  └──▶ made at once (synchronous providers): `finishCall`
  *      └──────── refused, next one ──────┤
  *   all busy: home, or back to the line  └─────▶ answer lost: the attempt owns the job until it is found (follow.ts)
@@ -85,7 +81,7 @@ export const submitLimitMs = 180_000;
 /** The cancel of a run that nobody waits for. */
 const cancelLimitMs = 60_000;
 
-type Outcome = "accepted" | "completed" | "waits" | "home" | "failed" | "lost_reply" | "fenced";
+type Outcome = Exclude<CallEnded, "next"> | "waits" | "home";
 
 /** Tries the model of the job, then, where the request named none, the others of its kind. */
 async function walk(services: Services, input: CloudRunInput, workDir: string): Promise<Outcome> {
@@ -213,7 +209,8 @@ async function callOnce(
   const { attempt, offer, key } = hop;
   const client = clientOf(offer.provider);
   const webhookUrl = webhookUrlOf(services.env, key.access, attempt);
-  const beforePaid = () => checkIntent(services, { lease, attempt });
+  const called = { lease, attempt };
+  const beforePaid = () => checkIntent(services, called);
   const submission = submissionFor(attempt, offer, { job, inputs, webhookUrl, beforePaid });
   const limit = AbortSignal.timeout(submitLimitMs);
   const callSignal = client.isAsynchronous ? limit : AbortSignal.any([limit, signal]);
@@ -222,12 +219,13 @@ async function callOnce(
     const model = { job, provider: attempt.provider, model: job.model ?? job.need };
     submitted = await inModelSpan(services, model, () => client.submit(key.access, submission, callSignal));
   } catch (error) {
-    return refused(services, { lease, attempt }, { error: toProviderError(error), costUsd: null });
+    return failed(services, called, { error: toProviderError(error), costUsd: null });
   }
   const { handle, run } = submitted;
-  if (run.state === "failed") return refused(services, { lease, attempt }, run);
+  if (run.state === "failed") return failed(services, called, run);
   if (run.state !== "succeeded" || client.isAsynchronous) {
-    if (await persistEnd(() => handOver(services, { lease, attempt }, handle))) return "accepted";
+    const outcome = await endCall(services, called, { as: "accepted", handle });
+    if (outcome !== "fenced") return outcome;
     // The worker seemed dead for long: the job may be with another provider by now.
     const cancelSignal = AbortSignal.timeout(cancelLimitMs);
     const answer = await client.cancel(key.access, handle, cancelSignal).catch(() => "unsupported");
@@ -248,30 +246,19 @@ async function callOnce(
   });
 }
 
-type Refused = Parameters<typeof noteRefusal>[1];
-
-async function refused(
+/** The provider refused the call, or its answer was lost. */
+function failed(
   services: Services,
-  refusedCall: Refused,
-  refusal: Refusal,
-): Promise<Outcome | "next"> {
-  const { lease, attempt } = refusedCall;
-  const { error, costUsd } = refusal;
-  services.log.warn(
-    { provider: attempt.provider, class: error.class, reason: error.message },
-    "provider failed",
+  called: Call,
+  { error, costUsd }: { readonly error: ProviderError; readonly costUsd: number | null },
+): Promise<CallEnded> {
+  const { provider } = called.attempt;
+  services.log.warn({ provider, class: error.class, reason: error.message }, "provider failed");
+  return endCall(
+    services,
+    called,
+    error.class === "lost" ? { as: "lost", error } : { as: "refused", error, costUsd },
   );
-  if (error.class === "lost") {
-    await persistEnd(() => noteLostReply(services, refusedCall, error));
-    return "lost_reply";
-  }
-  if (!(await persistEnd(() => noteRefusal(services, refusedCall, refusal)))) {
-    await persistEnd(() => walkOn(services, attempt, error, costUsd));
-    return "fenced";
-  }
-  if (asksNext(error.class, "call", services.config.cloud)) return "next";
-  const failure = providerError({ provider: attempt.provider, reason: error.class, words: error.words });
-  return (await persistEnd(() => fail(services, lease, failure))) ? "failed" : "fenced";
 }
 
 /** A fault of a client after its request may have gone out: nothing is known of the call. */

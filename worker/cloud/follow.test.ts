@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import path from "node:path";
 import type { AddressInfo } from "node:net";
 import { schema } from "@atelier/server/db";
-import { completeFromProvider, failFromProvider, readJob } from "@atelier/server/jobs";
+import { endCall, readJob } from "@atelier/server/jobs";
 import { AppError, newId, parseConfig } from "@atelier/server/platform";
 import {
   attemptsOf,
@@ -286,6 +286,17 @@ test("R6 a run that its provider does not know yet is asked about again in its f
   }
 });
 
+test("R1 a run that fails while the database goes away ends its job as soon as that is back", async () => {
+  [status, answer] = [200, '{"status":"failed","error":"made nothing"}'];
+  const one = await acceptedJob();
+  // Neither its end nor a later look can be noted at first.
+  const when = "new.state = 'failed' or new.finish_token is null";
+  const cut = { table: "provider_attempts", when, times: 2 };
+  const { job, attempt } = await whileCut(opened.services, cut, () => follow(one));
+  expect(attempt).toMatchObject({ state: "failed", errorMessage: "made nothing", polls: 0 });
+  expect(job).toMatchObject({ status: "failed", errorCode: "provider_failed" });
+});
+
 test("E7 a late follower ends nothing that another process follows by now", async () => {
   const { services } = opened;
   const { jobId, keyId, nodeId } = await acceptedJob();
@@ -301,14 +312,14 @@ test("E7 a late follower ends nothing that another process follows by now", asyn
     .set({ finishUntil: new Date(0) })
     .where(eq(providerAttempts.id, late.id));
   const holder = await take();
-  const failure = { error: new ProviderError("timeout", "The run took too long."), costUsd: null };
-  expect(await failFromProvider(services, { attempt: late, ...failure })).toBeNull();
-  const result = { outputs: [], costUsd: 0.04, shape: null };
-  expect(await completeFromProvider(services, { attempt: late, ...result })).toBeNull();
+  const error = new ProviderError("timeout", "The run took too long.");
+  const failure = { as: "failed", error, costUsd: null } as const;
+  expect(await endCall(services, { attempt: late }, failure)).toBe("fenced");
+  const result = { as: "made", outputs: [], costUsd: 0.04, shape: null } as const;
+  expect(await endCall(services, { attempt: late }, result)).toBe("fenced");
   expect(await readJob(services, jobId)).toMatchObject({ status: "processing", providerAttemptId: late.id });
-  expect(await failFromProvider(services, { attempt: holder, ...failure })).toMatchObject({
-    status: "failed",
-  });
+  expect(await endCall(services, { attempt: holder }, failure)).toBe("failed");
+  expect(await readJob(services, jobId)).toMatchObject({ status: "failed" });
 });
 
 /** A store that takes no result until `open`; a client that notes which runs are asked about. */

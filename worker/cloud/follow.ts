@@ -1,7 +1,7 @@
 import { noteCompleted } from "@atelier/server/batches";
 import {
   cancelFromProvider,
-  failFromProvider,
+  endCall,
   isFinal,
   type Job,
   noteProviderProgress,
@@ -12,7 +12,6 @@ import {
   type DueAttempt,
   endAttempt,
   holdAttempt,
-  paidUsd,
   postponeAttempt,
   ProviderError,
   type RunState,
@@ -210,12 +209,12 @@ async function end(
   const { costUsd } = run;
   if (run.state === "failed") {
     services.log.warn({ class: run.error.class, reason: run.error.message }, "run failed at the provider");
-    await failFromProvider(services, { attempt, error: run.error, costUsd });
+    await endCall(services, { attempt }, { as: "failed", error: run.error, costUsd });
   } else if (job === null) {
     await endAttempt(services.db, attempt, { state: run.state, costUsd });
   } else if (run.state === "cancelled") {
     const error = new ProviderError("internal", "The run was cancelled at the provider.");
-    await failFromProvider(services, { attempt, error, costUsd });
+    await endCall(services, { attempt }, { as: "failed", error, costUsd });
   } else {
     await takeResults(services, followed, { run, job });
   }
@@ -244,9 +243,7 @@ async function takeResults(
     stopped.throwIfAborted();
     const error = isOwnOutage(caught) && isOver(attempt, caught) ? unstored(caught) : caught;
     if (!(error instanceof ProviderError) || (!endsRun(error) && !attempt.isOverdue)) throw error;
-    // The provider made something, so it is paid for.
-    const paid = costUsd ?? paidUsd(services.config, attempt);
-    await failFromProvider(services, { attempt, error, costUsd: paid });
+    await endCall(services, { attempt }, { as: "unusable", error, costUsd });
   }
 }
 
@@ -257,7 +254,7 @@ async function giveUp(
 ): Promise<void> {
   await client.cancel(key.access, handleOf(attempt), signal).catch(() => stopped.throwIfAborted());
   const error = new ProviderError("timeout", "The run took too long.");
-  await failFromProvider(services, { attempt, error, costUsd: null });
+  await endCall(services, { attempt }, { as: "failed", error, costUsd: null });
 }
 
 /** The pause before the next look, half as long again after each. */

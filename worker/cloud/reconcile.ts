@@ -1,4 +1,4 @@
-import { failFromProvider, type Job, walkOn } from "@atelier/server/jobs";
+import { endCall, type Job } from "@atelier/server/jobs";
 import {
   acceptAttempt,
   type Attempt,
@@ -44,12 +44,13 @@ export async function reconcile(services: Services, followed: Followed, job: Job
   });
   if (found === null) followed.stopped.throwIfAborted();
   if (found === "unsent") {
-    await walkOn(services, attempt, new ProviderError("unsent", "The provider never got the request."));
+    const error = new ProviderError("unsent", "The provider never got the request.");
+    await endCall(services, { attempt }, { as: "refused", error, costUsd: null });
   } else if (found) {
     await acceptAttempt(services.db, attempt.id, { handle: found, pollAfterS: 0, runLimitS });
   } else if (attempt.isOverdue) {
     const error = new ProviderError("lost", "The answer to the request was lost.");
-    await failFromProvider(services, { attempt, error, costUsd: null });
+    await endCall(services, { attempt }, { as: "failed", error, costUsd: null });
   } else {
     await postponeAttempt(services, attempt, reconcilePauseMs);
   }

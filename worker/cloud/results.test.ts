@@ -4,7 +4,7 @@ import path from "node:path";
 import { writeFile } from "node:fs/promises";
 import { schema } from "@atelier/server/db";
 import type { JobKind } from "@atelier/server/engines";
-import { failFromProvider, readJob, readAnyStory } from "@atelier/server/jobs";
+import { endCall, readJob, readAnyStory } from "@atelier/server/jobs";
 import { AppError, isAppError, newId, parseConfig } from "@atelier/server/platform";
 import { attemptHoldMs, attemptsOf, ProviderError, type ProviderOutput } from "@atelier/server/providers";
 import { listObjects, withTempFolder } from "@atelier/server/storage";
@@ -15,7 +15,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { finishCall, type Finished, finishRun, persistEnd } from "./results.ts";
+import { finishCall, type Finished, finishRun } from "./results.ts";
 
 let opened: TestServices;
 let servers: { readonly own: Server; readonly other: Server };
@@ -201,7 +201,8 @@ test("S5 a result that the gate refuses ends the run, at its price; of several t
     expect(await images).toBe(0);
     const { attempt } = one;
     const error = new ProviderError("gate", "refused");
-    const ended = await failFromProvider(opened.services, { attempt, error, costUsd: 0.04 });
+    await endCall(opened.services, { attempt }, { as: "failed", error, costUsd: 0.04 });
+    const ended = await readJob(opened.services, job.id);
     expect(ended).toMatchObject({ status: "failed", errorCode: "result_refused" });
     const [charged] = await opened.services.db
       .select({ costUsd: schema.providerAttempts.costUsd })
@@ -369,6 +370,15 @@ test("F10 a worker that stops waits half a minute for a bought result, not minut
 });
 
 test("F10 R1 the end of a call waits for the database as long as no other process takes the call over", async () => {
+  const { services } = opened;
+  const { attempt } = await waiting();
+  const db: typeof services.db = Object.create(services.db);
+  db.$count = vi.fn<() => Promise<number>>().mockResolvedValue(1) as never;
+  const end = (transaction: () => Promise<null>) => {
+    db.transaction = transaction as never;
+    const made = { as: "made", outputs: [], costUsd: null, shape: null } as const;
+    return endCall({ ...services, db }, { attempt }, made);
+  };
   let nowMs = 0;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
   const away = () => {
@@ -376,10 +386,9 @@ test("F10 R1 the end of a call waits for the database as long as no other proces
     return Promise.reject(Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }));
   };
   try {
-    const write = vi.fn<() => Promise<string>>(away).mockImplementationOnce(away);
-    write.mockResolvedValueOnce("stored");
-    expect(await persistEnd(write)).toBe("stored");
-    await expect(persistEnd(away)).rejects.toThrow("ECONNRESET");
+    const write = vi.fn<() => Promise<null>>(away).mockImplementationOnce(away).mockResolvedValueOnce(null);
+    expect(await end(write)).toBe("completed");
+    await expect(end(away)).rejects.toThrow("ECONNRESET");
     expect(nowMs).toBeGreaterThan(attemptHoldMs);
   } finally {
     clock.mockRestore();

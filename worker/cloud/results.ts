@@ -2,16 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { randomUUID } from "node:crypto";
 import { admitResults } from "@atelier/server/gate";
 import { discardOutput, type StoredOutput, storeOutput } from "@atelier/server/images";
-import { completeFromProvider, failFromProvider, type Job } from "@atelier/server/jobs";
-import { persist } from "@atelier/server/leases";
+import { type CallEnded, endCall, type Job } from "@atelier/server/jobs";
 import { inSpan, isAppError } from "@atelier/server/platform";
-import {
-  type Attempt,
-  attemptHoldMs,
-  paidUsd,
-  ProviderError,
-  type ProviderOutput,
-} from "@atelier/server/providers";
+import { type Attempt, ProviderError, type ProviderOutput } from "@atelier/server/providers";
 import type { Services } from "@atelier/server/services";
 import type { EngineOutput } from "../engines/index.ts";
 import { type Fetching, fetchResult } from "./fetch-result.ts";
@@ -33,21 +26,14 @@ export async function finishRun(services: Services, finished: Finished): Promise
   return complete(services, finished, await store(services, finished));
 }
 
-/**
- * Writes the end of a run or of a call, which may have been paid for, while the database is away: as long as no other process
- * takes the attempt over.
- */
-export const persistEnd = <T>(write: () => Promise<T>): Promise<T> =>
-  persist(write, { patienceMs: attemptHoldMs });
-
 /** What cannot be stored now leaves its files to the sweep: the commit may have come without an answer. */
 async function complete(
   services: Services,
   { job, attempt, costUsd }: Finished,
   stored: readonly StoredOutput[],
 ): Promise<boolean> {
-  const result = { attempt, outputs: stored, costUsd, shape: otherShapeOf(job, stored) };
-  if (await persistEnd(() => completeFromProvider(services, result))) return true;
+  const made = { as: "made", outputs: stored, costUsd, shape: otherShapeOf(job, stored) } as const;
+  if ((await endCall(services, { attempt }, made)) === "completed") return true;
   await discardOutput(services, ...stored.map(({ storageKey }) => storageKey));
   return false;
 }
@@ -145,7 +131,7 @@ export async function finishCall(
   services: Services,
   { signal: stopped, ...finished }: Omit<Finished, "isLastTry">,
   { firstPauseMs, mostPauseMs, patienceMs, stopMs } = usualPatience,
-): Promise<"completed" | "failed" | "fenced"> {
+): Promise<CallEnded> {
   let stored: StoredOutput[] | null = null;
   const begunMs = performance.now();
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(mostPauseMs, 1.5 * pauseMs)) {
@@ -162,15 +148,12 @@ export async function finishCall(
   }
 }
 
-/** An end that is not noted would make the sweep take the answer for lost. */
-async function failLate(
+function failLate(
   services: Services,
   { attempt, costUsd }: Pick<Finished, "attempt" | "costUsd">,
   cause: unknown,
-): Promise<"failed" | "fenced"> {
+): Promise<CallEnded> {
   services.log.warn({ err: cause }, "the result of a provider could not be taken");
   const error = cause instanceof ProviderError ? cause : unstored(cause);
-  const paid = costUsd ?? paidUsd(services.config, attempt);
-  const failed = await persistEnd(() => failFromProvider(services, { attempt, error, costUsd: paid }));
-  return failed ? "failed" : "fenced";
+  return endCall(services, { attempt }, { as: "unusable", error, costUsd });
 }
