@@ -297,6 +297,21 @@ test("R1 a run that fails while the database goes away ends its job as soon as t
   expect(job).toMatchObject({ status: "failed", errorCode: "provider_failed" });
 });
 
+test("R1 a run whose look cannot be noted while the database goes away is looked at again as soon as that is back", async () => {
+  [status, answer] = [200, '{"status":"processing"}'];
+  const one = await acceptedJob();
+  const cut = { table: "provider_attempts", when: "new.finish_token is null", times: 2 };
+  const before = asked;
+  const { attempt } = await whileCut(opened.services, cut, async () => {
+    const following = follow(one);
+    await vi.waitUntil(() => asked > before, { timeout: 10_000 });
+    answer = '{"status":"failed","error":"made nothing"}';
+    return following;
+  });
+  expect(attempt).toMatchObject({ state: "failed", errorMessage: "made nothing" });
+  expect(attempt?.polls).toBeGreaterThan(0);
+});
+
 test("E7 a late follower ends nothing that another process follows by now", async () => {
   const { services } = opened;
   const { jobId, keyId, nodeId } = await acceptedJob();

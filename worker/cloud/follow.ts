@@ -9,6 +9,7 @@ import {
 } from "@atelier/server/jobs";
 import {
   type Attempt,
+  attemptHoldMs,
   type DueAttempt,
   endAttempt,
   holdAttempt,
@@ -18,6 +19,7 @@ import {
   takeDueAttempts,
 } from "@atelier/server/providers";
 import { isDatabaseAway } from "@atelier/server/db";
+import { persist } from "@atelier/server/leases";
 import { isAppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
@@ -105,7 +107,9 @@ async function afterFault(services: Services, followed: Followed, error: unknown
   if (stopped.aborted) return postponeAttempt(services, attempt, 0);
   services.log.warn({ err: error }, "a run at a provider could not be followed");
   if (isOver(attempt, error)) return giveUp(services, followed);
-  return postponeAttempt(services, attempt, pauseMs(services, attempt));
+  // A look that is not noted keeps the run from all others for as long.
+  const patience = { patienceMs: attemptHoldMs, signal: stopped };
+  return persist(() => postponeAttempt(services, attempt, pauseMs(services, attempt)), patience);
 }
 
 /** A picture that the provider made waits this long for the studio's own store, or the gate, to come back. */

@@ -76,7 +76,11 @@ async function search(
   return attempt.ageMs > listedAfterMs && attempt.polls > 0 ? "unsent" : null;
 }
 
-/** The same submission again, under the same key; null when it was refused or lost once more. */
+/**
+ * The same submission again, under the same key; null when it was refused or lost once more. A refusal proves nothing of the
+ * first call: that one may be what fills the provider's queue or took the last credit, it may still be under way, and a known
+ * key is refused as bad input when a picture is encoded otherwise by now.
+ */
 async function repeat(
   services: Services,
   { attempt, key, client, signal }: Followed,
