@@ -78,5 +78,5 @@ async function run({ databaseUrl, beatMs, mainThreadStallMs }: BeatInput): Promi
   process.exit();
 }
 
-// Safe cast: only `openBeat` starts this thread, with exactly this input.
-void run(workerData as BeatInput);
+// Safe cast: only `openBeat` starts this thread, with exactly this input. In no thread it is only loaded, for the compile cache.
+if (parentPort) void run(workerData as BeatInput);

@@ -153,10 +153,15 @@ function refuse(text: string): void {
   process.exitCode = 1;
 }
 
-// Only the owner of the process may read pictures and logs.
-process.umask(0o077);
-const { flags, problem } = parseFlags(process.argv.slice(2));
-if (!flags) refuse(problem);
-else if (flags.wantsHelp) process.stdout.write(`${usage}\n`);
-else await start(flags);
-endProcess();
+/** The worker's process from its flags to its end. */
+export async function runWorker(args: readonly string[]): Promise<void> {
+  // Only the owner of the process may read pictures and logs.
+  process.umask(0o077);
+  const { flags, problem } = parseFlags(args);
+  if (!flags) refuse(problem);
+  else if (flags.wantsHelp) process.stdout.write(`${usage}\n`);
+  else await start(flags);
+  endProcess();
+}
+
+if (import.meta.main) await runWorker(process.argv.slice(2));

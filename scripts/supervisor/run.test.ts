@@ -6,7 +6,11 @@ import { runChecks } from "@atelier/server/doctor";
 import { type NodeRun, runNode } from "@atelier/testing/processes";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { inAll } from "@atelier/testing/cases";
+import { quickResolveFlag } from "../process/quick-resolve-flag.ts";
 import { box, readyLines } from "./run.ts";
+
+/** A worker is loaded twice before it has filled the compile cache. */
+const slow = { timeout: 180_000 };
 
 let folder = "";
 let blocker: Server;
@@ -95,6 +99,43 @@ test.runIf(process.platform === "linux")(
     expect(await run.ended).toBe(0);
     expect(run.output()).toContain("NativeModule http");
     expect(run.output()).not.toContain("amaro");
+  },
+);
+
+test.runIf(process.platform === "linux")(
+  "from its first start on a worker, and the thread of its beat, hold no TypeScript stripper",
+  slow,
+  async () => {
+    const script = path.join(import.meta.dirname, "enter-worker.ts");
+    const env = { ...environment(), NODE_COMPILE_CACHE: path.join(folder, "cache of a worker") };
+    const tell = `process.on("exit", () => console.log("ran", process.argv[1], process.pid, process.moduleLoadList.join()));`;
+    const flag = `--import=data:text/javascript,${encodeURIComponent(tell)}`;
+    const tellsOf = async (...args: readonly string[]) => {
+      const run = runNode([flag, quickResolveFlag, ...args], env);
+      expect(await run.ended).toBe(0);
+      const [, ran, pid, loaded] = /^ran .*?([\w-]+\.ts) (\d+) (.+)$/m.exec(run.output()) ?? [];
+      return { ran, isSame: Number(pid) === run.child.pid, hasStripper: /amaro/.test(loaded ?? "amaro") };
+    };
+    expect(await tellsOf(script, "--help")).toEqual({ ran: "main.ts", isSame: true, hasStripper: false });
+    const again = { isSame: true, hasStripper: false };
+    expect(await tellsOf(script, "--help")).toEqual({ ran: "enter-worker.ts", ...again });
+    const thread = path.join(import.meta.dirname, "..", "..", "worker", "beat-thread.ts");
+    expect(await tellsOf(thread)).toEqual({ ran: "beat-thread.ts", ...again });
+  },
+);
+
+test.runIf(process.platform === "linux")(
+  "a worker whose compile cache cannot be written starts all the same",
+  { ...slow, ...inAll },
+  async () => {
+    const script = path.join(import.meta.dirname, "enter-worker.ts");
+    const cache = path.join(folder, "file", "cache");
+    const run = runNode([quickResolveFlag, script, "--help"], {
+      ...environment(),
+      NODE_COMPILE_CACHE: cache,
+    });
+    expect(await run.ended).toBe(0);
+    expect(run.output()).toContain("--once");
   },
 );
 

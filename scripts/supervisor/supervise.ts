@@ -56,7 +56,7 @@ export function childrenOf(role: Role, settings: Settings, env: NodeJS.ProcessEn
   const worker: ChildSpec = {
     ...node,
     name: "worker",
-    args: [smallYoungHeap, quickResolveFlag, "worker/main.ts"],
+    args: [smallYoungHeap, quickResolveFlag, "scripts/supervisor/enter-worker.ts"],
     env: childEnv,
     graceMs: settings.stopGraceMs + marginMs,
     lastCode: retiredExitCode,
