@@ -34,6 +34,12 @@ test("a worker loads nothing of the library of sign-ins: server/accounts/plain.t
   expect(loads.filter((line) => ofSignIns.test(line))).toEqual([]);
 });
 
+test("the stages of the assistant bring no package of language models before a model is called: a worker looks every minute", async () => {
+  const loads = await readLoads("server/assistant/stages/index.ts", quickResolveFlag);
+  expect(loads.filter((line) => line.includes("drizzle-orm")).length).toBeGreaterThan(50);
+  expect(loads.filter((line) => /node_modules\/(ai|@ai-sdk|gpt-tokenizer)\//.test(line))).toEqual([]);
+});
+
 test("the file about behaviour brings no package, of which the pages' process would have a second copy", async () => {
   expect(await readLoads("atelier.config.ts")).toEqual([]);
 });

@@ -17,8 +17,8 @@ function hasStripper(): boolean {
 async function enterWorker(args: readonly string[]): Promise<void> {
   const canReplace = process.platform === "linux" && process.execve && getCompileCacheDir() !== undefined;
   if (!canReplace || !hasStripper()) return runWorker(args);
-  // For its thread, which takes it from the cache too.
-  await import("../../worker/beat-thread.ts");
+  // What a thread and the first look of the archivist load, so that they find it in the cache too.
+  await Promise.all([import("../../worker/beat-thread.ts"), import("@atelier/server/assistant/stages")]);
   flushCompileCache();
   // Never this file again: without a cache that can be written it would replace itself for ever.
   const main = path.join(workerDir, "main.ts");

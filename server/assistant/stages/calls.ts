@@ -174,7 +174,7 @@ async function callOnce<T>(
       ),
     );
   } catch (error) {
-    const failure = signal.aborted ? error : toModelError(error, limits.isOver());
+    const failure = signal.aborted ? error : await toModelError(error, limits.isOver());
     const isKnown = failure instanceof ModelError;
     const usage = isKnown ? failure.usage : null;
     const errorClass = isKnown ? failure.class : signal.aborted ? "cancelled" : "unknown";

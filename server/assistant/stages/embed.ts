@@ -1,5 +1,4 @@
 import { keptBy } from "../../platform/index.ts";
-import { embedMany } from "ai";
 import { inTurn, renewTurn, type Turn } from "../../leases/index.ts";
 import { type VectorModel, vectorModel } from "../models.ts";
 import {
@@ -40,6 +39,7 @@ async function embedTexts(
     {
       signal,
       make: async ({ abortSignal, maxRetries }) => {
+        const { embedMany } = await import("ai");
         const { embeddings, usage } = await embedMany({
           model: await openVectorModel(services, model.id),
           values,

@@ -1,4 +1,4 @@
-import { AISDKError, APICallError, InvalidResponseDataError, StreamProviderError } from "ai";
+import type { APICallError } from "ai";
 import { DrizzleQueryError } from "drizzle-orm";
 import { z } from "zod";
 import { issuesOf, retryAfterInText, retryAfterOf } from "../../platform/index.ts";
@@ -86,9 +86,10 @@ const lateMessages = {
 } as const;
 
 /** Classifies what the SDK threw. What is no failure of a call, but a fault of this program, stays as it is. */
-export function toModelError(error: unknown, over: keyof typeof lateMessages | null): unknown {
+export async function toModelError(error: unknown, over: keyof typeof lateMessages | null): Promise<unknown> {
   if (error instanceof ModelError) return error;
   if (over) return new ModelError("timeout", lateMessages[over], { cause: error });
+  const { AISDKError, APICallError, InvalidResponseDataError, StreamProviderError } = await import("ai");
   if (APICallError.isInstance(error)) return ofAnswer(error);
   if (StreamProviderError.isInstance(error)) {
     const told = { statusCode: error.statusCode, message: error.message };
