@@ -207,11 +207,16 @@ test("D6 a told wait is longer after waits that were longer than told", async ()
   await expect.poll(toldParts, patiently).toBeGreaterThan(5);
 });
 
-test("D6 a told wait holds the waits that are still going on: in a line that grows the longest have not ended", async () => {
+test.each([
+  // In a line that grows the longest waits have not ended.
+  ["pending", 0],
+  // A node has the job, whose server is not free.
+  ["waiting_for_engine", 1],
+])("D6 a told wait holds the waits that are still going on of jobs that are %s", async (status, attempt) => {
   const { services } = scene;
   const estimate = await seeWaits({ waitedS: 1, toldS: 10 });
   for (let count = 0; count < 220; count += 1) await insertJob(services, { owner: scene.owner });
-  await services.db.execute(sql`update jobs set created_at = now() - interval '9 s',
-    estimate = ${estimate}::jsonb where status = 'pending'`);
+  await services.db.execute(sql`update jobs set status = ${status}, attempt = ${attempt},
+    created_at = now() - interval '9 s', estimate = ${estimate}::jsonb where status = 'pending'`);
   await expect.poll(toldParts, patiently).toBeGreaterThan(5);
 });

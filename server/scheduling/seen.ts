@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { type Db, schema } from "../db/index.ts";
+import { type Db, openStatuses, schema } from "../db/index.ts";
 
 /** One past run. */
 export interface PastRun {
@@ -50,7 +50,8 @@ export async function readSeen(db: Db, needs: readonly string[]): Promise<Map<st
   const facts = sql`p.size_class as "sizeClass", p.queue, p.started_at is not null as "isOver",
     (extract(epoch from p.created_at) * 1000)::float8 as "sinceMs",
     (extract(epoch from coalesce(p.started_at, now()) - p.created_at) * 1000)::float8 as "waitedMs",
-    case when p.attempt = (p.started_at is not null)::int and ${meanMs} > 0 then ${meanMs} end as "expectedMs",
+    case when p.attempt = (p.started_at is not null or p.status = 'waiting_for_engine')::int and ${meanMs} > 0
+      then ${meanMs} end as "expectedMs",
     (p.estimate -> 'waitMs' ->> 1)::float8 as "toldMs"`;
   // By the time and not by the id, whose index would be read past all jobs that have ended.
   const result = await db.execute<SeenJob>(sql`
@@ -59,7 +60,7 @@ export async function readSeen(db: Db, needs: readonly string[]): Promise<Map<st
         from ${jobs} p where p.need = wanted.need and p.status = 'completed' order by p.ended_at desc limit ${keptJobs})
       union all
       (select null, ${facts} from ${jobs} p
-        where p.need = wanted.need and p.status in ('pending', 'queued', 'processing') order by p.created_at limit ${keptJobs})
+        where p.need = wanted.need and p.status in ${[...openStatuses]} order by p.created_at limit ${keptJobs})
     ) job`);
   const byNeed = Map.groupBy(result, ({ need }) => need);
   return new Map([...byNeed].map(([need, seen]) => [need, seenIn(seen)]));
