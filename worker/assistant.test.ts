@@ -46,6 +46,39 @@ test(
 );
 
 test(
+  "B6 a stopped answer whose worker was lost keeps its words, one without any is empty",
+  { timeout: 60_000 },
+  async ({ onTestFinished }) => {
+    const llm = await startLlm();
+    onTestFinished(() => llm.close());
+    const fixture = await createTestServices({ env: llm.env });
+    const { services } = fixture;
+    onTestFinished(() => fixture.close());
+    const account = await openAccount(services, "a@example.org");
+    const ownerId = (await resolveCaller(services, account.headers))?.userId ?? "";
+    const answers = ["Linen, and", ""];
+    const ids: string[] = [];
+    for (const answer of answers) {
+      const { runId } = await ask(services, { ownerId, text: "What do I like?" });
+      // As the sweep gives a stage back whose worker died after the stop.
+      await services.db.execute(
+        `update assistant_runs set status = 'ready', revision = revision + 1, answer = '${answer}', stop_requested_at = now() where id = '${runId}'`,
+      );
+      ids.push(runId);
+    }
+    const worker = await startTestWorker(services);
+    onTestFinished(() => worker.kill9());
+    for (const [at, id] of ids.entries()) {
+      const read = () => readQuestion(services, { ownerId, id });
+      await expect.poll(async () => (await read()).status, { timeout: 20_000 }).toBe("completed");
+      expect(await read()).toMatchObject({ answer: answers[at], error: null });
+    }
+    const logged = await services.db.execute("select text from assistant_messages where role = 'assistant'");
+    expect(logged).toEqual([{ text: "Linen, and" }]);
+  },
+);
+
+test(
   "B9 S9 a fault of the studio fails the question, stands in the log with its stack, and is told to the admins once",
   { timeout: 60_000 },
   async ({ onTestFinished }) => {

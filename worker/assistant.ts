@@ -1,13 +1,13 @@
 import {
   capture,
   completeQuestion,
+  completeStopped,
   endStage,
   failQuestion,
   findDueQuestions,
   findEnds,
   handBackStage,
   leaseOf,
-  noAnswer,
   recoverQuestions,
   type QuestionRow,
   QuestionLost,
@@ -100,14 +100,14 @@ async function workOn(work: Work, runId: string, first: Stage): Promise<void> {
     const run: QuestionRow | null = nodeId ? await capture(services, { runId, stage, nodeId }) : null;
     if (!run) return;
     const next: QuestionRow | null =
-      run.stopRequestedAt === null ? await doStage(work, run, stage) : await endUnanswered(work, run);
+      run.stopRequestedAt === null ? await doStage(work, run, stage) : await endStopped(work, run);
     stage = next && stageAt(next.status);
   }
 }
 
-/** Ends a question that its user stopped before there was an answer. */
-async function endUnanswered({ services }: Work, run: QuestionRow): Promise<null> {
-  await completeQuestion(services, leaseOf(run), noAnswer);
+/** Ends a question that its user stopped. */
+async function endStopped({ services }: Work, run: QuestionRow): Promise<null> {
+  await completeStopped(services, leaseOf(run));
   return null;
 }
 
@@ -121,7 +121,7 @@ async function doStage(work: Work, run: QuestionRow, stage: Stage): Promise<Ques
   } catch (error) {
     const lease = leaseOf(run);
     if (error instanceof QuestionLost) return null;
-    if (work.stop.aborted) return endUnanswered(work, run);
+    if (work.stop.aborted) return endStopped(work, run);
     // What cannot be written now the sweep of this worker gives back.
     if (stopped.aborted || isDatabaseAway(error)) await handBackStage(own, lease, stage);
     else await failQuestion(own, lease, await failureOf(own, error, stage));

@@ -187,7 +187,7 @@ export async function stopQuestion(
     .set({ stopRequestedAt: sql`clock_timestamp()` })
     .where(and(own, isOpen, isNull(assistantRuns.stopRequestedAt)))
     .returning({ id: assistantRuns.id });
-  if (stopped) await completeStopped(services, id);
+  if (stopped) await completeStopped(services, { runId: id });
   // Also when it was asked for before, as the first hint may be lost; the worker finds it by its sweep, too.
   services.hints.publish({ type: "stop", runId: id });
   if (stopped) return;

@@ -60,12 +60,12 @@ export { findDueQuestions, findEnds, recoverQuestions, QuestionLost } from "./re
 export {
   capture,
   completeQuestion,
+  completeStopped,
   endStage,
   failQuestion,
   handBackStage,
   isEnded,
   leaseOf,
-  noAnswer,
   type QuestionRow,
   type Stage,
   stageAt,

@@ -19,6 +19,7 @@ import {
   type QuestionRow,
   type Stage,
   stageAt,
+  storePartialAnswer,
 } from "./life.ts";
 import { pauseMemory } from "./settings.ts";
 
@@ -154,6 +155,20 @@ test("the stages of a lost worker are given back; the third loss fails the run, 
   expect(row).toMatchObject({ nodeId: null, context: { ...context, instructions: "", messages: [] } });
 });
 
+test("B6 a stopped question ends with its worker, also with the third that is lost", async () => {
+  const { services } = fixture;
+  const { runId, ownerId } = await asked();
+  for (let losses = 1; losses <= 3; losses += 1) {
+    const nodeId = await addNode();
+    await captured(runId, "new", nodeId);
+    if (losses === 3) await stopQuestion(services, { ownerId, id: runId });
+    await services.db.execute(`update nodes set state = 'lost' where id = '${nodeId}'`);
+    await recoverQuestions(services, { nodeId: null, busyIds: () => [] });
+  }
+  const run = await readQuestion(services, { ownerId, id: runId });
+  expect(run).toMatchObject({ status: "completed", answer: "", error: null });
+});
+
 test("a stage that a worker has by its row alone is given back by this worker, one that it has just taken is not", async () => {
   const { services } = fixture;
   const [kept, forgotten, taken] = [await asked(), await asked(), await asked()];
@@ -170,6 +185,33 @@ test("a stage that a worker has by its row alone is given back by this worker, o
   expect(await statusOf(kept)).toBe("analyzing");
   expect(await statusOf(forgotten)).toBe("new");
   expect(await statusOf(taken)).toBe("analyzing");
+});
+
+test("B6 a stop keeps the words that a lost worker had stored, in the conversation and in its log", async () => {
+  const { services } = fixture;
+  const { runId, ownerId, conversationId } = await asked();
+  for (const [status, set] of [
+    ["new", { analysis }],
+    ["analyzed", { context }],
+  ] as const) {
+    const run = await captured(runId, status, await addNode());
+    await endStage(services, leaseOf(run), { stage: stageFrom(status), set });
+  }
+  const late = await captured(runId, "ready", await addNode());
+  await storePartialAnswer(services, leaseOf(late), { answer: "Linen, and", parts: [], thinking: "Hm." });
+  await handBackStage(services, leaseOf(late), stageFrom("ready"));
+  await stopQuestion(services, { ownerId, id: runId });
+  const run = await readQuestion(services, { ownerId, id: runId });
+  expect(run).toMatchObject({ status: "completed", answer: "Linen, and", thinking: "Hm." });
+  const { assistantMessages, assistantRuns } = schema;
+  const said = await services.db
+    .select({ role: assistantMessages.role, text: assistantMessages.text, id: assistantMessages.id })
+    .from(assistantMessages)
+    .where(eq(assistantMessages.conversationId, conversationId))
+    .orderBy(assistantMessages.at);
+  expect(said).toMatchObject([{ role: "user" }, { role: "assistant", text: "Linen, and" }]);
+  const [row] = await services.db.select().from(assistantRuns).where(eq(assistantRuns.id, runId));
+  expect(row?.answerId).toBe(said[1]?.id);
 });
 
 test("B1 two questions at once in one conversation: one is answered, the other one has to wait", async () => {

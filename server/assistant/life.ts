@@ -137,18 +137,48 @@ export interface Answer {
 }
 
 /** Completes a question: its answer goes into the log in the same transaction. Null when the lease is no longer the current one. */
-export async function completeQuestion(
+export function completeQuestion(
   services: Services,
   lease: QuestionLease,
   { text, parts, thinking, isRecalled }: Answer,
 ): Promise<QuestionRow | null> {
+  const set = { answer: text, parts, thinking };
+  return complete(services, { from: during, where: heldBy(lease), set, isRecalled });
+}
+
+/**
+ * Completes a stopped question with the words that it has, which may be those of a worker that was lost: the user has read
+ * them. Without a lease it is one that no worker has, whose next stage would be work for no one.
+ */
+export function completeStopped(
+  services: Pick<Services, "db" | "hints">,
+  question: QuestionLease | Pick<QuestionLease, "runId">,
+): Promise<QuestionRow | null> {
+  if ("attempt" in question)
+    return complete(services, { from: during, where: heldBy(question), isRecalled: false });
+  const where = and(eq(assistantRuns.id, question.runId), isNotNull(assistantRuns.stopRequestedAt));
+  return complete(services, { from: resting, where, isRecalled: false });
+}
+
+const during = stages.map((stage) => stage.during);
+const resting = stages.map((stage) => stage.from);
+
+interface Completion extends Omit<Move, "to" | "set"> {
+  readonly set?: Omit<Answer, "text" | "isRecalled"> & { readonly answer: string };
+  readonly isRecalled: boolean;
+}
+
+async function complete(
+  services: Pick<Services, "db" | "hints">,
+  { from, where, set, isRecalled }: Completion,
+): Promise<QuestionRow | null> {
+  const answerId = newId();
   const completed = await services.db.transaction(async (tx) => {
-    const answerId = newId();
-    const set = { answer: text, parts, thinking, answerId: text === "" ? null : answerId };
-    const from = stages.map(({ during }) => during);
-    const [run] = await move(tx, { from, to: "completed", where: heldBy(lease), set });
+    const text = set ? sql`${set.answer}::text` : assistantRuns.answer;
+    const answerIdOf = sql`case when ${text} <> '' then ${answerId}::uuid end`;
+    const [run] = await move(tx, { from, to: "completed", where, set: { ...set, answerId: answerIdOf } });
     // An answer that was stopped before its first word is no line of the log.
-    if (!run || text === "") return run ?? null;
+    if (!run || run.answer === "") return run ?? null;
     const { conversationId, ownerId, id: runId, questionId } = run;
     const [question] = await tx
       .select({ isRecalled: assistantMessages.isRecalled })
@@ -159,7 +189,7 @@ export async function completeQuestion(
       conversationId,
       ownerId,
       role: "assistant",
-      text,
+      text: run.answer,
       runId,
       isRecalled: isRecalled && question?.isRecalled === true,
     });
@@ -167,21 +197,6 @@ export async function completeQuestion(
   });
   if (completed) hintQuestions(services, [completed]);
   return completed;
-}
-
-/** The answer of a question that was stopped before it had one. */
-export const noAnswer: Answer = { text: "", parts: [], thinking: "", isRecalled: false };
-
-/** Completes a stopped question that no worker has: its next stage would be work for no one. */
-export async function completeStopped(
-  services: Pick<Services, "db" | "hints">,
-  runId: string,
-): Promise<void> {
-  await moveNow(services, {
-    from: stages.map(({ from }) => from),
-    to: "completed",
-    where: and(eq(assistantRuns.id, runId), isNotNull(assistantRuns.stopRequestedAt)),
-  });
 }
 
 /** Gives a stage back, as a worker that stops does; another one begins it anew. */
@@ -207,7 +222,7 @@ export async function failQuestion(
   { code, message }: QuestionFailure,
 ): Promise<boolean> {
   const failed = await moveNow(services, {
-    from: stages.map(({ during }) => during),
+    from: during,
     to: "failed",
     where: heldBy(lease),
     set: { errorCode: code, errorMessage: message },

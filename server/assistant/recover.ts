@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, or, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { isOrphaned } from "../nodes/index.ts";
 import type { Services } from "../services.ts";
-import { heldBy, leaseOf, moveNow, type QuestionRow, stages } from "./life.ts";
+import { completeStopped, heldBy, leaseOf, moveNow, type QuestionRow, stages } from "./life.ts";
 
 const { assistantRuns } = schema;
 
@@ -48,7 +48,7 @@ export interface RecoverInput {
 
 /**
  * Gives back the stages of workers that are gone, and those that this worker has by its row alone: a question of each
- * sweep, not an event. A question that lost its third worker fails. Returns the number of questions that were changed.
+ * sweep, not an event. A stopped question ends, one that lost its third worker fails. Returns the number of questions that were changed.
  */
 export async function recoverQuestions(
   services: Services,
@@ -60,9 +60,9 @@ export async function recoverQuestions(
     assistantRuns.status,
     stages.map(({ during }) => during),
   );
-  const { id, status, attempt, losses } = assistantRuns;
+  const { id, status, attempt, losses, stopRequestedAt } = assistantRuns;
   const held = await services.db
-    .select({ id, status, attempt, losses, isGone: sql<boolean>`${isGone}` })
+    .select({ id, status, attempt, losses, stopRequestedAt, isGone: sql<boolean>`${isGone}` })
     .from(assistantRuns)
     .where(and(isBetween, or(isGone, isOwn)));
   const busy = new Set(busyIds());
@@ -71,9 +71,13 @@ export async function recoverQuestions(
   return lost.length;
 }
 
-type LostQuestion = Pick<QuestionRow, "id" | "status" | "attempt" | "losses">;
+type LostQuestion = Pick<QuestionRow, "id" | "status" | "attempt" | "losses" | "stopRequestedAt">;
 
 async function giveBackLost(services: Services, run: LostQuestion): Promise<void> {
+  if (run.stopRequestedAt !== null) {
+    await completeStopped(services, leaseOf(run));
+    return;
+  }
   const stage = stages.find(({ during }) => during === run.status);
   if (!stage) return;
   const isLast = run.losses + 1 >= maxLosses;
