@@ -78,7 +78,7 @@ test("the wait doubles from death to death up to the limit and starts anew after
   expect(nextDelayMs(usualBackoff, 30_000, 60_000)).toBe(1_000);
 });
 
-test("children have two heaps of malloc, unless the operator sets another number", () => {
+test("children have two heaps of malloc and give large blocks back, unless the operator sets other numbers", () => {
   const settings = {
     host: "127.0.0.1",
     port: 1,
@@ -91,9 +91,13 @@ test("children have two heaps of malloc, unless the operator sets another number
     possibleKinds: [],
   };
   const heapsOf = (env: NodeJS.ProcessEnv) =>
-    childrenOf("dev", settings, env).map((child) => child.env["MALLOC_ARENA_MAX"]);
-  expect(heapsOf({ NODE_ENV: "test" })).toEqual(["2", "2"]);
-  expect(heapsOf({ NODE_ENV: "test", MALLOC_ARENA_MAX: "8" })).toEqual(["8", "8"]);
+    childrenOf("dev", settings, env).map((child) => [
+      child.env["MALLOC_ARENA_MAX"],
+      child.env["MALLOC_MMAP_THRESHOLD_"],
+    ]);
+  expect(heapsOf({ NODE_ENV: "test" })).toEqual(Array(2).fill(["2", "262144"]));
+  const own = { MALLOC_ARENA_MAX: "8", MALLOC_MMAP_THRESHOLD_: "1" };
+  expect(heapsOf({ NODE_ENV: "test", ...own })).toEqual(Array(2).fill(["8", "1"]));
 });
 
 test("a child that dies is started again, each time later, and the supervisor says so", async () => {
