@@ -106,6 +106,53 @@ test("D7 a job that is first seen as ended is an end, one that ended before the 
   expect(othersIds).toEqual(["later"]);
 });
 
+const endedAt = (number: number) => new Date(Date.parse(at) + number * 1_000).toISOString();
+const endedJob = (number: number, changes: Partial<JobView> = {}) =>
+  jobAt(5, {
+    id: `job ${String(number).padStart(5, "0")}`,
+    status: "completed",
+    endedAt: endedAt(number),
+    ...changes,
+  });
+const idsOf = (jobs: readonly JobView[]) => jobs.map(({ id }) => id);
+
+test("a tab of weeks keeps the jobs that are open or shown, and of the others those that ended last", () => {
+  const store = createLiveStore();
+  const unwatch = store.watchJob(endedJob(1).id, () => undefined);
+  store.apply({ type: "snapshot", jobs: [jobAt(1, { id: "open" })], at });
+  for (let number = 0; number < 5_000; number += 1) store.apply(jobsUpdate(endedJob(number)));
+  const newest = Array.from({ length: 1_000 }, (_, place) => endedJob(4_999 - place).id);
+  expect(idsOf(store.list())).toEqual(["open", ...newest, endedJob(1).id]);
+  expect(idsOf(store.state().jobs)).toHaveLength(1_002);
+  expect(store.job(endedJob(0).id)).toBeUndefined();
+  unwatch();
+  // A job that changes is told of last, however long ago it began.
+  store.apply(jobsUpdate(endedJob(4_000, { revision: 6, cancelRequested: true })));
+  for (let number = 5_000; number < 5_999; number += 1) store.apply(jobsUpdate(endedJob(number)));
+  expect(store.job(endedJob(1).id)).toBeUndefined();
+  expect(idsOf(store.list()).slice(-2)).toEqual([endedJob(5_000).id, endedJob(4_000).id]);
+});
+
+test("D7 a job that was forgotten is no end again, whoever tells of it; a later one is", () => {
+  const store = createLiveStore();
+  const ids: string[] = [];
+  store.onEnd(({ id }) => ids.push(id));
+  store.apply({ type: "snapshot", jobs: [], at });
+  const all = Array.from({ length: 1_500 }, (_, number) => endedJob(number));
+  const other = createLiveStore();
+  for (const job of all.slice(0, 900)) other.apply(jobsUpdate(job));
+  for (const job of all) store.apply(jobsUpdate(job));
+  expect(ids).toEqual(idsOf(all));
+  ids.length = 0;
+  store.put(endedJob(3));
+  store.apply({ type: "snapshot", jobs: all.slice(0, 600), at });
+  store.adopt(other.state());
+  expect(ids).toEqual([]);
+  store.apply(jobsUpdate(endedJob(9_000)));
+  expect(ids).toEqual([endedJob(9_000).id]);
+  expect(store.list()).toHaveLength(1_000);
+});
+
 test("D7 progress of an earlier try or of an ended job is not shown", () => {
   const store = createLiveStore();
   store.apply(jobsUpdate(jobAt(8, { attempt: 2 })));

@@ -19,7 +19,10 @@ interface Acceptance {
   readonly isRowChanged: boolean;
 }
 
-/** The newest state of each job. */
+/** So many ended jobs are kept: those of several batches, so that an open batch has all of its own. */
+const keptEnded = 1_000;
+
+/** The newest state of each job; the one that changed last is the last. */
 function createJobTable() {
   const jobById = new Map<string, JobView>();
   let list: readonly JobView[] = [];
@@ -28,11 +31,19 @@ function createJobTable() {
     accept(job: JobView): Acceptance | null {
       const known = jobById.get(job.id);
       if (known !== undefined && known.revision >= job.revision) return null;
+      jobById.delete(job.id);
       jobById.set(job.id, job);
       return { known, isRowChanged: isRowChanged(known, job) };
     },
     get: (id: string) => jobById.get(id),
     all: (): readonly JobView[] => [...jobById.values()],
+    /** Forgets the ended jobs that changed before the last ones and are not watched; returns them. */
+    forget(isWatched: (id: string) => boolean): readonly JobView[] {
+      const earlier = [...jobById.values()].filter(hasEnded).slice(0, -keptEnded);
+      const forgotten = earlier.filter(({ id }) => !isWatched(id));
+      for (const { id } of forgotten) jobById.delete(id);
+      return forgotten;
+    },
     /** Newest first, as of the last `relist`. */
     list: () => list,
     relist() {
@@ -48,6 +59,7 @@ function createListenersById() {
     notify: (id: string) => {
       for (const listener of listenersById.get(id) ?? []) listener();
     },
+    isWatched: (id: string) => listenersById.has(id),
     watch: (id: string, listener: () => void) => {
       const listeners = listenersById.get(id) ?? new Set();
       listenersById.set(id, listeners.add(listener));
@@ -161,6 +173,9 @@ function createJobs() {
   function acceptAll(changed: readonly JobView[]): void {
     const isListChanged = changed.map(accept).some(Boolean);
     if (!isListChanged) return;
+    // A forgotten job that is heard of again, as from another tab, is no news.
+    for (const { endedAt } of table.forget(jobListeners.isWatched))
+      newsFromMs = Math.max(newsFromMs, Date.parse(endedAt ?? "") || 0);
     table.relist();
     listListeners.notify();
   }
