@@ -59,3 +59,50 @@ test("a picture is shared with a password, opened by a visitor without an accoun
   await expect(visitor.getByRole("heading", { name: "To the moon" })).toBeVisible();
   await stranger.close();
 });
+
+test("a link that a browser fetches ahead is visited when it is shown", async ({ page, browser }) => {
+  await beUser(page);
+  const imageId = await uploadSample(page, "rocket.jpg");
+  await page.goto(`/gallery?image=${imageId}`);
+  await page
+    .getByRole("dialog", { name: "Picture", exact: true })
+    .getByRole("button", { name: "Share" })
+    .click();
+  const dialog = page.getByRole("dialog", { name: "Share this picture" });
+  await dialog.getByRole("button", { name: "Create link" }).click();
+  const address = await dialog.getByRole("status").getByRole("code").innerText();
+  const readVisits = async () => {
+    await page.goto("/settings");
+    return page.getByRole("list", { name: "Links" }).innerText();
+  };
+
+  const stranger = await browser.newContext();
+  const visitor = await stranger.newPage();
+  const asked: string[] = [];
+  await visitor.route(address, async (route) => {
+    const headers = await route.request().allHeaders();
+    asked.push(route.request().resourceType());
+    const isPage = route.request().resourceType() === "document";
+    await route.continue({
+      headers: isPage ? { ...headers, "sec-purpose": "prefetch;prerender" } : headers,
+    });
+  });
+  // As of a page that is rendered ahead.
+  await visitor.addInitScript(() => {
+    let isHidden = true;
+    Object.defineProperty(document, "hidden", { get: () => isHidden });
+    document.addEventListener("show", () => {
+      isHidden = false;
+      document.dispatchEvent(new Event("visibilitychange"));
+    });
+  });
+  await visitor.goto(address);
+  await expect(visitor.getByRole("img", { name: "Picture 1" })).toBeVisible();
+  expect(await readVisits()).toContain("not opened yet");
+  const show = () => visitor.evaluate(() => document.dispatchEvent(new Event("show")));
+  await show();
+  await expect.poll(readVisits).toContain("opened once");
+  await show();
+  expect(asked).toEqual(["document", "fetch"]);
+  await stranger.close();
+});

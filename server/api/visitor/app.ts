@@ -63,7 +63,8 @@ const addressOf = (context: VisitContext) => ({
 async function showPage(context: VisitContext, view: View, status: 200 | 403 | 404 | 429 | 503 = 200) {
   const nonce = randomBytes(16).toString("base64");
   const { texts, locale } = context.env;
-  const look = { nonce, theme: themeOf(context), fonts: await studioFonts(), locale, texts };
+  const own = { nonce, isAhead: isAhead(context.req.raw) };
+  const look = { ...own, theme: themeOf(context), fonts: await studioFonts(), locale, texts };
   context.header("content-security-policy", policyOf(nonce));
   for (const [name, value] of Object.entries(privately)) context.header(name, value);
   return context.html(page(view, look), status);
@@ -91,23 +92,25 @@ const programs: readonly RegExp[] = [
 /** Browsers all begin so. */
 const browser = /^(?:Mozilla|Opera)\//;
 
-/** Whether a browser asks, as far as it says; and not ahead of a person who may follow the link. */
-function isOfPerson({ headers }: Request): boolean {
+/** Whether a browser asks, as far as it says. */
+function isOfBrowser({ headers }: Request): boolean {
   const agent = headers.get("user-agent")?.trim() ?? "";
-  const isAhead = ["sec-purpose", "purpose", "x-purpose", "x-moz"].some((name) =>
+  return browser.test(agent) && !programs.some((form) => form.test(agent));
+}
+
+/** Whether the page is fetched ahead of a person who may follow the link, and may never be shown. */
+const isAhead = ({ headers }: Request): boolean =>
+  ["sec-purpose", "purpose", "x-purpose", "x-moz"].some((name) =>
     /prefetch|preview/i.test(headers.get(name) ?? ""),
   );
-  if (isAhead) return false;
-  return agent === "" || (browser.test(agent) && !programs.some((form) => form.test(agent)));
-}
 
 async function showLink(services: Services, context: VisitContext): Promise<Response> {
   const link = await findShown(services, context);
   if (link instanceof Response) return link;
-  // A page that looks whether more is there is no further visit.
+  // A page that looks whether more is there is no further visit; one that was fetched ahead asks again when it is shown.
   const isVisit =
-    context.req.method === "GET" && context.req.query("again") === undefined && isOfPerson(context.req.raw);
-  if (isVisit) services.later(noteView(services, link.id));
+    context.req.method === "GET" && context.req.query("again") === undefined && isOfBrowser(context.req.raw);
+  if (isVisit && !isAhead(context.req.raw)) services.later(noteView(services, link.id));
   const [only, second] = link.pictures;
   const isOne = only !== undefined && second === undefined && link.open === 0;
   const base = baseOf(context);

@@ -73,7 +73,10 @@ form button { margin-top: 16px; height: 44px; }`;
 
 export const visitorStyle = [studioColours, frame, grid, one, card].join("\n");
 
-/** Arrows, Esc and swipes follow the links of the page; a page that still fills is read again. All of it works without. */
+/**
+ * Arrows, Esc and swipes follow the links of the page; a page that still fills is read again, and one that was fetched ahead
+ * asks again when it is shown, which is its visit. All of it works without.
+ */
 export const visitorScript = `
 const to = (rel) => document.querySelector("a[rel=" + rel + "]");
 const go = (rel) => { const link = to(rel); if (link) location.replace(link.href); return link; };
@@ -108,4 +111,12 @@ async function look() {
   main.replaceWith(fresh);
   if (held) fresh.querySelector("a[href='" + held + "']")?.focus();
 }
+const { dataset } = document.documentElement;
+function arrive() {
+  if (dataset.ahead === undefined || document.hidden) return;
+  delete dataset.ahead;
+  void fetch(location.pathname, { cache: "no-store" }).catch(() => null);
+}
+document.addEventListener("visibilitychange", arrive);
+arrive();
 setInterval(() => { if (document.querySelector("[data-open]") && !document.hidden) void look(); }, 5000);`;

@@ -44,15 +44,22 @@ export interface View {
 
 interface Look {
   readonly nonce: string;
+  /** The browser fetches the page before anyone sees it. */
+  readonly isAhead: boolean;
   readonly theme: "dark" | "light" | undefined;
   readonly fonts: string;
   readonly locale: string;
   readonly texts: VisitorTexts;
 }
 
-export function page(view: View, { nonce, theme, fonts, locale, texts }: Look): Html {
+export function page(view: View, { nonce, isAhead, theme, fonts, locale, texts }: Look): Html {
   return html`<!doctype html>
-    <html lang="${locale}" data-theme="${theme ?? "system"}" class="${view.isRoom ? "room" : ""}">
+    <html
+      lang="${locale}"
+      data-theme="${theme ?? "system"}"
+      class="${view.isRoom ? "room" : ""}"
+      ${isAhead ? raw("data-ahead") : ""}
+    >
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover" />

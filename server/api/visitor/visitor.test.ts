@@ -42,6 +42,9 @@ afterAll(() => opened.close());
 const share = (input: object = {}) =>
   createLink(opened.services, { ...createLinkSchema.parse({ imageIds: [first], ...input }), ownerId });
 
+const chrome =
+  "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
+
 interface Asked {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -244,13 +247,14 @@ test("a lookbook shows what is there while it runs, with labels and without prom
   };
   await end(jobIds[0], first);
   const { path, id } = await share({ imageIds: undefined, batchId });
-  const text = await view(path);
+  const byBrowser = { headers: { "user-agent": chrome } };
+  const text = await view(path, byBrowser);
   expect(text).toContain("count 1 · open 1");
   expect(text).toContain("seed 7");
   expect(text).not.toContain("hidden words");
   expect(text).not.toContain("of another");
   await end(jobIds[1], second);
-  expect(await view(`${path}?again`)).toMatch(/seed 7[\s\S]*seed 8/);
+  expect(await view(`${path}?again`, byBrowser)).toMatch(/seed 7[\s\S]*seed 8/);
   await expect.poll(async () => (await getLink(opened.services, { ownerId, id })).views).toBe(1);
   await db.update(schema.batches).set({ deletedAt: new Date() }).where(eq(schema.batches.id, batchId));
   expect(await statusOf(path)).toBe(404);
@@ -318,8 +322,6 @@ test("the database has no token, others cannot share or change what is not their
   expect(await purgeLinks(services)).toBe(1);
 });
 
-const chrome =
-  "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
 const cubot =
   "Mozilla/5.0 (Linux; Android 11; CUBOT NOTE 20) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36";
 
@@ -339,12 +341,20 @@ test("a visit is what a browser asks for, and no preview of a chat program, list
     "Mozilla/5.0 (compatible; Yahoo! Slurp)",
     "python-requests/2.32",
     "curl/8.5.0",
+    "",
+    "  ",
   ];
   for (const agent of agents) expect(await statusOf(path, { headers: { "user-agent": agent } })).toBe(200);
-  for (const name of ["sec-purpose", "purpose"])
-    await ask(path, { headers: { "user-agent": chrome, [name]: "prefetch;prerender" } });
+  await ask(path, { headers: {} });
+  for (const name of ["sec-purpose", "purpose"]) {
+    const ahead = await ask(path, { headers: { "user-agent": chrome, [name]: "prefetch;prerender" } });
+    expect(await ahead.text()).toMatch(/<html[^>]* data-ahead/);
+  }
   const visits = async () => (await getLink(opened.services, { ownerId, id })).views;
   expect(await visits()).toBe(0);
-  for (const agent of [chrome, cubot]) await ask(path, { headers: { "user-agent": agent } });
+  for (const agent of [chrome, cubot]) {
+    const shown = await ask(path, { headers: { "user-agent": agent } });
+    expect(await shown.text()).not.toMatch(/<html[^>]* data-ahead/);
+  }
   await expect.poll(visits).toBe(2);
 });
