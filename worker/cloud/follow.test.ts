@@ -375,14 +375,15 @@ async function spend(jobId: string, seconds: number) {
   await vi.waitUntil(async () => (await db.$count(providerAttempts, isHeld)) > 0, { timeout: 5_000 });
 }
 
-/** Of one job that has ended well: how many pictures it has, and below how many places of the store their files are. */
-async function storedOf(jobId: string) {
+/** A job that ended well has one picture, and no other files in the store. */
+async function expectStoredOnce(jobId: string) {
   const { services } = opened;
   const images = await services.db.select().from(schema.images).where(eq(schema.images.jobId, jobId));
   const folders = new Set<string>();
   for await (const page of listObjects(services.disk, `jobs/${jobId}`))
     for (const { key } of page) folders.add(path.dirname(key));
-  return { keys: images.map(({ storageKey }) => storageKey), folders: [...folders] };
+  expect(images).toHaveLength(1);
+  expect([...folders]).toEqual(images.map(({ storageKey }) => storageKey));
 }
 
 test("F10 R6 a bought picture that takes minutes to store is fetched and stored once, whoever looks for work", async () => {
@@ -412,9 +413,7 @@ test("F10 R6 a bought picture that takes minutes to store is fetched and stored 
     store.end();
   }
   expect(store.asked.toSorted()).toEqual(["another", "run"]);
-  const { keys, folders } = await storedOf(jobId);
-  expect(keys).toHaveLength(1);
-  expect(folders).toEqual(keys);
+  await expectStoredOnce(jobId);
 });
 
 test("F10 R6 a bought picture that a worker's store never takes is stored by another worker, once", async () => {
@@ -445,9 +444,7 @@ test("F10 R6 a bought picture that a worker's store never takes is stored by ano
     store.end();
   }
   expect(store.asked).toEqual(["run", "run"]);
-  const { keys, folders } = await storedOf(jobId);
-  expect(keys).toHaveLength(1);
-  expect(folders).toEqual(keys);
+  await expectStoredOnce(jobId);
 });
 
 test("R6 a process whose hold on a run is over does not take the run from itself", async () => {
@@ -473,9 +470,7 @@ test("R6 a process whose hold on a run is over does not take the run from itself
     store.end();
   }
   expect(store.asked.filter((id) => id === "run")).toHaveLength(1);
-  const { keys, folders } = await storedOf(jobId);
-  expect(keys).toHaveLength(1);
-  expect(folders).toEqual(keys);
+  await expectStoredOnce(jobId);
 });
 
 const endedNow = () => ({ status: "cancelled" as const, cancelRequestedAt: new Date(), endedAt: new Date() });
