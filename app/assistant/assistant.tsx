@@ -1,11 +1,11 @@
 "use client";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Brain, ChevronDown, Plus, Trash2 } from "lucide-react";
-import { useFormatter, useTranslations } from "next-intl";
+import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useSearchParams } from "next/navigation";
 import { useEffect, useState } from "react";
-import { useStudioNow } from "../client/use-clock.ts";
+import { useRelativeTime } from "../client/relative-time.ts";
 import { api } from "../client/api.ts";
 import { keptApi, useDeferredRemoval, useHidden } from "../client/removal.ts";
 import { live } from "../live/store.ts";
@@ -50,10 +50,7 @@ interface RowProps {
 
 function Row({ conversation: { id, title, lastAt }, isCurrent, onDelete }: RowProps) {
   const t = useTranslations("assistant");
-  const format = useFormatter();
-  const now = useStudioNow(30_000);
-  // What is known of the studio's clock may be behind it by a second.
-  const at = Math.min(Date.parse(lastAt), now);
+  const ago = useRelativeTime();
   return (
     <li className="group relative">
       <Link
@@ -64,7 +61,7 @@ function Row({ conversation: { id, title, lastAt }, isCurrent, onDelete }: RowPr
         className="flex flex-col rounded-control px-3 py-2 pe-10 transition-colors duration-120 hover:bg-hover aria-[current=page]:bg-hover"
       >
         <span className="truncate text-sm">{title === "" ? t("untitled") : title}</span>
-        <span className="tabular text-xs text-quiet">{format.relativeTime(at, now)}</span>
+        <span className="tabular text-xs text-quiet">{ago(lastAt)}</span>
       </Link>
       <IconButton
         label={t("delete.label", { title })}

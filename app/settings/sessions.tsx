@@ -2,6 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
 import { api } from "../client/api.ts";
+import { useRelativeTime } from "../client/relative-time.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { authClient, signOut } from "../client/session.ts";
@@ -27,7 +28,13 @@ function DeviceRow({ session }: { readonly session: Session }) {
     onError,
     onSettled: () => queries.invalidateQueries({ queryKey: keys.sessions }),
   });
-  const at = (iso: string) => format.dateTime(new Date(iso), { dateStyle: "medium", timeStyle: "short" });
+  const ago = useRelativeTime();
+  const startedAt = new Date(session.startedAt);
+  const facts = [
+    session.address,
+    session.isCurrent ? null : t("deviceUsed", { ago: ago(session.lastUsedAt) }),
+    t("deviceStarted", { day: format.dateTime(startedAt, { dateStyle: "medium" }) }),
+  ];
   const name = nameOf(session);
   return (
     <li className="flex items-center gap-4 py-2.5">
@@ -37,10 +44,7 @@ function DeviceRow({ session }: { readonly session: Session }) {
           {session.isCurrent ? <span className="font-normal text-ok">{` · ${t("deviceThis")}`}</span> : null}
         </p>
         <p className="tabular text-xs break-words text-quiet">
-          {session.address === null ? null : `${session.address} · `}
-          {t("deviceUsed", { at: at(session.lastUsedAt) })}
-          {" · "}
-          {t("deviceStarted", { at: at(session.startedAt) })}
+          {facts.filter((fact) => fact !== null).join(" · ")}
         </p>
       </div>
       {session.isCurrent ? null : (
