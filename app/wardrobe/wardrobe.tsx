@@ -106,7 +106,7 @@ function AddMenu() {
         trigger={
           <button type="button" className={buttonStyle("primary")}>
             <Plus aria-hidden />
-            {t("add")}
+            <span className="max-sm:sr-only">{t("add")}</span>
           </button>
         }
       >
