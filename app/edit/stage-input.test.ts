@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { fitView, fromRelative, listenForZoom, toPicture, toRelative, zoomView } from "./stage-input.ts";
+import { listenForZoom, zoomView } from "../ui/zoom.ts";
+import { fitView, fromRelative, toPicture, toRelative, zoomRange } from "./stage-input.ts";
 
 const stage = { width: 800, height: 600 };
 
@@ -14,7 +15,7 @@ test("what lies under the pointer stays there while zooming", () => {
   const view = fitView(stage, { width: 1000, height: 1000 });
   const at = { x: 500, y: 120 };
   const before = toPicture(view, at);
-  const after = toPicture(zoomView(view, at, 3.7), at);
+  const after = toPicture(zoomView(view, at, 3.7, zoomRange), at);
   expect(after.x).toBeCloseTo(before.x);
   expect(after.y).toBeCloseTo(before.y);
 });
@@ -22,7 +23,7 @@ test("what lies under the pointer stays there while zooming", () => {
 test("a view that was left shows the same part of the picture on another stage", () => {
   const picture = { width: 1000, height: 1000 };
   const framedOf = (size: typeof stage) => ({ stage: size, picture, fitted: fitView(size, picture) });
-  const view = zoomView(fitView(stage, picture), { x: 500, y: 120 }, 3.7);
+  const view = zoomView(fitView(stage, picture), { x: 500, y: 120 }, 3.7, zoomRange);
   const left = toRelative(view, framedOf(stage));
   expect(fromRelative(left, framedOf(stage)).x).toBeCloseTo(view.x);
   const phone = { width: 390, height: 500 };
@@ -33,7 +34,7 @@ test("a view that was left shows the same part of the picture on another stage",
 });
 
 test("zoom ends at sixteen times", () => {
-  expect(zoomView({ scale: 10, x: 0, y: 0 }, { x: 0, y: 0 }, 100).scale).toBe(16);
+  expect(zoomView({ scale: 10, x: 0, y: 0 }, { x: 0, y: 0 }, 100, zoomRange).scale).toBe(16);
 });
 
 test.each([

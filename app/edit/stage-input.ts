@@ -3,21 +3,14 @@ import type { Size } from "@atelier/server/retouch";
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useState } from "react";
 import { useBoxSize } from "../ui/box-size.ts";
 import { isCombined } from "../ui/key-press.ts";
+import { listenForZoom, panView, placeIn, type View, zoomView } from "../ui/zoom.ts";
 import type { SavedView } from "./document/state.ts";
 import type { Point } from "./mask/selection.ts";
 import type { ToolOptions } from "./session.ts";
 import type { Gestures } from "./stage-pointers.ts";
 import type { Pointed, Tool } from "./tools/tool.ts";
 
-/** Position of the picture on the stage: one picture px is `scale` CSS px, its corner is at (x, y). */
-interface View {
-  readonly scale: number;
-  readonly x: number;
-  readonly y: number;
-}
-
-const minScale = 0.02;
-const maxScale = 16;
+export const zoomRange = { min: 0.02, max: 16 };
 const marginPx = 24;
 
 /** A view that shows the whole picture in the middle, at most at twice its size. */
@@ -34,58 +27,9 @@ export function fitView(stage: Size, picture: Size): View {
   };
 }
 
-/** Zooms so that the picture point under `at` (stage px) stays in place. */
-export function zoomView(view: View, at: Point, factor: number): View {
-  const scale = Math.min(maxScale, Math.max(minScale, view.scale * factor));
-  const grown = scale / view.scale;
-  return { scale, x: at.x - (at.x - view.x) * grown, y: at.y - (at.y - view.y) * grown };
-}
-
-function panView(view: View, dx: number, dy: number): View {
-  return { ...view, x: view.x + dx, y: view.y + dy };
-}
-
 /** Converts a point of the stage to px of the picture. */
 export function toPicture(view: View, at: Point): Point {
   return { x: (at.x - view.x) / view.scale, y: (at.y - view.y) / view.scale };
-}
-
-/** What Safari tells of two fingers on the trackpad of a Mac; other browsers make them a wheel with Ctrl. */
-interface TrackpadGesture extends Event {
-  /** Since the gesture began. */
-  readonly scale: number;
-  readonly clientX: number;
-  readonly clientY: number;
-}
-
-type Place = Pick<MouseEvent, "clientX" | "clientY">;
-
-/** Zooms by wheel and by trackpad, at a place of the window; returns how to stop. */
-export function listenForZoom(
-  element: Pick<EventTarget, "addEventListener">,
-  zoom: (factor: number, at: Place) => void,
-): () => void {
-  const leaving = new AbortController();
-  let lastScale = 1;
-  const turn = (event: Event) => {
-    event.preventDefault();
-    // Safe casts: the events are named below.
-    const wheel = event as WheelEvent;
-    zoom(Math.exp(-wheel.deltaY * (wheel.ctrlKey ? 0.01 : 0.0015)), wheel);
-  };
-  const pinch = (event: Event) => {
-    // On a touch screen the fingers are pointers, too.
-    if (navigator.maxTouchPoints > 0) return;
-    event.preventDefault();
-    const gesture = event as TrackpadGesture;
-    if (event.type === "gesturechange") zoom(gesture.scale / lastScale, gesture);
-    lastScale = gesture.scale;
-  };
-  // React's own wheel listener is passive and cannot prevent the page from scrolling.
-  const options = { passive: false, signal: leaving.signal };
-  element.addEventListener("wheel", turn, options);
-  for (const type of ["gesturestart", "gesturechange"]) element.addEventListener(type, pinch, options);
-  return () => leaving.abort();
 }
 
 interface BoxSize {
@@ -118,7 +62,7 @@ export function fromRelative(
   { zoom, centreX, centreY }: SavedView,
   { stage, picture, fitted }: Framed,
 ): View {
-  const scale = Math.min(maxScale, Math.max(minScale, fitted.scale * zoom));
+  const scale = Math.min(zoomRange.max, Math.max(zoomRange.min, fitted.scale * zoom));
   return {
     scale,
     x: stage.width / 2 - centreX * picture.width * scale,
@@ -145,7 +89,7 @@ export function useView(stage: HTMLElement | null, picture: BoxSize, look?: Look
   const zoom = useCallback(
     (factor: number, at?: Point) => {
       const middle = { x: size.width / 2, y: size.height / 2 };
-      setMoved((before) => zoomView(before ?? start, at ?? middle, factor));
+      setMoved((before) => zoomView(before ?? start, at ?? middle, factor, zoomRange));
     },
     [size.height, size.width, start],
   );
@@ -165,10 +109,7 @@ export function useView(stage: HTMLElement | null, picture: BoxSize, look?: Look
 
   useEffect(() => {
     if (stage === null) return undefined;
-    return listenForZoom(stage, (factor, { clientX, clientY }) => {
-      const box = stage.getBoundingClientRect();
-      zoom(factor, { x: clientX - box.left, y: clientY - box.top });
-    });
+    return listenForZoom(stage, (factor, at) => zoom(factor, placeIn(stage, at)));
   }, [stage, zoom]);
   return { view, size, zoom, pan, fit };
 }

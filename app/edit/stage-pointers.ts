@@ -1,8 +1,9 @@
 "use client";
 import { type MouseEvent, type PointerEvent, useRef, useState } from "react";
+import { pinchOf, placeIn } from "../ui/zoom.ts";
 import type { Point } from "./mask/selection.ts";
 import { type StageView, toPicture } from "./stage-input.ts";
-import { distance, type Gesture, type Pointed, type Surface, type Tool } from "./tools/tool.ts";
+import type { Gesture, Pointed, Surface, Tool } from "./tools/tool.ts";
 
 type Pointer = Pick<globalThis.PointerEvent, "pointerType" | "timeStamp">;
 
@@ -43,11 +44,6 @@ interface UseStagePointersOptions {
   readonly onHover: (at: Point | null) => void;
 }
 
-function placeOf(element: HTMLElement, event: Pick<globalThis.PointerEvent, "clientX" | "clientY">): Point {
-  const box = element.getBoundingClientRect();
-  return { x: event.clientX - box.left, y: event.clientY - box.top };
-}
-
 /**
  * Where a pointer was since the last event: between two frames a pen and a fast mouse are at more places than one. Older
  * Safari does not tell, nor does any browser over plain http on a LAN address.
@@ -58,8 +54,6 @@ export function placesOf<Event extends Partial<Pick<globalThis.PointerEvent, "ge
   const between = event.getCoalescedEvents?.() ?? [];
   return between.length === 0 ? [event] : between;
 }
-
-const middleOf = (a: Point, b: Point): Point => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 });
 
 /** Bit of `buttons` for the other end of a pen. */
 const eraserButton = 32;
@@ -106,7 +100,7 @@ export function useStagePointers({ stage, tool, isPanning, surface, onHover }: U
   const pans = isPanning || tool.id === "pan";
 
   function pointed(element: HTMLElement, event: globalThis.PointerEvent): Pointed {
-    const onStage = placeOf(element, event);
+    const onStage = placeIn(element, event);
     return {
       at: toPicture(stage.view, onStage),
       onStage,
@@ -125,7 +119,7 @@ export function useStagePointers({ stage, tool, isPanning, surface, onHover }: U
   function begin(event: PointerEvent<HTMLElement>): void {
     const canErase = event.pointerType === "pen" && event.button === 5;
     if ((event.button > 1 && !canErase) || !guard.admits(event)) return;
-    const at = placeOf(event.currentTarget, event);
+    const at = placeIn(event.currentTarget, event);
     if (event.pointerType === "pen") {
       // A palm that came first has done nothing.
       fingers.current.clear();
@@ -142,15 +136,14 @@ export function useStagePointers({ stage, tool, isPanning, surface, onHover }: U
   function pinch(id: number, from: Point, to: Point): void {
     const other = [...fingers.current].find(([key]) => key !== id)?.[1];
     if (other === undefined) return;
-    const before = middleOf(from, other);
-    const after = middleOf(to, other);
-    stage.pan(after.x - before.x, after.y - before.y);
-    stage.zoom(distance(to, other) / Math.max(1, distance(from, other)), after);
+    const { dx, dy, factor, at } = pinchOf(other, from, to);
+    stage.pan(dx, dy);
+    stage.zoom(factor, at);
   }
   function move(event: PointerEvent<HTMLElement>): void {
     guard.note(event);
     const { currentTarget, nativeEvent, pointerId } = event;
-    const at = placeOf(currentTarget, event);
+    const at = placeIn(currentTarget, event);
     onHover(event.pointerType === "touch" ? null : at);
     const from = fingers.current.get(pointerId);
     // Behind a menu a mouse is released without a sign.

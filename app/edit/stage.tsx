@@ -1,10 +1,10 @@
 "use client";
-import { Minus, Plus } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { imageUrl } from "../client/urls.ts";
-import { cx, IconButton } from "../ui/button.tsx";
+import { ZoomControls, zoomStep } from "../pictures/zoom-controls.tsx";
+import { cx } from "../ui/button.tsx";
 import { useHeldOriginal } from "./held-original.ts";
 import { BrushRing, MaskTint, OutlineLayer, type PlaceRing, type Tint } from "./overlay.tsx";
 import { type EditorSession, sizeOf, type ToolId, type ToolOptions } from "./session.ts";
@@ -14,41 +14,6 @@ import { useCommands } from "./tools/own-keys.ts";
 import { toolOf } from "./tools/registry.ts";
 import { ClickDots, SelectionState, type Selections } from "./tools/select.tsx";
 import type { Outline, Surface } from "./tools/tool.ts";
-
-function ZoomControls({ stage }: { readonly stage: StageView }) {
-  const t = useTranslations("edit");
-  const percent = `${Math.round(stage.view.scale * 100)} %`;
-  return (
-    <div className="absolute bottom-3 left-1/2 flex -translate-x-1/2 items-center rounded-full bg-raised shadow-float">
-      <IconButton
-        label={t("zoomOut")}
-        keys="-"
-        side="top"
-        className="rounded-full"
-        onClick={() => stage.zoom(0.8)}
-      >
-        <Minus aria-hidden />
-      </IconButton>
-      <button
-        type="button"
-        onClick={stage.fit}
-        aria-label={`${percent}, ${t("fit")}`}
-        className="tabular h-9 min-w-14 rounded-control text-xs font-medium text-quiet hover:text-ink"
-      >
-        {percent}
-      </button>
-      <IconButton
-        label={t("zoomIn")}
-        keys="+"
-        side="top"
-        className="rounded-full"
-        onClick={() => stage.zoom(1.25)}
-      >
-        <Plus aria-hidden />
-      </IconButton>
-    </div>
-  );
-}
 
 /** Diameter of the cursor of a tool without a brush, in CSS px. */
 const pointRingPx = 18;
@@ -174,8 +139,8 @@ export function EditStage({ image, session, selection = null, look, originalId, 
   const keyboard = useStageKeys({ stage, tool, picture: image, options, gestures, setPanning });
   useEndWith(gestures, session.tool);
   useCommands({
-    zoomIn: () => stage.zoom(1.25),
-    zoomOut: () => stage.zoom(0.8),
+    zoomIn: () => stage.zoom(zoomStep),
+    zoomOut: () => stage.zoom(1 / zoomStep),
     fit: stage.fit,
     actualSize: () => stage.zoom(1 / stage.view.scale),
   });
@@ -222,7 +187,7 @@ export function EditStage({ image, session, selection = null, look, originalId, 
         {t(`stageHelps.${session.tool}`)}
       </p>
       <SelectionState selection={selection} />
-      <ZoomControls stage={stage} />
+      <ZoomControls zoomed={view.scale} onZoom={stage.zoom} onFit={stage.fit} />
     </div>
   );
 }

@@ -36,6 +36,8 @@ const shortcutGroups = [
     items: [
       { key: "move", keys: "ArrowLeft ArrowRight" },
       { key: "moveInStack", keys: "ArrowUp ArrowDown" },
+      { key: "zoom", keys: "+ -" },
+      { key: "zoomActual", keys: "z" },
       { key: "select", keys: "x" },
       { key: "selectAll", keys: "Control+A" },
       { key: "star", keys: "s" },

@@ -84,7 +84,7 @@ test("a link that a browser fetches ahead is visited when it is shown", async ({
     asked.push(route.request().resourceType());
     const isPage = route.request().resourceType() === "document";
     await route.continue({
-      headers: isPage ? { ...headers, "sec-purpose": "prefetch;prerender" } : headers,
+      headers: isPage ? { ...headers, purpose: "prefetch" } : headers,
     });
   });
   // As of a page that is rendered ahead.

@@ -5,7 +5,7 @@ import { imageUrl } from "../../client/urls.ts";
 import { cx } from "../../ui/button.tsx";
 import { fitBox, useBoxSize } from "../../ui/box-size.ts";
 import { isCombined } from "../../ui/key-press.ts";
-import { listenForZoom } from "../stage-input.ts";
+import { listenForZoom } from "../../ui/zoom.ts";
 import type { SavedView } from "./state.ts";
 
 const whole: SavedView = { zoom: 1, centreX: 0.5, centreY: 0.5 };

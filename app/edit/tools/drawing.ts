@@ -2,7 +2,8 @@ import { BoxSelect, Brush, Eraser, Lasso } from "lucide-react";
 import { dabOf, drawSegment, noteRaster, rasterOf, type Stroke, type StrokePoint } from "../mask/marks.ts";
 import { boxOf, draftOf, type Effect } from "../mask/raster.ts";
 import type { Point } from "../mask/selection.ts";
-import { distance, type Gesture, type Pointed, type Surface, tapReachPx, type Tool } from "./tool.ts";
+import { distance } from "../../ui/zoom.ts";
+import { type Gesture, type Pointed, type Surface, tapReachPx, type Tool } from "./tool.ts";
 
 /** A stroke of the brush. What it costs to go on does not grow with its length. */
 function beginStroke(surface: Surface, mode: Stroke["mode"], first: Pointed): Gesture {

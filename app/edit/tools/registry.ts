@@ -2,7 +2,8 @@ import { Hand, MousePointerClick } from "lucide-react";
 import type { Point } from "../mask/selection.ts";
 import type { ToolId } from "../session.ts";
 import { brush, eraser, lasso, shape, shapePoints } from "./drawing.ts";
-import { distance, type Gesture, type Pointed, type Surface, tapReachPx, type Tool } from "./tool.ts";
+import { distance } from "../../ui/zoom.ts";
+import { type Gesture, type Pointed, type Surface, tapReachPx, type Tool } from "./tool.ts";
 
 const nothing = () => undefined;
 

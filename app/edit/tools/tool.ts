@@ -79,5 +79,3 @@ export interface Tool {
 
 /** A pointer that moves less than this only clicks, in CSS px. */
 export const tapReachPx = 6;
-
-export const distance = (a: Point, b: Point) => Math.hypot(a.x - b.x, a.y - b.y);

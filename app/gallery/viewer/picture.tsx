@@ -1,15 +1,15 @@
 "use client";
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type PointerEvent, useRef, useState, useSyncExternalStore, ViewTransition } from "react";
+import { type ReactNode, useState, useSyncExternalStore, ViewTransition } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { imageUrl } from "../../client/urls.ts";
 import { CompareSlider } from "../../pictures/compare-slider.tsx";
 import { AiBadge, Picture, useImageName } from "../../pictures/picture.tsx";
 import { cx, IconButton } from "../../ui/button.tsx";
-import { fitBox, useBoxSize } from "../../ui/box-size.ts";
-
-const minSwipePx = 56;
+import { ZoomControls } from "../../pictures/zoom-controls.tsx";
+import type { View } from "../../ui/zoom.ts";
+import { useZoom, type Zoom, useZoomInput, useZoomPointers } from "./zoom.ts";
 
 /** Whether the page is enlarged by two fingers: then one finger moves it about, in every direction. */
 function usePinched(): boolean {
@@ -24,46 +24,96 @@ function usePinched(): boolean {
   );
 }
 
-/** Handlers for a horizontal swipe to the next or the previous picture. */
-function useSwipe(onLeft: () => void, onRight: () => void) {
-  const from = useRef<{ readonly x: number; readonly y: number } | null>(null);
-  return {
-    onPointerDown: (event: PointerEvent) => {
-      from.current =
-        event.pointerType === "touch" && event.isPrimary ? { x: event.clientX, y: event.clientY } : null;
-    },
-    onPointerUp: (event: PointerEvent) => {
-      if (from.current === null || !event.isPrimary) return;
-      const dx = event.clientX - from.current.x;
-      const dy = event.clientY - from.current.y;
-      from.current = null;
-      if (Math.abs(dx) < minSwipePx || Math.abs(dy) > Math.abs(dx)) return;
-      if (dx < 0) onLeft();
-      else onRight();
-    },
-    onPointerCancel: () => {
-      from.current = null;
-    },
-  };
-}
+const moveTo = (view: View, whole: View) =>
+  `translate(${view.x - whole.x}px, ${view.y - whole.y}px) scale(${view.scale / whole.scale})`;
 
-/** Limit for enlarging a small picture, which would become blurred. */
-const maxEnlargement = 1.5;
+const boxOf = ({ x, y, scale }: View, { widthPx, heightPx }: ImageView) => ({
+  left: x,
+  top: y,
+  width: widthPx * scale,
+  height: heightPx * scale,
+});
 
-interface Sized {
-  readonly widthPx: number;
-  readonly heightPx: number;
-}
+/** From here on each px of the picture is a square on the screen. */
+const sharpFrom = 2;
 
-/** The size of a picture in the viewer, in CSS px. */
-function viewerBox(room: { readonly width: number; readonly height: number }, picture: Sized) {
-  return fitBox(
-    {
-      width: Math.min(room.width, picture.widthPx * maxEnlargement),
-      height: Math.min(room.height, picture.heightPx * maxEnlargement),
-    },
-    picture,
+type AloneProps = Pick<Props, "image" | "grows"> & { readonly zoom: Zoom };
+
+/** The picture by itself, whole or a part of it. Its preview is shown until the original, which is as sharp as it is, is read. */
+function Alone({ image, zoom, grows }: AloneProps) {
+  const name = useImageName()(image);
+  const [isRead, setRead] = useState(false);
+  const isSharp = zoom.isClose && zoom.zoomed >= sharpFrom;
+  const picture = (
+    <div className="relative size-full">
+      {isRead ? null : (
+        <Picture
+          imageId={image.id}
+          variant="preview"
+          thumbhash={image.thumbhash}
+          alt={name}
+          fit="contain"
+          eager
+          className="checker size-full"
+        />
+      )}
+      {zoom.wasClose ? (
+        <img
+          src={imageUrl(image.id, "original")}
+          alt={isRead ? name : ""}
+          draggable={false}
+          decoding="sync"
+          onLoad={() => setRead(true)}
+          className={cx(
+            "absolute inset-0 size-full",
+            isRead ? "checker" : "opacity-0",
+            isSharp && "[image-rendering:pixelated]",
+          )}
+        />
+      ) : null}
+    </div>
   );
+  return (
+    <div
+      className="size-full origin-top-left"
+      style={{ transform: zoom.isClose ? moveTo(zoom.view, zoom.whole) : "none" }}
+    >
+      {grows ? (
+        <ViewTransition name={`picture-${image.id}`} share="picture" default="none">
+          {picture}
+        </ViewTransition>
+      ) : (
+        picture
+      )}
+    </div>
+  );
+}
+
+interface StepProps {
+  readonly to: string | undefined;
+  readonly onMove: (id: string) => void;
+  readonly children: ReactNode;
+}
+
+function Step({ name, to, onMove, children }: StepProps & { readonly name: "previous" | "next" }) {
+  const t = useTranslations("viewer");
+  return (
+    <IconButton
+      label={t(name)}
+      keys={name === "next" ? "ArrowRight" : "ArrowLeft"}
+      disabled={to === undefined}
+      onClick={() => to !== undefined && onMove(to)}
+      className={cx("absolute top-1/2 -mt-4.5 max-sm:bg-black/40", name === "next" ? "right-2" : "left-2")}
+    >
+      {children}
+    </IconButton>
+  );
+}
+
+/** What a touch does: it moves the picture, the line of a comparison, or the page that is enlarged. */
+function touchOf(isAlone: boolean, isPinched: boolean): string {
+  if (isPinched) return "touch-auto";
+  return isAlone ? "touch-none" : "touch-pan-y touch-pinch-zoom";
 }
 
 interface Props {
@@ -77,45 +127,33 @@ interface Props {
 }
 
 export function ViewerPicture({ image, compareWith, grows, previous, next, onMove }: Props) {
-  const t = useTranslations("viewer");
   const name = useImageName()(image);
-  const [box, setBox] = useState<HTMLDivElement | null>(null);
-  const swipe = useSwipe(
-    () => next !== undefined && onMove(next),
-    () => previous !== undefined && onMove(previous),
-  );
+  const [room, setRoom] = useState<HTMLDivElement | null>(null);
   const isPinched = usePinched();
-  const size = viewerBox(useBoxSize(box), image);
-  const picture = (
-    <Picture
-      key={image.id}
-      imageId={image.id}
-      variant="preview"
-      thumbhash={image.thumbhash}
-      alt={name}
-      fit="contain"
-      eager
-      className="checker size-full"
-    />
-  );
+  const isAlone = compareWith === null;
+  const zoom = useZoom(room, image);
+  const pointers = useZoomPointers(zoom, {
+    onLeft: () => next !== undefined && onMove(next),
+    onRight: () => previous !== undefined && onMove(previous),
+  });
+  const isZoomable = isAlone && !isPinched;
+  useZoomInput(isZoomable ? room : null, zoom);
+  const isClose = isAlone && zoom.isClose;
   return (
-    <div className="relative min-h-0 flex-1">
+    <div className={cx("relative min-h-0 flex-1", isClose && "overflow-hidden")}>
       <div
-        ref={setBox}
-        {...(compareWith === null && !isPinched ? swipe : {})}
+        ref={setRoom}
+        {...(isZoomable ? pointers : {})}
         className={cx(
-          "absolute inset-x-0 inset-y-0 flex items-center justify-center sm:inset-x-14 sm:bottom-6",
-          isPinched ? "touch-auto" : "touch-pan-y touch-pinch-zoom",
+          "absolute inset-x-0 inset-y-0 select-none sm:inset-x-14 sm:bottom-6",
+          touchOf(isAlone, isPinched),
+          isClose && "cursor-grab active:cursor-grabbing",
         )}
       >
-        <div className="relative" style={size}>
-          {compareWith === null && grows ? (
-            <ViewTransition name={`picture-${image.id}`} share="picture" default="none">
-              {picture}
-            </ViewTransition>
-          ) : null}
-          {compareWith === null && !grows ? picture : null}
-          {compareWith === null ? null : (
+        <div className="absolute" style={boxOf(zoom.whole, image)}>
+          {compareWith === null ? (
+            <Alone key={image.id} image={image} zoom={zoom} grows={grows} />
+          ) : (
             <CompareSlider
               key={image.id}
               beforeUrl={imageUrl(compareWith, "preview")}
@@ -131,24 +169,13 @@ export function ViewerPicture({ image, compareWith, grows, previous, next, onMov
           ) : null}
         </div>
       </div>
-      <IconButton
-        label={t("previous")}
-        keys="ArrowLeft"
-        disabled={previous === undefined}
-        onClick={() => previous !== undefined && onMove(previous)}
-        className="absolute top-1/2 left-2 -mt-4.5 max-sm:bg-black/40"
-      >
+      {isClose ? <ZoomControls zoomed={zoom.zoomed} onZoom={zoom.zoom} onFit={zoom.fit} /> : null}
+      <Step name="previous" to={previous} onMove={onMove}>
         <ChevronLeft aria-hidden />
-      </IconButton>
-      <IconButton
-        label={t("next")}
-        keys="ArrowRight"
-        disabled={next === undefined}
-        onClick={() => next !== undefined && onMove(next)}
-        className="absolute top-1/2 right-2 -mt-4.5 max-sm:bg-black/40"
-      >
+      </Step>
+      <Step name="next" to={next} onMove={onMove}>
         <ChevronRight aria-hidden />
-      </IconButton>
+      </Step>
     </div>
   );
 }

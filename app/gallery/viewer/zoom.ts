@@ -1,0 +1,172 @@
+"use client";
+import type { Size } from "@atelier/server/retouch";
+import { type MouseEvent, type PointerEvent, useEffect, useEffectEvent, useRef, useState } from "react";
+import { isTyping } from "../../parts/run-button.tsx";
+import { zoomStep } from "../../pictures/zoom-controls.tsx";
+import { fitBox, useBoxSize } from "../../ui/box-size.ts";
+import { isCombined, keyOf } from "../../ui/key-press.ts";
+import { listenForZoom, panView, pinchOf, placeIn, type Point, type View, zoomView } from "../../ui/zoom.ts";
+
+interface Sized {
+  readonly widthPx: number;
+  readonly heightPx: number;
+}
+
+/** Limit for enlarging a small picture as a whole, which would become blurred. */
+const maxEnlargement = 1.5;
+/** Pixels of the screen for one of the picture, in each direction. */
+const maxZoom = 4;
+
+/** The whole picture in the middle of its room. */
+export function wholeView(room: Size, picture: Sized): View {
+  const { width } = fitBox(
+    {
+      width: Math.min(room.width, picture.widthPx * maxEnlargement),
+      height: Math.min(room.height, picture.heightPx * maxEnlargement),
+    },
+    picture,
+  );
+  return boundView({ scale: width / picture.widthPx, x: 0, y: 0 }, room, picture);
+}
+
+/** In a direction in which the picture is smaller than its room, it stays in the middle, else it fills the room. */
+export function boundView({ scale, x, y }: View, room: Size, picture: Sized): View {
+  const place = (at: number, space: number) => (space > 0 ? space / 2 : Math.min(0, Math.max(space, at)));
+  return {
+    scale,
+    x: place(x, room.width - picture.widthPx * scale),
+    y: place(y, room.height - picture.heightPx * scale),
+  };
+}
+
+/** What a double click does to a whole picture: pixel by pixel, or twice as large where it nearly is that. */
+export function closerScale(whole: View, actual: number): number {
+  return whole.scale < actual * 0.9 ? actual : whole.scale * 2;
+}
+
+/** A view that was chosen for a picture; null shows the whole picture again. */
+interface Chosen {
+  readonly id: string;
+  readonly view: View | null;
+}
+
+/** How large a picture is shown, and which part of it. Another picture is whole again. */
+export function useZoom(room: HTMLElement | null, picture: Sized & { readonly id: string }) {
+  const size = useBoxSize(room);
+  const [chosen, setChosen] = useState<Chosen | null>(null);
+  const own = chosen?.id === picture.id ? chosen : null;
+  const whole = wholeView(size, picture);
+  /** CSS px, when one px of the picture is one of the screen. */
+  const actual = 1 / devicePixelRatio;
+  // In a room that became larger the whole picture may be larger, too.
+  const isClose = own !== null && own.view !== null && own.view.scale > whole.scale;
+  const view = isClose ? boundView(own.view, size, picture) : whole;
+  const range = { min: whole.scale, max: Math.max(whole.scale, maxZoom * actual) };
+  const change = (next: (from: View) => View) =>
+    setChosen((before) => {
+      const to = next((before?.id === picture.id && before.view) || whole);
+      return { id: picture.id, view: to.scale > whole.scale ? boundView(to, size, picture) : null };
+    });
+  const zoom = (factor: number, at: Point = { x: size.width / 2, y: size.height / 2 }) =>
+    change((from) => zoomView(from, at, factor, range));
+  const fit = () => setChosen((before) => before && { ...before, view: null });
+  return {
+    view,
+    whole,
+    isClose,
+    /** Whether its pixels have been looked at: its preview has too few. */
+    wasClose: own !== null,
+    /** Pixels of the screen for one of the picture. */
+    zoomed: view.scale / actual,
+    zoom,
+    pan: (dx: number, dy: number) => change((from) => panView(from, dx, dy)),
+    fit,
+    toggle: (at?: Point) => (isClose ? fit() : zoom(closerScale(whole, actual) / whole.scale, at)),
+  };
+}
+
+export type Zoom = ReturnType<typeof useZoom>;
+
+const keys: Readonly<Record<string, (zoom: Zoom) => void>> = {
+  "+": ({ zoom }) => zoom(zoomStep),
+  "=": ({ zoom }) => zoom(zoomStep),
+  "-": ({ zoom }) => zoom(1 / zoomStep),
+  z: ({ toggle }) => toggle(),
+};
+
+/** Zooms by wheel and trackpad in the room, and by keys. */
+export function useZoomInput(room: HTMLElement | null, zoom: Zoom): void {
+  const onWheel = useEffectEvent(zoom.zoom);
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    if (isTyping(event) || isCombined(event)) return;
+    keys[keyOf(event)]?.(zoom);
+  });
+  useEffect(() => {
+    if (room === null) return undefined;
+    const stop = listenForZoom(room, (factor, at) => onWheel(factor, placeIn(room, at)));
+    const press = (event: KeyboardEvent) => onKey(event);
+    // In the capture phase, as the other keys of the viewer.
+    window.addEventListener("keydown", press, { capture: true });
+    return () => {
+      stop();
+      window.removeEventListener("keydown", press, { capture: true });
+    };
+  }, [room]);
+}
+
+const minSwipePx = 56;
+
+interface Swipes {
+  readonly onLeft: () => void;
+  readonly onRight: () => void;
+}
+
+/** Pointers on the picture: one moves a part of it, or swipes to another picture; two zoom, and a double click does. */
+export function useZoomPointers(zoom: Zoom, { onLeft, onRight }: Swipes) {
+  const fingers = useRef(new Map<number, Point>());
+  const swipe = useRef<Point | null>(null);
+  const presses = useRef(0);
+  function begin(event: PointerEvent<HTMLElement>): void {
+    if (event.pointerType === "mouse" && event.button !== 0) return;
+    const at = placeIn(event.currentTarget, event);
+    event.currentTarget.setPointerCapture(event.pointerId);
+    fingers.current.set(event.pointerId, at);
+    presses.current += 1;
+    const mayLeave = event.pointerType === "touch" && fingers.current.size === 1 && !zoom.isClose;
+    swipe.current = mayLeave ? at : null;
+  }
+  function move(event: PointerEvent<HTMLElement>): void {
+    const from = fingers.current.get(event.pointerId);
+    if (from === undefined) return;
+    const to = placeIn(event.currentTarget, event);
+    const other = [...fingers.current].find(([id]) => id !== event.pointerId)?.[1];
+    if (other !== undefined) {
+      const { dx, dy, factor, at } = pinchOf(other, from, to);
+      zoom.pan(dx, dy);
+      zoom.zoom(factor, at);
+    } else if (zoom.isClose) zoom.pan(to.x - from.x, to.y - from.y);
+    fingers.current.set(event.pointerId, to);
+  }
+  function end(event: PointerEvent<HTMLElement>): void {
+    if (!fingers.current.delete(event.pointerId)) return;
+    const from = swipe.current;
+    swipe.current = null;
+    if (from === null || event.type !== "pointerup") return;
+    const to = placeIn(event.currentTarget, event);
+    const [dx, dy] = [to.x - from.x, to.y - from.y];
+    if (Math.abs(dx) < minSwipePx || Math.abs(dy) > Math.abs(dx)) return;
+    if (dx < 0) onLeft();
+    else onRight();
+  }
+  return {
+    onPointerDown: begin,
+    onPointerMove: move,
+    onPointerUp: end,
+    onPointerCancel: end,
+    onLostPointerCapture: end,
+    onDoubleClick: (event: MouseEvent<HTMLElement>) => {
+      // The second click of the one that opened the viewer is none of its own.
+      if (presses.current > 1) zoom.toggle(placeIn(event.currentTarget, event));
+    },
+  };
+}
