@@ -228,12 +228,18 @@ function createListener(url: string, onError: OnConnectionError): Listener {
     listener?.onHeard();
   }
 
+  /** Nobody knows what the server sends on a line whose answer did not come: a new one hears all channels. */
+  const leave = (client: pg.Client | null) => (error: Error) => {
+    onError(error);
+    if (state.client === client) client?.end().catch(onError);
+  };
+
   return {
     listen(channel, listener) {
       listeners.set(channel, listener);
       if (state.isStarted) {
         // Before the connection stands it is said then.
-        if (state.settling) hear(channel).catch(onError);
+        if (state.settling) hear(channel).catch(leave(state.client));
         return;
       }
       state.isStarted = true;

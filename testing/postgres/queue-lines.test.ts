@@ -85,6 +85,36 @@ test("A3 hints whose line fell silent without an end are heard again by a new co
     .toBe(true);
 }, 90_000);
 
+test("A12 a subscription that a slow server answered too late is made anew, and its subscriber told", async () => {
+  const address = await createDatabase();
+  const line = await openLine(address);
+  closers.push(() => line.close());
+  const errors: string[] = [];
+  const hints = createHints(
+    { backend: "postgres", url: line.urlOf(address) },
+    { onError: (error) => errors.push(error.message), later: () => undefined },
+  );
+  closers.push(() => hints.close());
+  let heard = 0;
+  hints.subscribe(() => (heard += 1));
+  await expect
+    .poll(() => {
+      hints.publish({ type: "server", url: "http://one" });
+      return heard;
+    })
+    .toBeGreaterThan(0);
+  line.set({ toClient: { isSilent: true } });
+  let told = 0;
+  hints.subscribeLive(
+    () => undefined,
+    () => (told += 1),
+  );
+  await expect.poll(() => errors, { timeout: 15_000 }).toContain("Query read timeout");
+  expect(told).toBe(0);
+  line.set({});
+  await expect.poll(() => told, { timeout: 10_000 }).toBeGreaterThan(0);
+}, 60_000);
+
 test.each([
   ["fell silent", { toServer: { isSilent: true }, toClient: { isSilent: true } }],
   ["is well", {}],
