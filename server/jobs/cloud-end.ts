@@ -62,6 +62,8 @@ interface Result {
 interface Ending {
   readonly attempt: Attempt;
   readonly lease?: Lease;
+  /** Ends the wait for the database, for an end that another process can find out again. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -76,7 +78,9 @@ export type CallEnded = "accepted" | "lost_reply" | "next" | "failed" | "complet
  * an answer.
  */
 export function endCall(services: Services, ending: Ending, end: CallEnd): Promise<CallEnded> {
-  return persist(() => writeEnd(services, ending, end), { patienceMs: attemptHoldMs });
+  const { signal } = ending;
+  const patience = { patienceMs: attemptHoldMs, ...(signal && { signal }) };
+  return persist(() => writeEnd(services, ending, end), patience);
 }
 
 async function writeEnd(services: Services, ending: Ending, end: CallEnd): Promise<CallEnded> {

@@ -312,6 +312,27 @@ test("R1 a run whose look cannot be noted while the database goes away is looked
   expect(attempt?.polls).toBeGreaterThan(0);
 });
 
+test("R1 R6 a worker that stops does not wait for a database that takes no end of a run: it gives the run back", async () => {
+  const { services } = opened;
+  [status, answer] = [200, '{"status":"failed","error":"made nothing"}'];
+  const one = await acceptedJob();
+  const cut = { table: "provider_attempts", when: "new.state = 'failed'", times: 1_000_000 };
+  await whileCut(services, cut, async () => {
+    const loop = start(one);
+    const isCut = async () => (await services.db.execute(sql`select 1 from cuts where is_called`)).length > 0;
+    try {
+      await vi.waitUntil(isCut, { timeout: 10_000 });
+    } finally {
+      await loop.stop();
+    }
+  });
+  const given = { state: "accepted", finishToken: null, nodeId: null };
+  expect((await attemptsOf(services.db, one.jobId))[0]).toMatchObject(given);
+  const { job, attempt } = await follow(one);
+  expect(attempt).toMatchObject({ state: "failed", errorMessage: "made nothing" });
+  expect(job).toMatchObject({ status: "failed" });
+});
+
 test("E7 a late follower ends nothing that another process follows by now", async () => {
   const { services } = opened;
   const { jobId, keyId, nodeId } = await acceptedJob();

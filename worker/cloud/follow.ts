@@ -209,16 +209,16 @@ async function end(
   followed: Followed,
   { run, job }: { readonly run: Ended; readonly job: Job | null },
 ): Promise<void> {
-  const { attempt } = followed;
+  const { attempt, stopped: signal } = followed;
   const { costUsd } = run;
   if (run.state === "failed") {
     services.log.warn({ class: run.error.class, reason: run.error.message }, "run failed at the provider");
-    await endCall(services, { attempt }, { as: "failed", error: run.error, costUsd });
+    await endCall(services, { attempt, signal }, { as: "failed", error: run.error, costUsd });
   } else if (job === null) {
     await endAttempt(services.db, attempt, { state: run.state, costUsd });
   } else if (run.state === "cancelled") {
     const error = new ProviderError("internal", "The run was cancelled at the provider.");
-    await endCall(services, { attempt }, { as: "failed", error, costUsd });
+    await endCall(services, { attempt, signal }, { as: "failed", error, costUsd });
   } else {
     await takeResults(services, followed, { run, job });
   }
@@ -247,7 +247,7 @@ async function takeResults(
     stopped.throwIfAborted();
     const error = isOwnOutage(caught) && isOver(attempt, caught) ? unstored(caught) : caught;
     if (!(error instanceof ProviderError) || (!endsRun(error) && !attempt.isOverdue)) throw error;
-    await endCall(services, { attempt }, { as: "unusable", error, costUsd });
+    await endCall(services, { attempt, signal: stopped }, { as: "unusable", error, costUsd });
   }
 }
 
@@ -258,7 +258,7 @@ async function giveUp(
 ): Promise<void> {
   await client.cancel(key.access, handleOf(attempt), signal).catch(() => stopped.throwIfAborted());
   const error = new ProviderError("timeout", "The run took too long.");
-  await endCall(services, { attempt }, { as: "failed", error, costUsd: null });
+  await endCall(services, { attempt, signal: stopped }, { as: "failed", error, costUsd: null });
 }
 
 /** The pause before the next look, half as long again after each. */

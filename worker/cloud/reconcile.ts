@@ -36,21 +36,21 @@ const reconcilePauseMs = 4_000;
 
 /** Finds out what became of a call without an answer, until the deadline. */
 export async function reconcile(services: Services, followed: Followed, job: Job | null): Promise<void> {
-  const { attempt } = followed;
+  const { attempt, stopped } = followed;
   const { runLimitS } = services.config.cloud;
   const found = await search(services, followed, job).catch((error: unknown) => {
     services.log.warn({ err: error }, "a lost call could not be looked for, trying again");
     return null;
   });
-  if (found === null) followed.stopped.throwIfAborted();
+  if (found === null) stopped.throwIfAborted();
   if (found === "unsent") {
     const error = new ProviderError("unsent", "The provider never got the request.");
-    await endCall(services, { attempt }, { as: "refused", error, costUsd: null });
+    await endCall(services, { attempt, signal: stopped }, { as: "refused", error, costUsd: null });
   } else if (found) {
     await acceptAttempt(services.db, attempt.id, { handle: found, pollAfterS: 0, runLimitS });
   } else if (attempt.isOverdue) {
     const error = new ProviderError("lost", "The answer to the request was lost.");
-    await endCall(services, { attempt }, { as: "failed", error, costUsd: null });
+    await endCall(services, { attempt, signal: stopped }, { as: "failed", error, costUsd: null });
   } else {
     await postponeAttempt(services, attempt, reconcilePauseMs);
   }
