@@ -1,6 +1,8 @@
-import { expect, test } from "vitest";
+import { createElement, type PointerEvent } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+import { expect, test, vi } from "vitest";
 import { panView, zoomView } from "../../ui/zoom.ts";
-import { boundView, closerScale, wholeView } from "./zoom.ts";
+import { boundView, choose, closerScale, useZoomPointers, wholeView, type Zoom, zoomOfKey } from "./zoom.ts";
 
 const room = { width: 800, height: 600 };
 const large = { widthPx: 4_000, heightPx: 2_000 };
@@ -35,4 +37,82 @@ test("what is smaller than its room in one direction stays in the middle of it",
   expect(boundView(close, room, large)).toEqual({ scale: 0.25, x: 0, y: 50 });
   const tall = boundView({ scale: 4, x: 999, y: 7 }, room, small);
   expect(tall).toEqual({ scale: 4, x: 200, y: 0 });
+});
+
+test("the original of a picture is read once it was close, not when it is made smaller than whole", () => {
+  const close = { scale: 1, x: 0, y: 0 };
+  expect(choose(null, "a", null)).toBeNull();
+  expect(choose({ id: "b", view: close }, "a", null)).toBeNull();
+  expect(choose(null, "a", close)).toEqual({ id: "a", view: close });
+  expect(choose({ id: "a", view: close }, "a", null)).toEqual({ id: "a", view: null });
+});
+
+test("a held key zooms on, and one for the whole picture does so once", () => {
+  const zoom = { zoom: vi.fn<Zoom["zoom"]>(), toggle: vi.fn<Zoom["toggle"]>() };
+  const press = (key: string, repeat: boolean) => {
+    const held = { key, repeat, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false };
+    // Safe cast: keys call these two alone.
+    zoomOfKey(held)?.(zoom as unknown as Zoom);
+  };
+  for (const key of ["+", "-", "z"]) for (const repeat of [false, true, true]) press(key, repeat);
+  expect(zoom.zoom).toHaveBeenCalledTimes(6);
+  expect(zoom.toggle).toHaveBeenCalledTimes(1);
+});
+
+/** Pointers on a picture, and what they do. */
+function pointersOn(isClose: boolean) {
+  const done = {
+    zoom: vi.fn<Zoom["zoom"]>(),
+    pan: vi.fn<Zoom["pan"]>(),
+    onLeft: vi.fn<() => void>(),
+    onRight: vi.fn<() => void>(),
+  };
+  const held: { pointers?: ReturnType<typeof useZoomPointers> } = {};
+  function Room() {
+    // Safe cast: pointers ask these alone.
+    held.pointers = useZoomPointers({ ...done, isClose } as unknown as Zoom, done);
+    return null;
+  }
+  renderToStaticMarkup(createElement(Room));
+  const currentTarget = {
+    getBoundingClientRect: () => ({ left: 0, top: 0 }),
+    setPointerCapture: () => undefined,
+  };
+  const pressed = { currentTarget, clientY: 0, isPrimary: true, buttons: 1, button: 0 };
+  const event = (type: string, clientX: number, more: object) =>
+    // Safe cast: these fields alone are read.
+    ({ ...pressed, type, clientX, ...more }) as unknown as PointerEvent<HTMLElement>;
+  return {
+    done,
+    down: (x: number, more: object) => held.pointers?.onPointerDown(event("pointerdown", x, more)),
+    move: (x: number, more: object) => held.pointers?.onPointerMove(event("pointermove", x, more)),
+    up: (x: number, more: object) => held.pointers?.onPointerUp(event("pointerup", x, more)),
+  };
+}
+
+test("a finger that was lifted unheard is no second one of the next", () => {
+  const { done, down, move, up } = pointersOn(false);
+  down(300, { pointerId: 1, pointerType: "touch" });
+  const next = { pointerId: 2, pointerType: "touch" };
+  down(300, next);
+  move(200, next);
+  up(100, next);
+  expect(done.zoom).not.toHaveBeenCalled();
+  expect(done.onLeft).toHaveBeenCalledTimes(1);
+  const [first, second] = [3, 4].map((pointerId) => ({ ...next, pointerId, isPrimary: pointerId === 3 }));
+  down(100, first ?? {});
+  down(200, second ?? {});
+  move(300, second ?? {});
+  expect(done.zoom).toHaveBeenCalledExactlyOnceWith(2, { x: 200, y: 0 });
+});
+
+test("a mouse that was released unheard moves the picture no further", () => {
+  const { done, down, move } = pointersOn(true);
+  const mouse = { pointerId: 1, pointerType: "mouse" };
+  down(10, mouse);
+  move(15, mouse);
+  expect(done.pan).toHaveBeenCalledExactlyOnceWith(5, 0);
+  for (const x of [30, 60]) move(x, { ...mouse, buttons: 0 });
+  move(90, mouse);
+  expect(done.pan).toHaveBeenCalledTimes(1);
 });

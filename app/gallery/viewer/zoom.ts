@@ -4,7 +4,7 @@ import { type MouseEvent, type PointerEvent, useEffect, useEffectEvent, useRef, 
 import { isTyping } from "../../parts/run-button.tsx";
 import { zoomStep } from "../../pictures/zoom-controls.tsx";
 import { fitBox, useBoxSize } from "../../ui/box-size.ts";
-import { isCombined, keyOf } from "../../ui/key-press.ts";
+import { isCombined, keyOf, keyOnce, type KeyPress } from "../../ui/key-press.ts";
 import { listenForZoom, panView, pinchOf, placeIn, type Point, type View, zoomView } from "../../ui/zoom.ts";
 
 interface Sized {
@@ -50,6 +50,11 @@ interface Chosen {
   readonly view: View | null;
 }
 
+/** What is chosen for a picture by a change to `to`. One that stays whole is not looked at closer: its original is not read. */
+export function choose(before: Chosen | null, id: string, to: View | null): Chosen | null {
+  return to === null && before?.id !== id ? null : { id, view: to };
+}
+
 /** How large a picture is shown, and which part of it. Another picture is whole again. */
 export function useZoom(room: HTMLElement | null, picture: Sized & { readonly id: string }) {
   const size = useBoxSize(room);
@@ -65,7 +70,7 @@ export function useZoom(room: HTMLElement | null, picture: Sized & { readonly id
   const change = (next: (from: View) => View) =>
     setChosen((before) => {
       const to = next((before?.id === picture.id && before.view) || whole);
-      return { id: picture.id, view: to.scale > whole.scale ? boundView(to, size, picture) : null };
+      return choose(before, picture.id, to.scale > whole.scale ? boundView(to, size, picture) : null);
     });
   const zoom = (factor: number, at: Point = { x: size.width / 2, y: size.height / 2 }) =>
     change((from) => zoomView(from, at, factor, range));
@@ -94,12 +99,18 @@ const keys: Readonly<Record<string, (zoom: Zoom) => void>> = {
   z: ({ toggle }) => toggle(),
 };
 
+/** What a key does. A held one zooms on, but does not show the picture whole and close by turns. */
+export function zoomOfKey(press: KeyPress): ((zoom: Zoom) => void) | undefined {
+  const key = keyOf(press);
+  return keys[key === "z" ? keyOnce(press) : key];
+}
+
 /** Zooms by wheel and trackpad in the room, and by keys. */
 export function useZoomInput(room: HTMLElement | null, zoom: Zoom): void {
   const onWheel = useEffectEvent(zoom.zoom);
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (isTyping(event) || isCombined(event)) return;
-    keys[keyOf(event)]?.(zoom);
+    zoomOfKey(event)?.(zoom);
   });
   useEffect(() => {
     if (room === null) return undefined;
@@ -130,6 +141,8 @@ export function useZoomPointers(zoom: Zoom, { onLeft, onRight }: Swipes) {
     if (event.pointerType === "mouse" && event.button !== 0) return;
     const at = placeIn(event.currentTarget, event);
     event.currentTarget.setPointerCapture(event.pointerId);
+    // The first of its kind: an earlier one was lifted unheard, as beside a comparison.
+    if (event.isPrimary) fingers.current.clear();
     fingers.current.set(event.pointerId, at);
     presses.current += 1;
     const mayLeave = event.pointerType === "touch" && fingers.current.size === 1 && !zoom.isClose;
@@ -138,6 +151,8 @@ export function useZoomPointers(zoom: Zoom, { onLeft, onRight }: Swipes) {
   function move(event: PointerEvent<HTMLElement>): void {
     const from = fingers.current.get(event.pointerId);
     if (from === undefined) return;
+    // Behind a menu a mouse is released without a sign.
+    if (event.buttons === 0) return end(event);
     const to = placeIn(event.currentTarget, event);
     const other = [...fingers.current].find(([id]) => id !== event.pointerId)?.[1];
     if (other !== undefined) {
