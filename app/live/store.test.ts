@@ -133,6 +133,14 @@ test("a tab of weeks keeps the jobs that are open or shown, and of the others th
   expect(idsOf(store.list()).slice(-2)).toEqual([endedJob(5_000).id, endedJob(4_000).id]);
 });
 
+test("of the jobs that were there at first the earliest is forgotten first", () => {
+  const store = createLiveStore();
+  const first = Array.from({ length: 1_000 }, (_, place) => endedJob(999 - place));
+  store.apply({ type: "snapshot", jobs: first, at });
+  store.apply(jobsUpdate(endedJob(1_000)));
+  expect(idsOf(store.list())).toEqual(idsOf([endedJob(1_000), ...first.slice(0, -1)]));
+});
+
 test("D7 a job that was forgotten is no end again, whoever tells of it; a later one is", () => {
   const store = createLiveStore();
   const ids: string[] = [];

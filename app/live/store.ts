@@ -210,7 +210,8 @@ export function createLiveStore(): LiveStore {
       if (update.type === "progress") return acceptProgress(update);
       if (update.type === "runs" || update.type === "answer") return questionListeners.notify(update);
       at = update.at;
-      if (update.type !== "alive") acceptAll(update.jobs);
+      // They come newest first.
+      if (update.type !== "alive") acceptAll(update.jobs.toReversed());
       begin(at);
     },
     put: (job) => acceptAll([job]),
