@@ -79,6 +79,8 @@ const verbs: Readonly<Record<string, Verb>> = {
   },
 };
 
+const asksForHelp: ReadonlySet<string> = new Set(["--help", "-h"]);
+
 function help(): string {
   const rows = Object.entries({ ...verbs, help: { summary: "shows this list" } });
   const lines = rows.map(([name, { summary }]) => `  ${name.padEnd(16)} ${summary}`);
@@ -87,8 +89,12 @@ function help(): string {
 
 async function main([name = "help", ...args]: string[]): Promise<number> {
   const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
+  if (verb && args.some((arg) => asksForHelp.has(arg))) {
+    console.log(`atelier ${name}: ${verb.summary}`);
+    return 0;
+  }
   if (verb) return (await verb.load())(args);
-  if (["help", "--help", "-h"].includes(name)) {
+  if (name === "help" || asksForHelp.has(name)) {
     console.log(help());
     return 0;
   }
