@@ -114,7 +114,7 @@ export function BoardStrip({ search }: { readonly search: string }) {
   return (
     <FilterChips
       label={t("title")}
-      className="xl:sticky xl:top-4 xl:mx-0 xl:max-h-[calc(100dvh-2rem)] xl:flex-col xl:flex-nowrap xl:gap-0.5 xl:self-start xl:overflow-y-auto xl:px-0 xl:py-1"
+      className="xl:sticky xl:top-4 xl:-mx-1 xl:max-h-[calc(100dvh-2rem)] xl:flex-col xl:flex-nowrap xl:gap-0.5 xl:self-start xl:overflow-y-auto xl:px-1 xl:py-1"
     >
       <Chip className={sideLine} pressed={search === ""} onPress={() => go("search", null)}>
         <Images aria-hidden />
