@@ -121,7 +121,13 @@ describe("the official package", () => {
     expect(late.status).toBe(404);
   });
 
-  test("is sent previews of the run and then the picture", async () => {
+  test("is sent previews of the run and then the picture", async ({ onTestFinished }) => {
+    // The run may be over before a process that listens for the first time is sent anything.
+    const { hints } = studio.services;
+    onTestFinished(hints.subscribe(() => undefined));
+    await new Promise<void>((heard) => {
+      onTestFinished(hints.subscribeLive(() => undefined, heard));
+    });
     const stream = await client.images.generate({
       model: "atelier/t2i_sdxl",
       prompt: "a house",
