@@ -99,7 +99,6 @@ export function nearestAllowed(value: number, param: OfferedParam): number {
   return Math.min(highest, Math.max(lowest, Math.round(bounded / step) * step));
 }
 
-/** In pixels, as the params `width` and `height` of a workflow. */
 type WithParams = Pick<OfferedWorkflow, "params">;
 
 /** The size that the form requests from this workflow; null when the workflow takes no size. */

@@ -126,7 +126,7 @@ test("a tab of weeks keeps the jobs that are open or shown, and of the others th
   expect(idsOf(store.state().jobs)).toHaveLength(1_002);
   expect(store.job(endedJob(0).id)).toBeUndefined();
   unwatch();
-  // A job that changes is told of last, however long ago it began.
+  // A job that has just changed is kept, however old it is.
   store.apply(jobsUpdate(endedJob(4_000, { revision: 6, cancelRequested: true })));
   for (let number = 5_000; number < 5_999; number += 1) store.apply(jobsUpdate(endedJob(number)));
   expect(store.job(endedJob(1).id)).toBeUndefined();

@@ -19,7 +19,7 @@ interface Acceptance {
   readonly isRowChanged: boolean;
 }
 
-/** So many ended jobs are kept: those of several batches, so that an open batch has all of its own. */
+/** How many ended jobs are kept. A batch has at most 200, so all jobs of an open one are among them. */
 const keptEnded = 1_000;
 
 /** The newest state of each job; the one that changed last is the last. */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type * as send from "./send.ts";
 
 let sendFile: typeof send.sendFile;
-/** The module remembers what the bucket takes, so each test loads it anew. */
+/** The module keeps for its lifetime what the bucket takes, so each test loads a fresh copy. */
 beforeEach(async () => {
   vi.resetModules();
   ({ sendFile } = await import("./send.ts"));

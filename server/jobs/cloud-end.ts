@@ -103,7 +103,7 @@ async function writeEnd(services: Services, ending: Ending, end: CallEnd): Promi
 
 /**
  * Stored also when the job was cancelled meanwhile; then the attempt is cancelled by who follows it. False when the attempt was
- * ended meanwhile, as one whose caller seemed dead: nobody asks for the run.
+ * ended meanwhile because its caller seemed dead: then nobody asks for the run.
  */
 async function accept(services: Services, attempt: Attempt, handle: RunHandle): Promise<boolean> {
   const { pollS, runLimitS } = services.config.cloud;
@@ -142,7 +142,7 @@ async function lose(
 }
 
 /**
- * Takes over the calls whose process died, or does not renew them: nobody knows whether the provider
+ * Takes over the calls whose process died or no longer renews them: nobody knows whether the provider
  * accepted. Runs in each sweep.
  */
 export async function takeOverLostCalls(services: Services): Promise<number> {

@@ -180,7 +180,7 @@ export function useZoomPointers(zoom: Zoom, { onLeft, onRight }: Swipes) {
     onPointerCancel: end,
     onLostPointerCapture: end,
     onDoubleClick: (event: MouseEvent<HTMLElement>) => {
-      // The second click of the one that opened the viewer is none of its own.
+      // A double click on the tile opens the viewer by its first click; the second one is not meant for the picture.
       if (presses.current > 1) zoom.toggle(placeIn(event.currentTarget, event));
     },
   };

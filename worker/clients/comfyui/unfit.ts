@@ -73,7 +73,7 @@ export const isOfUnfit = ({ details }: AppError): boolean =>
 /** ComfyUI's own nodes, which write into its own folders. */
 const ownWriters = new Set(["SaveImage", "PreviewImage", "SaveAnimatedPNG", "SaveAnimatedWEBP"]);
 
-/** The node class that may alone be at fault, as one that writes into a folder of its own; null: it is the server. */
+/** The node class that may be at fault by itself, such as one that writes into its own folder; null when the server is. */
 export function suspectNode({ details }: AppError): string | null {
   const { reason, nodeClass } = details ?? {};
   const mayBeOfNode = all.some((each) => each.reason === reason && each.mayBeOfNode === true);
