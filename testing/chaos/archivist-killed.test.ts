@@ -73,7 +73,9 @@ test(
     const { signal } = new AbortController();
     const again = () => archive(services, { signal, isForced: true });
     expect(await again()).toBeNull();
-    await services.db.execute("update turns set held_until = now() - interval '1 second', due_at = now()");
+    await services.db.execute(
+      "update turns set held_until = now() - interval '1 second', due_at = now() - interval '1 second'",
+    );
     expect(await again()).toEqual({ parts: 1, memories: 1 });
     expect(await summaries()).toEqual(["Likes linen.", "Wears size M."]);
     const calls = await services.db.execute<{ ended: boolean }>(

@@ -110,9 +110,13 @@ test("S6 two workers at once send no text twice; the work of one that died goes 
   expect(made).toEqual(expect.arrayContaining([30, null]));
   expect(sent(from).toSorted()).toEqual(said.toSorted());
   await services.db.execute("delete from recall_vectors");
-  await services.db.execute("update turns set held_until = now() + interval '1 minute', due_at = now()");
+  await services.db.execute(
+    "update turns set held_until = now() + interval '1 minute', due_at = now() - interval '1 second'",
+  );
   expect(await run(another)).toBeNull();
-  await services.db.execute("update turns set held_until = now() - interval '1 second', due_at = now()");
+  await services.db.execute(
+    "update turns set held_until = now() - interval '1 second', due_at = now() - interval '1 second'",
+  );
   expect(await run(another)).toBe(30);
   expect(await texts(ownerId)).toHaveLength(30);
 });
