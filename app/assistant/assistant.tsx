@@ -18,7 +18,7 @@ function useConversations() {
   const query = useInfiniteQuery({
     queryKey: conversationKeys.list,
     queryFn: ({ pageParam }) =>
-      api.assistant.conversations.query(pageParam === null ? {} : { before: pageParam }),
+      api.assistant.conversations.query(pageParam === null ? {} : { cursor: pageParam }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
   });

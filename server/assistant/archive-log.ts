@@ -45,7 +45,7 @@ export async function findEndedParts(
       .select({ ...getTableColumns(assistantMessages), isYoung })
       .from(assistantMessages)
       .where(and(eq(assistantMessages.conversationId, conversationId), isNull(assistantMessages.archivedAt)))
-      .orderBy(asc(assistantMessages.at))
+      .orderBy(asc(assistantMessages.at), asc(assistantMessages.id))
       .limit(maxMessages);
     const [first] = splitAtGaps(messages, gapMs);
     const last = first?.at(-1);

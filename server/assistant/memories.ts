@@ -1,7 +1,7 @@
-import { and, desc, eq, inArray, lt, or, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, sql } from "drizzle-orm";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
-import { schema } from "../db/index.ts";
+import { latestFirst, schema, toPage } from "../db/index.ts";
 import { AppError, isId, isStorable, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -58,35 +58,27 @@ const ofOwner = ({ ownerId, id }: OwnId) => and(eq(memories.id, id), eq(memories
 
 const perPage = 30;
 
-/** Condition for the page after a cursor. Throws `bad_request` for one that is none. */
-function olderThan(cursor: string) {
-  const [time = "", id = ""] = cursor.split("_");
-  const until = new Date(Number(time));
-  if (Number.isNaN(until.getTime()) || !isId(id))
-    throw new AppError("bad_request", "The cursor is not one of ours.");
-  return or(lt(memories.periodEnd, until), and(eq(memories.periodEnd, until), lt(memories.id, id)));
-}
+const pages = latestFirst(memories.periodEnd, memories.id);
 
 /** Own memories, the latest first; with a search those that have all of its stems, or the very text. */
 export async function listMemories(
   { db }: Services,
   { ownerId, search, cursor }: z.infer<typeof listMemoriesSchema> & { readonly ownerId: string },
 ): Promise<{ items: MemoryView[]; next: string | null }> {
-  const older = cursor === undefined ? undefined : olderThan(cursor);
+  const older = cursor === undefined ? undefined : pages.isBehind(cursor);
   const pattern = `%${(search ?? "").replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
   const matching = search
     ? sql`(${memories.terms} @> recall_terms(${ownerId}, ${search}) and recall_terms(${ownerId}, ${search}) <> '{}'
         or ${memories.summary} ilike ${pattern})`
     : undefined;
   const rows = await db
-    .select()
+    .select({ ...getTableColumns(memories), cursor: pages.cursor })
     .from(memories)
     .where(and(eq(memories.ownerId, ownerId), older, matching))
-    .orderBy(desc(memories.periodEnd), desc(memories.id))
+    .orderBy(...pages.order)
     .limit(perPage + 1);
-  const items = rows.slice(0, perPage).map(viewOf);
-  const last = rows.length > perPage ? rows[perPage - 1] : undefined;
-  return { items, next: last ? `${last.periodEnd.getTime()}_${last.id}` : null };
+  const { shown, nextCursor } = toPage(rows, perPage);
+  return { items: shown.map(viewOf), next: nextCursor };
 }
 
 /** What was said that an own memory was made from; lines that were deleted or pruned are left out. Throws `not_found`. */
@@ -101,7 +93,7 @@ export async function readSources(
     .select({ id: assistantMessages.id, text: assistantMessages.text, at: assistantMessages.at })
     .from(assistantMessages)
     .where(and(eq(assistantMessages.ownerId, own.ownerId), inArray(assistantMessages.id, memory.sourceIds)))
-    .orderBy(assistantMessages.at);
+    .orderBy(assistantMessages.at, assistantMessages.id);
   return rows.map(({ at, ...row }) => ({ ...row, at: at.toISOString() }));
 }
 

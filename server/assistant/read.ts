@@ -1,7 +1,7 @@
 import { and, desc, eq, inArray, or, type SQL, sql } from "drizzle-orm";
 import type { Caller } from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
-import { schema } from "../db/index.ts";
+import { latestFirst, schema, toPage } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type ProposalView, readProposals } from "./proposals.ts";
@@ -54,7 +54,7 @@ export async function loadQuestionRows(
     .from(assistantRuns)
     .innerJoin(assistantMessages, eq(assistantMessages.id, assistantRuns.questionId))
     .where(where)
-    .orderBy(desc(assistantRuns.createdAt))
+    .orderBy(desc(assistantRuns.createdAt), desc(assistantRuns.id))
     .$dynamic();
   const rows = (await (most === undefined ? newest : newest.limit(most))).toReversed();
   const proposals = await readProposals(
@@ -135,24 +135,32 @@ export interface ConversationView {
 
 const conversationsPerPage = 30;
 
-/** Own conversations, the last used first. `before` is the `lastAt` of the page before. */
+const pages = latestFirst(assistantConversations.lastAt, assistantConversations.id);
+
+/** Own conversations, the last used first. `cursor` is the `next` of the page before. Throws `bad_request` for a wrong one. */
 export async function listConversations(
   { db }: Services,
-  { ownerId, before }: { readonly ownerId: string; readonly before: string | undefined },
+  { ownerId, cursor }: { readonly ownerId: string; readonly cursor: string | undefined },
 ): Promise<{ items: ConversationView[]; next: string | null }> {
-  const older = before === undefined ? undefined : sql`${assistantConversations.lastAt} < ${before}`;
+  const { id, title, lastAt } = assistantConversations;
   const rows = await db
-    .select()
+    .select({ id, title, lastAt, cursor: pages.cursor })
     .from(assistantConversations)
-    .where(and(eq(assistantConversations.ownerId, ownerId), older))
-    .orderBy(desc(assistantConversations.lastAt))
+    .where(
+      and(
+        eq(assistantConversations.ownerId, ownerId),
+        cursor === undefined ? undefined : pages.isBehind(cursor),
+      ),
+    )
+    .orderBy(...pages.order)
     .limit(conversationsPerPage + 1);
-  const items = rows.slice(0, conversationsPerPage).map(({ id, title, lastAt }) => ({
-    id,
-    title: title ?? "",
-    lastAt: lastAt.toISOString(),
+  const { shown, nextCursor } = toPage(rows, conversationsPerPage);
+  const items = shown.map((row) => ({
+    id: row.id,
+    title: row.title ?? "",
+    lastAt: row.lastAt.toISOString(),
   }));
-  return { items, next: rows.length > conversationsPerPage ? (items.at(-1)?.lastAt ?? null) : null };
+  return { items, next: nextCursor };
 }
 
 /** A question with its answer. The row of a question is gone when it was pruned; its words are still there. */
@@ -180,7 +188,7 @@ export async function readConversation(
     .select()
     .from(assistantMessages)
     .where(eq(assistantMessages.conversationId, id))
-    .orderBy(desc(assistantMessages.at))
+    .orderBy(desc(assistantMessages.at), desc(assistantMessages.id))
     .limit(turnsPerPage * 2);
   const runIds = [...new Set(messages.map(({ runId }) => runId).filter((runId) => runId !== null))];
   const runs = runIds.length > 0 ? await loadQuestions(services, inArray(assistantRuns.id, runIds)) : [];

@@ -137,7 +137,7 @@ export async function readQuestionStory({ db }: Pick<Services, "db">, id: string
       })
       .from(modelCalls)
       .where(eq(modelCalls.runId, id))
-      .orderBy(asc(modelCalls.startedAt)),
+      .orderBy(asc(modelCalls.startedAt), asc(modelCalls.id)),
   ]);
   if (!run) throw new AppError("not_found");
   const { analysis, used, ...rest } = run;

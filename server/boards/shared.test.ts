@@ -205,6 +205,8 @@ test("members with the right to add put own pictures there, which all see, page 
   const added = [await addPicture(member.userId), await addPicture(member.userId)];
   expect(await addToBoard(opened.services, { ...address, imageIds: [...added, foreign] })).toHaveLength(2);
   const asOwner = { id: address.id, userId: ownerId };
+  // All at one moment, as one click adds them, with the microseconds of the database.
+  await opened.services.db.execute("update board_images set added_at = '2026-01-02T03:04:05.678901Z'");
   const first = await listSharedPictures(opened.services, { ...asOwner, limit: 2 });
   const rest = await listSharedPictures(opened.services, {
     ...asOwner,

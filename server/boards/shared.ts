@@ -1,7 +1,7 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
 import { suspendedUsers } from "../accounts/plain.ts";
-import { type Db, schema } from "../db/index.ts";
+import { type Db, latestFirst, schema, toPage } from "../db/index.ts";
 import {
   type AiFacts,
   copyPicture,
@@ -54,7 +54,7 @@ async function read(db: Db, { userId, which, asked = [] }: ReadInput): Promise<S
       right: boardMembers.right,
       pictures: sql<number>`(select count(*)::int ${seen})`,
       coverIds: sql<string[]>`array(select ${images.id} ${seen}
-        order by ${boardImages.addedAt} desc, ${boardImages.imageId} desc limit ${coversOfBoard})`,
+        order by ${sql.join(pages.order, sql`, `)} limit ${coversOfBoard})`,
       held: asked.length === 0 ? sql<number>`0` : sql<number>`${held}`,
     })
     .from(boards)
@@ -117,26 +117,11 @@ interface PicturesInput extends z.output<typeof sharedPicturesSchema> {
   readonly userId: string;
 }
 
-interface Place {
-  readonly micros: string;
-  readonly id: string;
-}
-
-const encodePlace = ({ micros, id }: Place) => Buffer.from(`${micros} ${id}`).toString("base64url");
-
-/** Throws `bad_request`. */
-function decodePlace(cursor: string): Place {
-  const [micros = "", id = ""] = Buffer.from(cursor, "base64url").toString().split(" ");
-  if (!/^\d{1,17}$/.test(micros) || !isId(id))
-    throw new AppError("bad_request", "The cursor is not one of ours.");
-  return { micros, id };
-}
-
-const microsOf = sql`(extract(epoch from ${boardImages.addedAt}) * 1000000)::bigint`;
+const pages = latestFirst(boardImages.addedAt, boardImages.imageId);
 
 interface PictureRow extends Record<string, unknown>, AiFacts, Omit<SharedPicture, "isAi" | "isOwn"> {
   readonly ownerId: string;
-  readonly micros: string;
+  readonly cursor: string;
 }
 
 /** The pictures of a board that the user may see, those that came last first. Throws `not_found`, `bad_request`. */
@@ -144,25 +129,19 @@ export async function listSharedPictures(
   { db }: Pick<Services, "db">,
   { userId, id, cursor, limit }: PicturesInput,
 ): Promise<SharedPage> {
-  const place = cursor === undefined ? null : decodePlace(cursor);
-  const after = place
-    ? sql`and (${boardImages.addedAt}, ${boardImages.imageId}) <
-        (to_timestamp((${place.micros}::numeric / 1000000)::float8), ${place.id}::uuid)`
-    : sql``;
+  const after = cursor === undefined ? sql`` : sql`and ${pages.isBehind(cursor)}`;
   await requireBoardOf(db, { userId, id });
   const rows = await db.execute<PictureRow>(sql`
     select ${images.id}, ${images.widthPx} as "widthPx", ${images.heightPx} as "heightPx", ${images.thumbhash},
       ${images.title}, ${images.role}, ${images.jobId} as "jobId", ${images.copyOfAi} as "copyOfAi",
       ${images.nothingGenerated} as "nothingGenerated",
-      ${images.ownerId} as "ownerId", ${users.name} as "ownerName", ${microsOf}::text as micros
+      ${images.ownerId} as "ownerId", ${users.name} as "ownerName", ${pages.cursor} as cursor
     from ${boards} join ${boardImages} on ${boardImages.boardId} = ${boards.id}
       join ${images} on ${images.id} = ${boardImages.imageId} join ${users} on ${users.id} = ${images.ownerId}
     where ${boards.id} = ${id} and ${images.deletedAt} is null and ${images.ownerId} not in (${suspendedUsers}) ${after}
-    order by ${boardImages.addedAt} desc, ${boardImages.imageId} desc limit ${limit + 1}`);
-  const shown = rows.slice(0, limit);
-  const last = rows.length > limit ? shown.at(-1) : undefined;
-  const items = shown.map((row) => toPicture(row, userId));
-  return { items, nextCursor: last ? encodePlace(last) : null };
+    order by ${sql.join(pages.order, sql`, `)} limit ${limit + 1}`);
+  const { shown, nextCursor } = toPage(rows, limit);
+  return { items: shown.map((row) => toPicture(row, userId)), nextCursor };
 }
 
 function toPicture({ ownerId, ...row }: PictureRow, userId: string): SharedPicture {

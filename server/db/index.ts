@@ -16,6 +16,7 @@ export {
   probeDatabase,
 } from "./client.ts";
 export { deleteInBatches } from "./delete-batches.ts";
+export { latestFirst, toPage } from "./latest-first.ts";
 export { rowReader } from "./row-reader.ts";
 export { countProcesses } from "./processes.ts";
 export { sessionLimits } from "./session.ts";

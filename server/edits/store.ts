@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull, or, sql } from "drizzle-orm";
 import { z } from "zod";
-import { schema, type Tx } from "../db/index.ts";
-import { AppError, isId, newId } from "../platform/index.ts";
+import { latestFirst, schema, toPage, type Tx } from "../db/index.ts";
+import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type EditState, editStateSchema, requireStorable } from "./state.ts";
 
@@ -161,29 +161,19 @@ interface EditPage {
   readonly nextCursor: string | null;
 }
 
+const pages = latestFirst(edits.updatedAt, edits.id);
+
 /** An owner's edits, the one saved last first. Throws `bad_request` for a wrong cursor. */
 export async function listEdits({ db }: Pick<Services, "db">, input: ListInput): Promise<EditPage> {
   const { ownerId, cursor, limit } = input;
   const rows = await db
-    .select({ ...facts, versions: sql<number>`cardinality(${edits.versionIds})` })
+    .select({ ...facts, cursor: pages.cursor, versions: sql<number>`cardinality(${edits.versionIds})` })
     .from(edits)
-    .where(and(eq(edits.ownerId, ownerId), cursor === undefined ? undefined : isAfter(cursor)))
-    .orderBy(sql`${edits.updatedAt} desc`, sql`${edits.id} desc`)
+    .where(and(eq(edits.ownerId, ownerId), cursor === undefined ? undefined : pages.isBehind(cursor)))
+    .orderBy(...pages.order)
     .limit(limit + 1);
-  const items = rows.slice(0, limit).map((row) => ({ ...toFacts(row), versions: row.versions }));
-  const last = rows.length > limit ? items.at(-1) : undefined;
-  return { items, nextCursor: last ? encodeCursor(last) : null };
-}
-
-function encodeCursor({ updatedAt, id }: EditFacts): string {
-  return Buffer.from(`${updatedAt} ${id}`).toString("base64url");
-}
-
-function isAfter(cursor: string) {
-  const [at = "", id = ""] = Buffer.from(cursor, "base64url").toString().split(" ");
-  if (!isId(id) || Number.isNaN(Date.parse(at)))
-    throw new AppError("bad_request", "The cursor is not one of ours.");
-  return sql`(${edits.updatedAt}, ${edits.id}) < (${new Date(at).toISOString()}::timestamptz, ${id}::uuid)`;
+  const { shown, nextCursor } = toPage(rows, limit);
+  return { items: shown.map((row) => ({ ...toFacts(row), versions: row.versions })), nextCursor };
 }
 
 /** Forgets an edit; its pictures stay. Throws `not_found`. */

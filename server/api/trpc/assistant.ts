@@ -40,7 +40,7 @@ import {
 } from "../../assistant/index.ts";
 import { promptRoles } from "../../db/index.ts";
 import { agreedSchema } from "../../jobs/index.ts";
-import { AppError, momentOfText } from "../../platform/index.ts";
+import { AppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { asOneOfFew } from "../requests.ts";
 import { t } from "./init.ts";
@@ -76,9 +76,9 @@ export const assistantRouter = t.router({
     .input(byId)
     .mutation(({ ctx, input }) => stopQuestion(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
   conversations: memberProcedure
-    .input(z.object({ before: momentOfText.optional() }).optional())
+    .input(z.object({ cursor: z.string().max(100).optional() }).optional())
     .query(({ ctx, input }) =>
-      listConversations(ctx.services, { ownerId: ctx.caller.userId, before: input?.before }),
+      listConversations(ctx.services, { ownerId: ctx.caller.userId, cursor: input?.cursor }),
     ),
   conversation: memberProcedure
     .input(byId)

@@ -144,7 +144,7 @@ export async function readTurns({ db }: Services, run: QuestionRow, most: number
     .where(
       and(eq(assistantMessages.conversationId, run.conversationId), ne(assistantMessages.id, run.questionId)),
     )
-    .orderBy(desc(assistantMessages.at))
+    .orderBy(desc(assistantMessages.at), desc(assistantMessages.id))
     .limit(most);
   return rows.toReversed();
 }
