@@ -1,5 +1,5 @@
-import { eq, sql } from "drizzle-orm";
-import { schema, type Tx } from "../db/index.ts";
+import { eq } from "drizzle-orm";
+import { lockTopic, schema, type Tx } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type Caller, isBanned } from "./caller.ts";
@@ -33,7 +33,7 @@ async function find(db: Pick<Tx, "select">, name: string) {
 /** The name is stored in `client_users`, so that no text of a client can be taken for an e-mail address of a person. */
 async function make(tx: Tx, name: string) {
   // Two first requests at once: the second waits here and then finds the user.
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`client user ${name}`}, 0))`);
+  await lockTopic(tx, "client user", name);
   const known = await find(tx, name);
   if (known) return known;
   const id = newId();

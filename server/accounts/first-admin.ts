@@ -3,11 +3,9 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { sql } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
-import type { Db, Tx } from "../db/index.ts";
+import { type Db, lockTopic, type Tx } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-
-const firstAdminLock = 742_010;
 
 /** File of the token below `secrets` in the data folder; the supervisor makes it and prints it. */
 export const firstAdminSecret = "first-admin-token";
@@ -21,7 +19,7 @@ const adminExists = sql`exists (
 
 /** Excludes other changes of who is an admin until the transaction ends. */
 export async function lockAdmins(tx: Tx): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(${firstAdminLock})`);
+  await lockTopic(tx, "admins");
 }
 
 /** SQL condition: row `u` of users is an admin who can sign in. */

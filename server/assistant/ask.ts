@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { z } from "zod";
-import { schema } from "../db/index.ts";
+import { lockTopic, schema } from "../db/index.ts";
 import { AppError, isId, isStorable, lineOfText, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { completeStopped, hintQuestions, isOpen } from "./life.ts";
@@ -125,7 +125,7 @@ async function accept(services: Services, asked: Asked): Promise<Verdict | undef
     )
     select is_full as "isFull", is_answering as "isAnswering", exists (select from started) as "isAccepted" from judged`;
   return services.db.transaction(async (tx) => {
-    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('assistant_ask'), hashtext(${ownerId}))`);
+    await lockTopic(tx, "assistant_ask", ownerId);
     const [verdict] = await tx.execute<Verdict>(statement);
     return verdict;
   });

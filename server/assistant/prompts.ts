@@ -1,6 +1,6 @@
-import { and, desc, eq, sql } from "drizzle-orm";
+import { and, desc, eq } from "drizzle-orm";
 import { z } from "zod";
-import { type Db, type PromptRole, promptRoles, schema, type Tx } from "../db/index.ts";
+import { type Db, lockTopic, type PromptRole, promptRoles, schema, type Tx } from "../db/index.ts";
 import { AppError, isStorable } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -71,7 +71,7 @@ export interface NewPrompt {
 export async function addPrompt({ db }: Services, prompt: NewPrompt): Promise<number> {
   const { role, text, note, authorId } = prompt;
   return db.transaction(async (tx) => {
-    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('prompts'), hashtext(${role}))`);
+    await lockTopic(tx, "prompts", role);
     // Else the new version would be the first one, and none would be active.
     await storeBuiltIn(tx);
     const [newest] = await tx
@@ -92,7 +92,7 @@ export async function activatePrompt(
   { role, version }: { readonly role: PromptRole; readonly version: number },
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('prompts'), hashtext(${role}))`);
+    await lockTopic(tx, "prompts", role);
     await tx
       .update(prompts)
       .set({ isActive: false })

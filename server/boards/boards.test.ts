@@ -155,6 +155,33 @@ test("a removed board comes back with its pictures for a while, and then is gone
   expect(await found("board:none")).toEqual([picture]);
 });
 
+test("of many calls at once that give a board one name, one does", async () => {
+  const { id } = await make("Winter");
+  const made = await Promise.allSettled([
+    ...Array.from({ length: 8 }, () => make("Autumn")),
+    changeBoard(opened.services, { ownerId, id, name: "autumn" }),
+  ]);
+  expect(made.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  const names = (await listBoards(opened.services, { ownerId })).map(({ name }) => name.toLowerCase());
+  expect(names.filter((name) => name === "autumn")).toEqual(["autumn"]);
+});
+
+test.each([
+  ["Autumn", "Autumn 2", "Autumn 2 2"],
+  ["🍁".repeat(60), `${"🍁".repeat(58)} 2`, `${"🍁".repeat(58)} 3`],
+])("a board that comes back when its name is taken gets a number: %s", async (name, second, third) => {
+  const gone = [await make(name), await make(second, { imageIds: [await addPicture()] })];
+  for (const { id } of gone) await removeBoard(opened.services, { ownerId, id });
+  await make(name);
+  await make(name, { search: "is:upload" });
+  const restored = [];
+  for (const { id } of gone) restored.push(await restoreBoard(opened.services, { ownerId, id }));
+  expect(restored).toMatchObject([
+    { name: second, pictures: 0 },
+    { name: third, pictures: 1 },
+  ]);
+});
+
 test("a saved search keeps its search, takes no pictures, and gets another one", async () => {
   const picture = await addPicture();
   const { id } = await make("Best", { search: "rating:>=4 dress" });

@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
-import { schema, type Tx } from "../db/index.ts";
+import { lockTopic, schema, type Tx } from "../db/index.ts";
 import { checkSearch, cleanName, spellingsOf } from "../images/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -48,11 +48,11 @@ export async function createBoard(
   if (search !== null && first.length > 0) throw notOnSearch();
   const id = newId();
   await services.db.transaction(async (tx) => {
-    // A few more can come of calls at the same time: the count is not locked.
+    await lockTopic(tx, "boards", ownerId);
     const held = await tx.$count(boards, and(eq(boards.ownerId, ownerId), isNull(boards.removedAt)));
     if (held >= limits.ofOwner)
       throw new AppError("bad_request", `You can have ${limits.ofOwner} boards and saved searches.`);
-    await checkFree(tx, { ownerId, id, key, isSearch: search !== null });
+    await requireFree(tx, { ownerId, id, key, isSearch: search !== null });
     await tx.insert(boards).values({ id, ownerId, name, key, search });
     await putOn(tx, { ownerId, id, imageIds: first });
   });
@@ -64,8 +64,8 @@ interface Named extends OwnBoard {
   readonly isSearch: boolean;
 }
 
-/** A name stands for one board, whichever apostrophe it has, so that `board:` means one. */
-async function checkFree(tx: Tx, { ownerId, id, key, isSearch }: Named): Promise<void> {
+/** A name stands for one board, whichever apostrophe it has, so that `board:` means one. True under the lock of the owner's boards. */
+async function isFree(tx: Tx, { ownerId, id, key, isSearch }: Named): Promise<boolean> {
   const isSame = isSearch ? sql`${boards.search} is not null` : isNull(boards.search);
   const same = and(
     eq(boards.ownerId, ownerId),
@@ -73,8 +73,12 @@ async function checkFree(tx: Tx, { ownerId, id, key, isSearch }: Named): Promise
     ne(boards.id, id),
     isNull(boards.removedAt),
   );
-  if ((await tx.$count(boards, and(same, isSame))) === 0) return;
-  throw new AppError("conflict", isSearch ? "A saved search has this name." : "A board has this name.");
+  return (await tx.$count(boards, and(same, isSame))) === 0;
+}
+
+async function requireFree(tx: Tx, named: Named): Promise<void> {
+  if (await isFree(tx, named)) return;
+  throw new AppError("conflict", named.isSearch ? "A saved search has this name." : "A board has this name.");
 }
 
 interface ChangeBoardInput extends z.output<typeof changeBoardSchema>, OwnBoard {}
@@ -86,11 +90,12 @@ export async function changeBoard(
 ): Promise<BoardView> {
   if (search !== undefined) checkSearch(search);
   await services.db.transaction(async (tx) => {
+    await lockTopic(tx, "boards", address.ownerId);
     const board = await lockBoard(tx, address);
     if (search !== undefined && board.search === null)
       throw new AppError("bad_request", "A board with pictures takes no search.");
     const named = text === undefined ? undefined : cleanName(text, limits.characters);
-    if (named) await checkFree(tx, { ...address, key: named.key, isSearch: board.search !== null });
+    if (named) await requireFree(tx, { ...address, key: named.key, isSearch: board.search !== null });
     // The id changes nothing: it keeps the statement whole when there is nothing else.
     await tx
       .update(boards)
@@ -128,7 +133,7 @@ export async function removeBoard({ db }: Pick<Services, "db">, address: OwnBoar
 const isShared = sql<boolean>`(exists (select from board_members m where m.board_id = boards.id)
   or exists (select from links l where l.board_id = boards.id and l.revoked_at is null))`;
 
-/** Takes a removal back within `config.retention.undoDeleteMs`. Throws `not_found`. */
+/** Takes a removal back within `config.retention.undoDeleteMs`, with a number behind a name that is taken by now. Throws `not_found`. */
 export async function restoreBoard(
   services: Pick<Services, "db" | "config">,
   { ownerId, id }: OwnBoard,
@@ -137,14 +142,31 @@ export async function restoreBoard(
   const isRecent = sql`${boards.removedAt} > now() - ${undoDeleteMs} * interval '1 millisecond'`;
   if (isId(id))
     await services.db.transaction(async (tx) => {
+      await lockTopic(tx, "boards", ownerId);
+      const which = and(eq(boards.id, id), eq(boards.ownerId, ownerId), isRecent);
+      const [removed] = await tx.select().from(boards).where(which).for("update");
+      if (!removed) return;
       const [restored] = await tx
         .update(boards)
-        .set({ removedAt: null })
-        .where(and(eq(boards.id, id), eq(boards.ownerId, ownerId), isRecent))
+        .set({ removedAt: null, ...(await freeName(tx, removed)) })
+        .where(eq(boards.id, id))
         .returning({ isShared });
       if (restored?.isShared) await recordAct(tx, { kind: "board.restored", by: ownerId, object: id });
     });
   return getBoard(services, { ownerId, id });
+}
+
+async function freeName(tx: Tx, { ownerId, id, name, search }: typeof boards.$inferSelect) {
+  for (let number = 1; ; number += 1) {
+    const end = number === 1 ? "" : ` ${number}`;
+    const tried = cleanName(
+      Array.from(name)
+        .slice(0, limits.characters - end.length)
+        .join("") + end,
+      limits.characters,
+    );
+    if (await isFree(tx, { ownerId, id, key: tried.key, isSearch: search !== null })) return tried;
+  }
 }
 
 interface PicturesInput {

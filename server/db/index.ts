@@ -17,6 +17,7 @@ export {
 } from "./client.ts";
 export { deleteInBatches } from "./delete-batches.ts";
 export { latestFirst, toPage } from "./latest-first.ts";
+export { lockTopic } from "./lock-topic.ts";
 export { rowReader } from "./row-reader.ts";
 export { countProcesses } from "./processes.ts";
 export { sessionLimits } from "./session.ts";

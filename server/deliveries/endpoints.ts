@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { and, desc, eq, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { lockTopic, schema } from "../db/index.ts";
 import { AppError, checkUrl, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { openSecret, sealSecret } from "./sealed-secret.ts";
@@ -52,7 +52,7 @@ export async function createEndpoint(
   const id = newId();
   const sealed = sealSecret(services.env, id, secret);
   await services.db.transaction(async (tx) => {
-    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('webhook endpoints'), hashtext(${ownerId}))`);
+    await lockTopic(tx, "webhook endpoints", ownerId);
     const held = await tx.select().from(webhookEndpoints).where(eq(webhookEndpoints.ownerId, ownerId));
     if (held.length >= maxEndpoints)
       throw new AppError("conflict", `You have ${maxEndpoints} webhooks, which is the limit.`);

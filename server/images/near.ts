@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { and, eq, sql } from "drizzle-orm";
-import { type Db, schema } from "../db/index.ts";
+import { type Db, lockTopic, schema } from "../db/index.ts";
 import { inTurn, renewTurn, type Turn } from "../leases/index.ts";
 import {
   embedOnboard,
@@ -190,7 +190,7 @@ async function storeOf(db: Db, ownerId: string, { own, codes }: Made): Promise<v
   });
   await db.transaction(async (tx) => {
     // As for the memory: revisions of one user are given and committed in one order.
-    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('recall_vectors'), hashtext(${ownerId}))`);
+    await lockTopic(tx, "recall_vectors", ownerId);
     await tx.execute(sql`
       insert into ${recallVectors} (id, owner_id, kind, model, dimensions, codes, from_at, to_at)
       select i.id, i.owner_id, 'picture', ${pictureVectors}, made.dimensions, decode(made.codes, 'base64'), i.created_at, i.created_at

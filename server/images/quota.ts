@@ -1,5 +1,5 @@
 import { and, count, eq, gt, isNull, or, sql, type SQL } from "drizzle-orm";
-import { schema, type Db, type Tx } from "../db/index.ts";
+import { type Db, lockTopic, schema, type Tx } from "../db/index.ts";
 import { AppError, type Config, keptBy } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { IngestInput } from "./image.ts";
@@ -94,7 +94,7 @@ export async function readUsage(
 
 /** Excludes other uploads of this owner until the transaction ends, so that the counts above stay true. */
 export async function lockUploadsOf(tx: Tx, ownerId: string): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`images of ${ownerId}`}, 0))`);
+  await lockTopic(tx, "uploads", ownerId);
 }
 
 /** Key for `oneAtATime`: a transaction with the lock above waits here before it takes a connection. */

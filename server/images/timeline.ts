@@ -1,5 +1,5 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
-import { type Db, oneAtATime, schema, type Tx } from "../db/index.ts";
+import { type Db, lockTopic, oneAtATime, schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { asksForTrash } from "./conditions.ts";
 import { conditionsOfList, stackOf } from "./list.ts";
@@ -88,7 +88,7 @@ function countChanges(db: Db, ownerId: string): Promise<void> {
 
 async function countOnce(tx: Tx, ownerId: string): Promise<void> {
   // Two that count at once would both add one change.
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtext('months'), hashtext(${ownerId}))`);
+  await lockTopic(tx, "months", ownerId);
   // Before the rows below: a deletion of the owner holds the owner first, and then asks for them.
   const owner = await tx.select({ id: users.id }).from(users).where(eq(users.id, ownerId)).for("key share");
   if (owner.length === 0) return;

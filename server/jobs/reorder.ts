@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { oneAtATime, schema, type Tx } from "../db/index.ts";
+import { lockTopic, oneAtATime, schema, type Tx } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { amend, hint } from "./job.ts";
@@ -19,7 +19,7 @@ export async function moveInLine(services: Services, { ownerId, id, before }: Mo
   if (!isId(id) || (before !== null && !isId(before))) throw new AppError("not_found");
   const move = async (tx: Tx) => {
     // One reorder per owner at a time: each must read the order that the last one wrote.
-    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('reorder'), hashtext(${ownerId}))`);
+    await lockTopic(tx, "reorder", ownerId);
     const ownerOrder = await findOrder(tx, { ownerId, id, before });
     return amend(tx, {
       where: sql`id = ${id} and owner_id = ${ownerId} and status = 'pending'`,

@@ -3,7 +3,7 @@ import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
 import { hashPassword, passwordSchema } from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
-import { schema, type Tx } from "../db/index.ts";
+import { lockTopic, schema, type Tx } from "../db/index.ts";
 import { AppError, hashOfToken, isId, lineOfText, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -96,7 +96,7 @@ export async function createLink(
   const imageIds = [...new Set(input.imageIds)];
   await services.db.transaction(async (tx) => {
     // Two creations at once would both count one link too few.
-    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('links'), hashtext(${ownerId}))`);
+    await lockTopic(tx, "links", ownerId);
     const held = await tx.$count(links, and(eq(links.ownerId, ownerId), isNull(links.revokedAt)));
     if (held >= maxLinks)
       throw new AppError("conflict", `You have ${maxLinks} links, which is the limit. Revoke some of them.`);

@@ -1,7 +1,7 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import os from "node:os";
 import { and, desc, eq, inArray, sql } from "drizzle-orm";
-import { type NodeCapability, type NodeProblem, schema, type Tx } from "../db/index.ts";
+import { lockTopic, type NodeCapability, type NodeProblem, schema, type Tx } from "../db/index.ts";
 import { type Config, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { Workflow } from "../workflows/index.ts";
@@ -33,7 +33,7 @@ export interface Registration {
 export async function register(services: Services, registration: Registration): Promise<Node> {
   const { identity, capability, queues, workflows = [], problems = [] } = registration;
   const node = await services.db.transaction(async (tx) => {
-    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('register'), hashtext(${registration.name}))`);
+    await lockTopic(tx, "register", registration.name);
     const name = await freeName(tx, registration);
     const kept = await keptOf(tx, services.config, { ...registration, names: [registration.name, name] });
     const [row] = await tx

@@ -1,5 +1,5 @@
-import { and, eq, inArray, ne, sql } from "drizzle-orm";
-import { type NodeProblem, schema, type Tx } from "../db/index.ts";
+import { and, eq, inArray, ne } from "drizzle-orm";
+import { lockTopic, type NodeProblem, schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import type { Workflow } from "../workflows/index.ts";
 import { isPresent } from "./states.ts";
@@ -16,7 +16,7 @@ export async function publishWorkflows(
   if (workflows.length === 0) return [];
   const { nodes, nodeWorkflows } = schema;
   // A separate statement: the select must see what the last publisher committed.
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtext('publish_workflows'), 0)`);
+  await lockTopic(tx, "publish_workflows");
   const names = workflows.map(({ name }) => name);
   const others = await tx
     .select({ name: nodeWorkflows.name, hash: nodeWorkflows.hash, node: nodes.name })

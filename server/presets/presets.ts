@@ -1,6 +1,13 @@
 import { and, eq, inArray, isNull, ne, or, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
-import { type PresetContents, type PresetType, schema, type StyleParts, type Tx } from "../db/index.ts";
+import {
+  lockTopic,
+  type PresetContents,
+  type PresetType,
+  schema,
+  type StyleParts,
+  type Tx,
+} from "../db/index.ts";
 import { AppError, isId, isStorable, jsonObject, newId } from "../platform/index.ts";
 import { cleanName, searchForm } from "../images/index.ts";
 import type { Services } from "../services.ts";
@@ -134,7 +141,7 @@ export async function savePreset(
   const ownerId = input.isStudio ? null : reader.userId;
   const id = input.id ?? newId();
   return services.db.transaction(async (tx) => {
-    await lockPresets(tx, ownerId);
+    await lockTopic(tx, "presets", ownerId);
     await checkRoom(tx, { ownerId, id, type: input.type, key });
     const { type, content } = input;
     if (input.id === undefined) await tx.insert(presets).values({ id, ownerId, type, name, key, content });
@@ -195,11 +202,6 @@ interface Kept {
 const ownedBy = (ownerId: string | null) =>
   ownerId === null ? isNull(presets.ownerId) : eq(presets.ownerId, ownerId);
 
-/** Two saves of one owner take turns, so that a name is given once and the count is true. */
-async function lockPresets(tx: Tx, ownerId: string | null): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtext('presets'), hashtext(${ownerId ?? ""}))`);
-}
-
 async function checkRoom(tx: Tx, { ownerId, id, type, key }: Kept): Promise<void> {
   const others = and(ownedBy(ownerId), eq(presets.type, type), ne(presets.id, id), isNull(presets.removedAt));
   if ((await tx.$count(presets, others)) >= limits.ofOwner)
@@ -245,7 +247,7 @@ export async function restorePreset(
       .from(presets)
       .where(and(changeable(reader, id), isRecent));
     if (!row) throw new AppError("not_found");
-    await lockPresets(tx, row.ownerId);
+    await lockTopic(tx, "presets", row.ownerId);
     await checkRoom(tx, row);
     await tx.update(presets).set({ removedAt: null }).where(eq(presets.id, id));
   });

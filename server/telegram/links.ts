@@ -2,7 +2,7 @@ import { lackOf, type Maker, recordChange, requireStanding, wordsFor } from "../
 import type { Words } from "../words.ts";
 import { randomBytes } from "node:crypto";
 import { and, eq, isNull, ne, or, sql } from "drizzle-orm";
-import { schema, type Tx } from "../db/index.ts";
+import { lockTopic, schema, type Tx } from "../db/index.ts";
 import { AppError, hashOfToken, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { telegramOf } from "./client.ts";
@@ -144,7 +144,7 @@ export async function confirmLink(
     if (!code) return null;
     const { userId } = code;
     // Two accounts that confirm in the same chat at once take turns here.
-    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('telegram chat'), hashtext(${chatId}))`);
+    await lockTopic(tx, "telegram chat", chatId);
     const others = await tx
       .select()
       .from(telegramLinks)

@@ -1,5 +1,5 @@
 import { and, asc, eq, isNull, lte, sql } from "drizzle-orm";
-import { schema, type Tx } from "../db/index.ts";
+import { lockTopic, schema, type Tx } from "../db/index.ts";
 import { fromNow } from "../leases/index.ts";
 import { isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -44,9 +44,7 @@ const noOffer = { offer: null, offerUntil: null };
  */
 export async function addPicture({ db }: Pick<Services, "db">, sent: SentPicture): Promise<void> {
   await db.transaction(async (tx) => {
-    await tx.execute(
-      sql`select pg_advisory_xact_lock(hashtext('telegram requests'), hashtext(${sent.chatId}))`,
-    );
+    await lockTopic(tx, "telegram requests", sent.chatId);
     const [known] = await tx
       .select({ id: telegramRequests.id })
       .from(telegramRequests)

@@ -1,5 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
-import { schema } from "../../db/index.ts";
+import { lockTopic, schema } from "../../db/index.ts";
 import type { Services } from "../../services.ts";
 import type { VectorModel } from "../models.ts";
 import { textArray } from "./stems.ts";
@@ -89,7 +89,7 @@ export async function storeVectors(
     codes = excluded.codes, revision = excluded.revision`;
   await db.transaction(async (tx) => {
     // Revisions of one user are given and committed in one order: a reader that knows one has read all before it.
-    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('recall_vectors'), hashtext(${ownerId}))`);
+    await lockTopic(tx, "recall_vectors", ownerId);
     // The locks: whoever changes or deletes a text waits, and its trigger then finds the vector.
     await tx.execute(sql`
       ${insert} select m.id, m.owner_id, 'message', ${values}, m.at, m.at
