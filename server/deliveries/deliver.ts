@@ -70,7 +70,7 @@ export interface DeliverInput {
  */
 export async function deliver(services: Services, input: DeliverInput): Promise<DeliverAnswer> {
   const { id, via } = input;
-  const held = await acquire(services, id);
+  const held = await acquire(services, id, input.signal);
   const log = services.log.child({ correlationId: id, deliveryId: id });
   if (!held) {
     const { jobId, standing } = await readStanding(services, id);

@@ -1,5 +1,5 @@
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { schema } from "@atelier/server/db";
 import { addEndpoint, oweCompleted, readDelivery } from "@atelier/testing/deliveries";
 import { addOwner, type TestOwner } from "@atelier/testing/jobs";
@@ -76,6 +76,34 @@ test("C1 C4 F11 a lock of 4:30 is kept and one of 5:01 is taken over; the old ho
     { number: 1, outcome: "lost" },
     { number: 2, outcome: "delivered" },
   ]);
+});
+
+test("C1 F31 a lock that was taken before the database's clock went back an hour is taken over, and a young one is kept", async () => {
+  const { id } = await owed();
+  const first = await acquire(services, id);
+  if (!first) throw new Error("no lock");
+  await change(id, { deliveringAt: secondsAgo(-60) });
+  expect(await acquire(services, id)).toBeNull();
+  await change(id, { deliveringAt: secondsAgo(-3_600) });
+  expect(await acquire(services, id)).toMatchObject({ attempt: 2 });
+  expect(await markDelivered(services, first, "late")).toBe(false);
+});
+
+test("C1 R1 a lock whose answer a restart of the database cut is held by the process that asked for it, as one attempt", async () => {
+  const { id } = await owed();
+  const { db } = services;
+  const real = db.execute.bind(db);
+  const spy = vi.spyOn(db, "execute").mockImplementationOnce((async (query: never) => {
+    await real(query);
+    throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+  }) as never);
+  try {
+    expect(await acquire(services, id)).toMatchObject({ attempt: 1, attemptOfRound: 1 });
+  } finally {
+    spy.mockRestore();
+  }
+  expect(await readAttempts(services, { id, ownerId: owner.userId })).toHaveLength(1);
+  expect(await acquire(services, id)).toBeNull();
 });
 
 test("C1 the deliveries of a job are found by its own id and by the provider's", async () => {

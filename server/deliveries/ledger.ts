@@ -1,6 +1,6 @@
 import { eq, type SQL, sql } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
-import { fromNow, isFree, isHeldBy, newToken } from "../leases/index.ts";
+import { fromNow, isFree, isHeldBy, newToken, persist } from "../leases/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { DeliveryEvent, OwedDelivery } from "./channel.ts";
@@ -60,7 +60,8 @@ export interface HeldDelivery extends OwedDelivery {
 
 /** SQL condition: no process is sending it. A process that died counts for `deliveryLockMs`, which is longer than any send. */
 function isUnsent({ config }: Pick<Services, "config">): SQL {
-  return isFree({ until: sql`delivering_at + ${config.timing.deliveryLockMs} * interval '1 millisecond'` });
+  const { deliveryLockMs: mostMs } = config.timing;
+  return isFree({ until: sql`delivering_at + ${mostMs} * interval '1 millisecond'`, mostMs });
 }
 
 const isOwn = (token: string) => isHeldBy({ token: sql`lock_token` }, token);
@@ -69,18 +70,28 @@ const isOpen = sql`delivered_at is null and failed_at is null`;
 
 /**
  * Takes the lock of a due delivery with one statement and the database's clock, so that exactly one of several processes
- * sends; null for the others. The attempt is noted with it.
+ * sends; null for the others. The attempt is noted with it. Tried again under the same token while the database is away:
+ * the commit may have come without an answer.
  */
-export async function acquire(services: Services, id: string): Promise<HeldDelivery | null> {
+export async function acquire(
+  services: Services,
+  id: string,
+  signal?: AbortSignal,
+): Promise<HeldDelivery | null> {
   const token = newToken();
+  return persist(() => acquireWith(services, id, token), signal ? { signal } : {});
+}
+
+async function acquireWith(services: Services, id: string, token: string): Promise<HeldDelivery | null> {
   const [row] = await services.db.execute<Record<string, unknown>>(sql`
     with held as (
-      update ${deliveries} set delivering_at = clock_timestamp(), lock_token = ${token}, attempts = attempts + 1
+      update ${deliveries} set delivering_at = clock_timestamp(), lock_token = ${token},
+        attempts = attempts + (lock_token is distinct from ${token})::int
       where id = ${id} and ${isOpen} and next_attempt_at <= clock_timestamp()
-        and ${isUnsent(services)}
+        and (${isUnsent(services)} or ${isOwn(token)})
       returning *
     ), noted as (
-      insert into ${deliveryAttempts} (delivery_id, number) select id, attempts from held
+      insert into ${deliveryAttempts} (delivery_id, number) select id, attempts from held on conflict do nothing
     )
     select id, job_id as "jobId", batch_id as "batchId", owner_id as "ownerId", channel, target, event, attempts as attempt,
       attempts - ordered_at as "attemptOfRound" from held`);

@@ -125,7 +125,7 @@ export function loseAttempt(
 /** The calls whose process died, or does not renew them. */
 export async function findLostCalls({ db }: { readonly db: Db }): Promise<Attempt[]> {
   const rows = await db.execute<Record<string, unknown>>(sql`
-    select * from ${providerAttempts} where state = 'submitting' and (next_poll_at <= clock_timestamp()
+    select * from ${providerAttempts} where state = 'submitting' and (${isFree({ until: sql`next_poll_at`, mostMs: attemptHoldMs })}
       or ${isOrphaned(providerAttempts.nodeId)})`);
   return rows.map(attemptFromRow);
 }
@@ -210,7 +210,7 @@ interface Follower {
   readonly nodeId: string;
   /** The keys that the process holds; attempts of other keys are left out. */
   readonly keyIds: readonly string[];
-  /** The attempts that the process has in hand: it takes none from itself. */
+  /** The attempts that the process has in hand; others that its node holds were taken by a look whose answer was lost. */
   readonly heldIds?: readonly string[];
   readonly limit: number;
 }
@@ -232,8 +232,8 @@ export async function takeDueAttempts(
     where id in (
       select a.id from ${providerAttempts} a
       where a.state in ('unknown', 'accepted') and a.key_id in ${[...keyIds]} and ${isOther}
-        and (${isFree({ until: sql`a.finish_until` })}
-          or ${isOrphaned(sql`a.node_id`)})
+        and (${isFree({ until: sql`a.finish_until`, mostMs: attemptHoldMs })}
+          or ${isOrphaned(sql`a.node_id`)} or a.node_id = ${nodeId})
         and (a.next_poll_at <= clock_timestamp() or exists (select 1 from ${jobs} j
           where j.provider_attempt_id = a.id and j.status = 'processing' and j.cancel_requested_at is not null))
       order by a.next_poll_at limit ${limit} for update skip locked)
