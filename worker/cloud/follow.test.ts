@@ -312,26 +312,75 @@ test("R1 a run whose look cannot be noted while the database goes away is looked
   expect(attempt?.polls).toBeGreaterThan(0);
 });
 
-test("R1 R6 a worker that stops does not wait for a database that takes no end of a run: it gives the run back", async () => {
+test("R1 runs that were taken for a look whose answer a restart of the database cut are looked at again at once", async () => {
+  const { db } = opened.services;
+  [status, answer] = [200, '{"status":"failed","error":"made nothing"}'];
+  const one = await acceptedJob();
+  const real = db.execute.bind(db);
+  const lost: string[] = [];
+  const spy = vi.spyOn(db, "execute").mockImplementation((async (query: never) => {
+    const rows: { id?: string; finish_token?: string }[] = await real(query);
+    if (rows[0]?.finish_token === undefined || lost.length > 0) return rows;
+    lost.push(...rows.map(({ id = "" }) => id));
+    throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+  }) as never);
+  try {
+    const { job, attempt } = await follow(one);
+    expect(lost).toEqual([attempt?.id]);
+    expect(attempt).toMatchObject({ state: "failed", errorMessage: "made nothing" });
+    expect(job).toMatchObject({ status: "failed" });
+  } finally {
+    spy.mockRestore();
+  }
+});
+
+test("F31 a run that a follower took before the database's clock went back an hour is looked at", async () => {
   const { services } = opened;
   [status, answer] = [200, '{"status":"failed","error":"made nothing"}'];
   const one = await acceptedJob();
-  const cut = { table: "provider_attempts", when: "new.state = 'failed'", times: 1_000_000 };
-  await whileCut(services, cut, async () => {
-    const loop = start(one);
-    const isCut = async () => (await services.db.execute(sql`select 1 from cuts where is_called`)).length > 0;
-    try {
-      await vi.waitUntil(isCut, { timeout: 10_000 });
-    } finally {
-      await loop.stop();
-    }
-  });
-  const given = { state: "accepted", finishToken: null, nodeId: null };
-  expect((await attemptsOf(services.db, one.jobId))[0]).toMatchObject(given);
-  const { job, attempt } = await follow(one);
-  expect(attempt).toMatchObject({ state: "failed", errorMessage: "made nothing" });
-  expect(job).toMatchObject({ status: "failed" });
+  const { providerAttempts } = schema;
+  const nodeId = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
+  const held = { nodeId, finishToken: newId(), finishUntil: new Date(Date.now() + 3_600_000) };
+  await services.db.update(providerAttempts).set(held).where(eq(providerAttempts.jobId, one.jobId));
+  expect((await follow(one)).attempt).toMatchObject({ state: "failed", errorMessage: "made nothing" });
 });
+
+test.each([
+  ["failed", "a failure", () => '{"status":"failed","error":"made nothing"}'],
+  [
+    "completed",
+    "a success",
+    async () =>
+      `{"status":"succeeded","output":"data:image/png;base64,${(await pictureOf("green")).toString("base64")}"}`,
+  ],
+])(
+  "R1 R6 a worker that stops does not wait for a database that takes no end of a run: it gives the run back, which is %s later: %s",
+  async (end, _name, made) => {
+    const { services } = opened;
+    [status, answer] = [200, await made()];
+    const one = await acceptedJob();
+    const cut = {
+      table: "provider_attempts",
+      when: "new.state in ('failed', 'succeeded')",
+      times: 1_000_000,
+    };
+    await whileCut(services, cut, async () => {
+      const loop = start(one);
+      const isCut = async () =>
+        (await services.db.execute(sql`select 1 from cuts where is_called`)).length > 0;
+      try {
+        await vi.waitUntil(isCut, { timeout: 10_000 });
+      } finally {
+        await loop.stop();
+      }
+    });
+    const given = { state: "accepted", finishToken: null, nodeId: null };
+    expect((await attemptsOf(services.db, one.jobId))[0]).toMatchObject(given);
+    const { job, attempt } = await follow(one);
+    expect(attempt).toMatchObject({ state: end === "failed" ? "failed" : "succeeded" });
+    expect(job).toMatchObject({ status: end });
+  },
+);
 
 test("E7 a late follower ends nothing that another process follows by now", async () => {
   const { services } = opened;

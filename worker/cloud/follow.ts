@@ -238,8 +238,8 @@ async function takeResults(
           ? await readCloudInputs(services, job, { workDir, signal: stopped })
           : { files: {} };
       const isLastTry = attempt.isOverdue;
-      const run = { job, attempt, access: key.access, outputs, costUsd, files, workDir, signal, isLastTry };
-      return finishRun(services, run);
+      const made = { job, attempt, access: key.access, outputs, costUsd, files, workDir };
+      return finishRun(services, { ...made, signal, stopped, isLastTry });
     });
     if (outcome) noteCompleted(services);
     services.log.info({ outcome: outcome ? "completed" : "no longer wanted" }, "run at the provider ended");

@@ -19,6 +19,8 @@ export interface Finished extends Fetching {
   readonly costUsd: number | null;
   /** What cannot be fetched now is left out, if there are other results. */
   readonly isLastTry: boolean;
+  /** Ends the wait for the database, where the result can be fetched again: the run is still at the provider. */
+  readonly stopped?: AbortSignal;
 }
 
 /** Fetches the results of a run, stores them and completes the job. False when it no longer waits for them. Throws like `store`. */
@@ -29,11 +31,12 @@ export async function finishRun(services: Services, finished: Finished): Promise
 /** What cannot be stored now leaves its files to the sweep: the commit may have come without an answer. */
 async function complete(
   services: Services,
-  { job, attempt, costUsd }: Finished,
+  { job, attempt, costUsd, stopped }: Finished,
   stored: readonly StoredOutput[],
 ): Promise<boolean> {
   const made = { as: "made", outputs: stored, costUsd, shape: otherShapeOf(job, stored) } as const;
-  if ((await endCall(services, { attempt }, made)) === "completed") return true;
+  const ending = { attempt, ...(stopped && { signal: stopped }) };
+  if ((await endCall(services, ending, made)) === "completed") return true;
   await discardOutput(services, ...stored.map(({ storageKey }) => storageKey));
   return false;
 }
@@ -129,7 +132,7 @@ const usualPatience = {
  */
 export async function finishCall(
   services: Services,
-  { signal: stopped, ...finished }: Omit<Finished, "isLastTry">,
+  { signal: stopped, ...finished }: Omit<Finished, "isLastTry" | "stopped">,
   { firstPauseMs, mostPauseMs, patienceMs, stopMs } = usualPatience,
 ): Promise<CallEnded> {
   let stored: StoredOutput[] | null = null;
