@@ -8,10 +8,10 @@
  *     active, draining ─▶ gone              markGone: the process has ended in order
  *     active, draining ─▶ lost              its counter stopped, or its process is found dead
  *
- * Terms. Beat: a node raises its counter every second. Watch: a worker checks that the counters of all nodes change. Away: a
- * node without a beat for 30 s by the clock of the database; no state, since it ends with the next beat. Offer: the queues,
- * slots and needs of a node. Admin request: settings, drain or stop, which the node reads every second. Server lease: the
- * right of one run to use a server alone.
+ * Terms. Beat: a node raises its counter every second. Watch: a worker checks that the counters of all nodes change, and that
+ * the processes of its own host, or container, are there. Away: a node without a beat for 30 s by the clock of the database; no
+ * state, since it ends with the next beat. Offer: the queues, slots and needs of a node. Admin request: settings, drain or stop,
+ * which the node reads every second. Server lease: the right of one run to use a server alone.
  *
  * Rules. `lost` and `gone` are final: a node that comes back registers again. Never compare timestamps to decide that
  * a node is lost; watch the counter by your own clock. Only workers do that: web processes may be frozen at any moment, so

@@ -1,9 +1,13 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { addNode } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
 import { createNodeWatch } from "./presence.ts";
+import { ownIdentity } from "./register.ts";
 import { isConnectedNode, isLiveNode } from "./states.ts";
 
 const { nodes } = schema;
@@ -60,6 +64,27 @@ test.each(["active", "draining"] as const)(
     expect([await readState(silent), await readState(beating)]).toEqual(["lost", "active"]);
   },
 );
+
+test("D9 a node whose process has ended beside the watcher is lost at the first look; one that runs there, or elsewhere, is not", async () => {
+  const own = ownIdentity();
+  const child = spawn(process.execPath, ["--eval", "setInterval(() => undefined, 60_000)"]);
+  const pid = child.pid ?? 0;
+  const started = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ")[19] ?? "";
+  const addProcess = async (bootId: string, pidStartedAt = started) => {
+    const id = await addNode(opened.services);
+    await opened.services.db.update(nodes).set({ bootId, pid, pidStartedAt }).where(eq(nodes.id, id));
+    return id;
+  };
+  const [dying, elsewhere] = [await addProcess(own.bootId), await addProcess("another host")];
+  const reused = await addProcess(own.bootId, "1");
+  const watch = openWatch();
+  expect(await watch.read(opened.services)).toEqual([reused]);
+  child.kill("SIGKILL");
+  await once(child, "close");
+  nowMs += secondMs;
+  expect(await watch.read(opened.services)).toEqual([dying]);
+  expect(await readState(elsewhere)).toBe("active");
+});
 
 test("D9 a node that left in order is never called lost", async () => {
   const gone = await addNode(opened.services, { state: "gone" });

@@ -2,6 +2,7 @@ import { keptBy } from "../platform/index.ts";
 import { and, eq, sql } from "drizzle-orm";
 import { type NodeProblem, schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
+import { isProcessOver, ownIdentity } from "./register.ts";
 import { hasEnded, isPresent } from "./states.ts";
 
 const { nodes } = schema;
@@ -24,15 +25,16 @@ export async function markGone({ db }: Pick<Services, "db">, nodeId: string): Pr
 
 /** One watcher's memory of the counters; belongs to one process and is never shared. */
 export interface NodeWatch {
-  /** Reads the counters once and declares nodes lost whose counter has stopped; returns their ids. */
+  /** Reads the counters once and declares nodes lost whose counter has stopped, or whose process has ended; returns their ids. */
   read(services: Services): Promise<string[]>;
 }
 
 /**
  * Watches the change of a counter by the watcher's own clock, never by timestamps: after a pause of the database every
- * timestamp is old, but a gap between two reads only restarts the watch.
+ * timestamp is old, but a gap between two reads only restarts the watch. The processes beside the watcher it sees end.
  */
 export function createNodeWatch(now: () => number = () => performance.now()): NodeWatch {
+  const own = ownIdentity();
   const seen = new Map<string, Sighting>();
   let lastReadMs: number | null = null;
   return {
@@ -42,10 +44,12 @@ export function createNodeWatch(now: () => number = () => performance.now()): No
       const readMs = now();
       if (lastReadMs === null || readMs - lastReadMs > watchGapMs) seen.clear();
       lastReadMs = readMs;
-      const still = rows.filter(({ id, counter }) => {
+      const still = rows.filter((row) => {
+        const { id, counter } = row;
         const known = seen.get(id);
         if (!known || known.counter !== counter) seen.set(id, { counter, sinceMs: readMs });
-        return known?.counter === counter && readMs - known.sinceMs >= lostAfterMs;
+        const isSilent = known?.counter === counter && readMs - known.sinceMs >= lostAfterMs;
+        return isSilent || isProcessOver(row, own);
       });
       const live = new Set(rows.map((row) => row.id));
       for (const id of seen.keys()) if (!live.has(id)) seen.delete(id);
@@ -61,7 +65,8 @@ interface Sighting {
 }
 
 async function readCounters({ db }: Services) {
-  return db.select({ id: nodes.id, counter: nodes.counter }).from(nodes).where(isPresent(nodes.state));
+  const { id, counter, bootId, pid, pidStartedAt } = nodes;
+  return db.select({ id, counter, bootId, pid, pidStartedAt }).from(nodes).where(isPresent(nodes.state));
 }
 
 /** The update compares the counter again, so that a beat in between keeps the node alive. */
@@ -78,7 +83,10 @@ async function declareLost(
       .returning({ id: nodes.id, name: nodes.name });
     for (const node of rows) {
       lost.push(node.id);
-      log.warn({ nodeId: node.id, node: node.name }, "node lost: its counter stood still");
+      log.warn(
+        { nodeId: node.id, node: node.name },
+        "node lost: its counter stood still, or its process has ended",
+      );
     }
   }
   return lost;

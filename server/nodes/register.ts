@@ -62,7 +62,7 @@ async function freeName(tx: Tx, { name, identity, replaces }: Registration): Pro
     .select()
     .from(nodes)
     .where(and(isPresent(nodes.state), sql`(${nodes.name} = ${name} or ${nodes.name} like ${`${name}-%`})`));
-  const dead = live.filter((node) => node.id === replaces || isGone(node, identity));
+  const dead = live.filter((node) => node.id === replaces || isProcessOver(node, identity));
   if (dead.length > 0) {
     await tx
       .update(nodes)
@@ -83,8 +83,15 @@ async function freeName(tx: Tx, { name, identity, replaces }: Registration): Pro
   return `${name}-${number}`;
 }
 
-function isGone(node: Node, identity: ProcessIdentity): boolean {
-  return node.bootId === identity.bootId && pidStartTime(node.pid) !== node.pidStartedAt;
+/**
+ * Whether a process that this one would see has ended. False for those of other hosts and containers, and where the processes
+ * of other users are hidden, as even the first one is then.
+ */
+export function isProcessOver(
+  { bootId, pid, pidStartedAt }: Omit<ProcessIdentity, "hostname">,
+  own: ProcessIdentity,
+): boolean {
+  return bootId === own.bootId && pidStartTime(pid) !== pidStartedAt && pidStartTime(1) !== null;
 }
 
 interface Inheritance extends Pick<Registration, "inherits" | "replaces"> {
