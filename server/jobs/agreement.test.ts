@@ -3,7 +3,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Agreed, schema } from "../db/index.ts";
-import { isWithin, orderChain } from "../providers/index.ts";
+import { isAgreed, orderChain } from "../providers/index.ts";
 import { estimate } from "./estimate.ts";
 import { retry } from "./retry.ts";
 import { submit } from "./submit.ts";
@@ -184,7 +184,7 @@ test("the database and the studio decide alike what is within an agreement", asy
       const [row] = await opened.services.db.execute<{ ok: boolean }>(
         sql`select is_agreed(${json}::jsonb, ${price}::float8) as ok`,
       );
-      expect([one, price, row?.ok]).toEqual([one, price, isWithin(one, price)]);
+      expect([one, price, row?.ok]).toEqual([one, price, isAgreed(one, price)]);
     }
 });
 

@@ -6,7 +6,7 @@ import { isWithinUsd } from "./spend.ts";
  * Whether a provider may be called at this price (US dollars, null: unknown) for a job with these bounds; null: without
  * any. The database checks the same where it stores the intent of a call (`is_agreed`), for workers of an older version.
  */
-export function isWithin(agreed: Agreed | null, priceUsd: number | null): boolean {
+export function isAgreed(agreed: Agreed | null, priceUsd: number | null): boolean {
   if (agreed === null) return true;
   if (agreed.ownOnly) return false;
   return priceUsd === null ? agreed.unknownPrice : isWithinUsd(priceUsd, agreed.maxPriceUsd);
@@ -14,7 +14,7 @@ export function isWithin(agreed: Agreed | null, priceUsd: number | null): boolea
 
 /** Whether an offer may be bought: within the bounds, and at an unknown price only with the person's own maximum. */
 export function mayBuy(agreed: Agreed | null, priceUsd: number | null): boolean {
-  return (agreed !== null || priceUsd !== null) && isWithin(agreed, priceUsd);
+  return (agreed !== null || priceUsd !== null) && isAgreed(agreed, priceUsd);
 }
 
 /**

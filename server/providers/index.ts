@@ -15,7 +15,7 @@
  * Rules. No client repeats a call. Whether a job may be submitted again is decided by the state of its attempts alone:
  * never while one of them may have been accepted. Nothing here writes rows of jobs; see `server/jobs/cloud-end.ts`.
  */
-export { isWithin, mayBuy } from "./agreed.ts";
+export { isAgreed, mayBuy } from "./agreed.ts";
 export { paidKinds, readKeys, type ProviderKey, webhookAccess } from "./access.ts";
 export {
   type Attempt,
