@@ -9,6 +9,8 @@ import {
 } from "@atelier/testing/services";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { inAll } from "@atelier/testing/cases";
+import { identify } from "../scripts/process/lock.ts";
+import { changeRecords } from "../scripts/supervisor/supervise.ts";
 
 const email = "operator@example.com";
 let fixture: TestServices;
@@ -105,6 +107,26 @@ test.concurrent("an invitation of the command line lets one account in", { ...in
       { [entryTokenHeader]: token },
     );
   expect([(await signUp("invited")).status, (await signUp("second")).status]).toEqual([200, 403]);
+});
+
+test("addresses that a command prints name the port of the studio that runs, unless PORT says another", async () => {
+  const { ATELIER_DATA_DIR: dataDir } = fixture.services.env;
+  const invited = async (port: string) => {
+    const { out } = await atelierWith({ SIGN_UP: "invite", PORT: port }, "", ["invite"]);
+    return out.replace(/\/sign-in#.*\n$/, "");
+  };
+  const served = (supervisor: object) =>
+    changeRecords(dataDir, () => [
+      { role: "start", port: 4321, supervisor: { ...identify(process.pid), ...supervisor }, children: [] },
+    ]);
+  expect(await invited("")).toBe("http://localhost:3000");
+  await served({});
+  expect([await invited(""), await invited("5555")]).toEqual([
+    "http://localhost:4321",
+    "http://localhost:5555",
+  ]);
+  await served({ startedAt: "1" });
+  expect(await invited("")).toBe("http://localhost:3000");
 });
 
 type Refusal = readonly [input: string, args: string[], said: RegExp];

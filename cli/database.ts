@@ -10,10 +10,14 @@ import {
 } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
 import { openPostgres, readOrCreateSecret } from "../scripts/embedded/postgres.ts";
+import { findServedPort } from "../scripts/supervisor/supervise.ts";
 
 /** The database of the configuration, for as long as a command needs it. */
 export interface OpenDatabase {
-  /** The environment with DATABASE_URL and AUTH_SECRET filled in, as the supervisor fills them. */
+  /**
+   * The environment with DATABASE_URL and AUTH_SECRET filled in, as the supervisor fills them, and with the PORT of the studio that
+   * runs, which addresses that a command prints name.
+   */
   readonly env: Env & { readonly DATABASE_URL: string; readonly AUTH_SECRET: string };
   /** Releases the database; an embedded one without another user stops. */
   readonly close: () => Promise<void>;
@@ -27,9 +31,13 @@ export async function openDatabase(): Promise<OpenDatabase> {
   const databaseUrl = env.DATABASE_URL ?? embedded?.url ?? "";
   const authSecret = env.AUTH_SECRET ?? readOrCreateSecret(dataDir, "auth-secret");
   return {
-    env: { ...env, DATABASE_URL: databaseUrl, AUTH_SECRET: authSecret },
+    env: { ...env, PORT: portOf(env), DATABASE_URL: databaseUrl, AUTH_SECRET: authSecret },
     close: async () => embedded?.close(),
   };
+}
+
+function portOf({ PORT: port, ATELIER_DATA_DIR: dataDir }: Env): number {
+  return process.env["PORT"] ? port : (findServedPort(dataDir) ?? port);
 }
 
 type Action = (services: Services) => Promise<void>;

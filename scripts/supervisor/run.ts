@@ -236,7 +236,9 @@ async function serve(plan: Plan, stop: StopSignals): Promise<number> {
   const all = childrenOf(role, settings, env);
   const children = flags?.once ? all.map((spec) => runningOnce(spec, flags)) : all;
   sayReady(plan, stop, adminToken);
-  return supervise({ role, dataDir: settings.dataDir, children, database, stop, say });
+  const { dataDir, port } = settings;
+  const served = servingRoles.includes(role) ? { port } : {};
+  return supervise({ role, ...served, dataDir, children, database, stop, say });
 }
 
 function runningOnce(spec: ChildSpec, flags: Flags): ChildSpec {

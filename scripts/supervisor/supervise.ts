@@ -76,6 +76,8 @@ export function childrenOf(role: Role, settings: Settings, env: NodeJS.ProcessEn
 /** A supervisor and its children, as stored in the data folder. */
 interface SupervisorRecord {
   readonly role: string;
+  /** Where it serves pages; missing if it serves none. */
+  readonly port?: number;
   readonly supervisor: ProcessIdentity;
   readonly children: readonly ({ readonly name: string } & ProcessIdentity)[];
 }
@@ -110,6 +112,12 @@ export function changeRecords(
 export function findLiveSupervisor(dataDir: string, roles: readonly string[]): SupervisorRecord | null {
   const records = readRecords(dataDir).filter((record) => roles.includes(record.role));
   return records.find((record) => isAlive(record.supervisor)) ?? null;
+}
+
+/** Where the studio of this data folder serves its pages now, if it does. */
+export function findServedPort(dataDir: string): number | null {
+  const serving = readRecords(dataDir).filter(({ port }) => port !== undefined);
+  return serving.find(({ supervisor }) => isAlive(supervisor))?.port ?? null;
 }
 
 const graceMs = 5_000;
@@ -170,8 +178,7 @@ async function watchDatabase(
   }
 }
 
-export interface SupervisePlan {
-  readonly role: string;
+export interface SupervisePlan extends Pick<SupervisorRecord, "role" | "port"> {
   readonly dataDir: string;
   readonly children: readonly ChildSpec[];
   /** The embedded database to keep running, released last; null: an external server. */
@@ -181,12 +188,13 @@ export interface SupervisePlan {
   readonly backoff?: Backoff;
 }
 
-function recordOf(role: string, children: readonly Child[]): SupervisorRecord {
+function recordOf({ role, port }: SupervisePlan, children: readonly Child[]): SupervisorRecord {
   const alive = children.flatMap((child) => {
     const pid = child.pid();
     return pid === null ? [] : [{ name: child.name, ...identify(pid) }];
   });
-  return { role, supervisor: identify(process.pid), children: alive };
+  const served = port === undefined ? {} : { port };
+  return { role, ...served, supervisor: identify(process.pid), children: alive };
 }
 
 /** Updates this supervisor's record in the data folder; one write at a time. */
@@ -203,7 +211,7 @@ function followChildren(plan: SupervisePlan, children: readonly Child[]) {
     return last;
   };
   return {
-    update: () => void write(() => [recordOf(plan.role, children)]),
+    update: () => void write(() => [recordOf(plan, children)]),
     remove: () => write(() => []),
   };
 }
