@@ -41,6 +41,15 @@ function keepAlive(work: Promise<unknown>): void {
   }
 }
 
+/** Next ends the process at a signal; it waits only for what a request began, so this is begun with the first one. */
+function sendLastSpans({ tracing }: Services): void {
+  if (tracing === null) return;
+  const isEnding = new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, resolve);
+  });
+  keepAlive(isEnding.then(() => tracing.close()));
+}
+
 async function open(): Promise<Services> {
   // Only the owner of the process may read pictures and logs; the supervisor sets this too, a bare `next start` does not.
   process.umask(0o077);
@@ -60,6 +69,7 @@ async function open(): Promise<Services> {
     await services.close();
     throw error;
   }
+  if (!isFunction(env)) sendLastSpans(services);
   jobLogsOf(services);
   services.later(sealSecrets(services));
   return services;

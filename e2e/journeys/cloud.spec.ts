@@ -3,12 +3,14 @@ import path from "node:path";
 import { createByCommand } from "../steps/be-admin.ts";
 import { resumeSession } from "../steps/be-user.ts";
 import type { Account } from "../steps/create-account.ts";
+import { startTraceCollector, type TraceCollector } from "@atelier/testing/otlp";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { startSimulatedProviders } from "../steps/start-simulator.ts";
 import { startStudio } from "../steps/start-studio.ts";
 import { expect, test } from "../test.ts";
 
 let stops: (() => Promise<void>)[] = [];
+let collector: TraceCollector;
 
 /** Of all journeys here: an account that a sign-up makes without an invitation may spend nothing. */
 let member: Account;
@@ -22,6 +24,8 @@ test.beforeAll(async ({ providersPort, serverEnv }, { project }) => {
   const at = (index: number) => `http://127.0.0.1:${providersPort + index}`;
   const stopProviders = await startSimulatedProviders(providersPort);
   stops = [stopProviders];
+  collector = await startTraceCollector();
+  stops = [stopProviders, () => collector.close()];
   const stopStudio = await startStudio({
     ...serverEnv,
     ATELIER_DATA_DIR: dataDir,
@@ -29,13 +33,16 @@ test.beforeAll(async ({ providersPort, serverEnv }, { project }) => {
     ATELIER_CONFIG: path.join(import.meta.dirname, "../../testing/config/cloud.config.ts"),
     APP_URL: baseURL,
     PORT: new URL(baseURL).port,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    // Longer than the journeys: spans are sent when a process stops.
+    OTEL_BSP_SCHEDULE_DELAY: "3600000",
     FAL_API_KEY: "simulated",
     FAL_BASE_URL: at(1),
     GOOGLE_API_KEY: "simulated",
     // Nothing listens there: the first provider of the chain is away.
     GOOGLE_BASE_URL: `http://127.0.0.1:${providersPort + 20}/v1beta`,
   });
-  stops = [stopStudio, stopProviders];
+  stops = [stopStudio, ...stops];
   member = await createByCommand(dataDir);
 });
 test.afterAll(async () => {
@@ -145,4 +152,32 @@ test.describe("refusals and lost answers", () => {
     await page.goto("/jobs");
     await expect(page.getByRole("link", { name: words })).toHaveCount(1);
   });
+});
+
+/** The last one: it stops the studio. */
+test("S9 a picture of the built studio is one trace over its pages and its worker, and no span is lost when they stop", async ({
+  page,
+}) => {
+  await beMember(page);
+  await page.goto("/create");
+  const prompt = "A tunnel of plane trees";
+  await page.getByRole("textbox", { name: "Prompt", exact: true }).fill(prompt);
+  await expect(page.getByText(place)).toBeVisible({ timeout: 120_000 });
+  await page.getByRole("button", { name: /^Generate/ }).click();
+  const results = page.getByRole("region", { name: "Pictures" });
+  await expect(results.getByRole("button", { name: `Open: ${prompt}` })).toBeVisible({ timeout: 120_000 });
+  await page.goto("about:blank");
+  expect(collector.spans()).toEqual([]);
+  await stops[0]?.();
+  const spans = collector.spans();
+  const runs = spans.filter(({ name }) => name === "run text_to_image");
+  expect(runs.length).toBeGreaterThan(0);
+  for (const { traceId, parentSpanId, service } of runs) {
+    const accept = spans.find(({ spanId }) => spanId === parentSpanId);
+    expect(accept).toMatchObject({ name: "accept text_to_image", service: "atelier-web", traceId });
+    expect(service).toBe("atelier-worker");
+  }
+  const call = spans.find(({ name }) => name.startsWith("generate_content "));
+  expect(call?.attributes).toMatchObject({ "gen_ai.operation.name": "generate_content" });
+  expect(collector.text()).not.toContain(prompt);
 });

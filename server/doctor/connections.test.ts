@@ -420,6 +420,16 @@ test("the collector of traces is sent an empty list, and its refusal is quoted",
   });
   given = { status: 401, body: "who are you" };
   expect(await check()).toMatchObject({ state: "warn", message: expect.stringContaining("who are you") });
+  given = { status: 200, body: "{}" };
+  const own = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${answers.url}/in?team=a` };
+  expect(await oneOf(own, "Trace collector")).toMatchObject({ state: "ok" });
+  expect(answers.requests.at(-1)?.path).toBe("/in?team=a");
+  const sent = answers.requests.length;
+  const off = await oneOf({ ...own, OTEL_SDK_DISABLED: "true" }, "Trace collector");
+  expect([off.message, answers.requests.length]).toEqual([
+    "OTEL_SDK_DISABLED is set: nothing is traced",
+    sent,
+  ]);
 });
 
 test("a proxy is asked for a way to a host that the studio calls, and its refusal is quoted", async () => {

@@ -1,4 +1,4 @@
-import { type Env, explain, openTunnel, readProxy } from "../platform/index.ts";
+import { type Env, explain, openTunnel, readProxy, traceCollectorUrl } from "../platform/index.ts";
 import {
   type KeyAnswer,
   ProviderError,
@@ -55,20 +55,19 @@ export async function checkAlertWebhook(env: Env, clocks: SeenClock[]): Promise<
   return [warned(name, `${host} answers HTTP ${answer.status} to HEAD; check that it takes a POST`)];
 }
 
+const whereTracesGo =
+  "the address has to be for OTLP over HTTP with JSON: OTEL_EXPORTER_OTLP_ENDPOINT without /v1/traces, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT with /v1/traces";
+
 /** Whether the collector takes spans; an empty list is sent. */
 export async function checkTraces(env: Env, clocks: SeenClock[]): Promise<CheckResult[]> {
   const name = "Trace collector";
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = env;
-  if (endpoint === undefined)
-    return [untried(name, "OTEL_EXPORTER_OTLP_ENDPOINT is not set: nothing is traced")];
-  const url = `${endpoint.replace(/\/+$/, "")}/v1/traces`;
+  if (env.OTEL_SDK_DISABLED) return [untried(name, "OTEL_SDK_DISABLED is set: nothing is traced")];
+  const url = traceCollectorUrl(env);
+  if (url === null) return [untried(name, "OTEL_EXPORTER_OTLP_ENDPOINT is not set: nothing is traced")];
   const headers = { "content-type": "application/json" };
   const answer = await ask(url, { method: "POST", headers, body: '{"resourceSpans":[]}' }, clocks);
   if (answer.status < 300) return [passed(name, `${new URL(url).host} takes spans`)];
-  if (!refused.includes(answer.status))
-    return [
-      saidNo(name, answer, "OTEL_EXPORTER_OTLP_ENDPOINT has to be for OTLP over HTTP, without /v1/traces"),
-    ];
+  if (!refused.includes(answer.status)) return [saidNo(name, answer, whereTracesGo)];
   const advice = "this check sends none of OTEL_EXPORTER_OTLP_HEADERS; look whether they hold its key";
   const refusal = warned(name, `refuses (HTTP ${answer.status}); ${advice}`);
   return [{ ...refusal, said: wordsOf(answer) }];

@@ -164,6 +164,9 @@ const envSchema = z.object({
   SIGNING_CERTIFICATES: optionalText,
   /** A collector of traces by OTLP over HTTP; unset: nothing is traced. See docs/debugging.md. */
   OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl.optional(),
+  /** The same for traces alone, as the whole address; it comes before the other. */
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webUrl.optional(),
+  OTEL_SDK_DISABLED: z.stringbool({ error: "must be true or false" }).default(false),
   OTEL_SERVICE_NAME: text.max(100, "must have at most 100 characters").optional(),
   /** Puts prompts into spans of models. */
   OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: z

@@ -85,6 +85,7 @@ export {
   currentTraceparent,
   inSpan,
   openTracing,
+  traceCollectorUrl,
   type SpanStart,
   type Tracing,
   underTraceparent,

@@ -1,9 +1,12 @@
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
 import { hostname } from "node:os";
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
-import { resourceFromAttributes } from "@opentelemetry/resources";
+import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace-base";
 import type { Logger } from "pino";
+import { proxyFor } from "./proxy.ts";
 import {
   currentTraceparent,
   foreignTraceparent,
@@ -14,8 +17,8 @@ import {
 } from "./tracing.ts";
 
 interface TracingInput {
-  /** As the specification has it: `/v1/traces` is added. */
-  readonly endpoint: string;
+  /** The collector's whole address. */
+  readonly url: string;
   readonly serviceName: string;
   readonly takesPrompts: boolean;
   /** A request's `traceparent` is the parent of what it begins, not a link. */
@@ -36,21 +39,13 @@ const kinds = {
 
 /**
  * Spans over OTLP with the SDK of OpenTelemetry. It is not registered as the process's own: no library sends spans by itself.
- * `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_TRACES_SAMPLER` and `OTEL_BSP_*` are read by the SDK.
+ * `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER` and `OTEL_BSP_*` are read by the SDK.
  */
-export function createTracing({
-  endpoint,
-  serviceName,
-  takesPrompts,
-  takesParents,
-  log,
-}: TracingInput): Tracing {
-  const url = `${endpoint.replace(/\/+$/, "")}/v1/traces`;
-  const exporter = noting(new OTLPTraceExporter({ url, timeoutMillis: exportTimeoutMs }), log);
-  const resource = resourceFromAttributes({
-    "service.name": serviceName,
-    "service.instance.id": `${hostname()}/${process.pid}`,
-  });
+export function createTracing({ url, serviceName, takesPrompts, takesParents, log }: TracingInput): Tracing {
+  const sending = { url, timeoutMillis: exportTimeoutMs, ...wayThroughProxy(url) };
+  const exporter = noting(new OTLPTraceExporter(sending), log);
+  const own = { "service.name": serviceName, "service.instance.id": `${hostname()}/${process.pid}` };
+  const resource = detectResources({ detectors: [envDetector] }).merge(resourceFromAttributes(own));
   const processor = new BatchSpanProcessor(exporter, { exportTimeoutMillis: exportTimeoutMs });
   const provider = new BasicTracerProvider({ resource, spanProcessors: [processor] });
   const tracer = provider.getTracer("atelier");
@@ -89,6 +84,22 @@ export function createTracing({
       await Promise.race([provider.shutdown().catch(() => undefined), late.promise]);
       clearTimeout(timer);
     },
+  };
+}
+
+/** The SDK knows no proxy. */
+function wayThroughProxy(url: string) {
+  const proxy = proxyFor(new URL(url))?.href;
+  if (proxy === undefined) return {};
+  const options = {
+    keepAlive: true,
+    timeout: exportTimeoutMs,
+    // Only the proxies are read; the type asks for the rest, since Next names it in every environment.
+    proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NODE_ENV: "production" as const },
+  };
+  return {
+    httpAgentOptions: (protocol: string) =>
+      protocol === "https:" ? new HttpsAgent(options) : new HttpAgent(options),
   };
 }
 

@@ -36,19 +36,31 @@ export interface Tracing {
   close(): Promise<void>;
 }
 
-type TracingEnv = Pick<Env, "OTEL_EXPORTER_OTLP_ENDPOINT" | "OTEL_SERVICE_NAME"> &
-  Pick<Env, "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" | "TRUST_TRACEPARENT">;
+type CollectorEnv = Pick<
+  Env,
+  "OTEL_EXPORTER_OTLP_ENDPOINT" | "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" | "OTEL_SDK_DISABLED"
+>;
 
-/** Null without `OTEL_EXPORTER_OTLP_ENDPOINT`: then nothing of OpenTelemetry is loaded. */
+type TracingEnv = CollectorEnv &
+  Pick<Env, "OTEL_SERVICE_NAME" | "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" | "TRUST_TRACEPARENT">;
+
+/** Where spans are sent; null: nothing is traced. */
+export function traceCollectorUrl(env: CollectorEnv): string | null {
+  if (env.OTEL_SDK_DISABLED) return null;
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = env;
+  return own ?? (base === undefined ? null : `${base}/v1/traces`);
+}
+
+/** Null without a collector: then nothing of OpenTelemetry is loaded. */
 export async function openTracing(
   env: TracingEnv,
   { name, log }: { readonly name: string; readonly log: Logger },
 ): Promise<Tracing | null> {
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = env;
-  if (endpoint === undefined) return null;
+  const url = traceCollectorUrl(env);
+  if (url === null) return null;
   const { createTracing } = await import("./open-telemetry.ts");
   return createTracing({
-    endpoint,
+    url,
     serviceName: env.OTEL_SERVICE_NAME ?? `atelier-${name}`,
     takesPrompts: env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT,
     takesParents: env.TRUST_TRACEPARENT,

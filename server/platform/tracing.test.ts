@@ -1,0 +1,134 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { serveAnswers } from "@atelier/testing/http";
+import { startConnectProxy, testCertificate } from "@atelier/testing/network";
+import { startTraceCollector } from "@atelier/testing/otlp";
+import pino from "pino";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { inspectEnv } from "./env.ts";
+import { useProxies } from "./proxy.ts";
+import { openTracing, traceCollectorUrl } from "./tracing.ts";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  useProxies(inspectEnv({}).env);
+});
+
+type Source = Readonly<Record<string, string>>;
+
+/** Sends one span as a process with this environment, which the SDK reads too; the lines of its log. */
+async function sendOne(source: Source): Promise<string[]> {
+  for (const [name, value] of Object.entries(source)) vi.stubEnv(name, value);
+  const { env, problems } = inspectEnv(source);
+  expect(problems).toEqual([]);
+  useProxies(env);
+  const lines: string[] = [];
+  const log = pino({}, { write: (line) => lines.push(line) });
+  const tracing = await openTracing(env, { name: "web", log });
+  tracing?.start("one", {}).end();
+  await tracing?.close();
+  return lines;
+}
+
+test.each([
+  [{}, null],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://otel:4318" }, "http://otel:4318/v1/traces"],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: "https://otel.lan/otlp/" }, "https://otel.lan/otlp/v1/traces"],
+  [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://otel.lan/in?team=a" }, "https://otel.lan/in?team=a"],
+  [
+    {
+      OTEL_EXPORTER_OTLP_ENDPOINT: "http://all:4318",
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://own:4318/v1/traces",
+    },
+    "http://own:4318/v1/traces",
+  ],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://otel:4318", OTEL_SDK_DISABLED: "true" }, null],
+])("S9 with %o spans go to %s", (source, url) => {
+  expect(traceCollectorUrl(inspectEnv(source).env)).toBe(url);
+});
+
+test("S9 the collector gets the headers and the attributes that the environment names for it", async () => {
+  const seen = await serveAnswers(() => ({ body: "{}" }));
+  onTestFinished(() => seen.close());
+  await sendOne({
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${seen.url}/in?team=a`,
+    OTEL_EXPORTER_OTLP_HEADERS: "x-key=k%201",
+    OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=staging",
+    OTEL_SERVICE_NAME: "pictures",
+  });
+  expect(seen.requests).toMatchObject([{ path: "/in?team=a", headers: { "x-key": "k 1" } }]);
+  const [{ resource }] = JSON.parse(seen.requests[0]?.body ?? "").resourceSpans;
+  const attributes = resource.attributes.map(({ key, value }: Record<string, { stringValue: string }>) => [
+    key,
+    value?.stringValue,
+  ]);
+  expect(Object.fromEntries(attributes)).toMatchObject({
+    "deployment.environment.name": "staging",
+    "service.name": "pictures",
+  });
+});
+
+test("S9 spans for a collector outside of the network go through its proxy", async () => {
+  const collector = await startTraceCollector();
+  const proxy = await startConnectProxy(Number(new URL(collector.url).port));
+  onTestFinished(() => Promise.all([proxy.close(), collector.close()]).then(() => undefined));
+  await sendOne({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://otel.example.com", HTTP_PROXY: proxy.url });
+  expect(proxy.asked).toEqual(["POST http://otel.example.com/v1/traces"]);
+  expect(collector.spans()).toMatchObject([{ name: "one" }]);
+});
+
+async function startSecure() {
+  const bodies: string[] = [];
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    bodies.push(Buffer.concat(await Array.fromAsync(request)).toString());
+    response.end("{}");
+  };
+  const server = createServer(testCertificate, (...both) => void answer(...both));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return { bodies, port: (server.address() as AddressInfo).port };
+}
+
+test("S9 a collector with TLS is reached in a tunnel of the proxy", async () => {
+  const { bodies, port } = await startSecure();
+  const proxy = await startConnectProxy(port);
+  const usual = getCACertificates("default");
+  setDefaultCACertificates([...usual, testCertificate.cert]);
+  onTestFinished(() => {
+    setDefaultCACertificates(usual);
+    return proxy.close();
+  });
+  const source = { OTEL_EXPORTER_OTLP_ENDPOINT: "https://otel.example.com", HTTPS_PROXY: proxy.url };
+  expect(await sendOne(source)).toEqual([]);
+  expect([proxy.asked, bodies.length]).toEqual([["CONNECT otel.example.com:443"], 1]);
+});
+
+test("S9 a certificate of the environment is what a collector's own is judged by", async () => {
+  const { port } = await startSecure();
+  const folder = await mkdtemp(path.join(os.tmpdir(), "atelier-otlp-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const certificate = path.join(folder, "ca.pem");
+  await writeFile(certificate, testCertificate.cert);
+  const source = { OTEL_EXPORTER_OTLP_ENDPOINT: `https://127.0.0.1:${port}` };
+  expect((await sendOne(source)).join()).toContain('"DEPTH_ZERO_SELF_SIGNED_CERT"');
+  // It is believed: what remains is that the address is none of its names.
+  const believed = await sendOne({ ...source, OTEL_EXPORTER_OTLP_CERTIFICATE: certificate });
+  expect(believed.join()).toContain('"ERR_TLS_CERT_ALTNAME_INVALID"');
+});
+
+test("S9 a collector that takes requests and never answers holds a closing process for two seconds", async () => {
+  const seen = await serveAnswers(() => "hang");
+  onTestFinished(() => seen.close());
+  const fromMs = performance.now();
+  await sendOne({ OTEL_EXPORTER_OTLP_ENDPOINT: seen.url });
+  expect(performance.now() - fromMs).toBeLessThan(4_500);
+  expect(seen.requests).toHaveLength(1);
+});
