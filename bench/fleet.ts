@@ -25,9 +25,20 @@ const fleets: Readonly<Record<string, Fleet>> = {
   replicas: { type: "replicas" },
 };
 
+function fleetOf(name: string): Fleet {
+  const known = fleets[name];
+  if (known) return known;
+  const cards = Number(name);
+  if (!(Number.isInteger(cards) && cards > 0))
+    throw new Error(
+      `There is no fleet "${name}". There are: ${Object.keys(fleets).join(", ")}, and any number of cards.`,
+    );
+  return { type: "fixed", cards };
+}
+
 /**
  * An hour of 2,000 users on fixed and on elastic fleets, by the real scheduler with a clock of its own, against one plain line of the
- * same cards. `chosen`: some of the fleets, by name; each takes minutes.
+ * same cards. `chosen`: some of the fleets, by name or number of cards; each takes minutes.
  */
 export async function benchFleet(chosen: readonly string[] = Object.keys(fleets)): Promise<string[]> {
   const stage = await openStage("postgres");
@@ -47,8 +58,7 @@ async function readFleets(stage: Stage, chosen: readonly string[]): Promise<stri
     `seed ${seed}: ${load.arrivals.length} jobs of ${load.users.length} users, ${works.length} workflows, ${show(needS / 3_600, 1)} card hours without loads of models`,
   ];
   for (const name of chosen) {
-    const fleet = fleets[name];
-    if (!fleet) throw new Error(`There is no fleet "${name}". There are: ${Object.keys(fleets).join(", ")}.`);
+    const fleet = fleetOf(name);
     const outcome = await runStudio({ stage, clock, load, fleet });
     lines.push(`${nameOf(fleet)}: ${tell(load, outcome.begun)}; ${tellFleet(outcome)}`);
     if (fleet.type === "fixed")
