@@ -23,6 +23,7 @@ import { benchScaleOut, longJobs, shortJobs } from "./scale-out.ts";
 import { benchAcceptToStarted, benchThroughput } from "./start-and-throughput.ts";
 import { benchStatements } from "./statements.ts";
 import { benchTimeline } from "./timeline.ts";
+import { benchTracing } from "./tracing.ts";
 import { benchWholeStudio, quickPicture, slowPicture } from "./whole-studio.ts";
 
 const { positionals, values } = parseArgs({
@@ -81,6 +82,7 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   provenance: () => benchProvenance(values.gate),
   quick: () => benchQuick(),
   timeline: () => benchTimeline(),
+  tracing: () => benchTracing("postgres"),
   pages: () => benchPages(),
 };
 

@@ -1,9 +1,9 @@
 import pg from "pg";
 import { startTestWorker, type TestWorker } from "@atelier/testing/worker";
 import { submit } from "@atelier/server/jobs";
-import { ingestPicture, startZeroWork } from "./studio.ts";
+import { startZeroWork } from "./studio.ts";
 import { quantile, show } from "./start-and-throughput.ts";
-import { openStage, type Backend, type Stage } from "./stage.ts";
+import { type Backend, ingestPicture, openStage, type Stage } from "./stage.ts";
 import { killStock } from "./stock.ts";
 
 const kills = 6;

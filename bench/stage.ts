@@ -1,9 +1,11 @@
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import pg from "pg";
 import pino from "pino";
 import { schema } from "@atelier/server/db";
+import { ingest } from "@atelier/server/images";
 import { sweep } from "@atelier/server/jobs";
 import { newId, parseConfig, parseEnv } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
@@ -137,4 +139,10 @@ export async function addOwner({ db }: Pick<Services, "db">): Promise<string> {
   const id = newId();
   await db.insert(schema.users).values({ id, name: "bench", email: `${id}@bench.invalid` });
   return id;
+}
+
+/** A real picture of the stage's owner, for workers that read it; its id. */
+export async function ingestPicture({ services, ownerId }: Stage): Promise<string> {
+  const bytes = readFileSync("public/samples/astronaut.png");
+  return (await ingest(services, { ownerId, role: "upload", bytes, name: "bench.png" })).id;
 }

@@ -148,39 +148,52 @@ const jobs = 1_000;
 const slots = 10;
 const submitters = 10;
 
+interface Throughput {
+  /** To be called with each job that has ended. */
+  readonly note: () => void;
+  /** Accepts so many jobs, ten at a time, until all have ended; jobs per second. */
+  readonly run: (jobCount: number, accept: () => Promise<unknown>) => Promise<number>;
+}
+
+export function createThroughput(): Throughput {
+  let left = 0;
+  let done = () => {};
+  return {
+    note() {
+      left -= 1;
+      if (left === 0) done();
+    },
+    async run(jobCount, accept) {
+      const finished = new Promise<void>((resolve) => {
+        done = resolve;
+      });
+      left = jobCount;
+      const beganMs = performance.now();
+      let toSubmit = jobCount;
+      await Promise.all(
+        Array.from({ length: submitters }, async () => {
+          while (toSubmit > 0) {
+            toSubmit -= 1;
+            await accept();
+          }
+        }),
+      );
+      await finished;
+      return jobCount / ((performance.now() - beganMs) / 1_000);
+    },
+  };
+}
+
 /** P2: accept to completed of 1,000 jobs without work against raw BullMQ add and process; statements per job counted. */
 export async function benchThroughput(backend: Backend): Promise<string[]> {
   const stage = await openStage(backend);
-  let left = 0;
-  let done = () => {};
-  const note = () => {
-    left -= 1;
-    if (left === 0) done();
-  };
+  const { note, run } = createThroughput();
   const product = await startZeroWork(stage, { slots, onCompleted: note });
   const naive = await startNaive(stage, { slots, onJob: () => {}, onCompleted: note });
-  const run = async (accept: () => Promise<unknown>): Promise<number> => {
-    const finished = new Promise<void>((resolve) => {
-      done = resolve;
-    });
-    left = jobs;
-    const beganMs = performance.now();
-    let toSubmit = jobs;
-    await Promise.all(
-      Array.from({ length: submitters }, async () => {
-        while (toSubmit > 0) {
-          toSubmit -= 1;
-          await accept();
-        }
-      }),
-    );
-    await finished;
-    return jobs / ((performance.now() - beganMs) / 1_000);
-  };
-  const ours = () => run(() => product.accept());
+  const ours = () => run(jobs, () => product.accept());
   const results = await interleave(throughputRounds, {
     ours,
-    reference: () => run(() => naive.add(newId())),
+    reference: () => run(jobs, () => naive.add(newId())),
   });
   const before = await readTransactions(stage);
   const calls = await countCalls(async () => {

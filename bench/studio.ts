@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import path from "node:path";
 import { schema } from "@atelier/server/db";
 import type { Need } from "@atelier/server/engines";
-import { ingest } from "@atelier/server/images";
 import { claim, complete, dispatch, type Job, start, submit } from "@atelier/server/jobs";
 import { markGone, ownIdentity, register } from "@atelier/server/nodes";
 import type { BellConsumer } from "@atelier/server/queue";
+import { inSpan } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { killAtExit, runNode } from "@atelier/testing/processes";
 import { startTestWorker } from "@atelier/testing/worker";
+import { inModelSpan, inRunSpan, noteClaim } from "../worker/base/spans.ts";
 import { type Backend, insertImage, openStage, type Stage } from "./stage.ts";
 
 /** A server and what is run there. */
@@ -107,12 +107,6 @@ async function startComfyProcess({ stepMs }: { stepMs: number }): Promise<ComfyP
   };
 }
 
-/** A real picture of the stage's owner, for workers that read it; its id. */
-export async function ingestPicture({ services, ownerId }: Stage): Promise<string> {
-  const bytes = readFileSync("public/samples/astronaut.png");
-  return (await ingest(services, { ownerId, role: "upload", bytes, name: "bench.png" })).id;
-}
-
 /** The queue that every light node serves. */
 export const lightQueue = "cpu-light";
 
@@ -134,7 +128,7 @@ export interface LightNode {
   close(): Promise<void>;
 }
 
-/** A node without files, engines and loops: it claims as a worker does, waits, and completes. */
+/** A node without files, engines and loops: it claims as a worker does, with its spans, waits, and completes. */
 export async function startLightNode(services: Services, options: LightNodeOptions): Promise<LightNode> {
   const needs = options.needs ?? ["local/upscale"];
   const node = await register(services, {
@@ -147,7 +141,12 @@ export async function startLightNode(services: Services, options: LightNodeOptio
   let isOpen = true;
   let last: Promise<unknown> = Promise.resolve();
   const claimNext = () => {
-    const claimOne = () => claim(services, { nodeId: node.id, queue: lightQueue, offers });
+    const claimOne = async () => {
+      const claimingAt = new Date();
+      const job = await claim(services, { nodeId: node.id, queue: lightQueue, offers });
+      if (job) noteClaim(services, job, claimingAt);
+      return job;
+    };
     const next = last.then(() => (isOpen ? claimOne() : null));
     last = next.catch(() => {});
     return next;
@@ -157,10 +156,16 @@ export async function startLightNode(services: Services, options: LightNodeOptio
     for (let job = await claimNext(); job; job = await claimNext()) {
       const lease = { jobId: job.id, attempt: job.attempt, nodeId: node.id };
       options.onStarted?.(job.id, job);
-      if (job.status !== "processing") await start(services, lease);
-      await options.run?.(job);
-      options.onFinished?.(job.id);
-      await complete(services, { lease, outputs: [], facts: {} });
+      await inRunSpan(services, job, async () => {
+        if (job.status !== "processing") await start(services, lease);
+        const model = { job, provider: "local", model: job.need };
+        await inModelSpan(services, model, async () => options.run?.(job));
+        options.onFinished?.(job.id);
+        await inSpan(services.tracing, "store", {}, () =>
+          complete(services, { lease, outputs: [], facts: {} }),
+        );
+        return "completed";
+      });
       options.onCompleted?.(job.id, job);
     }
   });
