@@ -18,6 +18,7 @@ import { isHostEntry } from "./public-addresses.ts";
 
 const text = z.string().trim().min(1);
 const optionalText = text.optional();
+const flag = (usual: boolean) => z.stringbool({ error: "must be true or false" }).default(usual);
 const list = z.string().transform((value) =>
   value
     .split(",")
@@ -32,7 +33,6 @@ function integer(min: number, max: number) {
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 const signUps = ["open", "invite", "closed"] as const;
-const poolers = ["transaction"] as const;
 
 const keysOf = (form: RegExp, how: string, advice = `must be a key of signs of ASCII, ${how}`) => ({
   one: text.regex(form, advice),
@@ -104,7 +104,7 @@ const envSchema = z.object({
   DATABASE_URL: databaseUrl.optional(),
   DATABASE_DIRECT_URL: databaseUrl.optional(),
   /** Set when DATABASE_URL leads to a pooler in transaction mode: no prepared statements, no limits at the start. */
-  DATABASE_POOLER: z.enum(poolers, { error: `must be ${poolers.join(", ")}, or unset` }).optional(),
+  DATABASE_POOLER: z.enum(["transaction"], { error: "must be transaction, or unset" }).optional(),
   /** Connections to the database of one process; unset: 10, of a function 3. */
   DATABASE_MAX_CONNECTIONS: integer(1, 100).optional(),
   REDIS_URL: redisUrl.optional(),
@@ -118,7 +118,7 @@ const envSchema = z.object({
   /** Where browsers reach the same server, when they use another address. */
   S3_PUBLIC_ENDPOINT: webUrl.optional(),
   /** Whether the name of the bucket stands in the path, or before the host. */
-  S3_FORCE_PATH_STYLE: z.stringbool({ error: "must be true or false" }).default(true),
+  S3_FORCE_PATH_STYLE: flag(true),
   /** Whether pictures reach browsers through the studio or by a link to the bucket. */
   S3_DOWNLOADS: z.enum(downloads, { error: `must be one of ${downloads.join(", ")}` }).default("stream"),
   APP_URL: originUrl.optional(),
@@ -158,22 +158,19 @@ const envSchema = z.object({
   /** Client secrets of the providers of sign-in, as JSON by the id of the provider; see docs/sign-in.md. */
   OIDC_CLIENT_SECRETS: clientSecrets.optional(),
   /** Answers programs that were written for the old job server, for IOPaint and for Lama Cleaner at their own paths. */
-  EXISTING_CLIENTS: z.stringbool({ error: "must be true or false" }).default(false),
+  EXISTING_CLIENTS: flag(false),
   /** Key and certificates (PEM, or files with them) that sign what AI made, instead of the studio's own; see docs/provenance.md. */
   SIGNING_KEY: optionalText,
   SIGNING_CERTIFICATES: optionalText,
-  /** A collector of traces by OTLP over HTTP; unset: nothing is traced. See docs/debugging.md. */
+  /** A collector of traces by OTLP over HTTP, or its whole address; unset: nothing is traced. See docs/debugging.md. */
   OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl.optional(),
-  /** The same for traces alone, as the whole address; it comes before the other. */
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webUrl.optional(),
-  OTEL_SDK_DISABLED: z.stringbool({ error: "must be true or false" }).default(false),
+  OTEL_SDK_DISABLED: flag(false),
   OTEL_SERVICE_NAME: text.max(100, "must have at most 100 characters").optional(),
   /** Puts prompts into spans of models. */
-  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: z
-    .stringbool({ error: "must be true or false" })
-    .default(false),
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: flag(false),
   /** A request's `traceparent` is the parent of its trace; else the trace is the studio's own and links to it. */
-  TRUST_TRACEPARENT: z.stringbool({ error: "must be true or false" }).default(false),
+  TRUST_TRACEPARENT: flag(false),
   AUTH_SECRET: z.string().min(32, "must have at least 32 characters").optional(),
   WORKER_NAME: text.max(100, "must have at most 100 characters").optional(),
   WORKER_ONLY: list.default([]),
