@@ -1,7 +1,14 @@
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { hostname } from "node:os";
-import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import {
+  type Attributes,
+  type AttributeValue,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace-base";
@@ -108,10 +115,15 @@ function contextOf(traceparent: string) {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
 }
 
-function known(attributes: SpanAttributes = {}) {
-  const set = Object.entries(attributes).filter(([, value]) => value !== undefined && value !== null);
-  // Safe cast: what is left has a value, and an array is not written to.
-  return Object.fromEntries(set) as Record<string, string | number | boolean | string[]>;
+/** A loop: this runs for each span, and cost a third of it as a chain of lists. */
+function known(attributes: SpanAttributes = {}): Attributes {
+  const set: Attributes = {};
+  for (const name in attributes) {
+    const value = attributes[name];
+    // Safe cast: an array is not written to.
+    if (value !== undefined && value !== null) set[name] = value as AttributeValue;
+  }
+  return set;
 }
 
 /** The exporter; the log tells once that the collector takes no spans, and once that it does again. */
