@@ -7,7 +7,7 @@
  * the model knows it. Vector: 384 numbers, of length 1.
  *
  * Vectors of texts, of this model or another, are stored in `recall_vectors` and compared in the memory of a process
- * (`vectors.ts`): those of the assistant's memory and those of pictures, each under the name of its model.
+ * (`vectors.ts`, `vector-search.ts`): those of the assistant's memory and those of pictures, each under the name of its model.
  *
  * Rules. Nothing is downloaded, ever. The model runs in a child process (`embed-child.ts`; `server/models`). Who has no file,
  * or whose child fails, searches by words alone.
@@ -15,12 +15,5 @@
 export { hasTextModel, textModel, textModelPath } from "./model-file.ts";
 export { embedOnboard } from "./text-model.ts";
 export { encodeQuery, encodeVector, maxDimensions } from "./vector-scan.ts";
-export {
-  few,
-  findDimensions,
-  leastDeviations,
-  maxNear,
-  type Meaning,
-  readVectors,
-  type VectorOwner,
-} from "./vectors.ts";
+export { few, leastDeviations, maxNear, type Meaning } from "./vector-search.ts";
+export { findDimensions, readVectors, type VectorOwner } from "./vectors.ts";

@@ -2,42 +2,10 @@ import { keptBy } from "../platform/index.ts";
 import { type SQL, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
-import { type ByteRows, createByteRows, encodeQuery, lengthOf } from "./vector-scan.ts";
+import { createByteRows, lengthOf } from "./vector-scan.ts";
+import { type Meaning, remove, search, type Table, type Within } from "./vector-search.ts";
 
 const { recallVectors } = schema;
-
-/** What all vectors of a user say about a query. */
-export interface Meaning {
-  /** Messages and memories that are nearest in meaning, best first, with the revisions of the vectors that were compared. */
-  readonly near: readonly { readonly id: string; readonly revision: number }[];
-  /** How many standard deviations a message or memory is nearer than the mean of the user's; 0 without a vector. */
-  of(id: string): number;
-  /** To be awaited before `of` is asked for these. */
-  learn(ids: readonly string[]): Promise<void>;
-  /** To be called with those of `near` that the database no longer has. */
-  forget(ids: readonly string[]): void;
-}
-
-interface Within {
-  readonly from: Date | null;
-  readonly to: Date | null;
-}
-
-/** The vectors of one user that this process has read, in the order of their revisions. */
-interface Table {
-  readonly rows: ByteRows;
-  readonly rowById: Map<string, number>;
-  readonly ids: string[];
-  readonly lengths: number[];
-  readonly revisions: number[];
-  readonly fromMs: number[];
-  readonly toMs: number[];
-  revision: number;
-  countedAtMs: number;
-  /** Reads one after the other: what was stored before a search is found by it. */
-  turn: Promise<void>;
-  idle: NodeJS.Timeout | null;
-}
 
 /** What one vector takes besides its codes. */
 const bytesPerRow = 250;
@@ -131,6 +99,8 @@ function createTable(dimensions: number): Table {
     revisions: [],
     fromMs: [],
     toMs: [],
+    conversations: [],
+    numberOf: new Map(),
     revision: 0,
     countedAtMs: performance.now(),
     turn: Promise.resolve(),
@@ -144,6 +114,7 @@ interface VectorRow extends Record<string, unknown> {
   readonly fromMs: number;
   readonly toMs: number;
   readonly revision: string;
+  readonly conversationId: string | null;
 }
 
 const ofOwner = ({ userId, model, dimensions }: VectorOwner): SQL =>
@@ -157,8 +128,9 @@ async function readNew(
   for (let count = pageRows; count === pageRows && sizeOf(table) <= maxBytes;) {
     const rows = await db.execute<VectorRow>(sql`
       select id, encode(codes, 'base64') as codes, revision, extract(epoch from from_at)::float8 * 1000 as "fromMs",
-        extract(epoch from to_at)::float8 * 1000 as "toMs"
-      from ${recallVectors} where ${ofOwner(owner)} and revision > ${table.revision} order by revision limit ${pageRows}`);
+        extract(epoch from to_at)::float8 * 1000 as "toMs",
+        (select m.conversation_id from assistant_messages m where m.id = v.id) as "conversationId"
+      from ${recallVectors} v where ${ofOwner(owner)} and revision > ${table.revision} order by revision limit ${pageRows}`);
     for (const row of rows) append(table, row);
     count = rows.length;
   }
@@ -168,7 +140,7 @@ async function readNew(
   }
 }
 
-function append(table: Table, { id, codes, fromMs, toMs, revision }: VectorRow): void {
+function append(table: Table, { id, codes, fromMs, toMs, revision, conversationId }: VectorRow): void {
   const bytes = Buffer.from(codes, "base64");
   remove(table, id);
   table.rowById.set(id, table.ids.length);
@@ -176,18 +148,16 @@ function append(table: Table, { id, codes, fromMs, toMs, revision }: VectorRow):
   table.lengths.push(lengthOf(bytes));
   table.fromMs.push(fromMs);
   table.toMs.push(toMs);
+  table.conversations.push(conversationId === null ? -1 : numberOf(table, conversationId));
   table.rows.append(bytes);
   table.revision = Number(revision);
   table.revisions.push(table.revision);
 }
 
-/** Rows stay where they are, so that a search that is under way reads the right ones; a removed row is like none. */
-function remove(table: Table, id: string): void {
-  const row = table.rowById.get(id);
-  if (row === undefined) return;
-  table.rowById.delete(id);
-  table.rows.clear(row);
-  table.lengths[row] = 0;
+function numberOf({ numberOf: known }: Table, conversationId: string): number {
+  const number = known.get(conversationId) ?? known.size;
+  known.set(conversationId, number);
+  return number;
 }
 
 /**
@@ -204,77 +174,4 @@ async function dropDeleted(db: Services["db"], owner: VectorOwner, table: Table)
   const rows = await db.execute<{ id: string }>(sql`select id from ${recallVectors} where ${ofOwner(owner)}`);
   const live = new Set(rows.map(({ id }) => id));
   for (const id of table.rowById.keys()) if (!live.has(id)) remove(table, id);
-}
-
-/** Hits of a search by meaning. */
-export const maxNear = 200;
-/** Below, a row is as near as most others; of a few rows the nearer half counts. */
-export const leastDeviations = 1;
-export const few = 8;
-
-function search(table: Table, values: readonly number[], within: Within | null): Meaning | null {
-  const query = encodeQuery(values);
-  if (!query) return null;
-  const { nearness, count } = compare(table, query, within);
-  const least = count < few ? 0 : leastDeviations;
-  const near = nearest(nearness, least);
-  return {
-    near: near.map((row) => ({ id: table.ids[row] ?? "", revision: table.revisions[row] ?? 0 })),
-    of: (id) => nearness[table.rowById.get(id) ?? -1] || 0,
-    learn: () => Promise.resolve(),
-    forget: (ids) => ids.forEach((id) => remove(table, id)),
-  };
-}
-
-const steps = 64;
-const stepsPerDeviation = 8;
-
-/** The nearest rows, best first. Sorts few of many: only those from the step on which enough others are above. */
-function nearest(nearness: Float64Array, least: number): number[] {
-  const stepOf = (value: number) => Math.min(steps - 1, Math.floor((value - least) * stepsPerDeviation));
-  const counts = new Uint32Array(steps);
-  // Plain loops: iterators take longer than the comparison itself.
-  for (let row = 0; row < nearness.length; row += 1) {
-    const value = nearness[row] ?? Number.NaN;
-    if (value >= least) counts[stepOf(value)] = (counts[stepOf(value)] ?? 0) + 1;
-  }
-  let from = steps;
-  for (let above = 0; from > 0 && above < maxNear;) above += counts[(from -= 1)] ?? 0;
-  const bound = least + from / stepsPerDeviation;
-  const rows: number[] = [];
-  for (let row = 0; row < nearness.length; row += 1)
-    if ((nearness[row] ?? Number.NaN) >= bound) rows.push(row);
-  const sorted = rows.toSorted((one, other) => (nearness[other] ?? 0) - (nearness[one] ?? 0));
-  return sorted.slice(0, maxNear);
-}
-
-/** How many standard deviations each row is nearer to the query than the mean; NaN for rows that do not count. */
-function compare(table: Table, query: Int16Array, within: Within | null) {
-  const { lengths } = table;
-  const nearness = table.rows.scan(query);
-  const queryLength = lengthOf(query);
-  const isCounted = createFilter(table, within);
-  let [count, sum, squares] = [0, 0, 0];
-  for (let row = 0; row < nearness.length; row += 1) {
-    const cosine = isCounted(row) ? (nearness[row] ?? 0) / ((lengths[row] ?? 1) * queryLength) : Number.NaN;
-    nearness[row] = cosine;
-    if (Number.isNaN(cosine)) continue;
-    count += 1;
-    sum += cosine;
-    squares += cosine * cosine;
-  }
-  const mean = sum / Math.max(1, count);
-  const deviation = Math.sqrt(Math.max(0, squares / Math.max(1, count) - mean * mean)) || 1;
-  for (let row = 0; row < nearness.length; row += 1)
-    nearness[row] = ((nearness[row] ?? Number.NaN) - mean) / deviation;
-  return { nearness, count };
-}
-
-/** Whether a row is there and within the period. */
-function createFilter({ lengths, fromMs, toMs }: Table, within: Within | null): (row: number) => boolean {
-  const isThere = (row: number) => (lengths[row] ?? 0) > 0;
-  if (!within) return isThere;
-  const start = within.from?.getTime() ?? -Infinity;
-  const end = within.to?.getTime() ?? Infinity;
-  return (row) => isThere(row) && (toMs[row] ?? 0) >= start && (fromMs[row] ?? 0) <= end;
 }

@@ -106,6 +106,31 @@ test("M1 vectors that mean nothing do not change what words find", async () => {
   }
 });
 
+test("M1 in a conversation that is near as a whole what is near comes before what is alone in another", async () => {
+  // Lines say how near they are to the question, which has none of their words.
+  const nearnessOf = (text: string) => Number(/0\.\d+/.exec(text)?.[0] ?? 1);
+  llm.answerEmbedding = ({ texts }) => ({
+    vectors: texts.map((text) => [nearnessOf(text), Math.sqrt(1 - nearnessOf(text) ** 2)]),
+  });
+  const talks = {
+    quiet: [0.61, 0.1, 0.1, 0.1, 0.1],
+    near: [0.6, 0.1, 0.4, 0.4, 0.4],
+    other: Array.from({ length: 20 }, () => 0.1),
+  };
+  const messages = Object.entries(talks).flatMap(([session, lines]) =>
+    lines.map((nearness, at) => {
+      const time = new Date(start + at * 60_000);
+      return { session, id: `${session} ${at}`, at: time, speaker: "Ann", text: `${session} ${nearness}` };
+    }),
+  );
+  const userId = await addSpeaker(services.db, "Ann");
+  await importTalks(services.db, userId, messages);
+  await embedAll();
+  const found = await find(userId, "bought red couch?");
+  expect(found[0]).toBe("near 0.6");
+  expect(found).toContain("quiet 0.61");
+});
+
 test("M2 S6 vectors of another user are never searched", async () => {
   const [ann, ben] = [await remember(couch), await remember("We drove an automobile.")];
   expect(await find(ben, "bought red couch?")).not.toContain(couch);

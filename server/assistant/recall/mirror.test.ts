@@ -149,6 +149,15 @@ test("M1 pgvector may be removed and come back: meanwhile words alone decide and
   expect((await find(inDatabase, userId, "car"))[0]).toBe("We drove an automobile.");
 });
 
+test("M1 a mirror that an older version created is made anew", async () => {
+  const userId = await remember(couch, ...plain);
+  await inMemory.db.execute("alter table recall_mirror drop column conversation_id");
+  expect(await find(inDatabase, userId, "bought red sofa?")).not.toContain(couch);
+  await embedAll();
+  expect(await countCopies(userId)).toBe(plain.length + 1);
+  expect((await find(inDatabase, userId, "bought red sofa?"))[0]).toBe(couch);
+});
+
 test("M1 a database that takes too long for it is not waited for", async () => {
   const userId = await remember(couch, ...plain);
   const free = Promise.withResolvers<void>();

@@ -12,7 +12,7 @@ import {
   type VectorOwner,
 } from "../../meaning/index.ts";
 
-const { recallVectors, users } = schema;
+const { assistantMessages, recallVectors, users } = schema;
 
 /**
  * A copy of the vectors in the type of pgvector, for users whose vectors no process has in memory. No migration creates
@@ -23,11 +23,11 @@ const mirror = sql.identifier("recall_mirror");
 /** A row has to fit into a page of the database. */
 const mostDimensions = 4_000;
 
-/** False also when the extension was removed, which takes the column with it. */
+/** False also for a mirror of an older version, and when the extension was removed, which takes the column with it. */
 async function hasMirror(db: Services["db"]): Promise<boolean> {
   const [row] = await db.execute<{ is: boolean }>(sql`
-    select exists (select from pg_attribute where attrelid = to_regclass('recall_mirror')
-      and attname = 'codes' and not attisdropped and atttypid = to_regtype('halfvec')) as is`);
+    select count(*) = 2 as is from pg_attribute where attrelid = to_regclass('recall_mirror') and not attisdropped
+      and (attname = 'codes' and atttypid = to_regtype('halfvec') or attname = 'conversation_id')`);
   return row?.is ?? false;
 }
 
@@ -44,7 +44,7 @@ async function createMirror({ db, log }: Pick<Services, "db" | "log">): Promise<
       await tx.execute(sql`
         create table ${mirror} (id uuid primary key references ${recallVectors} on delete cascade, owner_id text not null,
           model text not null, dimensions int not null, from_at timestamptz not null, to_at timestamptz not null,
-          revision bigint not null, codes halfvec storage plain not null)`);
+          revision bigint not null, conversation_id uuid, codes halfvec storage plain not null)`);
       await tx.execute(sql`create index recall_mirror_owner on ${mirror} (owner_id, model, revision)`);
     });
     return true;
@@ -104,9 +104,11 @@ async function mirrorNext(db: Services["db"], owner: VectorOwner): Promise<numbe
     with next as (select * from ${recallVectors} where ${ofOwner(owner)}
       and revision > coalesce((select max(revision) from ${mirror} where ${ofOwner(owner)}), 0)
       order by revision limit ${pageRows} for key share),
-    copied as (insert into ${mirror} (${columns}, codes) select ${columns}, ${signed}::halfvec from next
+    copied as (insert into ${mirror} (${columns}, conversation_id, codes)
+      select ${columns}, (select m.conversation_id from ${assistantMessages} m where m.id = next.id), ${signed}::halfvec from next
       on conflict (id) do update set owner_id = excluded.owner_id, model = excluded.model, dimensions = excluded.dimensions,
-        from_at = excluded.from_at, to_at = excluded.to_at, revision = excluded.revision, codes = excluded.codes returning 1)
+        from_at = excluded.from_at, to_at = excluded.to_at, revision = excluded.revision,
+        conversation_id = excluded.conversation_id, codes = excluded.codes returning 1)
     select count(*)::int as count from copied`);
   return copied?.count ?? 0;
 }
@@ -151,7 +153,8 @@ interface NearRow extends Record<string, unknown> {
   readonly mean: number;
   readonly deviation: number;
   readonly id: string | null;
-  readonly revision: string;
+  /** Null for a conversation. */
+  readonly revision: string | null;
   readonly nearness: number;
 }
 
@@ -160,27 +163,36 @@ async function compare(db: Services["db"], { owner, nearness, rows }: Comparison
   const found = await db.transaction(async (tx) => {
     await limitStatement(tx);
     return tx.execute<NearRow>(sql`
-      with compared as materialized (select id, revision, ${nearness} as nearness from ${rows}
+      with compared as materialized (select id, revision, conversation_id, ${nearness} as nearness from ${rows}
         and ${last(sql`${recallVectors}`)} = ${last(sql`${mirror}`)}),
       figures as (select avg(nearness) as mean, coalesce(nullif(stddev_pop(nearness), 0), 1) as deviation,
         count(*) as count from compared)
       select mean, deviation, near.* from figures left join lateral (
-        select id, revision, nearness from compared
-        where nearness >= mean + deviation * (case when count < ${few} then 0 else ${leastDeviations} end)
-        order by nearness desc limit ${maxNear}) near on true where count > 0`);
+        (select id, revision, nearness from compared
+          where nearness >= mean + deviation * (case when count < ${few} then 0 else ${leastDeviations} end)
+          order by nearness desc limit ${maxNear})
+        union all
+        select conversation_id, null, mean + sum(nearness - mean) / (count(*) + 1) from compared
+          where conversation_id is not null group by conversation_id) near on true where count > 0`);
   });
   const [first] = found;
   if (!first) return null;
   const deviationsOf = (value: number) => (value - first.mean) / first.deviation;
   const known = new Map<string, number>();
+  const conversations = new Map<string, number>();
   const near = found.flatMap(({ id, revision, nearness: value }) => {
     if (id === null) return [];
+    if (revision === null) {
+      conversations.set(id, deviationsOf(value));
+      return [];
+    }
     known.set(id, deviationsOf(value));
     return [{ id, revision: Number(revision) }];
   });
   return {
     near,
     of: (id) => known.get(id) ?? 0,
+    ofConversation: (id) => conversations.get(id) ?? 0,
     async learn(ids) {
       const missing = ids.filter((id) => !known.has(id));
       if (missing.length === 0) return;

@@ -4,6 +4,7 @@ import { addSpeaker, importTalks } from "../import-talks.ts";
 import { addMemory, deleteMemory, editMemory, forgetEverything } from "../memories.ts";
 import { recall } from "./recall.ts";
 import { namedSpeakers, readDates, readOrder } from "./query.ts";
+import { type Candidate, rankCandidates } from "./score.ts";
 
 let fixture: TestServices;
 beforeAll(async () => void (fixture = await createTestServices()));
@@ -78,6 +79,50 @@ test.each([
     talk("other", 3, "The garden needs water.", "今日は雨です", "오늘은 비가 와요"),
   );
   expect((await find(query))[0]).toBe(said);
+});
+
+/** Ranks messages of one conversation by three stems that are equally rare; what stands in no message is the mask 0. */
+function rank(messages: Readonly<Record<string, Partial<Candidate>>>) {
+  const terms = Array.from({ length: 3 }, () => ({ weight: 1, documents: 5 }));
+  const corpus = { documents: 100, conversations: 5, meanLength: 5 };
+  const [from, to] = [new Date(start), new Date(start)];
+  const said = {
+    from,
+    to,
+    kind: "message",
+    conversationId: "one",
+    isQuestion: false,
+    isBySpeaker: false,
+  } as const;
+  const candidates = Object.entries(messages).map(([id, own]): Candidate => ({
+    ...said,
+    id,
+    mask: 0,
+    length: 5,
+    before: ["-"],
+    after: ["-"],
+    ...own,
+  }));
+  const ranked = rankCandidates(candidates, { terms, corpus, dates: [], order: null, meaning: null });
+  return ranked.map(({ candidate }) => candidate.id);
+}
+
+test("M1 a message that opens a conversation is not behind others since nothing stands before it", () => {
+  const around = { chat: { mask: 0b001, length: 30 }, within: { mask: 0b001, before: ["chat"] } };
+  const [first] = rank({ opening: { mask: 0b001, before: [""] }, ...around });
+  expect(first).toBe("opening");
+  expect(rank({ memory: { mask: 0b001, before: [""], kind: "memory" }, ...around })[0]).toBe("within");
+});
+
+test("M1 all of a question within a few messages counts more than a part of it said twice", () => {
+  const [first] = rank({
+    again: { mask: 0b001 },
+    twice: { mask: 0b001, after: ["again"] },
+    second: { mask: 0b010 },
+    third: { mask: 0b100 },
+    spread: { mask: 0b001, before: ["-", "second"], after: ["-", "-", "third"] },
+  });
+  expect(first).toBe("spread");
 });
 
 test("M2 of a fact that changed the later one comes first", async () => {

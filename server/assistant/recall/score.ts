@@ -1,3 +1,4 @@
+import type { Meaning } from "../../meaning/index.ts";
 import { fitOfDate, type NamedDate, type Order } from "./query.ts";
 
 /** A stem of the query with what it weighs for this user. */
@@ -20,7 +21,7 @@ export interface Candidate {
   readonly length: number;
   readonly isQuestion: boolean;
   readonly isBySpeaker: boolean;
-  /** Messages before and after it in its conversation, nearest first. */
+  /** Messages before and after it in its conversation, nearest first: none before they are read, then "" where there is none. */
   readonly before: readonly string[];
   readonly after: readonly string[];
 }
@@ -41,7 +42,11 @@ const sessionK1 = 0.9;
 /** Part of the score of the first, second and third message before and after. */
 const beforeWeights = [0.5, 0.1, 0.1];
 const afterWeights = [0.4, 0.1, 0.1];
+/** A message that opens its conversation has none before it: part of its own score instead. */
+const openingWeight = 0.5;
 const coverageWeight = 0.6;
+/** What is found of the query in a message and the three before and after it, in parts of one message that has all. */
+const passageWeight = 0.2;
 const sessionWeight = 1;
 const speakerBonus = 0.8;
 /** A question seldom holds what is asked for. */
@@ -54,13 +59,15 @@ const replacedBonus = 0.2;
 const sameSubject = 0.5;
 /** The same where the query asks for the first or the last time. */
 const orderBonus = 1;
-/** What fits in meaning as well as can be, in parts of what fits in all words. Chosen on two kinds of talk: docs/benchmarks.md. */
-const meaningWeight = 1.5;
+/** What fits in meaning as well as can be, in parts of what fits in all words. Chosen on three kinds of talk: docs/benchmarks.md. */
+const meaningWeight = 2;
 /** Standard deviations from the mean nearness that count nothing, and wholly. */
 const farDeviations = -1;
 const nearDeviations = 5;
 /** Part of the fit of the message before and of that after. */
 const besideWeight = 0.3;
+/** What one standard deviation of the whole conversation counts. */
+const conversationWeight = 0.3;
 /** The best by words, whose mean nearness tells whether vectors and words agree; chance alone is below the first bound. */
 const witnesses = 30;
 const fewestWitnesses = 5;
@@ -78,7 +85,7 @@ export interface ScoreInput {
   /** Which of those on one subject the query asks for. */
   readonly order: Order | null;
   /** How near a message or memory is in meaning, in standard deviations; null without embeddings. */
-  readonly meaning: { of(id: string): number } | null;
+  readonly meaning: Pick<Meaning, "of" | "ofConversation"> | null;
 }
 
 export interface Scored {
@@ -111,6 +118,8 @@ export function rankCandidates(
     ]),
   );
   const maskById = new Map(candidates.map(({ id, mask }) => [id, mask]));
+  const maskOf = (ids: readonly (string | undefined)[]) =>
+    ids.reduce((all, id) => all | (maskById.get(id ?? "") ?? 0), 0);
   const fitOfSession = scoreSessions(candidates, terms, corpus.conversations);
   const byTime = candidates.toSorted((one, other) => one.to.getTime() - other.to.getTime());
   const rankById = new Map(byTime.map(({ id }, at) => [id, at / Math.max(1, byTime.length - 1)]));
@@ -121,12 +130,18 @@ export function rankCandidates(
   const timeBonus = order === "oldest" ? 0 : recencyBonus;
   const fitOfMeaning = createFitOfMeaning(candidates, { own, total, meaning });
   const score = (candidate: Candidate): number => {
-    const { id, mask, before, after, conversationId } = candidate;
-    const window = mask | (maskById.get(before[0] ?? "") ?? 0) | (maskById.get(after[0] ?? "") ?? 0);
-    const words = (own.get(id) ?? 0) + near(before, beforeWeights) + near(after, afterWeights);
+    const { id, before, after, conversationId } = candidate;
+    const window = maskOf([id, before[0], after[0]]);
+    const passage = maskOf([id, ...before, ...after]);
+    const isOpening = candidate.kind === "message" && before[0] === "";
+    const words =
+      (own.get(id) ?? 0) * (isOpening ? 1 + openingWeight : 1) +
+      near(before, beforeWeights) +
+      near(after, afterWeights);
     const fit =
       words * (1 + (coverageWeight * sum(window)) / total) +
-      sessionWeight * (fitOfSession.get(conversationId ?? "") ?? 0);
+      sessionWeight * (fitOfSession.get(conversationId ?? "") ?? 0) +
+      passageWeight * sum(passage);
     const byWords =
       fit *
       (candidate.isBySpeaker ? 1 + speakerBonus : 1) *
@@ -172,8 +187,9 @@ interface MeaningInput extends Pick<ScoreInput, "meaning"> {
 }
 
 /**
- * How well the meaning of a candidate and of the messages beside it fits, in the measure of the words. Vectors count as much
- * as they agree with the words: of those of a model that knows nothing of these texts nothing is left.
+ * How well the meaning of a candidate, of the messages beside it and of its whole conversation fits, in the measure of the
+ * words. Vectors count as much as they agree with the words: of those of a model that knows nothing of these texts nothing is
+ * left.
  */
 function createFitOfMeaning(
   candidates: readonly Candidate[],
@@ -189,8 +205,13 @@ function createFitOfMeaning(
     byWords.length < fewestWitnesses ? 1 : clamp((mean - noAgreement) / (fullAgreement - noAgreement));
   const of = (id: string | undefined) =>
     id === undefined ? 0 : Math.max(0, (meaning.of(id) - farDeviations) / (nearDeviations - farDeviations));
-  return ({ id, before, after }) =>
-    meaningWeight * trust * total * (of(id) + besideWeight * (of(before[0]) + of(after[0])));
+  const ofWhole = (id: string | null) =>
+    id === null ? 0 : conversationWeight * Math.max(0, meaning.ofConversation(id));
+  return ({ id, before, after, conversationId }) =>
+    meaningWeight *
+    trust *
+    total *
+    (of(id) + besideWeight * (of(before[0]) + of(after[0])) + ofWhole(conversationId));
 }
 
 const clamp = (share: number) => Math.min(1, Math.max(0, share));
