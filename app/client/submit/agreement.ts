@@ -73,7 +73,7 @@ export async function askAboutJob(error: unknown, count = 1): Promise<Agreed | n
 
 /**
  * The one path of everything that may cost money: sends what was agreed to, and when the place or the price has changed
- * `ask` shows the new one; null from it is another failure. Throws `NotWanted` when the user does not agree.
+ * `ask` shows the new one; null from it is another failure, as is what was sent. Throws `NotWanted` when the user does not agree.
  */
 export async function withAgreement<Answer>(
   shown: Agreed,
@@ -86,7 +86,8 @@ export async function withAgreement<Answer>(
       return await send(agreed);
     } catch (error) {
       const next = await ask(error);
-      if (next === null) throw error;
+      // Where nothing costs anything nobody was asked, and the same would be refused for ever.
+      if (next === null || next === agreed) throw error;
       agreed = next;
     }
   }

@@ -65,6 +65,17 @@ describe("E8 a batch takes the path of everything that may cost money", () => {
     expect(new Set(sent.map(({ key }) => key)).size).toBe(1);
   });
 
+  test("a batch whose estimate is free and whose submit is refused as dearer is refused after one more try", async () => {
+    const { sent, submission } = openServer(() => ({ priceUsd: 0.08, maxPriceUsd: 0 }));
+    priceUsd = 0;
+    const refusal = { code: "not_agreed", details: { priceUsd: 0.08 } };
+    await expect(submitBatch(submission, { ...wanted, shownUsd: 0.02 })).rejects.toMatchObject(refusal);
+    expect(sent.map(({ maxPriceUsd }) => maxPriceUsd)).toEqual([0.02, 0]);
+    await expect(submitBatch(submission, wanted)).rejects.toMatchObject(refusal);
+    expect(sent).toHaveLength(3);
+    expect(firstQuestion()).toBeNull();
+  });
+
   test("what was not shown is asked for first, and who does not agree starts nothing", async () => {
     const { sent, submission } = openServer();
     const started = submitBatch(submission, wanted);
