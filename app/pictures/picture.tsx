@@ -1,6 +1,6 @@
 "use client";
 import { useFormatter, useTranslations } from "next-intl";
-import { useCallback, useState } from "react";
+import { useState } from "react";
 import { thumbHashToDataURL } from "thumbhash";
 import type { ImageView } from "@atelier/server/images";
 import type { Board } from "../client/boards.ts";
@@ -29,25 +29,22 @@ function thumbhashUrl(thumbhash: string): string {
   return url;
 }
 
-/** The display name of a picture: its title, else its kind and time. */
-export function useImageName(): (image: ImageView) => string {
+/** The display name of a picture: its title, else its kind and time; to the second, unless it stands alone. */
+export function useImageName(isAlone?: boolean): (image: ImageView) => string {
   const t = useTranslations("pictures");
   const jobs = useTranslations("jobs");
   const format = useFormatter();
-  return useCallback(
-    (image) => {
-      if (image.title !== "") return image.title;
-      const time = format.dateTime(new Date(image.createdAt), {
-        day: "numeric",
-        month: "long",
-        hour: "2-digit",
-        minute: "2-digit",
-        second: "2-digit",
-      });
-      return t("name", { what: image.kind === null ? t("upload") : jobs(`kinds.${image.kind}`), time });
-    },
-    [format, jobs, t],
-  );
+  return (image) => {
+    if (image.title !== "") return image.title;
+    const time = format.dateTime(new Date(image.createdAt), {
+      day: "numeric",
+      month: "long",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: isAlone ? undefined : "2-digit",
+    });
+    return t("name", { what: image.kind === null ? t("upload") : jobs(`kinds.${image.kind}`), time });
+  };
 }
 
 interface Props {

@@ -42,7 +42,7 @@ export function ViewerToolbar(props: Props) {
     onRemoved,
   } = props;
   const t = useTranslations("viewer");
-  const name = useImageName()(image);
+  const name = useImageName(true)(image);
   const remove = useRemoveImages();
   const hasMeaning = useCapabilities()?.hasMeaning;
   return (
