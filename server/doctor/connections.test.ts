@@ -275,6 +275,17 @@ test("a model at home is tried with all that the studio asks for; what it lacks 
   ]);
 });
 
+test("a model behind an address with a query is tried with that query, and its list is found", async () => {
+  const llm = keep(await startLlm({ azureKey: canary }));
+  llm.answer = () => ({ text: '{"ok":true}' });
+  expect(await oneOf(llm.env, "Language model")).toMatchObject({
+    state: "ok",
+    message: expect.stringContaining("streaming, tools, JSON work"),
+  });
+  const refused = await oneOf({ ...llm.env, LLM_API_KEY: "another-canary" }, "Language model");
+  expect(refused).toMatchObject({ state: "fail", message: expect.stringContaining("correct LLM_API_KEY") });
+});
+
 const chatAnswer = '{"choices":[{"message":{"content":"{\\"ok\\":true}"}}]}';
 
 test.each<readonly [string, Source, string, string]>([

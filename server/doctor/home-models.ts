@@ -1,4 +1,12 @@
-import { type Config, type Env, explain, parseForeignJson } from "../platform/index.ts";
+import {
+  addressBelow,
+  type Config,
+  type Env,
+  explain,
+  keyHeaders,
+  modelsAddress,
+  parseForeignJson,
+} from "../platform/index.ts";
 import { type CheckResult, failed, passed, untried, warned } from "./checks.ts";
 import { ask, type Answer, isPage, member, type SeenClock, wordsOf } from "./other-side.ts";
 import { saidNo } from "./outside.ts";
@@ -20,20 +28,21 @@ export const vectors = "embeddings";
 
 export const nameOf = (id: string) => id.slice(id.indexOf("/") + 1);
 
-export const keyOf = ({ LLM_API_KEY: key }: Env): Readonly<Record<string, string>> =>
-  key === undefined ? {} : { authorization: `Bearer ${key}` };
+export const keyOf = ({ LLM_BASE_URL: base = "", LLM_API_KEY: key }: Env) => keyHeaders(base, key);
+
+const version = /\/v\d+\w*(?=\?|$)/;
 
 /** Where the API of a server at home begins: its address as it is set, or with `/v1`. */
 async function findApi({ env, clocks }: Round): Promise<{ base: string; answer: Answer }> {
-  const base = (env.LLM_BASE_URL ?? "").replace(/\/+$/, "");
-  const tries = /\/v\d+\w*$/.test(base) ? [base] : [base, `${base}/v1`];
+  const base = env.LLM_BASE_URL ?? "";
+  const tries = version.test(base) ? [base] : [base, addressBelow(base, "/v1")];
   let first: { base: string; answer: Answer } | undefined;
   for (const one of tries) {
-    const answer = await ask(`${one}/models`, { headers: keyOf(env) }, clocks);
+    const answer = await ask(modelsAddress(one), { headers: keyOf(env) }, clocks);
     first ??= { base: one, answer };
     if (Array.isArray(member(answer.json, "data"))) return { base: one, answer };
   }
-  return first ?? { base, answer: await ask(`${base}/models`, { headers: keyOf(env) }) };
+  return first ?? { base, answer: await ask(modelsAddress(base), { headers: keyOf(env) }) };
 }
 
 const nameAdvice = "correct the name of the model or LLM_BASE_URL";
@@ -85,7 +94,7 @@ function post(
   timeoutMs: number,
 ): Promise<Answer> {
   const headers = { "content-type": "application/json", ...key };
-  return ask(`${base}/${path}`, {
+  return ask(addressBelow(base, `/${path}`), {
     method: "POST",
     headers,
     body: JSON.stringify({ model, ...body }),
@@ -205,17 +214,17 @@ function judgeContext(name: string, message: string, context: number | null, wan
 
 /** The context that the server works with, as far as it tells: vLLM, llama.cpp, Ollama and LM Studio each have their own place. */
 async function readContext(api: Api, listed: unknown): Promise<number | null> {
-  const root = api.base.replace(/\/v\d+\w*$/, "");
+  const root = api.base.replace(version, "");
   const mine = [listed].flat().find((one) => member(one, "id") === api.model);
   const ofList = member(mine, "max_model_len") ?? member(mine, "context_length");
   if (typeof ofList === "number") return ofList;
   const asked = { headers: api.key, timeoutMs: featureMs, signal: api.signal };
   const body = JSON.stringify({ model: api.model });
   const settled = await Promise.allSettled([
-    ask(`${root}/props`, asked),
-    ask(`${root}/api/ps`, asked),
-    ask(`${root}/api/show`, { ...asked, method: "POST", body }),
-    ask(`${root}/api/v0/models/${encodeURIComponent(api.model)}`, asked),
+    ask(addressBelow(root, "/props"), asked),
+    ask(addressBelow(root, "/api/ps"), asked),
+    ask(addressBelow(root, "/api/show"), { ...asked, method: "POST", body }),
+    ask(addressBelow(root, `/api/v0/models/${encodeURIComponent(api.model)}`), asked),
   ]);
   const [props, loaded, show, studio] = settled.map((one) =>
     one.status === "fulfilled" ? one.value.json : undefined,

@@ -1,7 +1,7 @@
 import { findStageModel, findVectorModel, hostOf, keyNames } from "../assistant/index.ts";
 import { textModel } from "../meaning/index.ts";
 import { isWhole } from "../models/index.ts";
-import { type Env, explain } from "../platform/index.ts";
+import { type Env, explain, modelsAddress } from "../platform/index.ts";
 import { type CheckResult, failed, passed, untried } from "./checks.ts";
 import { checkLocal, keyOf, nameOf, type Round, type Served, vectors } from "./home-models.ts";
 import { ask, isPage } from "./other-side.ts";
@@ -70,7 +70,7 @@ function listOf(env: Env, id: string) {
       };
     case "local":
     case "onboard":
-      return { url: `${env.LLM_BASE_URL}/models`, headers: keyOf(env) };
+      return { url: modelsAddress(env.LLM_BASE_URL ?? ""), headers: keyOf(env) };
   }
 }
 

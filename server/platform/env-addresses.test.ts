@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { addressBelow, keyHeaders, modelsAddress } from "./env-addresses.ts";
 import { inspectEnv } from "./env.ts";
 
 function problemsOf(name: string, value: string): string[] {
@@ -48,6 +49,10 @@ test.each([
   ["DATABASE_URL", "postgres://me@db/x#y", "percent-encoded"],
   ["LLM_BASE_URL", "https://me:s3cr@gpu.lan/v1", "a key has its own setting"],
   ["S3_ENDPOINT", "https://id:s3cr@s3.example.org", "a key has its own setting"],
+  ["FAL_BASE_URL", "https://gate.example.org/fal?key=s3cr", "without a query"],
+  ["GOOGLE_BASE_URL", "https://gate.example.org/v1beta#models", "without a query"],
+  ["TELEGRAM_API_ROOT", "https://gate.example.org?x=1", "without a query"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://otel:4318/v1/traces?key=s3cr", "without a query"],
   ["APP_URL", "https://example.org/atelier", "without a path"],
   ["APP_URL", "https://example.org/atelier/", "without a path"],
   ["APP_URL", "https://example.org/?x=1", "without a path"],
@@ -89,3 +94,49 @@ test.each([
     problems: [],
   });
 });
+
+test.each([
+  ["http://home:11434/v1", "http://home:11434/v1"],
+  ["http://home:11434/v1//", "http://home:11434/v1"],
+  ["http://home:11434/v1/chat/completions", "http://home:11434/v1"],
+  ["http://home:11434/", "http://home:11434"],
+  ["https://gate.lan/v1/?token=a/b/", "https://gate.lan/v1?token=a/b/"],
+  [
+    "https://x.example/openai/deployments/p/images/generations?api-version=7",
+    "https://x.example/openai/deployments/p?api-version=7",
+  ],
+])("A1 %s is the base %s of an API like that of OpenAI", (written, base) => {
+  const source = { LLM_BASE_URL: written, OPENAI_IMAGES_BASE_URL: written };
+  expect(inspectEnv(source)).toMatchObject({
+    env: { LLM_BASE_URL: base, OPENAI_IMAGES_BASE_URL: base },
+    problems: [],
+  });
+});
+
+test.each([
+  ["https://x.example/v1", "/images/edits", "https://x.example/v1/images/edits"],
+  ["https://x.example", "/images/edits", "https://x.example/images/edits"],
+  ["https://x.example/v1?a=1&b=%2F", "/images/edits", "https://x.example/v1/images/edits?a=1&b=%2F"],
+])("A1 below %s, %s is %s", (base, path, address) => expect(addressBelow(base, path)).toBe(address));
+
+test("A1 the models of Azure are listed above its deployments", () => {
+  expect(modelsAddress("https://x.example/openai/deployments/p?api-version=7")).toBe(
+    "https://x.example/openai/models?api-version=7",
+  );
+  expect(modelsAddress("https://x.example/v1")).toBe("https://x.example/v1/models");
+});
+
+test.each([
+  ["https://x.example/v1", "key", { authorization: "Bearer key" }],
+  ["https://x.example/v1?token=1", "key", { authorization: "Bearer key" }],
+  ["https://x.example/openai/deployments/p?api-version=7", "key", { "api-key": "key" }],
+  [
+    "https://x.example/openai/v1?api-version=preview",
+    "eyJ0.eyJh.c2ln",
+    { authorization: "Bearer eyJ0.eyJh.c2ln" },
+  ],
+  ["https://x.example/v1", "", {}],
+  ["https://x.example/v1", undefined, {}],
+])("A1 at %s the key %s is sent as %j", (base, key, headers) =>
+  expect(keyHeaders(base, key)).toEqual(headers),
+);

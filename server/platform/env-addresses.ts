@@ -106,8 +106,51 @@ const web = { protocol: /^https?:$/, example: "https://atelier.example.org" };
 
 export const webUrl = addressOf({ ...web, refuse: credentialsRefusal });
 
+/** What is added to such an address would stand behind its query. */
+const queryRefusal = ({ search, hash }: URL) =>
+  search === "" && hash === ""
+    ? null
+    : "must be an address without a query or fragment: paths are added to it";
+
+/** The base of an API, without a slash at its end. */
+export const baseUrl = addressOf({
+  ...web,
+  refuse: (url) => credentialsRefusal(url) ?? queryRefusal(url),
+}).transform((url) => url.replace(/\/+$/, ""));
+
 /** Of traces; the whole address is usual too, although `/v1/traces` is added to what is given. */
-export const collectorUrl = webUrl.transform((url) => url.replace(/(?:\/v1\/traces)?\/*$/, ""));
+export const collectorUrl = baseUrl.transform((url) => url.replace(/(?:\/v1\/traces)?$/, ""));
+
+const openaiCall = /(?:\/+(?:images\/(?:generations|edits)|chat\/completions|embeddings|models))?\/*$/;
+
+/**
+ * The base of an API like that of OpenAI, whose query goes with each call: Azure names its version there. The whole address
+ * of one call is usual too.
+ */
+export const openaiUrl = webUrl.transform((value) => {
+  const url = URL.parse(value);
+  return url ? url.origin + url.pathname.replace(openaiCall, "") + url.search : value;
+});
+
+/** The address of a path below a base, with the query of the base. */
+export function addressBelow(base: string, path: string): string {
+  const { origin, pathname, search } = new URL(base);
+  return origin + pathname.replace(/\/+$/, "") + path + search;
+}
+
+/** Where an API like that of OpenAI lists its models: Azure lists none below a deployment. */
+export function modelsAddress(base: string): string {
+  return addressBelow(base.replace(/\/deployments\/[^/?]+(?=\?|$)/, ""), "/models");
+}
+
+const directoryToken = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
+
+/** How a key is sent to an API like that of OpenAI: Azure, known by `api-version`, has a header for all but tokens of its directory. */
+export function keyHeaders(base: string, key: string | undefined): Readonly<Record<string, string>> {
+  if (key === undefined || key === "") return {};
+  const isAzure = new URL(base).searchParams.has("api-version") && !directoryToken.test(key);
+  return isAzure ? { "api-key": key } : { authorization: `Bearer ${key}` };
+}
 
 /** Becomes the origin that browsers name, however it is spelled. */
 export const originUrl = addressOf({

@@ -4,9 +4,11 @@ import { usualConfigFile } from "./config.ts";
 import { clientSecrets } from "./config-sign-in.ts";
 import { type ConfigProblem, findQuoted, nearestName } from "./config-problems.ts";
 import {
+  baseUrl,
   collectorUrl,
   databaseUrl,
   mailbox,
+  openaiUrl,
   originUrl,
   proxyText,
   redisUrl,
@@ -62,26 +64,25 @@ const telegramName = z
   .transform((name) => name.replace(/^@/, ""))
   .refine((name) => /^\w{3,64}$/.test(name), "must be the name of a bot like my_studio_bot");
 
-/** Key, address and webhook secret of each provider. */
+/** Key, address and webhook secret of each provider; OPENAI_IMAGES is any server with OpenAI's API of images. */
 const providerNamesInEnv = {
   REPLICATE_API_KEY: keys,
-  REPLICATE_BASE_URL: webUrl.default("https://api.replicate.com/v1"),
+  REPLICATE_BASE_URL: baseUrl.default("https://api.replicate.com/v1"),
   REPLICATE_WEBHOOK_SECRET: optionalText,
   FAL_API_KEY: keys,
-  FAL_BASE_URL: webUrl.default("https://queue.fal.run"),
+  FAL_BASE_URL: baseUrl.default("https://queue.fal.run"),
   GOOGLE_API_KEY: keys,
-  GOOGLE_BASE_URL: webUrl.default("https://generativelanguage.googleapis.com/v1beta"),
+  GOOGLE_BASE_URL: baseUrl.default("https://generativelanguage.googleapis.com/v1beta"),
   HIGGSFIELD_API_KEY: keys,
-  HIGGSFIELD_BASE_URL: webUrl.default("https://api.higgsfield.ai"),
+  HIGGSFIELD_BASE_URL: baseUrl.default("https://api.higgsfield.ai"),
   HIGGSFIELD_WEBHOOK_SECRET: optionalText,
   KIE_API_KEY: keys,
-  KIE_BASE_URL: webUrl.default("https://api.kie.ai"),
+  KIE_BASE_URL: baseUrl.default("https://api.kie.ai"),
   KIE_WEBHOOK_SECRET: optionalText,
   FASHN_API_KEY: keys,
-  FASHN_BASE_URL: webUrl.default("https://api.fashn.ai/v1"),
-  /** Any server with the images API of OpenAI. */
+  FASHN_BASE_URL: baseUrl.default("https://api.fashn.ai/v1"),
   OPENAI_IMAGES_API_KEY: ownKey.several,
-  OPENAI_IMAGES_BASE_URL: webUrl.default("https://api.openai.com/v1"),
+  OPENAI_IMAGES_BASE_URL: openaiUrl.default("https://api.openai.com/v1"),
 };
 
 /** Language models of the assistant. */
@@ -90,7 +91,7 @@ const modelNamesInEnv = {
   GOOGLE_GENERATIVE_AI_API_KEY: key.optional(),
   OPENAI_API_KEY: key.optional(),
   /** Any server with the chat API of OpenAI, such as Ollama or llama.cpp, and its key if it wants one. */
-  LLM_BASE_URL: webUrl.transform((url) => url.replace(/\/+$/, "")).optional(),
+  LLM_BASE_URL: openaiUrl.optional(),
   LLM_API_KEY: ownKey.one.optional(),
   /** Instead of the models of the configuration. */
   LLM_ANALYZER_MODEL: optionalText,
@@ -114,9 +115,9 @@ const envSchema = z.object({
   S3_SECRET_ACCESS_KEY: optionalText,
   S3_REGION: text.default("us-east-1"),
   /** Unset for Amazon's own servers. */
-  S3_ENDPOINT: webUrl.optional(),
+  S3_ENDPOINT: baseUrl.optional(),
   /** Where browsers reach the same server, when they use another address. */
-  S3_PUBLIC_ENDPOINT: webUrl.optional(),
+  S3_PUBLIC_ENDPOINT: baseUrl.optional(),
   /** Whether the name of the bucket stands in the path, or before the host. */
   S3_FORCE_PATH_STYLE: flag(true),
   /** Whether pictures reach browsers through the studio or by a link to the bucket. */
@@ -147,10 +148,9 @@ const envSchema = z.object({
   SMTP_FROM: mailbox.optional(),
   /** Is told of faults of the studio, as are admins by e-mail. */
   ALERT_WEBHOOK_URL: webUrl.optional(),
-  /** The bot that delivers results and takes jobs; without a token there is none. */
+  /** The bot that delivers results and takes jobs; without a token there is none. Any server may have its API. */
   TELEGRAM_BOT_TOKEN: telegramToken.optional(),
-  /** Any server with the Bot API. */
-  TELEGRAM_API_ROOT: webUrl.transform((url) => url.replace(/\/+$/, "")).default("https://api.telegram.org"),
+  TELEGRAM_API_ROOT: baseUrl.default("https://api.telegram.org"),
   /** Saves asking Telegram for it. */
   TELEGRAM_BOT_NAME: telegramName.optional(),
   /** Who may create an account: everybody, people with an invitation, or only the operator. Guests need `open`. */

@@ -49,7 +49,13 @@ export {
   foreignText,
 } from "./text.ts";
 export { childEnv } from "./child-env.ts";
-export { credentialsProblem, offersEmail } from "./env-addresses.ts";
+export {
+  addressBelow,
+  credentialsProblem,
+  keyHeaders,
+  modelsAddress,
+  offersEmail,
+} from "./env-addresses.ts";
 export { findMisspelled, inspectEnv, parseEnv, type Env } from "./env.ts";
 export { ConfigError, type ConfigProblem, isQuoted, readConfigProblems } from "./config-problems.ts";
 export {

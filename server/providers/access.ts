@@ -56,7 +56,7 @@ function settingsOf(env: ProviderEnv, provider: ProviderName): Settings {
 /** How a provider is called with one of its keys. */
 function accessOf(name: ProviderName, settings: Settings, apiKey: string): ProviderAccess {
   const { baseUrl, webhookSecret } = settings;
-  return { name, baseUrl: baseUrl.replace(/\/+$/, ""), apiKey, webhookSecret: webhookSecret ?? null };
+  return { name, baseUrl, apiKey, webhookSecret: webhookSecret ?? null };
 }
 
 /** The keys of this process's environment, each once. */

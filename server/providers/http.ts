@@ -96,7 +96,9 @@ const shortestSecret = 8;
 
 /** Some servers repeat the key that they refuse; messages are made of answers. */
 function withoutSecrets(text: string, headers: ProviderCall["headers"]): string {
-  const keys = ["authorization", "x-goog-api-key"].map((name) => headers[name]?.split(" ").at(-1) ?? "");
+  const keys = ["authorization", "api-key", "x-goog-api-key"].map(
+    (name) => headers[name]?.split(" ").at(-1) ?? "",
+  );
   // Some keys are `<id>:<secret>`.
   const secrets = keys.flatMap((key) => [key, key.slice(key.indexOf(":") + 1)]);
   return secrets

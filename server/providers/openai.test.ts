@@ -1,7 +1,7 @@
 import { failureOf, json, onlyRequest, type Scripted, startScripted } from "@atelier/testing/providers";
 import sharp from "sharp";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { clientOf } from "./clients.ts";
+import { clientOf, tryKey } from "./clients.ts";
 
 let openai: Scripted;
 
@@ -59,6 +59,30 @@ describe("A submit to an images server of OpenAI's kind", () => {
     expect((await openai.submit()).run).toMatchObject({ state: "failed", costUsd });
     openai.answer = json({ error: { message: "The prompt was flagged." }, usage });
     expect((await openai.submit()).run).toMatchObject({ state: "failed", costUsd: null });
+  });
+
+  it("goes to a deployment of Azure with its version and its header of the key", async () => {
+    const azure = await startScripted(
+      "openai",
+      "/openai/deployments/pictures?api-version=2025-04-01-preview",
+    );
+    azure.answer = ({ path, headers }) => {
+      const { pathname, searchParams } = new URL(path, "http://azure.test");
+      if (headers["api-key"] !== azure.access.apiKey || headers.authorization !== undefined)
+        return refusal(401, "401");
+      const isKnown = /^\/openai\/(?:models|deployments\/pictures\/images\/(?:generations|edits))$/.test(
+        pathname,
+      );
+      if (!isKnown || !searchParams.has("api-version")) return refusal(404, "404");
+      return json({ data: [{ url: "./1.png" }] });
+    };
+    const image = { bytes: await halves(3), mime: "image/png" } as const;
+    const answers = [await azure.submit(), await azure.submit({ input: { prompt: "a door", image } })];
+    const url = azure.access.baseUrl.replace(/\?.*/, "/images/1.png");
+    for (const { run } of answers) expect(run).toMatchObject({ state: "succeeded", outputs: [{ url }] });
+    const key = { provider: "openai", keyId: "key", access: azure.access } as const;
+    expect(await tryKey(key, AbortSignal.timeout(10_000))).toMatchObject({ status: 200 });
+    await azure.close();
   });
 
   it("takes an answer that is an address", async () => {

@@ -1,4 +1,5 @@
 import sharp from "sharp";
+import { addressBelow, keyHeaders, modelsAddress } from "../platform/index.ts";
 import { callProvider, maxPictureBytes as maxBytes, type ProviderAnswer } from "./http.ts";
 import { isPicture } from "./pictures.ts";
 import {
@@ -17,8 +18,7 @@ import { kindOfRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
 const timeoutMs = 170_000;
 
 /** A server of one's own may need no key. */
-const auth = ({ apiKey }: ProviderAccess): Readonly<Record<string, string>> =>
-  apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` };
+const auth = ({ baseUrl, apiKey }: ProviderAccess) => keyHeaders(baseUrl, apiKey);
 
 /**
  * Any server with the images API of OpenAI: a submission without pictures goes to `/images/generations`, one with
@@ -28,14 +28,14 @@ export const openai: ProviderClient = {
   name: "openai",
   isAsynchronous: false,
   isIdempotent: () => false,
-  freeCall: (access) => ({ url: `${access.baseUrl}/models`, headers: auth(access) }),
+  freeCall: (access) => ({ url: modelsAddress(access.baseUrl), headers: auth(access) }),
 
   async submit(access, submission, signal) {
     const { endpoint, input, idempotencyKey, beforePaid } = submission;
     const isEdit = Object.values(input).some((value) => picturesOf(value).length > 0);
     const answer = await callProvider({
       method: "POST",
-      url: `${access.baseUrl}/images/${isEdit ? "edits" : "generations"}`,
+      url: addressBelow(access.baseUrl, `/images/${isEdit ? "edits" : "generations"}`),
       headers: auth(access),
       body: isEdit ? await toForm(submission) : { model: endpoint, ...input },
       signal,
@@ -76,7 +76,7 @@ const pathForm = /^\.{0,2}\/(?!9j\/)[^\s]{1,2000}$/;
 function withAddress(item: unknown, baseUrl: string): unknown {
   const { url } = readRecord(item);
   if (typeof url !== "string" || !pathForm.test(url)) return item;
-  const address = URL.parse(url, `${baseUrl}/images/`);
+  const address = URL.parse(url, addressBelow(baseUrl, "/images/"));
   return address ? { ...readRecord(item), url: address.href } : item;
 }
 

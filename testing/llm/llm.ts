@@ -31,13 +31,21 @@ export interface LlmReply extends Fault {
   /** Tokens that the server counts of what it was sent. */
   readonly readTokens?: number;
   readonly finishReason?: string;
-  readonly toolCalls?: readonly { readonly name: string; readonly args: unknown; readonly id?: string }[];
+  readonly toolCalls?: readonly LlmToolCall[];
   /** Between two words of a stream. */
   readonly wordMs?: number;
   /** The words of a stream after the first wait for this. */
   readonly until?: Promise<void>;
   /** Cuts the connection after this many words of a stream. */
   readonly cutAfterWords?: number;
+}
+
+interface LlmToolCall {
+  readonly name: string;
+  readonly args: unknown;
+  readonly id?: string;
+  /** Of the thought that led to the call, as Gemini has it. */
+  readonly signature?: string;
 }
 
 interface Fault {
@@ -83,9 +91,21 @@ export interface LlmOptions {
   /** A free one by default. */
   readonly port?: number;
   readonly answer: Llm["answer"];
+  /** The server is a deployment of Azure and takes this key. */
+  readonly azureKey?: string;
 }
 
-export async function openLlm({ port = 0, answer }: LlmOptions): Promise<Llm> {
+const deployment = "/openai/deployments/simulated";
+
+/** The path as other servers name it; Azure knows another one, and nothing at all without its version. */
+function pathOf({ url = "/" }: IncomingMessage, isAzure: boolean): string {
+  const { pathname, searchParams } = new URL(url, "http://localhost");
+  if (!isAzure) return pathname;
+  if (!searchParams.has("api-version")) return "/";
+  return pathname === "/openai/models" ? "/v1/models" : pathname.replace(deployment, "/v1");
+}
+
+export async function openLlm({ port = 0, answer, azureKey }: LlmOptions): Promise<Llm> {
   const requests: LlmRequest[] = [];
   const embeddings: EmbeddingRequest[] = [];
   const llm: Pick<Llm, "answer" | "answerEmbedding"> = { answer, answerEmbedding: () => ({}) };
@@ -94,7 +114,13 @@ export async function openLlm({ port = 0, answer }: LlmOptions): Promise<Llm> {
   });
 
   async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = new URL(incoming.url ?? "/", "http://localhost").pathname;
+    if (azureKey !== undefined && incoming.headers["api-key"] !== azureKey)
+      return json(
+        response,
+        401,
+        fault("Access denied due to invalid subscription key or wrong API endpoint."),
+      );
+    const path = pathOf(incoming, azureKey !== undefined);
     if (path === "/v1/models") return json(response, 200, { data: [{ id: "simulated", object: "model" }] });
     if (path === "/v1/embeddings") return embed(response, readEmbeddingRequest(await readBody(incoming)));
     if (path !== "/v1/chat/completions") return json(response, 404, fault("There is nothing here."));
@@ -121,10 +147,12 @@ export async function openLlm({ port = 0, answer }: LlmOptions): Promise<Llm> {
 
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   const { port: opened } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${opened}/v1`;
+  const origin = `http://127.0.0.1:${opened}`;
+  const url = azureKey === undefined ? `${origin}/v1` : `${origin}${deployment}?api-version=2024-10-21`;
+  const key: Record<string, string> = azureKey === undefined ? {} : { LLM_API_KEY: azureKey };
   return {
     url,
-    env: { LLM_BASE_URL: url, LLM_RESPONDER_MODEL: "local/simulated" },
+    env: { LLM_BASE_URL: url, ...key, LLM_RESPONDER_MODEL: "local/simulated" },
     requests,
     get answer() {
       return llm.answer;
@@ -198,10 +226,11 @@ function usageOf({ messages }: LlmRequest, { text = "", readTokens }: LlmReply) 
 let calls = 0;
 
 function toolCallsOf({ toolCalls = [] }: LlmReply) {
-  return toolCalls.map(({ name, args, id }, index) => ({
+  return toolCalls.map(({ name, args, id, signature }, index) => ({
     index,
     id: id ?? `call_${(calls += 1)}`,
     type: "function",
+    ...(signature === undefined ? {} : { extra_content: { google: { thought_signature: signature } } }),
     function: { name, arguments: typeof args === "string" ? args : JSON.stringify(args) },
   }));
 }

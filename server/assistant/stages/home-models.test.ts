@@ -11,6 +11,7 @@ import { listModelNotes } from "../model-notes.ts";
 import { readQuestion, type QuestionView } from "../read.ts";
 import { capture, completeQuestion, endStage, leaseOf, stageAt } from "../life.ts";
 import { analyze, assemble, respond } from "./index.ts";
+import { openVectorModel } from "./open-model.ts";
 
 const llm = await startLlm();
 let fixture: TestServices;
@@ -326,4 +327,15 @@ test("today is the day of the user", async () => {
   const wanted = [...zones, "Asia/Kolkata"].flatMap((zone) => [dayIn(zone), dayIn(zone)]);
   expect(days).toEqual(wanted);
   expect(dayIn("Pacific/Kiritimati")).not.toBe(dayIn("Pacific/Pago_Pago"));
+});
+
+test("a deployment of Azure is asked with its version and its own header of the key", async () => {
+  const azure = await startLlm({ azureKey: "canary-of-azure" });
+  onTestFinished(() => azure.close());
+  azure.answer = answering({ text: "Linen." });
+  const on = { ...services, env: { ...services.env, ...azure.env } };
+  expect(await askAll("What do I like?", { on })).toMatchObject({ status: "completed", answer: "Linen." });
+  const vectors = await openVectorModel(on, "local/simulated");
+  if (typeof vectors === "string") throw new Error("no model");
+  expect((await vectors.doEmbed({ values: ["linen"] })).embeddings).toHaveLength(1);
 });

@@ -68,6 +68,33 @@ describe("chunks that are not quite those of the API", () => {
       "a last chunk of tokens alone",
       lines(...words, stop, { id: "1", usage: { prompt_tokens: 3 } }, "[DONE]"),
     ],
+    [
+      "judgements of a filter, before, without a delta, and after the end",
+      lines(
+        {
+          id: "",
+          object: "",
+          created: 0,
+          model: "",
+          choices: [],
+          prompt_filter_results: [{ prompt_index: 0 }],
+        },
+        ...words,
+        {
+          id: "",
+          object: "",
+          created: 0,
+          choices: [{ index: 0, finish_reason: null, content_filter_results: {} }],
+        },
+        stop,
+        {
+          id: "",
+          object: "",
+          choices: [{ index: 0, finish_reason: null, content_filter_offsets: { check_offset: 4 } }],
+        },
+        "[DONE]",
+      ),
+    ],
     ["choices that are null", lines({ choices: null }, ...words, stop, "[DONE]")],
     ["an error that is null", lines(...words.map((chunk) => ({ ...chunk, error: null })), stop, "[DONE]")],
     ["signs of life", `: ping\n\nevent: ping\n${lines({ type: "ping" }, ...words, stop)}`],

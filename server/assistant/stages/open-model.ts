@@ -1,5 +1,5 @@
 import type { EmbeddingModel, LanguageModel } from "ai";
-import { type Env, inSpan, outsideFetch, type Tracing } from "../../platform/index.ts";
+import { type Env, inSpan, keyHeaders, outsideFetch, type Tracing } from "../../platform/index.ts";
 import { embedOnboard } from "../../meaning/index.ts";
 import type { Services } from "../../services.ts";
 import { learnRefused, readModelNote } from "../model-notes.ts";
@@ -29,8 +29,8 @@ const boundedFetch: typeof fetch = async (input, init) => {
 
 const nameOf = (id: string) => id.slice(id.indexOf("/") + 1);
 
-function optionsOf(env: Env, host: Host) {
-  const apiKey = host === "local" ? env.LLM_API_KEY : env[keyNames[host]];
+function optionsOf(env: Env, host: Exclude<Host, "local">) {
+  const apiKey = env[keyNames[host]];
   return { ...(apiKey === undefined ? {} : { apiKey }), fetch: boundedFetch };
 }
 
@@ -42,11 +42,11 @@ export async function openModel(services: Opening, id: string): Promise<Language
   const { env } = services;
   const host = hostOf(id);
   const name = nameOf(id);
+  if (host === "local") return (await openLocal(services, id))(name);
   const options = optionsOf(env, host);
   if (host === "anthropic") return (await import("@ai-sdk/anthropic")).createAnthropic(options)(name);
   if (host === "google") return (await import("@ai-sdk/google")).createGoogleGenerativeAI(options)(name);
-  if (host === "openai") return (await import("@ai-sdk/openai")).createOpenAI(options)(name);
-  return (await openLocal(services, id))(name);
+  return (await import("@ai-sdk/openai")).createOpenAI(options)(name);
 }
 
 /** Opens a model of embeddings. */
@@ -54,12 +54,12 @@ export async function openVectorModel(services: Opening, id: string): Promise<Em
   const { env } = services;
   const host = hostOf(id);
   const name = nameOf(id);
-  const options = optionsOf(env, host);
+  if (host === "local") return (await openLocal(services, id)).embeddingModel(name);
   if (host === "onboard") return openOnboard(services, id);
+  const options = optionsOf(env, host);
   if (host === "google")
     return (await import("@ai-sdk/google")).createGoogleGenerativeAI(options).embeddingModel(name);
-  if (host === "openai") return (await import("@ai-sdk/openai")).createOpenAI(options).embeddingModel(name);
-  return (await openLocal(services, id)).embeddingModel(name);
+  return (await import("@ai-sdk/openai")).createOpenAI(options).embeddingModel(name);
 }
 
 /** The added text model as the calls of other models know it. */
@@ -83,17 +83,18 @@ async function openLocal(services: Opening, id: string) {
     import("@ai-sdk/openai-compatible"),
     readModelNote(services, id),
   ]);
-  const { fetch: send, ...options } = optionsOf(env, "local");
-  const address = env.LLM_BASE_URL ?? "";
+  const { origin, pathname, searchParams } = new URL(env.LLM_BASE_URL ?? "");
+  const address = `${origin}${pathname}`;
   return createOpenAICompatible({
-    ...options,
+    headers: keyHeaders(env.LLM_BASE_URL ?? "", env.LLM_API_KEY),
     name: "local",
     baseURL: address,
+    queryParams: Object.fromEntries(searchParams),
     supportsStructuredOutputs: true,
     includeUsage: true,
     fetch: fetchFrom({
       address,
-      send,
+      send: boundedFetch,
       refused: known.refused.filter(isFeature),
       async onRefused(refused) {
         log.warn({ model: id, refused }, "a model does without what it refused");
