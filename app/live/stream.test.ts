@@ -7,6 +7,7 @@ type Handlers = Parameters<OpenStream>[1];
 interface OpenedStream {
   readonly since: string | null;
   readonly handlers: Handlers;
+  readonly isBrief: boolean;
   isClosed: boolean;
 }
 
@@ -19,8 +20,8 @@ function createSource() {
   const updates: LiveUpdate[] = [];
   const onLost = vi.fn<() => void>();
   const close = keepStream({
-    open: (since, handlers) => {
-      const stream: OpenedStream = { since, handlers, isClosed: false };
+    open: (since, handlers, isBrief) => {
+      const stream: OpenedStream = { since, handlers, isBrief, isClosed: false };
       streams.push(stream);
       return () => void (stream.isClosed = true);
     },
@@ -86,4 +87,43 @@ test("after its close nothing is opened any more, whether a stream stood or was 
   waiting.close();
   vi.advanceTimersByTime(60_000);
   expect([standing.streams.length, waiting.streams.length]).toEqual([1, 1]);
+});
+
+test("where nothing of a stream comes before its end the next ones are brief, until one comes as it is sent", () => {
+  const source = createSource();
+  vi.advanceTimersByTime(8_000);
+  expect([source.last().isBrief, source.last().isClosed]).toEqual([false, true]);
+  vi.advanceTimersByTime(300);
+  for (let brief = 1; brief <= 3; brief += 1) {
+    expect(source.last().isBrief).toBe(true);
+    vi.advanceTimersByTime(1_200);
+    source.last().handlers.onOpen();
+    source.last().handlers.onUpdate({ type: "alive", at: startAt });
+    source.last().handlers.onLost();
+    vi.advanceTimersByTime(300);
+    expect(source.streams).toHaveLength(2 + brief);
+  }
+  source.last().handlers.onOpen();
+  source.last().handlers.onUpdate({ type: "alive", at: startAt });
+  vi.advanceTimersByTime(1_000);
+  source.last().handlers.onLost();
+  vi.advanceTimersByTime(300);
+  expect(source.last().isBrief).toBe(false);
+  source.last().handlers.onOpen();
+  vi.advanceTimersByTime(600_000);
+  expect(source.last().isClosed).toBe(false);
+  source.close();
+});
+
+test("a stream that is refused stays long, and a stream that was closed is not missed", () => {
+  const refused = createSource();
+  for (let each = 0; each < 4; each += 1) {
+    refused.last().handlers.onLost();
+    vi.advanceTimersByTime(5_000);
+    expect(refused.last().isBrief).toBe(false);
+  }
+  const closed = createSource();
+  closed.close();
+  vi.advanceTimersByTime(60_000);
+  expect([closed.streams.length, closed.onLost.mock.calls.length]).toEqual([1, 0]);
 });

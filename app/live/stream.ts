@@ -10,11 +10,15 @@ interface StreamHandlers {
   readonly onLost: () => void;
 }
 
-/** Opens one stream that resumes at `since`; returns the function that closes it. */
-export type OpenStream = (since: string | null, handlers: StreamHandlers) => () => void;
+/** Opens one stream that resumes at `since`, and that the server ends at once if it is to be brief; returns the function that closes it. */
+export type OpenStream = (since: string | null, handlers: StreamHandlers, isBrief: boolean) => () => void;
 
 const firstWaitMs = 300;
 const maxWaitMs = 5_000;
+/** The server opens a stream at once, whatever it reads first. */
+const openMs = 8_000;
+/** Of the second that a brief stream lasts, what shows that its beginning came before its end. */
+const apartMs = 500;
 
 interface Options {
   readonly open: OpenStream;
@@ -24,30 +28,52 @@ interface Options {
   readonly onLost: () => void;
 }
 
-/** Opens the stream again after each loss, with a growing pause, from the time of the last update. Returns a close function. */
+/**
+ * Opens the stream again after each loss, with a growing pause, from the time of the last update. Some tunnels and virus
+ * scanners gather an answer and give it out at its end: behind those the streams are brief, one after the other. Returns a
+ * close function.
+ */
 export function keepStream(options: Options): () => void {
   let closed = false;
+  let isGathered = false;
   let waitMs = firstWaitMs;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let close: () => void = () => undefined;
 
   function connect(): void {
     let lost = false;
-    close = options.open(options.since(), {
+    let openedAt = 0;
+    function noteOpen(): void {
+      clearTimeout(timer);
+      openedAt ||= performance.now();
+    }
+    function lose(): void {
+      if (lost || closed) return;
+      lost = true;
+      clearTimeout(timer);
+      if (openedAt > 0 && performance.now() - openedAt > apartMs) isGathered = false;
+      close();
+      options.onLost();
+      timer = setTimeout(connect, waitMs);
+      waitMs = Math.min(waitMs * 2, maxWaitMs);
+    }
+    timer = setTimeout(() => {
+      isGathered = true;
+      lose();
+    }, openMs);
+    const handlers: StreamHandlers = {
       onUpdate: (update) => {
+        noteOpen();
         waitMs = firstWaitMs;
         options.onUpdate(update);
       },
-      onOpen: options.onOpen,
-      onLost: () => {
-        if (lost || closed) return;
-        lost = true;
-        close();
-        options.onLost();
-        timer = setTimeout(connect, waitMs);
-        waitMs = Math.min(waitMs * 2, maxWaitMs);
+      onOpen: () => {
+        noteOpen();
+        options.onOpen();
       },
-    });
+      onLost: lose,
+    };
+    close = options.open(options.since(), handlers, isGathered);
   }
   connect();
 
@@ -63,7 +89,7 @@ const streams = createTRPCClient<AppRouter>({
 });
 
 /** The subscription `jobs.watch` as a stream. */
-export const openJobStream: OpenStream = (since, handlers) => {
+export const openJobStream: OpenStream = (since, handlers, isBrief) => {
   let closed = false;
   let wasOpen = false;
   let unsubscribe: () => void = () => undefined;
@@ -80,7 +106,8 @@ export const openJobStream: OpenStream = (since, handlers) => {
   }
   function subscribe(): void {
     if (closed) return;
-    const subscription = streams.jobs.watch.subscribe(since === null ? {} : { since }, {
+    const input = { since: since ?? undefined, isBrief };
+    const subscription = streams.jobs.watch.subscribe(input, {
       onStarted: () => {
         wasOpen = true;
         handlers.onOpen();

@@ -12,7 +12,11 @@ export interface WatchInput {
   readonly signal: AbortSignal;
   /** False for a reader that needs changes alone, and no progress, previews and words. */
   readonly wantsLive?: boolean;
+  /** For a reader who is given the stream at its end alone, and then opens the next one. */
+  readonly isBrief?: boolean;
 }
+
+const briefMs = 1_000;
 
 /** Sent every ten seconds without another update. */
 export interface Alive {
@@ -26,7 +30,7 @@ const aliveMs = 10_000;
 export async function* watch<Update>(
   services: Services,
   sources: readonly LiveSource<unknown, Update>[],
-  { ownerId, since, signal, wantsLive = true }: WatchInput,
+  { ownerId, since, signal, wantsLive = true, isBrief = false }: WatchInput,
 ): AsyncGenerator<Update | Alive> {
   const ended = new AbortController();
   const stopped = AbortSignal.any([signal, ended.signal]);
@@ -42,7 +46,7 @@ export async function* watch<Update>(
     }),
   );
   // The client opens the next stream with `since`.
-  const lengthMs = streamMs(services.env);
+  const lengthMs = isBrief ? briefMs : streamMs(services.env);
   const endsAtMs = performance.now() + lengthMs;
   const timer = setTimeout(() => ended.abort(), lengthMs);
   const sent = new Map<string, Mark>();

@@ -1,3 +1,4 @@
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
 import {
   cancel,
@@ -64,6 +65,31 @@ export async function startProxy(firstPort: number): Promise<Proxy> {
   };
 }
 
+/** A proxy that gathers each answer and gives it out at its end, as quick tunnels of Cloudflare and some virus scanners do. */
+export async function startGatheringProxy(targetPort: number): Promise<Pick<Proxy, "port" | "close">> {
+  const server = createHttpServer((near, answer) => {
+    const left = new AbortController();
+    answer.once("close", () => left.abort());
+    const { cookie = "" } = near.headers;
+    fetch(`http://127.0.0.1:${targetPort}${near.url}`, { headers: { cookie }, signal: left.signal })
+      .then(async (far) => {
+        const body = Buffer.from(await far.arrayBuffer());
+        answer.writeHead(far.status, { "content-type": far.headers.get("content-type") ?? "" }).end(body);
+      })
+      .catch(() => answer.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    // Safe: a server that listens on a port has this kind of address.
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
 /** A web process of its own over the given services' database and queue. */
 export interface TestWeb {
   /** Stays the same over restarts. */
@@ -114,9 +140,9 @@ export async function startWeb(services: Pick<Services, "env">): Promise<TestWeb
 
 /** The subscription `jobs.watch` over server-sent events, as a browser with these cookies reads it. */
 function watchJobs(port: number, cookie: string): OpenStream {
-  return (since, handlers) => {
+  return (since, handlers, isBrief) => {
     const closed = new AbortController();
-    const input = JSON.stringify({ json: since === null ? {} : { since } });
+    const input = JSON.stringify({ json: { ...(since === null ? {} : { since }), isBrief } });
     const url = `http://127.0.0.1:${port}/api/trpc/jobs.watch?input=${encodeURIComponent(input)}`;
     const read = async () => {
       const response = await fetch(url, { headers: { cookie }, signal: closed.signal });

@@ -95,7 +95,7 @@ export const jobsRouter = t.router({
       items: await recentInputs(ctx.services, { ownerId: ctx.caller.userId, ...input }),
     })),
   watch: memberProcedure
-    .input(z.object({ since: momentOfText.optional() }).optional())
+    .input(z.object({ since: momentOfText.optional(), isBrief: z.boolean().optional() }).optional())
     .subscription(({ ctx, input, signal }) => {
       const { userId } = ctx.caller;
       const ended = new AbortController();
@@ -105,6 +105,7 @@ export const jobsRouter = t.router({
         ownerId: userId,
         since,
         signal: ended.signal,
+        isBrief: input?.isBrief === true,
       });
       const reader = { caller: ctx.caller, signal: signal ?? ended.signal };
       const close = holdStreamSlot(ctx.services, reader, () => {
