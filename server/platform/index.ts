@@ -49,13 +49,7 @@ export {
   foreignText,
 } from "./text.ts";
 export { childEnv } from "./child-env.ts";
-export {
-  addressBelow,
-  credentialsProblem,
-  keyHeaders,
-  modelsAddress,
-  offersEmail,
-} from "./env-addresses.ts";
+export { addressBelow, credentialsProblem, keyHeaders, modelsAddress, offersEmail } from "./env-addresses.ts";
 export { findMisspelled, inspectEnv, parseEnv, type Env } from "./env.ts";
 export { ConfigError, type ConfigProblem, isQuoted, readConfigProblems } from "./config-problems.ts";
 export {
@@ -69,7 +63,7 @@ export {
   type QueueNeeds,
 } from "./config.ts";
 export { clientSecretOf, type IdentityProvider } from "./config-sign-in.ts";
-export { isUnsent, openTunnel, outsideFetch, readProxy, useProxies } from "./proxy.ts";
+export { isUnsent, openTunnel, outsideFetch, patientFetch, readProxy, useProxies } from "./proxy.ts";
 export { explain, faultOfAddress } from "./no-answer.ts";
 export { safeFetch } from "./safe-fetch.ts";
 export { hostEntryOf, checkUrl, isOwnNetwork, resultHosts } from "./public-addresses.ts";

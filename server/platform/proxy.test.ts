@@ -11,10 +11,12 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { type ConnectProxy, startConnectProxy, testCertificate } from "@atelier/testing/network";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { inspectEnv } from "./env.ts";
-import { isUnsent, outsideFetch, proxyFor, useProxies } from "./proxy.ts";
+import { isUnsent, outsideFetch, patientFetch, proxyFor, useProxies } from "./proxy.ts";
 import { safeFetch } from "./safe-fetch.ts";
 
 const seen: string[] = [];
+/** The timers of `fetch` count in seconds. */
+const slowMs = 3_000;
 let servers: Server[];
 let proxies: { readonly secure: ConnectProxy; readonly plain: ConnectProxy };
 
@@ -23,6 +25,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   seen.push(`${request.method} ${request.headers.host}${request.url} ${body.length}`);
   if (request.url === "/moved") response.writeHead(302, { location: "https://two.example.com/end" }).end();
   else if (request.url === "/empty") response.writeHead(204).end();
+  else if (request.url?.startsWith("/slow")) setTimeout(() => response.end("made"), slowMs);
   else
     response.writeHead(200, { "content-type": "text/plain", "x-one": "1" }).end(`made ${body.slice(0, 20)}`);
 }
@@ -215,4 +218,45 @@ test("F20 a host whose address is far away is reached, although its next address
   use({});
   // Node gives each address but the last so long; a round trip around the world, and one packet that is sent again, take more.
   expect(getDefaultAutoSelectFamilyAttemptTimeout()).toBeGreaterThan(1_200);
+});
+
+type Dispatcher = new (options: { readonly headersTimeout: number; readonly bodyTimeout: number }) => object;
+
+/** `fetch` waits for an answer this short a time, instead of its five minutes. */
+async function shortenFetch(limitMs: number): Promise<() => void> {
+  await fetch("data:,");
+  const names = Object.getOwnPropertySymbols(globalThis).filter((name) =>
+    /globalDispatcher/.test(String(name)),
+  );
+  const kept = names.map((name) => [name, Reflect.get(globalThis, name) as object] as const);
+  for (const [name, { constructor }] of kept)
+    Reflect.set(
+      globalThis,
+      name,
+      new (constructor as Dispatcher)({ headersTimeout: limitMs, bodyTimeout: limitMs }),
+    );
+  return () => kept.forEach(([name, dispatcher]) => Reflect.set(globalThis, name, dispatcher));
+}
+
+test("a server that is silent until its work is done is waited for, direct and by a proxy, as long as the signal says", async ({
+  onTestFinished,
+}) => {
+  onTestFinished(await shortenFetch(slowMs / 30));
+  const port = (servers[1]?.address() as AddressInfo).port;
+  const url = `http://127.0.0.1:${port}/slow?a=1`;
+  await expect(outsideFetch(url, { signal: signal() })).rejects.toMatchObject({
+    cause: { code: "UND_ERR_HEADERS_TIMEOUT" },
+  });
+  const asked = { method: "POST", body: "words", signal: signal() };
+  expect(await (await patientFetch(url, asked)).text()).toBe("made");
+  expect(seen.at(-1)).toBe(`POST 127.0.0.1:${port}/slow?a=1 5`);
+  const limit = AbortSignal.timeout(slowMs / 30);
+  await expect(patientFetch(url, { signal: limit })).rejects.toMatchObject({ name: "AbortError" });
+  const moved = `http://127.0.0.1:${port}/moved`;
+  await expect(patientFetch(moved, { redirect: "error", signal: signal() })).rejects.toThrow(/redirects/);
+  await expect(patientFetch("http://127.0.0.1:1/", { signal: signal() })).rejects.toMatchObject({
+    code: "ECONNREFUSED",
+  });
+  use({ HTTP_PROXY: proxies.plain.url });
+  expect(await (await patientFetch("http://api.example.com/slow", asked)).text()).toBe("made");
 });

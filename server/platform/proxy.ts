@@ -153,10 +153,16 @@ export function isUnsent(error: unknown): boolean {
 export async function outsideFetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   const target = new URL(input instanceof Request ? input.url : input);
   const proxy = proxyFor(target);
-  return proxy ? fetchThrough(proxy, target, new Request(input, init)) : fetch(input, init);
+  return proxy ? sendOn(proxy, target, new Request(input, init)) : fetch(input, init);
 }
 
-async function fetchThrough(proxy: URL, target: URL, request: Request): Promise<Response> {
+/** The same for a server that is silent until its work is done: `fetch` gives it up after five minutes, this with the signal alone. */
+export async function patientFetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+  const target = new URL(input instanceof Request ? input.url : input);
+  return sendOn(proxyFor(target), target, new Request(input, init));
+}
+
+async function sendOn(proxy: URL | null, target: URL, request: Request): Promise<Response> {
   const body = request.body === null ? null : Buffer.from(await request.arrayBuffer());
   const headers = {
     ...Object.fromEntries(request.headers),
@@ -175,8 +181,13 @@ async function fetchThrough(proxy: URL, target: URL, request: Request): Promise<
   return toResponse(answer, request);
 }
 
-/** A tunnel for an address with TLS; a request for another one is given to the proxy as it is. */
-async function wayTo(proxy: URL, target: URL, signal: AbortSignal) {
+/** A tunnel for an address with TLS; a request for another one is given to the proxy as it is. Direct without a proxy. */
+async function wayTo(proxy: URL | null, target: URL, signal: AbortSignal) {
+  const path = `${target.pathname}${target.search}`;
+  if (!proxy) {
+    const send = target.protocol === "https:" ? httpsRequest : httpRequest;
+    return { send, options: { host: hostOf(target), port: portOf(target), path, agent: false }, headers: {} };
+  }
   if (target.protocol !== "https:") {
     const options = { host: hostOf(proxy), port: portOf(proxy), path: target.href };
     return {
@@ -187,7 +198,6 @@ async function wayTo(proxy: URL, target: URL, signal: AbortSignal) {
   }
   const host = hostOf(target);
   const socket = await openTunnel(proxy, { host, port: portOf(target), serverName: host }, signal);
-  const path = `${target.pathname}${target.search}`;
   return { send: httpRequest, options: { path, createConnection: () => socket }, headers: {} };
 }
 

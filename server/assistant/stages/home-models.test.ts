@@ -339,3 +339,41 @@ test("a deployment of Azure is asked with its version and its own header of the 
   if (typeof vectors === "string") throw new Error("no model");
   expect((await vectors.doEmbed({ values: ["linen"] })).embeddings).toHaveLength(1);
 });
+
+/** What the call of a tool came with, as the model is to be given it back with the answer of the tool. */
+const isGivenBack = (
+  { messages }: LlmRequest,
+  { thought, signature }: { thought: string; signature: string },
+) =>
+  messages.some(
+    (message) =>
+      message.role === "assistant" &&
+      message["reasoning_content"] === thought &&
+      JSON.stringify(message["tool_calls"]).includes(signature),
+  );
+
+test("a thinking model is given its thoughts and their signatures back within a question, and loses no tools", async () => {
+  const given = { thought: "Which one? ", signature: "c2lnbmVk" };
+  // A call of almost the right form is mended on its way.
+  const calls = [{ query: "linen" }, { query: "linen", limit: "3" }].map((args) => ({
+    name: "search_gallery.v1",
+    args,
+    signature: given.signature,
+  }));
+  llm.answer = answering((request) => {
+    if (request.messages.at(-1)?.role !== "tool") return { reasoning: given.thought, toolCalls: calls };
+    return isGivenBack(request, given)
+      ? { text: "Linen." }
+      : refusal("Function call is missing a thought_signature in functionCall parts.");
+  });
+  expect(await askAll("What do I like?")).toMatchObject({ status: "completed", answer: "Linen." });
+  expect(await listModelNotes(services)).toEqual([]);
+});
+
+test("a model at home is waited for when `fetch` would give it up, as after five minutes of silence", async () => {
+  const cause = Object.assign(new Error("Headers Timeout Error"), { code: "UND_ERR_HEADERS_TIMEOUT" });
+  const giveUp = vi.spyOn(globalThis, "fetch").mockRejectedValue(new TypeError("fetch failed", { cause }));
+  onTestFinished(() => giveUp.mockRestore());
+  llm.answer = answering({ text: "Linen." });
+  expect(await askAll("What do I like?")).toMatchObject({ status: "completed", answer: "Linen." });
+});

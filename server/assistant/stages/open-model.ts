@@ -1,5 +1,12 @@
 import type { EmbeddingModel, LanguageModel } from "ai";
-import { type Env, inSpan, keyHeaders, outsideFetch, type Tracing } from "../../platform/index.ts";
+import {
+  type Env,
+  inSpan,
+  keyHeaders,
+  outsideFetch,
+  patientFetch,
+  type Tracing,
+} from "../../platform/index.ts";
 import { embedOnboard } from "../../meaning/index.ts";
 import type { Services } from "../../services.ts";
 import { learnRefused, readModelNote } from "../model-notes.ts";
@@ -10,28 +17,30 @@ import { fetchFrom } from "./local-server.ts";
 const maxAnswerBytes = 8 * 1024 ** 2;
 
 /** `fetch` of the models: no redirect, which could carry a key elsewhere, and an answer of at most 8 MiB. */
-const boundedFetch: typeof fetch = async (input, init) => {
-  const response = await outsideFetch(input, { ...init, redirect: "error" });
-  if (!response.body) return response;
-  let left = maxAnswerBytes;
-  const bounded = response.body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        left -= chunk.byteLength;
-        if (left < 0) controller.error(new Error(`The answer has more than ${maxAnswerBytes} bytes.`));
-        else controller.enqueue(chunk);
-      },
-    }),
-  );
-  const { status, statusText, headers } = response;
-  return new Response(bounded, { status, statusText, headers });
-};
+const boundedBy =
+  (send: typeof outsideFetch): typeof fetch =>
+  async (input, init) => {
+    const response = await send(input, { ...init, redirect: "error" });
+    if (!response.body) return response;
+    let left = maxAnswerBytes;
+    const bounded = response.body.pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          left -= chunk.byteLength;
+          if (left < 0) controller.error(new Error(`The answer has more than ${maxAnswerBytes} bytes.`));
+          else controller.enqueue(chunk);
+        },
+      }),
+    );
+    const { status, statusText, headers } = response;
+    return new Response(bounded, { status, statusText, headers });
+  };
 
 const nameOf = (id: string) => id.slice(id.indexOf("/") + 1);
 
 function optionsOf(env: Env, host: Exclude<Host, "local">) {
   const apiKey = env[keyNames[host]];
-  return { ...(apiKey === undefined ? {} : { apiKey }), fetch: boundedFetch };
+  return { ...(apiKey === undefined ? {} : { apiKey }), fetch: boundedBy(outsideFetch) };
 }
 
 /** What opening a model needs of a process. */
@@ -94,7 +103,8 @@ async function openLocal(services: Opening, id: string) {
     includeUsage: true,
     fetch: fetchFrom({
       address,
-      send: boundedFetch,
+      // A server at home may load a model, or write an answer that it does not stream, for longer than `fetch` waits.
+      send: boundedBy(patientFetch),
       refused: known.refused.filter(isFeature),
       async onRefused(refused) {
         log.warn({ model: id, refused }, "a model does without what it refused");
