@@ -242,7 +242,7 @@ test("a server that is silent until its work is done is waited for, direct and b
   onTestFinished,
 }) => {
   onTestFinished(await shortenFetch(slowMs / 30));
-  const port = (servers[1]?.address() as AddressInfo).port;
+  const [port = 0] = servers.slice(1).map((server) => (server.address() as AddressInfo).port);
   const url = `http://127.0.0.1:${port}/slow?a=1`;
   await expect(outsideFetch(url, { signal: signal() })).rejects.toMatchObject({
     cause: { code: "UND_ERR_HEADERS_TIMEOUT" },

@@ -167,7 +167,7 @@ function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
     const isOfContent = kindOfRefusal(message, answer.sent) === "moderation";
     return new ProviderError(known ?? (isOfContent ? "moderation" : "input"), message, { words: message });
   }
-  if (answer.status === 403 && /balance|locked/i.test(message)) return new ProviderError("credit", message);
+  if (answer.status === 403 && /balance/i.test(message)) return new ProviderError("credit", message);
   if (type !== null && answer.status >= 500 && !isSubmit)
     return new ProviderError(classOfType(type), message, { retryAfterMs: retryAfterOf(answer) });
   return statusError(answer, isSubmit);

@@ -140,7 +140,7 @@ function classOf(
   { isSubmit, words, sent }: { readonly isSubmit: boolean; readonly words: string; readonly sent: unknown },
 ): ProviderErrorClass {
   const kind = kindOfRefusal(words, sent);
-  if (kind === "credit") return "credit";
+  if (kind === "credit" || kind === "auth") return kind;
   const known = codes[code] ?? "internal";
   const isAboutInput = known === "input" || known === "internal";
   if (isAboutInput && kind === "moderation") return "moderation";

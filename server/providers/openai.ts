@@ -188,7 +188,7 @@ const classesByCode: readonly (readonly [RegExp, ProviderErrorClass])[] = [
   [/content_policy|content_?filter|moderation|ResponsibleAI/i, "moderation"],
   [/insufficient_(?:\w+_)?(?:quota|balance)|billing|arrearage/i, "credit"],
   [/model_not_found/, "model"],
-  [/invalid_api_key|deactivated|unsupported_country/, "auth"],
+  [/invalid_api_key|deactivated|access_terminated|unsupported_country/, "auth"],
 ];
 
 function refusal(answer: ProviderAnswer): ProviderError {
@@ -196,8 +196,10 @@ function refusal(answer: ProviderAnswer): ProviderError {
   const inner = readRecord(error["inner_error"] ?? error["innererror"]);
   const codes = [error["code"], error["type"], inner["code"]].map((code) => readText(code) ?? "").join(" ");
   const words = readText(error["message"]) ?? sentenceOf(answer.json);
-  const known =
-    classesByCode.find(([pattern]) => pattern.test(codes))?.[1] ?? classOfWords(answer, words ?? "");
+  const byCode = classesByCode.find(([pattern]) => pattern.test(codes))?.[1];
+  const byWords = classOfWords(answer, words ?? "");
+  // Some gateways give all that speaks of a policy the code of refused content.
+  const known = byWords === "auth" ? byWords : (byCode ?? byWords);
   if (known === null) return statusError(answer, true);
   return new ProviderError(known, `HTTP ${answer.status}: ${words ?? answer.excerpt}`, { words });
 }

@@ -6,7 +6,7 @@ let provider: Scripted;
 afterEach(() => provider.close());
 
 /** The class of a submit of `prompt` that is answered so. */
-async function classOf(client: "openai" | "kie", answer: Scripted["answer"], prompt = "a red door") {
+async function classOf(client: "openai" | "kie" | "fal", answer: Scripted["answer"], prompt = "a red door") {
   provider = await startScripted(client, client === "openai" ? "/v1" : undefined);
   provider.answer = answer;
   const [errorClass] = await failureOf(provider.submit({ input: { prompt } }));
@@ -58,6 +58,7 @@ describe("An account without money", () => {
     ["another gateway, without quotes", sentence("timed out: overdue invoice", 524), "lost"],
     ["a server that gave up", sentence("timed out: overdue invoice", 408), "timeout"],
     ["an inner fault", sentence("Insufficient balance to scale up", 500), "transient"],
+    ["a limit of tokens", sentence("The token budget is exceeded"), "input"],
     [
       "a refused content that speaks of money later",
       sentence("It violates our content policy. With insufficient funds you would read another sentence."),
@@ -89,12 +90,68 @@ describe("An account without money", () => {
       "Insufficient USD balance, please top up",
       "Account balance not enough",
     ].map((text) => [text, sentence(text)] as const),
+    ["a gateway's budget", sentence("Budget has been exceeded! Current cost: 76.16, Max budget: 10.0")],
+    ["its code, as too many calls", json({ error: { type: "budget_exceeded", message: "no" } }, 429)],
+    ["one of a team", sentence("ExceededBudget: End User=one over budget. Spend=0.2, Budget=0.1")],
     ["one before words of the content", sentence("Insufficient funds. Violates our terms", 403)],
     ["one beside them", sentence("Out of credits: further calls are prohibited, and violate our terms")],
     ["one with a word of caution", sentence("Your balance is insufficient. Keys are sensitive data.", 422)],
     ["a code of a balance", json({ code: "NOT_ENOUGH_BALANCE", message: "Denied" }, 403)],
   ] as const)("is told in the provider's words: %s", async (_, answer) => {
     expect(await classOf("openai", answer, long)).toBe("credit");
+  });
+
+  const blocked =
+    "Your resource has been temporarily blocked because we detected behavior that may violate our content policy.";
+  const terminated = "Your access was terminated due to violation of our policies, please check your email.";
+
+  it.each([
+    ["Azure's block of a resource", json({ error: { code: "Forbidden", message: blocked } }, 403)],
+    [
+      "the same inside of a gateway's refusal of content",
+      json(
+        {
+          error: {
+            code: "content_policy_violation",
+            message: `Flagged. ${JSON.stringify({ error: { message: blocked } })}`,
+          },
+        },
+        400,
+      ),
+    ],
+    ["an account that OpenAI has shut, as too many calls", sentence(terminated, 429)],
+    ["its code", json({ error: { type: "access_terminated", code: null, message: "no" } }, 429)],
+    ["a locked user", json({ detail: "User is locked. Reason: Admin lock." }, 400)],
+    ["a suspended project", sentence("Consumer project 1234 has been suspended for abuse of safety rules.")],
+    ["a flagged organization", sentence("This organization has been flagged by our moderation.", 422)],
+  ] as const)("is no refusal of this content where the account is shut: %s", async (_, answer) => {
+    expect(await classOf("openai", answer, long)).toBe("auth");
+  });
+
+  it.each([
+    [
+      "moderation",
+      sentence("Flagged by our safety system. Further violations may get your account suspended."),
+    ],
+    ["moderation", sentence("Access to this content is restricted by our content policy.")],
+    ["moderation", sentence("The prompt 'my account has been suspended' is prohibited.")],
+    [
+      "credit",
+      sentence("Account one is suspended, possibly due to reaching the monthly spending limit.", 412),
+    ],
+    ["lost", sentence(blocked, 504)],
+  ] as const)("is %s where the account is spoken of otherwise: %j", async (errorClass, answer) => {
+    expect(await classOf("openai", answer, long)).toBe(errorClass);
+  });
+
+  it("is told apart at Kie and fal as well", async () => {
+    expect(await classOf("kie", json({ code: 433, msg: blocked, data: null }))).toBe("auth");
+    await provider.close();
+    const locked = json({ detail: "User is locked. Reason: Admin lock. Please contact support." }, 403);
+    expect(await classOf("fal", locked)).toBe("auth");
+    await provider.close();
+    const spent = json({ detail: "User is locked. Reason: Exhausted balance. Top up your balance." }, 403);
+    expect(await classOf("fal", spent)).toBe("credit");
   });
 
   it("is told apart at Kie as well", async () => {

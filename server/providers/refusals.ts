@@ -42,6 +42,7 @@ const billingWords: readonly RegExp[] = [
   /\b(?:in arrears|account is overdue|overdue (?:payment|balance|invoice))\b/i,
   /\bpay (?:your |the )?(?:past|overdue|open) (?:due )?invoices?\b/i,
   /\b(?:monthly |account )?spending limit\b/i,
+  /(?<!\b(?:token|thinking|reasoning|step)s? )\bbudget (?:is |was |has been )?exceeded\b|\bexceeded ?budget\b/i,
   /\baccount is in good standing\b/i,
   /余额不足/i,
   /欠费/i,
@@ -49,18 +50,26 @@ const billingWords: readonly RegExp[] = [
 
 /** The codes for it. */
 const billingCode =
-  /insufficient[_-]?(?:[a-z]+[_-]?)?(?:quota|balance|credits?|funds)|not[_-]?enough[_-]?balance|(?:not[_-]?enough|out[_-]?of|(?:^|[_-])no)[_-]?(?:credits?|funds)|(?:balance|credits?|funds)[_-]?(?:insufficient|exhausted|depleted|not[_-]?enough)|arrearage|overdue|billing|payment[_-]?required|spending[_-]?limit/i;
+  /insufficient[_-]?(?:[a-z]+[_-]?)?(?:quota|balance|credits?|funds)|not[_-]?enough[_-]?balance|(?:not[_-]?enough|out[_-]?of|(?:^|[_-])no)[_-]?(?:credits?|funds)|(?:balance|credits?|funds)[_-]?(?:insufficient|exhausted|depleted|not[_-]?enough)|arrearage|overdue|billing|payment[_-]?required|spending[_-]?limit|budget[_-]?exceeded/i;
+
+/** How they write that the account itself is shut, mostly with a word of its content: no other content would be taken either. */
+const accountWords =
+  /\b(?:resource|account|organi[sz]ation|access|subscription|project|api key|user)(?: ["'\w.@-]+)? (?:is|was|has been|have been)(?: (?:now|currently|temporarily|permanently|already))? (?:blocked|locked|suspended|terminated|deactivated|disabled|revoked|banned|restricted|flagged)\b|\baccess[_ ]terminated\b/i;
 
 /**
- * What the words of a refusal are about: the account's money (`credit`), the content or the model; null for anything else.
- * What they quote, and what they repeat of the call, are the user's words. Of money and content the first one decides:
- * "Insufficient funds. Violates our terms." is about money.
+ * What the words of a refusal are about: the account's money (`credit`) or the account (`auth`), the content or the model; null
+ * for anything else. What they quote, and what they repeat of the call, are the user's words. Of money and content the first
+ * one decides: "Insufficient funds. Violates our terms." is about money.
  */
-export function kindOfRefusal(words: string, sent: unknown): "credit" | "moderation" | "model" | null {
+export function kindOfRefusal(
+  words: string,
+  sent: unknown,
+): "credit" | "auth" | "moderation" | "model" | null {
   const told = withoutSent(words, sent);
   const own = withoutQuoted(told);
   const [money, content] = [firstOf(billingWords, own), firstOf(contentWords, own)];
   if (money < content) return "credit";
+  if (accountWords.test(own)) return "auth";
   // A server may quote the whole refusal of another one.
   if (content < Infinity || isContentRefusal(told)) return "moderation";
   return modelWords.some((form) => form.test(told)) ? "model" : null;
@@ -165,7 +174,9 @@ export function statusError(answer: ProviderAnswer, isSubmit: boolean): Provider
   const { status, excerpt } = answer;
   const words = answer.json === undefined ? null : sentenceOf(answer.json);
   const kind = kindOfRefusal(words ?? "", answer.sent);
-  const errorClass = isOfAccount(answer, words) ? "credit" : classOfStatus(status, { isSubmit, kind });
+  const isShut = kind === "auth" && saysWhy(status);
+  const ofStatus = isShut ? "auth" : classOfStatus(status, { isSubmit, kind });
+  const errorClass = isOfAccount(answer, words) ? "credit" : ofStatus;
   const said = errorClass === "rate" ? retryAfterInWords(`${words ?? ""}\n${excerpt}`) : null;
   const retryAfterMs = retryAfterOf(answer) ?? said;
   return new ProviderError(errorClass, `HTTP ${status}: ${excerpt}`, { retryAfterMs, words });
@@ -206,6 +217,9 @@ const byStatus: Readonly<Record<number, ProviderErrorClass>> = {
 
 /** A gateway had the request taken, and no answer that it can pass on; with the codes of Cloudflare and others for it. */
 const ofGateway: readonly number[] = [499, 502, 504, 520, 524, 598, 599];
+
+/** Whether the words beside a status are the provider's own, and not those of a gateway that gave up. */
+const saysWhy = (status: number) => status >= 400 && status < 499 && status !== 402 && status !== 408;
 
 /** Without its address a submit cannot be taken: the list names a model or an interface that is not there. */
 const noSuchPlace: readonly number[] = [404, 405, 410];

@@ -101,6 +101,7 @@ test.each([
   ["rate_limited", { status: 429 }, 3],
   ["rate_limited", { status: 529 }, 3],
   ["refused", { status: 429, message: "insufficient_quota: You exceeded your current quota" }, 1],
+  ["refused", { status: 429, message: "Your access was terminated due to violation of our policies." }, 1],
   ["unavailable", { status: 500 }, 3],
   ["unavailable", { status: 503 }, 3],
   ["unavailable", { status: 409 }, 3],

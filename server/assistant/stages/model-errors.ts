@@ -185,24 +185,28 @@ type Told = Pick<APICallError, "message"> &
 const isSpent = ({ message, responseBody = "" }: Told) =>
   /\binsufficient_quota\b/.test(`${message} ${responseBody}`);
 
+/** What a refusal is about. The SDK reads no sentence out of a list, as Google's address with OpenAI's interface has it. */
+const kindOf = ({ message, responseBody = "", requestBodyValues }: Told) =>
+  kindOfRefusal(`${message} ${responseBody}`, requestBodyValues);
+
+const isShut = (told: Told) => (told.statusCode ?? 0) < 499 && kindOf(told) === "auth";
+
 /** The key itself is refused, or its account has no money. */
 const accountStatuses: readonly number[] = [401, 402];
 
 /** Whether an answer that refuses would refuse every other call as well. */
 function reachFor(told: Told): { readonly reach?: "all" } {
   if (classOf(told) !== "refused") return {};
-  const isOfAccount =
-    accountStatuses.includes(told.statusCode ?? 0) ||
-    isSpent(told) ||
-    kindOfRefusal(told.message, told.requestBodyValues) === "credit";
-  return isOfAccount ? { reach: "all" } : {};
+  const kind = kindOf(told);
+  const isOfAccount = isSpent(told) || kind === "credit" || kind === "auth";
+  return isOfAccount || accountStatuses.includes(told.statusCode ?? 0) ? { reach: "all" } : {};
 }
 
 /** Of an answer with a status; an error in the middle of a stream may have none. */
 function classOf(told: Told): ModelErrorClass {
   const { statusCode = 0, responseBody = "", message } = told;
-  // OpenAI says 429 of an account without money, too: no wait mends it.
-  if (isSpent(told)) return "refused";
+  // OpenAI says 429 of an account without money, or of one that it has shut, too: no wait mends it.
+  if (isSpent(told) || isShut(told)) return "refused";
   if (limitedStatuses.includes(statusCode)) return "rate_limited";
   if (lateStatuses.includes(statusCode)) return "timeout";
   if (isTooLong(statusCode, `${message} ${responseBody}`)) return "over_limit";

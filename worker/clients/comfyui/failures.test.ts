@@ -219,8 +219,9 @@ test.each([
   "Insufficient funds. Violates our terms.",
   "Payment failed: out of credits, and further prompts were flagged as sensitive",
   "Your account balance is too low",
+  "Your resource has been temporarily blocked because we detected behavior that may violate our content policy.",
 ])(
-  "A12 a service without money is no refusal of the content, and is not asked again: %s",
+  "A12 a service without money, or whose account is shut, is no refusal of the content, and is not asked again: %s",
   (exception_message) => {
     const data = { node_type: "Paid", exception_type: "Exception", exception_message };
     expect(executionFailure(data)).toMatchObject({ code: "node_failed" });

@@ -92,13 +92,16 @@ function codeOf(
   const memory = exhaustedMemory(type, withoutPlaces(exception_message));
   if (memory) return memory === "gpu" ? "gpu_out_of_memory" : "out_of_memory";
   if (type === blocked) return "engine_blocked";
-  if (kindOfRefusal(withoutPlaces(said), null) === "credit") return "node_failed";
+  if (isOfAccount(kindOfRefusal(withoutPlaces(said), null))) return "node_failed";
   if (refusesContent(said)) return "engine_blocked";
   if (type === "FileNotFoundError" && nodeClass.startsWith("LoadImage")) return "input_missing";
   if (type === "FileNotFoundError" && /Load/.test(nodeClass)) return "model_missing";
   const isLasting = lasting.test(type) || lastingTexts.some((text) => text.test(said));
   return isLasting ? "node_failed" : "engine_failed";
 }
+
+/** Of a paid service that has no money of the operator's left, or has shut the account. */
+const isOfAccount = (kind: ReturnType<typeof kindOfRefusal>) => kind === "credit" || kind === "auth";
 
 function refusesContent(said: string): boolean {
   const all = withoutPlaces(said);
