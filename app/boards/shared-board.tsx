@@ -9,14 +9,14 @@ import { api } from "../client/api.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { boardFileUrl } from "../client/urls.ts";
 import { canLoadMore, keys, retryLoad } from "../client/queries.ts";
-import { justify } from "../pictures/justify.ts";
+import { justify, tileHeightPx } from "../pictures/justify.ts";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { AiBadge, Picture } from "../pictures/picture.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { useBoxSize } from "../ui/box-size.ts";
 import { useNearEnd } from "../ui/scrolling.ts";
-import { Confirmation } from "../ui/overlays.tsx";
+import { Confirmation } from "../ui/confirmation.tsx";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
 import { Lightbox } from "./lightbox.tsx";
 import { MembersDialog } from "./members.tsx";
@@ -216,7 +216,7 @@ function Pictures({ board }: { readonly board: Board }) {
   // A pixel less, so that no rounding breaks a row.
   const widthPx = Math.floor(useBoxSize(list).width) - 1;
   const rows =
-    widthPx > 0 ? justify(pictures, { widthPx, targetHeightPx: widthPx < 640 ? 148 : 236, gapPx }) : [];
+    widthPx > 0 ? justify(pictures, { widthPx, targetHeightPx: tileHeightPx(widthPx), gapPx }) : [];
   const shown = pictures.find(({ id }) => id === shownId);
   const mayTakeOff = board.right === "own" || shown?.isOwn === true;
   if (query.data && pictures.length === 0) return <Empty board={board} />;

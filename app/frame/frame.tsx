@@ -3,15 +3,17 @@ import { CircleUserRound, Ellipsis, Search } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useRouter } from "next/navigation";
-import { type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, Suspense, useEffect, useState } from "react";
 import { refuseQuestions, usePriceQuestion } from "../client/submit/agreement.ts";
 import { useFailureToast } from "../ui/failures.ts";
-import { useMe } from "../client/queries.ts";
+import { rememberZone } from "../client/cookies.ts";
+import { useMe, viewerTimezone } from "../client/queries.ts";
 import { JobsPill, JobsTray, UploadsRow } from "../jobs/dock.tsx";
 import { LiveConnection, useOpenJobCount } from "../live/hooks.tsx";
-import { later } from "../ui/later.tsx";
+import { later, useFirstSign } from "../ui/later.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { Toaster } from "../ui/toasts.tsx";
+import { preloadTooltip } from "../ui/tooltip.tsx";
 import { PaletteButton, PaletteDoor } from "../palette/door.tsx";
 import { PageDrop } from "../uploads/drop.tsx";
 import { FollowAccountLanguage } from "./follow-language.ts";
@@ -228,6 +230,8 @@ export function AppFrame({ hadCreate, children }: AppFrameProps) {
   const t = useTranslations("frame");
   const [isTrayOpen, setTrayOpen] = useState(false);
   const tray = { isOpen: isTrayOpen, onToggle: () => setTrayOpen((isOpen) => !isOpen) };
+  useEffect(() => rememberZone(viewerTimezone()), []);
+  useFirstSign(preloadTooltip);
   return (
     <>
       <a

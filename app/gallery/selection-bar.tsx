@@ -8,7 +8,7 @@ import { useCapability } from "../client/queries.ts";
 import { ShareButton } from "../links/share.tsx";
 import { AsReference } from "../pictures/quick-actions.tsx";
 import { BoardButton } from "../pictures/boards.tsx";
-import { Stars } from "../pictures/marks.tsx";
+import { Stars } from "../pictures/stars.tsx";
 import { TagEditor } from "../pictures/tag-editor.tsx";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
 import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";

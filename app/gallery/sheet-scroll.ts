@@ -10,7 +10,7 @@ import {
   useSyncExternalStore,
 } from "react";
 import { dayOf, lineAt, linesNear, type SheetLine, sheetLines, topsOf } from "./layout-rows.ts";
-import { usualProportion } from "../pictures/justify.ts";
+import { tileHeightPx, usualProportion } from "../pictures/justify.ts";
 import type { ListedImage } from "./stack.tsx";
 import {
   firstIndexOf,
@@ -54,7 +54,7 @@ export function useSheetLayout({ part, images, widthPx, gapPx }: LayoutInput): S
   const { months, isFromNewest, isToOldest } = part;
   // Of the pictures that are read first, and kept: heights that were estimated once stay.
   const [proportion] = useState(() => usualProportion(images));
-  const targetHeightPx = widthPx < 640 ? 148 : 236;
+  const targetHeightPx = tileHeightPx(widthPx);
   const timeline = useMemo(
     () =>
       months === null || widthPx === 0

@@ -8,7 +8,7 @@ import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { callFor } from "../pictures/actions.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
-import { Confirmation } from "../ui/overlays.tsx";
+import { Confirmation } from "../ui/confirmation.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import type { Selection } from "./selection.tsx";
 

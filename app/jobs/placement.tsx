@@ -10,7 +10,7 @@ import { readLoras, paramRows, promptsOf } from "./params.ts";
 import { useDollars } from "../ui/hooks.ts";
 import { keys } from "../client/queries.ts";
 import { Button } from "../ui/button.tsx";
-import { Facts } from "../ui/display.tsx";
+import { Facts } from "../ui/facts.tsx";
 import { toastDone, toastFailure } from "../ui/toasts.tsx";
 import { DowngradeNote } from "./parts.tsx";
 import { useNeedName, useWorkflowTitle } from "./text.ts";

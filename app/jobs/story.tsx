@@ -13,7 +13,7 @@ import { useJob } from "../live/hooks.tsx";
 import { hasEnded } from "../live/store.ts";
 import { Picture } from "../pictures/picture.tsx";
 import { buttonStyle } from "../ui/button.tsx";
-import { type Fact, Facts } from "../ui/display.tsx";
+import { type Fact, Facts } from "../ui/facts.tsx";
 import { Json } from "../ui/json.tsx";
 import { JobAction, JobStateLine } from "./row.tsx";
 import { JobParams, StoryAttempts, StoryPlacement } from "./placement.tsx";

@@ -9,7 +9,8 @@ import { sessionFetch } from "../client/session.ts";
 import { PageHeader } from "../parts/page-parts.tsx";
 import { useFilePicker, useFileTarget } from "../uploads/drop.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
-import { EmptyState, type Fact, Facts } from "../ui/display.tsx";
+import { EmptyState } from "../ui/display.tsx";
+import { type Fact, Facts } from "../ui/facts.tsx";
 
 /** What the page shows of the answer of `POST /api/v1/identify`. */
 const foundSchema = z.object({

@@ -20,39 +20,52 @@ export interface JustifyOptions {
 const minProportion = 0.5;
 const maxProportion = 2.6;
 
-function proportion({ widthPx, heightPx }: Sized): number {
+/** Width ÷ height of the tile of a picture. */
+export function proportionOf({ widthPx, heightPx }: Sized): number {
   return Math.min(maxProportion, Math.max(minProportion, widthPx / heightPx));
 }
 
+/** How high rows of tiles may be in a list of this width. */
+export const tileHeightPx = (widthPx: number): number => (widthPx < 640 ? 148 : 236);
+
 /** Of the pictures together, as tiles; 1 without any. */
 export function usualProportion(items: readonly Sized[]): number {
-  return items.length === 0 ? 1 : items.reduce((sum, item) => sum + proportion(item), 0) / items.length;
+  return items.length === 0 ? 1 : items.reduce((sum, item) => sum + proportionOf(item), 0) / items.length;
 }
 
-function toRow<Item extends Sized>(items: readonly Item[], heightPx: number): Row<Item> {
-  return { items, heightPx, widthsPx: items.map((item) => proportion(item) * heightPx) };
+/** How many tiles each row has, and its height. Its text is a part of the gallery's page, so that it names nothing of this file. */
+export function breakRows(
+  proportions: readonly number[],
+  { widthPx, targetHeightPx, gapPx }: JustifyOptions,
+): { readonly count: number; readonly heightPx: number }[] {
+  const rows = [];
+  let [count, sum] = [0, 0];
+  for (const proportion of proportions) {
+    count += 1;
+    sum += proportion;
+    const heightPx = (widthPx - gapPx * (count - 1)) / sum;
+    if (heightPx > targetHeightPx) continue;
+    rows.push({ count, heightPx });
+    [count, sum] = [0, 0];
+  }
+  if (count > 0) rows.push({ count, heightPx: rows.at(-1)?.heightPx ?? targetHeightPx });
+  return rows;
 }
 
 /**
  * Rows of pictures that fill the width exactly. Only the last row may stay short: it is as high
  * as the row before it, or as the target.
  */
-export function justify<Item extends Sized>(
-  items: readonly Item[],
-  { widthPx, targetHeightPx, gapPx }: JustifyOptions,
-): Row<Item>[] {
-  const rows: Row<Item>[] = [];
-  let row: Item[] = [];
-  let proportions = 0;
-  for (const item of items) {
-    row.push(item);
-    proportions += proportion(item);
-    const heightPx = (widthPx - gapPx * (row.length - 1)) / proportions;
-    if (heightPx > targetHeightPx) continue;
-    rows.push(toRow(row, heightPx));
-    row = [];
-    proportions = 0;
-  }
-  if (row.length > 0) rows.push(toRow(row, rows.at(-1)?.heightPx ?? targetHeightPx));
-  return rows;
+export function justify<Item extends Sized>(items: readonly Item[], options: JustifyOptions): Row<Item>[] {
+  const proportions = items.map(proportionOf);
+  let at = 0;
+  return breakRows(proportions, options).map(({ count, heightPx }) => {
+    const from = at;
+    at += count;
+    return {
+      items: items.slice(from, at),
+      heightPx,
+      widthsPx: proportions.slice(from, at).map((proportion) => proportion * heightPx),
+    };
+  });
 }

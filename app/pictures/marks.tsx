@@ -7,11 +7,10 @@ import type { ImageView } from "@atelier/server/images";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
-import { cx } from "../ui/button.tsx";
 import { toastWithUndo } from "../ui/toasts.tsx";
 import { callFor, endReads } from "./actions.tsx";
 
-type Rated = Pick<ImageView, "id" | "rating">;
+export type Rated = Pick<ImageView, "id" | "rating">;
 type Pages = InfiniteData<{ readonly items: readonly ImageView[]; readonly nextCursor: string | null }>;
 
 /** Changes what the cache holds of pictures, in lists and alone, until they are read again. */
@@ -82,36 +81,11 @@ export function useRate() {
   });
 }
 
-const ratings = [1, 2, 3, 4, 5] as const;
+export const ratings = [1, 2, 3, 4, 5] as const;
 
 /** Key of a rating: `0` to `5`. */
 export function ratingOfKey(key: string): number | null {
   return /^[0-5]$/.test(key) ? Number(key) : null;
-}
-
-/** Five stars to click; the last one of the rating takes it away. */
-export function Stars({ images }: { readonly images: readonly Rated[] }) {
-  const t = useTranslations("pictures.marks");
-  const rate = useRate();
-  const [first] = images;
-  const rating = images.every((image) => image.rating === first?.rating) ? (first?.rating ?? 0) : 0;
-  return (
-    <div role="group" aria-label={t("rating")} className="-ms-1.5 flex">
-      {ratings.map((value) => (
-        <button
-          key={value}
-          type="button"
-          aria-label={t("stars", { count: value })}
-          aria-pressed={rating === value}
-          aria-keyshortcuts={String(value)}
-          onClick={() => rate.mutate({ images, rating: rating === value ? 0 : value })}
-          className="touch flex size-8 items-center justify-center rounded-control text-quiet hover:bg-hover hover:text-ink"
-        >
-          <Star className={cx("size-[18px]", value <= rating && "fill-current text-ink")} aria-hidden />
-        </button>
-      ))}
-    </div>
-  );
 }
 
 /** The rating on a tile: as many stars, read as one. */

@@ -8,7 +8,7 @@ import { keys, useMe } from "../client/queries.ts";
 import { ShownOnce } from "../parts/shown-once.tsx";
 import { Button } from "../ui/button.tsx";
 import { Checkbox, Field } from "../ui/fields.tsx";
-import { Confirmation } from "../ui/overlays.tsx";
+import { Confirmation } from "../ui/confirmation.tsx";
 import { Select } from "../ui/select.tsx";
 import { type ApiKey, CapFields, capOf, type CapText, KeySpend, noCap } from "./key-cap.tsx";
 import { SettingsSection } from "./section.tsx";

@@ -10,7 +10,8 @@ import { keys } from "../client/queries.ts";
 import { useTags } from "../pictures/marks.tsx";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
-import { Confirmation, Dialog } from "../ui/overlays.tsx";
+import { Confirmation } from "../ui/confirmation.tsx";
+import { Dialog } from "../ui/overlays.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import { SettingsSection } from "./section.tsx";
 

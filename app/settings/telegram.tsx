@@ -8,7 +8,7 @@ import { keys } from "../client/queries.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Checkbox } from "../ui/fields.tsx";
-import { Confirmation } from "../ui/overlays.tsx";
+import { Confirmation } from "../ui/confirmation.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import { SettingsSection } from "./section.tsx";
 

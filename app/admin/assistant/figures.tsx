@@ -4,7 +4,7 @@ import type { AssistantFigures, StageFigures } from "@atelier/server/assistant";
 import { api } from "../../client/api.ts";
 import { useSayTime } from "../../jobs/text.ts";
 import { useDollars } from "../../ui/hooks.ts";
-import { Facts } from "../../ui/display.tsx";
+import { Facts } from "../../ui/facts.tsx";
 import { LiveData, useLiveQuery, useWindow } from "../live.tsx";
 import { Panel } from "../parts.tsx";
 import { Cell, Row, Table } from "../table.tsx";

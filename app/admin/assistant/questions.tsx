@@ -8,7 +8,7 @@ import { byCursor, retryLoad } from "../../client/queries.ts";
 import { FilterChip, FilterChips, useSearchFilter } from "../../parts/filters.tsx";
 import { LoadFailed } from "../../parts/page-parts.tsx";
 import { Button, cx } from "../../ui/button.tsx";
-import { type Fact, Facts } from "../../ui/display.tsx";
+import { type Fact, Facts } from "../../ui/facts.tsx";
 import { useDollars } from "../../ui/hooks.ts";
 import { LiveData, useLiveQuery } from "../live.tsx";
 import { Loading, Panel, StateChip } from "../parts.tsx";

@@ -9,7 +9,7 @@ import { api } from "../../client/api.ts";
 import { useFailureText } from "../../ui/failures.ts";
 import { hasEnded } from "../../live/store.ts";
 import { Button } from "../../ui/button.tsx";
-import { Facts } from "../../ui/display.tsx";
+import { Facts } from "../../ui/facts.tsx";
 import { Segmented } from "../../ui/fields.tsx";
 import { ConfirmButton, useAdminAction } from "../controls.tsx";
 import { useSpans, JobStatusChip, Panel } from "../parts.tsx";

@@ -7,7 +7,7 @@ import { useFailureText } from "../../ui/failures.ts";
 import { PageHeader } from "../../parts/page-parts.tsx";
 import { shownKind } from "../../client/kinds.ts";
 import { buttonStyle } from "../../ui/button.tsx";
-import { Facts } from "../../ui/display.tsx";
+import { Facts } from "../../ui/facts.tsx";
 import { LiveData, useLiveQuery } from "../live.tsx";
 import { Json } from "../../ui/json.tsx";
 import { useSpans, JobStatusChip, Panel, useInPhrase } from "../parts.tsx";

@@ -5,7 +5,7 @@ import { api } from "../../client/api.ts";
 import { nearCaps, useCloudNames } from "../../client/cloud.ts";
 import { useDollars } from "../../ui/hooks.ts";
 import { CapNote } from "../../parts/own-only.tsx";
-import { Facts } from "../../ui/display.tsx";
+import { Facts } from "../../ui/facts.tsx";
 import { LiveData, useLiveQuery } from "../live.tsx";
 import { Panel } from "../parts.tsx";
 import { Cell, Row, Table } from "../table.tsx";

@@ -5,7 +5,7 @@ import { api } from "../../client/api.ts";
 import { nearCaps } from "../../client/cloud.ts";
 import { CapNote } from "../../parts/own-only.tsx";
 import { Button } from "../../ui/button.tsx";
-import { Facts } from "../../ui/display.tsx";
+import { Facts } from "../../ui/facts.tsx";
 import { Field } from "../../ui/fields.tsx";
 import { useDollars } from "../../ui/hooks.ts";
 import { toastDone } from "../../ui/toasts.tsx";

@@ -7,7 +7,7 @@ import type { UserFigures } from "@atelier/server/monitoring";
 import { api } from "../../client/api.ts";
 import { PageHeader } from "../../parts/page-parts.tsx";
 import { Button, buttonStyle, cx } from "../../ui/button.tsx";
-import { Facts } from "../../ui/display.tsx";
+import { Facts } from "../../ui/facts.tsx";
 import { Progress } from "../../ui/progress.tsx";
 import { Field } from "../../ui/fields.tsx";
 import { toastDone } from "../../ui/toasts.tsx";

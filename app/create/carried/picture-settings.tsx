@@ -9,7 +9,7 @@ import { usePresets } from "../library.tsx";
 import { useFillForm } from "../requests.ts";
 import { useFilePicker, useFileTarget, useUploadBatch } from "../../uploads/drop.tsx";
 import { Button } from "../../ui/button.tsx";
-import { type Fact, Facts } from "../../ui/display.tsx";
+import { type Fact, Facts } from "../../ui/facts.tsx";
 import { Dialog } from "../../ui/overlays.tsx";
 import { toastDone, toastFailure } from "../../ui/toasts.tsx";
 import { fillingOf, type Lack } from "./fill.ts";

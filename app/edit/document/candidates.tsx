@@ -13,7 +13,7 @@ import { useRemoveImages } from "../../pictures/actions.tsx";
 import { Button, cx, IconButton, Kbd } from "../../ui/button.tsx";
 import { isCombined, keyOf, keyOnce } from "../../ui/key-press.ts";
 import { Progress } from "../../ui/progress.tsx";
-import { Confirmation } from "../../ui/overlays.tsx";
+import { Confirmation } from "../../ui/confirmation.tsx";
 import { Pane, useLinkedView } from "./linked-view.tsx";
 import type { Candidate, Runs } from "./runs.ts";
 import { changeRun, type Run, withVersion } from "./state.ts";

@@ -12,7 +12,7 @@ import { Button, buttonStyle } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/display.tsx";
 import { isCombined, keyOf } from "../../ui/key-press.ts";
 import { useNearEnd } from "../../ui/scrolling.ts";
-import { Confirmation } from "../../ui/overlays.tsx";
+import { Confirmation } from "../../ui/confirmation.tsx";
 import { type Acts, useActs } from "./acts.ts";
 import { Group } from "./group.tsx";
 

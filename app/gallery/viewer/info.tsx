@@ -13,9 +13,9 @@ import { DowngradeNote } from "../../jobs/parts.tsx";
 import { JobParams } from "../../jobs/placement.tsx";
 import { useEngineName, useSayTime } from "../../jobs/text.ts";
 import { shownKind } from "../../client/kinds.ts";
-import { Stars } from "../../pictures/marks.tsx";
+import { Stars } from "../../pictures/stars.tsx";
 import { TagEditor } from "../../pictures/tag-editor.tsx";
-import { type Fact, Facts } from "../../ui/display.tsx";
+import { type Fact, Facts } from "../../ui/facts.tsx";
 import { Field } from "../../ui/fields.tsx";
 import { isOfInputMethod } from "../../ui/typed.ts";
 
