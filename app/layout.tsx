@@ -9,7 +9,7 @@ import { Providers } from "./frame/providers.tsx";
 import { translatedScript } from "./frame/translated.ts";
 import { Words, wordsOf } from "./parts/words.tsx";
 import { firstKeysScript } from "./palette/first-keys.ts";
-import { findSession, letsGuestsIn } from "./server/proxy-env.ts";
+import { findSession, letsGuestsIn, nonceOf } from "./server/proxy-env.ts";
 import "./styles.css";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -27,18 +27,9 @@ export const viewport: Viewport = {
   ],
 };
 
-/** Of the policy that `proxy.ts` gave this page. */
-async function readNonce(): Promise<string | undefined> {
-  return /'nonce-([^']+)'/.exec((await headers()).get("content-security-policy") ?? "")?.[1];
-}
-
 export default async function RootLayout({ children }: { readonly children: ReactNode }) {
-  const [jar, locale, messages, nonce] = await Promise.all([
-    cookies(),
-    getLocale(),
-    getMessages(),
-    readNonce(),
-  ]);
+  const [jar, sent, locale, messages] = await Promise.all([cookies(), headers(), getLocale(), getMessages()]);
+  const nonce = nonceOf(sent.get("content-security-policy"));
   const session = findSession(jar.getAll());
   // Under the earlier name the page asks for its session first, which gives it today's.
   const hasSession = session?.isEarlier === false;

@@ -195,6 +195,7 @@ function Waiting({ isPending, isEmpty, search }: WaitingProps) {
 }
 
 interface PicturesProps {
+  readonly first: FirstPictures | null;
   readonly text: string;
   readonly part: GalleryWindow;
   readonly selection: ReturnType<typeof useSelection>;
@@ -206,12 +207,14 @@ const NearGrid = later(async () => (await import("./near.tsx")).NearGrid);
 const NearSection = later(async () => (await import("./near.tsx")).NearSection);
 
 /** Day by day, or what is near in meaning in the order of its nearness. */
-function Pictures({ text, part, selection, openId, onOpen }: PicturesProps) {
+function Pictures({ first, text, part, selection, openId, onOpen }: PicturesProps) {
   const showFailure = useFailureToast();
   const { images = none } = part;
   if (images.length === 0) return null;
   if (isByMeaning(text)) return <NearGrid isWanted onFailure={showFailure} props={{ images, onOpen }} />;
-  return <Sheet part={part} images={images} selection={selection} openId={openId} onOpen={onOpen} />;
+  return (
+    <Sheet first={first} part={part} images={images} selection={selection} openId={openId} onOpen={onOpen} />
+  );
 }
 
 const SelectionBar = later(async () => (await import("./selection-bar.tsx")).SelectionBar);
@@ -256,6 +259,7 @@ export function Gallery({ first }: { readonly first: FirstPictures | null }) {
           {hasPictures ? <Choices search={text} isEmpty={isEmpty} /> : null}
           <Waiting isPending={query.isPending} isEmpty={isEmpty} search={search} />
           <Pictures
+            first={first}
             text={text}
             part={part}
             selection={selection}

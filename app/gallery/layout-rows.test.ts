@@ -1,6 +1,18 @@
 import { expect, test, vi } from "vitest";
+import { countByDay } from "@atelier/server/platform";
 import { fetchNow } from "../client/clock.ts";
-import { lineAt, linesNear, today } from "./layout-rows.ts";
+import { proportionOf, tileHeightPx } from "../pictures/justify.ts";
+import {
+  firstRowsScript,
+  gapPx,
+  lineAt,
+  linesNear,
+  mostFirst,
+  sheetLines,
+  today,
+  topsOf,
+} from "./layout-rows.ts";
+import type { ListedImage } from "./stack.tsx";
 
 test("the line at a height is the last that begins there or above", () => {
   const tops = [0, 40, 280, 520];
@@ -41,3 +53,88 @@ test("today is a day of the studio's clock, at once when an answer tells that th
   stop();
   vi.unstubAllGlobals();
 });
+
+const hourMs = 3_600_000;
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** Pictures of several forms, some hours apart; safe cast: a layout reads these alone. */
+const images = Array.from({ length: mostFirst }, (_, at) => ({
+  id: `${at}`,
+  createdAt: new Date(Date.UTC(2026, 10, 29, 12) - at * at * hourMs).toISOString(),
+  widthPx: 300 + 170 * (at % 7),
+  heightPx: 500,
+})) as unknown as ListedImage[];
+
+interface FakeTile {
+  readonly dataset: { readonly proportion: string };
+  readonly style: { cssText: string };
+}
+
+/** The lengths that a style sets. */
+const pxOf = (style: string): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    style.split(";").map((rule) => {
+      const [name = "", value = ""] = rule.split(":");
+      return [name, Number.parseFloat(value)];
+    }),
+  );
+
+/** Runs the script of the page over the server's HTML in a list of this width, and reads where it put the pictures. */
+function placeIn(widthPx: number) {
+  const tiles = images.map((image): FakeTile => ({
+    dataset: { proportion: String(proportionOf(image)) },
+    style: { cssText: "" },
+  }));
+  const list = {
+    dataset: {
+      days: countByDay(
+        zone,
+        images.map(({ createdAt }) => new Date(createdAt)),
+      ).join(),
+    },
+    style: { cssText: "" },
+    parentElement: {},
+    querySelectorAll: () => tiles,
+  };
+  class Observer {
+    constructor(told: (entries: readonly object[]) => void) {
+      // A page that is still hidden has no width.
+      for (const width of [0, widthPx]) told([{ contentRect: { width } }]);
+    }
+    observe(): void {}
+  }
+  // oxlint-disable-next-line no-implied-eval, no-new-func -- as a page runs it
+  new Function("document", "ResizeObserver", firstRowsScript())({ querySelector: () => list }, Observer);
+  const boxes = tiles.map(({ style }) => pxOf(style.cssText));
+  return { boxes, heightPx: pxOf(list.style.cssText)["height"], rules: list.style.cssText };
+}
+
+/** Where the page's own code puts them. */
+function laidOutIn(widthPx: number) {
+  const options = { widthPx, targetHeightPx: tileHeightPx(widthPx), gapPx };
+  const lines = sheetLines(images, options, { newerPx: 0, olderPx: 0 });
+  const tops = topsOf(lines, gapPx);
+  const boxes = lines.flatMap((line, index) => {
+    if (line.type !== "row") return [];
+    let startPx = 0;
+    return line.widthsPx.map((width) => {
+      const box = { top: tops[index], "inset-inline-start": startPx, width, height: line.heightPx };
+      startPx += width + gapPx;
+      return box;
+    });
+  });
+  return { boxes, heightPx: (tops.at(-1) ?? 0) + (lines.at(-1)?.heightPx ?? 0) + gapPx };
+}
+
+test.each([288, 380, 639.5, 640, 1_180, 2_300])(
+  "pictures of the server's HTML lie where the page's code puts them, in a list of %d px",
+  (widthPx) => {
+    const [placed, laidOut] = [placeIn(widthPx), laidOutIn(widthPx)];
+    expect(placed.boxes).toHaveLength(mostFirst);
+    expect(placed.heightPx).toBeCloseTo(laidOut.heightPx, 3);
+    expect(placed.rules).toContain("visibility:visible");
+    for (const [at, box] of placed.boxes.entries())
+      for (const [side, px] of Object.entries(laidOut.boxes[at] ?? {}))
+        expect(box[side], `${side} of picture ${at}`).toBeCloseTo(px ?? Number.NaN, 3);
+  },
+);

@@ -1,5 +1,5 @@
 import { studioNow, watchClock } from "../client/clock.ts";
-import { justify, type JustifyOptions, type Row } from "../pictures/justify.ts";
+import { breakRows, justify, type JustifyOptions, type Row, tileHeightPx } from "../pictures/justify.ts";
 import type { ListedImage } from "./stack.tsx";
 
 /** Of one page of the list that is read. */
@@ -17,6 +17,12 @@ export type SheetLine =
     } & Row<ListedImage>);
 
 export const dayHeightPx = 52;
+export const gapPx = 4;
+
+/** So many of the newest pictures are in the server's HTML: as many as fill a large screen. */
+export const mostFirst = 40;
+/** About what a small screen shows at once. */
+export const mostUrgent = 8;
 
 /** Local calendar day, `2026-11-21`. */
 export function dayOf(iso: string): string {
@@ -95,3 +101,55 @@ export function linesNear(tops: readonly number[], fromPx: number, toPx: number)
     end: Math.min(tops.length, lineAt(tops, toPx) + 1 + linesAhead),
   };
 }
+
+interface Rows {
+  readonly breakRows: typeof breakRows;
+  readonly tileHeightPx: typeof tileHeightPx;
+  readonly dayHeightPx: number;
+  readonly gapPx: number;
+}
+
+/** Its text is a part of the gallery's page, so that it names nothing of this file. */
+function placeFirstRows({
+  breakRows: breakInto,
+  tileHeightPx: heightIn,
+  dayHeightPx: dayPx,
+  gapPx: gap,
+}: Rows): void {
+  const list = document.querySelector<HTMLElement>("[data-days]");
+  if (!list?.parentElement) return;
+  const tiles = [...list.querySelectorAll<HTMLElement>("[data-proportion]")];
+  const days = list.dataset["days"]?.split(",").map(Number) ?? [];
+  const place = (widthPx: number) => {
+    const options = { widthPx, targetHeightPx: heightIn(widthPx), gapPx: gap };
+    let [at, topPx] = [0, 0];
+    for (const day of days) {
+      topPx += dayPx + gap;
+      const proportions = tiles.slice(at, at + day).map((tile) => Number(tile.dataset["proportion"]));
+      for (const { count, heightPx } of breakInto(proportions, options)) {
+        let startPx = 0;
+        for (const tile of tiles.slice(at, at + count)) {
+          const tilePx = Number(tile.dataset["proportion"]) * heightPx;
+          tile.style.cssText = `top:${topPx}px;inset-inline-start:${startPx}px;width:${tilePx}px;height:${heightPx}px`;
+          startPx += tilePx + gap;
+        }
+        at += count;
+        topPx += heightPx + gap;
+      }
+    }
+    // Seen only now: else the browser would take it for a page that moves.
+    list.style.cssText = `height:${topPx}px;visibility:visible`;
+  };
+  // The page is hidden until it is whole. What holds the list keeps its own height, so that this changes nothing of what is observed.
+  new ResizeObserver((entries) => {
+    const widthPx = entries[0]?.contentRect.width ?? 0;
+    if (widthPx > 0) place(widthPx);
+  }).observe(list.parentElement);
+}
+
+/**
+ * Places the newest pictures of the server's HTML as the page's code will, which comes later: rows depend on a width that the server
+ * does not know. A function, so that no page loads it as code.
+ */
+export const firstRowsScript = () =>
+  `(${placeFirstRows.toString()})({breakRows:${breakRows.toString()},tileHeightPx:${tileHeightPx.toString()},dayHeightPx:${dayHeightPx},gapPx:${gapPx}})`;

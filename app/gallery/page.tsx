@@ -1,16 +1,16 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { cookies, headers } from "next/headers";
-import { Suspense } from "react";
 import { preload } from "react-dom";
 import { procedures } from "@atelier/server/api";
+import { countByDay } from "@atelier/server/platform";
 import { imageUrl } from "../client/urls.ts";
 import { readZone, zoneCookie } from "../client/cookies.ts";
 import { Words } from "../parts/words.tsx";
-import { findSession } from "../server/proxy-env.ts";
+import { findSession, nonceOf } from "../server/proxy-env.ts";
 import { getServices } from "../server/services.ts";
 import { Gallery } from "./gallery.tsx";
-import { galleryPageSize } from "./layout-rows.ts";
+import { firstRowsScript, galleryPageSize, mostFirst, mostUrgent } from "./layout-rows.ts";
 import type { FirstPictures } from "./window.ts";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -18,20 +18,23 @@ export async function generateMetadata(): Promise<Metadata> {
   return { title: t("pages.gallery") };
 }
 
-/** The page comes without its pictures when they take longer: the browser then asks for them. */
-const patienceMs = 250;
-/** About what a small screen shows at once. */
-const preloaded = 8;
+/**
+ * The page comes without its pictures when they take longer: the browser then asks for them. Meanwhile it reads the frame and the scripts, so that
+ * waiting costs no more than asking would.
+ */
+const patienceMs = 1_000;
 
 interface Props {
   readonly searchParams: Promise<Readonly<Record<string, string | string[] | undefined>>>;
 }
 
-async function read(timezone: string): Promise<FirstPictures> {
-  const { images } = procedures(await getServices(), new Headers(await headers()));
+async function read(timezone: string, sent: Headers): Promise<FirstPictures> {
+  const { images } = procedures(await getServices(), sent);
+  const nonce = nonceOf(sent.get("content-security-policy"));
   const filters = { timezone, stacks: true, limit: galleryPageSize };
   const [list, { months }] = await Promise.all([images.list(filters), images.months({ timezone })]);
-  return { list, months };
+  const first = list.items.slice(0, mostFirst).map(({ createdAt }) => new Date(createdAt));
+  return { list, months, rows: { days: countByDay(timezone, first), script: firstRowsScript(), nonce } };
 }
 
 /**
@@ -45,18 +48,16 @@ async function readFirst({ searchParams }: Props): Promise<FirstPictures | null>
   const isOpened = sent.get("accept")?.includes("text/html") ?? false;
   if (!isOpened || !hasSession || timezone === null || search !== undefined) return null;
   const isLate = new Promise<null>((resolve) => setTimeout(resolve, patienceMs, null));
-  return Promise.race([read(timezone).catch(() => null), isLate]);
+  return Promise.race([read(timezone, new Headers(sent)).catch(() => null), isLate]);
 }
 
 export default async function GalleryPage(props: Props) {
   const first = await readFirst(props);
-  for (const { id } of first?.list.items.slice(0, preloaded) ?? [])
+  for (const { id } of first?.list.items.slice(0, mostUrgent) ?? [])
     preload(imageUrl(id, "thumbnail"), { as: "image", fetchPriority: "high" });
   return (
     <Words of="app/gallery/page.tsx">
-      <Suspense>
-        <Gallery first={first} />
-      </Suspense>
+      <Gallery first={first} />
     </Words>
   );
 }

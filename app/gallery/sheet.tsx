@@ -4,14 +4,15 @@ import { useState, useSyncExternalStore } from "react";
 import { useFailureToast } from "../ui/failures.ts";
 import { useBoxSize } from "../ui/box-size.ts";
 import { later } from "../ui/later.tsx";
-import { dayOf, type SheetLine, today } from "./layout-rows.ts";
-import { type Row } from "../pictures/justify.ts";
+import { dayOf, gapPx, mostFirst, mostUrgent, type SheetLine, today } from "./layout-rows.ts";
+import { imageUrl } from "../client/urls.ts";
+import { proportionOf, type Row } from "../pictures/justify.ts";
 import type { Selection } from "./selection.tsx";
 import { heightOf, useSheetLayout, useSheetScroll, useShownLines } from "./sheet-scroll.ts";
 import type { ListedImage } from "./stack.tsx";
 import { Tile } from "./tile.tsx";
 import { hasScrubber } from "./timeline.ts";
-import type { GalleryWindow } from "./window.ts";
+import type { FirstPictures, FirstRows, GalleryWindow } from "./window.ts";
 
 const dayMs = 86_400_000;
 
@@ -41,14 +42,13 @@ function DayHeader({ day }: { readonly day: string }) {
 }
 
 interface SheetRowProps {
-  readonly row: Row<ListedImage>;
-  readonly gapPx: number;
+  readonly row: Row<ListedImage> & { readonly at: number };
   readonly selection: Selection;
   readonly openId: string | null;
   readonly onOpen: (id: string) => void;
 }
 
-function SheetRow({ row, gapPx, selection, openId, onOpen }: SheetRowProps) {
+function SheetRow({ row, selection, openId, onOpen }: SheetRowProps) {
   return (
     <div className="flex h-full" style={{ gap: gapPx }}>
       {row.items.map((image, index) => (
@@ -56,6 +56,7 @@ function SheetRow({ row, gapPx, selection, openId, onOpen }: SheetRowProps) {
           key={image.id}
           image={image}
           widthPx={row.widthsPx[index] ?? 0}
+          isFirst={row.at + index < mostFirst}
           isSelected={selection.ids.has(image.stackId)}
           isSelecting={selection.ids.size > 0}
           isOpen={image.id === openId}
@@ -79,15 +80,51 @@ export function SheetSkeleton() {
   );
 }
 
+interface FirstTilesProps {
+  readonly images: readonly ListedImage[];
+  readonly rows: FirstRows;
+}
+
+/** The newest pictures in the server's HTML, until the page's code lays them out; not seen before the script has placed them. */
+function FirstTiles({ images, rows: { days, script, nonce } }: FirstTilesProps) {
+  return (
+    <>
+      <div
+        aria-hidden
+        data-days={days.join()}
+        suppressHydrationWarning
+        className="invisible relative max-h-dvh overflow-clip"
+      >
+        {images.slice(0, mostFirst).map((image, at) => (
+          <span
+            key={image.id}
+            data-proportion={proportionOf(image)}
+            suppressHydrationWarning
+            className="absolute bg-well"
+          >
+            <img
+              src={imageUrl(image.id, "thumbnail")}
+              alt=""
+              loading={at < mostUrgent ? "eager" : "lazy"}
+              fetchPriority={at < mostUrgent ? "high" : "auto"}
+              className="size-full object-cover"
+            />
+          </span>
+        ))}
+      </div>
+      <script nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: script }} />
+    </>
+  );
+}
+
 interface SheetProps {
+  readonly first: FirstPictures | null;
   readonly part: GalleryWindow;
   readonly images: readonly ListedImage[];
   readonly selection: Selection;
   readonly openId: string | null;
   readonly onOpen: (id: string) => void;
 }
-
-const gapPx = 4;
 
 /** The room of pictures that are not read yet, as empty tiles; only what is near the visible area is drawn by the browser. */
 function Gap() {
@@ -109,7 +146,7 @@ const SelectionRectangle = later(async () => (await import("./rectangle.tsx")).S
 const Scrubber = later(async () => (await import("./scrubber.tsx")).Scrubber);
 
 /** The grid of pictures, virtualised: only rows near the visible area are in the document. */
-export function Sheet({ part, images, selection, openId, onOpen }: SheetProps) {
+export function Sheet({ first, part, images, selection, openId, onOpen }: SheetProps) {
   const t = useTranslations("gallery");
   const showFailure = useFailureToast();
   const [element, setElement] = useState<HTMLDivElement | null>(null);
@@ -129,7 +166,11 @@ export function Sheet({ part, images, selection, openId, onOpen }: SheetProps) {
         className="relative"
         style={{ height: heightOf(layout, gapPx) }}
       >
-        {width === 0 ? <SheetSkeleton /> : null}
+        {width > 0 ? null : first === null ? (
+          <SheetSkeleton />
+        ) : (
+          <FirstTiles images={images} rows={first.rows} />
+        )}
         {lines.slice(shown.first, shown.end).map((line, at) => (
           <div
             key={line.type === "day" ? line.day : line.key}
@@ -139,7 +180,7 @@ export function Sheet({ part, images, selection, openId, onOpen }: SheetProps) {
               transform: `translateY(${layout.tops[shown.first + at] ?? 0}px)`,
             }}
           >
-            <Line line={line} gapPx={gapPx} selection={selection} openId={openId} onOpen={onOpen} />
+            <Line line={line} selection={selection} openId={openId} onOpen={onOpen} />
           </div>
         ))}
         <SelectionRectangle

@@ -38,6 +38,8 @@ function TrashBadge({ until }: { readonly until: string | null }) {
 interface Props {
   readonly image: ListedImage;
   readonly widthPx: number;
+  /** One of the newest: the server's HTML may have shown it, and then it is not waited for again. */
+  readonly isFirst: boolean;
   readonly isSelected: boolean;
   readonly isSelecting: boolean;
   /** The viewer shows this picture now. */
@@ -49,7 +51,7 @@ interface Props {
 
 /** One picture of the grid: a click opens it; its checkbox, a click with Shift, or any click while some are selected, selects it. */
 export const Tile = memo(function Tile(props: Props) {
-  const { image, widthPx, isSelected, isSelecting, isOpen, onToggle, onOpen } = props;
+  const { image, widthPx, isFirst, isSelected, isSelecting, isOpen, onToggle, onOpen } = props;
   const t = useTranslations("gallery");
   const size = image.stackSize ?? 1;
   const ownName = useImageName()(image);
@@ -67,6 +69,7 @@ export const Tile = memo(function Tile(props: Props) {
       variant="thumbnail"
       thumbhash={image.thumbhash}
       alt=""
+      atOnce={isFirst}
       className="size-full"
     />
   );

@@ -4,7 +4,6 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { canLoadMore, keys, viewerTimezone } from "../client/queries.ts";
-import { rememberZone } from "../client/cookies.ts";
 import { useRemoving } from "../pictures/actions.tsx";
 import { galleryPageSize } from "./layout-rows.ts";
 import { isByMeaning } from "./search-terms.ts";
@@ -22,10 +21,20 @@ interface PageParam {
 
 type ImageList = Awaited<ReturnType<typeof api.images.list.query>>;
 
+/** How the server's HTML shows the newest pictures. */
+export interface FirstRows {
+  /** How many of them each day has. */
+  readonly days: readonly number[];
+  /** Places them before the page's code is there. */
+  readonly script: string;
+  readonly nonce: string | undefined;
+}
+
 /** What a page brings of the gallery without a search: its newest pictures and its months. */
 export interface FirstPictures {
   readonly list: ImageList;
   readonly months: Awaited<ReturnType<typeof api.images.months.query>>["months"];
+  readonly rows: FirstRows;
 }
 
 /** So old that it is shown at once and still read again: what changed since the page was made has been told to nobody. */
@@ -119,7 +128,6 @@ export function useGalleryWindow(search: string | undefined, first: FirstPicture
   );
   // All that a jump should show was removed meanwhile.
   if (wanted.jump !== null && isBare(query)) setWanted({ search, jump: null, jumps: 0 });
-  useEffect(() => rememberZone(viewerTimezone()), []);
   const { before, failure } = wanted;
   // What was shown stays.
   if (before !== undefined && query.data === undefined && query.error !== null)

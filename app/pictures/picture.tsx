@@ -57,10 +57,13 @@ interface Props {
   readonly className?: string;
   readonly fit?: "cover" | "contain";
   readonly eager?: boolean;
+  /** It has been shown already: it is drawn with what is around it. */
+  readonly atOnce?: boolean;
 }
 
 /** A stored picture; its thumbhash is shown until the file is loaded. */
-export function Picture({ imageId, variant, src, alt, thumbhash, className, fit = "cover", eager }: Props) {
+export function Picture(props: Props) {
+  const { imageId, variant, src, alt, thumbhash, className, fit = "cover", eager, atOnce } = props;
   const [isLoaded, setLoaded] = useState(false);
   const hashStyle =
     thumbhash === undefined || isLoaded
@@ -71,8 +74,8 @@ export function Picture({ imageId, variant, src, alt, thumbhash, className, fit 
       src={src ?? imageUrl(imageId, variant)}
       alt={alt}
       draggable={false}
-      decoding="async"
-      loading={eager === true ? "eager" : "lazy"}
+      decoding={atOnce === true ? "sync" : "async"}
+      loading={eager === true || atOnce === true ? "eager" : "lazy"}
       onLoad={() => setLoaded(true)}
       style={hashStyle}
       className={cx(fit === "cover" ? "object-cover" : "object-contain", className)}

@@ -49,3 +49,7 @@ export function bucketOrigin(): string | null {
 
 const amazonIn = (region: string) =>
   `https://s3.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
+
+/** The nonce of the policy that `proxy.ts` gave a page. */
+export const nonceOf = (policy: string | null): string | undefined =>
+  /'nonce-([^']+)'/.exec(policy ?? "")?.[1];

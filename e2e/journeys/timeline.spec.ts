@@ -164,3 +164,53 @@ test.describe("without an answer", () => {
     await expect.poll(() => dayInView(page)).toContain(month.slice(0, 4));
   });
 });
+
+/** Where pictures are on the screen, by their address; those alone that are in view. */
+const placesOf = (page: Page, selector: string) =>
+  page.evaluate(
+    (pictures) =>
+      [...document.querySelectorAll<HTMLImageElement>(pictures)].flatMap((picture) => {
+        const { x, y, width, height } = picture.getBoundingClientRect();
+        return y < window.innerHeight ? [{ src: picture.src, box: [x, y, width, height] }] : [];
+      }),
+    selector,
+  );
+
+test("@all @phone the newest pictures are seen before the page's code is there, which leaves them where they are", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await fillMonths(page, { months: 2, picturesEach: 60 });
+  await page.goto("/gallery");
+  await expect(tiles(page).first()).toBeVisible();
+  await page.addInitScript(() => {
+    Reflect.set(window, "shifted", 0);
+    new PerformanceObserver((list) => {
+      for (const shift of list.getEntries())
+        Reflect.set(window, "shifted", Reflect.get(window, "shifted") + Reflect.get(shift, "value"));
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+  const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
+  await page.route(/\/_next\/static\/.*\.js/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  const first = page.locator("[data-days] img");
+  // The page goes without them when they take longer than its patience, as on a busy machine.
+  await expect(async () => {
+    await page.reload({ waitUntil: "commit" });
+    await expect(first.first()).toBeVisible({ timeout: 5_000 });
+  }).toPass();
+  const isLoaded = () => first.first().evaluate((image: HTMLImageElement) => image.naturalWidth > 0);
+  await expect.poll(isLoaded).toBe(true);
+  const before = await placesOf(page, "[data-days] img");
+  expect(before.length).toBeGreaterThan(3);
+
+  goOn();
+  await expect(tiles(page).first()).toBeVisible();
+  await expect(first).toHaveCount(0);
+  const after = new Map((await placesOf(page, "[data-tile] img")).map(({ src, box }) => [src, box]));
+  for (const { src, box } of before)
+    for (const [side, px] of box.entries()) expect(after.get(src)?.[side], src).toBeCloseTo(px, 0);
+  expect(await page.evaluate(() => Number(Reflect.get(window, "shifted")))).toBeLessThan(0.02);
+});

@@ -10,7 +10,7 @@ export interface PhysicalSide {
 }
 
 /** Where left and right are places on a picture or in the window, or the side that an arrow key points to. */
-const places = [/^app\/edit\//, /^app\/gallery\/viewer\/picture\.tsx$/, /^app\/ui\/tooltip\.tsx$/];
+const places = [/^app\/edit\//, /^app\/gallery\/viewer\/picture\.tsx$/, /^app\/ui\/tooltip-box\.tsx$/];
 
 const logical: Readonly<Record<string, string>> = {
   ml: "ms",

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { dayOf, ownZone, todayIn } from "./days.ts";
+import { countByDay, dayOf, ownZone, todayIn } from "./days.ts";
 
 test("names of one zone in any case share a format, and only some zones keep one", () => {
   const made = vi.spyOn(Intl, "DateTimeFormat");
@@ -32,3 +32,12 @@ test.each(["Etc/Unknown", undefined, "Mars/Olympus"])(
     }
   },
 );
+
+test("moments are counted by the days of a zone", () => {
+  const moments = ["29T15:30", "29T14:30", "28T23:00", "28T10:00"].map(
+    (time) => new Date(`2026-11-${time}:00Z`),
+  );
+  expect(countByDay("UTC", moments)).toEqual([2, 2]);
+  expect(countByDay("Asia/Tokyo", moments)).toEqual([1, 2, 1]);
+  expect(countByDay("UTC", [])).toEqual([]);
+});

@@ -44,6 +44,16 @@ export function dayOf(timeZone: string, at: Date): string {
   return `${of("year").padStart(4, "0")}-${of("month")}-${of("day")}`;
 }
 
+/** How many of these moments each day of a zone has, the days in the order of the moments. */
+export function countByDay(timeZone: string, moments: readonly Date[]): number[] {
+  const counts = new Map<string, number>();
+  for (const moment of moments) {
+    const day = dayOf(timeZone, moment);
+    counts.set(day, (counts.get(day) ?? 0) + 1);
+  }
+  return [...counts.values()];
+}
+
 /** Today with its name, since "on Friday" needs it: `2026-11-25 (Wednesday)`. */
 export function todayIn(timeZone: string, now = new Date()): string {
   const name = new Intl.DateTimeFormat("en", { timeZone, weekday: "long" }).format(now);
