@@ -84,13 +84,33 @@ test("the viewer shows each pixel of a picture and more: double click, wheel, dr
   await whole.click();
   await expect(whole).toHaveCount(0);
 
-  // Another picture is whole, and the keys of ratings and steps are what they were.
+  // An arrow moves what is close, with Shift it leads to another picture, which is whole; ratings are what they were.
   await page.keyboard.press("z");
+  await expect(whole).toHaveText("100 %");
+  const middle = await boxOf(picture);
+  const moved = async (from: { readonly x: number }, shown: Locator) => (await boxOf(shown)).x - from.x;
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(() => moved(middle, picture)).toBeCloseTo(-80, 0);
+  await page.keyboard.press("ArrowLeft");
+  await expect.poll(() => moved(middle, picture)).toBeCloseTo(0, 0);
   await page.keyboard.press("3");
   await expect(page.getByText("Rated with 3 stars")).toBeAttached();
-  await page.keyboard.press("ArrowRight");
-  await expect(viewer.getByRole("img", { name: "chelsea" })).toBeVisible();
+  await page.keyboard.press("Shift+ArrowRight");
+  const chelsea = viewer.getByRole("img", { name: "chelsea" });
+  await expect(chelsea).toBeVisible();
   await expect(whole).toHaveCount(0);
+
+  // From its edge it leads on, too.
+  for (let press = 0; press < 12; press += 1) await page.keyboard.press("+");
+  await expect(whole).toHaveText("400 %");
+  await expect(chelsea).toHaveAttribute("src", /variant=original/);
+  const close = await boxOf(chelsea);
+  await page.keyboard.press("ArrowLeft");
+  await expect.poll(() => moved(close, chelsea)).toBeGreaterThan(1);
+  await expect(async () => {
+    if (await chelsea.isVisible()) await page.keyboard.press("ArrowLeft");
+    expect(await picture.isVisible()).toBe(true);
+  }).toPass();
 });
 
 test("@phone two fingers enlarge a picture of the viewer, then one moves it and does not leave it", async ({

@@ -18,6 +18,7 @@ import type { ViewerAddress, ViewerProps } from "./door.tsx";
 import { ViewerInfo } from "./info.tsx";
 import { ViewerPicture } from "./picture.tsx";
 import { ViewerToolbar } from "./toolbar.tsx";
+import { belongsElsewhere } from "./zoom.ts";
 
 interface StackStripProps {
   readonly stack: ReturnType<typeof useStack>;
@@ -74,13 +75,6 @@ interface Options {
   readonly onRemoved: () => void;
 }
 
-/** Elements that use the arrow keys themselves. */
-const ownArrows = "[role=slider], [role=menu]";
-
-function belongsElsewhere({ key, target }: KeyboardEvent): boolean {
-  return key.startsWith("Arrow") && target instanceof Element && target.closest(ownArrows) !== null;
-}
-
 function useViewerKeys({ image, onStep, onStepInStack, onRemoved }: Options): void {
   const star = useStar();
   const rate = useRate();
@@ -99,6 +93,8 @@ function useViewerKeys({ image, onStep, onStepInStack, onRemoved }: Options): vo
       },
     };
     const press = (event: KeyboardEvent) => {
+      // The zoom has taken it.
+      if (event.defaultPrevented) return;
       if (isTyping(event) || isCombined(event) || belongsElsewhere(event)) return;
       const key = keyOnce(event);
       const rating = ratingOfKey(key);

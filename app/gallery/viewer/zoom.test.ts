@@ -2,7 +2,17 @@ import { createElement, type PointerEvent } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test, vi } from "vitest";
 import { panView, zoomView } from "../../ui/zoom.ts";
-import { boundView, choose, closerScale, useZoomPointers, wholeView, type Zoom, zoomOfKey } from "./zoom.ts";
+import {
+  boundView,
+  choose,
+  closerScale,
+  movedView,
+  takesArrow,
+  useZoomPointers,
+  wholeView,
+  type Zoom,
+  zoomOfKey,
+} from "./zoom.ts";
 
 const room = { width: 800, height: 600 };
 const large = { widthPx: 4_000, heightPx: 2_000 };
@@ -115,4 +125,47 @@ test("a mouse that was released unheard moves the picture no further", () => {
   for (const x of [30, 60]) move(x, { ...mouse, buttons: 0 });
   move(90, mouse);
   expect(done.pan).toHaveBeenCalledTimes(1);
+});
+
+test.each([
+  ["ArrowRight", { x: -80, y: 0 }],
+  ["ArrowLeft", { x: 80, y: 0 }],
+  ["ArrowDown", { x: 0, y: -80 }],
+  ["ArrowUp", { x: 0, y: 80 }],
+])("%s moves a picture that is close, and leads on from its edge by a new press", (key, by) => {
+  const pan = vi.fn<Zoom["pan"]>();
+  const press = (
+    zoom: { isClose: boolean; hasMore: boolean },
+    more: { shiftKey?: boolean; repeat?: boolean } = {},
+  ) =>
+    takesArrow(
+      { key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more },
+      { isClose: zoom.isClose, canMove: (to) => zoom.hasMore && to.x === by.x && to.y === by.y, pan },
+    );
+  const inside = { isClose: true, hasMore: true };
+  const atEdge = { isClose: true, hasMore: false };
+  expect([press(inside), press(inside, { repeat: true })]).toEqual([true, true]);
+  expect(pan.mock.calls).toEqual([
+    [by.x, by.y],
+    [by.x, by.y],
+  ]);
+  expect([press(atEdge), press(atEdge, { repeat: true })]).toEqual([false, true]);
+  expect(press(inside, { shiftKey: true })).toBe(false);
+  expect(press({ isClose: false, hasMore: true })).toBe(false);
+  expect(pan).toHaveBeenCalledTimes(2);
+});
+
+test("other keys are not taken by a picture that is close", () => {
+  const zoom = { isClose: true, canMove: () => true, pan: vi.fn<Zoom["pan"]>() };
+  const press = { key: "s", ctrlKey: false, metaKey: false, altKey: false, shiftKey: false };
+  expect(takesArrow(press, zoom)).toBe(false);
+});
+
+test("a picture moves up to its edges, and not where it is smaller than its room", () => {
+  const at = { scale: 1, x: -3_190, y: -700 };
+  expect(movedView(at, { x: -80, y: 0 }, room, large)).toEqual({ scale: 1, x: -3_200, y: -700 });
+  expect(movedView({ ...at, x: -3_200 }, { x: -80, y: 0 }, room, large)).toBeNull();
+  const wide = { scale: 0.25, x: 0, y: 50 };
+  expect(movedView(wide, { x: 0, y: 80 }, room, large)).toBeNull();
+  expect(movedView(wide, { x: -80, y: 0 }, room, large)).toEqual({ scale: 0.25, x: -80, y: 50 });
 });

@@ -1,6 +1,14 @@
 "use client";
 import type { Size } from "@atelier/server/retouch";
-import { type MouseEvent, type PointerEvent, useEffect, useEffectEvent, useRef, useState } from "react";
+import {
+  type MouseEvent,
+  type PointerEvent,
+  useEffect,
+  useEffectEvent,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import { isTyping } from "../../parts/run-button.tsx";
 import { zoomStep } from "../../pictures/zoom-controls.tsx";
 import { fitBox, useBoxSize } from "../../ui/box-size.ts";
@@ -37,6 +45,12 @@ export function boundView({ scale, x, y }: View, room: Size, picture: Sized): Vi
     x: place(x, room.width - picture.widthPx * scale),
     y: place(y, room.height - picture.heightPx * scale),
   };
+}
+
+/** A view with the picture moved by so much; null where it has no further to go. */
+export function movedView(from: View, { x, y }: Point, room: Size, picture: Sized): View | null {
+  const to = boundView(panView(from, x, y), room, picture);
+  return Math.abs(to.x - from.x) + Math.abs(to.y - from.y) < 0.5 ? null : to;
 }
 
 /** What a double click does to a whole picture: pixel by pixel, or twice as large where it nearly is that. */
@@ -85,6 +99,8 @@ export function useZoom(room: HTMLElement | null, picture: Sized & { readonly id
     zoomed: view.scale / actual,
     zoom,
     pan: (dx: number, dy: number) => change((from) => panView(from, dx, dy)),
+    /** Whether there is more of the picture in that direction. */
+    canMove: (by: Point) => isClose && movedView(view, by, size, picture) !== null,
     fit,
     toggle: (at?: Point) => (isClose ? fit() : zoom(closerScale(whole, actual) / whole.scale, at)),
   };
@@ -105,23 +121,52 @@ export function zoomOfKey(press: KeyPress): ((zoom: Zoom) => void) | undefined {
   return keys[key === "z" ? keyOnce(press) : key];
 }
 
-/** Zooms by wheel and trackpad in the room, and by keys. */
+const stepPx = 80;
+
+/** How an arrow moves a picture that is close; with Shift it leads to another picture. */
+const moves: Readonly<Record<string, Point>> = {
+  ArrowLeft: { x: stepPx, y: 0 },
+  ArrowRight: { x: -stepPx, y: 0 },
+  ArrowUp: { x: 0, y: stepPx },
+  ArrowDown: { x: 0, y: -stepPx },
+};
+
+/** Elements that use the arrow keys themselves. */
+const ownArrows = "[role=slider], [role=menu]";
+
+export function belongsElsewhere({ key, target }: KeyboardEvent): boolean {
+  return key.startsWith("Arrow") && target instanceof Element && target.closest(ownArrows) !== null;
+}
+
+/** Whether an arrow is spent on a picture that is close. At its edge a new press leads on, and a held one does not. */
+export function takesArrow(
+  { key, shiftKey, repeat }: KeyPress,
+  zoom: Pick<Zoom, "isClose" | "canMove" | "pan">,
+) {
+  const by = moves[key];
+  if (by === undefined || shiftKey || !zoom.isClose) return false;
+  if (!zoom.canMove(by)) return repeat === true;
+  zoom.pan(by.x, by.y);
+  return true;
+}
+
+/** Zooms by wheel and trackpad in the room, and by keys; null takes neither. */
 export function useZoomInput(room: HTMLElement | null, zoom: Zoom): void {
   const onWheel = useEffectEvent(zoom.zoom);
   const onKey = useEffectEvent((event: KeyboardEvent) => {
-    if (isTyping(event) || isCombined(event)) return;
+    if (room === null || isTyping(event) || isCombined(event) || belongsElsewhere(event)) return;
+    if (takesArrow(event, zoom)) event.preventDefault();
     zoomOfKey(event)?.(zoom);
   });
+  // With the first layout, which comes before that of what holds this: so before the other keys of the viewer, whose arrows lead to other pictures.
+  useLayoutEffect(() => {
+    const press = (event: KeyboardEvent) => onKey(event);
+    window.addEventListener("keydown", press, { capture: true });
+    return () => window.removeEventListener("keydown", press, { capture: true });
+  }, []);
   useEffect(() => {
     if (room === null) return undefined;
-    const stop = listenForZoom(room, (factor, at) => onWheel(factor, placeIn(room, at)));
-    const press = (event: KeyboardEvent) => onKey(event);
-    // In the capture phase, as the other keys of the viewer.
-    window.addEventListener("keydown", press, { capture: true });
-    return () => {
-      stop();
-      window.removeEventListener("keydown", press, { capture: true });
-    };
+    return listenForZoom(room, (factor, at) => onWheel(factor, placeIn(room, at)));
   }, [room]);
 }
 
