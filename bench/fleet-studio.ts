@@ -6,7 +6,6 @@ import {
   dispatch,
   isAnyWaiting,
   type Job,
-  offersFor,
   start,
   submit,
   sweep,
@@ -14,7 +13,6 @@ import {
 import { readQueues } from "@atelier/server/monitoring";
 import { closeDoors, markGone, register } from "@atelier/server/nodes";
 import { newId, parseConfig } from "@atelier/server/platform";
-import type { Bell } from "@atelier/server/queue";
 import type { Services } from "@atelier/server/services";
 import { sql } from "drizzle-orm";
 import { type Clock, createAgenda } from "./fleet-clock.ts";
@@ -44,8 +42,6 @@ interface Card {
   last: string | null;
   isBusy: boolean;
   isEnding: boolean;
-  /** Its number in the line of those who wait for a bell. */
-  lined: number;
   idleFromMs: number;
   endedMs: number | null;
 }
@@ -62,8 +58,7 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
   await stage.run("truncate jobs, nodes, queue_turns cascade");
   const another = await stage.openAnother();
   const later: Promise<unknown>[] = [];
-  const bells: Bell[] = [];
-  let lined = 0;
+  let bells = 0;
   const onDemand =
     fleet.type === "fixed" ? {} : { onDemand: { startS, workflows: works.map((w) => w.workflow) } };
   const services: Services = {
@@ -72,7 +67,7 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
       limits: { openJobs: 100_000, maxWaiting: 100_000 },
       queues: { [queue]: { minVramGib: 8, ...onDemand }, "cpu-light": {} },
     }),
-    bells: { ...another.bells, ring: async (name, rung) => void bells.push(...(name === queue ? rung : [])) },
+    bells: { ...another.bells, ring: async (name, rung) => void (bells += name === queue ? rung.length : 0) },
     hints: { ...another.hints, publish: () => {} },
     later: (work) => void later.push(work.catch((error: unknown) => faults.push(String(error)))),
   };
@@ -115,7 +110,6 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
       last: null,
       isBusy: false,
       isEnding: false,
-      lined: (lined += 1),
       idleFromMs: at(),
       endedMs: null,
     };
@@ -131,14 +125,10 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
     await markGone(services, card.id);
     card.endedMs = at();
   }
-  /** As the worker's `begin` in worker/claims.ts. */
-  async function take(card: Card, bell: Bell | null = null): Promise<boolean> {
+  async function take(card: Card): Promise<boolean> {
     const loaded = loadedNeeds(card);
-    const free = needs.map((need) => ({ need, servers: [card.url], mustLoad: !loaded.includes(need) }));
-    const offers = offersFor(bell ?? {}, free);
+    const offers = needs.map((need) => ({ need, servers: [card.url], mustLoad: !loaded.includes(need) }));
     const job = await claim(services, { nodeId: card.id, queue, offers });
-    card.lined = lined += 1;
-    if (!job && bell && offers.length < free.length) bells.push({ ...bell, passes: (bell.passes ?? 1) - 1 });
     if (!job) return false;
     await begin(card, job);
     return true;
@@ -178,10 +168,10 @@ export async function runStudio({ stage, clock, load, fleet }: Hour): Promise<Ou
   }
   async function answerBells(): Promise<void> {
     while (later.length > 0) await Promise.all(later.splice(0));
-    for (let bell = bells.shift(); bell; bell = bells.shift()) {
+    for (; bells > 0; bells -= 1) {
       const idle = live().filter((card) => !card.isBusy && !card.isEnding);
-      const first = idle.toSorted((a, b) => a.lined - b.lined)[0];
-      if (first) await take(first, bell);
+      const first = idle.toSorted((a, b) => a.idleFromMs - b.idleFromMs)[0];
+      if (first) await take(first);
     }
     while (later.length > 0) await Promise.all(later.splice(0));
   }

@@ -1,5 +1,5 @@
-import { claim, type Job, type Lease, offersFor, type QueueOffers } from "@atelier/server/jobs";
-import type { Bell, BellConsumer } from "@atelier/server/queue";
+import { claim, type Job, type Lease, type QueueOffers } from "@atelier/server/jobs";
+import type { BellConsumer } from "@atelier/server/queue";
 import type { Services } from "@atelier/server/services";
 import { type CloudRunInput, type Providers, runCloudJob } from "./cloud/cloud-job.ts";
 import type { Engine } from "./engines/index.ts";
@@ -64,9 +64,7 @@ export function consume(services: Services, input: ConsumeInput): Consumers {
       for (const other of wanted()) if (other.queue !== queue) claimIn(other.queue);
     },
   });
-  const subscriptions = createSubscriptions(services, (queue, bell) =>
-    answer(services, input, { ...answerInput(queue), bell }),
-  );
+  const subscriptions = createSubscriptions(services, (queue) => answer(services, input, answerInput(queue)));
   const follow = () => subscriptions.follow(new Map(wanted().map(({ queue, slots }) => [queue, slots])));
   follow();
   return {
@@ -88,8 +86,6 @@ export function consume(services: Services, input: ConsumeInput): Consumers {
 
 interface AnswerInput {
   readonly queue: string;
-  /** What asked for the claim; none: the node itself. */
-  readonly bell?: Bell;
   /** Called when the node has no run left: other queues may hold a job that waits for an empty node. */
   readonly onEmpty: () => void;
 }
@@ -97,11 +93,10 @@ interface AnswerInput {
 async function answer(
   services: Services,
   input: ConsumeInput,
-  { queue, bell, onEmpty }: AnswerInput,
+  { queue, onEmpty }: AnswerInput,
 ): Promise<void> {
   for (let hasRun = false; ; hasRun = true) {
-    const asked = hasRun ? undefined : bell;
-    const begun = await input.claimLock(() => begin(services, input, { queue, bell: asked }));
+    const begun = await input.claimLock(() => begin(services, input, queue));
     if (!begun) {
       if (hasRun && !input.runs.isClosed() && input.runs.leases().length === 0) onEmpty();
       return;
@@ -117,7 +112,7 @@ async function answer(
 async function begin(
   services: Services,
   input: ConsumeInput,
-  { queue, bell }: Pick<AnswerInput, "queue" | "bell">,
+  queue: string,
 ): Promise<{ ended: Promise<void> } | null> {
   const { offer, runs } = input;
   const node = input.incarnation.current();
@@ -125,14 +120,13 @@ async function begin(
   // The number of slots may have become smaller since the bell was taken.
   if (!node || !input.readiness.isReady() || runs.isClosed() || runs.count(queue) >= slots) return null;
   const claimingAt = new Date();
-  const free = offer.freeOffers(queue);
-  const offers = offersFor(bell ?? {}, free);
-  const otherQueues = otherQueuesOf(input, queue);
-  const job = await claim(services, { nodeId: node.id, queue, offers, otherQueues });
-  if (!job) {
-    if (bell && offers.length < free.length) passOn(services, queue, bell);
-    return null;
-  }
+  const job = await claim(services, {
+    nodeId: node.id,
+    queue,
+    offers: offer.freeOffers(queue),
+    otherQueues: otherQueuesOf(input, queue),
+  });
+  if (!job) return null;
   noteClaim(services, job, claimingAt);
   const lease: Lease = { jobId: job.id, attempt: job.attempt, nodeId: node.id };
   const engine = findEngine(input.engines, job);
@@ -144,15 +138,6 @@ async function begin(
       ? runCloudJob(services, { job, lease, signal, ...providers })
       : runJob(services, { job, lease, engine, otherServers, sharedServers, signal, onBegin });
   return { ended: runs.add({ lease, queue, engine: job.engine, need: job.need }, work) };
-}
-
-/** After the answer: a bell that is rung before it may come back to this node, which asks for the next one as it ends this one. */
-function passOn({ bells, log }: Services, queue: string, bell: Bell): void {
-  setImmediate(() => {
-    bells
-      .ring(queue, [{ ...bell, passes: (bell.passes ?? 1) - 1 }])
-      .catch((error: unknown) => log.warn({ err: error, queue }, "bell not passed on, the sweep will ring"));
-  });
 }
 
 /** What the node could take from its other queues: now when it is empty, else after its runs have ended. */
@@ -189,7 +174,7 @@ interface Subscription {
 /** Has no consumers before the first `follow`. */
 function createSubscriptions(
   { bells, log }: Pick<Services, "bells" | "log">,
-  answer: (queue: string, bell: Bell) => Promise<void>,
+  answer: (queue: string) => Promise<void>,
 ): Subscriptions {
   const open = new Map<string, Subscription>();
   const closing = new Map<Subscription, Promise<void>>();
@@ -200,9 +185,9 @@ function createSubscriptions(
     const subscription: Subscription = {
       queue,
       answering: 0,
-      consumer: bells.consume(queue, slots, async (bell) => {
+      consumer: bells.consume(queue, slots, async () => {
         subscription.answering += 1;
-        await answer(queue, bell).finally(() => {
+        await answer(queue).finally(() => {
           subscription.answering -= 1;
           if (closing.has(subscription)) fit();
         });

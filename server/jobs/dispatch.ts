@@ -2,9 +2,7 @@ import { keptBy } from "../platform/index.ts";
 import { and, eq, inArray, sql } from "drizzle-orm";
 import { type Db, schema, type Tx, waitingStatuses } from "../db/index.ts";
 import type { Need } from "../engines.ts";
-import type { Bell } from "../queue/index.ts";
 import type { Services } from "../services.ts";
-import { passesFor } from "./offers.ts";
 import { hint, inOrderOfId, jobFromRow } from "./job.ts";
 
 interface Turn {
@@ -110,9 +108,7 @@ export async function ringFor(services: Services, queue: string, moved: readonly
   await ring(
     services,
     queue,
-    byNeed.flatMap(([, rows]) =>
-      rows.slice(0, idleOf(rows)).map((row) => ({ ...row, passes: passesFor(row.idle) })),
-    ),
+    byNeed.flatMap(([, rows]) => rows.slice(0, idleOf(rows))),
   );
   const others = byNeed.filter(([, rows]) => rows.length > idleOf(rows));
   if (others.length === 0) return;
@@ -134,7 +130,7 @@ async function readIdle(db: Db, queue: string, needs: readonly string[]): Promis
 
 const ringTimeoutMs = 2_000;
 
-type Rung = Pick<Dispatched, "id" | "attempt" | "ring"> & Pick<Bell, "passes">;
+type Rung = Pick<Dispatched, "id" | "attempt" | "ring">;
 
 /** Sends bells for queued rows after their commit. A failure is only logged: the sweep rings again. */
 async function ring(
@@ -143,12 +139,7 @@ async function ring(
   rows: readonly Rung[],
 ): Promise<void> {
   if (rows.length === 0) return;
-  const calls = rows.map(({ id, attempt, ring: number, passes }) => ({
-    jobId: id,
-    attempt,
-    ring: number,
-    ...(passes ? { passes } : {}),
-  }));
+  const calls = rows.map(({ id, attempt, ring: number }) => ({ jobId: id, attempt, ring: number }));
   try {
     await withTimeout(bells.ring(queue, calls));
   } catch (error) {

@@ -63,7 +63,7 @@ export {
   persistProgress,
   start,
 } from "./claimed.ts";
-export { type Offer, offersFor, type QueueOffers } from "./offers.ts";
+export type { Offer, QueueOffers } from "./offers.ts";
 export { dispatch, isAnyWaiting, rering } from "./dispatch.ts";
 export { findOrphanedPrompts, readActivity, readAwaitedNeeds, requeueRestored, sweep } from "./sweep.ts";
 export { tidy, tidyDuties } from "./tidy.ts";

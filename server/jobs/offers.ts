@@ -2,17 +2,12 @@ import { sql, type SQL } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Need } from "../engines.ts";
 import type { Config } from "../platform/index.ts";
-import type { Bell } from "../queue/index.ts";
 
 /*
  * Which row of the window a claim takes. A card that has the model of a row loaded begins at once, any other loads it first, for 2
  * to 60 s. So a row whose model the claiming node would have to load counts as queued `loadedFirstMs` later than it was: rows that
  * entered the window within that time may be claimed before it, and no others, so no row waits without end. What other nodes
  * have loaded plays no part: a node that is free and can run a row takes one.
- *
- * Which of several free nodes claims. A bell reaches one of them, whatever it has loaded. That one answers for the models that it has
- * loaded; where no row is for those it passes the bell on, as often as nodes were free when the row was rung for, and at most
- * `mostPasses` times. The last one claims whatever is there. No row is kept from a node that claims it for another reason.
  */
 
 /** A need that a node can serve now. */
@@ -28,16 +23,6 @@ export interface QueueOffers {
   readonly queue: string;
   readonly offers: readonly Offer[];
 }
-
-/** Milliseconds each, against the seconds of a load that they may spare; measured in docs/benchmarks.md. */
-const mostPasses = 8;
-
-/** How often a bell may be passed on while so many slots are free. */
-export const passesFor = (idle: number): number => Math.min(mostPasses, Math.max(0, idle - 1));
-
-/** The offers with which a bell is answered that may be passed on so often: while it may, those that need no load. */
-export const offersFor = ({ passes = 0 }: Pick<Bell, "passes">, offers: readonly Offer[]): readonly Offer[] =>
-  passes > 0 ? offers.filter(({ mustLoad }) => mustLoad !== true) : offers;
 
 /** SQL condition: the row's engine is in the worker itself, so its run begins with the claim. */
 export function needsNoServer(offers: readonly Offer[]): SQL {

@@ -146,7 +146,7 @@ function keepWorker({ open, slots, underWay, onError }: KeptWorker): BellConsume
 }
 
 function toJob(bell: Bell) {
-  const jobId = `job-${bell.jobId}-${bell.attempt}-${bell.ring}${bell.passes ? `-${bell.passes}` : ""}`;
+  const jobId = `job-${bell.jobId}-${bell.attempt}-${bell.ring}`;
   return { name: "bell", data: bell, opts: { ...bellOptions, jobId } };
 }
 

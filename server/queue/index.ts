@@ -34,8 +34,6 @@ export interface Bell {
   readonly jobId: string;
   readonly attempt: number;
   readonly ring: number;
-  /** How often nodes that would have to load a model may pass it on; 0 by default. */
-  readonly passes?: number;
 }
 
 /** A node's subscription to one queue. */
