@@ -78,17 +78,6 @@ test("C1 C4 F11 a lock of 4:30 is kept and one of 5:01 is taken over; the old ho
   ]);
 });
 
-test("C1 F31 a lock that was taken before the database's clock went back an hour is taken over, and a young one is kept", async () => {
-  const { id } = await owed();
-  const first = await acquire(services, id);
-  if (!first) throw new Error("no lock");
-  await change(id, { deliveringAt: secondsAgo(-60) });
-  expect(await acquire(services, id)).toBeNull();
-  await change(id, { deliveringAt: secondsAgo(-3_600) });
-  expect(await acquire(services, id)).toMatchObject({ attempt: 2 });
-  expect(await markDelivered(services, first, "late")).toBe(false);
-});
-
 test("C1 R1 a lock whose answer a restart of the database cut is held by the process that asked for it, as one attempt", async () => {
   const { id } = await owed();
   const { db } = services;

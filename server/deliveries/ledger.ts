@@ -60,8 +60,7 @@ export interface HeldDelivery extends OwedDelivery {
 
 /** SQL condition: no process is sending it. A process that died counts for `deliveryLockMs`, which is longer than any send. */
 function isUnsent({ config }: Pick<Services, "config">): SQL {
-  const { deliveryLockMs: mostMs } = config.timing;
-  return isFree({ until: sql`delivering_at + ${mostMs} * interval '1 millisecond'`, mostMs });
+  return isFree({ until: sql`delivering_at + ${config.timing.deliveryLockMs} * interval '1 millisecond'` });
 }
 
 const isOwn = (token: string) => isHeldBy({ token: sql`lock_token` }, token);

@@ -85,7 +85,7 @@ async function hold({ db }: Services, jobId: string): Promise<string | null> {
     insert into ${resultHolds} (job_id, token, held_until)
     select id, ${token}::uuid, ${fromNow(holdMs)} from ${jobs} where id = ${jobId} for key share
     on conflict (job_id) do update set token = excluded.token, held_until = excluded.held_until
-      where ${isFree({ until: resultHolds.heldUntil, mostMs: holdMs })}
+      where ${isFree({ until: resultHolds.heldUntil })}
     returning token`);
   return rows[0]?.token ?? null;
 }

@@ -19,19 +19,9 @@ export const newToken = (): string => randomUUID();
 export const fromNow = (ms: number): SQL =>
   sql`date_trunc('milliseconds', clock_timestamp() + ${ms}::float8 * interval '1 millisecond')`;
 
-interface Term extends Pick<LeaseColumns, "until"> {
-  /** The longest time for which it is taken or renewed at once, ms. */
-  readonly mostMs: number;
-}
-
-/**
- * SQL condition: the row is free, or the time of its owner is over. A lease that ends further ahead than twice its longest
- * time was taken before the database's clock was set back, and is free too: else it would hold until the clock is there
- * again. `infinity` is an end that no clock sets.
- */
-export const isFree = ({ until, mostMs }: Term): SQL =>
-  sql`coalesce(${until} <= clock_timestamp()
-    or (isfinite(${until}) and ${until} > ${fromNow(2 * mostMs)}), true)`;
+/** SQL condition: the row is free, or the time of its owner is over. */
+export const isFree = ({ until }: Pick<LeaseColumns, "until">): SQL =>
+  sql`coalesce(${until} <= clock_timestamp(), true)`;
 
 /** SQL condition: the lease of this token is still the current one. */
 export const isHeldBy = ({ token }: Pick<LeaseColumns, "token">, held: string | null): SQL =>

@@ -11,8 +11,8 @@ import {
   readTurnFigures,
   renewTurn,
 } from "./index.ts";
-import { fromNow, isFree, whileHeld } from "./lease.ts";
-import { endTurn, readTurnWaits, takeTurn } from "./turns.ts";
+import { fromNow, whileHeld } from "./lease.ts";
+import { endTurn, takeTurn } from "./turns.ts";
 
 const { turns } = schema;
 const hourMs = 3_600_000;
@@ -45,32 +45,6 @@ test("a lease of no time is over at once, at the precision of its column", async
     select count(*)::int as early from generate_series(1, 10000)
     where (${fromNow(0)})::timestamptz(3) > clock_timestamp()`);
   expect(rows).toEqual([{ early: 0 }]);
-});
-
-test.each([
-  ["none", null, true],
-  ["a second ago", sql`clock_timestamp() - interval '1 s'`, true],
-  ["in a moment", fromNow(1_000), false],
-  ["as late as it can be taken for", fromNow(60_000), false],
-  ["after the clock went back for less than its time", fromNow(110_000), false],
-  ["after the clock went back an hour", fromNow(hourMs), true],
-  ["with a node", sql`'infinity'::timestamptz`, false],
-])("F31 a lease of a minute is held or free by its end: %s", async (_name, until, isOver) => {
-  const condition = isFree({ until: sql`(${until})::timestamptz`, mostMs: 60_000 });
-  expect(await opened.services.db.execute(sql`select ${condition} as free`)).toEqual([{ free: isOver }]);
-});
-
-test("F31 a turn that was taken before the database's clock went back an hour is free, and its late owner ends nothing", async () => {
-  const { services } = opened;
-  const late = await take();
-  if (!late) throw new Error("nobody got the turn");
-  expect(await readTurnWaits(services, ["work"])).toHaveProperty("size", 1);
-  await services.db.update(turns).set({ heldUntil: sql`${turns.heldUntil} + interval '1 hour'` });
-  expect(await readTurnWaits(services, ["work"])).toHaveProperty("size", 0);
-  expect(await readTurnFigures(services)).toMatchObject([{ isRunning: false }]);
-  expect(await take()).not.toBeNull();
-  await endTurn(services, late, { waitMs: hourMs, isDone: true });
-  expect(await readTurnFigures(services)).toMatchObject([{ isRunning: true, doneAgeMs: null }]);
 });
 
 test("a lease is renewed while its work goes on, again after a renewal that failed, and no more after its end", async () => {

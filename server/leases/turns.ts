@@ -34,7 +34,7 @@ export async function takeTurn({ db }: Input, { name, isForced }: TakeInput): Pr
     .onConflictDoUpdate({
       target: turns.name,
       set: held,
-      setWhere: sql`${isFree({ until: turns.heldUntil, mostMs: holdMs })} ${isForced ? sql`` : sql`and ${isDue}`}`,
+      setWhere: sql`${isFree({ until: turns.heldUntil })} ${isForced ? sql`` : sql`and ${isDue}`}`,
     })
     .returning({ name: turns.name });
   return taken.length > 0 ? { name, token: held.token } : null;
@@ -92,9 +92,7 @@ export async function postponeTurn({ db }: Input, name: string, waitMs: number):
 
 /** How long each of these turns rests or is held from now on, ms; those that can be taken now are missing. */
 export async function readTurnWaits({ db }: Input, names: readonly string[]): Promise<Map<string, number>> {
-  const isTakeable = isFree({ until: turns.heldUntil, mostMs: holdMs });
-  const until = sql<number>`(extract(epoch from greatest(${turns.dueAt}, case when not ${isTakeable} then ${turns.heldUntil} end)
-    - clock_timestamp()) * 1000)::float8`;
+  const until = sql<number>`(extract(epoch from greatest(${turns.dueAt}, ${turns.heldUntil}) - clock_timestamp()) * 1000)::float8`;
   const rows = await db
     .select({ name: turns.name, waitMs: until })
     .from(turns)
@@ -127,6 +125,6 @@ export async function readTurnFigures({ db }: Input): Promise<TurnFigures[]> {
   const age = (column: SQL) => sql`(extract(epoch from clock_timestamp() - ${column}) * 1000)::float8`;
   return db.execute<TurnFigures>(sql`
     select name, ${age(sql`done_at`)} as "doneAgeMs", took_ms as "tookMs", failures, error,
-      ${age(sql`failed_at`)} as "failedAgeMs", not ${isFree({ until: sql`held_until`, mostMs: holdMs })} as "isRunning"
+      ${age(sql`failed_at`)} as "failedAgeMs", not ${isFree({ until: sql`held_until` })} as "isRunning"
     from ${turns} order by failures = 0, name`);
 }

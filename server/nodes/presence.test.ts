@@ -1,13 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import fs, { readFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { addNode } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
 import { createNodeWatch } from "./presence.ts";
-import { ownIdentity } from "./register.ts";
+import { isProcessOver, ownIdentity } from "./register.ts";
 import { isConnectedNode, isLiveNode } from "./states.ts";
 
 const { nodes } = schema;
@@ -84,6 +85,20 @@ test("D9 a node whose process has ended beside the watcher is lost at the first 
   nowMs += secondMs;
   expect(await watch.read(opened.services)).toEqual([dying]);
   expect(await readState(elsewhere)).toBe("active");
+});
+
+test("D9 a process that sees those of another namespace in /proc takes none for ended, least of all itself", () => {
+  const { readlinkSync } = fs;
+  fs.readlinkSync = ((file: string) =>
+    file === "/proc/self" ? "41" : readlinkSync(file)) as typeof readlinkSync;
+  syncBuiltinESMExports();
+  try {
+    const own = ownIdentity();
+    expect(isProcessOver({ ...own, pidStartedAt: "another" }, ownIdentity())).toBe(false);
+  } finally {
+    fs.readlinkSync = readlinkSync;
+    syncBuiltinESMExports();
+  }
 });
 
 test("D9 a node that left in order is never called lost", async () => {

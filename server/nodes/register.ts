@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import os from "node:os";
 import { and, desc, eq, inArray, sql } from "drizzle-orm";
@@ -147,11 +148,12 @@ export function ownIdentity(): ProcessIdentity {
 /** Boot id and pid namespace: containers of one host share the boot id, but each has its own pid 1. */
 function readBootId(): string {
   try {
+    if (readlinkSync("/proc/self") !== String(process.pid)) throw new Error("/proc is of another namespace");
     const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
     return `${bootId} ${readlinkSync("/proc/self/ns/pid")}`;
   } catch {
-    // Without /proc no predecessor is recognised; the watch declares it lost.
-    return `${os.hostname()}-${process.pid}-${Date.now()}`;
+    // Without /proc, or with that of other processes, no predecessor is recognised; the watch declares it lost.
+    return randomUUID();
   }
 }
 

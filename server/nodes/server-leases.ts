@@ -35,10 +35,6 @@ function busyUntil({ config }: Input): SQL {
     from ${nodes} where ${nodes.id} = ${serverLeases.nodeId}), ${serverLeases.takenAt} + ${rest})`;
 }
 
-/** SQL condition: no run uses the server, nor may a lost one. */
-const isBusyOver = (input: Input): SQL =>
-  isFree({ until: busyUntil(input), mostMs: input.config.timing.lostRunMs });
-
 export const newServerClaim = (claim: Omit<ServerClaim, "token">): ServerClaim => ({
   ...claim,
   token: newToken(),
@@ -59,7 +55,7 @@ export async function takeServer(
     select ${url}, ${token}::uuid, ${nodes.id}, ${jobId}::uuid from ${nodes} where ${nodes.id} = ${nodeId} and ${isPresent(schema.nodes.state)}
     on conflict (url) do update
       set token = excluded.token, node_id = excluded.node_id, job_id = excluded.job_id, taken_at = now(), free_at = null
-      where ${isBusyOver(input)}
+      where ${isFree({ until: busyUntil(input) })}
     returning xmax <> 0 as "mayBeBusy"`);
   return result[0] ?? null;
 }
@@ -90,6 +86,6 @@ export async function readServerLeases(input: Input, urls: readonly string[]): P
   const result = await input.db.execute<Record<string, unknown> & SeenLease>(sql`
     select url, node_id as "nodeId", token,
       (free_at is not null or ${isOrphaned(serverLeases.nodeId)}) as "isLost"
-    from ${serverLeases} where url in ${[...urls]} and not ${isBusyOver(input)}`);
+    from ${serverLeases} where url in ${[...urls]} and not ${isFree({ until: busyUntil(input) })}`);
   return result;
 }

@@ -125,7 +125,7 @@ export function loseAttempt(
 /** The calls whose process died, or does not renew them. */
 export async function findLostCalls({ db }: { readonly db: Db }): Promise<Attempt[]> {
   const rows = await db.execute<Record<string, unknown>>(sql`
-    select * from ${providerAttempts} where state = 'submitting' and (${isFree({ until: sql`next_poll_at`, mostMs: attemptHoldMs })}
+    select * from ${providerAttempts} where state = 'submitting' and (next_poll_at <= clock_timestamp()
       or ${isOrphaned(providerAttempts.nodeId)})`);
   return rows.map(attemptFromRow);
 }
@@ -232,7 +232,7 @@ export async function takeDueAttempts(
     where id in (
       select a.id from ${providerAttempts} a
       where a.state in ('unknown', 'accepted') and a.key_id in ${[...keyIds]} and ${isOther}
-        and (${isFree({ until: sql`a.finish_until`, mostMs: attemptHoldMs })}
+        and (${isFree({ until: sql`a.finish_until` })}
           or ${isOrphaned(sql`a.node_id`)} or a.node_id = ${nodeId})
         and (a.next_poll_at <= clock_timestamp() or exists (select 1 from ${jobs} j
           where j.provider_attempt_id = a.id and j.status = 'processing' and j.cancel_requested_at is not null))

@@ -37,7 +37,7 @@ export async function holdPolling(
   const [row] = await db.execute<{ offset: string | null }>(sql`
     insert into ${telegramBots} as b (bot_id, holder, lease_until) values (${botId}, ${token}::uuid, ${fromNow(leaseMs)})
     on conflict (bot_id) do update set holder = excluded.holder, lease_until = excluded.lease_until
-      where ${isHeldBy({ token: sql`b.holder` }, token)} or ${isFree({ until: sql`b.lease_until`, mostMs: leaseMs })}
+      where ${isHeldBy({ token: sql`b.holder` }, token)} or ${isFree({ until: sql`b.lease_until` })}
     returning case when offset_at > now() - ${offsetHours} * interval '1 hour' then next_offset end as "offset"`);
   return row ? { offset: row.offset === null ? null : Number(row.offset) } : null;
 }

@@ -334,17 +334,6 @@ test("R1 runs that were taken for a look whose answer a restart of the database 
   }
 });
 
-test("F31 a run that a follower took before the database's clock went back an hour is looked at", async () => {
-  const { services } = opened;
-  [status, answer] = [200, '{"status":"failed","error":"made nothing"}'];
-  const one = await acceptedJob();
-  const { providerAttempts } = schema;
-  const nodeId = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
-  const held = { nodeId, finishToken: newId(), finishUntil: new Date(Date.now() + 3_600_000) };
-  await services.db.update(providerAttempts).set(held).where(eq(providerAttempts.jobId, one.jobId));
-  expect((await follow(one)).attempt).toMatchObject({ state: "failed", errorMessage: "made nothing" });
-});
-
 test.each([
   ["failed", "a failure", () => '{"status":"failed","error":"made nothing"}'],
   [

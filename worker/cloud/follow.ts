@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { noteCompleted } from "@atelier/server/batches";
 import {
   cancelFromProvider,
@@ -96,9 +97,11 @@ async function follow({ services, providers, stopped }: Following, attempt: DueA
   try {
     await look({ ...services, log }, followed);
   } catch (error) {
-    await afterFault({ ...services, log }, followed, error).catch((cause: unknown) =>
-      log.warn({ err: cause }, "the look was not noted"),
-    );
+    await afterFault({ ...services, log }, followed, error).catch(async (cause: unknown) => {
+      log.warn({ err: cause }, "the look was not noted");
+      // By its row it is still due.
+      await sleep(pauseMs(services, attempt), null, { signal: stopped }).catch(() => undefined);
+    });
   }
 }
 
