@@ -134,6 +134,15 @@ describe("An account without money", () => {
       sentence("Flagged by our safety system. Further violations may get your account suspended."),
     ],
     ["moderation", sentence("Access to this content is restricted by our content policy.")],
+    ["moderation", sentence("The user prompt was flagged by our safety system.")],
+    ["moderation", sentence("User content is blocked by the content filter.")],
+    ["moderation", sentence("The user's input was flagged by our content policy.")],
+    ["moderation", sentence("user images have been restricted by our safety system")],
+    ["moderation", sentence("The resource file was blocked by the content filter.")],
+    [
+      "moderation",
+      json({ error: { code: "content_policy_violation", message: "The user input is blocked." } }, 400),
+    ],
     ["moderation", sentence("The prompt 'my account has been suspended' is prohibited.")],
     [
       "credit",

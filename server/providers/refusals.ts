@@ -52,9 +52,15 @@ const billingWords: readonly RegExp[] = [
 const billingCode =
   /insufficient[_-]?(?:[a-z]+[_-]?)?(?:quota|balance|credits?|funds)|not[_-]?enough[_-]?balance|(?:not[_-]?enough|out[_-]?of|(?:^|[_-])no)[_-]?(?:credits?|funds)|(?:balance|credits?|funds)[_-]?(?:insufficient|exhausted|depleted|not[_-]?enough)|arrearage|overdue|billing|payment[_-]?required|spending[_-]?limit|budget[_-]?exceeded/i;
 
-/** How they write that the account itself is shut, mostly with a word of its content: no other content would be taken either. */
-const accountWords =
-  /\b(?:resource|account|organi[sz]ation|access|subscription|project|api key|user)(?: ["'\w.@-]+)? (?:is|was|has been|have been)(?: (?:now|currently|temporarily|permanently|already))? (?:blocked|locked|suspended|terminated|deactivated|disabled|revoked|banned|restricted|flagged)\b|\baccess[_ ]terminated\b/i;
+/**
+ * How they write that the account itself is shut, mostly with a word of its content: no other content would be taken either. What
+ * a user has sent is not the user: "The user prompt was blocked."
+ */
+const accountWords: readonly RegExp[] = [
+  /\b(?:account|organi[sz]ation)(?: ["'\w.@-]+)? (?:is|was|has been|have been)(?: (?:now|currently|temporarily|permanently|already))? (?:blocked|locked|suspended|terminated|deactivated|disabled|revoked|banned|restricted|flagged)\b/i,
+  /\b(?:resource|access|subscription|project|api key|user)(?: (?!(?:prompt|content|input|message|image|photo|picture|request|text|upload|file|media|generation|output|query|queries)s?\b)["'\w.@-]+)? (?:is|was|has been|have been)(?: (?:now|currently|temporarily|permanently|already))? (?:blocked|locked|suspended|terminated|deactivated|disabled|revoked|banned|restricted)\b/i,
+  /\baccess[_ ]terminated\b/i,
+];
 
 /**
  * What the words of a refusal are about: the account's money (`credit`) or the account (`auth`), the content or the model; null
@@ -69,7 +75,7 @@ export function kindOfRefusal(
   const own = withoutQuoted(told);
   const [money, content] = [firstOf(billingWords, own), firstOf(contentWords, own)];
   if (money < content) return "credit";
-  if (accountWords.test(own)) return "auth";
+  if (accountWords.some((form) => form.test(own))) return "auth";
   // A server may quote the whole refusal of another one.
   if (content < Infinity || isContentRefusal(told)) return "moderation";
   return modelWords.some((form) => form.test(told)) ? "model" : null;
