@@ -30,7 +30,8 @@ export async function takeTurn({ db }: Input, { name, isForced }: TakeInput): Pr
   const held = { token: newToken(), heldUntil: fromNow(holdMs), beganAt: sql`clock_timestamp()` };
   const taken = await db
     .insert(turns)
-    .values({ name, ...held })
+    // The default of the column is rounded up: it would be due half a millisecond later.
+    .values({ name, ...held, dueAt: fromNow(0) })
     .onConflictDoUpdate({
       target: turns.name,
       set: held,
