@@ -27,8 +27,8 @@ type Topic =
 
 /**
  * Waits for other transactions of this topic and key, and makes later ones wait until this one ends. A statement of its own:
- * those that follow see what the last holder committed. Locks that SQL functions take as well are in functions/locks.sql;
- * the names stay, since processes of two versions overlap.
+ * those that follow see what the last holder committed. Locks that SQL functions take as well are in functions/locks.sql.
+ * Processes of two versions exclude each other by the names.
  */
 export async function lockTopic(tx: Tx, topic: Topic, key?: string | null): Promise<void> {
   const hash = key === undefined ? sql`0` : sql`hashtext(${key ?? ""})`;

@@ -76,7 +76,7 @@ export const assistantRouter = t.router({
     .input(byId)
     .mutation(({ ctx, input }) => stopQuestion(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
   conversations: memberProcedure
-    .input(z.object({ cursor: z.string().max(100).optional() }).optional())
+    .input(z.strictObject({ cursor: z.string().max(100).optional() }).optional())
     .query(({ ctx, input }) =>
       listConversations(ctx.services, { ownerId: ctx.caller.userId, cursor: input?.cursor }),
     ),
