@@ -118,7 +118,7 @@ test("M2 S6 what was deleted or changed, and what others said, is not found by p
 });
 
 async function countCopies(userId: string): Promise<number> {
-  const rows = await inMemory.db.execute(`select from recall_mirror where owner_id = '${userId}'`);
+  const rows = await inMemory.db.execute(`select from recall_copies where owner_id = '${userId}'`);
   return rows.length;
 }
 
@@ -126,8 +126,8 @@ test("M1 until all vectors of a user are copied words alone decide", async () =>
   const userId = await remember(couch, ...Array.from({ length: 20 }, () => plain).flat());
   const copies = await countCopies(userId);
   expect(copies).toBe(plain.length * 20 + 1);
-  await inMemory.db.execute(`delete from recall_mirror where owner_id = '${userId}' and revision > (
-    select min(revision) from recall_mirror where owner_id = '${userId}')`);
+  await inMemory.db.execute(`delete from recall_copies where owner_id = '${userId}' and revision > (
+    select min(revision) from recall_copies where owner_id = '${userId}')`);
   expect((await find(inDatabase, userId, "purchased scarlet things?"))[0]).toBe(couch);
   expect(await find(inDatabase, userId, "bought red sofa?")).not.toContain(couch);
   await embedAll();
@@ -149,13 +149,24 @@ test("M1 pgvector may be removed and come back: meanwhile words alone decide and
   expect((await find(inDatabase, userId, "car"))[0]).toBe("We drove an automobile.");
 });
 
-test("M1 a mirror that an older version created is made anew", async () => {
+test("M1 the copies of an older version are not used, and are gone once there are new ones", async () => {
   const userId = await remember(couch, ...plain);
-  await inMemory.db.execute("alter table recall_mirror drop column conversation_id");
+  await inMemory.db.execute("drop table recall_copies");
+  await inMemory.db.execute(`
+    create table recall_mirror (id uuid primary key references recall_vectors on delete cascade, owner_id text not null,
+      model text not null, dimensions int not null, from_at timestamptz not null, to_at timestamptz not null,
+      revision bigint not null, codes halfvec not null)`);
+  await inMemory.db.execute(`
+    insert into recall_mirror select id, owner_id, model, dimensions, from_at, to_at, revision,
+      array(select 0 from generate_series(1, dimensions))::halfvec from recall_vectors`);
   expect(await find(inDatabase, userId, "bought red sofa?")).not.toContain(couch);
   await embedAll();
   expect(await countCopies(userId)).toBe(plain.length + 1);
   expect((await find(inDatabase, userId, "bought red sofa?"))[0]).toBe(couch);
+  const tables = await inMemory.db.execute(
+    "select from pg_class where relname = 'recall_mirror' and relkind = 'r'",
+  );
+  expect(tables).toHaveLength(0);
 });
 
 test("M1 a database that takes too long for it is not waited for", async () => {
@@ -163,7 +174,7 @@ test("M1 a database that takes too long for it is not waited for", async () => {
   const free = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
   const holding = inMemory.db.transaction(async (tx) => {
-    await tx.execute("lock table recall_mirror in access exclusive mode");
+    await tx.execute("lock table recall_copies in access exclusive mode");
     locked.resolve();
     await free.promise;
   });

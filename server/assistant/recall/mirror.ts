@@ -18,16 +18,21 @@ const { assistantMessages, recallVectors, users } = schema;
  * A copy of the vectors in the type of pgvector, for users whose vectors no process has in memory. No migration creates
  * this table, since most databases lack the extension; the worker that makes vectors creates it. Codes are copied exactly.
  */
-const mirror = sql.identifier("recall_mirror");
+const mirror = sql.identifier("recall_copies");
+/**
+ * What versions that knew no conversations copied to. These make it and write to it as they know it, also while they run
+ * beside this one: another shape needs another name.
+ */
+const olderMirror = sql.identifier("recall_mirror");
 
 /** A row has to fit into a page of the database. */
 const mostDimensions = 4_000;
 
-/** False also for a mirror of an older version, and when the extension was removed, which takes the column with it. */
+/** False also when the extension was removed, which takes the column with it. */
 async function hasMirror(db: Services["db"]): Promise<boolean> {
   const [row] = await db.execute<{ is: boolean }>(sql`
-    select count(*) = 2 as is from pg_attribute where attrelid = to_regclass('recall_mirror') and not attisdropped
-      and (attname = 'codes' and atttypid = to_regtype('halfvec') or attname = 'conversation_id')`);
+    select exists (select from pg_attribute where attrelid = to_regclass('recall_copies')
+      and attname = 'codes' and not attisdropped and atttypid = to_regtype('halfvec')) as is`);
   return row?.is ?? false;
 }
 
@@ -40,12 +45,12 @@ async function createMirror({ db, log }: Pick<Services, "db" | "log">): Promise<
     if (!known) return false;
     await db.transaction(async (tx) => {
       await tx.execute(sql`create extension if not exists vector`);
-      await tx.execute(sql`drop table if exists ${mirror}`);
+      await tx.execute(sql`drop table if exists ${mirror}, ${olderMirror}`);
       await tx.execute(sql`
         create table ${mirror} (id uuid primary key references ${recallVectors} on delete cascade, owner_id text not null,
           model text not null, dimensions int not null, from_at timestamptz not null, to_at timestamptz not null,
           revision bigint not null, conversation_id uuid, codes halfvec storage plain not null)`);
-      await tx.execute(sql`create index recall_mirror_owner on ${mirror} (owner_id, model, revision)`);
+      await tx.execute(sql`create index recall_copies_owner on ${mirror} (owner_id, model, revision)`);
     });
     return true;
   } catch (error) {
