@@ -4,6 +4,7 @@ import { addSpeaker, importTalks } from "../import-talks.ts";
 import { addMemory, deleteMemory, editMemory, forgetEverything } from "../memories.ts";
 import { recall } from "./recall.ts";
 import { namedSpeakers, readDates, readOrder } from "./query.ts";
+import { mergeNeighbours } from "./rows.ts";
 import { type Candidate, rankCandidates } from "./score.ts";
 
 let fixture: TestServices;
@@ -81,12 +82,10 @@ test.each([
   expect((await find(query))[0]).toBe(said);
 });
 
-/** Ranks messages of one conversation by three stems that are equally rare; what stands in no message is the mask 0. */
-function rank(messages: Readonly<Record<string, Partial<Candidate>>>) {
-  const terms = Array.from({ length: 3 }, () => ({ weight: 1, documents: 5 }));
-  const corpus = { documents: 100, conversations: 5, meanLength: 5 };
+/** Messages of one conversation, said at once; what is named beside them and is none of them has no words. */
+function said(messages: Readonly<Record<string, Partial<Candidate>>>): Candidate[] {
   const [from, to] = [new Date(start), new Date(start)];
-  const said = {
+  const common = {
     from,
     to,
     kind: "message",
@@ -94,8 +93,8 @@ function rank(messages: Readonly<Record<string, Partial<Candidate>>>) {
     isQuestion: false,
     isBySpeaker: false,
   } as const;
-  const candidates = Object.entries(messages).map(([id, own]): Candidate => ({
-    ...said,
+  return Object.entries(messages).map(([id, own]): Candidate => ({
+    ...common,
     id,
     mask: 0,
     length: 5,
@@ -103,26 +102,46 @@ function rank(messages: Readonly<Record<string, Partial<Candidate>>>) {
     after: ["-"],
     ...own,
   }));
-  const ranked = rankCandidates(candidates, { terms, corpus, dates: [], order: null, meaning: null });
+}
+
+/** Ranks by three stems that are equally rare and, where some are given, by standard deviations of nearness in meaning. */
+function rank(candidates: readonly Candidate[], nearness?: Readonly<Record<string, number>>) {
+  const terms = Array.from({ length: 3 }, () => ({ weight: 1, documents: 5 }));
+  const corpus = { documents: 100, conversations: 5, meanLength: 5 };
+  const meaning = nearness ? { of: (id: string) => nearness[id] ?? 0, ofConversation: () => 0 } : null;
+  const ranked = rankCandidates(candidates, { terms, corpus, dates: [], order: null, meaning });
   return ranked.map(({ candidate }) => candidate.id);
 }
 
-test("M1 a message that opens a conversation is not behind others since nothing stands before it", () => {
-  const around = { chat: { mask: 0b001, length: 30 }, within: { mask: 0b001, before: ["chat"] } };
-  const [first] = rank({ opening: { mask: 0b001, before: [""] }, ...around });
-  expect(first).toBe("opening");
-  expect(rank({ memory: { mask: 0b001, before: [""], kind: "memory" }, ...around })[0]).toBe("within");
+test("M1 a message whose neighbours are not read does not come before those whose are", async () => {
+  const lines = ["How are you?", "Fine.", "The lamp is here.", "I see.", "Well."];
+  // More than the neighbours are read of, each in the middle of a talk of its own; of these the later count more.
+  const talks = Array.from({ length: 120 }, (_, day) => talk(`talk ${day}`, day, ...lines));
+  const userId = await addSpeaker(fixture.services.db, "Ann");
+  await importTalks(fixture.services.db, userId, talks.flat());
+  const hits = await recall(fixture.services, userId, "lamp", { limit: 120 });
+  const days = hits.map(({ from }) => (from.getTime() - start - 2 * 60_000) / dayMs);
+  expect(days).toEqual(Array.from({ length: 120 }, (_, at) => 119 - at));
+});
+
+test("M1 neighbours that are not read are no nearer in meaning than those that are read and far", () => {
+  const found = said({ near: {}, unread: {} });
+  const around = said({ far: {} }).flatMap((message) =>
+    [-1, 1].map((step) => ({ ...message, id: `far ${step}`, of: "near", step })),
+  );
+  const nearness = { near: 2, unread: 1.9, "far -1": -2, "far 1": -2 };
+  expect(rank(mergeNeighbours(found, around), nearness).slice(0, 2)).toEqual(["near", "unread"]);
 });
 
 test("M1 all of a question within a few messages counts more than a part of it said twice", () => {
-  const [first] = rank({
+  const messages = said({
     again: { mask: 0b001 },
     twice: { mask: 0b001, after: ["again"] },
     second: { mask: 0b010 },
     third: { mask: 0b100 },
     spread: { mask: 0b001, before: ["-", "second"], after: ["-", "-", "third"] },
   });
-  expect(first).toBe("spread");
+  expect(rank(messages)[0]).toBe("spread");
 });
 
 test("M2 of a fact that changed the later one comes first", async () => {

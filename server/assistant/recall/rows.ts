@@ -171,8 +171,10 @@ export function mergeNeighbours(found: readonly Candidate[], around: readonly Ne
     link(of, step, id);
     link(id, -step, of);
   }
-  const side = (id: string, sign: 1 | -1) =>
-    Array.from({ length: reach }, (_, at) => links.get(id)?.get(sign * (at + 1)) ?? "");
+  const side = (id: string, sign: 1 | -1) => {
+    const known = links.get(id);
+    return known ? Array.from({ length: reach }, (_, at) => known.get(sign * (at + 1)) ?? "") : [];
+  };
   return [...byId.values()].map((candidate) => ({
     ...candidate,
     before: side(candidate.id, -1),

@@ -21,7 +21,7 @@ export interface Candidate {
   readonly length: number;
   readonly isQuestion: boolean;
   readonly isBySpeaker: boolean;
-  /** Messages before and after it in its conversation, nearest first: none before they are read, then "" where there is none. */
+  /** Messages before and after it in its conversation, nearest first: "" where none is known, nothing where none were read. */
   readonly before: readonly string[];
   readonly after: readonly string[];
 }
@@ -42,11 +42,9 @@ const sessionK1 = 0.9;
 /** Part of the score of the first, second and third message before and after. */
 const beforeWeights = [0.5, 0.1, 0.1];
 const afterWeights = [0.4, 0.1, 0.1];
-/** A message that opens its conversation has none before it: part of its own score instead. */
-const openingWeight = 0.5;
 const coverageWeight = 0.6;
 /** What is found of the query in a message and the three before and after it, in parts of one message that has all. */
-const passageWeight = 0.2;
+const passageWeight = 0.4;
 const sessionWeight = 1;
 const speakerBonus = 0.8;
 /** A question seldom holds what is asked for. */
@@ -133,15 +131,10 @@ export function rankCandidates(
     const { id, before, after, conversationId } = candidate;
     const window = maskOf([id, before[0], after[0]]);
     const passage = maskOf([id, ...before, ...after]);
-    const isOpening = candidate.kind === "message" && before[0] === "";
-    const words =
-      (own.get(id) ?? 0) * (isOpening ? 1 + openingWeight : 1) +
-      near(before, beforeWeights) +
-      near(after, afterWeights);
+    const words = (own.get(id) ?? 0) + near(before, beforeWeights) + near(after, afterWeights);
     const fit =
       words * (1 + (coverageWeight * sum(window)) / total) +
-      sessionWeight * (fitOfSession.get(conversationId ?? "") ?? 0) +
-      passageWeight * sum(passage);
+      sessionWeight * (fitOfSession.get(conversationId ?? "") ?? 0);
     const byWords =
       fit *
       (candidate.isBySpeaker ? 1 + speakerBonus : 1) *
@@ -149,8 +142,8 @@ export function rankCandidates(
       (1 + dateBonus * fitOfDate(dates, candidate.from, candidate.to)) *
       (1 + timeBonus * (rankById.get(id) ?? 0)) *
       (1 + newnessBonus * (newness.get(id) ?? 0));
-    // Beside what the query says of speaker and form: vectors know that themselves.
-    return byWords + fitOfMeaning(candidate);
+    // Beside what the query says of speaker and form: a passage has several, and vectors know that themselves.
+    return byWords + passageWeight * sum(passage) + fitOfMeaning(candidate);
   };
   return candidates
     .map((candidate) => ({ candidate, score: score(candidate) }))
