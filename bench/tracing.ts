@@ -4,7 +4,7 @@ import { type Backend, openStage } from "./stage.ts";
 import { createThroughput, interleave, show, showRatio, summarise } from "./start-and-throughput.ts";
 import { startZeroWork } from "./studio.ts";
 
-/** A collector in a process of its own, so that its work is none of the measured process: it counts spans, and reads nothing. */
+/** A collector that only counts spans. It is another process, so that its work is not measured. */
 const collector = `
   import { createServer } from "node:http";
   let spans = 0;

@@ -93,18 +93,32 @@ function placeIn(widthPx: number) {
       ).join(),
     },
     style: { cssText: "" },
+    isConnected: true,
     parentElement: {},
     querySelectorAll: () => tiles,
   };
+  let tell: (width: number) => void = () => undefined;
+  let isObserved = false;
   class Observer {
     constructor(told: (entries: readonly object[]) => void) {
-      // A page that is still hidden has no width.
-      for (const width of [0, widthPx]) told([{ contentRect: { width } }]);
+      tell = (width) => told([{ contentRect: { width } }]);
     }
-    observe(): void {}
+    observe(): void {
+      isObserved = true;
+      // A page that is still hidden has no width.
+      for (const width of [0, widthPx]) tell(width);
+    }
+    disconnect(): void {
+      isObserved = false;
+    }
   }
   // oxlint-disable-next-line no-implied-eval, no-new-func -- as a page runs it
   new Function("document", "ResizeObserver", firstRowsScript())({ querySelector: () => list }, Observer);
+  expect(isObserved).toBe(true);
+  // The page's own rows come in its place.
+  list.isConnected = false;
+  tell(widthPx / 2);
+  expect(isObserved).toBe(false);
   const boxes = tiles.map(({ style }) => pxOf(style.cssText));
   return { boxes, heightPx: pxOf(list.style.cssText)["height"], rules: list.style.cssText };
 }

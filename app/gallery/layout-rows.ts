@@ -141,10 +141,13 @@ function placeFirstRows({
     list.style.cssText = `height:${topPx}px;visibility:visible`;
   };
   // The page is hidden until it is whole. What holds the list keeps its own height, so that this changes nothing of what is observed.
-  new ResizeObserver((entries) => {
+  const observer = new ResizeObserver((entries) => {
+    // The page's code has put its own rows here.
+    if (!list.isConnected) return observer.disconnect();
     const widthPx = entries[0]?.contentRect.width ?? 0;
     if (widthPx > 0) place(widthPx);
-  }).observe(list.parentElement);
+  });
+  observer.observe(list.parentElement);
 }
 
 /**

@@ -790,7 +790,7 @@ describe("a provider that is set up wrong, down or hostile", () => {
       try {
         expect(await enterForged()).toBe(entered);
         await test1.services.db.delete(users).where(eq(users.email, "forged@example.com"));
-        // While the groups are unknown, nobody gets in and no role changes.
+        // The provider does not say the groups: nobody gets in, and no role changes.
         expect(await enterForged("informed")).not.toBe(entered);
         expect(await enterForged("informed")).not.toBe(problem("GROUP_MISSING", "informed"));
         forging.forgery.claims = (usual) => ({ ...usual, groups: ["members"] });

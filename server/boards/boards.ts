@@ -64,7 +64,10 @@ interface Named extends OwnBoard {
   readonly isSearch: boolean;
 }
 
-/** A name stands for one board, whichever apostrophe it has, so that `board:` means one. True under the lock of the owner's boards. */
+/**
+ * Whether no other board has the name, whichever apostrophe it is written with: `board:` must mean one. The caller holds the lock of
+ * the owner's boards.
+ */
 async function isFree(tx: Tx, { ownerId, id, key, isSearch }: Named): Promise<boolean> {
   const isSame = isSearch ? sql`${boards.search} is not null` : isNull(boards.search);
   const same = and(

@@ -26,9 +26,9 @@ type Topic =
   | "webhook endpoints";
 
 /**
- * Waits for other transactions of this topic and key, and makes later ones wait until this one ends. A statement of its own:
- * those that follow see what the last holder committed. Locks that SQL functions take as well are in functions/locks.sql.
- * Processes of two versions exclude each other by the names.
+ * Transactions of one topic and key follow each other: this one waits for the one before it, and later ones wait until it ends.
+ * The lock is a statement of its own, so that the statements after it see what the one before committed. Locks that SQL
+ * functions take as well are in functions/locks.sql. Do not rename a topic: processes of two versions must meet.
  */
 export async function lockTopic(tx: Tx, topic: Topic, key?: string | null): Promise<void> {
   const hash = key === undefined ? sql`0` : sql`hashtext(${key ?? ""})`;

@@ -102,8 +102,8 @@ async function writeEnd(services: Services, ending: Ending, end: CallEnd): Promi
 }
 
 /**
- * Stored also when the job was cancelled meanwhile; then the attempt is cancelled by who follows it. False when the attempt was
- * ended meanwhile because its caller seemed dead: then nobody asks for the run.
+ * Stored also when the job was cancelled meanwhile: the follower of the attempt then cancels it. False when the attempt was ended
+ * meanwhile, because its caller seemed dead; nobody will ask for that run.
  */
 async function accept(services: Services, attempt: Attempt, handle: RunHandle): Promise<boolean> {
   const { pollS, runLimitS } = services.config.cloud;
@@ -142,8 +142,8 @@ async function lose(
 }
 
 /**
- * Takes over the calls whose process died or no longer renews them: nobody knows whether the provider
- * accepted. Runs in each sweep.
+ * Takes over the calls whose process died or no longer renews them. Whether the provider accepted them is not known. Runs in
+ * each sweep.
  */
 export async function takeOverLostCalls(services: Services): Promise<number> {
   const calls = await findLostCalls(services);

@@ -86,7 +86,7 @@ export async function withAgreement<Answer>(
       return await send(agreed);
     } catch (error) {
       const next = await ask(error);
-      // Where nothing costs anything nobody was asked, and the same would be refused for ever.
+      // The same again: without a price the user was not asked, and each further try would be refused like this one.
       if (next === null || next === agreed) throw error;
       agreed = next;
     }

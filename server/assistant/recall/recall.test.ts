@@ -115,7 +115,7 @@ function rank(candidates: readonly Candidate[], nearness?: Readonly<Record<strin
 
 test("M1 a message whose neighbours are not read does not come before those whose are", async () => {
   const lines = ["How are you?", "Fine.", "The lamp is here.", "I see.", "Well."];
-  // More than the neighbours are read of, each in the middle of a talk of its own; of these the later count more.
+  // Neighbours are read for the first hundred only. Each of these is in the middle of its own talk, and later ones count more.
   const talks = Array.from({ length: 120 }, (_, day) => talk(`talk ${day}`, day, ...lines));
   const userId = await addSpeaker(fixture.services.db, "Ann");
   await importTalks(fixture.services.db, userId, talks.flat());
