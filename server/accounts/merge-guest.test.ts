@@ -7,7 +7,7 @@ import {
 } from "@atelier/testing/services";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { schema } from "../db/index.ts";
+import { lockTopic, schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import { mergeGuest, resolveCaller } from "./index.ts";
 
@@ -269,6 +269,95 @@ test.each(["a member", "a link"])("a board that %s can see takes no picture of a
   const shown = await db.select().from(boardImages).where(eq(boardImages.imageId, imageId));
   expect(shown).toMatchObject([{ boardId: ofGuest }]);
   expect(await db.$count(boards, eq(boards.ownerId, accountId))).toBe(2);
+});
+
+test("a name stands for one board after a merge, whichever apostrophe it has and whoever sees the account's", async () => {
+  const { db } = fixture.services;
+  const { boardMembers, boards, boardImages } = schema;
+  const guestId = await userOf((await openGuest(fixture.services)).headers);
+  const accountId = await userOf((await openAccount(fixture.services, "one-name@example.com")).headers);
+  const readerId = await userOf((await openAccount(fixture.services, "reader@example.com")).headers);
+  const [shared, own, saved] = [newId(), newId(), newId()];
+  const [secret, other, older, waves, twice] = [newId(), newId(), newId(), newId(), newId()];
+  const imageId = await addImage(guestId);
+  await db.insert(boards).values([
+    { id: shared, ownerId: accountId, name: "Sea", key: "sea" },
+    { id: own, ownerId: accountId, name: "Mum’s", key: "mum’s" },
+    { id: saved, ownerId: accountId, name: "Days", key: "days", search: "is:upload" },
+    { id: secret, ownerId: guestId, name: "SEA", key: "sea" },
+    { id: other, ownerId: guestId, name: "Mum's", key: "mum's" },
+    // Of a studio that took both spellings.
+    { id: older, ownerId: guestId, name: "Mumʼs", key: "mumʼs" },
+    { id: waves, ownerId: guestId, name: "Days", key: "days", search: "is:result" },
+    { id: twice, ownerId: guestId, name: "days", key: "days", search: "is:upload" },
+  ]);
+  await db.insert(boardMembers).values({ boardId: shared, userId: readerId, right: "see" });
+  await db.insert(boardImages).values([
+    { boardId: secret, imageId },
+    { boardId: other, imageId },
+  ]);
+  await mergeGuest(db, { guestId, accountId });
+  const left = await db.select().from(boards).where(eq(boards.ownerId, accountId)).orderBy(boards.key);
+  expect(left.map(({ id, name, key }) => [id, name, key])).toEqual([
+    [saved, "Days", "days"],
+    [waves, "Days 2", "days 2"],
+    [own, "Mum’s", "mum’s"],
+    [shared, "Sea", "sea"],
+    [secret, "SEA 2", "sea 2"],
+  ]);
+  const shown = await db.select().from(boardImages).where(eq(boardImages.imageId, imageId));
+  expect(shown.map(({ boardId }) => boardId).toSorted()).toEqual([own, secret].toSorted());
+});
+
+test("a merge waits for a board that is being named, and then counts it", async () => {
+  const { db } = fixture.services;
+  const { boards } = schema;
+  const guestId = await userOf((await openGuest(fixture.services)).headers);
+  const accountId = await userOf((await openAccount(fixture.services, "naming@example.com")).headers);
+  const [own, ofGuest] = [newId(), newId()];
+  await db.insert(boards).values({ id: ofGuest, ownerId: guestId, name: "Sea", key: "sea", search: "a" });
+  const merged = await db.transaction(async (tx) => {
+    await lockTopic(tx, "boards", accountId);
+    const merging = mergeGuest(db, { guestId, accountId });
+    await expect
+      .poll(async () =>
+        db.execute(sql`select 1 from pg_locks where locktype = 'advisory' and not granted
+        and database = (select oid from pg_database where datname = current_database())`),
+      )
+      .toHaveLength(1);
+    await tx.insert(boards).values({ id: own, ownerId: accountId, name: "Sea", key: "sea", search: "b" });
+    return { merging };
+  });
+  await merged.merging;
+  const left = await db.select().from(boards).where(eq(boards.ownerId, accountId)).orderBy(boards.key);
+  expect(left.map(({ id, name }) => [id, name])).toEqual([
+    [own, "Sea"],
+    [ofGuest, "Sea 2"],
+  ]);
+});
+
+test("a tag of a guest is the account's of the same name, whichever apostrophe either has", async () => {
+  const { db } = fixture.services;
+  const { imageTags, tags } = schema;
+  const guestId = await userOf((await openGuest(fixture.services)).headers);
+  const accountId = await userOf((await openAccount(fixture.services, "apostrophe@example.com")).headers);
+  const [imageId, own, same, alike] = [await addImage(guestId), newId(), newId(), newId()];
+  await db.insert(tags).values([
+    { id: own, ownerId: accountId, name: "Mum’s", key: "mum’s" },
+    { id: same, ownerId: guestId, name: "mum's", key: "mum's" },
+    { id: alike, ownerId: guestId, name: "mumʼs", key: "mumʼs" },
+  ]);
+  await db.insert(imageTags).values([
+    { tagId: same, imageId },
+    { tagId: alike, imageId },
+  ]);
+  await mergeGuest(db, { guestId, accountId });
+  expect(await db.select({ id: tags.id }).from(tags).where(eq(tags.ownerId, accountId))).toEqual([
+    { id: own },
+  ]);
+  expect(await db.select().from(imageTags).where(eq(imageTags.imageId, imageId))).toMatchObject([
+    { tagId: own },
+  ]);
 });
 
 test("every table that belongs to a user is either moved or dies with the session", async () => {

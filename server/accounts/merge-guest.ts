@@ -1,6 +1,10 @@
-import { sql } from "drizzle-orm";
+import { and, asc, eq, isNull, sql } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
-import type { Db, Tx } from "../db/index.ts";
+import { freeBoardName, lockBoardNames, lockNamesakes } from "../board-names.ts";
+import { type Db, schema, type Tx } from "../db/index.ts";
+import { plainSpelling } from "../images/index.ts";
+
+const { boards, tags } = schema;
 
 export interface MergeGuestInput {
   readonly guestId: string;
@@ -37,6 +41,8 @@ function isRetryable(error: unknown): boolean {
  */
 async function mergeOnce(db: Db, input: MergeGuestInput, attempt: number): Promise<void> {
   await db.transaction(async (tx) => {
+    // Before the rows of the users, for which others wait who hold it.
+    await lockBoardNames(tx, [input.guestId, input.accountId]);
     // A guest who is being deleted keeps everything; the weaker lock stops a deletion, but no worker.
     const strength = attempt > 1 ? sql`for update` : sql`for share`;
     const guest = await tx.execute(
@@ -78,7 +84,7 @@ async function moveAll(tx: Tx, input: MergeGuestInput): Promise<void> {
     sql`update direct_uploads set owner_id = ${input.accountId} where owner_id = ${input.guestId}`,
   );
   await moveDeliveries(tx, input);
-  await joinBoards(tx, input);
+  await moveBoards(tx, input);
   await moveOwnRows(tx, input);
   await moveTags(tx, input);
   await movePresets(tx, input);
@@ -128,7 +134,6 @@ const ownTables = [
   "batches",
   "edits",
   "wardrobe_items",
-  "boards",
   "links",
   "assistant_conversations",
   "assistant_messages",
@@ -149,35 +154,67 @@ async function moveOwnRows(tx: Tx, { guestId, accountId }: MergeGuestInput): Pro
 
 /**
  * A board whose name the account has, too, becomes the account's: both lists of pictures are on it. Not one that others see:
- * signing in must not publish what the guest alone could see.
+ * signing in must not publish what the guest alone could see. That one gets a number behind its name, as does a saved search that
+ * differs. Removed boards get theirs when they are restored.
  */
-async function joinBoards(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
-  const same = sql`
-    select distinct on (guest.id) guest.id as guest_board, own.id as own_board from boards guest
-    join boards own on own.owner_id = ${accountId} and own.key = guest.key and own.search is not distinct from guest.search
-      and own.removed_at is null
-      and not exists (select 1 from board_members seen where seen.board_id in (own.id, guest.id))
-      and not exists (select 1 from links seen where seen.board_id in (own.id, guest.id) and seen.revoked_at is null)
-    where guest.owner_id = ${guestId} and guest.removed_at is null order by guest.id, own.created_at, own.id`;
-  await tx.execute(sql`
-    insert into board_images (board_id, image_id, added_at)
-    select same.own_board, shown.image_id, shown.added_at from (${same}) same
-    join board_images shown on shown.board_id = same.guest_board on conflict do nothing`);
-  await tx.execute(sql`delete from boards using (${same}) same where boards.id = same.guest_board`);
+async function moveBoards(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
+  const ofGuest = eq(boards.ownerId, guestId);
+  const lockLive = async () =>
+    tx
+      .select()
+      .from(boards)
+      .where(and(ofGuest, isNull(boards.removedAt)))
+      .orderBy(asc(boards.createdAt), asc(boards.id))
+      .for("update");
+  for (const board of await lockLive()) await joinBoard(tx, board, accountId);
+  for (const board of await lockLive()) {
+    const free = await freeBoardName(tx, { ...board, ownerId: accountId });
+    await tx
+      .update(boards)
+      .set({ ...free, ownerId: accountId })
+      .where(eq(boards.id, board.id));
+  }
+  await tx.update(boards).set({ ownerId: accountId }).where(ofGuest);
 }
 
-/** A word that both have becomes the account's. */
+async function joinBoard(
+  tx: Tx,
+  { id, key, search }: typeof boards.$inferSelect,
+  accountId: string,
+): Promise<void> {
+  const named = { ownerId: accountId, id, key, isSearch: search !== null };
+  const same = (await lockNamesakes(tx, named)).filter((own) => own.search === search);
+  if (same.length === 0) return;
+  const seen = await tx.execute<{ id: string }>(sql`
+    select board_id as id from board_members where board_id in ${[id, ...same.map((own) => own.id)]}
+    union select board_id from links where board_id in ${[id, ...same.map((own) => own.id)]} and revoked_at is null`);
+  const isSeen = (boardId: string) => seen.some((one) => one.id === boardId);
+  const own = isSeen(id) ? undefined : same.find((one) => !isSeen(one.id));
+  if (!own) return;
+  await tx.execute(sql`
+    insert into board_images (board_id, image_id, added_at)
+    select ${own.id}::uuid, image_id, added_at from board_images where board_id = ${id} on conflict do nothing`);
+  await tx.delete(boards).where(eq(boards.id, id));
+}
+
+/** A word that both have becomes the account's, whichever apostrophe either is written with. */
 async function moveTags(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
+  const tagsOf = async (ownerId: string) =>
+    tx.select().from(tags).where(eq(tags.ownerId, ownerId)).orderBy(asc(tags.key)).for("update");
+  const own = await tagsOf(accountId);
+  const joined: { from: string; into: string }[] = [];
+  for (const tag of await tagsOf(guestId)) {
+    const alike = own.filter(({ key }) => plainSpelling(key) === plainSpelling(tag.key));
+    const into = alike.find(({ key }) => key === tag.key) ?? alike[0];
+    if (into) joined.push({ from: tag.id, into: into.id });
+    else own.push(tag);
+  }
+  const pairs = sql`jsonb_to_recordset(${JSON.stringify(joined)}::jsonb) as pair("from" uuid, "into" uuid)`;
   await tx.execute(sql`
     insert into image_tags (tag_id, image_id)
-    select own.id, link.image_id from tags guest
-    join tags own on own.owner_id = ${accountId} and own.key = guest.key
-    join image_tags link on link.tag_id = guest.id
-    where guest.owner_id = ${guestId} on conflict do nothing`);
-  await tx.execute(sql`
-    delete from tags using tags own
-    where tags.owner_id = ${guestId} and own.owner_id = ${accountId} and own.key = tags.key`);
-  await tx.execute(sql`update tags set owner_id = ${accountId} where owner_id = ${guestId}`);
+    select pair."into", image_id from ${pairs} join image_tags on tag_id = pair."from" on conflict do nothing`);
+  await tx.execute(sql`delete from tags using ${pairs} where tags.id = pair."from"`);
+  await tx.update(tags).set({ ownerId: accountId }).where(eq(tags.ownerId, guestId));
 }
 
 /** Of a name that both have the account's stays. */

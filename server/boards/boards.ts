@@ -1,8 +1,15 @@
-import { and, eq, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
-import { lockTopic, schema, type Tx } from "../db/index.ts";
-import { checkSearch, cleanName, spellingsOf } from "../images/index.ts";
+import {
+  cleanBoardName,
+  freeBoardName,
+  lockBoardNames,
+  lockNamesakes,
+  maxBoardName,
+} from "../board-names.ts";
+import { schema, type Tx } from "../db/index.ts";
+import { checkSearch } from "../images/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isBoardOf, requireBoardOf } from "./access.ts";
@@ -10,9 +17,9 @@ import { type BoardView, getBoard, own, type OwnBoard } from "./read.ts";
 
 const { boardImages, boards, images } = schema;
 
-const limits = { ofOwner: 200, characters: 60, idsPerCall: 500 } as const;
+const limits = { ofOwner: 200, idsPerCall: 500 } as const;
 
-const name = z.string().min(1).max(limits.characters);
+const name = z.string().min(1).max(maxBoardName);
 const search = z.string().trim().min(1).max(500);
 const imageIds = z.array(z.uuid()).max(limits.idsPerCall);
 
@@ -42,13 +49,13 @@ export async function createBoard(
   services: Pick<Services, "db">,
   { ownerId, ...wanted }: CreateBoardInput,
 ): Promise<BoardView> {
-  const { name, key } = cleanName(wanted.name, limits.characters);
+  const { name, key } = cleanBoardName(wanted.name);
   const { search = null, imageIds: first = [] } = wanted;
   if (search !== null) checkSearch(search);
   if (search !== null && first.length > 0) throw notOnSearch();
   const id = newId();
   await services.db.transaction(async (tx) => {
-    await lockTopic(tx, "boards", ownerId);
+    await lockBoardNames(tx, [ownerId]);
     const held = await tx.$count(boards, and(eq(boards.ownerId, ownerId), isNull(boards.removedAt)));
     if (held >= limits.ofOwner)
       throw new AppError("bad_request", `You can have ${limits.ofOwner} boards and saved searches.`);
@@ -59,28 +66,9 @@ export async function createBoard(
   return getBoard(services, { ownerId, id });
 }
 
-interface Named extends OwnBoard {
-  readonly key: string;
-  readonly isSearch: boolean;
-}
-
-/**
- * Whether no other board has the name, whichever apostrophe it is written with: `board:` must mean one. The caller holds the lock of
- * the owner's boards.
- */
-async function isFree(tx: Tx, { ownerId, id, key, isSearch }: Named): Promise<boolean> {
-  const isSame = isSearch ? sql`${boards.search} is not null` : isNull(boards.search);
-  const same = and(
-    eq(boards.ownerId, ownerId),
-    inArray(boards.key, spellingsOf(key)),
-    ne(boards.id, id),
-    isNull(boards.removedAt),
-  );
-  return (await tx.$count(boards, and(same, isSame))) === 0;
-}
-
-async function requireFree(tx: Tx, named: Named): Promise<void> {
-  if (await isFree(tx, named)) return;
+/** The caller holds the lock of the owner's names. */
+async function requireFree(tx: Tx, named: Parameters<typeof lockNamesakes>[1]): Promise<void> {
+  if ((await lockNamesakes(tx, named)).length === 0) return;
   throw new AppError("conflict", named.isSearch ? "A saved search has this name." : "A board has this name.");
 }
 
@@ -93,11 +81,11 @@ export async function changeBoard(
 ): Promise<BoardView> {
   if (search !== undefined) checkSearch(search);
   await services.db.transaction(async (tx) => {
-    await lockTopic(tx, "boards", address.ownerId);
+    await lockBoardNames(tx, [address.ownerId]);
     const board = await lockBoard(tx, address);
     if (search !== undefined && board.search === null)
       throw new AppError("bad_request", "A board with pictures takes no search.");
-    const named = text === undefined ? undefined : cleanName(text, limits.characters);
+    const named = text === undefined ? undefined : cleanBoardName(text);
     if (named) await requireFree(tx, { ...address, key: named.key, isSearch: board.search !== null });
     // The id changes nothing: it keeps the statement whole when there is nothing else.
     await tx
@@ -145,31 +133,18 @@ export async function restoreBoard(
   const isRecent = sql`${boards.removedAt} > now() - ${undoDeleteMs} * interval '1 millisecond'`;
   if (isId(id))
     await services.db.transaction(async (tx) => {
-      await lockTopic(tx, "boards", ownerId);
+      await lockBoardNames(tx, [ownerId]);
       const which = and(eq(boards.id, id), eq(boards.ownerId, ownerId), isRecent);
       const [removed] = await tx.select().from(boards).where(which).for("update");
       if (!removed) return;
       const [restored] = await tx
         .update(boards)
-        .set({ removedAt: null, ...(await freeName(tx, removed)) })
+        .set({ removedAt: null, ...(await freeBoardName(tx, removed)) })
         .where(eq(boards.id, id))
         .returning({ isShared });
       if (restored?.isShared) await recordAct(tx, { kind: "board.restored", by: ownerId, object: id });
     });
   return getBoard(services, { ownerId, id });
-}
-
-async function freeName(tx: Tx, { ownerId, id, name, search }: typeof boards.$inferSelect) {
-  for (let number = 1; ; number += 1) {
-    const end = number === 1 ? "" : ` ${number}`;
-    const tried = cleanName(
-      Array.from(name)
-        .slice(0, limits.characters - end.length)
-        .join("") + end,
-      limits.characters,
-    );
-    if (await isFree(tx, { ownerId, id, key: tried.key, isSearch: search !== null })) return tried;
-  }
 }
 
 interface PicturesInput {

@@ -118,7 +118,13 @@ export {
 } from "./image.ts";
 export { embedPictures } from "./near.ts";
 export { searchImages } from "./search.ts";
-export { dropOldSearchTexts, fillSearchTexts, searchForm, spellingsOf } from "./search-text.ts";
+export {
+  dropOldSearchTexts,
+  fillSearchTexts,
+  plainSpelling,
+  searchForm,
+  spellingsOf,
+} from "./search-text.ts";
 export { cleanTitle, discardStaged, ingest, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";
 export { uploadLimits } from "./limits.ts";
 export {
