@@ -41,13 +41,16 @@ function keepAlive(work: Promise<unknown>): void {
   }
 }
 
-/** Next ends the process at a signal; it waits only for what a request began, so this is begun with the first one. */
+/**
+ * Next ends the process at a signal, once the open requests are answered; it waits only for what a request began, so the wait for the
+ * signal is begun with the first one, and each open request waits for its own spans.
+ */
 function sendLastSpans({ tracing }: Services): void {
   if (tracing === null) return;
   const isEnding = new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, resolve);
   });
-  keepAlive(isEnding.then(() => tracing.close()));
+  keepAlive(isEnding.then(() => tracing.sendAtOnce(keepAlive)));
 }
 
 async function open(): Promise<Services> {

@@ -10,7 +10,12 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
-import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  detectResources,
+  envDetector,
+  type Resource,
+  resourceFromAttributes,
+} from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace-base";
 import type { Logger } from "pino";
 import { proxyFor } from "./proxy.ts";
@@ -26,7 +31,10 @@ import {
 interface TracingInput {
   /** The collector's whole address. */
   readonly url: string;
-  readonly serviceName: string;
+  /** Where the environment gives the service none. */
+  readonly usualName: string;
+  /** `OTEL_SERVICE_NAME`: before the one of `OTEL_RESOURCE_ATTRIBUTES`. */
+  readonly serviceName: string | undefined;
   readonly takesPrompts: boolean;
   /** A request's `traceparent` is the parent of what it begins, not a link. */
   readonly takesParents: boolean;
@@ -48,14 +56,15 @@ const kinds = {
  * Spans over OTLP with the SDK of OpenTelemetry. It is not registered as the process's own: no library sends spans by itself.
  * `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER` and `OTEL_BSP_*` are read by the SDK.
  */
-export function createTracing({ url, serviceName, takesPrompts, takesParents, log }: TracingInput): Tracing {
+export function createTracing(input: TracingInput): Tracing {
+  const { url, takesPrompts, takesParents, log } = input;
   const sending = { url, timeoutMillis: exportTimeoutMs, ...wayThroughProxy(url) };
   const exporter = noting(new OTLPTraceExporter(sending), log);
-  const own = { "service.name": serviceName, "service.instance.id": `${hostname()}/${process.pid}` };
-  const resource = detectResources({ detectors: [envDetector] }).merge(resourceFromAttributes(own));
   const processor = new BatchSpanProcessor(exporter, { exportTimeoutMillis: exportTimeoutMs });
-  const provider = new BasicTracerProvider({ resource, spanProcessors: [processor] });
+  const provider = new BasicTracerProvider({ resource: resourceOf(input), spanProcessors: [processor] });
   const tracer = provider.getTracer("atelier");
+  const flush = () => atMost(processor.forceFlush());
+  let keep: ((sent: Promise<void>) => void) | null = null;
   return {
     takesPrompts,
     start(name, { parent: asked, kind, attributes, startedAt }: SpanStart): OpenSpan {
@@ -82,16 +91,33 @@ export function createTracing({ url, serviceName, takesPrompts, takesParents, lo
             span.setStatus({ code: SpanStatusCode.ERROR });
           }
           span.end();
+          keep?.(flush());
         },
       };
     },
-    async close() {
-      const late = Promise.withResolvers<void>();
-      const timer = setTimeout(late.resolve, closeTimeoutMs);
-      await Promise.race([provider.shutdown().catch(() => undefined), late.promise]);
-      clearTimeout(timer);
+    sendAtOnce(keepAlive) {
+      keep = keepAlive;
+      return flush();
     },
+    close: () => atMost(provider.shutdown()),
   };
+}
+
+/** What the environment says of the service is before what is known without it. */
+function resourceOf({ usualName, serviceName }: TracingInput): Resource {
+  const usual = { "service.name": usualName, "service.instance.id": `${hostname()}/${process.pid}` };
+  const given = serviceName === undefined ? {} : { "service.name": serviceName };
+  return resourceFromAttributes(usual)
+    .merge(detectResources({ detectors: [envDetector] }))
+    .merge(resourceFromAttributes(given));
+}
+
+/** Waits for the collector for a while; the exporter logs what it refuses. */
+async function atMost(sending: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, closeTimeoutMs);
+  await Promise.race([sending.catch(() => undefined), late.promise]);
+  clearTimeout(timer);
 }
 
 /** The SDK knows no proxy. */

@@ -52,6 +52,16 @@ test.each([
   expect(traceCollectorUrl(inspectEnv(source).env)).toBe(url);
 });
 
+const attributesSent = (body = "") => {
+  const [{ resource }] = JSON.parse(body).resourceSpans;
+  return Object.fromEntries(
+    resource.attributes.map(({ key, value }: Record<string, { stringValue: string }>) => [
+      key,
+      value?.stringValue,
+    ]),
+  );
+};
+
 test("S9 the collector gets the headers and the attributes that the environment names for it", async () => {
   const seen = await serveAnswers(() => ({ body: "{}" }));
   onTestFinished(() => seen.close());
@@ -59,18 +69,55 @@ test("S9 the collector gets the headers and the attributes that the environment 
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${seen.url}/in?team=a`,
     OTEL_EXPORTER_OTLP_HEADERS: "x-key=k%201",
     OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=staging",
-    OTEL_SERVICE_NAME: "pictures",
   });
   expect(seen.requests).toMatchObject([{ path: "/in?team=a", headers: { "x-key": "k 1" } }]);
-  const [{ resource }] = JSON.parse(seen.requests[0]?.body ?? "").resourceSpans;
-  const attributes = resource.attributes.map(({ key, value }: Record<string, { stringValue: string }>) => [
-    key,
-    value?.stringValue,
-  ]);
-  expect(Object.fromEntries(attributes)).toMatchObject({
-    "deployment.environment.name": "staging",
-    "service.name": "pictures",
+  expect(attributesSent(seen.requests[0]?.body)).toMatchObject({ "deployment.environment.name": "staging" });
+});
+
+test.each([
+  [{}, "atelier-web"],
+  [{ OTEL_RESOURCE_ATTRIBUTES: "service.name=my%20studio,service.version=3" }, "my studio"],
+  [{ OTEL_RESOURCE_ATTRIBUTES: "service.namespace=shop" }, "atelier-web"],
+  [{ OTEL_RESOURCE_ATTRIBUTES: "service.name=attribute", OTEL_SERVICE_NAME: "pictures" }, "pictures"],
+  [{ OTEL_SERVICE_NAME: "pictures" }, "pictures"],
+])("S9 with %o the service is called %s", async (source, serviceName) => {
+  const seen = await serveAnswers(() => ({ body: "{}" }));
+  onTestFinished(() => seen.close());
+  await sendOne({ OTEL_EXPORTER_OTLP_ENDPOINT: seen.url, ...source });
+  expect(attributesSent(seen.requests[0]?.body)).toMatchObject({
+    "service.name": serviceName,
+    "service.instance.id": expect.stringContaining(`/${process.pid}`),
   });
+});
+
+test("S9 an instance that the environment names keeps its name", async () => {
+  const seen = await serveAnswers(() => ({ body: "{}" }));
+  onTestFinished(() => seen.close());
+  const OTEL_RESOURCE_ATTRIBUTES = "service.instance.id=pod-7";
+  await sendOne({ OTEL_EXPORTER_OTLP_ENDPOINT: seen.url, OTEL_RESOURCE_ATTRIBUTES });
+  expect(attributesSent(seen.requests[0]?.body)).toMatchObject({ "service.instance.id": "pod-7" });
+});
+
+test("S9 a process that stops sends what has ended, and then each span of the requests that it still answers", async () => {
+  const collector = await startTraceCollector();
+  onTestFinished(() => collector.close());
+  vi.stubEnv("OTEL_BSP_SCHEDULE_DELAY", "3600000");
+  const { env } = inspectEnv({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  const tracing = await openTracing(env, { name: "web", log: pino({ enabled: false }) });
+  onTestFinished(() => tracing?.close());
+  const names = () => collector.spans().map(({ name }) => name);
+  const kept: Promise<unknown>[] = [];
+  tracing?.start("ended", {}).end();
+  const inFlight = tracing?.start("in flight", {});
+  await tracing?.sendAtOnce((sent) => kept.push(sent));
+  expect(names()).toEqual(["ended"]);
+  inFlight?.end();
+  await Promise.all(kept);
+  expect(names()).toEqual(["ended", "in flight"]);
+  const late = [tracing?.start("late", {}), tracing?.start("latest", {})];
+  for (const span of late) span?.end("gone");
+  await Promise.all(kept);
+  expect(names().toSorted()).toEqual(["ended", "in flight", "late", "latest"]);
 });
 
 test("S9 spans for a collector outside of the network go through its proxy", async () => {

@@ -32,7 +32,12 @@ export interface Tracing {
   start(name: string, start: SpanStart): OpenSpan;
   /** Whether spans may hold prompts; only when the operator asked for it. */
   readonly takesPrompts: boolean;
-  /** Sends what is left, for two seconds at most. */
+  /**
+   * For a process that was told to stop and still answers: sends what has ended, for two seconds at most, and from then on each span
+   * with its end, whose sending `keepAlive` gets.
+   */
+  sendAtOnce(keepAlive: (sent: Promise<void>) => void): Promise<void>;
+  /** Sends what is left, for two seconds at most; spans that end later are lost. */
   close(): Promise<void>;
 }
 
@@ -61,7 +66,8 @@ export async function openTracing(
   const { createTracing } = await import("./open-telemetry.ts");
   return createTracing({
     url,
-    serviceName: env.OTEL_SERVICE_NAME ?? `atelier-${name}`,
+    usualName: `atelier-${name}`,
+    serviceName: env.OTEL_SERVICE_NAME,
     takesPrompts: env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT,
     takesParents: env.TRUST_TRACEPARENT,
     log,
