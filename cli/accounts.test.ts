@@ -1,4 +1,7 @@
 import { execFile, spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
 import { entryTokenHeader, findAccount, resolveCaller } from "@atelier/server/accounts";
 import { findProgram } from "@atelier/testing/processes";
 import {
@@ -7,7 +10,7 @@ import {
   testPassword,
   type TestServices,
 } from "@atelier/testing/services";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { inAll } from "@atelier/testing/cases";
 import { identify } from "../scripts/process/lock.ts";
 import { changeRecords } from "../scripts/supervisor/supervise.ts";
@@ -38,10 +41,15 @@ const environment = () => {
   return { ...process.env, DATABASE_URL, AUTH_SECRET, ATELIER_DATA_DIR };
 };
 
-function atelierWith(extra: Readonly<Record<string, string>>, input: string, args: string[]): Promise<Run> {
+function atelierWith(
+  extra: Readonly<Record<string, string | undefined>>,
+  input: string,
+  args: string[],
+  cwd?: string,
+): Promise<Run> {
   return new Promise((resolve) => {
     const env = { ...environment(), ...extra };
-    const child = execFile(process.execPath, [...start, ...args], { env }, (error, out, said) =>
+    const child = execFile(process.execPath, [...start, ...args], { env, cwd }, (error, out, said) =>
       resolve({ code: typeof error?.code === "number" ? error.code : 0, out, said }),
     );
     // A command that refuses its arguments ends before it reads.
@@ -109,22 +117,31 @@ test.concurrent("an invitation of the command line lets one account in", { ...in
   expect([(await signUp("invited")).status, (await signUp("second")).status]).toEqual([200, 403]);
 });
 
-test("addresses that a command prints name the port of the studio that runs, unless PORT says another", async () => {
+test("addresses that a command prints name the port of the studio that runs, unless who runs it says another", async () => {
   const { ATELIER_DATA_DIR: dataDir } = fixture.services.env;
-  const invited = async (port: string) => {
-    const { out } = await atelierWith({ SIGN_UP: "invite", PORT: port }, "", ["invite"]);
+  const folder = await mkdtemp(path.join(os.tmpdir(), "atelier-cli-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const config = path.resolve("atelier.config.ts");
+  await writeFile(path.join(folder, ".env"), "PORT=3456\n");
+  const invited = async (port: string | undefined, cwd?: string) => {
+    const { out } = await atelierWith(
+      { SIGN_UP: "invite", PORT: port, ATELIER_CONFIG: config },
+      "",
+      ["invite"],
+      cwd,
+    );
     return out.replace(/\/sign-in#.*\n$/, "");
   };
   const served = (supervisor: object) =>
     changeRecords(dataDir, () => [
       { role: "start", port: 4321, supervisor: { ...identify(process.pid), ...supervisor }, children: [] },
     ]);
-  expect(await invited("")).toBe("http://localhost:3000");
+  const invitedAll = () =>
+    Promise.all([invited(""), invited(undefined, folder), invited("5555"), invited("5555", folder)]);
+  const at = (...ports: number[]) => ports.map((port) => `http://localhost:${port}`);
+  expect(await invitedAll()).toEqual(at(3000, 3456, 5555, 5555));
   await served({});
-  expect([await invited(""), await invited("5555")]).toEqual([
-    "http://localhost:4321",
-    "http://localhost:5555",
-  ]);
+  expect(await invitedAll()).toEqual(at(4321, 4321, 5555, 5555));
   await served({ startedAt: "1" });
   expect(await invited("")).toBe("http://localhost:3000");
 });

@@ -11,33 +11,33 @@ import {
 import { openServices, type Services } from "@atelier/server/services";
 import { openPostgres, readOrCreateSecret } from "../scripts/embedded/postgres.ts";
 import { findServedPort } from "../scripts/supervisor/supervise.ts";
+import { isPortGiven } from "./dot-env.ts";
 
 /** The database of the configuration, for as long as a command needs it. */
 export interface OpenDatabase {
-  /**
-   * The environment with DATABASE_URL and AUTH_SECRET filled in, as the supervisor fills them, and with the PORT of the studio that
-   * runs, which addresses that a command prints name.
-   */
+  /** The environment of `readEnv` with DATABASE_URL and AUTH_SECRET filled in, as the supervisor fills them. */
   readonly env: Env & { readonly DATABASE_URL: string; readonly AUTH_SECRET: string };
   /** Releases the database; an embedded one without another user stops. */
   readonly close: () => Promise<void>;
 }
 
+/** The environment with the PORT of the studio that runs, which addresses that a command prints name. */
+export function readEnv(): Env {
+  const { env } = inspectEnv(process.env);
+  return isPortGiven() ? env : { ...env, PORT: findServedPort(env.ATELIER_DATA_DIR) ?? env.PORT };
+}
+
 /** Starts the embedded database, or attaches to the running one, unless DATABASE_URL names a server. Throws StartError. */
 export async function openDatabase(): Promise<OpenDatabase> {
-  const { env } = inspectEnv(process.env);
+  const env = readEnv();
   const dataDir = env.ATELIER_DATA_DIR;
   const embedded = env.DATABASE_URL ? null : await openPostgres({ dataDir });
   const databaseUrl = env.DATABASE_URL ?? embedded?.url ?? "";
   const authSecret = env.AUTH_SECRET ?? readOrCreateSecret(dataDir, "auth-secret");
   return {
-    env: { ...env, PORT: portOf(env), DATABASE_URL: databaseUrl, AUTH_SECRET: authSecret },
+    env: { ...env, DATABASE_URL: databaseUrl, AUTH_SECRET: authSecret },
     close: async () => embedded?.close(),
   };
-}
-
-function portOf({ PORT: port, ATELIER_DATA_DIR: dataDir }: Env): number {
-  return process.env["PORT"] ? port : (findServedPort(dataDir) ?? port);
 }
 
 type Action = (services: Services) => Promise<void>;

@@ -8,10 +8,10 @@ import {
   runChecks,
   runDatabaseChecks,
 } from "@atelier/server/doctor";
-import { type Env, inspectEnv, loadConfig, parseConfig, useProxies } from "@atelier/server/platform";
+import { type Env, loadConfig, parseConfig, useProxies } from "@atelier/server/platform";
 import { checkServers } from "@atelier/worker/servers";
 import { endProcess, loadWorkflows } from "@atelier/worker/work";
-import { openDatabase, type OpenDatabase } from "./database.ts";
+import { openDatabase, type OpenDatabase, readEnv } from "./database.ts";
 import { parseFlags } from "./flags.ts";
 
 const neededToOpen: readonly string[] = ["ATELIER_DATA_DIR", "DATABASE_URL"];
@@ -83,7 +83,7 @@ export async function doctor(args: string[]): Promise<number> {
   const options = { json: { type: "boolean" }, mail: { type: "string" } } as const;
   const flags = parseFlags({ args, options, required: [], usage });
   if (flags === null) return 1;
-  const { env } = inspectEnv(process.env);
+  const env = readEnv();
   useProxies(env);
   const findings = finish(await checkAll(env, flags.mail ?? null), env);
   const isWell = findings.every(({ state }) => state !== "fail");

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { loadDotEnv } from "./dot-env.ts";
 
 interface Verb {
   readonly summary: string;
@@ -104,5 +104,5 @@ async function main([name = "help", ...args]: string[]): Promise<number> {
 
 // Pictures and logs are for this user alone.
 process.umask(0o077);
-if (existsSync(".env")) process.loadEnvFile(".env");
+loadDotEnv();
 process.exitCode = await main(process.argv.slice(2));
