@@ -149,9 +149,8 @@ test("M1 pgvector may be removed and come back: meanwhile words alone decide and
   expect((await find(inDatabase, userId, "car"))[0]).toBe("We drove an automobile.");
 });
 
-test("M1 the copies of an older version are not used, and are gone once there are new ones", async () => {
-  const userId = await remember(couch, ...plain);
-  await inMemory.db.execute("drop table recall_copies");
+/** As a worker of an older version makes it, also while it runs beside this one. */
+async function copyAsOlder(): Promise<void> {
   await inMemory.db.execute(`
     create table recall_mirror (id uuid primary key references recall_vectors on delete cascade, owner_id text not null,
       model text not null, dimensions int not null, from_at timestamptz not null, to_at timestamptz not null,
@@ -159,14 +158,40 @@ test("M1 the copies of an older version are not used, and are gone once there ar
   await inMemory.db.execute(`
     insert into recall_mirror select id, owner_id, model, dimensions, from_at, to_at, revision,
       array(select 0 from generate_series(1, dimensions))::halfvec from recall_vectors`);
+}
+const olderCopies = () =>
+  inMemory.db.execute("select from pg_class where relname = 'recall_mirror' and relkind = 'r'");
+
+test("M1 the copies of an older version are not used, and are gone once there are new ones", async () => {
+  const userId = await remember(couch, ...plain);
+  await inMemory.db.execute("drop table recall_copies");
+  await copyAsOlder();
   expect(await find(inDatabase, userId, "bought red sofa?")).not.toContain(couch);
   await embedAll();
   expect(await countCopies(userId)).toBe(plain.length + 1);
   expect((await find(inDatabase, userId, "bought red sofa?"))[0]).toBe(couch);
-  const tables = await inMemory.db.execute(
-    "select from pg_class where relname = 'recall_mirror' and relkind = 'r'",
-  );
-  expect(tables).toHaveLength(0);
+  expect(await olderCopies()).toHaveLength(0);
+});
+
+test("M1 copies that a worker of an older version has made again beside new ones are gone after the next look through all", async () => {
+  const userId = await remember(couch, ...plain);
+  await copyAsOlder();
+  const held = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const holding = inMemory.db.transaction(async (tx) => {
+    await tx.execute("select from recall_mirror limit 1");
+    locked.resolve();
+    await held.promise;
+  });
+  await locked.promise;
+  await embedAll();
+  expect(await olderCopies()).toHaveLength(1);
+  expect(lines.filter((line) => line.includes("older version could not be removed"))).toHaveLength(1);
+  held.resolve();
+  await holding;
+  await embedAll();
+  expect(await olderCopies()).toHaveLength(0);
+  expect(await countCopies(userId)).toBe(plain.length + 1);
 });
 
 test("M1 a database that takes too long for it is not waited for", async () => {

@@ -28,6 +28,9 @@ const olderMirror = sql.identifier("recall_mirror");
 /** A row has to fit into a page of the database. */
 const mostDimensions = 4_000;
 
+/** Words alone decide rather than that a question waits longer. */
+const limitMs = 1_000;
+
 /** False also when the extension was removed, which takes the column with it. */
 async function hasMirror(db: Services["db"]): Promise<boolean> {
   const [row] = await db.execute<{ is: boolean }>(sql`
@@ -45,7 +48,7 @@ async function createMirror({ db, log }: Pick<Services, "db" | "log">): Promise<
     if (!known) return false;
     await db.transaction(async (tx) => {
       await tx.execute(sql`create extension if not exists vector`);
-      await tx.execute(sql`drop table if exists ${mirror}, ${olderMirror}`);
+      await tx.execute(sql`drop table if exists ${mirror}`);
       await tx.execute(sql`
         create table ${mirror} (id uuid primary key references ${recallVectors} on delete cascade, owner_id text not null,
           model text not null, dimensions int not null, from_at timestamptz not null, to_at timestamptz not null,
@@ -58,6 +61,21 @@ async function createMirror({ db, log }: Pick<Services, "db" | "log">): Promise<
       log.warn({ err: error }, "pgvector is there, and this database or its role cannot use it");
     warned.add(db);
     return false;
+  }
+}
+
+/** Again now and then, since a worker of such a version that still runs makes it again. */
+async function dropOlder({ db, log }: Pick<Services, "db" | "log">): Promise<void> {
+  try {
+    const [left] = await db.execute(sql`select where to_regclass('recall_mirror') is not null`);
+    if (!left) return;
+    await db.transaction(async (tx) => {
+      // The drop locks the vectors, too; whoever comes meanwhile waits behind it.
+      await tx.execute(sql`select set_config('lock_timeout', ${String(limitMs)}, true)`);
+      await tx.execute(sql`drop table if exists ${olderMirror}`);
+    });
+  } catch (error) {
+    log.warn({ err: error }, "the copy of vectors of an older version could not be removed");
   }
 }
 
@@ -81,6 +99,7 @@ export async function mirrorVectors(
 ): Promise<void> {
   const { db, log } = services;
   try {
+    if (mayCreate) await dropOlder(services);
     if (!(await hasMirror(db)) && !(mayCreate && (await createMirror(services)))) return;
     const behind = await db.execute<Behind>(sql`
       select u.id as "ownerId", v.dimensions from ${users} u, lateral (
@@ -208,9 +227,6 @@ async function compare(db: Services["db"], { owner, nearness, rows }: Comparison
     forget: () => undefined,
   };
 }
-
-/** Words alone decide rather than that a question waits longer. */
-const limitMs = 1_000;
 
 async function limitStatement(tx: Tx): Promise<void> {
   await tx.execute(sql`
