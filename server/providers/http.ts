@@ -28,6 +28,8 @@ export interface ProviderAnswer {
   readonly headers: Readonly<Record<string, string>>;
   /** The body as JSON; undefined when it is none. */
   readonly json: unknown;
+  /** The JSON of each event where the body is a stream of events, as some gateways answer that keep a long call open. */
+  readonly events: readonly unknown[];
   /** The body itself where the server answers with the picture; null for others. */
   readonly picture: Uint8Array | null;
   /** The first part of the body, for messages. */
@@ -69,12 +71,20 @@ export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> 
     });
     const bytes = await readBounded(response, call.maxBytes ?? usualMaxBytes);
     const head = { status: response.status, headers: Object.fromEntries(response.headers), sent: body };
-    if (isPictureStart(bytes)) return { ...head, json: undefined, picture: bytes, excerpt: "(a picture)" };
-    const text = withoutSecrets(new TextDecoder().decode(bytes), headers);
-    return { ...head, json: parseForeignJson(text), picture: null, excerpt: text.slice(0, excerptLength) };
+    return { ...head, ...contentOf(bytes, headers) };
   } catch (error) {
     throw failureOf(error, { isSubmit, isTimeout: timeout.aborted });
   }
+}
+
+type Content = Pick<ProviderAnswer, "json" | "events" | "picture" | "excerpt">;
+
+function contentOf(bytes: Uint8Array, headers: ProviderCall["headers"]): Content {
+  if (isPictureStart(bytes)) return { json: undefined, events: [], picture: bytes, excerpt: "(a picture)" };
+  const text = withoutSecrets(new TextDecoder().decode(bytes), headers);
+  const json = parseForeignJson(text);
+  const events = json === undefined ? eventsIn(text) : [];
+  return { json, events, picture: null, excerpt: text.slice(0, excerptLength) };
 }
 
 function failureOf(
@@ -122,6 +132,17 @@ async function readBounded(response: Response, maxBytes: number): Promise<Uint8A
 
 const startsAsPage = (chunks: readonly Buffer[]) =>
   /^\s*</.test(Buffer.concat(chunks.slice(0, 8)).subarray(0, excerptLength).toString("latin1"));
+
+const eventField = /^(?:data|event|id|retry)?:/;
+
+/** The data of the events of a stream; nothing for another text. One that was cut is left out. JSON may stand behind comments. */
+function eventsIn(text: string): unknown[] {
+  if (!eventField.test(text.trimStart())) return [];
+  return text.split(/\r?\n\r?\n|\r\r/).flatMap((event) => {
+    const data = event.split(/\r\n|\r|\n/).flatMap((line) => /^data: ?(.*)$/.exec(line)?.[1] ?? []);
+    return parseForeignJson(data.length > 0 ? data.join("\n") : event) ?? [];
+  });
+}
 
 /** The longest wait that a provider can ask for. */
 export const maxRetryAfterMs = 3_600_000;

@@ -107,6 +107,73 @@ describe("A submit to an images server of OpenAI's kind", () => {
     expect(run).toMatchObject({ state: "succeeded", outputs: [{ url }] });
   });
 
+  describe("that a gateway streams to keep the call open", () => {
+    const made = Buffer.from("made").toString("base64");
+    const event = (data: unknown, name?: string) =>
+      `${name === undefined ? "" : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;
+    const partial = { type: "image_generation.partial_image", partial_image_index: 0, b64_json: "QUFB" };
+    const completed = { type: "image_generation.completed", b64_json: made };
+    const url = "https://pictures.test/1.png";
+    const streamed = (body: string) => ({ body, headers: { "content-type": "text/event-stream" } });
+
+    it.each<[string, string, unknown[]]>([
+      ["by its last event", event(partial, partial.type) + event(completed, completed.type), ["made"]],
+      ["as two pictures", event(completed) + event(completed), ["made", "made"]],
+      ["by an address", `: wait\n\n${event({ type: "image_edit.completed", url })}data: [DONE]\n\n`, [url]],
+      ["as one whole answer", event({ created: 1, data: [{ url }] }), [url]],
+      ["with blanks of Windows", event(completed).replaceAll("\n", "\r\n"), ["made"]],
+      [
+        "with an event for each state",
+        event({ type: "queued" }) + event(completed) + event({ usage: {} }),
+        ["made"],
+      ],
+      [
+        "twice, once as a part",
+        event({ type: "item.done", result: url }) + event({ type: "completed", output: url }),
+        [url],
+      ],
+      [
+        "as JSON behind comments",
+        `: wait\n\n: wait\n\n${JSON.stringify({ data: [{ b64_json: made }] })}`,
+        ["made"],
+      ],
+      [
+        "with the error of another one",
+        event(completed) + event({ error: { message: "The second failed." } }),
+        ["made"],
+      ],
+    ])("is taken %s", async (_, body, expected) => {
+      openai.answer = streamed(body);
+      const { run } = await openai.submit();
+      const outputs = expected.map((one) => (one === url ? { url } : { bytes: Buffer.from("made") }));
+      expect(run).toMatchObject({ state: "succeeded", outputs });
+    });
+
+    it("costs what its last event states", async () => {
+      openai.answer = streamed(event({ ...completed, usage: { cost_in_usd_ticks: 200_000_000 } }));
+      expect((await openai.submit()).run).toMatchObject({ state: "succeeded", costUsd: 0.02 });
+    });
+
+    it.each([
+      ["a picture on the way alone", event(partial)],
+      ["signs of life alone", ": wait\n\n: wait\n\n"],
+      ["an end that is cut", event(partial) + event(completed).slice(0, -12)],
+    ])("may be paid where it has %s", async (_, body) => {
+      openai.answer = streamed(body);
+      expect(await failureOf(openai.submit())).toEqual(["lost", null]);
+    });
+
+    it.each([200, 400])("is a refusal where it says so, with HTTP %s", async (status) => {
+      const error = { code: "moderation_blocked", message: "Rejected by the safety system." };
+      openai.answer = { status, ...streamed(event({ type: "error", error })) };
+      const failure = await openai.submit().then(
+        ({ run }) => run,
+        (thrown: unknown) => ({ error: thrown }),
+      );
+      expect(failure).toMatchObject({ error: { class: "moderation", words: error.message } });
+    });
+  });
+
   it("takes a JPEG as base64, which begins as a path does", async () => {
     const jpeg = await sharp(await halves(3))
       .jpeg()

@@ -1,6 +1,7 @@
 import sharp from "sharp";
 import { addressBelow, keyHeaders, modelsAddress } from "../platform/index.ts";
 import { callProvider, maxPictureBytes as maxBytes, type ProviderAnswer } from "./http.ts";
+import { outputsOf } from "./outputs.ts";
 import { isPicture } from "./pictures.ts";
 import {
   type InputValue,
@@ -43,14 +44,15 @@ export const openai: ProviderClient = {
       timeoutMs,
       maxBytes,
     });
-    if (answer.status !== 200) throw refusal(answer);
+    const json = answer.json ?? endOf(answer.events);
+    if (answer.status !== 200) throw refusal({ ...answer, json });
     const handle = { endpoint, externalId: idempotencyKey, urls: {} };
     if (answer.picture)
       return { handle, run: { state: "succeeded", outputs: [{ bytes: answer.picture }], costUsd: null } };
     // A page of a proxy says nothing about the picture behind it, which may be paid.
-    if (answer.json === undefined) throw new ProviderError("lost", "The answer is no JSON.");
-    const run = toRun({ ...answer, json: withAddresses(answer.json, access.baseUrl) });
-    return { handle, run: withCost(run, statedUsd(answer.json)) };
+    if (json === undefined) throw new ProviderError("lost", "The answer is no JSON.");
+    const run = toRun({ ...answer, json: withAddresses(json, access.baseUrl) });
+    return { handle, run: withCost(run, statedUsd(json)) };
   },
 
   get: () => Promise.reject(new ProviderError("lost", "The provider keeps no runs.")),
@@ -61,6 +63,24 @@ export const openai: ProviderClient = {
 function picturesOf(value: InputValue): ProviderPicture[] {
   if (isPicture(value)) return [value];
   return Array.isArray(value) ? value.flatMap(picturesOf) : [];
+}
+
+const isOnTheWay = (event: Readonly<Record<string, unknown>>) =>
+  /partial|progress/i.test(`${readText(event["type"])} ${readText(event["object"])}`) ||
+  Object.keys(event).some((name) => name.startsWith("partial_image"));
+
+/**
+ * What a gateway that streams an answer has said at its end: the pictures of the last kind of event that has any, beside
+ * them an error. Pictures on the way are none; undefined without an end, since the picture may be made and paid.
+ */
+function endOf(events: readonly unknown[]): unknown {
+  const told = events.map(readRecord).filter((event) => !isOnTheWay(event));
+  const fault = told.find(isFailed);
+  const made = told.filter((event) => event !== fault && outputsOf(event).length > 0);
+  const last = made.at(-1);
+  if (last === undefined) return fault;
+  const ofLast = made.filter(({ type }) => type === last["type"]);
+  return ofLast.length === 1 && !fault ? last : { ...last, ...fault, data: ofLast };
 }
 
 /** Some servers name their pictures by a path of their own, in the usual list or without the object around it. */
