@@ -132,7 +132,8 @@ async function post({ url, init, send, address }: Sending, body: Body): Promise<
   const headers = new Headers(init.headers);
   headers.delete("content-length");
   const response = await send(url, { ...init, headers, body: JSON.stringify(body) });
-  return response.ok ? readAnswer(response, { isStreamed: wantsStream(init), address }) : response;
+  const reading = { isStreamed: wantsStream(init), tools: toolsIn(body), address };
+  return response.ok ? readAnswer(response, reading) : response;
 }
 
 /** Whether the SDK reads a stream, whatever was sent. */
@@ -140,8 +141,17 @@ function wantsStream({ body }: RequestInit): boolean {
   return typeof body === "string" && (JSON.parse(body) as Body)["stream"] === true;
 }
 
+function toolsIn({ tools }: Body): string[] {
+  const names = (Array.isArray(tools) ? tools : []).map(
+    (tool: unknown) => Object(Object(tool).function).name,
+  );
+  return names.filter((name) => typeof name === "string");
+}
+
 interface Reading {
   readonly isStreamed: boolean;
+  /** The names of those that the model may call. */
+  readonly tools: readonly string[];
   readonly address: string;
 }
 
@@ -161,7 +171,7 @@ function readWhole(text: string, reading: Reading): Response {
   if (!answer || !(Array.isArray(answer["choices"]) || Array.isArray(answer["data"])))
     throw new ModelError("not_api", notApi(reading.address), { cause: new Error(text.slice(0, 500)) });
   return reading.isStreamed
-    ? asStream(answer)
+    ? asStream(answer, reading)
     : new Response(text, { headers: { "content-type": "application/json" } });
 }
 
@@ -236,14 +246,16 @@ async function readStream(response: Response, reading: Reading): Promise<Respons
   });
   const { status } = response;
   const headers = { "content-type": "text/event-stream" };
-  return new Response(rest.pipeThrough(tidyStream()), { status, headers });
+  return new Response(rest.pipeThrough(tidyStream(reading.tools)), { status, headers });
 }
 
 /** A whole answer as a stream of one event, for a server that does not stream. */
-function asStream(answer: Record<string, unknown>): Response {
+function asStream(answer: Record<string, unknown>, { tools }: Reading): Response {
   const tidy = tidyChunk({ ...answer, object: "chat.completion.chunk" });
   const body = new Response(`data: ${JSON.stringify(tidy)}\n\ndata: [DONE]\n\n`).body;
-  return new Response(body?.pipeThrough(tidyStream()), { headers: { "content-type": "text/event-stream" } });
+  return new Response(body?.pipeThrough(tidyStream(tools)), {
+    headers: { "content-type": "text/event-stream" },
+  });
 }
 
 async function textOf(response: Response): Promise<string> {

@@ -321,6 +321,79 @@ describe("calls that are not quite those of the API", () => {
     expect(calls).toEqual(Array.from({ length: count }, () => searched({ words: ["red"] })[0]));
   });
 
+  const xml = '<function=search_gallery>\n<parameter=words>\n["red"]\n</parameter>\n</function>';
+  const object = `{"name": "${name}", "arguments": ${args}}`;
+  const lettersOf = (text: string) => Array.from(text, (content) => choice({ content }));
+  describe("that the server left in the words of the model", () => {
+    test.each([
+      ["of Hermes and Qwen", `<tool_call>\n${object}\n</tool_call>`],
+      ["of Qwen Coder", `<tool_call>\n${xml}\n</tool_call>`],
+      ["of Qwen Coder without its mark", xml],
+      [
+        "of GLM",
+        `<tool_call>${name}\n<arg_key>words</arg_key>\n<arg_value>["red"]</arg_value>\n</tool_call>`,
+      ],
+      ["of Llama", `<|python_tag|>{"name": "${name}", "parameters": ${args}}`],
+      ["of Llama as a function", `<function=${name}>${args}</function>`],
+      ["of LM Studio", `[TOOL_REQUEST]${object}[END_TOOL_REQUEST]`],
+      ["of MiniMax", `[TOOL_CALL] { "tool": "${name}", "args": ${args} } [/TOOL_CALL]`],
+      ["of Mistral", `[TOOL_CALLS][${object}]`],
+      ["of a newer Mistral", `[TOOL_CALLS]${name}[ARGS]${args}`],
+      ["of Liquid", `<|tool_call_start|>[${name}(words=["red"])]<|tool_call_end|>`],
+      [
+        "of Kimi",
+        `<|tool_calls_section_begin|><|tool_call_begin|>functions.${name}:0<|tool_call_argument_begin|>${args}<|tool_call_end|><|tool_calls_section_end|>`,
+      ],
+      [
+        "of DeepSeek",
+        `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>${name}\n\`\`\`json\n${args}\n\`\`\`<｜tool▁call▁end｜><｜tool▁calls▁end｜>`,
+      ],
+      [
+        "of harmony",
+        `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>${args}<|call|>`,
+      ],
+      ["without its end", `<tool_call>\n${object}`],
+      ["as plain JSON", `{"type": "function", "name": "${name}", "parameters": ${args}}`],
+      ["as JSON in a fence", `\`\`\`json\n${object}\n\`\`\``],
+    ])("%s", async (_what, text) => {
+      const whole = await hear(lines(choice({ content: text }), stop, "[DONE]"));
+      // By single letters, in a stream that says no reason for its end.
+      const letters = await hear(lines(...lettersOf(text), "[DONE]"));
+      const message = { role: "assistant", content: text };
+      const unstreamed = { choices: [{ index: 0, message, finish_reason: "stop" }] };
+      const plain = await hear(JSON.stringify(unstreamed), "application/json");
+      for (const { text: said, calls } of [whole, letters, plain]) {
+        expect(calls).toEqual(searched({ words: ["red"] }));
+        expect(said.trim()).toBe("");
+      }
+    });
+
+    test("behind and before words, twice", async () => {
+      const text = `I look. <tool_call>${object}</tool_call> <tool_call>${object}</tool_call> There.`;
+      const { text: said, calls } = await hear(lines(choice({ content: text }), stop, "[DONE]"));
+      expect(said.replaceAll(/\s+/g, " ")).toBe("I look. There.");
+      expect(calls).toHaveLength(2);
+    });
+
+    test.each([
+      `Write \`<tool_call>${object}</tool_call>\` for it.`,
+      '<tool_call>{"name": "remove_all", "arguments": {}}</tool_call>',
+      '{"name": "Ann", "likes": "red"}',
+      '```json\n{"type": "linen"}\n```',
+      "[TOOL: a hammer] and <functions> of <b>cloth</b>, 3 < 4 [1",
+      "<tool_call>",
+    ])("not what only looks like one: %s", async (text) => {
+      const { text: said, calls } = await hear(lines(...lettersOf(text), stop, "[DONE]"));
+      expect({ said, calls }).toEqual({ said: text, calls: [] });
+    });
+
+    test("not what a model thinks of", async () => {
+      const text = `<think>Perhaps <tool_call>${object}</tool_call>?</think>Red linen.`;
+      const { text: said, calls } = await hear(lines(choice({ content: text }), stop, "[DONE]"));
+      expect({ said, calls }).toEqual({ said: "Red linen.", calls: [] });
+    });
+  });
+
   test("two without numbers stay two", async () => {
     const two = ["red", "blue"].map((word) => ({ function: { name, arguments: `{"words":["${word}"]}` } }));
     expect((await hear(calling(two))).calls).toHaveLength(2);

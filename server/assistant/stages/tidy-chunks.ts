@@ -1,3 +1,6 @@
+import { randomUUID } from "node:crypto";
+import { ToldCalls, type Told } from "./told-calls.ts";
+
 type Fields = Readonly<Record<string, unknown>>;
 
 const isFields = (value: unknown): value is Fields =>
@@ -135,10 +138,44 @@ const dataLine = /^data:\s?(.*?)\r?$/;
 /** Servers of llama.cpp name the field of an event so instead of what is in it. */
 const errorLine = /^error:\s?(\{.*?)\r?$/;
 
+/** The words of a delta; null where its content is more than words. */
+function wordsOf(content: unknown): string | null {
+  if (content === undefined || isText(content)) return String(content ?? "");
+  const parts: unknown[] = Array.isArray(content) ? content : [content];
+  const texts = parts.map((part) => (isFields(part) && part["type"] === "text" ? part["text"] : null));
+  return texts.every(isText) ? texts.join("") : null;
+}
+
+/** A choice with the words that are sure, and the calls that were among them. */
+function withTold(choice: Fields, delta: Fields, told: readonly Told[]): Fields {
+  const own = Array.isArray(delta["tool_calls"]) ? delta["tool_calls"] : [];
+  const calls = told.flatMap((each) => each.calls);
+  const all: unknown[] = [
+    ...own,
+    ...calls.map((called) => ({ id: randomUUID(), type: "function", function: called })),
+  ];
+  const text = told.map((each) => each.text).join("");
+  // Parts that are more than words stay before those that waited.
+  const before = wordsOf(delta["content"]) === null ? [delta["content"]].flat() : null;
+  const content = before === null ? text : [...before, { type: "text", text }];
+  const reason =
+    choice["finish_reason"] === "stop" && calls.length > 0 ? "tool_calls" : choice["finish_reason"];
+  return {
+    ...choice,
+    delta: { ...delta, content, ...(all.length > 0 ? { tool_calls: all } : {}) },
+    finish_reason: reason,
+  };
+}
+
 /** Follows a stream: whether it said why it ended, and whether it called tools. */
 class ChunkReader {
+  readonly #told: ToldCalls | null;
   #isEnded = false;
   #hasCalls = false;
+
+  constructor(tools: readonly string[]) {
+    this.#told = tools.length > 0 ? new ToldCalls(tools) : null;
+  }
 
   /** A line of the stream as the SDK is given it. */
   read(line: string): string {
@@ -148,15 +185,28 @@ class ChunkReader {
     if (data === "[DONE]") return this.#finish() + line;
     const chunk = parse(data);
     if (chunk === null) return line;
-    const tidy = tidyChunk(failed === undefined ? this.#told(chunk) : { error: errorIn(chunk) ?? chunk });
-    this.#note(tidy);
-    return `data: ${JSON.stringify(tidy)}`;
+    const tidy = tidyChunk(failed === undefined ? this.#upToEnd(chunk) : { error: errorIn(chunk) ?? chunk });
+    const read = this.#withCalls(tidy);
+    this.#note(read);
+    return `data: ${JSON.stringify(read)}`;
   }
 
   /** Of what comes after the end without choices only a plain error and the tokens count: the answer is whole. */
-  #told(chunk: Fields): Fields {
+  #upToEnd(chunk: Fields): Fields {
     const isMore = Array.isArray(chunk["choices"]) || (chunk["error"] ?? null) !== null;
     return this.#isEnded && !isMore ? { usage: chunk["usage"] } : chunk;
+  }
+
+  /** With the calls that the model has written into its words. */
+  #withCalls(chunk: Fields): Fields {
+    const [choice] = Array.isArray(chunk["choices"]) ? chunk["choices"] : [];
+    if (!this.#told || this.#isEnded || !isFields(choice)) return chunk;
+    const delta = isFields(choice["delta"]) ? choice["delta"] : {};
+    const content = wordsOf(delta["content"]);
+    const isLast = choice["finish_reason"] !== null;
+    if (content === null && !isLast) return chunk;
+    const told = [this.#told.add(content ?? ""), ...(isLast ? [this.#told.end()] : [])];
+    return { ...chunk, choices: [withTold(choice, delta, told)] };
   }
 
   #note({ error, choices }: Fields): void {
@@ -170,7 +220,8 @@ class ChunkReader {
   #finish(): string {
     if (this.#isEnded) return "";
     this.#isEnded = true;
-    const choice = { index: 0, delta: {}, finish_reason: this.#hasCalls ? "tool_calls" : "stop" };
+    const last = { index: 0, finish_reason: this.#hasCalls ? "tool_calls" : "stop" };
+    const choice = withTold(last, {}, this.#told ? [this.#told.end()] : []);
     return `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
   }
 
@@ -196,9 +247,9 @@ function isCut(line: string): boolean {
   return data !== undefined && data !== "[DONE]" && parse(data) === null;
 }
 
-/** Makes the chunks of a stream of events tidy, line by line. */
-export function tidyStream(): TransformStream<Uint8Array, Uint8Array> {
-  const [decoder, encoder, reader] = [new TextDecoder(), new TextEncoder(), new ChunkReader()];
+/** Makes the chunks of a stream of events tidy, line by line; calls of these tools are also found in the words. */
+export function tidyStream(tools: readonly string[]): TransformStream<Uint8Array, Uint8Array> {
+  const [decoder, encoder, reader] = [new TextDecoder(), new TextEncoder(), new ChunkReader(tools)];
   let rest = "";
   return new TransformStream({
     transform(bytes, controller) {
