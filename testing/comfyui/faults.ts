@@ -60,6 +60,8 @@ type HttpFault =
   | (Often & { readonly kind: "outside-files" })
   /** The node names its picture twice, in a list of lists, and a film and a text beside it. */
   | (Often & { readonly kind: "more-files" })
+  /** A node becomes several ones while it runs, as in a loop: its files stand under their ids, and `meta` names the node. */
+  | (Often & { readonly kind: "expanded-output" })
   /** An interrupt is answered and forgotten, as one is that comes just before a prompt begins. */
   | (Often & { readonly kind: "interrupt-lost" })
   /** The upgrade to a WebSocket is answered with 502. */
@@ -95,6 +97,7 @@ const httpKinds: Readonly<Record<HttpFault["kind"], true>> = {
   "other-files": true,
   "outside-files": true,
   "more-files": true,
+  "expanded-output": true,
   "interrupt-lost": true,
   "socket-refused": true,
 };

@@ -39,9 +39,12 @@ async function executeNode(run: Run, nodeId: string, results: Map<string, Cached
 
 /** Shows an output, fresh or cached, and keeps it for the history. */
 function tellOutput(run: Run, nodeId: string, ui: JsonObject): void {
-  run.outputs[nodeId] = ui;
-  run.meta[nodeId] = { node_id: nodeId, display_node: nodeId, parent_node: null, real_node_id: nodeId };
-  tell(run, "executed", { node: nodeId, display_node: nodeId, output: ui });
+  const isExpanded = run.comfy.faults.take("expanded-output") !== null;
+  const ownId = isExpanded ? `${nodeId}.0.0.1` : nodeId;
+  const parent = isExpanded ? nodeId : null;
+  run.outputs[ownId] = ui;
+  run.meta[ownId] = { node_id: ownId, display_node: nodeId, parent_node: parent, real_node_id: nodeId };
+  tell(run, "executed", { node: ownId, display_node: nodeId, output: ui });
 }
 
 function checkInterrupt({ item, session }: Run): void {

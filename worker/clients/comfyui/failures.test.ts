@@ -252,3 +252,16 @@ test("A12 files that an output names twice are there once, in their order", () =
   const found = outputsOf({ outputs: { 9: { images } }, status: null });
   expect(found.map(({ filename }) => filename)).toEqual(names);
 });
+
+test("A12 files of nodes that others became while they ran are those of the nodes of the graph", () => {
+  const one = (filename: string) => ({ images: [{ filename }] });
+  const outputs = { 9: one("a.png"), "9.0.0.9": one("b.png"), "7:0.1": one("c.png"), 4: one("d.png") };
+  const meta = { "9.0.0.9": { display_node: "9" }, "7:0.1": { display_node: "7" }, 4: null };
+  const found = outputsOf({ outputs, meta, status: null });
+  expect(found.map(({ nodeId, filename }) => `${nodeId} ${filename}`).toSorted()).toEqual([
+    "4 d.png",
+    "7 c.png",
+    "9 a.png",
+    "9 b.png",
+  ]);
+});

@@ -226,7 +226,8 @@ export function hasSucceeded({ status }: HistoryEntry): boolean {
  */
 export function outputsOf(entry: HistoryEntry, userTexts: readonly string[] = []): OutputFile[] {
   if (!hasSucceeded(entry)) throw failureOf(entry, userTexts);
-  return Object.entries(entry.outputs).flatMap(([nodeId, output]) => {
+  return Object.entries(entry.outputs).flatMap(([id, output]) => {
+    const nodeId = entry.meta?.[id]?.display_node ?? id;
     const files = Object.values(output ?? {}).flatMap(filesIn);
     // Some nodes name a file under two outputs.
     const own = new Map(files.map((file) => [[file.type, file.subfolder, file.filename].join("/"), file]));

@@ -37,6 +37,11 @@ const message = z.tuple([z.string(), z.unknown()]);
 /** What a node or an extension adds in a form of its own spoils nothing else. */
 const entrySchema = z.object({
   outputs: z.record(z.string(), z.unknown()).catch({}),
+  /** By the id of a node, of which node of the graph it is a part: some become several ones while they run. */
+  meta: z
+    .record(z.string(), z.object({ display_node: z.string() }).nullable().catch(null))
+    .optional()
+    .catch({}),
   status: z
     .object({
       status_str: z.string().catch(""),

@@ -146,3 +146,11 @@ test.each([
   expect(JSON.stringify(server.prompts()[0]?.graph)).toContain(`"blur_radius":${used}`);
   await lone.close();
 });
+
+test("a picture of a node that became others while it ran, as in a loop, is one of its workflow", async () => {
+  const server = await scene.startServer();
+  server.inject({ kind: "expanded-output", times: "forever" });
+  const { engine } = await scene.openEngine(server);
+  const task = scene.newTask({ workflow: "own_text_to_image", params: { prompt: "a red chair" } });
+  await expect(engine.run(task, newContext().context)).resolves.toHaveLength(1);
+});
