@@ -161,7 +161,14 @@ async function readPictures(
 }
 
 const inputPrefix = "inputs.";
-const secretParams = new Set(["prompt", "negativePrompt"]);
+const stepPrefix = /^steps\.\d+\./;
+/** What an axis varies, of a job or of a step of it. */
+const memberOf = (param: string) => param.replace(stepPrefix, "");
+/** Shown where the value is a number or a size. The axes of a list are named freely, and their values may be any words. */
+const figures = new Set("seed steps guidance strength scale width height size lora".split(" "));
+const figure = /^-?\d+(?:\.\d+)?(?: ?[x×:] ?\d+)?$/;
+/** Shown with the name that each value is. */
+const names = new Set(["workflow", "style", "engine", "model"]);
 
 /** Titles of the owner's pictures that axes name, as persons and garments of a lookbook. */
 async function readTitles(
@@ -172,7 +179,7 @@ async function readTitles(
   const ids = new Set(
     places.flatMap(({ values }) =>
       Object.entries(values)
-        .filter(([param]) => param.startsWith(inputPrefix))
+        .filter(([param]) => memberOf(param).startsWith(inputPrefix))
         .map(([, id]) => String(id))
         .filter((id) => isId(id)),
     ),
@@ -187,13 +194,15 @@ async function readTitles(
   return new Map(rows.map(({ id, title }) => [id, title]));
 }
 
-/** Where a picture stands in a lookbook; words of prompts stay with the owner. */
+/** Where a picture stands in a lookbook, by what may be shown to strangers: prompts and ids stay with the owner. */
 function labelOf(place: BatchPlace | undefined, titles: ReadonlyMap<string, string>): string {
   return Object.entries(place?.values ?? {})
-    .filter(([param]) => !secretParams.has(param))
-    .map(([param, value]) =>
-      param.startsWith(inputPrefix) ? titles.get(String(value)) : `${param} ${String(value)}`,
-    )
+    .map(([param, value]) => {
+      const [member, text] = [memberOf(param), String(value)];
+      if (member.startsWith(inputPrefix)) return titles.get(text);
+      const isShown = names.has(member) || (figures.has(member) && figure.test(text));
+      return isShown ? `${param} ${text}` : undefined;
+    })
     .filter(Boolean)
     .join(" · ");
 }

@@ -235,7 +235,19 @@ test("a lookbook shows what is there while it runs, with labels and without prom
   const axes = [
     { param: "prompt", values: ["hidden words"] },
     { param: "inputs.image", values: [foreign] },
-    seeds,
+    {
+      ...seeds,
+      along: [
+        { param: "steps.1.prompt", values: ["hidden step", "hidden step"] },
+        { param: "steps.1.negativePrompt", values: ["hidden wish", "hidden wish"] },
+        { param: "steps.2.inputs.garment", values: [foreign, foreign] },
+        { param: "guidance", values: ["hidden guidance", "4.5"] },
+        { param: "mood", values: ["hidden mood", "hidden mood"] },
+        { param: "steps.1.seed", values: [31, 32] },
+        { param: "size", values: ["1024x768", "1024x768"] },
+        { param: "workflow", values: ["upscale_4x", "upscale_4x"] },
+      ],
+    },
   ];
   await db.update(schema.batches).set({ axes }).where(eq(schema.batches.id, batchId));
   const end = async (jobId = "", imageId = "") => {
@@ -251,10 +263,12 @@ test("a lookbook shows what is there while it runs, with labels and without prom
   const text = await view(path, byBrowser);
   expect(text).toContain("count 1 · open 1");
   expect(text).toContain("seed 7");
-  expect(text).not.toContain("hidden words");
+  expect(text).toContain("steps.1.seed 31 · size 1024x768 · workflow upscale_4x");
+  expect(text).not.toMatch(/hidden (words|step|wish|guidance|mood)|mood/);
+  expect(text).not.toContain(foreign);
   expect(text).not.toContain("of another");
   await end(jobIds[1], second);
-  expect(await view(`${path}?again`, byBrowser)).toMatch(/seed 7[\s\S]*seed 8/);
+  expect(await view(`${path}?again`, byBrowser)).toMatch(/seed 7[\s\S]*seed 8 · guidance 4.5/);
   await expect.poll(async () => (await getLink(opened.services, { ownerId, id })).views).toBe(1);
   await db.update(schema.batches).set({ deletedAt: new Date() }).where(eq(schema.batches.id, batchId));
   expect(await statusOf(path)).toBe(404);
