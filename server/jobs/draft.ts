@@ -1,7 +1,7 @@
 import { type Asked, type Db, type PromptTemplate, tiers, type Tx } from "../db/index.ts";
 import { keptLoras } from "../nodes/index.ts";
 import { AppError, currentRequestId, currentTraceparent, isAppError } from "../platform/index.ts";
-import { composePrompts } from "../presets/index.ts";
+import { composePrompts, type KnownLists } from "../presets/index.ts";
 import { type Caller, hasRight, requireRight } from "../accounts/plain.ts";
 import { isConsentStored } from "../safety.ts";
 import { type Quote, readLoras, readQuote, toEstimate } from "../scheduling/index.ts";
@@ -42,6 +42,8 @@ export interface SubmitOptions {
   readonly asked?: SubmitRequest;
   /** What the run does not take, or not with that value, goes into `metadata`: for clients that know no workflows. */
   readonly keepsUnused?: boolean;
+  /** Shared by the jobs of an order, each of which draws from them. */
+  readonly lists?: KnownLists;
   /** Input pictures of the request whose rows are inserted in the transaction that stores the job. */
   readonly newInputs?: NewInputs;
   /**
@@ -112,7 +114,8 @@ async function compose(services: Services, draft: Draft): Promise<Draft> {
   // Safe cast: where a kind has these params, they are of these types.
   const { prompt, negativePrompt, seed } = request.params as Drawn;
   const { userId } = options.submitter;
-  const made = await composePrompts(services, { userId, template, prompt, negativePrompt, seed });
+  const asked = { userId, template, prompt, negativePrompt, seed, known: options.lists };
+  const made = await composePrompts(services, asked);
   const given = { prompt: made.prompt, negativePrompt: made.negativePrompt };
   const drawn = Object.entries(given).filter(([, text]) => text !== undefined);
   const others = Object.entries(request.params).filter(([name]) => !(name in given));

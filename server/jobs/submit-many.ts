@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "drizzle-orm";
 import type { Agreed, Tx } from "../db/index.ts";
 import { type InputRole, jobKinds, requiredInputs } from "../engines.ts";
@@ -7,7 +8,7 @@ import { noteAccepted, withOwnMemory } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { rulesFor } from "./admission.ts";
 import { agreementTo, type CloudQuote, readCloudQuote } from "./agreement.ts";
-import { type NewJob, prepare, type Submitter } from "./draft.ts";
+import { type NewJob, prepare, type SubmitOptions, type Submitter } from "./draft.ts";
 import type { NewInput } from "./pictures.ts";
 import { draftOf, refusedBy, type StoredJob, storeJob } from "./submit.ts";
 
@@ -58,15 +59,15 @@ interface OrderInput {
 export async function prepareMany(services: Services, input: OrderInput): Promise<Order> {
   const { requests, submitter, signal } = input;
   const planning: Services = { ...services, db: withOwnMemory(services.db) };
+  const options: SubmitOptions = { submitter, lists: new Map() };
   const jobs: OrderedJob[] = [];
   const refused: RefusedJob[] = [];
   for (const [position, { request, steps: asked }] of requests.entries()) {
     signal.throwIfAborted();
     try {
-      const first = await priced(
-        planning,
-        await prepare(planning, draftOf(planning, request, { submitter })),
-      );
+      // What is in memory by now is answered without a turn for others.
+      await nextTurn();
+      const first = await priced(planning, await prepare(planning, draftOf(planning, request, options)));
       const steps: OrderedStep[] = [];
       for (const step of asked) {
         const before = steps.at(-1)?.job ?? first.job;
@@ -98,14 +99,14 @@ interface StepInput {
 
 /** Checks a step as if the result before it were there, and binds it to its price of now: nobody looks when it begins. */
 async function prepareStep(planning: Services, { step, before, number }: StepInput): Promise<OrderedStep> {
-  const { submitter } = before.options;
+  const { submitter, lists } = before.options;
   try {
     const role = firstRoleOf(step, before);
     const result = standInFor(before);
     const inputs = { ...Object(step["inputs"]), [role]: result.id };
     const request = { ...step, inputs, ...consentAfter(step, before) };
     const newInputs = { images: [result], insert: () => Promise.resolve() };
-    const job = await prepare(planning, draftOf(planning, request, { submitter, newInputs }));
+    const job = await prepare(planning, draftOf(planning, request, { submitter, lists, newInputs }));
     return { ...bind(await priced(planning, job)), role };
   } catch (error) {
     if (!isAppError(error)) throw error;

@@ -1,9 +1,11 @@
 import { addNode, addServer, readJob } from "@atelier/testing/jobs";
+import { countStatements } from "@atelier/testing/postgres";
 import { openJobScene } from "@atelier/testing/scenes";
 import { eq } from "drizzle-orm";
 import { expect, test, beforeEach } from "vitest";
 import { estimateBatch, submitBatch } from "../batches/index.ts";
 import { schema } from "../db/index.ts";
+import { savePreset, savePresetSchema } from "../presets/index.ts";
 import { cancel } from "./cancel.ts";
 import { listPrompts } from "./list.ts";
 import { retry } from "./retry.ts";
@@ -93,6 +95,27 @@ test("each job of a batch draws by its own seed, and one fault stores nothing", 
     message: expect.stringContaining("Job 13: There is no list __unknown__"),
   });
   expect(await scene.services.db.$count(schema.jobs)).toBe(before);
+});
+
+test("S2 the jobs of a batch read each list once, however many of them name it", async () => {
+  const reader = { userId: scene.owner.userId };
+  const save = (name: string, line: string) =>
+    savePreset(scene.services, {
+      ...savePresetSchema.parse({ type: "list", name, content: { lines: [line] } }),
+      reader,
+    });
+  await save("pets", "a {red|blue} __furs__");
+  await save("furs", "{fox|cat}");
+  const options = { submitter: scene.owner, signal: new AbortController().signal };
+  const count = (jobs: readonly object[]) =>
+    countStatements(async () => {
+      const { jobs: all, refused } = await estimateBatch(scene.services, { jobs }, options);
+      expect([all, refused]).toEqual([jobs.length, []]);
+    });
+  const named = Array.from({ length: 20 }, () => asked({ prompt: "__pets__, __Furs__" }));
+  const plain = named.map(() => asked({ prompt: "a {red|blue} fox" }));
+  // `pets`, and then `furs` of which its line speaks.
+  expect(await count(named)).toBe((await count(plain)) + 1);
 });
 
 test("what was written is listed once each, newest first, by its owner alone", async () => {

@@ -4,13 +4,14 @@ import type { PromptTemplate, StyleParts } from "../db/index.ts";
 import { isAppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
-  choicesOf,
   countTexts,
   draw,
   type Lists,
   listsIn,
+  mostSteps,
   parseTemplate,
   randomOf,
+  readLines,
   templateFault,
 } from "./language.ts";
 import { findPresets, keyOf, promptPlace } from "./presets.ts";
@@ -50,6 +51,8 @@ export interface ComposeInput extends Prompts {
   readonly template: AskedTemplate;
   /** Of the picture. */
   readonly seed?: number | undefined;
+  /** Of the same user, where several prompts are composed for one request. */
+  readonly known?: KnownLists | undefined;
 }
 
 /** Prompts as an engine gets them, with what they were made from. */
@@ -60,16 +63,16 @@ interface Composed extends Prompts {
 /** Draws choices and lists and puts the styles around them. Throws `template_invalid`. */
 export async function composePrompts(
   services: Pick<Services, "db">,
-  { userId, template, prompt, negativePrompt, seed: pictureSeed }: ComposeInput,
+  { userId, template, prompt, negativePrompt, seed: pictureSeed, known }: ComposeInput,
 ): Promise<Composed> {
   const styles = await readStyles(services, userId, template.styles);
   const written = [prompt, negativePrompt].map((text) => parseTemplate(text ?? ""));
   const around = styles.map(({ prompt: own, negativePrompt: without }) => [own, without].map(partsOf));
   const all = [...written, ...around.flat(2)];
-  const lists = await readLists(services, userId, all.flatMap(listsIn));
+  const lists = await readLists(services, { userId, names: all.flatMap(listsIn), known });
   const isDrawn = all.some((parts) => parts.some((part) => typeof part !== "string"));
   const seed = template.seed ?? pictureSeed ?? randomInt(2 ** 32);
-  const drawing = { lists, random: randomOf(seed) };
+  const drawing = { lists, random: randomOf(seed), left: { steps: mostSteps } };
   const [first = "", second = ""] = written.map((parts) => draw(parts, drawing).trim());
   const put = (at: 0 | 1, text: string) =>
     around.reduce(
@@ -131,30 +134,59 @@ async function readStyles(
 
 /** A list may name further ones. */
 const deepestLists = 10;
-/** Of all lists that one prompt reaches: they are read anew for each job of a batch. */
+/** Of all lists that one prompt reaches. */
 const mostListCharacters = 400_000;
+
+interface KnownList {
+  /** Undefined where there is none of the name. */
+  readonly choices: ReturnType<Lists>;
+  /** The keys of the lists that its lines name. */
+  readonly names: readonly string[];
+  readonly characters: number;
+}
+
+/** Lists that were read for a request, by key: all prompts of a batch have them parsed once. */
+export type KnownLists = Map<string, KnownList>;
+
+interface Reading {
+  readonly userId: string;
+  readonly names: readonly string[];
+  readonly known?: KnownLists | undefined;
+}
 
 async function readLists(
   services: Pick<Services, "db">,
-  userId: string,
-  names: readonly string[],
+  { userId, names, known = new Map() }: Reading,
 ): Promise<Lists> {
-  const known = new Map<string, ReturnType<typeof choicesOf>>();
-  const asked = new Set<string>();
+  const reached = new Set<string>();
   let characters = 0;
-  let wanted = [...new Set(names.map(keyOf))];
+  let wanted = keysOf(names);
   for (let round = 0; wanted.length > 0 && round < deepestLists; round += 1) {
-    for (const key of wanted) asked.add(key);
-    const found = await findPresets(services, { userId, type: "list", keys: wanted });
-    for (const [key, { lines }] of found) {
-      characters += lines.join("").length;
+    for (const key of wanted) reached.add(key);
+    const unread = wanted.filter((key) => !known.has(key));
+    const found = await findPresets(services, { userId, type: "list", keys: unread });
+    for (const key of wanted) {
+      const list =
+        known.get(key) ?? (await parseList(found.get(key)?.lines, mostListCharacters - characters));
+      known.set(key, list);
+      characters += list.characters;
       if (characters > mostListCharacters) throw templateFault("listsTooLong");
-      known.set(key, choicesOf(lines));
     }
-    const further = wanted.flatMap((key) => (known.get(key) ?? []).flatMap(({ parts }) => listsIn(parts)));
-    wanted = [...new Set(further.map(keyOf))].filter((key) => !asked.has(key));
+    const further = keysOf(wanted.flatMap((key) => known.get(key)?.names ?? []));
+    wanted = further.filter((key) => !reached.has(key));
   }
-  return (name) => known.get(keyOf(name));
+  return (name) => known.get(keyOf(name))?.choices;
+}
+
+const keysOf = (names: readonly string[]) => [...new Set(names.map(keyOf))];
+
+async function parseList(lines: readonly string[] | undefined, mostCharacters: number): Promise<KnownList> {
+  if (lines === undefined) return { choices: undefined, names: [], characters: 0 };
+  const characters = lines.join("").length;
+  if (characters > mostCharacters) throw templateFault("listsTooLong");
+  const choices = await readLines(lines);
+  const names = keysOf(choices.flatMap(({ parts }) => listsIn(parts)));
+  return { choices, names, characters };
 }
 
 const shownExamples = 3;
@@ -186,12 +218,19 @@ export async function previewPrompts(
   try {
     const first = template.seed ?? randomInt(2 ** 32);
     const all = [prompt, negativePrompt].map(parseTemplate);
-    const lists = await readLists(services, userId, all.flatMap(listsIn));
+    const known: KnownLists = new Map();
+    const lists = await readLists(services, { userId, names: all.flatMap(listsIn), known });
     const texts = all.reduce((product, parts) => product * countTexts(parts, lists), 1);
     const examples: { prompt: string; negativePrompt: string }[] = [];
     for (let at = 0; at < Math.min(shownExamples, texts); at += 1) {
       const own = { ...template, seed: first + at };
-      const made = await composePrompts(services, { userId, prompt, negativePrompt, template: own });
+      const made = await composePrompts(services, {
+        userId,
+        prompt,
+        negativePrompt,
+        template: own,
+        known,
+      });
       examples.push({ prompt: made.prompt ?? "", negativePrompt: made.negativePrompt ?? "" });
     }
     return { examples, texts: Math.min(texts, Number.MAX_SAFE_INTEGER), problem: null };

@@ -11,7 +11,14 @@
  * Rules. A job keeps the drawn text as its prompt, and the template with the styles as they were then: a change of a preset
  * changes no job. Nothing here knows of jobs.
  */
-export { composePrompts, mostStyles, previewPrompts, previewSchema, templateSchema } from "./compose.ts";
+export {
+  composePrompts,
+  type KnownLists,
+  mostStyles,
+  previewPrompts,
+  previewSchema,
+  templateSchema,
+} from "./compose.ts";
 export { listsIn, parseTemplate } from "./language.ts";
 export {
   listPresets,

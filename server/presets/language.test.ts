@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { speakIn, wordsIn } from "../words.ts";
 import { isAppError } from "../platform/index.ts";
-import { choicesOf, countTexts, draw, listsIn, parseTemplate, randomOf } from "./language.ts";
+import { choicesOf, countTexts, draw, listsIn, parseTemplate, randomOf, readLines } from "./language.ts";
 
 const lists: Readonly<Record<string, readonly string[]>> = {
   colour: ["red", "# a remark", "", "{dark |}blue"],
@@ -109,6 +109,30 @@ test("S2 a list that names itself in another case holds itself", () => {
   const template = parseTemplate("__abcd__");
   expect(() => draw(template, { lists: all, random: randomOf(1) })).toThrow(/holds itself/);
   expect(() => countTexts(template, all)).toThrow(/holds itself/);
+});
+
+test("S2 a list as long as may be is read while others have their turns, and drawn from without a look at each line", async () => {
+  const lines = Array.from({ length: 200 }, () => "{a|b}".repeat(199));
+  let turns = 0;
+  const count = setInterval(() => (turns += 1), 0);
+  const read = await readLines(lines);
+  clearInterval(count);
+  expect(turns).toBeGreaterThan(5);
+  expect(read).toEqual(choicesOf(lines));
+  let looks = 0;
+  const words = Array.from({ length: 5_000 }, (_, at) => ({
+    get weight() {
+      looks += 1;
+      return 1;
+    },
+    parts: [`word ${at}`],
+  }));
+  const many = () => words;
+  const texts = [0, 1, 2].map((seed) =>
+    draw(parseTemplate("__l__"), { lists: many, random: randomOf(seed) }),
+  );
+  expect(looks).toBe(words.length);
+  expect(texts).toEqual([0, 1, 2].map((seed) => `word ${Math.floor(randomOf(seed)() * words.length)}`));
 });
 
 test("a fault is told in the language of whoever reads it", async () => {

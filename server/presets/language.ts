@@ -1,4 +1,5 @@
-import { AppError } from "../platform/index.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { AppError, keptBy } from "../platform/index.ts";
 import { currentWords, type Messages } from "../words.ts";
 
 /** A text with choices: what is drawn from it is one plain text. */
@@ -12,11 +13,12 @@ interface Choice {
 }
 
 const deepest = 20;
-const special = /[\\{}|]|__/u;
+const special = /[\\{}|]|__/gu;
 /** Letters, digits, and between them single marks: `hair-colour`, `animals/cats`, `two_words`. */
 const namePattern = String.raw`[\p{L}\p{N}]+(?:[\-/_. ][\p{L}\p{N}]+)*`;
 export const listName: RegExp = new RegExp(`^${namePattern}$`, "u");
 const listAt = new RegExp(`__(${namePattern})__`, "uy");
+const digit = /\d/;
 const weightAt = /(\d{1,6}(?:\.\d{1,4})?)::/y;
 const severalAt = /\d+(?:-\d+)?\$\$/y;
 const escaped = /[{}|_]/;
@@ -70,15 +72,14 @@ function readParts(reader: Reader, depth: number): Template {
 
 function readPart(reader: Reader, depth: number): Part | null {
   const { text, at } = reader;
-  const rest = text.slice(at);
-  if (rest === "") return null;
-  const found = rest.search(special);
-  if (found !== 0) {
-    const plain = found < 0 ? rest : rest.slice(0, found);
-    reader.at += plain.length;
-    return plain;
+  if (at >= text.length) return null;
+  special.lastIndex = at;
+  const found = special.exec(text)?.index ?? text.length;
+  if (found !== at) {
+    reader.at = found;
+    return text.slice(at, found);
   }
-  const [sign] = rest;
+  const sign = text[at];
   if (sign === "{") return readChoices(reader, depth);
   if (sign === "_") return readList(reader);
   if (sign === "\\") return readEscape(reader);
@@ -126,6 +127,7 @@ function readChoices(reader: Reader, depth: number): Part {
 }
 
 function readWeight(reader: Reader): number {
+  if (!digit.test(reader.text.charAt(reader.at))) return 1;
   severalAt.lastIndex = reader.at;
   if (severalAt.test(reader.text)) throw templateFault("several", { written: "2$$" }, { at: reader.at });
   weightAt.lastIndex = reader.at;
@@ -158,16 +160,35 @@ export function choicesOf(lines: readonly string[]): readonly Choice[] {
     });
 }
 
+/** Characters that are read at a time: a few milliseconds, after which other requests have their turn. */
+const charactersAtOnce = 10_000;
+
+/** `choicesOf` for a list of any length. */
+export async function readLines(lines: readonly string[]): Promise<readonly Choice[]> {
+  const choices: Choice[] = [];
+  let characters = 0;
+  for (const line of lines) {
+    choices.push(...choicesOf([line]));
+    characters += line.length;
+    if (characters < charactersAtOnce) continue;
+    characters = 0;
+    await nextTurn();
+  }
+  return choices;
+}
+
 interface Drawing {
   readonly lists: Lists;
   /** 0 up to 1, without 1. */
   readonly random: () => number;
+  /** What is left of `mostSteps`; texts that are drawn for one prompt share it. */
+  readonly left?: { steps: number };
 }
 
 /** More than any prompt may have. */
 const longest = 20_000;
-/** Parts that are looked at for one text: lists that name each other many times would multiply for ever without drawing a letter. */
-const mostSteps = 20_000;
+/** Parts that are looked at for one prompt: lists that name each other many times would multiply for ever without drawing a letter. */
+export const mostSteps = 20_000;
 
 /** Where a drawing is: what it has left of `mostSteps`, and the lists that it is in. */
 interface Progress {
@@ -177,7 +198,7 @@ interface Progress {
 
 /** One plain text of a template. Throws `template_invalid` for a list that is not there, is empty or holds itself, and for what never ends. */
 export function draw(template: Template, drawing: Drawing): string {
-  return drawParts(template, drawing, { left: { steps: mostSteps }, within: [] });
+  return drawParts(template, drawing, { left: drawing.left ?? { steps: mostSteps }, within: [] });
 }
 
 function drawParts(template: Template, drawing: Drawing, progress: Progress): string {
@@ -208,14 +229,22 @@ function lookUp(list: string, lists: Lists): readonly Choice[] {
   return choices;
 }
 
+/** The sum of the weights up to each line: a list may have thousands, and is drawn from thousands of times. */
+const sumsOf = keptBy((choices: readonly Choice[]) => {
+  let sum = 0;
+  return choices.map(({ weight }) => (sum += weight));
+});
+
 function pick(choices: readonly Choice[], { random }: Drawing): Template {
-  const total = choices.reduce((sum, { weight }) => sum + weight, 0);
-  let rest = random() * total;
-  for (const { weight, parts } of choices) {
-    rest -= weight;
-    if (rest < 0) return parts;
+  const sums = sumsOf(choices);
+  const drawn = random() * (sums.at(-1) ?? 0);
+  let [low, high] = [0, choices.length - 1];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (drawn < (sums[middle] ?? 0)) high = middle;
+    else low = middle + 1;
   }
-  return choices.at(-1)?.parts ?? [];
+  return choices[low]?.parts ?? [];
 }
 
 /** How many texts can be drawn at most, up to the largest whole number; equal ones are counted each. Throws as `draw` for lists. */

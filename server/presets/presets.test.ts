@@ -56,6 +56,19 @@ test("lists are one's own, else the studio's, else those that every studio has",
   expect((await own({ userId: adminId })).map(({ name }) => name)).toEqual(["season"]);
 });
 
+test("S2 all texts of one prompt are drawn within the same number of steps", async () => {
+  // 7,500 parts without a letter: a text may have them, a prompt with three such styles not.
+  const name = (at: number) => `p${at}`;
+  for (const [at, count] of [25, 300].entries())
+    await save(list(name(at), (at === 1 ? "{}" : `__${name(1)}__`).repeat(count)));
+  for (const one of ["one", "two", "three"]) await save(style(one, `${one} {prompt} __${name(0)}__`));
+  expect((await compose("a fox", ["one"])).prompt).toBe("one a fox");
+  await expect(compose("a fox", ["one", "two", "three"])).rejects.toMatchObject({
+    code: "template_invalid",
+    message: expect.stringContaining("too long"),
+  });
+});
+
 test("styles are put around the prompts, several from the inside outwards, and are kept as they were", async () => {
   await save(style("Ink", "ink drawing of {prompt}, {fine|fine} lines", "colour"));
   await save(style("Night", "at night"));

@@ -12,7 +12,7 @@ import { AppError, isId, isStorable, jsonObject, newId } from "../platform/index
 import { cleanName, searchForm } from "../images/index.ts";
 import type { Services } from "../services.ts";
 import { currentWords } from "../words.ts";
-import { choicesOf, listName, parseTemplate, templateFault } from "./language.ts";
+import { listName, parseTemplate, readLines, templateFault } from "./language.ts";
 import { shippedLists, shippedStyles } from "./shipped.ts";
 
 const { presets } = schema;
@@ -137,7 +137,7 @@ export async function savePreset(
   if (input.isStudio && reader.isAdmin !== true)
     throw new AppError("forbidden", "Only an admin changes what the studio offers to all.");
   const { name, key } = nameOf(input);
-  checkContent(input);
+  await checkContent(input);
   const ownerId = input.isStudio ? null : reader.userId;
   const id = input.id ?? newId();
   return services.db.transaction(async (tx) => {
@@ -176,8 +176,8 @@ function nameOf({ type, name }: Pick<SavePreset, "type" | "name">) {
 }
 
 /** Parsed once here, so that a fault is told to who writes it and not to who uses it. */
-function checkContent(input: SavePreset): void {
-  if (input.type === "list") choicesOf(input.content.lines);
+async function checkContent(input: SavePreset): Promise<void> {
+  if (input.type === "list") await readLines(input.content.lines);
   if (input.type === "style") checkStyle(input.content);
 }
 
