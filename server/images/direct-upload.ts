@@ -12,9 +12,11 @@ import type { Services } from "../services.ts";
 import {
   openObject,
   putAll,
+  type Room,
   type SignedPut,
   signedPutMs,
   storageFailure,
+  withRoom,
   withTempFolder,
 } from "../storage/index.ts";
 import { takeFileTurn } from "./files.ts";
@@ -162,19 +164,21 @@ export async function findOwn({ db }: Pick<Services, "db">, { ownerId, id }: Own
  * Throws `not_found`, `bad_request`, `storage_unavailable`.
  */
 export async function receiveUpload(
-  services: Pick<Services, "db" | "disk" | "env" | "log">,
+  services: Pick<Services, "db" | "disk" | "env" | "log" | "config">,
   { body, ...own }: OwnUpload & { readonly body: () => Readable },
 ): Promise<void> {
   const row = await findOwn(services, own);
   if (row.imageId !== null) throw new AppError("conflict", "This upload is finished.");
-  await withTempFolder(services.env, async (folder) => {
-    const file = path.join(folder, "file");
-    await pipeline(body(), limitTo(row.sizeBytes), createWriteStream(file));
-    if ((await stat(file)).size !== row.sizeBytes) throw notAnnounced();
-    await takeFileTurn({ ownerId: own.ownerId, weight: "light" }, async () =>
-      putAll(services.disk, [{ key: incomingKey(row), bytes: await readFile(file), mime: row.mime }]),
-    );
-  });
+  await withRoom(services, row.sizeBytes, (room) =>
+    withTempFolder(services.env, async (folder) => {
+      const file = path.join(folder, "file");
+      await pipeline(body(), limitTo(row.sizeBytes, room), createWriteStream(file));
+      if ((await stat(file)).size !== row.sizeBytes) throw notAnnounced();
+      await takeFileTurn({ ownerId: own.ownerId, weight: "light" }, async () =>
+        putAll(services.disk, [{ key: incomingKey(row), bytes: await readFile(file), mime: row.mime }]),
+      );
+    }),
+  );
   // Given up meanwhile: whoever did so has removed what was there before.
   await findOwn(services, own).catch(async (error: unknown) => {
     await discardObjects(services, [incomingPrefix(row)]);
@@ -182,12 +186,13 @@ export async function receiveUpload(
   });
 }
 
-function limitTo(maxBytes: number) {
+function limitTo(maxBytes: number, room: Room) {
   return async function* (chunks: AsyncIterable<Buffer>) {
     let sizeBytes = 0;
     for await (const chunk of chunks) {
       sizeBytes += chunk.length;
       if (sizeBytes > maxBytes) throw notAnnounced();
+      await room.noteBytes(chunk.length);
       yield chunk;
     }
   };

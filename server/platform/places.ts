@@ -22,6 +22,8 @@ export const places = {
     guests: 0,
     message: "Too many connections are open. Close one, or try later.",
   },
+  // The page sends three files at once, programs one for each of their own users.
+  upload: { perUser: 8, all: 32, message: "Too many files are received at once. Wait for one of them." },
   body: { perUser: 2, all: 8, message: "Too many pictures are received at once. Wait for one of them." },
 } as const satisfies Record<string, PlaceRules>;
 

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import path from "node:path";
-import { AppError, type Config, type Env, isFunction } from "../platform/index.ts";
+import { AppError, type Config, type Env, isFunction, keptBy } from "../platform/index.ts";
 import { type TempEnv, tempRoot } from "./temp-folder.ts";
 
 interface SpaceInput {
@@ -12,7 +12,8 @@ interface SpaceInput {
 export interface FreeSpace {
   /** Of the fuller of the disks that hold stored and temporary files. */
   readonly freeBytes: number;
-  /** Whether that is above `config.limits.minFreeBytes`. */
+  /** What uploads leave free: `config.limits.minFreeBytes`, of a function less. */
+  readonly neededBytes: number;
   readonly isEnough: boolean;
 }
 
@@ -27,13 +28,56 @@ export async function readFreeSpace({ env, config }: SpaceInput): Promise<FreeSp
   const freeBytes = Math.min(...disks.map(({ bavail, bsize }) => bavail * bsize));
   const { minFreeBytes } = config.limits;
   const neededBytes = isFunction(env) ? Math.min(minFreeBytes, minFreeBytesOfFunction) : minFreeBytes;
-  return { freeBytes, isEnough: freeBytes >= neededBytes };
+  return { freeBytes, neededBytes, isEnough: freeBytes >= neededBytes };
 }
 
 /** Throws `storage_full` before a disk is so full that jobs and the database could not write. */
 export async function requireFreeSpace(input: SpaceInput): Promise<void> {
   const { isEnough } = await readFreeSpace(input);
   if (!isEnough) throw new AppError("storage_full");
+}
+
+/** What the uploads of this process may still write. */
+const promisedBy = keptBy((_env: SpaceInput["env"]) => ({ bytes: 0 }));
+/** Another process writes to the same disk: free space is looked at again after so much. */
+const lookAgainBytes = 16 * 1024 ** 2;
+
+export interface Room {
+  /** Before bytes are written. Throws `storage_full`. */
+  noteBytes(count: number): Promise<void>;
+}
+
+/**
+ * Runs work that writes up to `bytes` into a temporary folder: so much of the free space is promised to it, less what it has
+ * written, so that many uploads together keep to the limit of free space. A function has one at a time, which its platform
+ * bounds. Throws `storage_full`.
+ */
+export async function withRoom<T>(
+  input: SpaceInput,
+  bytes: number,
+  work: (room: Room) => Promise<T>,
+): Promise<T> {
+  const promised = promisedBy(input.env);
+  let left = isFunction(input.env) ? 0 : bytes;
+  let unlookedBytes = 0;
+  promised.bytes += left;
+  try {
+    const { freeBytes, neededBytes } = await readFreeSpace(input);
+    if (freeBytes - promised.bytes < neededBytes) throw new AppError("storage_full");
+    return await work({
+      async noteBytes(count) {
+        const kept = Math.min(count, left);
+        left -= kept;
+        promised.bytes -= kept;
+        unlookedBytes += count;
+        if (unlookedBytes < lookAgainBytes) return;
+        unlookedBytes = 0;
+        await requireFreeSpace(input);
+      },
+    });
+  } finally {
+    promised.bytes -= left;
+  }
 }
 
 type DataFolder = Pick<Env, "ATELIER_DATA_DIR">;

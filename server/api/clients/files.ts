@@ -32,7 +32,7 @@ const uploadRoute: ClientRoute = {
   path: "/upload",
   operationId: "clientUpload",
   handle: ({ services, caller, request }) =>
-    withParts(services, { request, rules: uploadRules }, async ({ files, fields }) => {
+    withParts(services, { request, caller, rules: uploadRules }, async ({ files, fields }) => {
       const userName = parseUserName(fields.get("userId") ?? fields.get("user_id"));
       if (files.length === 0) throw new AppError("bad_request", "Send at least one file as imageFiles.");
       const sent = files.map(({ path, name }) => ({ path, fileName: parseFileName(name) }));

@@ -80,7 +80,7 @@ const saveRoute: ClientRoute = {
   path: "/save_image",
   operationId: "iopaintSaveImage",
   handle: ({ services, caller, request }) =>
-    withParts(services, { request, rules: saveRules }, async ({ files: [file] }) => {
+    withParts(services, { request, caller, rules: saveRules }, async ({ files: [file] }) => {
       if (!file) throw new AppError("bad_request", "file is required as a file.");
       const { path: bytes, name } = file;
       const { signal } = request;

@@ -145,8 +145,8 @@ const genInfoRoute: ClientRoute = {
   method: "post",
   path: "/gen-info",
   operationId: "iopaintGenInfo",
-  handle: ({ services, request }) =>
-    withParts(services, { request, rules: infoRules }, async ({ files: [file] }) => {
+  handle: ({ services, caller, request }) =>
+    withParts(services, { request, caller, rules: infoRules }, async ({ files: [file] }) => {
       if (!file) throw new AppError("bad_request", "file is required as a file.");
       return Response.json(await readGenInfo(file.path));
     }),

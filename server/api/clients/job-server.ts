@@ -100,7 +100,7 @@ const jobChangeOutfitRoute: ClientRoute = {
   path: "/jobChangeOutfit",
   operationId: "clientJobChangeOutfit",
   handle: ({ services, caller, request }) =>
-    withParts(services, { request, rules: outfitRules }, async ({ files, fields }) => {
+    withParts(services, { request, caller, rules: outfitRules }, async ({ files, fields }) => {
       const { userId, consent, ...others } = renamed(Object.fromEntries(fields));
       const userName = parseUserName(userId);
       const [person, garment] = ["personImage", "garmentImage"].map((name) =>

@@ -41,8 +41,8 @@ const inpaintRoute: ClientRoute = {
   operationId: "lamaInpaint",
   handle: (input) =>
     asOneOfFew(input, "answer", async () => {
-      const { services, request } = input;
-      const { id, format, seed } = await withParts(services, { request, rules }, async (parts) => {
+      const { services, request, caller } = input;
+      const { id, format, seed } = await withParts(services, { request, caller, rules }, async (parts) => {
         if (
           parts.fields.get("useCroper") === "true" ||
           parts.files.some(({ part }) => part.startsWith("paint"))
@@ -84,8 +84,8 @@ const pluginRoute: ClientRoute = {
   operationId: "lamaRunPlugin",
   handle: (input) =>
     asOneOfFew(input, "answer", async () => {
-      const { services, request } = input;
-      const id = await withParts(services, { request, rules }, async (parts) => {
+      const { services, request, caller } = input;
+      const id = await withParts(services, { request, caller, rules }, async (parts) => {
         const job = pluginJob(parts.fields.get("name") ?? "", numberOf(parts, "upscale") ?? 2);
         if (!job) throw unknownPlugin();
         const pictures = [{ role: "image", bytes: pathOf(parts, "image") }] as const;
@@ -143,8 +143,8 @@ const switchModelRoute: ClientRoute = {
   method: "post",
   path: "/model",
   operationId: "lamaSwitchModel",
-  handle: ({ services, request }) =>
-    withParts(services, { request, rules: switchRules }, async ({ fields }) => {
+  handle: ({ services, caller, request }) =>
+    withParts(services, { request, caller, rules: switchRules }, async ({ fields }) => {
       const name = fields.get("name") ?? "";
       if (!(await readModels(services)).includes(name)) throw new AppError("no_engine", `${name} not found`);
       return new Response(`ok, switch to ${name}`);

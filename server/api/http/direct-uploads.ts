@@ -67,7 +67,6 @@ const receiveRoute = defineRoute({
   params,
   responses: { 204: { description: "Arrived" } },
   handle: async ({ services, caller, params: { id }, request }) => {
-    await requireFreeSpace(services);
     const body = () => bodyOf(request);
     await receiveUpload(services, { ownerId: caller.userId, id, body }).catch((cause: unknown) => {
       if (request.signal.aborted) throw new AppError("bad_request", "The upload was broken off.", { cause });

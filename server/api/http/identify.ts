@@ -78,7 +78,7 @@ this studio. The file is not stored. A file without them may still come from her
   counts: "identified",
   responses: { 200: { description: "What was found", schema: identifiedSchema } },
   handle: async ({ services, caller, request }) =>
-    withParts(services, { request, rules }, async ({ files: [file] }) => {
+    withParts(services, { request, caller, rules }, async ({ files: [file] }) => {
       if (!file) throw new AppError("bad_request", "Send one part named `file`.");
       return Response.json(await answer(services, caller, file.path));
     }),

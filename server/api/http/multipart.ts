@@ -5,9 +5,9 @@ import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import { uploadLimits } from "../../images/index.ts";
-import { AppError, isOutOfSpace, requireReadable } from "../../platform/index.ts";
+import { AppError, type Holder, isOutOfSpace, requireReadable, takePlace } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
-import { requireFreeSpace, withTempFolder } from "../../storage/index.ts";
+import { type Room, withRoom, withTempFolder } from "../../storage/index.ts";
 
 interface ReceivedFile {
   /** Name of its part. */
@@ -42,36 +42,58 @@ function maxBodyBytes(rules: MultipartRules): number {
   return countFiles(rules) * (uploadLimits.sizeBytes + headBytes) + fields * (fieldBytes + headBytes);
 }
 
-/** The parts of a multipart body, whose files exist until `work` is done. Throws `storage_full` and what receiving them throws. */
+interface Receiving {
+  readonly request: Request;
+  readonly rules: MultipartRules;
+}
+
+/**
+ * The parts of a multipart body, whose files exist until `work` is done, in a place of the caller. Throws `rate_limited`,
+ * `storage_full` and what receiving them throws.
+ */
 export async function withParts<T>(
   services: Services,
-  { request, rules }: { readonly request: Request; readonly rules: MultipartRules },
+  { caller, ...receiving }: Receiving & { readonly caller: Holder },
   work: (parts: ReceivedParts) => Promise<T>,
 ): Promise<T> {
-  await requireFreeSpace(services);
+  const bytes = lengthOf(receiving);
+  const giveBack = takePlace(services, "upload", caller);
   try {
-    return await withTempFolder(services.env, async (folder) =>
-      work(await receiveMultipart(request, folder, rules)),
+    return await withRoom(services, bytes, (room) =>
+      withTempFolder(services.env, async (folder) =>
+        work(await receiveMultipart(receiving, { folder, room })),
+      ),
     );
   } catch (cause) {
     throw isOutOfSpace(cause) ? new AppError("storage_full", undefined, { cause }) : cause;
+  } finally {
+    giveBack();
   }
+}
+
+/** As it is announced, else the most that it may be. Throws `upload_too_large`. */
+function lengthOf({ request, rules }: Receiving): number {
+  const announced = request.headers.get("content-length");
+  const most = maxBodyBytes(rules);
+  const bytes = announced === null ? most : Number(announced);
+  if (bytes > most) throw new AppError("upload_too_large");
+  return Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : most;
+}
+
+/** Where the files of a body are written. */
+interface Target {
+  readonly folder: string;
+  readonly room: Room;
 }
 
 /**
  * Streams a multipart body into files below `folder`, which the caller removes. Ends at the first file that is too
- * large and at the first file too many, without reading on. Throws `upload_too_large`, `upload_too_many`, `bad_request`.
+ * large and at the first file too many, without reading on. Throws `upload_too_large`, `upload_too_many`, `bad_request`, `storage_full`.
  */
-async function receiveMultipart(
-  request: Request,
-  folder: string,
-  rules: MultipartRules,
-): Promise<ReceivedParts> {
-  if (Number(request.headers.get("content-length") ?? 0) > maxBodyBytes(rules))
-    throw new AppError("upload_too_large");
+async function receiveMultipart({ request, rules }: Receiving, target: Target): Promise<ReceivedParts> {
   const parser = openParser(request, rules);
   const source = bodyOf(request);
-  const parts = collectParts(parser, folder, rules);
+  const parts = collectParts(parser, target, rules);
   source.on("error", parts.fail);
   source.pipe(parser);
   try {
@@ -114,7 +136,14 @@ export function bodyOf(request: Request): Readable {
   return Readable.fromWeb(request.body as ReadableStream<Uint8Array>, { signal: request.signal });
 }
 
-function collectParts(parser: BusboyInstance, folder: string, rules: MultipartRules) {
+async function* counted(chunks: AsyncIterable<Buffer>, room: Room) {
+  for await (const chunk of chunks) {
+    await room.noteBytes(chunk.length);
+    yield chunk;
+  }
+}
+
+function collectParts(parser: BusboyInstance, { folder, room }: Target, rules: MultipartRules) {
   const fields = new Map<string, string>();
   const streams: Readable[] = [];
   const writes: Promise<ReceivedFile>[] = [];
@@ -128,7 +157,11 @@ function collectParts(parser: BusboyInstance, folder: string, rules: MultipartRu
     if (problem) reject(problem);
     stream.on("limit", () => reject(new AppError("upload_too_large", undefined, { details: { name } })));
     const file = { part, path: path.join(folder, String(writes.length)), name: name ?? "" };
-    const write = pipeline(stream, createWriteStream(file.path)).then(() => file);
+    const write = pipeline(
+      stream,
+      (chunks: AsyncIterable<Buffer>) => counted(chunks, room),
+      createWriteStream(file.path),
+    ).then(() => file);
     write.catch(reject);
     streams.push(stream);
     writes.push(write);

@@ -13,6 +13,8 @@ import sharp from "sharp";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
 import { uploadLimits } from "../../images/index.ts";
+import { places } from "../../platform/index.ts";
+import { readFreeSpace, withRoom } from "../../storage/index.ts";
 import { createHttpApp } from "../index.ts";
 
 let fixture: TestServices;
@@ -45,7 +47,7 @@ const end = Buffer.from(`--${boundary}--${crlf}`);
 const filePart = (bytes: Buffer, name?: string) => Buffer.concat([fileHead(name), bytes, Buffer.from(crlf)]);
 
 /** Counts what the server takes; the source is pulled piece by piece, as from a network. */
-function slowBody(pieces: Iterable<Buffer>) {
+function slowBody(pieces: Iterable<Buffer | Promise<Buffer>>) {
   const taken = { bytes: 0, ended: false, cancelled: false };
   const iterator = pieces[Symbol.iterator]();
   const stream = new ReadableStream<Uint8Array>(
@@ -58,8 +60,9 @@ function slowBody(pieces: Iterable<Buffer>) {
           controller.close();
           return;
         }
-        taken.bytes += next.value.length;
-        controller.enqueue(new Uint8Array(next.value));
+        const piece = await next.value;
+        taken.bytes += piece.length;
+        controller.enqueue(new Uint8Array(piece));
       },
       cancel() {
         taken.cancelled = true;
@@ -76,14 +79,18 @@ const halfDuplex = { duplex: "half" };
 interface Sent {
   readonly headers?: Record<string, string>;
   readonly signal?: AbortSignal;
+  readonly key?: string;
 }
 
-async function post(pieces: Iterable<Buffer>, { headers = {}, signal }: Sent = {}) {
+async function post(
+  pieces: Iterable<Buffer | Promise<Buffer>>,
+  { headers = {}, signal, key = owner.apiKey }: Sent = {},
+) {
   const { taken, stream } = slowBody(pieces);
   const request = new Request(`${testOrigin}/api/v1/uploads`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${owner.apiKey}`,
+      authorization: `Bearer ${key}`,
       "content-type": `multipart/form-data; boundary=${boundary}`,
       ...headers,
     },
@@ -263,6 +270,64 @@ test("F30 uploads are refused with 507 while the disk has less free space than t
     limits.minFreeBytes = before;
   }
   expect((await post([filePart(await coloured(700)), end])).status).toBe(201);
+});
+
+test("S2 one account sends so many forms at once, however long it holds their ends back, and another sends its own", async () => {
+  const other = await openOwner(fixture.services, "other@example.com");
+  const gate = Promise.withResolvers<Buffer>();
+  const picture = filePart(await coloured(710));
+  const held = Array.from({ length: places.upload.perUser }, () => post([picture, gate.promise]));
+  const files = async () => (await listTempFiles(fixture.services)).filter((name) => name.endsWith("/0"));
+  await vi.waitFor(async () => expect(await files()).toHaveLength(held.length));
+  const { status, body } = await post([picture, end]);
+  expect({ status, code: body.code }).toEqual({ status: 429, code: "rate_limited" });
+  expect((await post([picture, end], { key: other.apiKey })).status).toBe(201);
+  gate.resolve(end);
+  expect((await Promise.all(held)).map(({ status: code }) => code)).toEqual(held.map(() => 201));
+  expect((await post([picture, end])).status).toBe(201);
+});
+
+test("F30 space that is promised to an upload is none for another, whose length counts before its first byte", async () => {
+  const { services } = fixture;
+  const picture = Buffer.concat([filePart(await coloured(720)), end]);
+  const small = { headers: { "content-length": String(picture.length) } };
+  const { freeBytes, neededBytes } = await readFreeSpace(services);
+  // Less than a form without a length may take, and much more than this one does.
+  const restBytes = 262_144_000;
+  await withRoom(services, freeBytes - neededBytes - restBytes, async (room) => {
+    const { status, taken } = await post([picture]);
+    expect({ status, bytes: taken.bytes }).toEqual({ status: 507, bytes: 0 });
+    expect((await post([picture], small)).status).toBe(201);
+    await expect(withRoom(services, 2 * restBytes, () => Promise.resolve())).rejects.toMatchObject({
+      code: "storage_full",
+    });
+    // What it has written is in what the disk says.
+    await room.noteBytes(freeBytes);
+    expect((await post([picture])).status).toBe(201);
+  });
+  expect((await post([picture])).status).toBe(201);
+});
+
+test("F30 an upload ends where the disk becomes full while it comes in", async () => {
+  const { limits } = fixture.services.config;
+  const before = limits.minFreeBytes;
+  const megabyte = Buffer.alloc(1_048_576, 1);
+  function* pieces() {
+    yield fileHead();
+    for (let at = 0; at < 24; at += 1) {
+      if (at === 2) limits.minFreeBytes = Number.MAX_SAFE_INTEGER;
+      yield megabyte;
+    }
+    yield end;
+  }
+  try {
+    const { status, body, taken } = await post(pieces());
+    expect({ status, code: body.code }).toEqual({ status: 507, code: "storage_full" });
+    expect(taken).toMatchObject({ ended: false, cancelled: true });
+    await expectNothingNew();
+  } finally {
+    limits.minFreeBytes = before;
+  }
 });
 
 /** The largest file that this process may write; the system then refuses a write as it does on a full disk. */

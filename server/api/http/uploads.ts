@@ -98,7 +98,7 @@ ${pictureLimits.uploadMegapixels} instead of being refused. Only pixels are kept
   },
   handle: async ({ services, caller, request }) => {
     const { signal } = request;
-    const images = await withParts(services, { request, rules }, (received) =>
+    const images = await withParts(services, { request, caller, rules }, (received) =>
       ingestAll(services, { received, signal, ownerId: caller.userId }),
     );
     const uploads = images.map(toUploaded);

@@ -188,7 +188,7 @@ export async function withEdit<T>(input: ClientInput, work: (asked: AskedEdit) =
     const mask = body.mask === undefined ? null : await toMask(caller.userId, toPicture(body.mask));
     return work({ ...toAsked(body, request.headers), pictures, mask });
   }
-  return withParts(services, { request, rules }, async (parts) => {
+  return withParts(services, { request, caller, rules }, async (parts) => {
     const body = parseBody(generationSchema, withoutNothing(Object.fromEntries(parts.fields)));
     const mask = parts.files.find(({ part }) => part === "mask");
     return work({
