@@ -4,7 +4,7 @@ import { addUser, listObjects, listTempFiles } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { schema, type JobStatus } from "../db/index.ts";
 import type { InputRole } from "../engines.ts";
 import { doDuties, postponeTurn } from "../leases/index.ts";
@@ -178,6 +178,15 @@ async function addObject(key: string, ageMs: number): Promise<void> {
 }
 
 const hourMs = 3_600_000;
+
+test("A5 a store that lets nobody end unfinished uploads is swept all the same", async () => {
+  const { disk } = opened.services;
+  const endUploads = vi.spyOn(disk.driver, "endUploads").mockRejectedValue(new Error("NotImplemented"));
+  await addObject(`users/${ownerId}/${newId()}/original.png`, 2 * hourMs);
+  expect(await sweepOrphanObjects(opened.services)).toBe(1);
+  expect(endUploads.mock.calls.map(([prefix]) => prefix)).toEqual(["users", "jobs"]);
+  endUploads.mockRestore();
+});
 
 test("A5 the orphan sweep removes old objects without a row and leaves all others", async () => {
   const kept = await addImage();

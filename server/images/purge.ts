@@ -3,7 +3,7 @@ import { and, eq, exists, gt, inArray, isNotNull, lt, not, notExists, or, sql, t
 import { type Db, finalStatuses, schema, type Tx } from "../db/index.ts";
 import type { Duty } from "../leases/index.ts";
 import type { Services } from "../services.ts";
-import { type ListedObject, listObjects, removePrefix } from "../storage/index.ts";
+import { endUploads, type ListedObject, listObjects, reasonOfStore, removePrefix } from "../storage/index.ts";
 import { directUploadMs } from "./limits.ts";
 import { discardObjects } from "./outputs.ts";
 import { restorableSince } from "./quota.ts";
@@ -175,6 +175,9 @@ const orphanBatchSize = 500;
 /** Only keys of these forms are ours to remove: `users/<owner>/<image>` and `jobs/<job>/<attempt or UUID>/<position>`. */
 const ownedPrefix = /^(?:users\/[^/]+\/[0-9a-f-]{36}|jobs\/[0-9a-f-]{36}\/(?:\d+|[0-9a-f-]{36})\/\d+)$/;
 
+/** What the keys of pictures begin with. */
+const roots = ["users", "jobs"] as const;
+
 /** Turn of the sweep of objects without a row. */
 export const orphanTurn = "orphaned objects";
 /** Pause after a sweep that failed, ms. */
@@ -209,7 +212,23 @@ export async function sweepOrphanObjects(services: SweepServices, signal?: Abort
       if (!known.has(prefix) && (await removeOrphan(services, prefix, objects))) removed += 1;
     }
   }
+  await sweepUploads(services);
   return removed + (await sweepIncoming(services, signal));
+}
+
+/** No process sends one picture for so long. */
+const uploadMostMs = 24 * 3_600_000;
+
+/** Uploads in parts of processes that died. Not every store lists them, or lets the key end them. */
+async function sweepUploads({ disk, log }: SweepServices): Promise<void> {
+  const begunBefore = new Date(Date.now() - uploadMostMs);
+  for (const root of roots) {
+    const ended = await endUploads(disk, root, begunBefore).catch((error: unknown) => {
+      log.debug({ reason: reasonOfStore(error) }, "unfinished uploads could not be ended");
+      return 0;
+    });
+    if (ended > 0) log.info({ ended, root }, "ended unfinished uploads");
+  }
 }
 
 /** Files of direct uploads whose row went with its owner: a row lives for an hour. */
@@ -232,7 +251,7 @@ type Listed = [prefix: string, objects: ListedObject[]];
 
 /** Each prefix of a picture with the objects below it. */
 async function* prefixes({ disk }: Pick<Services, "disk">): AsyncGenerator<Listed> {
-  for (const root of ["users", "jobs"]) {
+  for (const root of roots) {
     for await (const page of listObjects(disk, root)) {
       yield* Map.groupBy(page, ({ key }) => path.posix.dirname(key));
     }

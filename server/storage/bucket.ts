@@ -1,20 +1,21 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  AbortMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  ListMultipartUploadsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
-  S3Client,
+  type S3Client,
 } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { S3Driver } from "flydrive/drivers/s3";
 import type { WriteOptions } from "flydrive/types";
 import type { Readable } from "node:stream";
-import type { Env } from "../platform/index.ts";
-import { isS3Error, statusOf, tellFaults } from "./bucket-faults.ts";
+import { type BucketEnv, isS3Error, openClient, sendMs, statusOf } from "./bucket-client.ts";
 import { hashOf, signedGetMs, signedPutMs } from "./driver.ts";
 import type {
   AnnouncedObject,
@@ -25,63 +26,6 @@ import type {
   SignedPut,
   StoreDriver,
 } from "./driver.ts";
-
-export type BucketEnv = Pick<
-  Env,
-  | "S3_ENDPOINT"
-  | "S3_PUBLIC_ENDPOINT"
-  | "S3_REGION"
-  | "S3_ACCESS_KEY_ID"
-  | "S3_SECRET_ACCESS_KEY"
-  | "S3_DOWNLOADS"
-> &
-  Partial<Pick<Env, "S3_FORCE_PATH_STYLE">> & { readonly S3_BUCKET: string };
-
-/** Until the connection stands, until the answer to a request without a body begins, and without a byte in either direction. */
-const connectMs = 5_000;
-const answerMs = 30_000;
-const silenceMs = 120_000;
-/** To send the body of a request: 16 MB at 55 kB a second. */
-const sendMs = 300_000;
-const maxSockets = 1_000;
-/** Of one call, by the client library; it waits between them and repeats only what is safe to repeat. */
-const attemptsOfCall = 3;
-
-interface ClientOptions {
-  /** Another address of the same server, for links that are signed for others to use. */
-  readonly endpoint?: string | undefined;
-  /** From the request to the beginning of the answer; with a body that is the time to send it. */
-  readonly requestMs?: number;
-}
-
-/** A client of the bucket's server. */
-function openClient(env: BucketEnv, options: ClientOptions = {}): S3Client {
-  const { endpoint = env.S3_ENDPOINT, requestMs = answerMs } = options;
-  const { S3_ACCESS_KEY_ID: accessKeyId = "", S3_SECRET_ACCESS_KEY: secretAccessKey = "" } = env;
-  const { S3_FORCE_PATH_STYLE: isPathStyle = true } = env;
-  const client = new S3Client({
-    region: env.S3_REGION,
-    ...(endpoint === undefined ? {} : { endpoint }),
-    // With the name of the bucket in the path there is no DNS entry per bucket.
-    forcePathStyle: isPathStyle,
-    credentials: { accessKeyId, secretAccessKey },
-    maxAttempts: attemptsOfCall,
-    // The newer checksums come in a chunked encoding that R2 and others do not all read; `put` compares hashes itself.
-    requestChecksumCalculation: "WHEN_REQUIRED",
-    responseChecksumValidation: "WHEN_REQUIRED",
-    requestHandler: {
-      connectionTimeout: connectMs,
-      requestTimeout: requestMs,
-      throwOnRequestTimeout: true,
-      socketTimeout: silenceMs,
-      // A picture that is served to a slow reader holds one; without a free one a call fails after `connectMs`.
-      httpAgent: { maxSockets },
-      httpsAgent: { maxSockets },
-    },
-  });
-  tellFaults(client, { isPathStyle, texts: [accessKeyId, secretAccessKey] });
-  return client;
-}
 
 /** Larger objects are sent in parts, so that a lost connection costs one part. */
 const partBytes = 16 * 1024 ** 2;
@@ -253,6 +197,23 @@ export class BucketDriver extends S3Driver implements StoreDriver {
         await this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key }));
       token = next;
     } while (token !== undefined);
+  }
+
+  /** Ends what was begun in parts, and by a process that is gone: its parts are kept, and paid, and in no list of objects. */
+  async endUploads(prefix: string, begunBefore: Date): Promise<number> {
+    let ended = 0;
+    let from: { readonly KeyMarker?: string | undefined; readonly UploadIdMarker?: string | undefined } = {};
+    for (;;) {
+      const listed = { Bucket: this.#bucket, Prefix: `${prefix}/`, ...from };
+      const page = await this.#client.send(new ListMultipartUploadsCommand(listed));
+      for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
+        if (!Initiated || Initiated >= begunBefore) continue;
+        await this.#client.send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId }));
+        ended += 1;
+      }
+      from = { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker };
+      if (page.IsTruncated !== true || page.NextKeyMarker === undefined) return ended;
+    }
   }
 
   /** Length and type are signed, so that the server refuses any other body. */

@@ -108,3 +108,11 @@ export async function putAll(disk: ImageDisk, objects: readonly NewObject[]): Pr
 export function removePrefix(disk: ImageDisk, prefix: string): Promise<void> {
   return orFailure(disk.driver.removeBelow(prefix));
 }
+
+/**
+ * Ends uploads below a key prefix that a process began before a time and left behind, and returns how many. Throws
+ * `storage_unavailable`, also where the store knows none or gives the key no right to them.
+ */
+export function endUploads(disk: ImageDisk, prefix: string, begunBefore: Date): Promise<number> {
+  return orFailure(disk.driver.endUploads(prefix, begunBefore));
+}

@@ -73,6 +73,8 @@ export interface StoreDriver extends DriverContract {
   flush(keys: readonly string[]): Promise<void>;
   /** Removes every object below `prefix/`. Nothing there is no error. */
   removeBelow(prefix: string): Promise<void>;
+  /** Ends uploads of objects below `prefix/` that were begun before a time and not ended; returns how many. */
+  endUploads(prefix: string, begunBefore: Date): Promise<number>;
   /** Signs an address for a PUT, valid for `signedPutMs`; null when clients cannot reach the store directly. */
   signPut(key: string, object: AnnouncedObject): Promise<SignedPut | null>;
   /** Signs an address for a GET, valid for `signedGetMs`; null when objects are to be streamed. */

@@ -5,8 +5,9 @@
  * `storage_unavailable` or `storage_full`. Objects lie in the bucket `S3_BUCKET`, without one in files below the data folder.
  * Which object belongs to which image is decided in `server/images`.
  */
-export { reasonOfStore } from "./bucket-faults.ts";
+export { reasonOfStore } from "./bucket-client.ts";
 export {
+  endUploads,
   findObject,
   hashObject,
   listObjects,

@@ -77,6 +77,11 @@ export class LocalDriver extends FSDriver implements StoreDriver {
     }
   }
 
+  /** Files are written whole. */
+  async endUploads(): Promise<number> {
+    return 0;
+  }
+
   async signPut(): Promise<null> {
     return null;
   }

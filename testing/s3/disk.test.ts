@@ -1,12 +1,14 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import os from "node:os";
 import path from "node:path";
 import { buffer } from "node:stream/consumers";
+import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "@atelier/server/platform";
 import {
+  endUploads,
   findObject,
   type ImageDisk,
   listObjects,
@@ -120,6 +122,58 @@ describe("a bucket", () => {
       expect(faulty.count("POST")).toBe(2);
       expect((await read(disk, "users/u/large/original.png"))?.equals(bytes)).toBe(true);
     });
+  });
+
+  test("A16 a bucket that locks its objects takes them, also in parts: each body has its sum once it was asked for", async () => {
+    await withFaults(async (disk, faulty) => {
+      faulty.inject({ kind: "locked", times: Infinity });
+      const large = randomBytes(17 * 1024 ** 2);
+      for (const [name, bytes] of [
+        ["small", randomBytes(100)],
+        ["other", randomBytes(100)],
+        ["parts", large],
+      ] as const) {
+        await putAll(disk, [png(`users/u/${name}/original.png`, bytes)]);
+        expect((await read(disk, `users/u/${name}/original.png`))?.equals(bytes)).toBe(true);
+      }
+      // Once without its sum, then three times two bodies at most.
+      expect(faulty.count("PUT")).toBe(5);
+      const signed = await disk.driver.signPut("users/u/signed/original.png", {
+        mime: "image/png",
+        sizeBytes: 1,
+        sha256: createHash("sha256").update("x").digest("hex"),
+      });
+      const sent = await fetch(signed?.url ?? "", {
+        method: "PUT",
+        headers: signed?.headers ?? {},
+        body: "x",
+      });
+      expect(sent.status).toBe(200);
+    });
+  });
+
+  test("R5 an upload in parts that nobody ends is ended after a time, and no other", async () => {
+    const disk = await openBucket(bucketEnv());
+    const { S3_BUCKET: Bucket, S3_ENDPOINT: endpoint, S3_REGION: region } = s3.env;
+    const credentials = {
+      accessKeyId: s3.env.S3_ACCESS_KEY_ID,
+      secretAccessKey: s3.env.S3_SECRET_ACCESS_KEY,
+    };
+    const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true });
+    const begin = (Key: string) => client.send(new CreateMultipartUploadCommand({ Bucket, Key }));
+    await begin("users/left/1/original.png");
+    await begin("users/left/2/original.png");
+    await begin("elsewhere/1");
+    const open = async () => {
+      const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket }));
+      return Uploads.map(({ Key = "" }) => Key).toSorted((a, b) => a.localeCompare(b));
+    };
+    expect(await endUploads(disk, "users", new Date(Date.now() - 3_600_000))).toBe(0);
+    expect(await open()).toHaveLength(3);
+    expect(await endUploads(disk, "users", new Date(Date.now() + 3_600_000))).toBe(2);
+    expect(await open()).toEqual(["elsewhere/1"]);
+    client.destroy();
+    disk.close();
   });
 
   test("A16 nobody without a key reads or lists it", async () => {

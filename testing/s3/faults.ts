@@ -14,6 +14,8 @@ export type S3Fault =
       readonly times: number;
       readonly noRange?: boolean;
     }
+  /** A body without its sum is refused, as in a bucket that locks its objects. */
+  | { readonly kind: "locked"; readonly times: number }
   /** The list of the bucket is behind its objects: each list has these keys alone, of five bytes each. */
   | { readonly kind: "stale-list"; readonly keys: readonly string[]; readonly times: number }
   /** A 404 comes with this body in place of the server's own: none, or a page; `ofAll`: for objects that are there, too. */
@@ -37,7 +39,9 @@ export interface FaultyS3 {
 
 const isList = (url = "") => url.includes("list-type=");
 
-function applies(fault: S3Fault, { method = "", url }: IncomingMessage): boolean {
+function applies(fault: S3Fault, { method = "", url, headers }: IncomingMessage): boolean {
+  const hasSum = Object.keys(headers).some((name) => /^content-md5$|^x-amz-checksum-/.test(name));
+  if (fault.kind === "locked") return method === "PUT" && !hasSum;
   if (fault.kind === "stale-list") return isList(url);
   return fault.kind === "lost-write" ? method === "PUT" : fault.method === method;
 }
@@ -71,9 +75,13 @@ function fail(fault: S3Fault, incoming: IncomingMessage, answer: ServerResponse)
   incoming.resume();
   if (kind === "stale-list")
     answer.writeHead(200, { "content-type": "application/xml" }).end(listOf(fault.keys));
+  else if (kind === "locked")
+    incoming.once("end", () => answer.writeHead(400, { "content-type": "application/xml" }).end(noSum));
   else if (kind === "unavailable") answer.writeHead(503, { "content-length": "0" }).end();
   else incoming.once("end", () => answer.writeHead(200, { etag: '"0"', "content-length": "0" }).end());
 }
+
+const noSum = `<?xml version="1.0"?><Error><Code>InvalidRequest</Code><Message>Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters</Message></Error>`;
 
 function listOf(keys: readonly string[]): string {
   const of = (key: string) =>
