@@ -63,6 +63,28 @@ it("flags beside pictures are read, whatever their name", () => {
   ];
   expect(flagsOf({ data: xai }, 2)).toEqual([false, true]);
   expect(flagsOf({ respect_moderation: false }, 1)).toEqual([true]);
+  const blurred = [
+    { base64: "QUJD", finishReason: "CONTENT_FILTERED" },
+    { base64: "QUJE", finishReason: "SUCCESS" },
+  ];
+  expect(flagsOf({ images: blurred }, 2)).toEqual([true, false]);
+  expect(flagsOf({ choices: [{ finish_reason: "stop" }], finish_reason: "content_filter" }, 1)).toEqual([
+    true,
+  ]);
+  expect(flagsOf({ finish_reason: "length", finishReason: null }, 1)).toEqual([false]);
+});
+
+it("a drawing is a picture, as text, as base64 and as an address of data", () => {
+  const svg = `<?xml version="1.0"?>\n<!-- a logo --><svg xmlns="http://www.w3.org/2000/svg"/>`;
+  const base64 = Buffer.from(svg).toString("base64");
+  for (const given of [
+    svg,
+    base64,
+    `data:image/svg+xml;base64,${base64}`,
+    `data:image/svg+xml,${encodeURIComponent(svg)}`,
+  ])
+    expect(outputsOf({ data: [{ url: given }] })).toEqual([{ bytes: Buffer.from(svg) }]);
+  expect(outputsOf({ output: `<?xml version="1.0"?><Error><Code>svg</Code></Error>` })).toEqual([]);
 });
 
 it("a text that is no base64 has no bytes", () => {

@@ -90,6 +90,7 @@ function outputOfMember(name: string, text: string): ProviderOutput[] {
 function outputOfText(text: string): ProviderOutput[] {
   const trimmed = text.trim();
   if (/^https?:\/\//i.test(trimmed)) return URL.canParse(trimmed) ? [{ url: trimmed }] : [];
+  if (drawing.test(trimmed.slice(0, 1_000))) return [{ bytes: Buffer.from(trimmed) }];
   const bytes = bytesOfText(trimmed);
   return bytes && isPictureStart(bytes) ? [{ bytes }] : [];
 }
@@ -136,10 +137,14 @@ const signatures: readonly (readonly [number, string])[] = [
   [0, "BM"],
 ];
 
-/** Whether bytes begin as a picture does. */
+/** SVG, behind the head of XML and comments. */
+const drawing =
+  /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->)[^])*-->\s*)*(?:<!doctype svg[^>]*>\s*)?<svg[\s>]/i;
+
+/** Whether bytes begin as a picture does; models for logos and icons answer with drawings (SVG). */
 export function isPictureStart(bytes: Uint8Array): boolean {
-  const start = Buffer.from(bytes.subarray(0, 12)).toString("latin1");
-  return signatures.some(([at, text]) => start.startsWith(text, at));
+  const start = Buffer.from(bytes.subarray(0, 1_000)).toString("latin1");
+  return signatures.some(([at, text]) => start.startsWith(text, at)) || drawing.test(start);
 }
 
 /** Names of flags by which models mark a picture as refused. */
@@ -216,9 +221,13 @@ function placesIn(list: readonly unknown[]): number[][] {
   return places.map((own) => (own.length > 0 ? own : [next++]));
 }
 
+/** How the end of a picture that a filter has blurred or left out is named. */
+const filteredEnd = /content_?filter|moderat|safety|blocked/i;
+
 /** Whether a member marks a picture as refused; xAI says the opposite of the others. */
 function isMark(name: string, member: unknown): boolean {
   if (/^respects?_?moderation$/i.test(name)) return member === false;
+  if (/^finish_?reason$/i.test(name)) return typeof member === "string" && filteredEnd.test(member);
   return flagName.test(name) && (isSet(member) || (Array.isArray(member) && member.some(isSet)));
 }
 

@@ -104,7 +104,7 @@ async function downloadFrom(
     if (key.authorization !== undefined && keyRefused.includes(answer.status))
       answer = await safeFetch(address, limits);
     const { status, body } = answer;
-    if (status === 200 && !isPage(body)) return body;
+    if (status === 200 && (isPictureStart(body) || !isPage(body))) return body;
     const reason = isGuess && notThere.includes(status) ? "internal" : "transient";
     return new ProviderError(reason, `The result answered HTTP ${status} without a picture.`);
   } catch (error) {
@@ -126,7 +126,7 @@ const kept: Readonly<Record<string, EngineOutput["mime"]>> = {
   webp: "image/webp",
   jpeg: "image/jpeg",
 };
-const converted: readonly string[] = ["gif", "tiff", "heif"];
+const converted: readonly string[] = ["gif", "tiff", "heif", "svg"];
 
 async function toOutput(
   { job, files, workDir }: Fetching,
@@ -152,10 +152,21 @@ async function toOutput(
   return { path: target, mime: "image/png" };
 }
 
+/** The longer side of a drawing, which has a size of its own at most by name. */
+const drawnPx = 2_048;
+const usualDensity = 72;
+const mostDensity = 100_000;
+const drawLimitS = 30;
+
 async function toPng(bytes: Uint8Array): Promise<Buffer> {
   const limitInputPixels = pictureLimits.outputMegapixels * 1_000_000;
   try {
-    return await sharp(bytes, { limitInputPixels }).png().toBuffer();
+    const { format, width, height } = await sharp(bytes, { limitInputPixels: false }).metadata();
+    if (format !== "svg") return await sharp(bytes, { limitInputPixels }).png().toBuffer();
+    const density = Math.min(mostDensity, Math.max(1, (usualDensity * drawnPx) / Math.max(width, height)));
+    // Nothing outside of the drawing is read: it has no address to which others could be relative.
+    const drawn = sharp(bytes, { limitInputPixels, density }).timeout({ seconds: drawLimitS });
+    return await drawn.resize(drawnPx, drawnPx, { fit: "inside", withoutEnlargement: true }).png().toBuffer();
   } catch (error) {
     throw new ProviderError("internal", "What the provider made is no picture.", { cause: error });
   }

@@ -21,6 +21,8 @@ let opened: TestServices;
 let servers: { readonly own: Server; readonly other: Server };
 let at: { readonly own: string; readonly other: string };
 let picture: Buffer;
+const drawing = (width: number, height: number) =>
+  `<?xml version="1.0"?>\n<!-- made -->\n<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"><rect width="100%" height="50%" fill="red"/></svg>`;
 const fetched: string[] = [];
 /** The fetch with which `/later` has its picture. */
 let laterAt = Infinity;
@@ -32,6 +34,10 @@ beforeAll(async () => {
     .png()
     .toBuffer();
   const gif = await sharp(picture).gif().toBuffer();
+  const bodies = new Map<unknown, Buffer | string>([
+    ["/gif", gif],
+    ["/svg", drawing(40, 60)],
+  ]);
   const start = async (name: string) => {
     const server = createServer(({ url, headers }, response) => {
       fetched.push(`${name}${url}`);
@@ -41,7 +47,7 @@ beforeAll(async () => {
       else if (url === "/kept" && headers.authorization !== "Bearer k") response.writeHead(401).end();
       else if (String(url).startsWith("/signed") && headers.authorization) response.writeHead(400).end();
       else if (url === "/text") response.end(`data:image/png;base64,${picture.toString("base64")}`);
-      else if (url === "/gif") response.end(gif);
+      else if (bodies.has(url)) response.end(bodies.get(url));
       else if (url === "/large") response.writeHead(200, { "content-length": 10 ** 12 }).flushHeaders();
       else response.end(picture);
     });
@@ -140,6 +146,26 @@ test("E6 results are taken from the server itself in every form, and each one th
     where: (images, { eq }) => eq(images.jobId, one.job.id),
   });
   expect(images.map(({ widthPx, heightPx }) => [widthPx, heightPx])).toEqual(Array(4).fill([40, 60]));
+});
+
+test("E6 a drawing becomes a picture of a size to work with, from an address and in the answer", async () => {
+  const one = await waiting();
+  const drawings = [drawing(12_000, 6_000), drawing(10, 10)].map((text) => ({
+    bytes: Buffer.from(text),
+  }));
+  const outputs = [{ url: `${at.own}/svg` }, ...drawings];
+  expect(await take(outputs, one)).toBe(true);
+  const images = await opened.services.db.query.images.findMany({
+    where: (images, { eq }) => eq(images.jobId, one.job.id),
+  });
+  const sizes = images.map(({ widthPx, heightPx, mime }) => [widthPx, heightPx, mime].join(" "));
+  expect(sizes.toSorted()).toEqual(["1365 2048 image/png", "2048 1024 image/png", "2048 2048 image/png"]);
+});
+
+test("E6 a page that speaks of a drawing is none, and what is no drawing behind its head neither", async () => {
+  const page = Buffer.from(`<html><body><svg xmlns="http://www.w3.org/2000/svg"/></body></html>`);
+  const broken = Buffer.from("<svg this is none");
+  for (const bytes of [page, broken]) expect(await take([{ bytes }], await waiting())).toBe("internal");
 });
 
 test("M6 what a server leads to elsewhere is refused for good, also by a redirect, and nothing is fetched there", async () => {
