@@ -65,6 +65,10 @@ export function withRequestId(
 /** Far above any JSON that the API takes. */
 export const maxJsonBytes = 1_048_576;
 
+/** Whether a body is said to be JSON. Pages of other sites can send forms and plain text without asking first, but not JSON. */
+export const isJson = ({ headers }: Pick<Request, "headers">): boolean =>
+  /^application\/json\b/i.test(headers.get("content-type") ?? "");
+
 /** The body of a request; null when it is larger than `maxBytes`, which is noticed without reading on. */
 export async function readLimited(
   request: Pick<Request, "headers" | "body">,

@@ -3,6 +3,7 @@ import { ingest, purgeImages } from "../../images/index.ts";
 import { cancel, followJobs, type JobView, submit, takeInPicture } from "../../jobs/index.ts";
 import { AppError, lineOfText, newId, streamMs, takePlace } from "../../platform/index.ts";
 import { asOneOfFew } from "../requests.ts";
+import { bytesOfText } from "./picture-bodies.ts";
 import type { Choice } from "./choices.ts";
 import type { ClientInput } from "./route.ts";
 
@@ -261,8 +262,7 @@ export function unusedNotes(
 
 /** Throws nothing for a picture of a data address, bare base64, another address or an id of the studio. */
 export function pictureOfText(text: string, isId: (text: string) => boolean): GivenPicture {
-  if (/^https?:\/\//i.test(text)) return { url: text };
-  if (isId(text)) return { id: text };
-  const at = text.startsWith("data:") ? text.indexOf(",") + 1 : 0;
-  return { bytes: Buffer.from(text.slice(at), "base64") };
+  const plain = text.trim();
+  if (/^https?:\/\//i.test(plain)) return { url: plain };
+  return isId(plain) ? { id: plain } : { bytes: bytesOfText(plain) };
 }

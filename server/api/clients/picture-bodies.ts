@@ -17,13 +17,20 @@ const takeBodyTurn = createTurns({
   uninvitedSlots: sharesOf("body").uninvited,
 });
 
-/** Base64, with or without the head of a data address. */
-export const pictureSchema = z
-  .string()
-  .min(1)
-  .transform((text) =>
-    Buffer.from(text.slice(text.startsWith("data:") ? text.indexOf(",") + 1 : 0), "base64"),
+/**
+ * The bytes of a picture as programs write it: base64 or base64url, whatever the lines, with or without the head of a data address,
+ * in which a name may have a comma; escaped as an address may be.
+ */
+export function bytesOfText(text: string): Buffer {
+  const base64 = text.slice(/^\s*data:/i.test(text) ? text.lastIndexOf(",") + 1 : 0);
+  const plain = base64.replaceAll(/%([\da-f]{2})/gi, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
   );
+  return Buffer.from(plain, "base64");
+}
+
+/** A picture in base64. */
+export const pictureSchema = z.string().min(1).transform(bytesOfText);
 
 /** JSON says nothing by null, forms by an empty text. */
 export const withoutNothing = (body: unknown): unknown =>

@@ -6,7 +6,7 @@ import { speakTo } from "../../words.ts";
 import { iopaintApi } from "../clients/iopaint.ts";
 import { mountClientApi } from "../clients/route.ts";
 import { answerUnrouted } from "../methods.ts";
-import { classifyError, maxJsonBytes, readLimited } from "../requests.ts";
+import { classifyError, isJson, maxJsonBytes, readLimited } from "../requests.ts";
 import { exportRoute, ownKeyRoute } from "./account.ts";
 import { auditRoutes } from "./audit.ts";
 import { batchRoutes } from "./batches.ts";
@@ -129,8 +129,7 @@ async function readJson(
   { isBodyOptional }: Pick<HttpRoute, "isBodyOptional">,
 ): Promise<unknown> {
   if (isBodyOptional === true && isEmpty(request)) return {};
-  if (!request.headers.get("content-type")?.startsWith("application/json"))
-    throw new AppError("bad_request", "Send the body as application/json.");
+  if (!isJson(request)) throw new AppError("bad_request", "Send the body as application/json.");
   const bytes = await readLimited(request, maxJsonBytes);
   if (!bytes) throw new AppError("request_too_large");
   return parseRequest(new TextDecoder().decode(bytes));

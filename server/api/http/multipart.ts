@@ -1,4 +1,4 @@
-import { createWriteStream } from "node:fs";
+import { createWriteStream, type WriteStream } from "node:fs";
 import path from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -9,11 +9,11 @@ import { AppError, type Holder, isOutOfSpace, requireReadable, takePlace } from 
 import type { Services } from "../../services.ts";
 import { type Room, withRoom, withTempFolder } from "../../storage/index.ts";
 
-interface ReceivedFile {
+export interface ReceivedFile {
   /** Name of its part. */
   readonly part: string;
   readonly path: string;
-  /** As sent; not to be trusted. */
+  /** As sent, empty where the part names none; not to be trusted. */
   readonly name: string;
 }
 
@@ -99,7 +99,8 @@ async function receiveMultipart({ request, rules }: Receiving, target: Target): 
   try {
     await parts.parsed;
     requireReadable([...parts.fields]);
-    return { files: await Promise.all(parts.writes), fields: parts.fields };
+    const files = await Promise.all(parts.writes);
+    return { files: files.filter((file) => file !== null), fields: parts.fields };
   } finally {
     source.unpipe(parser);
     source.destroy();
@@ -115,6 +116,7 @@ function openParser(request: Request, rules: MultipartRules): BusboyInstance {
   try {
     return new Busboy({
       headers: { "content-type": contentType },
+      isPartAFile: (part, type, name) => isFile({ part: nameIn(rules, part ?? ""), type, name }, rules),
       limits: {
         fileSize: uploadLimits.sizeBytes,
         files: countFiles(rules),
@@ -128,6 +130,23 @@ function openParser(request: Request, rules: MultipartRules): BusboyInstance {
     throw new AppError("bad_request", "Send the files as multipart/form-data.", { cause });
   }
 }
+
+interface PartHead {
+  readonly part: string;
+  readonly type: string | undefined;
+  readonly name: string | undefined;
+}
+
+/** Programs that hold a picture in memory leave out the name of its file, and some its type as well. */
+function isFile({ part, type, name }: PartHead, { files }: MultipartRules): boolean {
+  return (
+    name !== undefined ||
+    /^(?:image\/|application\/octet-stream)/i.test(type ?? "") ||
+    Object.hasOwn(files, part)
+  );
+}
+
+const nameIn = ({ nameOf }: MultipartRules, part: string): string => nameOf?.(part) ?? part;
 
 /** The body of a request as a stream of Node; fails when the client leaves. Throws `bad_request` without a body. */
 export function bodyOf(request: Request): Readable {
@@ -146,22 +165,21 @@ async function* counted(chunks: AsyncIterable<Buffer>, room: Room) {
 function collectParts(parser: BusboyInstance, { folder, room }: Target, rules: MultipartRules) {
   const fields = new Map<string, string>();
   const streams: Readable[] = [];
-  const writes: Promise<ReceivedFile>[] = [];
+  const writes: Promise<ReceivedFile | null>[] = [];
   const counts = new Map<string, number>();
   const { promise: parsed, resolve, reject } = Promise.withResolvers<void>();
   parser.on("file", (given, stream, name) => {
-    const part = rules.nameOf?.(given) ?? given;
+    const part = nameIn(rules, given);
     const count = (counts.get(part) ?? 0) + 1;
     counts.set(part, count);
     const problem = problemOf(part, count, rules);
     if (problem) reject(problem);
     stream.on("limit", () => reject(new AppError("upload_too_large", undefined, { details: { name } })));
-    const file = { part, path: path.join(folder, String(writes.length)), name: name ?? "" };
-    const write = pipeline(
-      stream,
-      (chunks: AsyncIterable<Buffer>) => counted(chunks, room),
-      createWriteStream(file.path),
-    ).then(() => file);
+    const file = { part, path: path.join(folder, String(writes.length)), name: plainName(name) };
+    const target = createWriteStream(file.path);
+    const write = pipeline(stream, (chunks: AsyncIterable<Buffer>) => counted(chunks, room), target).then(
+      () => (isNothing(file, target) ? null : file),
+    );
     write.catch(reject);
     streams.push(stream);
     writes.push(write);
@@ -176,6 +194,13 @@ function collectParts(parser: BusboyInstance, { folder, room }: Target, rules: M
     reject(new AppError("bad_request", "The upload was broken off.", { cause }));
   return { fields, streams, writes, parsed, fail };
 }
+
+/** Forms write a quote in the name of a file as its code, and leave a percent sign as it is. */
+const plainName = (name = "") => name.replaceAll("%22", '"');
+
+/** What a form sends for a choice of files in which nothing was chosen. */
+const isNothing = ({ name }: ReceivedFile, { bytesWritten }: WriteStream) =>
+  name === "" && bytesWritten === 0;
 
 function problemOf(part: string, count: number, { files }: MultipartRules): AppError | null {
   const allowed = Object.hasOwn(files, part) ? files[part] : undefined;

@@ -109,6 +109,28 @@ const coloured = (width: number) =>
 
 const expectNothingNew = async () => expect(await listObjects(fixture.services)).toEqual(objectsBefore);
 
+test("a picture whose part names no file is taken, an empty choice of a file is not", async () => {
+  const bytes = await coloured(31);
+  const unnamed = Buffer.concat([partHead('name="file"'), bytes, Buffer.from(crlf)]);
+  const typed = Buffer.concat([
+    partHead(`name="file"${crlf}Content-Type: image/png`),
+    bytes,
+    Buffer.from(crlf),
+  ]);
+  const none = filePart(Buffer.alloc(0), "");
+  for (const pieces of [[unnamed], [typed], [none, unnamed]])
+    expect(await post([...pieces, end])).toMatchObject({ status: 201, body: { width: 31, height: 10 } });
+  expect(await post([none, end])).toMatchObject({ status: 400, body: { code: "bad_request" } });
+  expect(await post([filePart(Buffer.alloc(0)), end])).toMatchObject({
+    body: { code: "upload_unsupported" },
+  });
+  const stray = partHead(`name="picture"${crlf}Content-Type: image/png`);
+  expect(await post([stray, bytes, Buffer.from(crlf), end])).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringContaining("`file`") },
+  });
+});
+
 test("A15 one file answers with its id and upright size", async () => {
   const turned = await sharp(await readSample("rocket.jpg"))
     .withMetadata({ orientation: 6 })
@@ -256,6 +278,15 @@ test("names with paths, NUL and turned text become plain titles", async () => {
     .where(eq(schema.images.id, String(body.id)));
   expect(row?.title).toMatch(/^[\p{L}\p{N}. ]*$/u);
   expect(row?.storageKey).toBe(`users/${owner.caller.userId}/${row?.id}`);
+});
+
+test("a quote in the name of a file, which forms write as its code, stays in the title", async () => {
+  const { body } = await post([filePart(await coloured(601), "a %22big%22 100% name.png"), end]);
+  const [row] = await fixture.services.db
+    .select({ title: schema.images.title })
+    .from(schema.images)
+    .where(eq(schema.images.id, String(body.id)));
+  expect(row?.title).toBe('a "big" 100% name');
 });
 
 test("F30 uploads are refused with 507 while the disk has less free space than the floor", async () => {

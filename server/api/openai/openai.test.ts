@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { createOpenAI } from "@ai-sdk/openai";
 import { inAll } from "@atelier/testing/cases";
 import { addNode } from "@atelier/testing/jobs";
@@ -9,6 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import { createApiKey, setKeyCap } from "../../accounts/index.ts";
 import { schema } from "../../db/index.ts";
 import { listImages, listImagesSchema } from "../../images/index.ts";
+import { cancel } from "../../jobs/index.ts";
 import { places, takePlace } from "../../platform/index.ts";
 import { handleClients } from "../clients/app.ts";
 import { createHttpApp } from "../http/app.ts";
@@ -254,17 +256,18 @@ describe("the official package", () => {
 
 describe("programs that write the fields in their own way", () => {
   /** Whether a request is read as far as the name of its model, which is none. */
-  const read = async (body: FormData | object) => {
-    const isForm = body instanceof FormData;
+  const read = async (body: FormData | Blob | object, headers: Record<string, string> = {}) => {
+    const isForm = body instanceof FormData || body instanceof Blob;
     const response = await fetch(`${studio.url}/v1/images/edits`, {
       method: "POST",
       headers: {
         authorization: `Bearer ${studio.owner.key}`,
         ...(isForm ? {} : { "content-type": "application/json" }),
+        ...headers,
       },
       body: isForm ? body : JSON.stringify(body),
     });
-    return [response.status, await response.text()];
+    return [response.status, await response.text()] as const;
   };
   const fields = { model: "nothing", prompt: "in snow" };
   const isRead = [404, expect.stringContaining("model_not_found")];
@@ -282,6 +285,71 @@ describe("programs that write the fields in their own way", () => {
     const photo = new Blob([new Uint8Array(await drawPhoto())], { type: "image/png" });
     for (const name of names) form.append(name, photo, "a.png");
     expect(await read(form)).toEqual(isRead);
+  });
+
+  /** The pictures of the job that a request orders, by their parts. */
+  const ordered = async (body: FormData | Blob | object): Promise<unknown> => {
+    const [status, text] = await read(body, { prefer: "respond-async, wait=0" });
+    if (status !== 202) return text;
+    const id = ownOf(JSON.parse(text)).jobs[0] ?? "";
+    await cancel(studio.services, { ownerId: studio.owner.id, id });
+    const { jobInputs, images } = schema;
+    return studio.services.db
+      .select({ role: jobInputs.role, sha256: images.uploadSha256 })
+      .from(jobInputs)
+      .innerJoin(images, eq(images.id, jobInputs.imageId))
+      .where(eq(jobInputs.jobId, id));
+  };
+  const orderOf = (photo: Buffer) => [
+    { role: "image", sha256: createHash("sha256").update(photo).digest("hex") },
+  ];
+  const formOf = (parts: readonly (readonly [head: string, body: Buffer | string])[]) => {
+    const mark = "----a-boundary";
+    const pieces = parts.flatMap(([head, body]) => [
+      `--${mark}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`,
+      body,
+      "\r\n",
+    ]);
+    const bytes = Buffer.concat([...pieces, `--${mark}--\r\n`].map((piece) => Buffer.from(piece)));
+    return new Blob([new Uint8Array(bytes)], { type: `Multipart/Form-Data; boundary="${mark}"` });
+  };
+  const base64Of = (photo: Buffer) => photo.toString("base64");
+
+  test.each([
+    ["a file without a name", 'name="image"', (photo: Buffer) => photo],
+    ["a typed file without a name", 'name="image[]"\r\nContent-Type: image/png', (photo: Buffer) => photo],
+    ["base64", "name=image", base64Of],
+    ["a data address", 'name="image"', (photo: Buffer) => `data:image/png;base64,${base64Of(photo)}`],
+  ])("a form with the picture as %s, and no file chosen as its mask", async (_name, head, bodyOf) => {
+    const photo = await drawPhoto();
+    const none = 'name="mask"; filename=""\r\nContent-Type: application/octet-stream';
+    const form = formOf([
+      ['name="prompt"', "in snow"],
+      [head, bodyOf(photo)],
+      [none, ""],
+    ]);
+    expect(await ordered(form)).toEqual(orderOf(photo));
+  });
+
+  test.each([
+    ["upper case", (base64: string) => `DATA:image/png;BASE64,${base64}`],
+    [
+      "spaces and lines",
+      (base64: string) => ` data:image/png;base64,\n${base64.replaceAll(/.{76}/g, "$&\r\n")}`,
+    ],
+    ["escapes", (base64: string) => `data:image/png;base64,${encodeURIComponent(base64)}`],
+    ["a name with a comma", (base64: string) => `data:image/png;name=a,b.png;base64,${base64}`],
+    ["base64url", (base64: string) => base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")],
+  ])("JSON with the picture in %s", async (_name, spell) => {
+    const photo = await drawPhoto();
+    const image = spell(base64Of(photo));
+    expect(await ordered({ prompt: "in snow", image })).toEqual(orderOf(photo));
+  });
+
+  test("names in any case, and -1 for any seed", async () => {
+    const spelled = { output_format: "JPG", quality: "Auto", response_format: "B64_JSON", seed: -1 };
+    const photo = await drawPhoto();
+    expect(await ordered({ prompt: "in snow", image: base64Of(photo), ...spelled })).toEqual(orderOf(photo));
   });
 
   test("other parts are refused by name", async () => {

@@ -1,11 +1,13 @@
+import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { type AnswerFormat, maskOfHoles, uploadLimits } from "../../images/index.ts";
 import { AppError, flagOfText, isId } from "../../platform/index.ts";
 import { type GivenPicture, pictureOfText } from "../clients/orders.ts";
 import { parseBody, readBody, withoutNothing } from "../clients/picture-bodies.ts";
 import type { ClientInput } from "../clients/route.ts";
-import { type MultipartRules, type ReceivedParts, withParts } from "../http/multipart.ts";
+import { type MultipartRules, type ReceivedFile, withParts } from "../http/multipart.ts";
 
 /** Forms have texts alone. */
 const number = z.union([
@@ -20,6 +22,10 @@ const flag = z.union([z.boolean(), z.string().trim().toLowerCase().pipe(flagOfTe
 const whole = number.refine(Number.isInteger, "must be a whole number");
 const between = (min: number, max: number) =>
   whole.refine((value) => value >= min && value <= max, `must be between ${min} and ${max}`);
+
+/** One of some names, in the case of any library. */
+const oneOf = <const Names extends readonly string[]>(names: Names) =>
+  z.string().trim().toLowerCase().pipe(z.enum(names));
 
 const maxPictures = 10;
 
@@ -37,21 +43,26 @@ const fields = {
       "must be auto, or a width and a height such as 1024x1024",
     )
     .default("auto"),
-  quality: z.enum(["auto", "low", "medium", "high", "standard", "hd"]).default("auto"),
+  quality: oneOf(["auto", "low", "medium", "high", "standard", "hd"]).default("auto"),
   style: z.string().optional(),
-  background: z.enum(["auto", "opaque", "transparent"]).default("auto"),
+  background: oneOf(["auto", "opaque", "transparent"]).default("auto"),
   moderation: z.string().optional(),
   user: z.string().max(500).optional(),
   input_fidelity: z.string().optional(),
-  response_format: z.enum(["b64_json", "url"]).optional(),
-  output_format: z.enum(["png", "jpeg", "webp"]).default("png"),
+  response_format: oneOf(["b64_json", "url"]).optional(),
+  output_format: z
+    .string()
+    .transform((text) => text.trim().toLowerCase().replace(/^jpg$/, "jpeg"))
+    .pipe(z.enum(["png", "jpeg", "webp"]))
+    .default("png"),
   output_compression: between(0, 100).optional(),
   stream: flag.default(false),
   partial_images: between(0, 3).default(0),
   /** Ours: what the API itself has no fields for. */
   max_price_usd: number.refine((value) => value >= 0, "must not be negative").optional(),
   negative_prompt: z.string().optional(),
-  seed: whole.optional(),
+  /** Programs ask for any seed by -1. */
+  seed: whole.transform((seed) => (seed < 0 ? undefined : seed)).optional(),
   steps: whole.optional(),
   guidance: number.optional(),
   strength: number.optional(),
@@ -182,7 +193,7 @@ const rules: MultipartRules = {
 /** Reads POST images/edits, JSON or a form, whose files exist until `work` is done. Throws what `ingest` throws for its mask. */
 export async function withEdit<T>(input: ClientInput, work: (asked: AskedEdit) => Promise<T>): Promise<T> {
   const { services, request, caller } = input;
-  if (!request.headers.get("content-type")?.startsWith("multipart/")) {
+  if (!/^multipart\//i.test(request.headers.get("content-type") ?? "")) {
     const body = await readBody(input, z.preprocess(withoutNothing, editSchema));
     const pictures = [body.image ?? [], body.images ?? []].flat().map(toPicture);
     const mask = body.mask === undefined ? null : await toMask(caller.userId, toPicture(body.mask));
@@ -190,17 +201,25 @@ export async function withEdit<T>(input: ClientInput, work: (asked: AskedEdit) =
   }
   return withParts(services, { request, caller, rules }, async (parts) => {
     const body = parseBody(generationSchema, withoutNothing(Object.fromEntries(parts.fields)));
-    const mask = parts.files.find(({ part }) => part === "mask");
-    return work({
-      ...toAsked(body, request.headers),
-      pictures: picturesOf(parts),
-      mask: mask ? await toMask(caller.userId, { bytes: await readFile(mask.path) }) : null,
-    });
+    const pictures: GivenPicture[] = [];
+    let mask: GivenPicture | null = null;
+    for (const file of parts.files) {
+      const picture = await pictureOfPart(file);
+      if (file.part === "mask") mask = await toMask(caller.userId, picture);
+      else pictures.push(picture);
+    }
+    return work({ ...toAsked(body, request.headers), pictures, mask });
   });
 }
 
-const picturesOf = ({ files }: ReceivedParts): GivenPicture[] =>
-  files.filter(({ part }) => part !== "mask").map(({ path, name }) => ({ bytes: path, name }));
+/** A part without the name of a file may have what JSON would have: base64, an address or an id. */
+async function pictureOfPart({ path, name }: ReceivedFile): Promise<GivenPicture> {
+  if (name !== "" || !isText(await buffer(createReadStream(path, { end: 63 })))) return { bytes: path, name };
+  return pictureOfText(await readFile(path, "utf8"), isId);
+}
+
+/** No picture begins with so many letters, but for an SVG. */
+const isText = (start: Buffer) => /^\s*[^<\s][\s!-~]*$/.test(start.toString("latin1"));
 
 function toPicture(sent: z.output<typeof sentPicture>): GivenPicture {
   if (typeof sent === "string") return pictureOfText(sent, isId);
@@ -216,9 +235,9 @@ function toPicture(sent: z.output<typeof sentPicture>): GivenPicture {
 /** The API's mask is transparent where the picture may change, the studio's is white there. */
 async function toMask(ownerId: string, given: GivenPicture): Promise<GivenPicture> {
   if ("id" in given) return given;
-  if ("url" in given || typeof given.bytes === "string")
-    throw wrong("mask", "The mask is sent as a data address or in a form.");
-  const mask = await maskOfHoles(ownerId, given.bytes);
+  if ("url" in given) throw wrong("mask", "The mask is sent as a data address or in a form.");
+  const { bytes } = given;
+  const mask = await maskOfHoles(ownerId, typeof bytes === "string" ? await readFile(bytes) : bytes);
   if (!mask) throw wrong("mask", "The mask has no transparency: what may change has to be transparent.");
   return { bytes: mask };
 }

@@ -1,7 +1,7 @@
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { Services } from "../../services.ts";
 import { hasFewValues } from "../../platform/index.ts";
-import { maxJsonBytes, readLimited, withRequestId } from "../requests.ts";
+import { isJson, maxJsonBytes, readLimited, withRequestId } from "../requests.ts";
 import { speakTo } from "../../words.ts";
 import { adminRouter } from "./admin.ts";
 import { cloudRouter } from "./cloud.ts";
@@ -70,9 +70,7 @@ async function answer(services: Services, request: Request): Promise<Response> {
   if (isLive && request.method === "GET") return answerLive(services, request);
   let bounded = request;
   if (request.method === "POST") {
-    // Pages of other sites can send forms and plain text without asking first, but not JSON.
-    if (!request.headers.get("content-type")?.startsWith("application/json"))
-      return refuse(415, "Mutations are sent as application/json.");
+    if (!isJson(request)) return refuse(415, "Mutations are sent as application/json.");
     const body = await readLimited(request, maxJsonBytes);
     if (!body) return refuse(413, "The request is too large.");
     if (!hasFewValues(new TextDecoder().decode(body)))
