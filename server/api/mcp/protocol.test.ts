@@ -67,7 +67,7 @@ test("what clients send amiss is answered by JSON-RPC, and never as a fault of t
     ["{", {}, 400, -32_700],
     [{ id: 1 }, {}, 400, -32_700],
     [asked(null, "ping"), {}, 400, -32_700],
-    [list, { accept: "application/json" }, 406, -32_000],
+    [list, { accept: "text/html" }, 406, -32_000],
     [list, { "content-type": "text/plain" }, 415, -32_000],
     [list, { "mcp-protocol-version": "1999-01-01" }, 400, -32_000],
     ["x".repeat(26_000_000), {}, 413, -32_000],
@@ -99,6 +99,20 @@ test("what clients send amiss is answered by JSON-RPC, and never as a fault of t
     expect((await ask({ method, headers: { "mcp-session-id": "made up" } })).status).toBe(405);
   const left = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 99 } };
   expect((await send(left, { "mcp-session-id": "made up" })).status).toBe(202);
+});
+
+test("a client gets what it names, JSON where it names anything or nothing", async () => {
+  const body = JSON.stringify(order(1));
+  const typeFor = async (accept: string) => {
+    const response = await ask({ method: "POST", body, headers: { accept } });
+    const text = await response.text();
+    expect([accept, response.status, text]).toEqual([accept, 200, expect.stringContaining('"jobs')]);
+    return response.headers.get("content-type");
+  };
+  for (const accept of ["application/json", "*/*", "application/json;q=0.9, */*;q=0.1", ""])
+    expect(await typeFor(accept)).toBe("application/json");
+  for (const accept of ["text/event-stream", "text/event-stream, application/json", "TEXT/Event-Stream"])
+    expect(await typeFor(accept)).toBe("text/event-stream");
 });
 
 test("the schemas of the tools say what each value is, as the inspector asks", async () => {

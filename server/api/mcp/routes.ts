@@ -126,16 +126,19 @@ const mcpRoute: ClientRoute = {
       return refuse(400, ErrorCode.InvalidRequest, "Send one message at a time: an array is not taken.");
     const cancelled = CancelledNotificationSchema.safeParse(parsedBody);
     if (cancelled.success) await cancelCall(input, cancelled.data.params.requestId);
-    const transport = new WebStandardStreamableHTTPServerTransport({
-      enableJsonResponse: !streamedSchema.safeParse(parsedBody).success,
-    });
+    const taken = takenBy(request);
+    const isStreamed = taken.events && (!taken.json || streamedSchema.safeParse(parsedBody).success);
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !isStreamed });
     const server = serverFor(input);
     await server.connect(transport);
     request.signal.addEventListener("abort", () => void server.close().catch(() => undefined), {
       once: true,
     });
     // A JSON of a closed transport is never answered.
-    const handled = orAborted(transport.handleRequest(request, { parsedBody }), request.signal);
+    const handled = orAborted(
+      transport.handleRequest(taken.json || taken.events ? withBoth(request) : request, { parsedBody }),
+      request.signal,
+    );
     const response = await handled.catch((error: unknown) => {
       if (request.signal.aborted) return new Response(null, { status: goneStatus });
       throw error;
@@ -144,6 +147,22 @@ const mcpRoute: ClientRoute = {
     return response;
   },
 };
+
+/** What a client reads. The specification wants both to be named; many programs name one, anything or nothing, and then read JSON. */
+function takenBy({ headers }: Request) {
+  const accept = headers.get("accept") ?? "";
+  return {
+    json: accept.trim() === "" || /application\/(?:json|\*)|\*\/\*/i.test(accept),
+    events: /text\/(?:event-stream|\*)/i.test(accept),
+  };
+}
+
+/** The same request, whose body was read, as the transport wants it. */
+function withBoth({ url, method, signal, headers }: Request): Request {
+  const both = new Headers(headers);
+  both.set("accept", "application/json, text/event-stream");
+  return new Request(url, { method, signal, headers: both });
+}
 
 /** The name of a call, by the session and the id of its request. */
 function callNameOf({ request }: ClientInput, id: RequestId): string {
