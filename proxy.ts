@@ -25,10 +25,35 @@ function contentSecurityPolicy(nonce: string): string {
 
 const openPages = new Set(["/sign-in", "/sign-in/new-password", "/metrics"]);
 
+/** What browsers, crawlers and programs ask for by themselves. They would take a page to sign in for it. */
+const files = /^\/\.well-known\/|\.\w+$/;
+
 /** Where guests are not let in, a visitor without a session sees the pages to sign in alone. */
-function mustSignIn({ cookies, nextUrl }: NextRequest): boolean {
-  if (letsGuestsIn() || openPages.has(nextUrl.pathname)) return false;
+function mustSignIn({ cookies, nextUrl: { pathname } }: NextRequest): boolean {
+  if (letsGuestsIn() || openPages.has(pathname) || files.test(pathname)) return false;
   return findSession(cookies.getAll()) === null;
+}
+
+/** The page that was asked for by a visitor who had to sign in first. */
+const wantedCookie = "atelier-wanted";
+const wantedSeconds = 900;
+
+/** Leads to the sign-in, which ends at `/`: from there `wantedOf` leads on. */
+function signInFirst({ method, nextUrl: { pathname, search }, url }: NextRequest): NextResponse {
+  // Sent as a path: Next strips the origin of the request, which a proxy may have changed.
+  const response = NextResponse.redirect(new URL("/sign-in", url));
+  const options = { httpOnly: true, sameSite: "lax", maxAge: wantedSeconds } as const;
+  if (method === "GET" && pathname !== "/")
+    response.cookies.set(wantedCookie, `${pathname}${search}`, options);
+  return response;
+}
+
+/** Where a visitor goes on who has signed in; null for others, and for an address of another site. */
+function wantedOf({ cookies, nextUrl, url }: NextRequest): URL | null {
+  const path = cookies.get(wantedCookie)?.value;
+  if (path === undefined || nextUrl.pathname !== "/" || findSession(cookies.getAll()) === null) return null;
+  const wanted = URL.parse(path, url);
+  return wanted?.origin === new URL(url).origin ? wanted : null;
 }
 
 /** Clients of the old job server post to the address of a page; their other paths have none. */
@@ -39,8 +64,13 @@ function isClientJob({ method, nextUrl }: NextRequest): boolean {
 /** Gives each page a nonce of its own, which Next puts on its scripts. */
 export function proxy(request: NextRequest): NextResponse {
   if (isClientJob(request)) return NextResponse.rewrite(new URL("/api/clients/jobs", request.url));
-  // Sent as a path: Next strips the origin of the request, which a proxy may have changed.
-  if (mustSignIn(request)) return NextResponse.redirect(new URL("/sign-in", request.url));
+  if (mustSignIn(request)) return signInFirst(request);
+  const wanted = wantedOf(request);
+  if (wanted !== null) {
+    const response = NextResponse.redirect(wanted);
+    response.cookies.delete(wantedCookie);
+    return response;
+  }
   const policy = contentSecurityPolicy(btoa(crypto.randomUUID()));
   const headers = new Headers(request.headers);
   headers.set("Content-Security-Policy", policy);
