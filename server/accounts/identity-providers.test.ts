@@ -23,7 +23,7 @@ import {
 import { and, eq, like, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
-import { newId, parseConfig } from "../platform/index.ts";
+import { type IdentityProvider, newId, parseConfig } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
   addPassword,
@@ -39,7 +39,7 @@ import {
   setAdminFactor,
 } from "./index.ts";
 import { endOthers, isPasswordOf, removeAskingLinks } from "./plain.ts";
-import { groupsOf } from "./provider-entry.ts";
+import { groupsOf, personOf } from "./provider-entry.ts";
 
 const captured = captureLog();
 let idp: TestProvider;
@@ -879,5 +879,36 @@ describe("a provider that is set up wrong, down or hostile", () => {
     forging.forgery.token = (request) => request.socket.destroy();
     expect(await enterForged()).toBe(problem("PROVIDER_UNREACHABLE", "forged"));
     delete forging.forgery.token;
+  });
+});
+
+describe("the address of a person", () => {
+  const trusting = { trustsEmail: true } as IdentityProvider;
+  const doubting = { trustsEmail: false } as IdentityProvider;
+
+  test.each([
+    [{ email: ["Ada@Example.com"], email_verified: true }, "ada@example.com", [true, true]],
+    [{ emails: ["ada@example.com"] }, "ada@example.com", [true, false]],
+    // What is said of `email` is not said of another claim.
+    [{ emails: ["ada@example.com"], email_verified: true }, "ada@example.com", [true, false]],
+    [
+      { email: "ada@example.com", emails: ["other@example.com"], email_verified: false },
+      "ada@example.com",
+      [false, false],
+    ],
+  ])("is read from %j", (claims, email, emailVerified) => {
+    const people = [trusting, doubting].map((provider) => personOf({ sub: "s", ...claims }, provider));
+    expect(people.map((person) => person?.email)).toEqual([email, email]);
+    expect(people.map((person) => person?.emailVerified)).toEqual(emailVerified);
+  });
+
+  test.each([
+    { email: ["ada@example.com", "other@example.com"] },
+    { email: [], emails: ["ada@example.com"] },
+    { email: [["ada@example.com"]] },
+    { email: "", emails: ["ada@example.com"] },
+    { preferred_username: "ada@example.com" },
+  ])("is not guessed from %j", (claims) => {
+    expect(personOf({ sub: "s", ...claims }, trusting)).toBeNull();
   });
 });

@@ -78,11 +78,15 @@ interface ProviderPerson {
 const addressSchema = z.string().transform(mailAddress).pipe(z.email().max(maxEmailLength));
 const nameSchema = lineOfText.trim().min(1);
 
+/** Directories write one address as a list of one, and Azure AD B2C has `emails`; of several none is said to be the person's. */
+const onlyOf = (value: unknown): unknown => (Array.isArray(value) && value.length === 1 ? value[0] : value);
+
 /** The person of the claims; null without an address that can be used. */
 export function personOf(claims: Claims, { trustsEmail }: IdentityProvider): ProviderPerson | null {
-  const address = addressSchema.safeParse(claims["email"]);
+  const address = addressSchema.safeParse(onlyOf(claims["email"] ?? claims["emails"]));
   if (!address.success || isReservedEmail(address.data)) return null;
-  const said = claims["email_verified"];
+  // Said of `email` alone.
+  const said = claims["email"] === undefined ? undefined : claims["email_verified"];
   const names = [claims["name"], claims["preferred_username"], address.data.split("@")[0]];
   const name = names.map((value) => nameSchema.safeParse(value)).find(({ success }) => success)?.data ?? "";
   return {
