@@ -4,7 +4,7 @@ import { withDrainedBody, withVisitor } from "@atelier/server/api";
 import { sealSecrets } from "@atelier/server/deliveries";
 import { checkStore, isStoreCheckDue, otherStoreReason } from "@atelier/server/images";
 import { keepJobLogs } from "@atelier/server/jobs";
-import { isFunction, keptBy, loadConfigOr } from "@atelier/server/platform";
+import { isFunction, keptBy, lengthHeader, loadConfigOr } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
 import builtInConfig from "../../atelier.config.ts";
 import { ConfigurationError, readWebEnv, startFailureLine, startFailureResponse } from "./start.ts";
@@ -106,6 +106,13 @@ function withPolicy(response: Response): Response {
   return response;
 }
 
+/** Functions have no front door, and Next leaves out `Content-Length`: there answers are without one. */
+function withLength({ env }: Services, response: Response): Response {
+  const length = response.headers.get("content-length");
+  if (length !== null && !isFunction(env)) response.headers.set(lengthHeader, length);
+  return response;
+}
+
 /** Makes a Next route handler: opens the services and passes them with the request to `answer`; 503 while they cannot be opened. */
 export function withServices(answer: Answer): (request: Request) => Promise<Response> {
   return async (request) => {
@@ -116,6 +123,7 @@ export function withServices(answer: Answer): (request: Request) => Promise<Resp
     } catch (error) {
       return withPolicy(startFailureResponse(error));
     }
-    return withPolicy(await answer(services, withDrainedBody(withVisitor(services.env, request))));
+    const response = await answer(services, withDrainedBody(withVisitor(services.env, request)));
+    return withLength(services, withPolicy(response));
   };
 }

@@ -1,19 +1,37 @@
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
-import { createServer, request, type IncomingHttpHeaders, type Server } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import path from "node:path";
 import { afterAll, beforeEach, expect, test, vi } from "vitest";
-import { refusedMethodHeader } from "../../server/platform/addresses.ts";
+import { lengthHeader, refusedMethodHeader } from "../../server/platform/addresses.ts";
 import { arrivalMsOf, frontDoor, type FrontDoorEnv, isHandled } from "./front-door.ts";
 
 let env: FrontDoorEnv = {};
+
+/** A handler's file, which the framework sends in pieces; it packs some. */
+function sendFile({ url, method }: IncomingMessage, answer: ServerResponse): void {
+  answer.setHeader(lengthHeader, "11");
+  if (url === "/packed") answer.setHeader("content-encoding", "gzip");
+  if (method === "HEAD") return void answer.end();
+  answer.write("a pic");
+  answer.end("ture..");
+}
+
 const server: Server = createServer((incoming, answer) => {
   if (!frontDoor(env)(incoming, answer)) return;
   // Answers once the body is there.
   if (incoming.url?.endsWith("/read")) return void incoming.resume().once("end", () => answer.end("{}"));
   if (incoming.url !== "/") answer.setHeader("x-seen", `${incoming.method} ${incoming.url}`);
   if (incoming.url === "/absent") answer.statusCode = 404;
+  if (["/file", "/packed"].includes(incoming.url ?? "")) return sendFile(incoming, answer);
   // A framework that sends a page's text in answer to HEAD, too.
   if (incoming.url === "/as-parts") answer.write("A page ");
   if (incoming.url?.startsWith("/as-")) answer.end("of two parts");
@@ -205,6 +223,31 @@ test("a body that takes too long ends its connection, that of an upload on a slo
   } finally {
     vi.useRealTimers();
   }
+});
+
+test("slashes too many in the address of a handler are dropped, so that no POST meets a redirect", async () => {
+  const cases: [string, string][] = [
+    ["//v1/models", "/v1/models"],
+    ["/v1//images/generations/?a=//b/", "/v1/images/generations?a=//b/"],
+    ["/mcp/", "/mcp"],
+    ["/api/v1///jobs//", "/api/v1/jobs"],
+    // Pages, files, and the one handler whose address ends so.
+    ["/boards/", "/boards/"],
+    ["//samples/a.png", "//samples/a.png"],
+    ["/socket.io/?EIO=4", "/socket.io/?EIO=4"],
+  ];
+  for (const [path, seen] of cases)
+    expect([path, (await ask({}, path)).sent["x-seen"]]).toEqual([path, `GET ${seen}`]);
+});
+
+test("what a handler answers has its length, unless it is packed on its way", async () => {
+  for (const method of ["GET", "HEAD"]) {
+    const { head } = await askLine(`${method} /file HTTP/1.1`, own);
+    expect([method, head]).toEqual([method, expect.stringContaining("content-length: 11\r\n")]);
+    expect(head).not.toMatch(/transfer-encoding|x-atelier/);
+  }
+  const { head } = await askLine("GET /packed HTTP/1.1", own);
+  expect(head).not.toMatch(/content-length|x-atelier/);
 });
 
 test("OPTIONS * names what the server takes", async () => {

@@ -6,6 +6,7 @@ import {
   clientAddress,
   isInRanges,
   isKnownHost,
+  lengthHeader,
   parseRanges,
   refusedMethodHeader,
 } from "../../server/platform/addresses.ts";
@@ -93,12 +94,24 @@ function settleLine(request: IncomingMessage): Refusal | null {
   delete request.headers[refusedMethodHeader];
   if (!settleTarget(request)) return wrongTarget;
   if (!isReadable(request)) return unreadable;
+  settleSlashes(request);
   const { method = "", url = "" } = request;
   if (isHandled(url, method) && !handedOn.has(method)) {
     request.headers[refusedMethodHeader] = method;
     request.method = "OPTIONS";
   }
   return null;
+}
+
+/**
+ * Programs put a base address and a path together with a slash too many, or end an address with one. Next would answer with a
+ * redirect, which many do not follow with a POST, or take the address for a page.
+ */
+function settleSlashes(request: IncomingMessage): void {
+  const { url = "", method } = request;
+  const [path = ""] = url.split("?", 1);
+  const plain = path.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "");
+  if (plain !== path && isHandled(plain, method)) request.url = plain + url.slice(path.length);
 }
 
 /** Addresses of route handlers, which answer every method; all others are pages and files. */
@@ -145,6 +158,18 @@ function readAlone(request: IncomingMessage, answer: ServerResponse): void {
     answer.setHeader("content-length", "0");
     if (isThere) answer.setHeader("allow", "GET, HEAD, OPTIONS");
     return writeHead(isThere ? (method === "OPTIONS" ? 204 : 405) : status);
+  };
+}
+
+/** Gives answers of handlers their length, by which browsers show how far a download is; what is packed on its way has another one. */
+function keepLength(answer: ServerResponse): void {
+  const writeHead = answer.writeHead.bind(answer);
+  answer.writeHead = (status: number, ...rest: readonly unknown[]) => {
+    const length = answer.getHeader(lengthHeader);
+    answer.removeHeader(lengthHeader);
+    if (length !== undefined && !answer.hasHeader("content-encoding"))
+      answer.setHeader("content-length", length);
+    return Reflect.apply(writeHead, answer, [status, ...rest]);
   };
 }
 
@@ -218,6 +243,7 @@ export function frontDoor(env: FrontDoorEnv) {
     }
     if (!(answer instanceof ServerResponse)) return true;
     endLate(request, answer);
+    keepLength(answer);
     if (asksServer) {
       answerServer(answer);
       return false;

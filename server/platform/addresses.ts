@@ -136,3 +136,6 @@ export function originOf(env: { PORT: number; APP_URL?: string | undefined }): s
  * on as OPTIONS, and refused with what the address allows.
  */
 export const refusedMethodHeader = "x-atelier-refused-method";
+
+/** In an answer of a handler, its `Content-Length` for the front door: the framework drops the header itself. */
+export const lengthHeader = "x-atelier-length";

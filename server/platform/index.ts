@@ -26,6 +26,7 @@ export {
   networksOf,
   originOf,
   parseRanges,
+  lengthHeader,
   refusedMethodHeader,
   visitorAddress,
 } from "./addresses.ts";
