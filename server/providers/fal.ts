@@ -160,12 +160,18 @@ function classOfType(type: string | null): ProviderErrorClass {
   return classes[type] ?? (type.startsWith("runner_") ? "transient" : "internal");
 }
 
+/** Its words about a model are about a field of that model. */
+function classOfWords(words: string, sent: unknown): ProviderErrorClass {
+  const kind = kindOfRefusal(words, sent);
+  return kind === null || kind === "model" ? "input" : kind;
+}
+
 function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
   const { type, message } = readFailure(answer);
   const known = classes[type ?? ""];
   if (answer.status === 422 || (answer.status === 400 && known !== undefined)) {
-    const isOfContent = kindOfRefusal(message, answer.sent) === "moderation";
-    return new ProviderError(known ?? (isOfContent ? "moderation" : "input"), message, { words: message });
+    const errorClass = known ?? classOfWords(message, answer.sent);
+    return new ProviderError(errorClass, message, { words: message });
   }
   if (answer.status === 403 && /balance/i.test(message)) return new ProviderError("credit", message);
   if (type !== null && answer.status >= 500 && !isSubmit)

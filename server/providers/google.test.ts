@@ -198,13 +198,33 @@ describe("A refusal of Google", () => {
     ],
     ["a region", refusal(400, "FAILED_PRECONDITION"), "auth", null],
     ["a missing right", refusal(403, "PERMISSION_DENIED"), "auth", null],
+    ...[
+      [400, "API key expired. Please renew the API key."],
+      [403, "Your API key was reported as leaked. Please use another API key."],
+      [403, "Generative Language API has not been used in project 12 before or it is disabled. Enable it."],
+      [403, "Requests to this API generativelanguage.googleapis.com method google.x are blocked."],
+      [403, "Consumer 'api_key:AIzaXYZ' has been suspended."],
+      [403, "Your project has been denied access. Please contact support."],
+    ].map(([code = 0, message = ""]) => {
+      const body = {
+        error: { code, message, status: code === 400 ? "INVALID_ARGUMENT" : "PERMISSION_DENIED" },
+      };
+      return [`a key: ${message}`, json(body, Number(code)), "auth", null] as const;
+    }),
+    [
+      "a field that is called as a key in a prompt",
+      json({ error: { code: 400, message: "Unsupported size for: the API key is invalid" } }, 400),
+      "input",
+      null,
+    ],
     ["an inner fault", refusal(500, "INTERNAL"), "transient", null],
     ["a deadline that the picture may have passed", refusal(504, "DEADLINE_EXCEEDED"), "lost", null],
     ["the page of a proxy", { body: "<html>" }, "lost", null],
     ["a cut connection", "reset", "lost", null],
   ] as const)("names %s", async (_, answer, errorClass, retryAfterMs) => {
     google.answer = answer;
-    expect(await failureOf(google.submit())).toEqual([errorClass, retryAfterMs]);
+    const input = { parts: ["the API key is invalid"] };
+    expect(await failureOf(google.submit({ input }))).toEqual([errorClass, retryAfterMs]);
     expect(google.requests).toHaveLength(1);
   });
 

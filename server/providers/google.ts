@@ -187,10 +187,9 @@ function refusal(answer: ProviderAnswer): ProviderError {
   const byStatus = classes[answer.status];
   if (byStatus) return new ProviderError(byStatus, message, { retryAfterMs: retryAfterOf(answer) });
   // A wrong key is answered with 400 INVALID_ARGUMENT, as a wrong field is.
-  if (details.some(({ reason }) => reason === "API_KEY_INVALID") || isOperators(/\bAPI[ _]key\b/i))
-    return new ProviderError("auth", message);
-  if (answer.status === 400 && error["status"] === "FAILED_PRECONDITION")
-    return new ProviderError("auth", message);
+  const isOfKey = details.some(({ reason }) => /^(?:API_KEY|CONSUMER|SERVICE)_/.test(readText(reason) ?? ""));
+  if (isOfKey || (answer.status === 400 && error["status"] === "FAILED_PRECONDITION"))
+    return new ProviderError("auth", message, { words: text });
   return statusError(answer, true);
 }
 

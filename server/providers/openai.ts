@@ -226,7 +226,5 @@ function refusal(answer: ProviderAnswer): ProviderError {
 
 function classOfWords({ status, sent }: ProviderAnswer, words: string): ProviderErrorClass | null {
   if (status !== 400 && status !== 403 && status !== 422) return null;
-  // Google's address with this interface answers a wrong key as a wrong field.
-  if (/\bAPI[ _]key (?:is )?(?:not valid|invalid|expired)/i.test(words)) return "auth";
   return kindOfRefusal(words, sent);
 }

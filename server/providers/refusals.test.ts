@@ -173,6 +173,35 @@ describe("An account without money", () => {
   });
 });
 
+describe("A key that is refused with the status of a wrong request", () => {
+  it.each([
+    ["openai", json({ code: "invalid argument", error: "Incorrect API key provided: sk-1" }, 400)],
+    ["openai", json({ error: { message: "The API key doesn't exist or is invalid." } }, 400)],
+    ["openai", json([{ error: { code: 400, message: "API key not valid. Please pass a valid one." } }], 400)],
+    ["openai", json({ error: { message: "no", status: "PERMISSION_DENIED: SERVICE_DISABLED" } }, 403)],
+    ["openai", sentence("You have insufficient permissions for this operation. Missing scopes: images", 422)],
+    ["openai", sentence("Country, region, or territory not supported", 400)],
+    ["openai", sentence("Your API key was reported as leaked. Please use another API key.", 404)],
+    ["kie", json({ code: 422, msg: "Invalid API key", data: null })],
+    ["fal", json({ detail: "The API key is missing" }, 422)],
+  ] as const)("is told in the words of %s: %j", async (client, answer) => {
+    expect(await classOf(client, answer)).toBe("auth");
+  });
+
+  it.each([
+    [
+      "moderation",
+      sentence("Flagged by our content policy: the picture shows an API key that is not valid."),
+    ],
+    ["moderation", sentence("The text is prohibited, as it holds a leaked API key.")],
+    ["input", sentence("Too long: a poster of an invalid API key")],
+    ["input", sentence('Cannot read "PERMISSION_DENIED, API key invalid"')],
+    ["input", sentence("The key colour is invalid for this api")],
+  ] as const)("is %s where a content or a field is refused: %j", async (errorClass, answer) => {
+    expect(await classOf("openai", answer, "a poster of an invalid API key")).toBe(errorClass);
+  });
+});
+
 describe("The words of a call that a refusal repeats", () => {
   it.each([
     ["safety", "Unsupported size for prompt: safety", "input"],

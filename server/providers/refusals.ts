@@ -63,8 +63,24 @@ const accountWords: readonly RegExp[] = [
 ];
 
 /**
+ * How they write, also with 400 or 403, that they do not take the key, or nothing from its account: whoever sends what with it gets the
+ * same answer. A name of a code may stand in a sentence.
+ */
+const keyWords: readonly RegExp[] = [
+  /\bapi[ _-]?keys?\b(?! of\b)[^.]{0,60}?\b(?:not (?:valid|found|supported|authori[sz]ed)|invalid|incorrect|expired|leaked|revoked|disabled|missing|restrict(?:ed|ion)|does(?:n't| not) have (?:access|permission))/i,
+  /\b(?:invalid|incorrect|wrong|missing|expired|revoked|unknown|no|without) (?:\w+ )?api[ _-]?key\b/i,
+  /\b(?:api_key_\w+|invalid_api_key|service_disabled|consumer_\w+|permission_denied|unauthenticated|unsupported_country\w*|access_token_\w+)\b/i,
+  /\bapi\b[^.]{0,40} has not been used in project\b/i,
+  /\brequests? (?:to this api|from (?:this |the )?(?:referr?er|ip address|(?:android|ios) client))\b.{0,200}\b(?:is|are) blocked\b/i,
+  /\bunregistered callers\b/i,
+  /\bproject has been denied access\b/i,
+  /\b(?:insufficient permissions|missing scopes)\b/i,
+  /\buser location is not supported\b|\bcountry, region,? or territory not supported\b/i,
+];
+
+/**
  * What the words of a refusal are about: the account's money (`credit`) or the account (`auth`), the content or the model; null
- * for anything else. What they quote, and what they repeat of the call, are the user's words. Of money and content the first
+ * for anything else. What they quote, and what they repeat of the call, are the user's words. Of money, the key and content the first
  * one decides: "Insufficient funds. Violates our terms." is about money.
  */
 export function kindOfRefusal(
@@ -75,7 +91,7 @@ export function kindOfRefusal(
   const own = withoutQuoted(told);
   const [money, content] = [firstOf(billingWords, own), firstOf(contentWords, own)];
   if (money < content) return "credit";
-  if (accountWords.some((form) => form.test(own))) return "auth";
+  if (accountWords.some((form) => form.test(own)) || firstOf(keyWords, own) < content) return "auth";
   // A server may quote the whole refusal of another one.
   if (content < Infinity || isContentRefusal(told)) return "moderation";
   return modelWords.some((form) => form.test(told)) ? "model" : null;

@@ -53,6 +53,8 @@ interface Fault {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly message?: string;
+  /** In place of the body that has the message. */
+  readonly body?: unknown;
   /** Waits this long before the first byte of the answer; `Infinity` never answers. */
   readonly delayMs?: number;
 }
@@ -178,12 +180,12 @@ export async function openLlm({ port = 0, answer, azureKey }: LlmOptions): Promi
 /** Waits, or sends the fault; true when nothing else is to be sent. */
 async function isFault(
   response: ServerResponse,
-  { delayMs, status, message, headers }: Fault,
+  { delayMs, status, message, body, headers }: Fault,
 ): Promise<boolean> {
   if (delayMs === Infinity) return true;
   if (delayMs !== undefined) await sleep(delayMs);
   if (status === undefined) return false;
-  json(response, status, fault(message ?? "scripted fault"), headers);
+  json(response, status, body ?? fault(message ?? "scripted fault"), headers);
   return true;
 }
 

@@ -249,6 +249,47 @@ test.each<readonly [string, number, Awaited<ReturnType<typeof llm.answerEmbeddin
   ],
   ["spent money by its status", 1, { status: 402 }],
   ["a key that was revoked", 1, { status: 401 }],
+  [
+    "a key that is not valid (Google)",
+    2,
+    { status: 400, message: "API key not valid. Please pass a valid one." },
+  ],
+  [
+    "a key that is not valid (Google, in a list)",
+    2,
+    {
+      status: 400,
+      body: [
+        { error: { code: 400, message: "API key not valid.", details: [{ reason: "API_KEY_INVALID" }] } },
+      ],
+    },
+  ],
+  [
+    "a key that was leaked (Google)",
+    1,
+    { status: 403, message: "Your API key was reported as leaked. Please use another API key." },
+  ],
+  [
+    "a service that is switched off (Google)",
+    1,
+    {
+      status: 403,
+      body: {
+        error: {
+          code: 403,
+          message: "Denied.",
+          status: "PERMISSION_DENIED",
+          details: [{ reason: "SERVICE_DISABLED" }],
+        },
+      },
+    },
+  ],
+  // Of each text by itself: the round ends because none of three is taken.
+  [
+    "refusals of content",
+    7,
+    { status: 403, message: "Your input was flagged: it violates our policies. PERMISSION_DENIED" },
+  ],
   ["refusals of everything", 7, { status: 403, message: "No." }],
 ])("%s after an answer ends the round after %i calls", async (_name, calls, fault) => {
   const ownerId = await addUser(...Array.from({ length: 40 }, (_, at) => `Sentence ${at}.`));
