@@ -94,6 +94,45 @@ test("A3 a statement on a line that fell silent fails some time after its limit,
   expect(await db.execute(sql`select 1 as one`)).toEqual([{ one: 1 }]);
 });
 
+test("A3 healthy statements that are slow keep their connection, and those that wait for it their order", async () => {
+  const database = await createTestDatabase();
+  closers.push(() => database.drop());
+  const pid = sql`select pg_backend_pid() as pid`;
+  const limited = (limitMs: number) => open(`${database.url}?statement_timeout=${limitMs}`);
+  const [slow, many] = [limited(12_000), limited(3_000)];
+  /** Longer than the wait for an answer that is late: it is not late, since its limit is not over. */
+  const alone = async () => {
+    const before = await slow.execute(pid);
+    expect(await slow.execute(sql`select 1 as one from pg_sleep(7)`)).toEqual([{ one: 1 }]);
+    expect(await slow.execute(pid)).toEqual(before);
+  };
+  /** The last of them is answered later than one may be, since others are before it. */
+  const behindEachOther = async () => {
+    const before = await many.execute(pid);
+    const order: number[] = [];
+    const fromMs = performance.now();
+    // A wait for the connection ends by itself after a while, so theirs begins late.
+    const isNearlyDone = Promise.withResolvers<void>();
+    const sent = many.transaction((tx) =>
+      Promise.all(
+        Array.from({ length: 15 }, async (_, at) => {
+          await tx.execute(sql`select 1 from pg_sleep(0.6)`);
+          if (at === 13) isNearlyDone.resolve();
+        }),
+      ),
+    );
+    const later = isNearlyDone.promise.then(() =>
+      Promise.all([1, 2, 3].map((at) => many.execute(sql`select 1`).then(() => order.push(at)))),
+    );
+    expect(await sent).toHaveLength(15);
+    expect(performance.now() - fromMs).toBeGreaterThan(8_000);
+    await later;
+    expect(order).toEqual([1, 2, 3]);
+    expect(await many.execute(pid)).toEqual(before);
+  };
+  await Promise.all([alone(), behindEachOther()]);
+}, 60_000);
+
 test("A3 a wait that a limit of the server has ended is a database that is away, whatever the limit is for", async () => {
   const database = await createTestDatabase();
   closers.push(() => database.drop());
