@@ -182,6 +182,34 @@ test.each([
   expect(new Set(refused.map((error: { code: string }) => error.code))).toEqual(new Set(["rate_limited"]));
 });
 
+test("a program that asks without end leaves the keys beside it their share of the minute", async () => {
+  const { services } = fixture;
+  const another = await fixture.openAnother();
+  const other = { ...another, config: services.config };
+  const counts = await inOneMinute(services, async () => {
+    const userId = await addKeyHolder(`runaway-${newId()}@example.com`);
+    const [first, second, third, idle] = await Promise.all(
+      ["runaway", "second", "third", "idle"].map((name) => createApiKey(services, { userId, name })),
+    );
+    // Not used for long, so that nothing is kept for it.
+    const before = { createdAt: sql`now() - interval '3 days'`, lastRequest: sql`now() - interval '2 days'` };
+    await services.db
+      .update(schema.apiKeys)
+      .set(before)
+      .where(eq(schema.apiKeys.id, idle?.id ?? ""));
+    const through = async (key = "", calls = perMinute) => {
+      const asked = Array.from({ length: calls }, (_, at) =>
+        resolveCaller(at % 2 ? services : other, bearer(key)),
+      );
+      return (await Promise.allSettled(asked)).filter(({ status }) => status === "fulfilled").length;
+    };
+    const runaway = await through(first?.key, perMinute * 3);
+    return [runaway, await through(second?.key), await through(third?.key)];
+  });
+  // Half of all is for three keys, as far as it can be divided; what is left has who asked first.
+  expect(counts).toEqual([perMinute - 2 * 6, 6, 6]);
+});
+
 test("checking a key writes its row far less often than once per request", async () => {
   const { services } = fixture;
   const quick = {

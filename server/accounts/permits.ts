@@ -3,19 +3,30 @@ import type { Db, schema, Tx } from "../db/index.ts";
 import { keptBy, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
-/** Counts one request of an API key; false when its limit of this minute is reached, its own or that of all keys of its user. */
+/**
+ * Counts one request of an API key; false when its limit of this minute is reached, its own or that of all keys of its user. Half of that
+ * one is divided equally among the keys in use, so that no program shuts out another one; the other half is for those that ask first.
+ */
 export async function takePermit(services: Services, key: RatedKey): Promise<boolean> {
   const { id, perMinute, referenceId: userId } = key;
-  const max = Math.min(services.config.limits.apiKeyPerMinute, perMinute ?? Number.POSITIVE_INFINITY);
-  const isWithinOwn = await takeFrom(permitsOf(services), id, () => takeKeyBlock(services, id, max));
-  return isWithinOwn && (await takePermitOf(services, "keys", userId));
+  const all = services.config.limits.apiKeyPerMinute;
+  const max = Math.min(all, perMinute ?? Number.POSITIVE_INFINITY);
+  const own = await takeFrom(permitsOf(services), id, () => takeKeyBlock(services, id, max));
+  if (own === null) return false;
+  const share = Math.floor(all / 2 / own.sharers);
+  if (own.number <= share) return true;
+  const rest = keysCountOf(userId);
+  const first = () => takeBlock(services, rest, all - share * own.sharers);
+  return (await takeFrom(permitsOf(services), rest, first)) !== null;
 }
 
 type RatedKey = Pick<typeof schema.apiKeys.$inferSelect, "id" | "perMinute" | "referenceId">;
 
-/** What is counted a minute besides the requests of each key: by all keys of a user, by a user's session, and by the address of an unknown sender. */
+/** Key of the row that counts what a user's keys ask beyond their shares. */
+const keysCountOf = (userId: string) => `keys|${userId}`;
+
+/** What is counted a minute besides the requests of keys: by a user's session, and by the address of an unknown sender. */
 const permitLimits = {
-  keys: ({ limits }: Services["config"]) => limits.apiKeyPerMinute,
   writes: ({ limits }: Services["config"]) => limits.sessionWritesPerMinute,
   // A folder of pictures must not stop the rest of what its owner does.
   uploads: ({ limits }: Services["config"]) => limits.sessionWritesPerMinute,
@@ -40,21 +51,28 @@ export const codeCountOf = (userId: string) => `email-codes|${userId}`;
 
 /** Keys of the rows that count a user. */
 export const permitKeysOf = (userId: string) => [
-  ...["keys", "writes", "uploads", "identified", "reads", "boardShares"].map((kind) => `${kind}|${userId}`),
+  keysCountOf(userId),
+  ...["writes", "uploads", "identified", "reads", "boardShares"].map((kind) => `${kind}|${userId}`),
   mailCountOf(userId),
   codeCountOf(userId),
 ];
 
 /** Counts one request of whom `id` names; false when the limit of this minute, which is `times` the usual, is reached. */
-export function takePermitOf(services: Services, kind: PermitKind, id: string, times = 1): Promise<boolean> {
+export async function takePermitOf(
+  services: Services,
+  kind: PermitKind,
+  id: string,
+  times = 1,
+): Promise<boolean> {
   const key = `${kind}|${id}`;
   const max = permitLimits[kind](services.config) * times;
-  return takeFrom(permitsOf(services), key, () => takeBlock(services, key, max));
+  return (await takeFrom(permitsOf(services), key, () => takeBlock(services, key, max))) !== null;
 }
 
 /** Permits of one key, or of one user's writes, that this process may use without a query. */
 interface Permits {
-  readonly granted: number;
+  /** Null after a refusal. */
+  readonly block: Block | null;
   left: number;
   /** Of `performance.now()`. */
   endsAtMs: number;
@@ -68,18 +86,26 @@ function permitsOf(services: Services): Map<string, Promise<Permits>> {
   return known;
 }
 
+interface Permit extends Pick<Block, "sharers"> {
+  /** Of the permits of this minute, from 1. */
+  readonly number: number;
+}
+
+/** Null when no permit of this minute is left. */
 async function takeFrom(
   known: Map<string, Promise<Permits>>,
   id: string,
   takeBlock: () => Promise<Block | undefined>,
-): Promise<boolean> {
+): Promise<Permit | null> {
   for (;;) {
     const asked = known.get(id);
     const permits = await asked;
     if (permits && performance.now() < permits.endsAtMs) {
+      const { block } = permits;
+      if (block === null) return null;
       permits.left -= 1;
-      if (permits.left >= 0) return true;
-      if (permits.granted === 0) return false;
+      if (permits.left >= 0)
+        return { number: block.before + block.granted - permits.left, sharers: block.sharers };
     }
     // When the block is used up, the first request takes the next block and the others wait for it.
     if (known.get(id) !== asked) continue;
@@ -98,13 +124,17 @@ const rememberedKeys = 10_000;
 async function permitsFrom(taken: Promise<Block | undefined>): Promise<Permits> {
   const block = await taken;
   return block
-    ? { granted: block.granted, left: block.granted, endsAtMs: performance.now() + block.leftMs }
-    : { granted: 0, left: 0, endsAtMs: performance.now() + refusalMs };
+    ? { block, left: block.granted, endsAtMs: performance.now() + block.leftMs }
+    : { block: null, left: 0, endsAtMs: performance.now() + refusalMs };
 }
 
 interface Block {
   readonly granted: number;
+  /** Granted earlier in this minute. */
+  readonly before: number;
   readonly leftMs: number;
+  /** Keys of the user that were used or made within a day, with this one; 1 where none share. */
+  readonly sharers: number;
 }
 
 const blockOf = (max: number) => Math.max(1, Math.floor(max / blocksPerMinute));
@@ -116,16 +146,19 @@ const blockOf = (max: number) => Math.max(1, Math.floor(max / blocksPerMinute));
  */
 async function takeKeyBlock({ db }: Services, keyId: string, max: number): Promise<Block | undefined> {
   const minute = sql`date_trunc('minute', statement_timestamp())`;
-  const rows = await db.execute<{ granted: number; leftMs: number }>(sql`
+  const rows = await db.execute<{ granted: number; before: number; leftMs: number; sharers: number }>(sql`
     with held as (
-      select id, case when last_request >= ${minute} and last_request < ${minute} + interval '2 minutes'
+      select id, reference_id, case when last_request >= ${minute} and last_request < ${minute} + interval '2 minutes'
           then coalesce(request_count, 0) else 0 end as used
       from api_keys where id = ${keyId} for update
     )
     update api_keys set request_count = least(${max}::int, held.used + ${blockOf(max)}::int),
       last_request = statement_timestamp()
     from held where api_keys.id = held.id and held.used < ${max}::int
-    returning api_keys.request_count - held.used as granted,
+    returning api_keys.request_count - held.used as granted, held.used as before,
+      (select 1 + count(*)::int from api_keys other where other.reference_id = held.reference_id and other.id <> held.id
+        and other.enabled is not false and (other.expires_at is null or other.expires_at > statement_timestamp())
+        and coalesce(other.last_request, other.created_at) > statement_timestamp() - interval '1 day') as sharers,
       (extract(epoch from ${minute} + interval '1 minute' - statement_timestamp()) * 1000)::int as "leftMs"`);
   return rows[0];
 }
@@ -142,8 +175,9 @@ async function takeBlock({ db }: Services, key: string, max: number): Promise<Bl
     returning count as used,
       (last_request + 60000 - extract(epoch from statement_timestamp()) * 1000)::int as "leftMs"`);
   const taken = rows[0];
-  const granted = max - ((taken?.used ?? max + block) - block);
-  return taken && granted > 0 ? { granted: Math.min(block, granted), leftMs: taken.leftMs } : undefined;
+  const before = (taken?.used ?? max + block) - block;
+  const granted = Math.min(block, max - before);
+  return taken && granted > 0 ? { granted, before, leftMs: taken.leftMs, sharers: 1 } : undefined;
 }
 
 const tryWindowMs = 60_000;

@@ -65,7 +65,7 @@ export function openApiDocument(routes: readonly HttpRoute[], installation: Inst
 const describe = ({
   limits,
 }: Installation) => `Upload pictures, submit jobs and fetch results. Send an API key as \`Authorization: Bearer <key>\`; keys are
-made under Settings. All keys of a user together may send ${limits.apiKeyPerMinute} requests a minute. Errors are problems (RFC 9457) whose
+made under Settings. All keys of a user together may send ${limits.apiKeyPerMinute} requests a minute, half of which are divided equally among those in use. Errors are problems (RFC 9457) whose
 \`code\` is stable. Pictures and jobs of other accounts answer 404. Each answer has an \`X-Request-Id\`, which the log, problems
 and jobs name as well; an id of your own (up to 128 letters, digits and \`._:@/+=-\`) in the request is taken over. The routes of
 IOPaint, which are served here as well, are described in docs/clients.md.`;
