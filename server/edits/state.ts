@@ -48,6 +48,10 @@ export const editStateSchema = z
     currentId: id,
     /** The marks of each version that has some. */
     marks: z.record(id, z.array(markSchema).max(100_000)),
+    /** What was undone of a version's marks, the next of a redo last, on top of so many marks as they are stored. */
+    undone: z
+      .record(id, z.looseObject({ after: z.number().int().min(0), marks: z.array(markSchema).max(100_000) }))
+      .optional(),
     /** Pictures of role `mask` that marks name. */
     maskIds: z.array(id).max(editLimits.masks),
     runs: z.array(runSchema).max(editLimits.runs),

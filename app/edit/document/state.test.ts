@@ -1,13 +1,17 @@
 import { expect, test } from "vitest";
+import type { EditState } from "@atelier/server/edits";
 import type { Mark, Stroke } from "../mask/marks.ts";
 import { toSelection } from "../mask/selection.ts";
 import {
   decodeEdit,
   encodedEdit,
   encodeEdit,
+  encodeStorable,
+  historyOf,
   mergeEdits,
   newEdit,
   withMarks,
+  withStep,
   withVersion,
   workOf,
 } from "./state.ts";
@@ -49,6 +53,55 @@ test("marks that became a picture are read as its selection, with what was made 
   expect(await encodeEdit(read)).toEqual(state);
   const away = await decodeEdit(state, noPicture);
   expect([away.marks["base"], await encodeEdit(away)]).toEqual([[third], state]);
+});
+
+test("what was undone comes back with the edit, and is brought back in its order", async () => {
+  const undo = { type: "undo" } as const;
+  const undone = withStep(withStep(edit, undo), undo);
+  const state = await encodeEdit(undone);
+  expect(encodedEdit(undone)).toEqual(state);
+  const read = await decodeEdit(JSON.parse(JSON.stringify(state)), noPicture);
+  expect(read).toEqual(undone);
+  const redone = withStep(withStep(read, { type: "redo" }), { type: "redo" });
+  expect(historyOf(redone)).toEqual({ marks: [selection, stroke, dot], undone: [] });
+  // A new mark ends it, and an edit of which nothing was undone says nothing of it.
+  const anew = withStep(read, { type: "add", mark: dot });
+  expect(historyOf(anew)).toEqual({ marks: [selection, dot], undone: [] });
+  expect(await encodeEdit(anew)).not.toHaveProperty("undone");
+  expect(workOf(state)).toBe(workOf(await encodeEdit({ ...undone, undone: {} })));
+});
+
+test.each([
+  ["of marks that an older page has changed since", (state: EditState) => ({ ...state, marks: {} })],
+  [
+    "with a mark of a later version among it",
+    ({ undone, ...state }: EditState) => ({
+      ...state,
+      undone: {
+        base: { after: 2, marks: [{ mode: "of a later version" }, ...(undone?.["base"]?.marks ?? [])] },
+      },
+    }),
+  ],
+])("what was undone is let go %s", async (_name, change) => {
+  const state = await encodeEdit(withStep(edit, { type: "undo" }));
+  expect((await decodeEdit(state, noPicture)).undone).toEqual({ base: [dot] });
+  expect((await decodeEdit(change(state), noPicture)).undone).toEqual({});
+});
+
+test("of an edit that takes too much space what was undone is left out, and no mask becomes a picture for it", async () => {
+  let seed = 1;
+  const next = () => (seed = (seed * 48_271) % 2_147_483_647);
+  const wild = (count: number): Stroke => ({
+    ...stroke,
+    points: Array.from({ length: count }, () => ({ x: next() % 4_000, y: next() % 4_000 })),
+  });
+  const large = [wild(26_000), wild(26_000)];
+  const full = withMarks(newEdit("base"), "base", large);
+  const state = await encodeStorable(full);
+  expect(state.marks["base"]).toHaveLength(2);
+  const more = withStep(withStep(full, { type: "add", mark: wild(8_000) }), { type: "undo" });
+  expect(JSON.stringify(await encodeEdit(more)).length).toBeGreaterThan(700_000);
+  expect(await encodeStorable(more)).toEqual(state);
 });
 
 test("a point with the pressure of a pen keeps it, and so does a kind of mark with any shape", async () => {

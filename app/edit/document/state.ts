@@ -3,11 +3,13 @@ import { api } from "../../client/api.ts";
 import { failureOf } from "../../ui/failures.ts";
 import { imageUrl } from "../../client/urls.ts";
 import { uploadMask } from "../mask/export.ts";
-import type { Mark } from "../mask/marks.ts";
+import { type HistoryStep, type Mark, type MarkHistory, stepHistory } from "../mask/marks.ts";
 import { readSelection, type Selection } from "../mask/selection.ts";
 import {
   decodeMarks,
+  encodedEach,
   encodedMarks,
+  encodeEach,
   encodeMarks,
   foldMarks,
   type ForeignMark,
@@ -54,6 +56,8 @@ export interface OpenEdit {
   readonly versions: readonly Version[];
   readonly currentId: string;
   readonly marks: Readonly<Record<string, readonly Mark[]>>;
+  /** Of each version, what a redo brings back; it takes the last one. */
+  readonly undone: Readonly<Record<string, readonly Mark[]>>;
   readonly foreign: Readonly<Record<string, readonly ForeignMark[]>>;
   readonly runs: readonly Run[];
   readonly view: SavedView | null;
@@ -68,6 +72,7 @@ export function newEdit(imageId: string): OpenEdit {
     versions: [{ imageId, parentId: null }],
     currentId: imageId,
     marks: {},
+    undone: {},
     foreign: {},
     runs: [],
     view: null,
@@ -79,12 +84,22 @@ export function newEdit(imageId: string): OpenEdit {
 
 type StoredMarks = Readonly<Record<string, readonly StoredMark[]>>;
 
+interface StoredLists {
+  readonly marks: StoredMarks;
+  readonly undone: StoredMarks;
+}
+
 function toState(
-  { marks: _marks, foreign: _foreign, rest, ...edit }: OpenEdit,
-  marks: StoredMarks,
+  { marks: _marks, undone: _undone, foreign: _foreign, rest, ...edit }: OpenEdit,
+  { marks, undone }: StoredLists,
 ): EditState {
   const used = Object.entries(marks).filter(([, list]) => list.length > 0);
   const pictures = used.flatMap(([, list]) => list.filter(isPictureMark));
+  // Marks that another page has changed since are not those that it was undone from.
+  const redo = Object.entries(undone).map(([id, list]) => [
+    id,
+    { after: marks[id]?.length ?? 0, marks: list },
+  ]);
   const maskIds = [...new Set(pictures.map(({ imageId }) => imageId))];
   // Safe cast: the lists are the same, and only read.
   return {
@@ -93,6 +108,7 @@ function toState(
     maskIds,
     ...edit,
     marks: Object.fromEntries(used),
+    ...(redo.length > 0 ? { undone: Object.fromEntries(redo) } : {}),
   } as unknown as EditState;
 }
 
@@ -100,8 +116,14 @@ export async function encodeEdit(edit: OpenEdit): Promise<EditState> {
   const lists = markedIds(edit).map(
     async (id) => [id, await encodeMarks(edit.marks[id] ?? [], edit.foreign[id])] as const,
   );
-  return toState(edit, Object.fromEntries(await Promise.all(lists)));
+  const undone = undoneOf(edit).map(async ([id, list]) => [id, await encodeEach(list)] as const);
+  return toState(edit, {
+    marks: Object.fromEntries(await Promise.all(lists)),
+    undone: Object.fromEntries(await Promise.all(undone)),
+  });
 }
+
+const undoneOf = ({ undone }: OpenEdit) => Object.entries(undone).filter(([, list]) => list.length > 0);
 
 /** What the server stores of one edit is limited; this leaves room for what is no mask. */
 const mostStateCharacters = 700_000;
@@ -109,12 +131,18 @@ const mostStateCharacters = 700_000;
 /** A picture in the place of so few would save nothing. */
 const leastCharacters = 2_000;
 
-/** The state to store of an edit; masks that take too much space become pictures. Throws what an upload throws. */
+const isStorable = (state: EditState) => JSON.stringify(state).length <= mostStateCharacters;
+
+/**
+ * The state to store of an edit. Of one that takes too much space what was undone is left out first; then masks become pictures.
+ * Throws what an upload throws.
+ */
 export async function encodeStorable(edit: OpenEdit): Promise<EditState> {
+  const all = await encodeEdit(edit);
+  if (isStorable(all)) return all;
   for (;;) {
-    const state = await encodeEdit(edit);
-    if (JSON.stringify(state).length <= mostStateCharacters || !(await foldLargest(state, edit)))
-      return state;
+    const state = await encodeEdit({ ...edit, undone: {} });
+    if (isStorable(state) || !(await foldLargest(state, edit))) return state;
   }
 }
 
@@ -143,7 +171,13 @@ export function encodedEdit(edit: OpenEdit): EditState | null {
     if (list === null) return null;
     marks[id] = list;
   }
-  return toState(edit, marks);
+  const undone: Record<string, StoredMark[]> = {};
+  for (const [id, marksOfId] of undoneOf(edit)) {
+    const list = encodedEach(marksOfId);
+    if (list === null) return null;
+    undone[id] = list;
+  }
+  return toState(edit, { marks, undone });
 }
 
 function markedIds({ marks, foreign }: OpenEdit): string[] {
@@ -161,10 +195,15 @@ export async function decodeEdit(
   readPicture: ReadPicture = readMaskPicture,
 ): Promise<OpenEdit> {
   const { format: _format, maskIds: _maskIds, versions, currentId, marks, runs, ...others } = state;
-  const { view, mode, settings, ...rest } = others;
+  const { view, mode, settings, undone = {}, ...rest } = others;
   const lists = await Promise.all(
     Object.entries(marks).map(async ([id, list]) => ({ id, ...(await decodeMarks(list, readPicture)) })),
   );
+  const redo = Object.entries(undone).map(async ([id, { after, marks: list }]) => {
+    const read = await decodeMarks(list, readPicture);
+    // Without a mark that this page cannot read those before it would be another picture.
+    return after === (marks[id]?.length ?? 0) && read.foreign.length === 0 ? [[id, read.marks] as const] : [];
+  });
   return {
     versions,
     currentId,
@@ -174,14 +213,16 @@ export async function decodeEdit(
     settings,
     rest,
     marks: Object.fromEntries(lists.map((list) => [list.id, list.marks])),
+    undone: Object.fromEntries((await Promise.all(redo)).flat()),
     foreign: Object.fromEntries(
       lists.flatMap((list) => (list.foreign.length > 0 ? [[list.id, list.foreign]] : [])),
     ),
   };
 }
 
-/** What two pages must not overwrite for each other. Where they look and which tool they hold is no work. */
-export function workOf({ view: _view, mode: _mode, currentId: _currentId, ...work }: EditState): string {
+/** What two pages must not overwrite for each other. Where they look, which tool they hold and what they undid is no work. */
+export function workOf(state: EditState): string {
+  const { view: _view, mode: _mode, currentId: _currentId, undone: _undone, ...work } = state;
   return JSON.stringify(work, sortedMembers);
 }
 
@@ -217,6 +258,19 @@ export function withVersion(edit: OpenEdit, { imageId, parentId }: Version): Ope
 export function withMarks(edit: OpenEdit, versionId: string, marks: readonly Mark[]): OpenEdit {
   if ((edit.marks[versionId] ?? noMarks) === marks) return edit;
   return { ...edit, marks: { ...edit.marks, [versionId]: marks } };
+}
+
+/** The marks of the version on the stage, and what was undone of them. */
+export function historyOf({ marks, undone, currentId }: OpenEdit): MarkHistory {
+  return { marks: marks[currentId] ?? noMarks, undone: undone[currentId] ?? noMarks };
+}
+
+export function withStep(edit: OpenEdit, step: HistoryStep): OpenEdit {
+  const before = historyOf(edit);
+  const after = stepHistory(before, step);
+  if (after.marks === before.marks) return edit;
+  const undone = { ...edit.undone, [edit.currentId]: after.undone };
+  return { ...withMarks(edit, edit.currentId, after.marks), undone };
 }
 
 const noMarks: readonly Mark[] = [];

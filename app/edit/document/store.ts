@@ -244,10 +244,15 @@ function createStore(start: Start) {
     /** For the end of the page: sends what fits into a request that outlives it. The draft has all of it. */
     leave: () => {
       countLook();
-      const state = isDirty && snapshot.keeping.at !== "conflict" ? encodedEdit(whole(snapshot.edit)) : null;
-      if (state === null) return;
-      const body = JSON.stringify({ json: { imageId, revision, writer, state } });
-      if (body.length > mostLeavingBytes) return;
+      if (!isDirty || snapshot.keeping.at === "conflict") return;
+      const now = whole(snapshot.edit);
+      // What was undone is left out rather than the work.
+      const states = [encodedEdit(now), encodedEdit({ ...now, undone: {} })].filter(
+        (state) => state !== null,
+      );
+      const bodies = states.map((state) => JSON.stringify({ json: { imageId, revision, writer, state } }));
+      const body = bodies.find(({ length }) => length <= mostLeavingBytes);
+      if (body === undefined) return;
       const headers = { "content-type": "application/json" };
       void fetch("/api/trpc/edits.save", { method: "POST", keepalive: true, headers, body }).catch(
         () => undefined,

@@ -140,6 +140,16 @@ async function encodeMark(mark: Mark): Promise<StoredMark> {
   return stored;
 }
 
+/** Marks that stand for themselves, as those that were undone: none of them becomes a picture. */
+export const encodeEach = (marks: readonly Mark[]): Promise<StoredMark[]> =>
+  Promise.all(marks.map(encodeMark));
+
+/** What `encodeEach` gives, when all marks were written before; null otherwise. */
+export function encodedEach(marks: readonly Mark[]): StoredMark[] | null {
+  const known = marks.map((mark) => written.get(mark)).filter((mark) => mark !== undefined);
+  return known.length < marks.length ? null : known;
+}
+
 interface Folded {
   /** Number of marks, from the first. */
   readonly count: number;
@@ -178,7 +188,7 @@ export async function encodeMarks(
   foreign: readonly ForeignMark[] = [],
 ): Promise<StoredMark[]> {
   const { picture, rest } = unfoldedOf(marks);
-  const stored = await Promise.all(rest.map(encodeMark));
+  const stored = await encodeEach(rest);
   return withForeign(picture === null ? stored : [picture, ...stored], foreign);
 }
 
@@ -188,9 +198,8 @@ export function encodedMarks(
   foreign: readonly ForeignMark[] = [],
 ): StoredMark[] | null {
   const { picture, rest } = unfoldedOf(marks);
-  const known = rest.map((mark) => written.get(mark)).filter((mark) => mark !== undefined);
-  if (known.length < rest.length) return null;
-  return withForeign(picture === null ? known : [picture, ...known], foreign);
+  const known = encodedEach(rest);
+  return known && withForeign(picture === null ? known : [picture, ...known], foreign);
 }
 
 /** Reads the selection that a picture of role `mask` is. */

@@ -1,7 +1,7 @@
 "use client";
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { emptyHistory, type HistoryStep, type MarkHistory, stepHistory } from "../mask/marks.ts";
-import { marksOf, withMarks } from "./state.ts";
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import type { HistoryStep, MarkHistory } from "../mask/marks.ts";
+import { historyOf, withStep } from "./state.ts";
 import { type EditStore, openEdit } from "./store.ts";
 
 interface Opening {
@@ -48,31 +48,14 @@ export function useEditState(store: EditStore) {
   return snapshot;
 }
 
-const noSteps: MarkHistory["undone"] = [];
-const noneUndone: ReadonlyMap<string, MarkHistory["undone"]> = new Map();
-
-/** The marks of the version on the stage. What was undone is known while the page is open. */
+/** The marks of the version on the stage, and what was undone of them: both are part of the edit. */
 export function useMarkHistory(store: EditStore) {
   const { edit } = useSyncExternalStore(store.watch, store.read, store.read);
-  const marks = marksOf(edit, edit.currentId);
-  const [undone, setUndone] = useState<ReadonlyMap<string, MarkHistory["undone"]>>(noneUndone);
-  const undoneOf = useRef(noneUndone);
+  const { marks, undone } = historyOf(edit);
+  const history = useMemo<MarkHistory>(() => ({ marks, undone }), [marks, undone]);
   const step = useCallback(
-    (wanted: HistoryStep) => {
-      const now = store.read().edit;
-      const id = now.currentId;
-      const before = { marks: marksOf(now, id), undone: undoneOf.current.get(id) ?? noSteps };
-      const after = stepHistory(before, wanted);
-      if (after === before) return;
-      undoneOf.current = new Map(undoneOf.current).set(id, after.undone);
-      setUndone(undoneOf.current);
-      store.update((newest) => withMarks(newest, id, after.marks));
-    },
+    (wanted: HistoryStep) => store.update((newest) => withStep(newest, wanted)),
     [store],
-  );
-  const history = useMemo<MarkHistory>(
-    () => ({ marks, undone: undone.get(edit.currentId) ?? emptyHistory.undone }),
-    [edit.currentId, marks, undone],
   );
   return { history, step };
 }
