@@ -38,6 +38,8 @@ const shortcutGroups = [
       { key: "moveInStack", keys: "ArrowUp ArrowDown" },
       { key: "zoom", keys: "+ -" },
       { key: "zoomActual", keys: "z" },
+      { key: "moveEnlarged", keys: "ArrowLeft ArrowRight ArrowUp ArrowDown" },
+      { key: "leaveEnlarged", keys: "Shift+ArrowLeft Shift+ArrowRight" },
       { key: "select", keys: "x" },
       { key: "selectAll", keys: "Control+A" },
       { key: "star", keys: "s" },

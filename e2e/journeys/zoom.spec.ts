@@ -99,6 +99,12 @@ test("the viewer shows each pixel of a picture and more: double click, wheel, dr
   const chelsea = viewer.getByRole("img", { name: "chelsea" });
   await expect(chelsea).toBeVisible();
   await expect(whole).toHaveCount(0);
+  // Also one that was left enlarged.
+  await page.keyboard.press("Shift+ArrowLeft");
+  await expect(picture).toBeVisible();
+  await expect(whole).toHaveCount(0);
+  await page.keyboard.press("Shift+ArrowRight");
+  await expect(chelsea).toBeVisible();
 
   // From its edge it leads on, too.
   for (let press = 0; press < 12; press += 1) await page.keyboard.press("+");

@@ -74,6 +74,8 @@ export function useZoom(room: HTMLElement | null, picture: Sized & { readonly id
   const size = useBoxSize(room);
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const own = chosen?.id === picture.id ? chosen : null;
+  // Whoever comes back to a picture sees it whole again.
+  if (chosen !== own) setChosen(null);
   const whole = wholeView(size, picture);
   /** CSS px, when one px of the picture is one of the screen. */
   const actual = 1 / devicePixelRatio;
