@@ -3,8 +3,8 @@ import {
   type AcceptedQuestion,
   ask,
   askSchema,
-  findStageModel,
   isEnded,
+  mayQuestionsCost,
   readClientQuestion,
 } from "../assistant/index.ts";
 import { AppError } from "../platform/index.ts";
@@ -30,8 +30,7 @@ const queryRoute: ClientRoute = {
 };
 
 async function accept({ services, caller, request }: ClientInput): Promise<AcceptedQuestion> {
-  const model = findStageModel(services, "responder");
-  if ("price" in model && model.price.inputUsd + model.price.outputUsd > 0) requireRight(caller, "spend");
+  if (mayQuestionsCost(services)) requireRight(caller, "spend");
   const fields = await readFields(request);
   const { query, conversation_id: conversationId, user_id: userName } = fields;
   const question = askSchema.safeParse({

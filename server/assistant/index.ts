@@ -28,7 +28,15 @@ export { questionSource, type QuestionUpdate } from "./live.ts";
 export { metricsOf } from "./metrics.ts";
 export { type AssistantFigures, readFigures, type StageFigures } from "./figures.ts";
 export { addSpeaker, type ForeignMessage, importTalks } from "./import-talks.ts";
-export { findStageModel, findVectorModel, hostOf, keyNames, type ModelStage, vectorModel } from "./models.ts";
+export {
+  findStageModel,
+  findVectorModel,
+  hostOf,
+  keyNames,
+  mayQuestionsCost,
+  type ModelStage,
+  vectorModel,
+} from "./models.ts";
 export { improvePrompt, improveSchema } from "./improve.ts";
 export { listModelNotes } from "./model-notes.ts";
 export {

@@ -98,6 +98,16 @@ export interface VectorModel extends StageModel {
 /** The added text model: it needs no key and costs nothing. */
 const onboardId = `onboard/${textModel.name}`;
 
+/** Whether a question may cost: its own stages do, or the memory and the vectors that are made of it later. */
+export function mayQuestionsCost(settings: Settings): boolean {
+  const stages = (["analyzer", "responder", "archivist"] as const).map((stage) =>
+    stageModel(settings, stage),
+  );
+  return [...stages, vectorModel(settings)].some(
+    (model) => model !== null && model.price.inputUsd + model.price.outputUsd > 0,
+  );
+}
+
 /** The model of embeddings, or why it cannot be used; without a named one the added text model, null without that, too. */
 export function findVectorModel({ env, config }: Settings): VectorModel | NoModel | null {
   const { model, dimensions, timeoutS } = config.assistant.embedding;

@@ -1,5 +1,7 @@
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createApiKey, type KeyRight } from "../../accounts/index.ts";
+import { mayQuestionsCost } from "../../assistant/index.ts";
 import { schema } from "../../db/index.ts";
 import { type ClientScene, openClientScene } from "./fixtures/scene.ts";
 
@@ -112,4 +114,35 @@ test("B7 wrong bodies are refused with a reason", async () => {
   const wrong = [{}, { query: "" }, { query: "  " }, { query: 7 }, { query: "x".repeat(8_001) }, "[", "[]"];
   for (const body of [...wrong, { query: "a", user_id: "a/b" }, { query: "a", conversation_id: 7 }])
     expect(await post(body)).toMatchObject({ http: 400, json: { code: "bad_request" } });
+});
+
+test("S1 a key without the right to spend asks nothing of which any stage may cost", async () => {
+  const { env, config } = scene.services;
+  const keyOf = async ({ services, owner }: ClientScene, rights: readonly KeyRight[]) =>
+    (await createApiKey(services, { userId: owner.id, name: "chosen", rights })).key;
+  expect(await post({ query: "Free?" }, await keyOf(scene, ["read", "create"]))).toMatchObject({ http: 202 });
+  const home = { LLM_BASE_URL: "http://127.0.0.1:9/v1", LLM_RESPONDER_MODEL: "small" };
+  const free = { ...env, ...home };
+  expect(mayQuestionsCost({ config, env: free })).toBe(false);
+  const key = { OPENAI_API_KEY: "none" };
+  expect(mayQuestionsCost({ config, env: { ...free, ...key } })).toBe(true);
+  const stages = { LLM_ANALYZER_MODEL: "small", LLM_ARCHIVIST_MODEL: "small" };
+  expect(mayQuestionsCost({ config, env: { ...free, ...key, ...stages } })).toBe(false);
+  for (const paid of ["LLM_ANALYZER_MODEL", "LLM_ARCHIVIST_MODEL", "LLM_EMBEDDING_MODEL"])
+    expect(mayQuestionsCost({ config, env: { ...free, ...key, ...stages, [paid]: "openai/any" } })).toBe(
+      true,
+    );
+  const dear = await openClientScene({ EXISTING_CLIENTS: "0", ...home, ...key });
+  try {
+    const send = async (rights: readonly KeyRight[]) => {
+      const body = JSON.stringify({ query: "Dear?" });
+      const headers = { "content-type": "application/json" };
+      return dear.send("/api/query", { method: "POST", key: await keyOf(dear, rights), headers, body });
+    };
+    const refused = await send(["read", "create"]);
+    expect([refused.status, await refused.json()]).toMatchObject([403, { code: "forbidden" }]);
+    expect((await send(["read", "create", "spend"])).status).toBe(202);
+  } finally {
+    await dear.close();
+  }
 });
