@@ -167,12 +167,6 @@ export async function asOneOfFew<T>(
   }
 }
 
-/** Bounds of the live streams. */
-export const streamLimits = {
-  /** A stream resolves its caller again after this time, so it does not outlive the session or key. */
-  recheckMs: 30_000,
-} as const;
-
 /** A stream whose reader takes nothing is not looked at when it should end; it is ended from outside this much later. */
 const stalledAfterMs = 60_000;
 const stalledAfterMsOfFunction = 1_000;

@@ -3,6 +3,7 @@ import { openJobScene } from "@atelier/testing/scenes";
 import { eq } from "drizzle-orm";
 import { expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
+import { streamLimits } from "../live/index.ts";
 import { confirmCancel } from "./cancel.ts";
 import { collect } from "./collect.ts";
 import { fail } from "./fail.ts";
@@ -28,12 +29,15 @@ async function newJob() {
 const isGone = async (id: string) =>
   (await scene.services.db.$count(schema.jobs, eq(schema.jobs.id, id))) === 0;
 const never = new AbortController().signal;
-const read = () => Promise.reject(new Error("there is no result"));
+const reading = {
+  read: () => Promise.reject(new Error("there is no result")),
+  isAllowed: () => Promise.resolve(true),
+};
 
 test("D2 D6 a job whose client leaves while it waits is cancelled and gone", async () => {
   const { address } = await newJob();
   const leave = new AbortController();
-  const answer = collect(scene.services, address, { signal: leave.signal, waitMs: 60_000, read });
+  const answer = collect(scene.services, address, { signal: leave.signal, waitMs: 60_000, ...reading });
   leave.abort();
   await expect(answer).rejects.toMatchObject({ code: "bad_request" });
   expect(await isGone(address.id)).toBe(true);
@@ -41,7 +45,7 @@ test("D2 D6 a job whose client leaves while it waits is cancelled and gone", asy
 
 test("D2 a job that is not done in time is cancelled and gone, its client is told", async () => {
   const { address } = await newJob();
-  const answer = collect(scene.services, address, { signal: never, waitMs: 50, read });
+  const answer = collect(scene.services, address, { signal: never, waitMs: 50, ...reading });
   await expect(answer).rejects.toMatchObject({ code: "engine_timeout" });
   expect(await isGone(address.id)).toBe(true);
 });
@@ -51,7 +55,7 @@ test("D2 D6 a running job is asked to stop, and goes when its worker has stopped
   const { address, begin } = await newJob();
   const lease = await begin();
   const leave = new AbortController();
-  const answer = collect(services, address, { signal: leave.signal, waitMs: 60_000, read });
+  const answer = collect(services, address, { signal: leave.signal, waitMs: 60_000, ...reading });
   leave.abort();
   await expect(answer).rejects.toMatchObject({ code: "bad_request" });
   expect(await readJob(services, address.id)).toMatchObject({
@@ -67,11 +71,25 @@ test("D2 the error of a failed job reaches its client, and the job is gone", asy
   const { services } = scene;
   const { address, begin } = await newJob();
   const lease = await begin();
-  const answer = collect(services, address, { signal: never, waitMs: 60_000, read });
+  const answer = collect(services, address, { signal: never, waitMs: 60_000, ...reading });
   const [settled] = await Promise.allSettled([
     answer,
     fail(services, lease, new AppError("mask_empty", "Nothing to do.")),
   ]);
   expect(settled).toMatchObject({ reason: { code: "mask_empty", message: "Nothing to do." } });
   await vi.waitUntil(() => isGone(address.id));
+});
+
+test("S1 a job whose client may wait no more is cancelled and gone", async () => {
+  const { recheckMs } = streamLimits;
+  const { address } = await newJob();
+  streamLimits.recheckMs = 0;
+  try {
+    const isAllowed = () => Promise.reject(new AppError("unauthorized"));
+    const waits = { signal: never, waitMs: 60_000, ...reading, isAllowed };
+    await expect(collect(scene.services, address, waits)).rejects.toMatchObject({ code: "unauthorized" });
+  } finally {
+    streamLimits.recheckMs = recheckMs;
+  }
+  expect(await isGone(address.id)).toBe(true);
 });

@@ -5,6 +5,7 @@ import type { Services } from "../services.ts";
 import { cancel } from "./cancel.ts";
 import { removeJob } from "./cleanup.ts";
 import { isFinal } from "./job.ts";
+import { boundStream, streamLimits } from "../live/index.ts";
 import { streamEvents } from "./follow.ts";
 import { get, type JobAddress, type JobView } from "./read.ts";
 
@@ -12,6 +13,8 @@ export interface Collecting<T> {
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;
   readonly waitMs: number;
+  /** Whether the client may wait on; asked from time to time. What it throws ends the wait. */
+  readonly isAllowed: () => Promise<boolean>;
   /** Reads what the client gets of the completed job, which is removed afterwards. */
   read(job: JobView): Promise<T>;
 }
@@ -25,10 +28,17 @@ export async function collect<T>(
   address: JobAddress,
   collecting: Collecting<T>,
 ): Promise<T> {
-  const { signal, waitMs } = collecting;
+  const { signal, waitMs, isAllowed } = collecting;
   try {
     const late = AbortSignal.timeout(waitMs);
-    const job = await waitForEnd(services, address, AbortSignal.any([signal, late]));
+    const events = streamEvents(services, {
+      ...address,
+      after: 0,
+      signal: AbortSignal.any([signal, late]),
+    });
+    for await (const event of boundStream(events, { ...streamLimits, isAllowed }))
+      if (event && isFinal(event.status)) break;
+    const job = await get(services, address);
     if (signal.aborted) throw new AppError("bad_request", "The client has left.");
     if (!isFinal(job.status))
       throw new AppError(
@@ -42,12 +52,6 @@ export async function collect<T>(
   } finally {
     await discard(services, address);
   }
-}
-
-async function waitForEnd(services: Services, address: JobAddress, signal: AbortSignal): Promise<JobView> {
-  for await (const event of streamEvents(services, { ...address, after: 0, signal }))
-    if (event && isFinal(event.status)) break;
-  return get(services, address);
 }
 
 /** Never throws: what could not be removed now is removed by the sweep, once the job has ended. */

@@ -1,11 +1,11 @@
 import { sql } from "drizzle-orm";
-import { streamMs } from "../platform/index.ts";
+import { isAppError, streamMs } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type Feed, feedOf } from "./feed.ts";
 import { createMailbox, type Letter } from "./mailbox.ts";
 import { isNewer, type LiveSource, type Mark, type Row } from "./source.ts";
 
-export interface WatchInput {
+interface WatchInput {
   readonly ownerId: string;
   /** The `at` of the last update that the client received; the first rows include those that ended since. */
   readonly since: Date | null;
@@ -65,6 +65,68 @@ export async function* watch<Update>(
     clearTimeout(timer);
     mailbox.close();
     for (const remove of removes) remove();
+  }
+}
+
+interface StreamBounds {
+  /** Asked every `recheckMs`; the stream ends when it is false. */
+  readonly isAllowed: () => Promise<boolean>;
+  readonly recheckMs: number;
+  readonly lengthMs?: number;
+}
+
+/** Bounds of all that a caller hears or waits for. */
+export const streamLimits = {
+  /** A stream resolves its caller again after this time, so it does not outlive the session or key. */
+  recheckMs: 30_000,
+};
+
+/** The same values until `lengthMs` are over or the caller may not read on; looked at whenever a value comes. */
+export async function* boundStream<Value>(
+  source: AsyncIterable<Value>,
+  { isAllowed, recheckMs, lengthMs = Number.POSITIVE_INFINITY }: StreamBounds,
+): AsyncGenerator<Value> {
+  const endsAtMs = performance.now() + lengthMs;
+  let recheckAtMs = performance.now() + recheckMs;
+  for await (const value of source) {
+    if (performance.now() >= endsAtMs) return;
+    if (performance.now() >= recheckAtMs) {
+      if (!(await isAllowed())) return;
+      recheckAtMs = performance.now() + recheckMs;
+    }
+    yield value;
+  }
+}
+
+interface ListenInput extends WatchInput {
+  /** Whose rows the connection is told of by now; throws when its key or session is over. */
+  readonly findOwner: () => Promise<string>;
+}
+
+/** `watch` for a connection that stays open: goes on after the end of a stream, for as long as `findOwner` names an owner. */
+export async function* listen<Update extends object>(
+  services: Services,
+  sources: readonly LiveSource<unknown, Update>[],
+  { findOwner, ...input }: ListenInput,
+): AsyncGenerator<Update | Alive> {
+  let { ownerId, since } = input;
+  const findNext = async () => {
+    try {
+      return await findOwner();
+    } catch (error) {
+      // A key at its limit of requests is still a key.
+      if (isAppError(error) && error.code === "rate_limited") return ownerId;
+      throw error;
+    }
+  };
+  while (!input.signal.aborted) {
+    const isAllowed = async () => (await findNext()) === ownerId;
+    const updates = watch(services, sources, { ...input, ownerId, since });
+    for await (const update of boundStream(updates, { ...streamLimits, isAllowed })) {
+      if ("at" in update) since = new Date(String(update.at));
+      yield update;
+    }
+    if (!input.signal.aborted) ownerId = await findNext();
   }
 }
 

@@ -1,11 +1,12 @@
 import type { InputRole, JobKind } from "../../engines.ts";
 import { ingest, purgeImages } from "../../images/index.ts";
 import { cancel, followJobs, type JobView, submit, takeInPicture } from "../../jobs/index.ts";
+import { boundStream, streamLimits } from "../../live/index.ts";
 import { AppError, lineOfText, newId, streamMs, takePlace } from "../../platform/index.ts";
 import { asOneOfFew } from "../requests.ts";
 import { bytesOfText } from "./picture-bodies.ts";
 import type { Choice } from "./choices.ts";
-import type { ClientInput } from "./route.ts";
+import { type ClientInput, requireStillKey } from "./route.ts";
 
 /** A picture as a program gives it: its bytes, a file of the request, an address, or one that the studio has. */
 export type GivenPicture =
@@ -156,15 +157,20 @@ interface Following {
   readonly goesOn: boolean;
 }
 
-/** What happens to the jobs of an order until all have ended; jobs that are open when the reader leaves are cancelled. */
+/**
+ * What happens to the jobs of an order until all have ended; jobs that are open when the reader leaves are cancelled. Throws
+ * `unauthorized` once the key is over.
+ */
 export async function* followOrder(
-  input: Pick<ClientInput, "services" | "caller">,
+  input: Pick<ClientInput, "services" | "caller" | "request">,
   { ids, signal, wantsLive, goesOn }: Following,
 ): ReturnType<typeof followJobs> {
   const { services, caller } = input;
   const open = new Set(ids);
   try {
-    for await (const step of followJobs(services, { ownerId: caller.userId, ids, signal, wantsLive })) {
+    const steps = followJobs(services, { ownerId: caller.userId, ids, signal, wantsLive });
+    const isAllowed = () => requireStillKey(input);
+    for await (const step of boundStream(steps, { ...streamLimits, isAllowed })) {
       if (step?.type === "ended") open.delete(step.job.id);
       yield step;
     }

@@ -4,6 +4,7 @@ import { type AnswerFormat, readAs } from "../../images/index.ts";
 import { collect, type JobView, submitWithPictures } from "../../jobs/index.ts";
 import { AppError, streamMs } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
+import { requireStillKey } from "./route.ts";
 
 /**
  * How long a client of IOPaint waits for a picture at most, from the start of its request, and less in a function of less
@@ -57,6 +58,7 @@ export function collectPicture(
     { ownerId, id },
     {
       signal: request.signal,
+      isAllowed: () => requireStillKey({ services, request }),
       // Body, decoding and submit have used some of the time.
       waitMs: Math.max(0, Math.ceil(endsAtMs - performance.now())),
       async read(job) {

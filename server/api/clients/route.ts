@@ -10,7 +10,7 @@ import {
 } from "../../accounts/index.ts";
 import { AppError, lineOfText, requireReadable } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
-import { withoutBody } from "../http/streams.ts";
+import { isStillCaller, withoutBody } from "../http/streams.ts";
 import { logFailure } from "../http/request-log.ts";
 import { classifyError, isCrossSite } from "../requests.ts";
 
@@ -116,11 +116,26 @@ async function requireKey(
   const password = passwordOf(authorization);
   if (password !== null && (isCrossSite(services.env, request) || isSilentBrowser(request)))
     throw new AppError("forbidden", "The request may come from another site.");
-  const bearer = password === null ? authorization : `Bearer ${password}`;
-  const caller = bearer && (await resolveCaller(services, new Headers({ authorization: bearer })));
+  const caller = authorization && (await resolveCaller(services, keyHeadersOf(authorization)));
   if (!caller) throw new AppError("unauthorized", "Send an API key: docs/clients.md says how.");
   requireRight(caller, right);
   return caller;
+}
+
+/** The key as it is resolved; a header that has none. */
+function keyHeadersOf(authorization: string): Headers {
+  const password = passwordOf(authorization);
+  return new Headers({ authorization: password === null ? authorization : `Bearer ${password}` });
+}
+
+/** For answers that take long: true while the key of the request is one. Throws `unauthorized` once it is over. */
+export async function requireStillKey({
+  services,
+  request,
+}: Pick<ClientInput, "services" | "request">): Promise<boolean> {
+  const headers = keyHeadersOf(request.headers.get("authorization") ?? "");
+  if (await isStillCaller(services, headers)) return true;
+  throw new AppError("unauthorized", "The API key was revoked or is over.");
 }
 
 /** The password of `Authorization: Basic`, or the user name where the password is empty; null for another scheme. */

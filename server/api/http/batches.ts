@@ -17,7 +17,7 @@ import { lineOfText, places } from "../../platform/index.ts";
 import { asOneOfFew } from "../requests.ts";
 import { batchSchema, batchWithJobsSchema, toHttpBatch, toHttpPlace } from "./job-schemas.ts";
 import { defineRoute, type HttpRoute } from "./route.ts";
-import { answerEvents, servedStream } from "./streams.ts";
+import { answerEvents, servedStream, zipStream } from "./streams.ts";
 
 const tag = "batches";
 const params = z.object({ id: z.uuid() });
@@ -201,8 +201,11 @@ const zipRoute = defineRoute({
   resource: "batch",
   params,
   responses: { 200: { description: "The zip.", contentType: "application/zip" } },
-  async handle({ services, caller, params: { id } }) {
-    const zip = await openBatchZip(services, { ownerId: caller.userId, id });
+  async handle({ services, caller, params: { id }, request }) {
+    const reader = { caller, signal: request.signal };
+    const zip = await zipStream(services, reader, () =>
+      openBatchZip(services, { ownerId: caller.userId, id }),
+    );
     return new Response(
       servedStream(services, zip, () => Promise.resolve()),
       {

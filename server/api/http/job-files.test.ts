@@ -137,6 +137,29 @@ test("live streams of the studio count against the same limit, and leave with th
   await again.reader?.cancel();
 });
 
+test("S5 a bundle that is not read to its end holds a place of its reader", async () => {
+  const { caller } = owner;
+  const zips = [];
+  for (let at = 0; at < places.stream.perUser; at += 1) zips.push(await ask("/bundle"));
+  expect(zips.map(({ status }) => status)).toEqual(zips.map(() => 200));
+  expect((await ask("/bundle")).status).toBe(429);
+  await zips.pop()?.body?.cancel();
+  await vi.waitFor(() => takePlace(fixture.services, "stream", caller)());
+  const leaving = new AbortController();
+  expect((await ask("/bundle", { signal: leaving.signal })).status).toBe(200);
+  leaving.abort();
+  await vi.waitFor(() => takePlace(fixture.services, "stream", caller)());
+  for (const { body } of zips) await body?.cancel();
+  await vi.waitFor(() => {
+    const held: (() => void)[] = [];
+    try {
+      for (const _ of Array(places.stream.perUser)) held.push(takePlace(fixture.services, "stream", caller));
+    } finally {
+      for (const giveBack of held) giveBack();
+    }
+  });
+});
+
 test("all users of a process together have a limit of open streams", () => {
   const held = Array.from({ length: places.stream.all }, (_, at) =>
     takePlace(fixture.services, "stream", { userId: `user-${at}` }),

@@ -3,7 +3,8 @@ import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { boundStream, servedStream } from "./streams.ts";
+import { boundStream } from "../../live/index.ts";
+import { servedStream } from "./streams.ts";
 
 describe("bound stream", () => {
   /** Endless numbers that say when they were closed. */

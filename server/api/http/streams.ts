@@ -2,32 +2,9 @@ import { AsyncResource } from "node:async_hooks";
 import type { Readable } from "node:stream";
 import { type Caller, resolveCaller } from "../../accounts/index.ts";
 import { type Holder, isAppError, takePlace } from "../../platform/index.ts";
+import { boundStream, streamLimits } from "../../live/index.ts";
 import type { Services } from "../../services.ts";
-import { streamLimits, streamTimesOf } from "../requests.ts";
-
-export interface StreamBounds {
-  /** Asked every `recheckMs`; the stream ends when it is false. */
-  isAllowed(): Promise<boolean>;
-  readonly recheckMs: number;
-  readonly lengthMs: number;
-}
-
-/** The same values until `lengthMs` are over or the caller may not read on; looked at whenever a value comes. */
-export async function* boundStream<Value>(
-  source: AsyncIterable<Value>,
-  bounds: StreamBounds,
-): AsyncGenerator<Value> {
-  const endsAtMs = performance.now() + bounds.lengthMs;
-  let recheckAtMs = performance.now() + bounds.recheckMs;
-  for await (const value of source) {
-    if (performance.now() >= endsAtMs) return;
-    if (performance.now() >= recheckAtMs) {
-      if (!(await bounds.isAllowed())) return;
-      recheckAtMs = performance.now() + bounds.recheckMs;
-    }
-    yield value;
-  }
-}
+import { streamTimesOf } from "../requests.ts";
 
 /**
  * The body of an answer; `onServed` is called when the reader asks for more after the last byte, and not when it leaves
@@ -63,6 +40,30 @@ export function servedStream(
     },
     { highWaterMark: 0 },
   );
+}
+
+/** A zip that holds a place of the caller until it has left or its reader has. Throws `rate_limited` and what opening throws. */
+export async function zipStream(
+  services: Services,
+  { caller, signal }: Pick<StreamReader, "caller" | "signal">,
+  open: () => Promise<Readable>,
+): Promise<Readable> {
+  const giveBack = takePlace(services, "stream", caller);
+  try {
+    const zip = await open();
+    const end = () => zip.destroy();
+    // Not every server cancels the body of a client that has left.
+    signal.addEventListener("abort", end, { once: true });
+    zip.once("close", () => {
+      signal.removeEventListener("abort", end);
+      giveBack();
+    });
+    if (signal.aborted) end();
+    return zip;
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
 }
 
 /** Hono drops the body of an answer to HEAD as it is, which would leave its source open. */

@@ -7,10 +7,11 @@ import { desc, eq } from "drizzle-orm";
 import OpenAI, { toFile } from "openai";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { createApiKey, setKeyCap } from "../../accounts/index.ts";
+import { createApiKey, revokeApiKey, setKeyCap } from "../../accounts/index.ts";
 import { schema } from "../../db/index.ts";
 import { listImages, listImagesSchema } from "../../images/index.ts";
 import { cancel } from "../../jobs/index.ts";
+import { streamLimits } from "../../live/index.ts";
 import { places, takePlace } from "../../platform/index.ts";
 import { handleClients } from "../clients/app.ts";
 import { createHttpApp } from "../http/app.ts";
@@ -593,5 +594,28 @@ describe("what costs money", () => {
     expect((await ask({ model: "painter@$0.06" })).status).toBe(202);
     const rows = await scene.services.db.select({ agreed: jobs.agreed }).from(jobs).orderBy(jobs.id);
     expect(rows.map(({ agreed }) => agreed?.maxPriceUsd)).toEqual([0.04, 0.05, 0.06]);
+  });
+
+  test("S1 a key that is revoked waits for its picture no longer", async () => {
+    const { services, owner } = scene;
+    const { recheckMs } = streamLimits;
+    streamLimits.recheckMs = 0;
+    try {
+      const { id, key } = await createApiKey(services, { userId: owner.id, name: "gone" });
+      const answer = scene.send("/v1/images/generations", {
+        method: "POST",
+        key,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ prompt: "a hat" }),
+      });
+      const read = async () =>
+        (await services.db.select().from(jobs).where(eq(jobs.ownerId, owner.id)).orderBy(desc(jobs.id)))[0];
+      await vi.waitUntil(async () => (await read())?.apiKeyId === id);
+      await revokeApiKey(services, { userId: owner.id, id });
+      expect((await answer).status).toBe(401);
+      expect(await read()).toMatchObject({ apiKeyId: id, status: "cancelled" });
+    } finally {
+      streamLimits.recheckMs = recheckMs;
+    }
   });
 });

@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream";
 import { Server, type Socket } from "socket.io";
 import { readSocketCaller, type SocketReader } from "../../accounts/index.ts";
 import { jobSource, type JobsUpdate, type JobView } from "../../jobs/index.ts";
-import { watch, type WatchInput } from "../../live/index.ts";
+import { listen } from "../../live/index.ts";
 import { takePlace, taskUpdatesPath, toAppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 
@@ -96,34 +96,17 @@ async function tell(services: Services, socket: Socket, telling: Telling): Promi
   socket.once("disconnect", () => gone.abort());
   const signal = AbortSignal.any([telling.stopped, gone.signal]);
   const send = sender(socket);
-  const { request } = telling;
-  let { ownerId } = telling.reader;
-  let since: Date | null = null;
+  const { request, reader } = telling;
+  const findOwner = async () =>
+    (await readSocketCaller(services, { request, credentials: "key_or_session" })).ownerId;
   try {
-    while (!signal.aborted) {
-      since = await tellOnce(services, { ownerId, since, signal }, send);
-      if (!signal.aborted)
-        ({ ownerId } = await readSocketCaller(services, { request, credentials: "key_or_session" }));
-    }
+    const input = { ownerId: reader.ownerId, findOwner, since: null, signal };
+    for await (const update of listen(services, [jobSource], input)) tasksOf(update).forEach(send);
   } catch (error) {
     services.log.debug({ err: error }, "a listener to task updates was closed");
   }
   // Not `disconnect`: after it a program would not connect again.
   socket.conn.close();
-}
-
-/** Sends until the stream ends; returns the time from which the next one goes on. */
-async function tellOnce(
-  services: Services,
-  input: WatchInput,
-  send: (task: TaskUpdate) => void,
-): Promise<Date | null> {
-  let { since } = input;
-  for await (const update of watch(services, [jobSource], input)) {
-    if ("at" in update) since = new Date(update.at);
-    tasksOf(update).forEach(send);
-  }
-  return since;
 }
 
 interface TaskUpdate {

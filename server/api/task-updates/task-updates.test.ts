@@ -12,9 +12,10 @@ import {
 import { eq } from "drizzle-orm";
 import { io, type Socket } from "socket.io-client";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import { createApiKey, resolveCaller } from "../../accounts/index.ts";
+import { createApiKey, endSession, resolveCaller, revokeApiKey } from "../../accounts/index.ts";
 import { schema } from "../../db/index.ts";
 import { cancel } from "../../jobs/index.ts";
+import { streamLimits } from "../../live/index.ts";
 import { openTaskUpdates, type TaskUpdates } from "./index.ts";
 
 const waiting = { timeout: 10_000, interval: 20 };
@@ -47,7 +48,9 @@ beforeAll(async () => {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 });
+const { recheckMs } = streamLimits;
 afterEach(() => {
+  streamLimits.recheckMs = recheckMs;
   for (const socket of opened.splice(0)) socket.close();
 });
 afterAll(async () => {
@@ -154,6 +157,34 @@ test("S5 a user who is suspended keeps no connection", async () => {
     .where(eq(schema.users.id, suspended.userId));
   expect(await ended).toMatch(/transport/);
   expect((await listen(bearer(suspended))).refusal).toEqual(expect.any(String));
+});
+
+test("S1 a key that is revoked and a session that ended hear no more", async () => {
+  const { services } = fixture;
+  streamLimits.recheckMs = 0;
+  const leaving = await account(openAccount, "leaving@example.com");
+  const kept = await createApiKey(services, { userId: leaving.userId, name: "kept" });
+  const cookie = leaving.headers.get("cookie") ?? "";
+  const [byKey, bySession, other] = [
+    await listen(bearer(leaving)),
+    await listen({ cookie, origin: origin() }),
+    await listen({ authorization: `Bearer ${kept.key}` }),
+  ];
+  expect([byKey.refusal, bySession.refusal, other.refusal]).toEqual([null, null, null]);
+  const ends = [byKey, bySession].map(
+    ({ socket }) => new Promise<string>((resolve) => socket.once("disconnect", resolve)),
+  );
+  await revokeApiKey(services, { userId: leaving.userId, id: leaving.key.id });
+  const { sessionId = "" } = (await resolveCaller(services, leaving.headers)) ?? {};
+  await endSession(services, { userId: leaving.userId, id: sessionId });
+  const id = await addJob(services, { owner: leaving });
+  await vi.waitFor(
+    () => expect(other.heard).toContainEqual(expect.objectContaining({ task_id: id })),
+    waiting,
+  );
+  for (const ended of await Promise.all(ends)) expect(ended).toMatch(/transport/);
+  for (const { heard } of [byKey, bySession])
+    expect(heard).not.toContainEqual(expect.objectContaining({ task_id: id }));
 });
 
 test("a client of the third protocol is served; what is too long ends the connection", async () => {

@@ -10,7 +10,8 @@ import { recordAct } from "../../audit/index.ts";
 import { AppError, requireReadable, ruleOf } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { retellAll } from "../../words.ts";
-import { admitRead, admitWrite, streamLimits } from "../requests.ts";
+import { streamLimits } from "../../live/index.ts";
+import { admitRead, admitWrite } from "../requests.ts";
 import { appErrorOf, t, toTrpcError, type TrpcContext } from "./init.ts";
 
 interface Call {

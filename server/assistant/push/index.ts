@@ -14,7 +14,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { findEnded, readSocketCaller, type SocketRequest } from "../../accounts/index.ts";
 import { isDatabaseAway } from "../../db/index.ts";
-import { watch } from "../../live/index.ts";
+import { listen } from "../../live/index.ts";
 import {
   answerRaw,
   AppError,
@@ -208,13 +208,10 @@ async function pushQuestions(services: Services, client: WebSocket, serving: Ser
     else client.send(JSON.stringify(toMessage(run)));
     for (const id of [...sent].slice(0, Math.max(0, sent.size - maxSent))) sent.delete(id);
   };
-  let { ownerId } = serving;
-  while (!serving.stopped.aborted) {
-    const input = { ownerId, since: null, signal: serving.stopped, wantsLive: false };
-    for await (const update of watch(services, [questionSource], input))
-      if (update.type === "runs") update.runs.forEach(send);
-    if (!serving.stopped.aborted) ownerId = await serving.findOwner();
-  }
+  const { stopped: signal, ...owner } = serving;
+  const input = { ...owner, since: null, signal, wantsLive: false };
+  for await (const update of listen(services, [questionSource], input))
+    if (update.type === "runs") update.runs.forEach(send);
 }
 
 function toMessage({ id, status, answer, error }: QuestionView) {

@@ -14,6 +14,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type ClientOptions, WebSocket } from "ws";
 import { actAs, createApiKey, resolveCaller, revokeApiKey } from "../../accounts/index.ts";
 import { schema } from "../../db/index.ts";
+import { streamLimits } from "../../live/index.ts";
 import { ask } from "../ask.ts";
 import { isPushRequest, openPush, type Push } from "./index.ts";
 
@@ -45,7 +46,9 @@ beforeAll(async () => {
   server.on("upgrade", (request, socket, head) => push.upgrade(request, socket, head));
   await once(server, "listening");
 });
+const { recheckMs } = streamLimits;
 afterEach(() => {
+  streamLimits.recheckMs = recheckMs;
   for (const socket of opened.splice(0)) socket.terminate();
 });
 afterAll(async () => {
@@ -249,4 +252,34 @@ test("B7 S1 a revoked key opens nothing", async () => {
   const { id, key } = await createApiKey(fixture.services, { userId: owner.id, name: "gone" });
   await revokeApiKey(fixture.services, { userId: owner.id, id });
   expect((await connect({ authorization: `Bearer ${key}` })).status).toBe(401);
+});
+
+test("B7 S1 a key that is revoked hears no more, and one whose owner is no admin any more nothing of others", async () => {
+  const { services } = fixture;
+  expect(recheckMs).toBeLessThanOrEqual(30_000);
+  streamLimits.recheckMs = 0;
+  const former = await account(openAdmin, "former@example.com");
+  const { userId: named } = await actAs(services, "eve");
+  const gone = await createApiKey(services, { userId: owner.id, name: "gone" });
+  const [revoked, kept, demoted] = [
+    await connect({ authorization: `Bearer ${gone.key}` }),
+    await connect(bearer(owner)),
+    await connect(bearer(former), [], "?user_id=eve"),
+  ];
+  expect([revoked.status, kept.status, demoted.status]).toEqual([101, 101, 101]);
+  await revokeApiKey(services, { userId: owner.id, id: gone.id });
+  await services.db.update(schema.users).set({ role: "user" }).where(eq(schema.users.id, former.id));
+  const askAndEnd = async (ownerId: string) => {
+    const { runId } = await ask(services, { ownerId, text: "Who hears it?" });
+    await end(runId, { answer: "Who may." });
+    return runId;
+  };
+  const [ofOwner, ofNamed] = [await askAndEnd(owner.id), await askAndEnd(named)];
+  const idsOf = ({ messages }: Connection) => messages.map(({ request_id: id }) => id);
+  await vi.waitUntil(() => idsOf(kept).includes(ofOwner), waiting);
+  expect(await revoked.closed).toBe(1008);
+  expect(idsOf(revoked)).not.toContain(ofOwner);
+  const ofFormer = await askAndEnd(former.id);
+  await vi.waitUntil(() => idsOf(demoted).includes(ofFormer), { ...waiting, timeout: 30_000 });
+  expect(idsOf(demoted)).not.toContain(ofNamed);
 });
