@@ -23,7 +23,7 @@ import type { Engine, EngineOutput, EngineTask } from "./engines/index.ts";
 import { createReport } from "./report.ts";
 import { type BadEnd, endBadly } from "./base/end-badly.ts";
 import { RunStopped } from "./base/index.ts";
-import { inModelSpan, inRunSpan } from "./base/spans.ts";
+import { inModelSpan, inRunSpan, logOfRun } from "./base/spans.ts";
 import { createRunClock } from "./runs.ts";
 import type { SharedServers } from "./shared-servers.ts";
 
@@ -64,14 +64,7 @@ type Outcome = "completed" | BadEnd;
  */
 export async function runJob(services: Services, input: RunInput): Promise<void> {
   const { job, lease } = input;
-  const { id: jobId, kind } = job;
-  const log = services.log.child({
-    jobId,
-    kind,
-    attempt: lease.attempt,
-    nodeId: lease.nodeId,
-    ...(job.requestId === null ? {} : { requestId: job.requestId }),
-  });
+  const log = logOfRun(services, job, lease);
   const startedMs = performance.now();
   let outcome: Outcome;
   try {

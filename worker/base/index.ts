@@ -3,7 +3,7 @@
  *
  *   loop.ts       a pass that repeats until it is stopped
  *   slots.ts      a bounded number of pieces of work under way
- *   spans.ts      what a trace shows of a job: its wait and its run
+ *   spans.ts      what a trace shows of a job: its wait and its run; and the log of the run
  *   end-badly.ts  writes the end of a run that threw, by the reason for which it was stopped
  *
  * Words: an *incarnation* is the node that this process is now; a *stop reason* says why a run was aborted.

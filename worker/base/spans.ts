@@ -1,4 +1,4 @@
-import type { Job } from "@atelier/server/jobs";
+import type { Job, Lease } from "@atelier/server/jobs";
 import { inSpan, type SpanStart, type Tracing } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 
@@ -11,6 +11,15 @@ const factsOf = ({ id, kind, queue, need, attempt }: Job) => ({
   "atelier.queue": queue,
   "atelier.need": need,
 });
+
+/** The log of one attempt of a job, by which its lines are found beside those of its request. */
+export function logOfRun(
+  { log }: Pick<Services, "log">,
+  { id: jobId, kind, requestId }: Job,
+  { attempt, nodeId }: Lease,
+): Services["log"] {
+  return log.child({ jobId, kind, attempt, nodeId, ...(requestId === null ? {} : { requestId }) });
+}
 
 /** The wait of a job, and the claim that ended it, from `claimingAt` on: both are over when they are known. */
 export function noteClaim({ tracing }: Traced, job: Job, claimingAt: Date): void {

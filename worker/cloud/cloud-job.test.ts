@@ -16,7 +16,7 @@ import {
 } from "@atelier/server/providers";
 import { addNode, addOwner, loseNode } from "@atelier/testing/jobs";
 import { whileCut } from "@atelier/testing/postgres";
-import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
 import { RunStopped } from "../base/index.ts";
 import { runCloudJob, submitLimitMs } from "./cloud-job.ts";
 
@@ -391,4 +391,25 @@ test("D6 a job that is cancelled while the store is silent ends at once, and no 
   stop.abort(new RunStopped("cancelled"));
   await run;
   expect(await readJob(services, id)).toMatchObject({ status: "cancelled", providerAttemptId: null });
+});
+
+test("C6 the lines of a call carry the id of the request that submitted the job", async () => {
+  const { log, lines } = captureLog();
+  const services = { ...opened.services, log };
+  const nodeId = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
+  const { userId: ownerId } = await addOwner(services);
+  const job = await addClaimedJob({ ownerId, nodeId, kind: "text_to_image", status: "processing" });
+  await runCloudJob(services, {
+    job: { ...job, requestId: "from-the-web" },
+    lease: { jobId: job.id, attempt: 1, nodeId },
+    keys: [{ provider: "replicate", keyId: newId(), access }],
+    clientOf: () => ({ ...clientOf("replicate"), submit: failed("moderation") }),
+    signal: new AbortController().signal,
+    onBusy: () => undefined,
+  });
+  const own = lines
+    .map((line) => JSON.parse(line) as { msg: string; jobId?: string; requestId?: string })
+    .filter(({ jobId }) => jobId === job.id);
+  expect(own.map(({ msg }) => msg)).toContain("submit ended");
+  expect(new Set(own.map(({ requestId }) => requestId))).toEqual(new Set(["from-the-web"]));
 });

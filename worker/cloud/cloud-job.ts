@@ -32,7 +32,7 @@ import { admitInputs } from "@atelier/server/gate";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import { endBadly } from "../base/end-badly.ts";
-import { inModelSpan, inRunSpan } from "../base/spans.ts";
+import { inModelSpan, inRunSpan, logOfRun } from "../base/spans.ts";
 import { finishCall } from "./results.ts";
 import { type CloudInputs, readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
 
@@ -64,12 +64,7 @@ export interface CloudRunInput extends Providers {
  */
 export async function runCloudJob(services: Services, input: CloudRunInput): Promise<void> {
   const { job, lease } = input;
-  const log = services.log.child({
-    jobId: job.id,
-    kind: job.kind,
-    attempt: lease.attempt,
-    nodeId: lease.nodeId,
-  });
+  const log = logOfRun(services, job, lease);
   const outcome = await inRunSpan(services, job, () =>
     withTempFolder(services.env, (workDir) => walk({ ...services, log }, input, workDir)),
   ).catch((error: unknown) => endBadly({ ...services, log }, lease, error));
