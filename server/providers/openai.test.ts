@@ -107,6 +107,46 @@ describe("A submit to an images server of OpenAI's kind", () => {
     expect(run).toMatchObject({ state: "succeeded", outputs: [{ url }] });
   });
 
+  const missing = { type: "missing", loc: ["body", "image"], msg: "Field required", input: null };
+  it.each<[string, unknown, number, boolean]>([
+    ["by FastAPI", { detail: [missing] }, 422, true],
+    ["by LiteLLM", { error: { message: "Field required: image", type: "None", code: "422" } }, 422, true],
+    ["in OpenAI's words", { error: { message: "Missing required parameter: 'image'." } }, 400, true],
+    ["for the mask", { detail: [{ ...missing, loc: ["body", "mask"] }] }, 422, false],
+    [
+      "for its prompt, which quotes it",
+      { error: { message: "The prompt 'field required: image' is refused." } },
+      400,
+      false,
+    ],
+    ["after a fault of its own", { detail: [missing] }, 500, false],
+  ])(
+    "sends several pictures under their plain name once a list is refused %s",
+    async (_, body, status, isAgain) => {
+      const image = { bytes: await halves(3), mime: "image/png" } as const;
+      openai.answer = ({ body: form }) =>
+        form.includes('name="image[]"')
+          ? json(body, status)
+          : json({ data: [{ url: "https://pictures.test/1.png" }] });
+      const sent = openai.submit({ input: { prompt: "a door", image: [image, image] } });
+      const isMade = await sent.then(
+        ({ run }) => run.state === "succeeded",
+        () => false,
+      );
+      expect(isMade).toBe(isAgain);
+      expect(openai.requests).toHaveLength(isAgain ? 2 : 1);
+      const last = openai.requests.at(-1)?.body ?? "";
+      expect(last.split('name="image"').length - 1).toBe(isAgain ? 2 : 0);
+    },
+  );
+
+  it("sends pictures a second time for a missing field, and no third time", async () => {
+    const image = { bytes: await halves(3), mime: "image/png" } as const;
+    openai.answer = json({ detail: [missing] }, 422);
+    expect(await failureOf(openai.submit({ input: { image: [image, image] } }))).toEqual(["input", null]);
+    expect(openai.requests).toHaveLength(2);
+  });
+
   describe("that a gateway streams to keep the call open", () => {
     const made = Buffer.from("made").toString("base64");
     const event = (data: unknown, name?: string) =>

@@ -34,16 +34,20 @@ export const openai: ProviderClient = {
   async submit(access, submission, signal) {
     const { endpoint, input, idempotencyKey, beforePaid } = submission;
     const isEdit = Object.values(input).some((value) => picturesOf(value).length > 0);
-    const answer = await callProvider({
-      method: "POST",
-      url: addressBelow(access.baseUrl, `/images/${isEdit ? "edits" : "generations"}`),
-      headers: auth(access),
-      body: isEdit ? await toForm(submission) : { model: endpoint, ...input },
-      signal,
-      beforePaid,
-      timeoutMs,
-      maxBytes,
-    });
+    const send = (body: unknown) =>
+      callProvider({
+        method: "POST",
+        url: addressBelow(access.baseUrl, `/images/${isEdit ? "edits" : "generations"}`),
+        headers: auth(access),
+        body,
+        signal,
+        beforePaid,
+        timeoutMs,
+        maxBytes,
+      });
+    let answer = await send(isEdit ? await toForm(submission, "[]") : { model: endpoint, ...input });
+    // Refused for the name of a field it has made nothing.
+    if (isEdit && lacksImage(answer)) answer = await send(await toForm(submission, ""));
     const json = answer.json ?? endOf(answer.events);
     if (answer.status !== 200) throw refusal({ ...answer, json });
     const handle = { endpoint, externalId: idempotencyKey, urls: {} };
@@ -157,7 +161,20 @@ function refused(answer: ProviderAnswer): RunState {
   return { state: "failed", error: refusal({ ...answer, status: 400 }), costUsd: null };
 }
 
-async function toForm({ endpoint, input }: Submission): Promise<FormData> {
+/** Whether a form is refused since a field `image` is missing: some servers know no list `image[]` of several pictures. */
+function lacksImage({ status, json }: ProviderAnswer): boolean {
+  const isOfForm = status === 400 || status === 422;
+  return (
+    isOfForm && (missingPlace.test(JSON.stringify(json) ?? "") || missingWords.test(sentenceOf(json) ?? ""))
+  );
+}
+
+const missingPlace = /"loc":\["body","image"(?:,0)?\]/;
+const missingWords =
+  /^(?:.{0,80}:)?\W*(?:field required|missing (?:required )?(?:parameter|field|argument))\W{1,4}image\W*$/i;
+
+/** `ofList` follows the name of a field with several pictures. */
+async function toForm({ endpoint, input }: Submission, ofList: "[]" | ""): Promise<FormData> {
   const form = new FormData();
   form.set("model", endpoint);
   for (const [name, value] of Object.entries(input)) {
@@ -166,7 +183,7 @@ async function toForm({ endpoint, input }: Submission): Promise<FormData> {
     else if (pictures.length > 0)
       for (const [at, picture] of pictures.entries())
         form.append(
-          pictures.length > 1 ? `${name}[]` : name,
+          pictures.length > 1 ? `${name}${ofList}` : name,
           toBlob(picture),
           `${name}-${at}.${extensionOf(picture)}`,
         );
