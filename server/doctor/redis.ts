@@ -1,4 +1,11 @@
-import { readInfo, type RedisKind, refusalWord, whyUnusable } from "../queue/index.ts";
+import {
+  readInfo,
+  type RedisKind,
+  refusalWord,
+  refusesScripts,
+  sentenceOfRefusal,
+  whyUnusable,
+} from "../queue/index.ts";
 import { type CheckResult, failed, passed, reasonOf, warned, withoutPassword } from "./checks.ts";
 
 const redisConnectMs = 3_000;
@@ -77,6 +84,8 @@ export async function checkRedis(url: string): Promise<CheckResult> {
       await client.set("atelier:doctor", "1", "PX", redisConnectMs);
       // Since Redis 7 a user may use no channel that its ACL does not name.
       await client.publish("atelier:doctor", "");
+      // As the queue's own scripts do: not every server of this kind lets them.
+      await client.eval("return redis.call('exists', ARGV[1])", 0, "atelier:doctor");
     }
     return verdict;
   } catch (error) {
@@ -86,6 +95,8 @@ export async function checkRedis(url: string): Promise<CheckResult> {
         name,
         `its user may not do all that the queue needs (${reason}); ACL SETUSER … +@all ~atelier:* &atelier:*`,
       );
+    if (error instanceof Error && refusesScripts(error))
+      return failed(name, sentenceOfRefusal(error) ?? error.message);
     if (client.status === "ready")
       return failed(
         name,

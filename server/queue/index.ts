@@ -130,6 +130,7 @@ export {
   readInfo,
   type RedisKind,
   refusalWord,
+  refusesScripts,
   sentenceOfRefusal,
   whyUnusable,
 } from "./redis-faults.ts";

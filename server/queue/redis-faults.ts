@@ -78,10 +78,17 @@ const spentRequests = /\bmax (?:daily )?requests? limit exceeded\b/i;
 const spentAdvice =
   "The plan of this Redis has no requests left for this day or month: take a larger plan, or a Redis that counts none";
 
+/** Of servers of Redis' kind, such as Dragonfly, whose scripts may touch no keys but those that they are given. */
+const undeclaredKey = /\bundeclared key/i;
+export const refusesScripts = ({ message }: Error) => undeclaredKey.test(message);
+const undeclaredAdvice =
+  "This server of Redis' kind refuses the scripts of the queue, which touch keys that they name themselves: start Dragonfly with --default_lua_flags=allow-undeclared-keys";
+
 /** One sentence for a refusal of Redis with its own first word; null for any other error. */
 export function sentenceOfRefusal(error: Error): string | null {
   const word = refusalWord(error);
   if (spentRequests.test(error.message)) return `${spentAdvice} (${word}).`;
+  if (refusesScripts(error)) return `${undeclaredAdvice} (${word}).`;
   const text = advice[alike[word] ?? word];
   return text === undefined ? null : `${text} (${word}).`;
 }

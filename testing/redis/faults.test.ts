@@ -1,4 +1,4 @@
-import { createServer } from "node:net";
+import { type AddressInfo, createConnection, createServer } from "node:net";
 import { checkRedis } from "../../server/doctor/redis.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startRedis } from "./index.ts";
@@ -113,6 +113,36 @@ test("F15 A3 a replica that becomes the primary is used again", async () => {
   await bells.ring("cpu-light", [{ jobId: "b", attempt: 1, ring: 2 }]);
   await vi.waitFor(() => expect(heard).toEqual(["b"]), { timeout: 10_000 });
   await Promise.all([consumer.close(), bells.close()]);
+});
+
+/** A way to a Redis on which scripts may touch no key but those that they are given, as on Dragonfly. */
+async function withoutUndeclaredKeys(url: string): Promise<string> {
+  const { port } = new URL(url);
+  const refusal =
+    "-ERR Error running script (call to 9b1e): @user_script:1: script tried accessing undeclared key, key: atelier:one\r\n";
+  const server = createServer((socket) => {
+    const redis = createConnection(Number(port), "127.0.0.1");
+    socket.on("data", (data) => {
+      if (/\r\n(?:eval|evalsha)\r\n/i.test(data.toString("latin1"))) socket.write(refusal);
+      else redis.write(data);
+    });
+    redis.pipe(socket);
+    for (const end of [socket, redis]) end.on("error", () => undefined);
+    socket.on("close", () => redis.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test("F15 A3 a server whose scripts may touch no key of their own is told from one that works", async () => {
+  const redis = await start([]);
+  const url = await withoutUndeclaredKeys(redis.url);
+  const message = expect.stringContaining("allow-undeclared-keys");
+  expect(await checkRedis(url)).toMatchObject({ isOk: false, message });
+  expect(await checkRedis(redis.url)).toMatchObject({ isOk: true });
+  const refused = new Error("ERR script tried accessing undeclared key, key: bull:q:meta");
+  expect(sentenceOfRefusal(refused)).toEqual(message);
 });
 
 test("F15 A3 a refusal within a script is named as any other, also where an older Redis wraps it", () => {
