@@ -115,6 +115,34 @@ test("a client gets what it names, JSON where it names anything or nothing", asy
     expect(await typeFor(accept)).toBe("text/event-stream");
 });
 
+test("arguments that say nothing, or come as texts, are those that were meant; a consent is never made of a text", async () => {
+  const use = async (name: string, given: object) => {
+    const { result } = await about("tools/call", { name, arguments: given });
+    return { isError: result.isError === true, ...JSON.parse(result.content[0].text) };
+  };
+  const loose = { width: "512", height: 512, count: "2", seed: null, negativePrompt: "", model: "null" };
+  const { jobs, isError } = await use("generate_image", { prompt: "a house", waitSeconds: "0", ...loose });
+  expect([isError, jobs.length]).toEqual([false, 2]);
+  const [job] = await scene.services.db.select().from(schema.jobs).where(eq(schema.jobs.id, jobs[0].jobId));
+  expect(job?.params).toMatchObject({ prompt: "a house", width: 512, height: 512 });
+  const png = await drawPng("red");
+  const sent = { base64: `DATA:image/png;base64,\n${png.toString("base64")}`, url: "" };
+  expect(await use("add_picture", sent)).toMatchObject({ isError: false, widthPx: 24 });
+  const faults: [string, object, RegExp][] = [
+    ["generate_image", { prompt: null, width: "512" }, /prompt/],
+    ["generate_image", { prompt: "a house", width: "wide" }, /width/],
+    ["generate_image", { prompt: "a house", maxPriceUsd: "free" }, /maxPriceUsd/],
+    ["add_picture", { url: null, base64: "" }, /either url or base64/],
+    ["change_outfit", { personId: newId(), garmentIds: [newId()], consent: "true" }, /consent/],
+  ];
+  for (const [name, given, words] of faults)
+    expect(await use(name, given)).toMatchObject({
+      isError: true,
+      error: "bad_request",
+      message: expect.stringMatching(words),
+    });
+});
+
 test("the schemas of the tools say what each value is, as the inspector asks", async () => {
   const { result } = await send({ jsonrpc: "2.0", id: 1, method: "tools/list" });
   const unsaid = (value: unknown): boolean =>

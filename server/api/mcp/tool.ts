@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { type Forms, mendArguments } from "../../assistant/index.ts";
 import { AppError, issuesOf } from "../../platform/index.ts";
 import type { ClientInput } from "../clients/route.ts";
 import type { Answer, Extra } from "./making.ts";
@@ -28,11 +29,19 @@ export function tool<Schema extends z.ZodObject>(
   return { ...facts, run: (input, given, extra) => run(input, parse(facts.schema, given), extra) };
 }
 
-/** Throws `bad_request` with what is wrong, which the model can mend. */
+/**
+ * Many models and programs send null or an empty text for what they leave out, and numbers as texts: refused, they send the same
+ * again, or make values up. Throws `bad_request` with what is wrong, which the model can mend.
+ */
 function parse<Schema extends z.ZodObject>(schema: Schema, given: unknown): z.output<Schema> {
   const result = schema.safeParse(given);
   if (result.success) return result.data;
-  const issues = issuesOf(result.error);
+  const mended = schema.safeParse(mendArguments(Object(given), formOf(schema)));
+  if (mended.success) return mended.data;
+  const issues = issuesOf(mended.error);
   const text = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
   throw new AppError("bad_request", `Invalid arguments: ${text}`, { details: { issues } });
 }
+
+/** Safe cast: each schema is one of an object. */
+const formOf = (schema: z.ZodObject) => z.toJSONSchema(schema, { io: "input" }) as Forms;

@@ -8,7 +8,8 @@ interface Form {
   readonly format?: string;
 }
 
-interface Forms {
+/** The form of a tool's arguments. */
+export interface Forms {
   readonly properties?: Readonly<Record<string, Form>>;
   readonly required?: readonly string[];
 }
@@ -87,14 +88,18 @@ export const mendCall: ToolCallRepairFunction<ToolSet> = async ({ toolCall, tool
   const toolName = nameIn(tools, toolCall.toolName);
   if (toolName === null) return null;
   // Safe cast: made of the forms of the tools, which are objects.
-  const { properties = {}, required = [] } = (await inputSchema({ toolName })) as Forms;
-  const given = readArguments(toolCall.input, properties);
-  if (given === null) return null;
+  const forms = (await inputSchema({ toolName })) as Forms;
+  const given = readArguments(toolCall.input, forms.properties ?? {});
+  return given && { ...toolCall, toolName, input: JSON.stringify(mendArguments(given, forms)) };
+};
+
+/** The arguments in the types of their form, without those that say nothing. A flag is never made of a text: it may be a consent. */
+export function mendArguments(given: Arguments, { properties = {}, required = [] }: Forms): Arguments {
   const mended = Object.entries(given)
     .filter(([name, value]) => required.includes(name) || !nothing.has(value))
     .map(([name, value]): [string, unknown] => {
       const form = properties[name];
       return [name, form ? mendValue(value, form) : value];
     });
-  return { ...toolCall, toolName, input: JSON.stringify(Object.fromEntries(mended)) };
-};
+  return Object.fromEntries(mended);
+}
