@@ -36,7 +36,7 @@ interface EditHeaderProps {
 function EditHeader({ image, keeping }: EditHeaderProps) {
   const t = useTranslations("edit");
   const pictures = useTranslations("pictures");
-  const name = useImageName()(image);
+  const name = useImageName(true)(image);
   return (
     <header className="flex h-14 shrink-0 items-center gap-2 border-b border-line px-2 sm:px-3">
       <Link href="/gallery" className={buttonStyle("quiet", "small")}>

@@ -49,7 +49,7 @@ function OpenJobsBadge() {
   return (
     <span className="absolute -top-1.5 inset-s-3 flex h-4 min-w-4 items-center justify-center rounded-full bg-ink px-1 text-[11px] leading-none font-semibold text-paper tabular">
       <span aria-hidden>{count > maxCounted ? `${maxCounted}+` : count}</span>
-      <span className="sr-only">{t("pill.running", { count })}</span>
+      <span className="sr-only">{t("pill.open", { count })}</span>
     </span>
   );
 }

@@ -4,7 +4,8 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { memo, useEffect, useRef } from "react";
 import type { JobView } from "@atelier/server/jobs";
-import { useLiveJobs, useOpenJobCount } from "../live/hooks.tsx";
+import { useLiveJobs } from "../live/hooks.tsx";
+import { hasEnded } from "../live/store.ts";
 import { IconButton, Spinner } from "../ui/button.tsx";
 import { UploadRows } from "../uploads/rows.tsx";
 import { type Upload, useUploads } from "../uploads/store.ts";
@@ -100,12 +101,26 @@ export function Tray({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-function usePillText(openCount: number, uploads: readonly Upload[]): string {
+interface Counts {
+  readonly running: number;
+  readonly waiting: number;
+}
+
+/** Of the live jobs, those that a worker has and those that still wait for one. */
+export function countOpen(jobs: readonly JobView[]): Counts {
+  const open = jobs.filter((job) => !hasEnded(job));
+  const waiting = open.filter(({ status }) => status === "pending" || status === "queued").length;
+  return { running: open.length - waiting, waiting };
+}
+
+function usePillText({ running, waiting }: Counts, uploads: readonly Upload[]): string {
   const t = useTranslations("jobs");
   const failed = uploads.filter((upload) => upload.state === "failed").length;
   if (failed > 0) return t("pill.uploadsFailed", { count: failed });
   if (uploads.length > 0) return t("pill.uploading", { count: uploads.length });
-  return openCount > 0 ? t("pill.running", { count: openCount }) : t("pill.idle");
+  if (running > 0 && waiting > 0) return t("pill.both", { running, waiting });
+  if (waiting > 0) return t("pill.waiting", { count: waiting });
+  return running > 0 ? t("pill.running", { count: running }) : t("pill.ended");
 }
 
 export interface PillProps {
@@ -116,11 +131,11 @@ export interface PillProps {
 /** What runs and what is sent, as a button that opens the tray. */
 export function PillButton({ isOpen, onToggle, className }: PillProps & { readonly className: string }) {
   const t = useTranslations("jobs");
-  const openCount = useOpenJobCount();
+  const counts = countOpen(useLiveJobs());
   const uploads = useUploads();
-  const text = usePillText(openCount, uploads);
+  const text = usePillText(counts, uploads);
   const hasFailed = uploads.some((upload) => upload.state === "failed");
-  const isBusy = openCount > 0 || uploads.some((upload) => upload.state === "sending");
+  const isBusy = counts.running > 0 || uploads.some((upload) => upload.state === "sending");
   return (
     <button
       type="button"

@@ -58,7 +58,7 @@ function Differences({ left, right, names }: PairProps) {
   const t = useTranslations("edit");
   const rows = differencesOf(useSettings(left), useSettings(right));
   if (rows.length === 0) return <p className="text-xs text-quiet">{t("sameSettings")}</p>;
-  const cell = "py-1.5 pe-4 align-top";
+  const cell = "py-1.5 pe-4 text-start align-top";
   return (
     <table aria-label={t("differences")} className="w-full max-w-[840px] table-fixed text-start text-xs">
       <thead className="text-quiet">
