@@ -78,26 +78,38 @@ test("the wait doubles from death to death up to the limit and starts anew after
   expect(nextDelayMs(usualBackoff, 30_000, 60_000)).toBe(1_000);
 });
 
+const settingsOf = () => ({
+  host: "127.0.0.1",
+  port: 1,
+  dataDir,
+  databaseUrl: null,
+  authSecret: null,
+  appUrl: "http://localhost:1",
+  stopGraceMs: 1,
+  only: [],
+  possibleKinds: [],
+});
+
 test("children have two heaps of malloc and give large blocks back, unless the operator sets other numbers", () => {
-  const settings = {
-    host: "127.0.0.1",
-    port: 1,
-    dataDir,
-    databaseUrl: null,
-    authSecret: null,
-    appUrl: "http://localhost:1",
-    stopGraceMs: 1,
-    only: [],
-    possibleKinds: [],
-  };
   const heapsOf = (env: NodeJS.ProcessEnv) =>
-    childrenOf("dev", settings, env).map((child) => [
+    childrenOf("dev", settingsOf(), env).map((child) => [
       child.env["MALLOC_ARENA_MAX"],
       child.env["MALLOC_MMAP_THRESHOLD_"],
     ]);
   expect(heapsOf({ NODE_ENV: "test" })).toEqual(Array(2).fill(["2", "262144"]));
   const own = { MALLOC_ARENA_MAX: "8", MALLOC_MMAP_THRESHOLD_: "1" };
   expect(heapsOf({ NODE_ENV: "test", ...own })).toEqual(Array(2).fill(["8", "1"]));
+});
+
+test("S6 sharp opens no SVG in the pages, where anybody sends files; a worker draws those of providers", () => {
+  const blocks = childrenOf("dev", settingsOf(), { NODE_ENV: "test" }).map(({ name, env }) => [
+    name,
+    env["VIPS_BLOCK_UNTRUSTED"],
+  ]);
+  expect(blocks).toEqual([
+    ["web", "1"],
+    ["worker", undefined],
+  ]);
 });
 
 test("a child that dies is started again, each time later, and the supervisor says so", async () => {

@@ -44,9 +44,16 @@ function nextArgs(verb: "dev" | "start", settings: Settings): string[] {
 
 const frontDoor = pathToFileURL(path.join(rootDir, "scripts/web/preload.ts")).href;
 
-/** `next dev` passes only NODE_OPTIONS to the process that serves requests. */
+/**
+ * `next dev` passes only NODE_OPTIONS to the process that serves requests. Anybody may send files to the pages: there sharp opens
+ * none of the formats that libvips does not trust, such as SVG, of which a kilobyte can keep a processor busy.
+ */
 function behindFrontDoor(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return { ...env, NODE_OPTIONS: `${env["NODE_OPTIONS"] ?? ""} --import=${frontDoor}`.trim() };
+  return {
+    ...env,
+    VIPS_BLOCK_UNTRUSTED: "1",
+    NODE_OPTIONS: `${env["NODE_OPTIONS"] ?? ""} --import=${frontDoor}`.trim(),
+  };
 }
 
 /** The processes that a role runs. `env` is the environment of all of them. */

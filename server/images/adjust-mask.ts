@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import sharp from "sharp";
 import { AppError } from "../platform/index.ts";
 import { makeFiles, planUpload, takeFileTurn } from "./files.ts";
+import { toDecodable } from "./inspect.ts";
 
 export interface MaskChange {
   readonly ownerId: string;
@@ -154,9 +155,10 @@ export async function reverseMask(ownerId: string, bytes: Buffer): Promise<Buffe
 export async function maskOfHoles(ownerId: string, bytes: Buffer): Promise<Buffer<ArrayBuffer> | null> {
   return takeFileTurn({ ownerId, weight: "heavy" }, async () => {
     await planUpload(bytes, { role: "mask" });
-    const { hasAlpha } = await sharp(bytes).metadata();
+    const picture = await toDecodable(bytes);
+    const { hasAlpha } = await sharp(picture).metadata();
     if (!hasAlpha) return null;
-    return openMarks(await reverse(await readMarks(bytes, 3)))
+    return openMarks(await reverse(await readMarks(picture, 3)))
       .png()
       .toBuffer();
   });

@@ -6,6 +6,7 @@ import { type SourceFormat, unreadable } from "./formats/container.ts";
 import { type ColourTag, toSrgb } from "./colour.ts";
 import { withAvifBrand } from "./formats/heif.ts";
 import { boundPngPixels, isUsualPng, plainPng } from "./formats/png.ts";
+import { disarmOutput } from "./output-bytes.ts";
 import { withPngXmp } from "./formats/png-write.ts";
 import { withJpegEnd } from "./formats/jpeg.ts";
 import type { StoredMime } from "./image.ts";
@@ -117,7 +118,8 @@ async function encodeMask(bytes: Buffer, task: UploadTask): Promise<ImageFiles> 
 /** Against the usual 6: half the time for a marked photo, 3 % more bytes. */
 const markedLevel = 3;
 
-async function encodeOutput(bytes: Buffer, { mime, xmp, maxPixels, mark }: OutputTask): Promise<ImageFiles> {
+async function encodeOutput(made: Buffer, { mime, xmp, maxPixels, mark }: OutputTask): Promise<ImageFiles> {
+  const bytes = disarmOutput(made);
   const pixels = await decodeOutput(bytes, maxPixels);
   const isWhitened = whitenHidden(pixels);
   const isMarked = mark !== null && (mime !== "image/png" || isUsualPng(bytes)) && markPixels(pixels, mark);
@@ -287,14 +289,4 @@ async function thumbhashOf(pixels: Pixels): Promise<string> {
   });
   const rgba = await collect(small.toColourspace("srgb").ensureAlpha());
   return Buffer.from(rgbaToThumbHash(rgba.widthPx, rgba.heightPx, rgba.data)).toString("base64");
-}
-
-/** The pixel count in the header of an engine's file; nothing is decoded. Throws `engine_failed` when it is no picture. */
-export async function countOutputPixels(bytes: Buffer): Promise<number> {
-  try {
-    const { width, height } = await sharp(bytes, { limitInputPixels: false }).metadata();
-    return width * height;
-  } catch (cause) {
-    throw new AppError("engine_failed", undefined, { cause });
-  }
 }

@@ -1,10 +1,11 @@
 import { maxOutputPixels } from "../engines.ts";
 import { provenanceXmp } from "../safety.ts";
 import { encodeInChild } from "./encode-in-child.ts";
-import { countOutputPixels, encodeFiles, type EncodeTask, type ImageFiles } from "./encode.ts";
+import { encodeFiles, type EncodeTask, type ImageFiles } from "./encode.ts";
 import type { Container } from "./formats/container.ts";
 import type { IngestInput, StoreOutputInput, UploadNote } from "./image.ts";
 import { inspect, longerSideToKeep } from "./inspect.ts";
+import { countOutputPixels } from "./output-bytes.ts";
 
 /** Whether a picture takes little time and memory, or up to a gigabyte and many seconds in a process of its own. */
 type Weight = "light" | "heavy";

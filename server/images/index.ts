@@ -30,7 +30,7 @@ export {
   noteListed,
 } from "./client-files.ts";
 export { createTurns, takeFileTurn } from "./files.ts";
-export { inspect } from "./inspect.ts";
+export { inspect, toDecodable } from "./inspect.ts";
 export { adjustMask, highlightMask, maskOfCutOut, maskOfHoles, reverseMask } from "./adjust-mask.ts";
 export { type AnswerFormat, formatOf, readAs } from "./convert.ts";
 export { copyPicture } from "./copy-picture.ts";
@@ -98,6 +98,8 @@ export {
   storageLimit,
   storageQuotaError,
 } from "./quota.ts";
+export { isPng } from "./formats/png.ts";
+export { readPngTexts, withoutBombs } from "./formats/png-texts.ts";
 export { type PngText, stripPlainPng } from "./formats/png-write.ts";
 export {
   mimeOfKey,

@@ -3,7 +3,7 @@ import { AppError } from "../platform/index.ts";
 import { type Container, type SourceFormat, unreadable } from "./formats/container.ts";
 import { isHeif, readHeif } from "./formats/heif.ts";
 import { readJpeg } from "./formats/jpeg.ts";
-import { readPng } from "./formats/png.ts";
+import { boundPngPixels, plainPng, readPng } from "./formats/png.ts";
 import { readGif, readTiff, unsupportedAs } from "./formats/simple.ts";
 import { readWebp } from "./formats/webp.ts";
 import { uploadLimits } from "./limits.ts";
@@ -23,6 +23,17 @@ export async function inspect(bytes: Buffer, taking: Taking): Promise<Container>
   const container = read(await formatOf(bytes), bytes);
   checkSize(container, taking);
   return container;
+}
+
+/**
+ * What a decoder may get of a file that anybody sent: what an upload may be, of a PNG its pixels alone and no more of them than
+ * its size. Throws as `inspect`.
+ */
+export async function toDecodable(bytes: Buffer): Promise<Buffer> {
+  const { format, isCut } = await inspect(bytes, {});
+  if (format !== "png") return bytes;
+  await boundPngPixels(bytes, isCut);
+  return plainPng(bytes);
 }
 
 /** Largest file of an upload. */

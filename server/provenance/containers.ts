@@ -126,6 +126,52 @@ class WebP implements Asset {
   }
 }
 
+/**
+ * The store of manifests in a file, raw; undefined without one. Throws for one of more or deeper boxes than any program writes:
+ * the library copies a box at each depth, so that 2 MB of boxes in boxes take gigabytes.
+ */
+export function readStore(asset: Asset): Uint8Array | undefined {
+  const store = asset.getManifestJUMBF();
+  if (store) requireFlat(viewOf(store));
+  return store;
+}
+
+/** Store, manifest, assertions, assertion, its parts: five; private boxes of a description may come to it. */
+const mostDepth = 12;
+const mostBoxes = 20_000;
+
+function requireFlat(store: Buffer): void {
+  let boxes = 0;
+  // What stands behind the store is not read.
+  const [whole = Buffer.alloc(0)] = boxesIn(store);
+  const open = [{ box: whole, depth: 1 }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const held = heldBy(next.box);
+    let length = 0;
+    for (const box of boxesIn(held)) {
+      boxes += 1;
+      length += box.length;
+      if (next.depth > mostDepth || boxes > mostBoxes)
+        throw new RangeError("The manifests have too many boxes.");
+      open.push({ box, depth: next.depth + 1 });
+    }
+    if (length !== held.length) throw new RangeError("A box of the manifests reaches behind its end.");
+  }
+}
+
+const mayHoldBoxes = 0x10;
+
+/** The part of a box in which boxes stand: all of a box of boxes, the private ones of a description; nothing of others. */
+function heldBy(box: Buffer): Buffer {
+  const type = box.toString("latin1", 4, boxHeadBytes);
+  if (type === "jumb") return box.subarray(boxHeadBytes);
+  const toggles = type === "jumd" ? (box[labelStart - 1] ?? 0) : 0;
+  if (!(toggles & mayHoldBoxes)) return Buffer.alloc(0);
+  const labelEnd = toggles & 2 ? box.indexOf(0, labelStart) + 1 : labelStart;
+  if (labelEnd === 0) throw new RangeError("A label of the manifests has no end.");
+  return box.subarray(labelEnd + (toggles & 4 ? 4 : 0) + (toggles & 8 ? 32 : 0));
+}
+
 /** Length and type of a box of JUMBF. */
 const boxHeadBytes = 8;
 /** Length, type, the type's id and the byte of flags of a description box. */
@@ -144,16 +190,14 @@ export function labelOf(box: Uint8Array): string {
   return description.toString("utf8", labelStart, end === -1 ? description.length : end);
 }
 
-function boxesIn(bytes: Buffer): Buffer[] {
-  const boxes: Buffer[] = [];
+function* boxesIn(bytes: Buffer): Generator<Buffer> {
   let at = 0;
   while (at + boxHeadBytes <= bytes.length) {
     const length = bytes.readUInt32BE(at);
     if (length < boxHeadBytes || at + length > bytes.length) break;
-    boxes.push(bytes.subarray(at, at + length));
+    yield bytes.subarray(at, at + length);
     at += length;
   }
-  return boxes;
 }
 
 /** A store of manifests with raw ones of other files before its own. */

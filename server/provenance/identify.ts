@@ -17,8 +17,8 @@ interface Asking {
 
 interface AskedFile {
   readonly bytes: Buffer;
-  /** Its structure was checked, so that its pixels may be looked at. */
-  readonly mayDecode: boolean;
+  /** What a decoder may get of it; null for what is no picture. */
+  readonly picture: Buffer | null;
 }
 
 /** What a file says of itself, and what the studio knows of it. */
@@ -78,9 +78,9 @@ export async function identify(
 async function identifyMark(
   db: Db,
   asking: Asking,
-  { bytes, mayDecode }: AskedFile,
+  { picture }: AskedFile,
 ): Promise<Omit<Identified, "statement">> {
-  const mark = mayDecode ? await findMark(bytes) : null;
+  const mark = picture && (await findMark(picture));
   if (!mark) return { watermark: null, isOurs: false, madeAt: null, record: null };
   const id = digitsOf(mark.id);
   const found = await db

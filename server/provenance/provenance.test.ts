@@ -134,7 +134,7 @@ describe("S8 a result says how it was made, as another reader of C2PA finds", ()
       expect(active.ingredients).toMatchObject([{ relationship: "componentOf" }]);
       expect(Object.values(manifests).map((one) => one.instance_id)).toContain("xmp:iid:of-a-provider");
       const owner = { userId: ownerId, isAdmin: false };
-      expect(await identify(services, owner, { bytes, mayDecode: true })).toMatchObject({
+      expect(await identify(services, owner, { bytes, picture: bytes })).toMatchObject({
         isOurs: true,
         record: { imageId: id },
       });

@@ -1,6 +1,6 @@
 import { SuperBox } from "@trustnxt/c2pa-ts/jumbf";
 import { type Manifest, ManifestStore, type RelationshipType } from "@trustnxt/c2pa-ts/manifest";
-import { childrenOf, labelOf, openContainer } from "./containers.ts";
+import { childrenOf, labelOf, openContainer, readStore } from "./containers.ts";
 import { hashOfBox } from "./sign.ts";
 
 /** `changed`: the statement is whole and the file is no longer the one that it was made for. */
@@ -52,7 +52,7 @@ const maxTextLength = 200;
 export async function readStatement(bytes: Uint8Array): Promise<Statement | null> {
   try {
     const asset = openContainer(bytes);
-    const jumbf = asset?.getManifestJUMBF();
+    const jumbf = asset && readStore(asset);
     if (!asset || !jumbf) return null;
     if (jumbf.length > maxBytes) return { ...none, state: "broken" };
     const store = ManifestStore.read(SuperBox.fromBuffer(new Uint8Array(jumbf)));

@@ -13,7 +13,7 @@ import { type IBox, SuperBox } from "@trustnxt/c2pa-ts/jumbf";
 import { Tag } from "cbor-x";
 import about from "../package.json" with { type: "json" };
 import type { StudioSigner } from "./certificate.ts";
-import { childrenOf, labelOf, openContainer, withManifestsBefore } from "./containers.ts";
+import { childrenOf, labelOf, openContainer, readStore, withManifestsBefore } from "./containers.ts";
 import { createHash } from "node:crypto";
 
 /** A step of how a picture was made, in words of C2PA. */
@@ -209,7 +209,8 @@ function keepManifests(
 /** The store of manifests in a file, raw; null without one and for a damaged file. */
 function manifestsIn(bytes: Uint8Array): Uint8Array | null {
   try {
-    return openContainer(bytes)?.getManifestJUMBF() ?? null;
+    const asset = openContainer(bytes);
+    return (asset && readStore(asset)) ?? null;
   } catch {
     return null;
   }
@@ -233,7 +234,7 @@ async function resultsOf(bytes: Uint8Array): Promise<NonNullable<IngredientAsser
 async function validate(bytes: Uint8Array): Promise<ValidationResult> {
   try {
     const asset = openContainer(bytes);
-    const jumbf = asset?.getManifestJUMBF();
+    const jumbf = asset && readStore(asset);
     if (!asset || !jumbf) return new ValidationResult();
     return await ManifestStore.read(SuperBox.fromBuffer(new Uint8Array(jumbf))).validate(asset);
   } catch (error) {

@@ -14,5 +14,7 @@ export {
   pngChunk,
   pngFile,
   pngHeader,
+  grownBy,
   withPngChunk,
+  withTextBombs,
 } from "./pictures.ts";

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
-import { crc32 } from "node:zlib";
+import { crc32, deflateSync } from "node:zlib";
 import { eq } from "drizzle-orm";
 import sharp from "sharp";
 import type { Sharp } from "sharp";
@@ -97,6 +97,20 @@ export function pngFile(...chunks: readonly Buffer[]): Buffer {
 export function withPngChunk(png: Buffer, chunk: Buffer): Buffer {
   const afterHeader = 8 + 25;
   return Buffer.concat([png.subarray(0, afterHeader), chunk, png.subarray(afterHeader)]);
+}
+
+/** The same PNG with texts that inflate to 600 MB, in 590 kB. */
+export function withTextBombs(png: Buffer): Buffer {
+  const text = deflateSync(Buffer.alloc(50_000_000, 0x61));
+  const chunk = pngChunk("zTXt", Buffer.concat([Buffer.from("parameters\0\0"), text]));
+  return withPngChunk(png, Buffer.concat(Array.from({ length: 12 }, () => chunk)));
+}
+
+/** How much further the memory of this process went than ever before, MB. */
+export async function grownBy(work: () => unknown): Promise<number> {
+  const before = process.resourceUsage().maxRSS;
+  await work();
+  return (process.resourceUsage().maxRSS - before) / 1_000;
 }
 
 type Stored = Pick<Services, "db" | "disk">;

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import type { InputRole } from "@atelier/server/engines";
+import { withoutBombs } from "@atelier/server/images";
 import type { Job } from "@atelier/server/jobs";
 import { isAppError, isOwnNetwork, pictureLimits, resultHosts, safeFetch } from "@atelier/server/platform";
 import {
@@ -134,9 +135,9 @@ async function toOutput(
   name: string,
 ): Promise<EngineOutput> {
   // Some servers answer an address with the picture as text.
-  const bytes = isPictureStart(given)
-    ? given
-    : (bytesOfText(Buffer.from(given).toString("latin1").trim()) ?? given);
+  const bytes = harmless(
+    isPictureStart(given) ? given : (bytesOfText(Buffer.from(given).toString("latin1").trim()) ?? given),
+  );
   const format = await sharp(bytes)
     .metadata()
     .then((read) => read.format)
@@ -157,6 +158,14 @@ const drawnPx = 2_048;
 const usualDensity = 72;
 const mostDensity = 100_000;
 const drawLimitS = 30;
+
+function harmless(bytes: Uint8Array): Buffer {
+  try {
+    return withoutBombs(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  } catch (error) {
+    throw new ProviderError("internal", "What the provider made is no picture.", { cause: error });
+  }
+}
 
 async function toPng(bytes: Uint8Array): Promise<Buffer> {
   const limitInputPixels = pictureLimits.outputMegapixels * 1_000_000;

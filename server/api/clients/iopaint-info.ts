@@ -1,5 +1,6 @@
-import sharp from "sharp";
+import { readFile } from "node:fs/promises";
 import { z } from "zod";
+import { readPngTexts } from "../../images/index.ts";
 import { readCapabilities } from "../../jobs/index.ts";
 import { AppError, ruleOf } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
@@ -154,12 +155,9 @@ const genInfoRoute: ClientRoute = {
 
 /** A text of the form `prompt\nNegative prompt: words\nSteps: 20, …`; a picture that cannot be read says nothing. */
 async function readGenInfo(path: string): Promise<typeof nothingSaid> {
-  const texts = await sharp(path, { limitInputPixels: false })
-    .metadata()
-    .then(
-      ({ comments = [] }) => comments,
-      () => [],
-    );
+  const texts = await readFile(path)
+    .then(readPngTexts)
+    .catch(() => []);
   const text = texts.find(({ keyword }) => keyword === "parameters")?.text;
   if (!text) return nothingSaid;
   const words = text.split(/\nSteps: /)[0] ?? "";

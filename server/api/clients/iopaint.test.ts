@@ -2,7 +2,14 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { startIopaintSimulator, type IopaintSimulator } from "@atelier/testing/iopaint";
 import { insertJob } from "@atelier/testing/jobs";
-import { listObjects, listTempFiles, pngChunk, withPngChunk } from "@atelier/testing/pictures";
+import {
+  grownBy,
+  listObjects,
+  listTempFiles,
+  pngChunk,
+  withPngChunk,
+  withTextBombs,
+} from "@atelier/testing/pictures";
 import { testOrigin } from "@atelier/testing/services";
 import { startTestWorker, type TestWorker } from "@atelier/testing/worker";
 import { eq, sql } from "drizzle-orm";
@@ -369,6 +376,18 @@ describe("Lama Cleaner", () => {
     form.set("file", new Blob([new Uint8Array(file)]), "picture.png");
     const answer = await scene.send("/iopaint/api/v1/gen-info", { method: "POST", body: form });
     expect([answer.status, await answer.json()]).toEqual([200, info]);
+  });
+
+  test("S6 gen-info inflates no text that fills the memory, and opens no SVG", async () => {
+    const ask = async (file: Buffer) => {
+      const form = new FormData();
+      form.set("file", new Blob([new Uint8Array(file)]), "picture.png");
+      const answer = await scene.send("/iopaint/api/v1/gen-info", { method: "POST", body: form });
+      expect([answer.status, await answer.json()]).toEqual([200, { prompt: "", negative_prompt: "" }]);
+    };
+    const bombs = withTextBombs(await drawPicture("png"));
+    expect(await grownBy(() => ask(bombs))).toBeLessThan(150);
+    await ask(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>'));
   });
 });
 

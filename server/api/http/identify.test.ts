@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { readSample } from "@atelier/testing/pictures";
+import { grownBy, readSample, withTextBombs } from "@atelier/testing/pictures";
 import { createTestServices, openOwner, type TestOwner, type TestServices } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
 import sharp from "sharp";
@@ -232,6 +232,12 @@ test("a file that no upload may be is not decoded", async () => {
     .toBuffer();
   for (const file of [drawn, long])
     expect(await ask(owner, file)).toMatchObject({ isPicture: false, watermark: null, isOurs: false });
+});
+
+test("S6 texts that fill the memory are not inflated, and the pixels are looked at", async () => {
+  const bombs = withTextBombs(bytes);
+  expect(await grownBy(() => ask(owner, bombs))).toBeLessThan(200);
+  expect(await ask(owner, bombs)).toMatchObject({ isPicture: true, watermark: { isOwn: true } });
 });
 
 test("a picture in the trash is no record", async () => {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { jobKinds } from "../../engines.ts";
-import { inspect, takeFileTurn } from "../../images/index.ts";
+import { toDecodable, takeFileTurn } from "../../images/index.ts";
 import { AppError, isAppError } from "../../platform/index.ts";
 import { identify } from "../../provenance/index.ts";
 import type { Services } from "../../services.ts";
@@ -93,8 +93,8 @@ async function answer(
     { ownerId: caller.userId, weight: "heavy" },
     async () => {
       const bytes = await readFile(path);
-      const isPicture = await mayDecode(bytes);
-      return { isPicture, ...(await identify(services, caller, { bytes, mayDecode: isPicture })) };
+      const picture = await openPicture(bytes);
+      return { isPicture: picture !== null, ...(await identify(services, caller, { bytes, picture })) };
     },
   );
   const steps = statement?.steps.map((step) => ({ ...step, at: step.at?.toISOString() ?? null })) ?? [];
@@ -108,13 +108,12 @@ async function answer(
   };
 }
 
-/** A file that no upload may be: its statement is read, but no pixel of it. */
-async function mayDecode(bytes: Buffer): Promise<boolean> {
+/** Null for a file that no upload may be: its statement is read, but no pixel of it. */
+async function openPicture(bytes: Buffer): Promise<Buffer | null> {
   try {
-    await inspect(bytes, {});
-    return true;
+    return await toDecodable(bytes);
   } catch (error) {
-    if (isAppError(error)) return false;
+    if (isAppError(error)) return null;
     throw error;
   }
 }

@@ -1,8 +1,7 @@
-import sharp from "sharp";
 import { z } from "zod";
+import { inspect, isPng, readPngTexts } from "../../images/index.ts";
 import { cancel, jobSource, type JobView, list, listJobsSchema } from "../../jobs/index.ts";
 import { feedOf } from "../../live/index.ts";
-import { AppError } from "../../platform/index.ts";
 import { readLoras, readProgramModel } from "../../scheduling/index.ts";
 import { readChoices } from "../clients/choices.ts";
 import { pictureSchema, readBody } from "../clients/picture-bodies.ts";
@@ -108,13 +107,10 @@ const pngInfoRoute: ClientRoute = {
   right: "read",
   async handle(input) {
     const { image } = await readBody(input, pngSchema);
-    const { comments = [] } = await sharp(image, { limitInputPixels: false })
-      .metadata()
-      .catch((cause: unknown) => {
-        throw new AppError("upload_unreadable", undefined, { cause });
-      });
+    await inspect(image, { scaleDown: true });
+    const texts = isPng(image) ? readPngTexts(image) : [];
     const items = Object.fromEntries(
-      comments.map(({ keyword, text }) => [keyword, text.slice(0, maxTextChars).toWellFormed()]),
+      texts.map(({ keyword, text }) => [keyword, text.slice(0, maxTextChars).toWellFormed()]),
     );
     const info = items["parameters"] ?? "";
     return Response.json({ info, items, parameters: readParameters(info) });

@@ -1,4 +1,5 @@
 import { inAll } from "@atelier/testing/cases";
+import { grownBy, withTextBombs } from "@atelier/testing/pictures";
 import { eq } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -304,6 +305,17 @@ describe("plug-ins", () => {
     const read = await post("png-info", { image: json.images[0] });
     expect(read.json.info).toMatch(/^a house\n/);
     expect(read.json.parameters).toMatchObject({ Prompt: "a house", Seed: "5" });
+  });
+
+  test("S6 png-info inflates no text that fills the memory, and opens nothing that no upload may be", async () => {
+    const plain = await sharp({ create: { width: 8, height: 8, channels: 3, background: "#345" } })
+      .png()
+      .toBuffer();
+    const image = withTextBombs(plain).toString("base64");
+    expect(await grownBy(() => post("png-info", { image }))).toBeLessThan(150);
+    expect(await post("png-info", { image })).toMatchObject({ status: 200, json: { info: "", items: {} } });
+    const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>');
+    expect(await post("png-info", { image: svg.toString("base64") })).toMatchObject({ status: 415 });
   });
 
   test("are told of a wrong key, a wrong body and an unknown model in the shape that they know", async () => {

@@ -14,9 +14,11 @@ export interface PngChunk {
   readonly end: number;
 }
 
+export const isPng = (bytes: Buffer): boolean => bytes.subarray(0, pngSignature.length).equals(pngSignature);
+
 /** The chunks up to and with IEND. After pixel data the file may end early: its last chunk may be cut. Throws `upload_unreadable`. */
 export function* pngChunks(bytes: Buffer): Generator<PngChunk> {
-  if (!bytes.subarray(0, 8).equals(pngSignature)) throw unreadable("no PNG start");
+  if (!isPng(bytes)) throw unreadable("no PNG start");
   let offset = 8;
   let hasPixels = false;
   for (;;) {
@@ -35,7 +37,7 @@ export function* pngChunks(bytes: Buffer): Generator<PngChunk> {
 
 /** No PNG of other than 8 bits, of several pictures or with a direction, which it would lose when it is written anew. */
 export function isUsualPng(bytes: Buffer): boolean {
-  if (!bytes.subarray(0, 8).equals(pngSignature)) return true;
+  if (!isPng(bytes)) return true;
   const bitDepth = bytes[24];
   const odd = new Set(["acTL", "eXIf"]);
   return bitDepth === 8 && !pngChunks(bytes).some(({ type }) => odd.has(type));
@@ -97,21 +99,29 @@ const exifBytes = 65_536;
 /** The same picture without texts, dates and whatever else stands beside it, and with the end that it may lack. */
 export function plainPng(bytes: Buffer): Buffer {
   const parts: Buffer[] = [pngSignature];
+  let profiles = 0;
   for (const { type, data, end } of pngChunks(bytes)) {
     if (!neededChunks.has(type) || (type === "eXIf" && data.length > exifBytes)) continue;
-    if (type === "iCCP" && !isUsableProfile(data)) continue;
+    // A second profile is none, and to try it would cost as much as the first.
+    if (type === "iCCP" && (++profiles > 1 || !isUsableProfile(data))) continue;
     parts.push(end > bytes.length ? pngChunk(type, data) : bytes.subarray(end - data.length - 12, end));
   }
   return Buffer.concat([...parts, pngChunk("IEND", Buffer.alloc(0))]);
 }
 
 /** Name NUL method, then zlib data. A profile that is damaged or inflates to too much is left out. */
-function isUsableProfile(data: Buffer): boolean {
-  const nul = data.indexOf(0);
+export function isUsableProfile(data: Buffer): boolean {
+  const profile = inflateAtMost(data.subarray(data.indexOf(0) + 2), uploadLimits.profileBytes);
+  return profile !== null && profile.length > 0;
+}
+
+/** Inflated zlib data; null for damaged data and where it is more than `mostBytes`. */
+export function inflateAtMost(data: Buffer, mostBytes: number): Buffer | null {
+  if (mostBytes < 1) return null;
   try {
-    return inflateSync(data.subarray(nul + 2), { maxOutputLength: uploadLimits.profileBytes }).length > 0;
+    return inflateSync(data, { maxOutputLength: mostBytes });
   } catch {
-    return false;
+    return null;
   }
 }
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { InputRole } from "@atelier/server/engines";
 import { isAppError } from "@atelier/server/platform";
 import { forCasesInTurn } from "@atelier/testing/cases";
-import { pngChunk, withPngChunk } from "@atelier/testing/pictures";
+import { grownBy, pngChunk, withPngChunk, withTextBombs } from "@atelier/testing/pictures";
 import { preparePictures } from "./canvas.ts";
 import { newContext, openScene, type Scene } from "./fixtures/open-scene.ts";
 import { featherInside } from "../paste.ts";
@@ -40,6 +40,17 @@ describe("forward previews", () => {
       forward(small);
       return previews.length > 1;
     });
+  });
+
+  test("S6 A12 a preview with texts that fill the memory is shown without them", async () => {
+    const { context, previews } = newContext();
+    const bombs = withTextBombs(await paint("#f00"));
+    const show = async () => {
+      forwardPreviews(context)(bombs);
+      await vi.waitUntil(() => previews.length > 0);
+    };
+    expect(await grownBy(show)).toBeLessThan(150);
+    expect(await Promise.all(previews.map(colorOf))).toEqual([[1, 0, 0]]);
   });
 });
 

@@ -1,7 +1,8 @@
-import { access } from "node:fs/promises";
+import { access, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import { maxOutputPixels } from "@atelier/server/engines";
+import { withoutBombs } from "@atelier/server/images";
 import { AppError, foreignText } from "@atelier/server/platform";
 import { encodePreview } from "../pictures.ts";
 import type { EngineContext } from "../port.ts";
@@ -39,6 +40,7 @@ export async function fetchPictures(
   for (const [position, file] of pictures.slice(0, maxPictures).entries()) {
     const target = path.join(workDir, `fetched-${position}`);
     await viewImage(server, { file, target, maxBytes }, { signal });
+    await disarm(target);
     await requirePicture(target, nodes);
     paths.push(target);
   }
@@ -52,6 +54,13 @@ function notAPicture(kind: string, nodes: string): AppError {
     "no_picture",
     `The workflow made a file of the kind "${what}" at node ${nodes}, and no PNG, JPEG or WebP.`,
   );
+}
+
+/** Takes out of the file what no decoder should inflate. Throws `engine_failed` for a damaged PNG. */
+async function disarm(file: string): Promise<void> {
+  const bytes = await readFile(file);
+  const harmless = await Promise.try(withoutBombs, bytes).catch(refuse);
+  if (harmless !== bytes) await writeFile(file, harmless);
 }
 
 async function requirePicture(file: string, nodes: string): Promise<void> {
@@ -90,7 +99,7 @@ const limitInputPixels = 4_096 * 4_096;
 /** A small JPEG of a server's preview; null when it is not a picture. Encoded again, since its bytes go to browsers. */
 async function makePreview(bytes: Uint8Array): Promise<Uint8Array | null> {
   try {
-    const picture = sharp(bytes, { limitInputPixels });
+    const picture = sharp(withoutBombs(Buffer.from(bytes)), { limitInputPixels });
     if (!formats.has((await picture.metadata()).format)) return null;
     return await encodePreview(picture);
   } catch {

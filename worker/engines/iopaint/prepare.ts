@@ -2,6 +2,7 @@ import path from "node:path";
 import sharp from "sharp";
 import { z } from "zod";
 import { maxOutputPixels } from "@atelier/server/engines";
+import { withoutBombs } from "@atelier/server/images";
 import { AppError } from "@atelier/server/platform";
 import { inputPath } from "../local/run-context.ts";
 import { byteAt, type Mask, maskWhere } from "../local/raster/grid.ts";
@@ -160,13 +161,14 @@ async function readResult(
   bytes: Buffer,
   expected: { readonly width: number; readonly height: number },
 ): Promise<Result> {
-  const { data, info } = await sharp(bytes, { failOn: "error", limitInputPixels: maxOutputPixels })
-    .toColourspace("srgb")
-    .raw({ depth: "uchar" })
-    .toBuffer({ resolveWithObject: true })
-    .catch((cause: unknown) => {
-      throw new AppError("engine_failed", "The server's answer is not a picture.", { cause });
-    });
+  const { data, info } = await Promise.try(() =>
+    sharp(withoutBombs(bytes), { failOn: "error", limitInputPixels: maxOutputPixels })
+      .toColourspace("srgb")
+      .raw({ depth: "uchar" })
+      .toBuffer({ resolveWithObject: true }),
+  ).catch((cause: unknown) => {
+    throw new AppError("engine_failed", "The server's answer is not a picture.", { cause });
+  });
   const { width, height, channels } = info;
   if (width !== expected.width || height !== expected.height)
     throw new AppError("engine_failed", "The server's picture does not have the requested size.", {
