@@ -95,10 +95,17 @@ forBackendSuites("with one worker and a database of its own, bells on %s", (back
       const over = new AbortController();
       const ended = endSessions(scene.services, over.signal);
       const ids: string[] = [];
-      // However fast the machine is: sessions must end under them.
-      while (!signal.aborted && (ids.length < 20 || ended.count() <= 5)) {
+      const submitOne = async () => {
         const id = await scene.submitWords().catch(() => null);
         if (id !== null) ids.push(id);
+        return id;
+      };
+      while (!signal.aborted && ids.length < 20) await submitOne();
+      // However fast the machine is: sessions must end under them. One by one, so that no line grows that takes minutes to serve.
+      while (!signal.aborted && ended.count() <= 5) {
+        const id = await submitOne();
+        if (id !== null)
+          await untilAll(scene.services, [id], { statuses: ["completed"], patienceMs: realTimeMs });
       }
       const jobs = await untilAll(scene.services, ids, { statuses: ["completed"], patienceMs: 90_000 });
       over.abort();
