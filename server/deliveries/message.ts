@@ -7,8 +7,6 @@ import { DeliveryError, type OwedDelivery } from "./channel.ts";
 /** A job as messages describe it: without prompts, and with links instead of pictures. Times are ISO 8601, UTC. */
 export interface MessageJob {
   readonly id: string;
-  /** Name of the kind for people. */
-  readonly title: string;
   readonly kind: JobKind;
   readonly status: string;
   readonly createdAt: string;
@@ -22,21 +20,6 @@ export interface MessageJob {
   readonly outputs: readonly { readonly imageId: string; readonly url: string }[];
 }
 
-const titles: Readonly<Record<JobKind, string>> = {
-  outfit_change: "Change outfit",
-  upscale: "Upscale",
-  inpaint: "Inpaint",
-  remove_background: "Remove background",
-  text_to_image: "Text to image",
-  edit: "Edit with a prompt",
-  restore_faces: "Restore faces",
-  segment: "Select by click",
-  adjust: "Adjust",
-  crop: "Crop",
-  restore: "Restore the original",
-  expand: "Expand",
-};
-
 /** The job of a delivery. Throws a `DeliveryError` when it was removed. */
 export async function readMessageJob(services: Services, { jobId }: OwedDelivery): Promise<MessageJob> {
   const { jobs, jobOutputs } = schema;
@@ -49,7 +32,6 @@ export async function readMessageJob(services: Services, { jobId }: OwedDelivery
     .orderBy(jobOutputs.position);
   return {
     id: job.id,
-    title: titles[job.kind],
     kind: job.kind,
     status: job.status,
     createdAt: job.createdAt.toISOString(),

@@ -128,7 +128,7 @@ export function toSecret(key: Buffer): string {
 interface WebhookBody {
   readonly type: string;
   readonly timestamp: string;
-  readonly data: Omit<MessageJob, "title"> | MessageBatch | { readonly endpointId: string };
+  readonly data: MessageJob | MessageBatch | { readonly endpointId: string };
 }
 
 async function bodyOf(services: Services, delivery: OwedDelivery): Promise<WebhookBody> {
@@ -138,7 +138,7 @@ async function bodyOf(services: Services, delivery: OwedDelivery): Promise<Webho
     return { type, timestamp: batch.endedAt ?? batch.createdAt, data: batch };
   }
   if (jobId === null) return { type, timestamp: new Date().toISOString(), data: { endpointId: target } };
-  const { title: _title, ...job } = await readMessageJob(services, delivery);
+  const job = await readMessageJob(services, delivery);
   return { type, timestamp: job.endedAt ?? job.createdAt, data: job };
 }
 

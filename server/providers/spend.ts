@@ -97,7 +97,7 @@ export interface OwnCaps extends Caps {
 
 const noCaps: OwnCaps = { dailyUsd: null, monthlyUsd: null, isUninvited: false };
 
-/** The user's own caps; null where the studio's count. */
+/** The user's own caps; each is null where the studio's counts. */
 export async function readOwnCaps(db: Db | Tx, userId: string): Promise<OwnCaps> {
   const [row] = await db.execute<OwnCaps & Record<string, unknown>>(ownCapsOf(userId));
   return row ?? noCaps;
