@@ -4,6 +4,7 @@ import {
   refusalWord,
   refusesScripts,
   sentenceOfRefusal,
+  undeclaringScript,
   whyUnusable,
 } from "../queue/index.ts";
 import { type CheckResult, failed, passed, reasonOf, warned, withoutPassword } from "./checks.ts";
@@ -84,8 +85,7 @@ export async function checkRedis(url: string): Promise<CheckResult> {
       await client.set("atelier:doctor", "1", "PX", redisConnectMs);
       // Since Redis 7 a user may use no channel that its ACL does not name.
       await client.publish("atelier:doctor", "");
-      // As the queue's own scripts do: not every server of this kind lets them.
-      await client.eval("return redis.call('exists', ARGV[1])", 0, "atelier:doctor");
+      await client.eval(undeclaringScript, 0, "atelier:doctor");
     }
     return verdict;
   } catch (error) {

@@ -131,6 +131,7 @@ export {
   type RedisKind,
   refusalWord,
   refusesScripts,
+  undeclaringScript,
   sentenceOfRefusal,
   whyUnusable,
 } from "./redis-faults.ts";

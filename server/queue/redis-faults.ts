@@ -80,6 +80,8 @@ const spentAdvice =
 
 /** Of servers of Redis' kind, such as Dragonfly, whose scripts may touch no keys but those that they are given. */
 const undeclaredKey = /\bundeclared key/i;
+/** Touches a key that it was not given, as the queue's own scripts do. */
+export const undeclaringScript = "return redis.call('exists', ARGV[1])";
 export const refusesScripts = ({ message }: Error) => undeclaredKey.test(message);
 const undeclaredAdvice =
   "This server of Redis' kind refuses the scripts of the queue, which touch keys that they name themselves: start Dragonfly with --default_lua_flags=allow-undeclared-keys";
