@@ -85,17 +85,17 @@ function placeIn(widthPx: number) {
     dataset: { proportion: String(proportionOf(image)) },
     style: { cssText: "" },
   }));
+  const days = countByDay(
+    zone,
+    images.map(({ createdAt }) => new Date(createdAt)),
+  );
+  const headings = [...days.keys()].map((day) => ({ day, style: { cssText: "" } }));
   const list = {
-    dataset: {
-      days: countByDay(
-        zone,
-        images.map(({ createdAt }) => new Date(createdAt)),
-      ).join(),
-    },
+    dataset: { days: [...days.values()].join() },
     style: { cssText: "" },
     isConnected: true,
     parentElement: {},
-    querySelectorAll: () => tiles,
+    querySelectorAll: (which: string) => (which === "[data-day]" ? headings : tiles),
   };
   let tell: (width: number) => void = () => undefined;
   let isObserved = false;
@@ -120,7 +120,8 @@ function placeIn(widthPx: number) {
   tell(widthPx / 2);
   expect(isObserved).toBe(false);
   const boxes = tiles.map(({ style }) => pxOf(style.cssText));
-  return { boxes, heightPx: pxOf(list.style.cssText)["height"], rules: list.style.cssText };
+  const placed = headings.map(({ day, style }) => ({ day, ...pxOf(style.cssText) }));
+  return { boxes, headings: placed, heightPx: pxOf(list.style.cssText)["height"], rules: list.style.cssText };
 }
 
 /** Where the page's own code puts them. */
@@ -137,15 +138,24 @@ function laidOutIn(widthPx: number) {
       return box;
     });
   });
-  return { boxes, heightPx: (tops.at(-1) ?? 0) + (lines.at(-1)?.heightPx ?? 0) + gapPx };
+  const headings = lines.flatMap((line, index) =>
+    line.type === "day" ? [{ day: line.day, top: tops[index], height: line.heightPx }] : [],
+  );
+  return { boxes, headings, heightPx: (tops.at(-1) ?? 0) + (lines.at(-1)?.heightPx ?? 0) + gapPx };
 }
 
 test.each([288, 380, 639.5, 640, 1_180, 2_300])(
-  "pictures of the server's HTML lie where the page's code puts them, in a list of %d px",
+  "pictures and days of the server's HTML lie where the page's code puts them, in a list of %d px",
   (widthPx) => {
     const [placed, laidOut] = [placeIn(widthPx), laidOutIn(widthPx)];
     expect(placed.boxes).toHaveLength(mostFirst);
     expect(placed.heightPx).toBeCloseTo(laidOut.heightPx, 3);
+    expect(placed.headings).toEqual(
+      laidOut.headings.map(({ top, ...heading }) => ({
+        ...heading,
+        top: expect.closeTo(top ?? Number.NaN, 3),
+      })),
+    );
     expect(placed.rules).toContain("visibility:visible");
     for (const [at, box] of placed.boxes.entries())
       for (const [side, px] of Object.entries(laidOut.boxes[at] ?? {}))

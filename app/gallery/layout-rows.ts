@@ -118,12 +118,15 @@ function placeFirstRows({
 }: Rows): void {
   const list = document.querySelector<HTMLElement>("[data-days]");
   if (!list?.parentElement) return;
+  const headings = [...list.querySelectorAll<HTMLElement>("[data-day]")];
   const tiles = [...list.querySelectorAll<HTMLElement>("[data-proportion]")];
   const days = list.dataset["days"]?.split(",").map(Number) ?? [];
   const place = (widthPx: number) => {
     const options = { widthPx, targetHeightPx: heightIn(widthPx), gapPx: gap };
     let [at, topPx] = [0, 0];
-    for (const day of days) {
+    for (const [nth, day] of days.entries()) {
+      const heading = headings[nth];
+      if (heading) heading.style.cssText = `top:${topPx}px;height:${dayPx}px`;
       topPx += dayPx + gap;
       const proportions = tiles.slice(at, at + day).map((tile) => Number(tile.dataset["proportion"]));
       for (const { count, heightPx } of breakInto(proportions, options)) {

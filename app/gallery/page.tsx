@@ -1,14 +1,18 @@
 import type { Metadata } from "next";
-import { getTranslations } from "next-intl/server";
+import { getFormatter, getTranslations } from "next-intl/server";
 import { cookies, headers } from "next/headers";
+import type { ReactNode } from "react";
 import { preload } from "react-dom";
 import { procedures } from "@atelier/server/api";
-import { countByDay } from "@atelier/server/platform";
+import { countByDay, dayOf } from "@atelier/server/platform";
 import { imageUrl } from "../client/urls.ts";
 import { readZone, zoneCookie } from "../client/cookies.ts";
 import { Words } from "../parts/words.tsx";
+import { proportionOf } from "../pictures/justify.ts";
+import { AiBadge } from "../pictures/picture.tsx";
 import { findSession, nonceOf } from "../server/proxy-env.ts";
 import { getServices } from "../server/services.ts";
+import { DayHeading } from "./day-heading.tsx";
 import { Gallery } from "./gallery.tsx";
 import { firstRowsScript, galleryPageSize, mostFirst, mostUrgent } from "./layout-rows.ts";
 import type { FirstPictures } from "./window.ts";
@@ -28,13 +32,72 @@ interface Props {
   readonly searchParams: Promise<Readonly<Record<string, string | string[] | undefined>>>;
 }
 
+interface FirstTilesInput {
+  readonly images: FirstPictures["list"]["items"];
+  readonly timezone: string;
+  readonly sent: Headers;
+}
+
+/** The newest pictures in the server's HTML, until the page's code lays them out; not seen before the script has placed them. */
+async function firstTiles({ images, timezone, sent }: FirstTilesInput): Promise<ReactNode> {
+  const [t, { dateTime }] = await Promise.all([getTranslations("gallery"), getFormatter()]);
+  const days = countByDay(
+    timezone,
+    images.map(({ createdAt }) => new Date(createdAt)),
+  );
+  const names = { today: t("today"), yesterday: t("yesterday") };
+  const today = dayOf(timezone, new Date());
+  // One element around both: a long list is streamed by itself and put in its place later, with what the script observes.
+  return (
+    <div>
+      <div
+        aria-hidden
+        data-days={[...days.values()].join()}
+        suppressHydrationWarning
+        className="invisible relative max-h-dvh overflow-clip"
+      >
+        {[...days.keys()].map((day) => (
+          <div key={day} data-day suppressHydrationWarning className="absolute inset-x-0">
+            <DayHeading day={day} today={today} names={names} dateTime={dateTime} />
+          </div>
+        ))}
+        {images.map((image, at) => (
+          <span
+            key={image.id}
+            data-proportion={proportionOf(image)}
+            suppressHydrationWarning
+            className="absolute bg-well"
+          >
+            <img
+              src={imageUrl(image.id, "thumbnail")}
+              alt=""
+              loading={at < mostUrgent ? "eager" : "lazy"}
+              fetchPriority={at < mostUrgent ? "high" : "auto"}
+              className="size-full object-cover"
+            />
+            {image.isAi ? (
+              <span className="absolute inset-e-1.5 bottom-1.5 flex">
+                <AiBadge />
+              </span>
+            ) : null}
+          </span>
+        ))}
+      </div>
+      <script
+        nonce={nonceOf(sent.get("content-security-policy"))}
+        suppressHydrationWarning
+        dangerouslySetInnerHTML={{ __html: firstRowsScript() }}
+      />
+    </div>
+  );
+}
+
 async function read(timezone: string, sent: Headers): Promise<FirstPictures> {
-  const { images } = procedures(await getServices(), sent);
-  const nonce = nonceOf(sent.get("content-security-policy"));
+  const { images: pictures } = procedures(await getServices(), sent);
   const filters = { timezone, stacks: true, limit: galleryPageSize };
-  const [list, { months }] = await Promise.all([images.list(filters), images.months({ timezone })]);
-  const first = list.items.slice(0, mostFirst).map(({ createdAt }) => new Date(createdAt));
-  return { list, months, rows: { days: countByDay(timezone, first), script: firstRowsScript(), nonce } };
+  const [list, { months }] = await Promise.all([pictures.list(filters), pictures.months({ timezone })]);
+  const images = list.items.slice(0, mostFirst);
+  return { list, months, tiles: await firstTiles({ images, timezone, sent }) };
 }
 
 /**

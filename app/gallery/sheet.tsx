@@ -4,41 +4,22 @@ import { useState, useSyncExternalStore } from "react";
 import { useFailureToast } from "../ui/failures.ts";
 import { useBoxSize } from "../ui/box-size.ts";
 import { later } from "../ui/later.tsx";
-import { dayOf, gapPx, mostFirst, mostUrgent, type SheetLine, today } from "./layout-rows.ts";
-import { imageUrl } from "../client/urls.ts";
-import { proportionOf, type Row } from "../pictures/justify.ts";
+import { DayHeading } from "./day-heading.tsx";
+import { gapPx, mostFirst, type SheetLine, today } from "./layout-rows.ts";
+import type { Row } from "../pictures/justify.ts";
 import type { Selection } from "./selection.tsx";
 import { heightOf, useSheetLayout, useSheetScroll, useShownLines } from "./sheet-scroll.ts";
 import type { ListedImage } from "./stack.tsx";
 import { Tile } from "./tile.tsx";
 import { hasScrubber } from "./timeline.ts";
-import type { FirstPictures, FirstRows, GalleryWindow } from "./window.ts";
-
-const dayMs = 86_400_000;
-
-/** Of a local calendar day: a day before it is the day before, also where clocks are changed. */
-const noonOf = (day: string) => new Date(`${day}T12:00:00`);
+import type { FirstPictures, GalleryWindow } from "./window.ts";
 
 function DayHeader({ day }: { readonly day: string }) {
   const t = useTranslations("gallery");
-  const format = useFormatter();
+  const { dateTime } = useFormatter();
   const now = useSyncExternalStore(today.watch, today.get);
-  const yesterday = dayOf(new Date(noonOf(now).getTime() - dayMs).toISOString());
-  const date = noonOf(day);
-  const sameYear = day.slice(0, 4) === now.slice(0, 4);
-  const dateText = format.dateTime(date, {
-    weekday: "long",
-    day: "numeric",
-    month: "long",
-    year: sameYear ? undefined : "numeric",
-  });
-  return (
-    <h2 className="flex h-full items-end gap-2 pb-2.5 text-sm">
-      {day === now ? <span className="font-medium">{t("today")}</span> : null}
-      {day === yesterday ? <span className="font-medium">{t("yesterday")}</span> : null}
-      <span className={day === now || day === yesterday ? "text-quiet" : "font-medium"}>{dateText}</span>
-    </h2>
-  );
+  const names = { today: t("today"), yesterday: t("yesterday") };
+  return <DayHeading day={day} today={now} names={names} dateTime={dateTime} />;
 }
 
 interface SheetRowProps {
@@ -77,43 +58,6 @@ export function SheetSkeleton() {
         <span key={width} className="h-52 animate-breathe bg-well" style={{ flex: `1 1 ${width}px` }} />
       ))}
     </div>
-  );
-}
-
-interface FirstTilesProps {
-  readonly images: readonly ListedImage[];
-  readonly rows: FirstRows;
-}
-
-/** The newest pictures in the server's HTML, until the page's code lays them out; not seen before the script has placed them. */
-function FirstTiles({ images, rows: { days, script, nonce } }: FirstTilesProps) {
-  return (
-    <>
-      <div
-        aria-hidden
-        data-days={days.join()}
-        suppressHydrationWarning
-        className="invisible relative max-h-dvh overflow-clip"
-      >
-        {images.slice(0, mostFirst).map((image, at) => (
-          <span
-            key={image.id}
-            data-proportion={proportionOf(image)}
-            suppressHydrationWarning
-            className="absolute bg-well"
-          >
-            <img
-              src={imageUrl(image.id, "thumbnail")}
-              alt=""
-              loading={at < mostUrgent ? "eager" : "lazy"}
-              fetchPriority={at < mostUrgent ? "high" : "auto"}
-              className="size-full object-cover"
-            />
-          </span>
-        ))}
-      </div>
-      <script nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: script }} />
-    </>
   );
 }
 
@@ -166,11 +110,7 @@ export function Sheet({ first, part, images, selection, openId, onOpen }: SheetP
         className="relative"
         style={{ height: heightOf(layout, gapPx) }}
       >
-        {width > 0 ? null : first === null ? (
-          <SheetSkeleton />
-        ) : (
-          <FirstTiles images={images} rows={first.rows} />
-        )}
+        {width > 0 ? null : (first?.tiles ?? <SheetSkeleton />)}
         {lines.slice(shown.first, shown.end).map((line, at) => (
           <div
             key={line.type === "day" ? line.day : line.key}

@@ -1,6 +1,6 @@
 "use client";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { canLoadMore, keys, viewerTimezone } from "../client/queries.ts";
@@ -21,20 +21,12 @@ interface PageParam {
 
 type ImageList = Awaited<ReturnType<typeof api.images.list.query>>;
 
-/** How the server's HTML shows the newest pictures. */
-export interface FirstRows {
-  /** How many of them each day has. */
-  readonly days: readonly number[];
-  /** Places them before the page's code is there. */
-  readonly script: string;
-  readonly nonce: string | undefined;
-}
-
 /** What a page brings of the gallery without a search: its newest pictures and its months. */
 export interface FirstPictures {
   readonly list: ImageList;
   readonly months: Awaited<ReturnType<typeof api.images.months.query>>["months"];
-  readonly rows: FirstRows;
+  /** The pictures in the server's HTML, until the page's code lays them out. */
+  readonly tiles: ReactNode;
 }
 
 /** So old that it is shown at once and still read again: what changed since the page was made has been told to nobody. */

@@ -203,6 +203,10 @@ test("@all @phone the newest pictures are seen before the page's code is there, 
   }).toPass();
   const isLoaded = () => first.first().evaluate((image: HTMLImageElement) => image.naturalWidth > 0);
   await expect.poll(isLoaded).toBe(true);
+  // What AI made is marked from the start, and the days have their headings.
+  const firstRows = page.locator("[data-days]");
+  await expect(firstRows.getByText("AI", { exact: true }).first()).toBeVisible();
+  await expect(firstRows.locator("h2").first()).toContainText(/^(?:Today|Yesterday)/);
   const before = await placesOf(page, "[data-days] img");
   expect(before.length).toBeGreaterThan(3);
 

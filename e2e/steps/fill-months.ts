@@ -12,7 +12,7 @@ interface Months {
 
 /**
  * Gives the owner of this browser's session pictures of many months, which no journey can wait for: rows like that of a sample,
- * from `name 0`, made a moment ago, to the oldest. All of them are shown with the sample's file.
+ * from `picture 0`, made a moment ago, to the oldest; every fourth is a copy of what AI made. All of them are shown with the sample's file.
  */
 export async function fillMonths(page: Page, { months, picturesEach }: Months): Promise<void> {
   const sample = "coffee.png";
@@ -25,9 +25,9 @@ export async function fillMonths(page: Page, { months, picturesEach }: Months): 
   const client = new pg.Client({ connectionString: postgres.url });
   await client.connect();
   await client.query(
-    `insert into images (id, owner_id, role, storage_key, stored_sha256, mime, width_px, height_px, size_bytes, thumbhash, title, created_at)
+    `insert into images (id, owner_id, role, storage_key, stored_sha256, mime, width_px, height_px, size_bytes, thumbhash, title, copy_of_ai, created_at)
      select uuidv7(age), owner_id, role, storage_key || '-' || n, stored_sha256, mime, 600 + n % 5 * 150, 600, size_bytes, thumbhash,
-       'picture ' || n, now() + age
+       'picture ' || n, n % 4 = 1, now() + age
      from images, lateral (select n, -(n * interval '730 hours' / $3::int) as age from generate_series(0, $2::int * $3::int - 1) n) aged
      where id = $1`,
     [id, months, picturesEach],

@@ -45,13 +45,13 @@ export function dayOf(timeZone: string, at: Date): string {
 }
 
 /** How many of these moments each day of a zone has, the days in the order of the moments. */
-export function countByDay(timeZone: string, moments: readonly Date[]): number[] {
+export function countByDay(timeZone: string, moments: readonly Date[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const moment of moments) {
     const day = dayOf(timeZone, moment);
     counts.set(day, (counts.get(day) ?? 0) + 1);
   }
-  return [...counts.values()];
+  return counts;
 }
 
 /** Today with its name, since "on Friday" needs it: `2026-11-25 (Wednesday)`. */

@@ -50,7 +50,7 @@ export {
   foreignText,
 } from "./text.ts";
 export { childEnv } from "./child-env.ts";
-export { countByDay } from "./days.ts";
+export { countByDay, dayOf } from "./days.ts";
 export { addressBelow, credentialsProblem, keyHeaders, modelsAddress, offersEmail } from "./env-addresses.ts";
 export { findMisspelled, inspectEnv, parseEnv, type Env } from "./env.ts";
 export { ConfigError, type ConfigProblem, isQuoted, readConfigProblems } from "./config-problems.ts";
