@@ -210,6 +210,48 @@ test("a program that asks without end leaves the keys beside it their share of t
   expect(counts).toEqual([perMinute - 2 * 6, 6, 6]);
 });
 
+test("fresh keys one after another ask no more than all keys of a user may", async () => {
+  const { services } = fixture;
+  const through = await inOneMinute(services, async () => {
+    const holder = await addKeyHolder(`fresh-${newId()}@example.com`);
+    let count = 0;
+    for (let each = 0; each < 4; each += 1) {
+      const { id, key } = await createApiKey(services, { userId: holder, name: `fresh ${each}` });
+      const asked = Array.from({ length: perMinute }, () => resolveCaller(services, bearer(key)));
+      count += (await Promise.allSettled(asked)).filter(({ status }) => status === "fulfilled").length;
+      await revokeApiKey(services, { userId: holder, id });
+    }
+    return count;
+  });
+  expect(through).toBe(perMinute);
+});
+
+test("a quiet key has its share in each process, beside a key that asks without end", async () => {
+  const { services } = fixture;
+  const limits = { ...services.config.limits, apiKeyPerMinute: 200 };
+  const first = { ...services, config: { ...services.config, limits } };
+  const second = { ...(await fixture.openAnother()), config: first.config };
+  const outcomes = await inOneMinute(services, async () => {
+    const holder = await addKeyHolder(`quiet-${newId()}@example.com`);
+    const keys: string[] = [];
+    for (let each = 0; each < 10; each += 1)
+      keys.push((await createApiKey(services, { userId: holder, name: `key ${each}` })).key);
+    const [flooding = "", quiet = ""] = keys;
+    await Promise.allSettled(Array.from({ length: 300 }, () => resolveCaller(first, bearer(flooding))));
+    const turns = [first, second, first, second].map((of) => () => resolveCaller(of, bearer(quiet)));
+    const seen: boolean[] = [];
+    for (const turn of turns)
+      seen.push(
+        await turn().then(
+          () => true,
+          () => false,
+        ),
+      );
+    return seen;
+  });
+  expect(outcomes).toEqual([true, true, true, true]);
+});
+
 test("checking a key writes its row far less often than once per request", async () => {
   const { services } = fixture;
   const quick = {

@@ -11,12 +11,12 @@ export async function takePermit(services: Services, key: RatedKey): Promise<boo
   const { id, perMinute, referenceId: userId } = key;
   const all = services.config.limits.apiKeyPerMinute;
   const max = Math.min(all, perMinute ?? Number.POSITIVE_INFINITY);
-  const own = await takeFrom(permitsOf(services), id, () => takeKeyBlock(services, id, max));
+  const limits = { userId, max, half: Math.floor(all / 2) };
+  const own = await takeFrom(permitsOf(services), id, () => takeKeyBlock(services, id, limits));
   if (own === null) return false;
-  const share = Math.floor(all / 2 / own.sharers);
-  if (own.number <= share) return true;
+  if (own.isShare) return true;
   const rest = keysCountOf(userId);
-  const first = () => takeBlock(services, rest, all - share * own.sharers);
+  const first = () => takeBlock(services, rest, all - own.shares);
   return (await takeFrom(permitsOf(services), rest, first)) !== null;
 }
 
@@ -24,6 +24,9 @@ type RatedKey = Pick<typeof schema.apiKeys.$inferSelect, "id" | "perMinute" | "r
 
 /** Key of the row that counts what a user's keys ask beyond their shares. */
 const keysCountOf = (userId: string) => `keys|${userId}`;
+
+/** Key of the row that counts the shares of a user's keys, also of those that are revoked since. */
+const sharesCountOf = (userId: string) => `shares|${userId}`;
 
 /** What is counted a minute besides the requests of keys: by a user's session, and by the address of an unknown sender. */
 const permitLimits = {
@@ -52,6 +55,7 @@ export const codeCountOf = (userId: string) => `email-codes|${userId}`;
 /** Keys of the rows that count a user. */
 export const permitKeysOf = (userId: string) => [
   keysCountOf(userId),
+  sharesCountOf(userId),
   ...["writes", "uploads", "identified", "reads", "boardShares"].map((kind) => `${kind}|${userId}`),
   mailCountOf(userId),
   codeCountOf(userId),
@@ -86,9 +90,9 @@ function permitsOf(services: Services): Map<string, Promise<Permits>> {
   return known;
 }
 
-interface Permit extends Pick<Block, "sharers"> {
-  /** Of the permits of this minute, from 1. */
-  readonly number: number;
+interface Permit extends Pick<Block, "shares"> {
+  /** Whether it is of the key's own share. */
+  readonly isShare: boolean;
 }
 
 /** Null when no permit of this minute is left. */
@@ -105,7 +109,7 @@ async function takeFrom(
       if (block === null) return null;
       permits.left -= 1;
       if (permits.left >= 0)
-        return { number: block.before + block.granted - permits.left, sharers: block.sharers };
+        return { isShare: block.granted - permits.left <= block.ofShare, shares: block.shares };
     }
     // When the block is used up, the first request takes the next block and the others wait for it.
     if (known.get(id) !== asked) continue;
@@ -130,42 +134,64 @@ async function permitsFrom(taken: Promise<Block | undefined>): Promise<Permits> 
 
 interface Block {
   readonly granted: number;
-  /** Granted earlier in this minute. */
-  readonly before: number;
   readonly leftMs: number;
-  /** Keys of the user that were used or made within a day, with this one; 1 where none share. */
-  readonly sharers: number;
+  /** How many of those granted are of the key's own share, the first ones. */
+  readonly ofShare: number;
+  /** What all keys of the user have as their shares in a minute, together. */
+  readonly shares: number;
 }
 
 const blockOf = (max: number) => Math.max(1, Math.floor(max / blocksPerMinute));
 
 /**
  * Takes a block of permits of the current minute from the key's row. All processes take from the same row, so the
- * limit holds for all of them together; the row lock decides between two at once. A time that lies ahead is of a clock that
- * was set back since.
+ * limit holds for all of them together; the row lock decides between two at once. A block of the key's share is a part of it, so that no
+ * process holds all of it. A time that lies ahead is of a clock that was set back since.
  */
-async function takeKeyBlock({ db }: Services, keyId: string, max: number): Promise<Block | undefined> {
+async function takeKeyBlock(
+  services: Services,
+  keyId: string,
+  limits: KeyLimits,
+): Promise<Block | undefined> {
+  const { userId, max, half } = limits;
   const minute = sql`date_trunc('minute', statement_timestamp())`;
-  const rows = await db.execute<{ granted: number; before: number; leftMs: number; sharers: number }>(sql`
+  const rows = await services.db.execute<Omit<Block, "ofShare"> & { isShare: boolean }>(sql`
     with held as (
-      select id, reference_id, case when last_request >= ${minute} and last_request < ${minute} + interval '2 minutes'
-          then coalesce(request_count, 0) else 0 end as used
+      select id, case when last_request >= ${minute} and last_request < ${minute} + interval '2 minutes'
+          then coalesce(request_count, 0) else 0 end as used,
+        (select 1 + count(*)::int from api_keys other where other.reference_id = ${userId} and other.id <> api_keys.id
+          and other.enabled is not false and (other.expires_at is null or other.expires_at > statement_timestamp())
+          and coalesce(other.last_request, other.created_at) > statement_timestamp() - interval '1 day') as sharers
       from api_keys where id = ${keyId} for update
-    )
-    update api_keys set request_count = least(${max}::int, held.used + ${blockOf(max)}::int),
-      last_request = statement_timestamp()
-    from held where api_keys.id = held.id and held.used < ${max}::int
-    returning api_keys.request_count - held.used as granted, held.used as before,
-      (select 1 + count(*)::int from api_keys other where other.reference_id = held.reference_id and other.id <> held.id
-        and other.enabled is not false and (other.expires_at is null or other.expires_at > statement_timestamp())
-        and coalesce(other.last_request, other.created_at) > statement_timestamp() - interval '1 day') as sharers,
+    ), shared as (select *, ${half}::int / sharers as share from held)
+    update api_keys set last_request = statement_timestamp(), request_count = least(${max}::int, case when used < share
+      then least(share, used + greatest(1, least(${blockOf(max)}::int, share / ${blocksPerMinute / 2}::int)))
+      else used + ${blockOf(max)}::int end)
+    from shared where api_keys.id = shared.id and used < ${max}::int
+    returning api_keys.request_count - used as granted, used < share as "isShare", share * sharers as shares,
       (extract(epoch from ${minute} + interval '1 minute' - statement_timestamp()) * 1000)::int as "leftMs"`);
-  return rows[0];
+  const block = rows[0];
+  if (!block?.isShare) return block && { ...block, ofShare: 0 };
+  // Exactly what the key was granted, so that no process holds of it what another key needs.
+  const share = await takeBlock(services, sharesCountOf(userId), half, block.granted);
+  return { ...block, ofShare: share?.granted ?? 0 };
+}
+
+interface KeyLimits {
+  readonly userId: string;
+  /** Requests of the key in a minute. */
+  readonly max: number;
+  /** Of what all keys of the user may ask, to be divided among them. */
+  readonly half: number;
 }
 
 /** The same for a row of its own. A block that passes the limit is counted and not granted. */
-async function takeBlock({ db }: Services, key: string, max: number): Promise<Block | undefined> {
-  const block = blockOf(max);
+async function takeBlock(
+  { db }: Services,
+  key: string,
+  max: number,
+  block = blockOf(max),
+): Promise<Block | undefined> {
   const minuteMs = sql`(extract(epoch from date_trunc('minute', statement_timestamp())) * 1000)::bigint`;
   const rows = await db.execute<{ used: number; leftMs: number }>(sql`
     insert into rate_limits (id, key, count, last_request)
@@ -177,7 +203,7 @@ async function takeBlock({ db }: Services, key: string, max: number): Promise<Bl
   const taken = rows[0];
   const before = (taken?.used ?? max + block) - block;
   const granted = Math.min(block, max - before);
-  return taken && granted > 0 ? { granted, before, leftMs: taken.leftMs, sharers: 1 } : undefined;
+  return taken && granted > 0 ? { granted, leftMs: taken.leftMs, ofShare: 0, shares: 0 } : undefined;
 }
 
 const tryWindowMs = 60_000;
