@@ -167,8 +167,9 @@ const memberOf = (param: string) => param.replace(stepPrefix, "");
 /** Shown where the value is a number or a size. The axes of a list are named freely, and their values may be any words. */
 const figures = new Set("seed steps guidance strength scale width height size lora".split(" "));
 const figure = /^-?\d+(?:\.\d+)?(?: ?[x×:] ?\d+)?$/;
-/** Shown with the name that each value is. */
+/** Shown with the name that each value is; words of several are none. */
 const names = new Set(["workflow", "style", "engine", "model"]);
+const name = /^[\w./:+-]{1,60}$/;
 
 /** Titles of the owner's pictures that axes name, as persons and garments of a lookbook. */
 async function readTitles(
@@ -200,7 +201,7 @@ function labelOf(place: BatchPlace | undefined, titles: ReadonlyMap<string, stri
     .map(([param, value]) => {
       const [member, text] = [memberOf(param), String(value)];
       if (member.startsWith(inputPrefix)) return titles.get(text);
-      const isShown = names.has(member) || (figures.has(member) && figure.test(text));
+      const isShown = (names.has(member) && name.test(text)) || (figures.has(member) && figure.test(text));
       return isShown ? `${param} ${text}` : undefined;
     })
     .filter(Boolean)

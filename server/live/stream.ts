@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { isDatabaseAway } from "../db/index.ts";
 import { isAppError, streamMs } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type Feed, feedOf } from "./feed.ts";
@@ -98,6 +99,15 @@ export async function* boundStream<Value>(
   }
 }
 
+/**
+ * Whether an error of the look at a caller says nothing of the caller, who may read on until the next look: a key at its limit of
+ * requests is still a key, and an outage of the database ends no answer.
+ */
+export function saysNothingOfCaller(error: unknown): boolean {
+  if (isAppError(error) && ["rate_limited", "database_unavailable"].includes(error.code)) return true;
+  return isDatabaseAway(error) || (error instanceof Error && saysNothingOfCaller(error.cause));
+}
+
 interface ListenInput extends WatchInput {
   /** Whose rows the connection is told of by now; throws when its key or session is over. */
   readonly findOwner: () => Promise<string>;
@@ -114,8 +124,7 @@ export async function* listen<Update extends object>(
     try {
       return await findOwner();
     } catch (error) {
-      // A key at its limit of requests is still a key.
-      if (isAppError(error) && error.code === "rate_limited") return ownerId;
+      if (saysNothingOfCaller(error)) return ownerId;
       throw error;
     }
   };

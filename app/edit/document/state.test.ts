@@ -141,6 +141,20 @@ test("of two windows' work the chosen masks stay, and the versions and masks tha
   expect(taken.marks).toEqual({ base: [dot], mine: [dot] });
 });
 
+test("what was undone stays with the masks that it was undone from", () => {
+  const mine = withMarks(withVersion(edit, { imageId: "v", parentId: "base" }), "v", [dot]);
+  const [here, there] = [
+    { ...mine, undone: { v: [stroke] } },
+    { ...edit, undone: { v: [selection], base: [dot] } },
+  ];
+  expect(mergeEdits(there, here)).toMatchObject({
+    marks: { v: [dot] },
+    undone: { v: [stroke], base: [dot] },
+  });
+  expect(mergeEdits(here, there).undone).toEqual({ v: [stroke] });
+  expect(mergeEdits(there, edit).undone).toEqual(there.undone);
+});
+
 test("a version that is made of an older one begins a branch", () => {
   const versions = [
     { imageId: "a", parentId: null },

@@ -238,11 +238,13 @@ export function mergeEdits(chosen: OpenEdit, other: OpenEdit): OpenEdit {
   const started = new Set(chosen.runs.flatMap(({ jobIds }) => jobIds));
   const versions = other.versions.filter(({ imageId }) => !known.has(imageId));
   const runs = other.runs.filter(({ jobIds }) => !jobIds.some((id) => started.has(id)));
+  const taken = Object.keys(other.marks).filter((id) => !(id in chosen.marks));
   return {
     ...chosen,
     versions: [...chosen.versions, ...versions],
     runs: [...chosen.runs, ...runs],
     marks: { ...other.marks, ...chosen.marks },
+    undone: { ...chosen.undone, ...Object.fromEntries(taken.map((id) => [id, other.undone[id] ?? noMarks])) },
     foreign: { ...other.foreign, ...chosen.foreign },
   };
 }

@@ -2,9 +2,18 @@ import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
-import { boundStream } from "../../live/index.ts";
-import { servedStream } from "./streams.ts";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { boundStream, saysNothingOfCaller } from "../../live/index.ts";
+import { AppError } from "../../platform/index.ts";
+import type { Services } from "../../services.ts";
+import { isStillCaller, servedStream } from "./streams.ts";
+
+let opened: TestServices;
+beforeAll(async () => {
+  opened = await createTestServices();
+});
+afterAll(() => opened.close());
 
 describe("bound stream", () => {
   /** Endless numbers that say when they were closed. */
@@ -29,6 +38,27 @@ describe("bound stream", () => {
     );
     expect(seen).toEqual([0, 1]);
     expect(state.isClosed).toBe(true);
+  });
+
+  test("a look that tells nothing of the caller ends no stream: at a limit of requests, and while the database is away", async () => {
+    const away = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+    const wrapped = new Error("session not read", { cause: away });
+    for (const thrown of [
+      away,
+      wrapped,
+      new AppError("rate_limited"),
+      new AppError("database_unavailable"),
+    ]) {
+      const db = new Proxy({} as Services["db"], {
+        get: () => () => {
+          throw thrown;
+        },
+      });
+      const headers = new Headers({ authorization: "Bearer atl_something" });
+      expect(await isStillCaller({ ...opened.services, db }, headers)).toBe(true);
+    }
+    expect(saysNothingOfCaller(new AppError("unauthorized"))).toBe(false);
+    expect(saysNothingOfCaller(new Error("no such column"))).toBe(false);
   });
 
   test("a stream ends when its time is over", async () => {

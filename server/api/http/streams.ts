@@ -1,8 +1,8 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Readable } from "node:stream";
 import { type Caller, resolveCaller } from "../../accounts/index.ts";
-import { type Holder, isAppError, takePlace } from "../../platform/index.ts";
-import { boundStream, streamLimits } from "../../live/index.ts";
+import { type Holder, takePlace } from "../../platform/index.ts";
+import { boundStream, saysNothingOfCaller, streamLimits } from "../../live/index.ts";
 import type { Services } from "../../services.ts";
 import { streamTimesOf } from "../requests.ts";
 
@@ -103,7 +103,7 @@ export function holdStreamSlot(services: Services, reader: StreamReader, onEnd: 
   return end;
 }
 
-/** Whether the request may still read; a key at its limit of requests is still a key. */
+/** Whether the request may still read. */
 export async function isStillCaller(
   services: Services,
   headers: Headers,
@@ -113,7 +113,7 @@ export async function isStillCaller(
     const caller = await resolveCaller(services, headers);
     return caller !== null && mayRead(caller);
   } catch (error) {
-    if (isAppError(error) && error.code === "rate_limited") return true;
+    if (saysNothingOfCaller(error)) return true;
     throw error;
   }
 }

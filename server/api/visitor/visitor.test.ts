@@ -246,6 +246,7 @@ test("a lookbook shows what is there while it runs, with labels and without prom
         { param: "steps.1.seed", values: [31, 32] },
         { param: "size", values: ["1024x768", "1024x768"] },
         { param: "workflow", values: ["upscale_4x", "upscale_4x"] },
+        { param: "style", values: ["hidden style of someone", "hidden style of someone"] },
       ],
     },
   ];
@@ -264,7 +265,7 @@ test("a lookbook shows what is there while it runs, with labels and without prom
   expect(text).toContain("count 1 · open 1");
   expect(text).toContain("seed 7");
   expect(text).toContain("steps.1.seed 31 · size 1024x768 · workflow upscale_4x");
-  expect(text).not.toMatch(/hidden (words|step|wish|guidance|mood)|mood/);
+  expect(text).not.toMatch(/hidden (words|step|wish|guidance|mood|style)|mood/);
   expect(text).not.toContain(foreign);
   expect(text).not.toContain("of another");
   await end(jobIds[1], second);
