@@ -1,0 +1,15 @@
+import { expect, test, vi } from "vitest";
+import { bytesOfText } from "./picture-bodies.ts";
+
+test("a large text of escapes is read in one step", () => {
+  const steps = vi.spyOn(String, "fromCharCode");
+  const bytes = bytesOfText(`data:image/png;base64,${"%51UJD".repeat(100_000)}`);
+  const made = steps.mock.calls.length;
+  steps.mockRestore();
+  expect(made).toBe(0);
+  expect(bytes).toEqual(Buffer.from("ABC".repeat(100_000)));
+});
+
+test.each(["100%", "QUJD%zz", "%ff%fe", "%"])("%j is no escaped text, and is no picture", (text) => {
+  expect(bytesOfText(text)).toEqual(Buffer.from(text, "base64"));
+});
