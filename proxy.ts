@@ -53,7 +53,9 @@ function wantedOf({ cookies, nextUrl, url }: NextRequest): URL | null {
   const path = cookies.get(wantedCookie)?.value;
   if (path === undefined || nextUrl.pathname !== "/" || findSession(cookies.getAll()) === null) return null;
   const wanted = URL.parse(path, url);
-  return wanted?.origin === new URL(url).origin ? wanted : null;
+  if (wanted?.origin !== new URL(url).origin) return null;
+  // Next sends the path alone: two slashes would name another site, and `/` leads here again.
+  return wanted.pathname === "/" || wanted.pathname.startsWith("//") ? null : wanted;
 }
 
 /** Clients of the old job server post to the address of a page; their other paths have none. */
