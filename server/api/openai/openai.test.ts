@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { createOpenAI } from "@ai-sdk/openai";
 import { inAll } from "@atelier/testing/cases";
 import { addNode } from "@atelier/testing/jobs";
@@ -18,6 +19,7 @@ import { createHttpApp } from "../http/app.ts";
 import { actFor } from "../clients/route.ts";
 import { type ClientScene, openClientScene } from "../clients/fixtures/scene.ts";
 import { type ClientStudio, drawPhoto, openClientStudio } from "../clients/fixtures/studio.ts";
+import { referenceRoles, withEdit } from "./request.ts";
 
 const { jobs } = schema;
 let studio: ClientStudio;
@@ -330,6 +332,47 @@ describe("programs that write the fields in their own way", () => {
       [none, ""],
     ]);
     expect(await ordered(form)).toEqual(orderOf(photo));
+  });
+
+  test("each picture in text of a form is a file before the next is read", async () => {
+    const photos = [await drawPhoto(), await drawPhoto(64, 64), await drawPhoto(32, 32, true)];
+    const [first = "", second = "", mask = ""] = photos.map(base64Of);
+    const request = new Request(studio.url, {
+      method: "POST",
+      body: formOf([
+        ['name="prompt"', "in snow"],
+        ['name="image[0]"', first],
+        ['name="image[1]"', `data:image/png;base64,${second}`],
+        ['name="mask"', mask],
+      ]),
+    });
+    const { services, owner } = studio;
+    const caller = { userId: owner.id, isGuest: false, isAdmin: false, via: "api_key" } as const;
+    const input = { services, caller, request, startedAtMs: 0, params: {}, query: {} };
+    const files = await withEdit(input, ({ pictures }) =>
+      Promise.all(
+        pictures.map(async (given) =>
+          "bytes" in given && typeof given.bytes === "string" ? readFile(given.bytes) : null,
+        ),
+      ),
+    );
+    expect(files).toEqual(photos.slice(0, 2));
+  });
+
+  test("more pictures than an edit takes are refused before they are read", async () => {
+    const base64 = base64Of(await drawPhoto());
+    const most = referenceRoles.length + 1;
+    for (const [count, answer] of [
+      [most, isRead],
+      [most + 1, [400, expect.stringContaining(`At most ${most} pictures`)]],
+    ] as const) {
+      const images = Array.from({ length: count }, () => base64);
+      expect(await read({ ...fields, image: images })).toEqual(answer);
+      expect(await read({ ...fields, image: base64, images: images.slice(1) })).toEqual(answer);
+      const parts = images.map((text, at) => [`name="image[${at}]"`, text] as const);
+      const named = Object.entries(fields).map(([name, value]) => [`name="${name}"`, value] as const);
+      expect(await read(formOf([...named, ...parts]))).toEqual(answer);
+    }
   });
 
   test.each([

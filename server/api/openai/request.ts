@@ -1,7 +1,8 @@
 import { createReadStream } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
+import { optionalInputs } from "../../engines.ts";
 import { type AnswerFormat, maskOfHoles, uploadLimits } from "../../images/index.ts";
 import { AppError, flagOfText, isId } from "../../platform/index.ts";
 import { type GivenPicture, pictureOfText } from "../clients/orders.ts";
@@ -182,6 +183,15 @@ export async function readGeneration(input: ClientInput): Promise<Asked> {
   return toAsked(body, input.request.headers);
 }
 
+/** The roles that an edit has for pictures beside the one to change. */
+export const referenceRoles = optionalInputs("edit").filter((role) => role !== "mask");
+
+/** Before they are read: each may be large. */
+function requireFew(pictures: number): void {
+  const most = referenceRoles.length + 1;
+  if (pictures > most) throw wrong("image", `At most ${most} pictures are taken.`);
+}
+
 const rules: MultipartRules = {
   files: { image: uploadLimits.files, mask: 1 },
   // Libraries number the parts of a list, or add brackets to each.
@@ -195,12 +205,15 @@ export async function withEdit<T>(input: ClientInput, work: (asked: AskedEdit) =
   const { services, request, caller } = input;
   if (!/^multipart\//i.test(request.headers.get("content-type") ?? "")) {
     const body = await readBody(input, z.preprocess(withoutNothing, editSchema));
-    const pictures = [body.image ?? [], body.images ?? []].flat().map(toPicture);
+    const sent = [body.image ?? [], body.images ?? []].flat();
+    requireFew(sent.length);
+    const pictures = sent.map(toPicture);
     const mask = body.mask === undefined ? null : await toMask(caller.userId, toPicture(body.mask));
     return work({ ...toAsked(body, request.headers), pictures, mask });
   }
   return withParts(services, { request, caller, rules }, async (parts) => {
     const body = parseBody(generationSchema, withoutNothing(Object.fromEntries(parts.fields)));
+    requireFew(parts.files.filter(({ part }) => part === "image").length);
     const pictures: GivenPicture[] = [];
     let mask: GivenPicture | null = null;
     for (const file of parts.files) {
@@ -212,10 +225,16 @@ export async function withEdit<T>(input: ClientInput, work: (asked: AskedEdit) =
   });
 }
 
-/** A part without the name of a file may have what JSON would have: base64, an address or an id. */
+/**
+ * A part without the name of a file may have what JSON would have: base64, an address or an id. What it decodes to takes the place of
+ * its text, so that one of the parts is in memory at a time.
+ */
 async function pictureOfPart({ path, name }: ReceivedFile): Promise<GivenPicture> {
   if (name !== "" || !isText(await buffer(createReadStream(path, { end: 63 })))) return { bytes: path, name };
-  return pictureOfText(await readFile(path, "utf8"), isId);
+  const picture = pictureOfText(await readFile(path, "utf8"), isId);
+  if (!("bytes" in picture)) return picture;
+  await writeFile(path, picture.bytes);
+  return { bytes: path, name };
 }
 
 /** No picture begins with so many letters, but for an SVG. */

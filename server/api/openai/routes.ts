@@ -1,4 +1,4 @@
-import { type JobKind, optionalInputs } from "../../engines.ts";
+import type { JobKind } from "../../engines.ts";
 import { openFile, readAs } from "../../images/index.ts";
 import { kindParams, readCapabilities } from "../../jobs/index.ts";
 import { readSigned } from "../../links/index.ts";
@@ -9,7 +9,7 @@ import type { ClientApi, ClientInput, ClientRoute, OpenRoute } from "../clients/
 import { servedStream } from "../http/streams.ts";
 import { admitNetwork } from "../requests.ts";
 import { answerLater, answerPictures, errorResponse, type Ordered, streamPictures } from "./answer.ts";
-import { type Asked, type AskedEdit, readGeneration, withEdit, wrong } from "./request.ts";
+import { type Asked, type AskedEdit, readGeneration, referenceRoles, withEdit, wrong } from "./request.ts";
 
 const makingKinds = ["text_to_image"] as const satisfies readonly JobKind[];
 const editingKinds = ["edit", "inpaint"] as const satisfies readonly JobKind[];
@@ -149,15 +149,12 @@ async function kindOf({ services }: ClientInput, { mask, pictures }: AskedEdit):
 function picturesOf({ pictures, mask }: AskedEdit, kind: JobKind | null): Order["pictures"] {
   const [image, ...references] = pictures;
   if (!image) throw wrong("image", "Send the picture to change as image.");
-  const roles = optionalInputs("edit").filter((role) => role !== "mask");
-  if (references.length > roles.length)
-    throw wrong("image", `At most ${roles.length + 1} pictures are taken.`);
   if (kind === "inpaint" && !mask) throw wrong("mask", "This model needs a mask.");
   if (kind === "inpaint" && references.length > 0) throw wrong("image", "This model takes one picture.");
   return [
     { role: "image", picture: image },
     ...references.flatMap((picture, at) => {
-      const role = roles[at];
+      const role = referenceRoles[at];
       return role ? [{ role, picture }] : [];
     }),
     ...(mask ? [{ role: "mask" as const, picture: mask }] : []),
