@@ -891,6 +891,8 @@ describe("the address of a person", () => {
     [{ emails: ["ada@example.com"] }, "ada@example.com", [true, false]],
     // What is said of `email` is not said of another claim.
     [{ emails: ["ada@example.com"], email_verified: true }, "ada@example.com", [true, false]],
+    [{ email: null, emails: ["ada@example.com"], email_verified: true }, "ada@example.com", [true, false]],
+    [{ email: null, emails: ["ada@example.com"], email_verified: false }, "ada@example.com", [true, false]],
     [
       { email: "ada@example.com", emails: ["other@example.com"], email_verified: false },
       "ada@example.com",

@@ -83,10 +83,11 @@ const onlyOf = (value: unknown): unknown => (Array.isArray(value) && value.lengt
 
 /** The person of the claims; null without an address that can be used. */
 export function personOf(claims: Claims, { trustsEmail }: IdentityProvider): ProviderPerson | null {
-  const address = addressSchema.safeParse(onlyOf(claims["email"] ?? claims["emails"]));
+  const email = claims["email"] ?? undefined;
+  const address = addressSchema.safeParse(onlyOf(email ?? claims["emails"]));
   if (!address.success || isReservedEmail(address.data)) return null;
   // Said of `email` alone.
-  const said = claims["email"] === undefined ? undefined : claims["email_verified"];
+  const said = email === undefined ? undefined : claims["email_verified"];
   const names = [claims["name"], claims["preferred_username"], address.data.split("@")[0]];
   const name = names.map((value) => nameSchema.safeParse(value)).find(({ success }) => success)?.data ?? "";
   return {
