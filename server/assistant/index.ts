@@ -86,5 +86,5 @@ export {
   type QuestionStory,
   type QuestionSummary,
 } from "./stories.ts";
-export { type Forms, mendArguments } from "./stages/mend-call.ts";
+export { type Forms, mendArguments, saidArguments } from "./stages/mend-call.ts";
 export { type Trial, type TrialOutcome, trialSchema, type TrialSide, tryPrompt } from "./trial.ts";

@@ -143,6 +143,19 @@ test("arguments that say nothing, or come as texts, are those that were meant; a
     });
 });
 
+test.each(
+  [null, "", "null", "None", "undefined"].flatMap((nothing) =>
+    ["model", "negativePrompt", "seed"].map((name) => [name, nothing] as const),
+  ),
+)("%s that is %j alone is left out", async (name, nothing) => {
+  const given = { prompt: "None", waitSeconds: 0, [name]: nothing };
+  const { result } = await about("tools/call", { name: "generate_image", arguments: given });
+  const { jobs } = JSON.parse(result.content[0].text);
+  const [job] = await scene.services.db.select().from(schema.jobs).where(eq(schema.jobs.id, jobs[0].jobId));
+  expect(job?.params).toMatchObject({ prompt: "None" });
+  expect(job?.params).not.toHaveProperty("negativePrompt", nothing);
+});
+
 test("the schemas of the tools say what each value is, as the inspector asks", async () => {
   const { result } = await send({ jsonrpc: "2.0", id: 1, method: "tools/list" });
   const unsaid = (value: unknown): boolean =>

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Forms, mendArguments } from "../../assistant/index.ts";
+import { type Forms, mendArguments, saidArguments } from "../../assistant/index.ts";
 import { AppError, issuesOf } from "../../platform/index.ts";
 import type { ClientInput } from "../clients/route.ts";
 import type { Answer, Extra } from "./making.ts";
@@ -34,9 +34,11 @@ export function tool<Schema extends z.ZodObject>(
  * again, or make values up. Throws `bad_request` with what is wrong, which the model can mend.
  */
 function parse<Schema extends z.ZodObject>(schema: Schema, given: unknown): z.output<Schema> {
-  const result = schema.safeParse(given);
+  const forms = formOf(schema);
+  const said = saidArguments(Object(given), forms);
+  const result = schema.safeParse(said);
   if (result.success) return result.data;
-  const mended = schema.safeParse(mendArguments(Object(given), formOf(schema)));
+  const mended = schema.safeParse(mendArguments(said, forms));
   if (mended.success) return mended.data;
   const issues = issuesOf(mended.error);
   const text = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");

@@ -93,13 +93,17 @@ export const mendCall: ToolCallRepairFunction<ToolSet> = async ({ toolCall, tool
   return given && { ...toolCall, toolName, input: JSON.stringify(mendArguments(given, forms)) };
 };
 
+/** The arguments without those that may be left out and say nothing. */
+export const saidArguments = (given: Arguments, { required = [] }: Forms): Arguments =>
+  Object.fromEntries(
+    Object.entries(given).filter(([name, value]) => required.includes(name) || !nothing.has(value)),
+  );
+
 /** The arguments in the types of their form, without those that say nothing. A flag is never made of a text: it may be a consent. */
-export function mendArguments(given: Arguments, { properties = {}, required = [] }: Forms): Arguments {
-  const mended = Object.entries(given)
-    .filter(([name, value]) => required.includes(name) || !nothing.has(value))
-    .map(([name, value]): [string, unknown] => {
-      const form = properties[name];
-      return [name, form ? mendValue(value, form) : value];
-    });
+export function mendArguments(given: Arguments, forms: Forms): Arguments {
+  const mended = Object.entries(saidArguments(given, forms)).map(([name, value]): [string, unknown] => {
+    const form = forms.properties?.[name];
+    return [name, form ? mendValue(value, form) : value];
+  });
   return Object.fromEntries(mended);
 }
