@@ -140,6 +140,13 @@ describe("A submit to an images server of OpenAI's kind", () => {
     },
   );
 
+  it("sends one picture, which has no other name, once", async () => {
+    const image = { bytes: await halves(3), mime: "image/png" } as const;
+    openai.answer = json({ detail: [missing] }, 422);
+    expect(await failureOf(openai.submit({ input: { image: [image] } }))).toEqual(["input", null]);
+    expect(openai.requests).toHaveLength(1);
+  });
+
   it("sends pictures a second time for a missing field, and no third time", async () => {
     const image = { bytes: await halves(3), mime: "image/png" } as const;
     openai.answer = json({ detail: [missing] }, 422);

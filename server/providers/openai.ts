@@ -33,7 +33,8 @@ export const openai: ProviderClient = {
 
   async submit(access, submission, signal) {
     const { endpoint, input, idempotencyKey, beforePaid } = submission;
-    const isEdit = Object.values(input).some((value) => picturesOf(value).length > 0);
+    const counts = Object.values(input).map((value) => picturesOf(value).length);
+    const isEdit = counts.some((count) => count > 0);
     const send = (body: unknown) =>
       callProvider({
         method: "POST",
@@ -47,7 +48,8 @@ export const openai: ProviderClient = {
       });
     let answer = await send(isEdit ? await toForm(submission, "[]") : { model: endpoint, ...input });
     // Refused for the name of a field it has made nothing.
-    if (isEdit && lacksImage(answer)) answer = await send(await toForm(submission, ""));
+    if (counts.some((count) => count > 1) && lacksImage(answer))
+      answer = await send(await toForm(submission, ""));
     const json = answer.json ?? endOf(answer.events);
     if (answer.status !== 200) throw refusal({ ...answer, json });
     const handle = { endpoint, externalId: idempotencyKey, urls: {} };
