@@ -382,9 +382,30 @@ describe("calls that are not quite those of the API", () => {
       '```json\n{"type": "linen"}\n```',
       "[TOOL: a hammer] and <functions> of <b>cloth</b>, 3 < 4 [1",
       "<tool_call>",
+      `The mark <tool_call> is written by me before a call of ${name} and so on. Your next question?`,
+      `I write <tool_call> and then ${name} ${args}. Your next question?`,
+      `It is so:\n\`\`\`xml\n<tool_call>${object}</tool_call>\n\`\`\`\nYour next question?`,
     ])("not what only looks like one: %s", async (text) => {
       const { text: said, calls } = await hear(lines(...lettersOf(text), stop, "[DONE]"));
       expect({ said, calls }).toEqual({ said: text, calls: [] });
+    });
+
+    test.each([
+      [`<tool_call>${name}</tool_call>`, ""],
+      [`<tool_call>\n<function=${name}>\n</function>\n</tool_call>`, ""],
+      [`<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>${name}<｜tool▁call▁end｜>`, ""],
+      [`So:\n\`\`\`\n1\n\`\`\`\n<tool_call>{"name": "${name}"}</tool_call>`, "So:\n```\n1\n```"],
+      [`<tool_call>{"name": "${name}", "arguments": {}}\nI look (a moment).`, "I look (a moment)."],
+    ])("without arguments: %s", async (text, words) => {
+      const { text: said, calls } = await hear(lines(...lettersOf(text), stop, "[DONE]"));
+      expect({ said: said.trim(), calls }).toEqual({ said: words, calls: searched({}) });
+    });
+
+    test("not what a model thinks of without the beginning of its thought", async () => {
+      const text = `Perhaps <tool_call>${object}</tool_call>?</think>Red linen.`;
+      const { text: said, calls } = await hear(lines(...lettersOf(text), stop, "[DONE]"));
+      expect(calls).toEqual([]);
+      expect(said).toContain("Red linen.");
     });
 
     test("not what a model thinks of", async () => {

@@ -45,10 +45,20 @@ const longestGap = 100;
 /** Where models think aloud nothing is called. */
 const thinking = /<(\/?)(?:think(?:ing)?|thought|reasoning)>/gi;
 const isThought = (text: string) => [...text.matchAll(thinking)].at(-1)?.[1] === "";
+/** Some templates swallow the beginning of a thought. */
+const endsThought = (text: string) => [...text.matchAll(thinking)][0]?.[1] === "/";
+
+/** Whether a text ends in a block of code that shows something: a whole answer may also be a block. */
+function isExample(text: string): boolean {
+  const isOpen = text.split("```").length % 2 === 0;
+  return isOpen && text.slice(0, text.lastIndexOf("```")).trim() !== "";
+}
 
 interface Span {
   readonly at: number;
   readonly length: number;
+  /** Without its end words of the answer may follow. */
+  readonly isClosed: boolean;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -61,6 +71,8 @@ export class ToldCalls {
   readonly #names: ReadonlySet<string>;
   #given = "";
   #waiting = "";
+  /** With the length of the words before it. */
+  readonly #called: { readonly call: ToldCall; readonly at: number }[] = [];
 
   constructor(names: Iterable<string>) {
     this.#names = new Set(names);
@@ -71,13 +83,12 @@ export class ToldCalls {
     return this.#take(false);
   }
 
-  /** The rest. */
+  /** The rest, and all calls: what comes behind one may show that it was a thought. */
   end(): Told {
     return this.#take(true);
   }
 
   #take(isEnd: boolean): Told {
-    const calls: ToldCall[] = [];
     let text = "";
     const give = (upTo: number) => {
       text += this.#waiting.slice(0, upTo);
@@ -92,11 +103,17 @@ export class ToldCalls {
         break;
       }
       give(span.at);
-      const found = this.#names.size === 0 ? [] : callsIn(this.#waiting.slice(0, span.length), this.#names);
-      calls.push(...found);
+      const part = this.#waiting.slice(0, span.length);
+      const found = this.#names.size === 0 ? [] : callsIn(part, this.#names);
+      this.#called.push(...found.map((call) => ({ call, at: this.#given.length })));
       if (found.length === 0) give(span.length);
-      else this.#waiting = this.#waiting.slice(span.length);
+      else {
+        const length = span.isClosed ? span.length : callLength(part, found, this.#names);
+        this.#waiting = this.#waiting.slice(length);
+      }
     }
+    const sure = isEnd ? this.#called.splice(0) : [];
+    const calls = sure.filter(({ at }) => !endsThought(this.#given.slice(at))).map(({ call }) => call);
     return { text, calls };
   }
 
@@ -109,11 +126,13 @@ export class ToldCalls {
     if (!found || !form) return null;
     const before = this.#given + this.#waiting.slice(0, found.index);
     // In quotes of code it is a word like any other.
-    if (before.endsWith("`") || isThought(before)) return { at: found.index + found[0].length, length: 0 };
+    if (before.endsWith("`") || isThought(before) || isExample(before))
+      return { at: found.index + found[0].length, length: 0, isClosed: true };
     const rest = this.#waiting.slice(found.index);
     const closing = form[1].exec(rest);
-    if (closing) return { at: found.index, length: closing.index + closing[0].length };
-    return isEnd || rest.length > longestCall ? { at: found.index, length: rest.length } : "open";
+    if (closing) return { at: found.index, length: closing.index + closing[0].length, isClosed: true };
+    if (!isEnd && rest.length <= longestCall) return "open";
+    return { at: found.index, length: rest.length, isClosed: false };
   }
 
   /** An answer that begins as a call without any markup. */
@@ -121,7 +140,8 @@ export class ToldCalls {
     const isFirst = this.#given.length < longestGap && this.#given.trim() === "";
     if (!isFirst) return null;
     const { length } = this.#waiting;
-    if (bareCall.test(this.#waiting)) return isEnd || length > longestCall ? { at: 0, length } : "open";
+    if (bareCall.test(this.#waiting))
+      return isEnd || length > longestCall ? { at: 0, length, isClosed: false } : "open";
     return !isEnd && mayBeBare.test(this.#waiting) ? "open" : null;
   }
 }
@@ -133,7 +153,27 @@ function sureLength(text: string): number {
 
 /** The calls that a part of an answer is; none where it calls anything that is not there. */
 function callsIn(part: string, names: ReadonlySet<string>): readonly ToldCall[] {
+  if (!beginsCall(unmarked(part), names)) return [];
   return asObjects(part, names) ?? asMarkup(part, names) ?? asNamed(part, names) ?? [];
+}
+
+const mark =
+  /<\|channel\|>\s*\w+\s+to=|<\|constrain\|>\s*\w+|(?:\bfunction)?<｜[^｜<>]*｜>|<\|[^|<>]*\|>|<function=|<\/?[\w=.:-]+>|\[\/?[A-Z_]+\]/g;
+
+const unmarked = (part: string) => part.replaceAll(mark, " ");
+
+/** Whether an object or a name of a tool comes first; anything else is a sentence about the mark. */
+function beginsCall(body: string, names: ReadonlySet<string>): boolean {
+  const [first = ""] = /[\w.:/-]+/.exec(body) ?? [];
+  return /^[\s[`]*(?:json\s*)?\{/.test(body) || first.split(/[.:/]/).some((word) => names.has(word));
+}
+
+/** Where these calls end in a part without an end, so that no word behind them is lost. */
+function callLength(part: string, calls: readonly ToldCall[], names: ReadonlySet<string>): number {
+  const sought = JSON.stringify(calls);
+  const ends = [...part.matchAll(/[})][\])}\s`]*/g)].map(({ 0: end, index }) => index + end.length);
+  const end = ends.find((each) => JSON.stringify(callsIn(part.slice(0, each), names)) === sought);
+  return end !== undefined && /\p{L}/u.test(unmarked(part.slice(end))) ? end : part.length;
 }
 
 /** `{"name": ..., "arguments": {...}}`, once or several times. */
@@ -167,7 +207,7 @@ function asMarkup(part: string, names: ReadonlySet<string>): ToldCall[] | null {
       (name ?? key ?? "").trim(),
       (value ?? other ?? "").trim(),
     ]);
-    const isBare = found.length === 0 && !/[{(]/.test(body);
+    const isBare = found.length === 0 && /^\W*[\w.:-]+\W*$/.test(unmarked(body));
     const name = nameIn(body, names) ?? "";
     return found.length > 0 || isBare ? [{ name, arguments: JSON.stringify(Object.fromEntries(found)) }] : [];
   });
