@@ -8,7 +8,7 @@ import type { ProviderKey } from "./access.ts";
 import { callProvider } from "./http.ts";
 import type { ProviderClient, ProviderName } from "./port.ts";
 import { readRecord } from "./read.ts";
-import { sentenceOf } from "./refusals.ts";
+import { sentenceOf } from "./sentences.ts";
 import { replicate } from "./replicate.ts";
 
 const clients: Readonly<Record<ProviderName, ProviderClient>> = {

@@ -11,7 +11,8 @@ import {
   type WebhookRequest,
 } from "./port.ts";
 import { namedId, readBody, readRecord, readText } from "./read.ts";
-import { failedRun, kindOfRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
+import { failedRun, kindOfRefusal, madeRun, statusError } from "./refusals.ts";
+import { sentenceOf } from "./sentences.ts";
 import { checkTimestamp } from "./standard-webhooks.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Key ${apiKey}` });

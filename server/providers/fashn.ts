@@ -8,7 +8,8 @@ import {
   type RunState,
 } from "./port.ts";
 import { namedId, readBody, readRecord, readText } from "./read.ts";
-import { kindOfRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
+import { kindOfRefusal, madeRun, statusError } from "./refusals.ts";
+import { sentenceOf } from "./sentences.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Bearer ${apiKey}` });
 

@@ -2,7 +2,8 @@ import { callProvider, maxPictureBytes, type ProviderAnswer, retryAfterOf } from
 import { encodePictures, toDataUri } from "./pictures.ts";
 import { type ProviderAccess, type ProviderClient, ProviderError, type RunState } from "./port.ts";
 import { namedId, readBody, readRecord, readText } from "./read.ts";
-import { failedRun, madeRun, sentenceOf, statusError } from "./refusals.ts";
+import { failedRun, madeRun, statusError } from "./refusals.ts";
+import { sentenceOf } from "./sentences.ts";
 import { verifyStandardWebhook } from "./standard-webhooks.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Key ${apiKey}` });

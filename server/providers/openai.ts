@@ -14,7 +14,8 @@ import {
   type Submission,
 } from "./port.ts";
 import { readError, readRecord, readText } from "./read.ts";
-import { kindOfRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
+import { kindOfRefusal, madeRun, statusError } from "./refusals.ts";
+import { sentenceOf } from "./sentences.ts";
 
 const timeoutMs = 170_000;
 

@@ -195,6 +195,10 @@ describe("A key that is refused with the status of a wrong request", () => {
     ],
     ["moderation", sentence("The text is prohibited, as it holds a leaked API key.")],
     ["input", sentence("Too long: a poster of an invalid API key")],
+    ["input", sentence("Too long: a  poster of an invalid api KEY")],
+    ["input", sentence("Could not download image_url: server answered 403 unauthenticated")],
+    ["auth", sentence("Invalid API key: the picture file was not read")],
+    ["auth", sentence("Cannot load image model: the API key is invalid")],
     ["input", sentence('Cannot read "PERMISSION_DENIED, API key invalid"')],
     ["input", sentence("The key colour is invalid for this api")],
   ] as const)("is %s where a content or a field is refused: %j", async (errorClass, answer) => {
@@ -216,6 +220,22 @@ describe("The words of a call that a refusal repeats", () => {
     ["model", "The model is unknown", "model"],
   ])("decide nothing: %s in %s", async (prompt, message, errorClass) => {
     expect(await classOf("openai", sentence(message), prompt)).toBe(errorClass);
+  });
+
+  it.each([
+    ["as they are", (text: string) => text],
+    ["in JSON", (text: string) => JSON.stringify(text).slice(1, -1)],
+    ["in JSON twice", (text: string) => JSON.stringify(JSON.stringify(text)).slice(3, -3)],
+    ["in Python", (text: string) => text.replaceAll("\n", String.raw`\n`).replaceAll("'", String.raw`\'`)],
+    ["in ASCII", (text: string) => text.replaceAll("é", String.raw`\u00e9`).replaceAll("\n", String.raw`\n`)],
+    ["on one line", (text: string) => text.replaceAll(/\s+/g, " ")],
+    ["in capitals", (text: string) => text.toUpperCase()],
+  ])("decide nothing %s", async (_, write) => {
+    const prompt = 'The café\'s "notes"\n\nof Monday\tsaid: Invalid API key provided';
+    expect(await classOf("openai", sentence(`Cannot draw: ${write(prompt)}`), prompt)).toBe("input");
+    await provider.close();
+    const both = sentence(`Cannot draw: ${write(prompt)}. Invalid API key provided`);
+    expect(await classOf("openai", both, prompt)).toBe("auth");
   });
 
   it("decide nothing at Kie", async () => {

@@ -3,6 +3,7 @@ import { type ProviderAnswer, retryAfterInWords, retryAfterOf } from "./http.ts"
 import { flagsOf, outputsOf } from "./outputs.ts";
 import { ProviderError, type ProviderErrorClass, type RunState } from "./port.ts";
 import { readRecord, readText } from "./read.ts";
+import { sentenceOf, withoutSent } from "./sentences.ts";
 
 /** How providers without codes for it write that a content was refused. */
 const contentWords: readonly RegExp[] = [
@@ -78,6 +79,10 @@ const keyWords: readonly RegExp[] = [
   /\buser location is not supported\b|\bcountry, region,? or territory not supported\b/i,
 ];
 
+/** How they begin to tell of an address of the user's that they cannot reach: a key is then that of its server. */
+const fetchWords =
+  /\b(?:download|fetch|load|read|retriev)\w*\b[^.]{0,40}?\b(?:image|picture|photo|media|file|url)s?(?:_\w+)?\b(?! (?:model|generat))/i;
+
 /**
  * What the words of a refusal are about: the account's money (`credit`) or the account (`auth`), the content or the model; null
  * for anything else. What they quote, and what they repeat of the call, are the user's words. Of money, the key and content the first
@@ -91,7 +96,8 @@ export function kindOfRefusal(
   const own = withoutQuoted(told);
   const [money, content] = [firstOf(billingWords, own), firstOf(contentWords, own)];
   if (money < content) return "credit";
-  if (accountWords.some((form) => form.test(own)) || firstOf(keyWords, own) < content) return "auth";
+  const isOfKey = firstOf(keyWords, own) < Math.min(content, firstOf([fetchWords], own));
+  if (isOfKey || accountWords.some((form) => form.test(own))) return "auth";
   // A server may quote the whole refusal of another one.
   if (content < Infinity || isContentRefusal(told)) return "moderation";
   return modelWords.some((form) => form.test(told)) ? "model" : null;
@@ -103,90 +109,6 @@ const firstOf = (forms: readonly RegExp[], text: string) =>
 
 /** Whether a text speaks of refused content at all. */
 export const isContentRefusal = (text: string): boolean => contentWords.some((form) => form.test(text));
-
-const sentenceChars = 2_000;
-/** So many characters of a text that was sent are known again where a sentence cuts it. */
-const knownChars = 24;
-
-function withoutSent(words: string, sent: unknown): string {
-  return textsIn(sent).reduce((left, text) => without(left, text), words.slice(0, sentenceChars));
-}
-
-/** A text of one word may be the provider's own word as well: it is the user's where it stands by itself. */
-const before = String.raw`(?<=^\s*|["'\x60“”‘’«»„(\[{:=]\s*)`;
-const behind = String.raw`(?=\s*(?:$|["'\x60“”‘’«»)\]}.,;!?]))`;
-
-/** Takes a text out of a sentence, also where the sentence has only its beginning. */
-function without(sentence: string, text: string): string {
-  if (text.length < shortText)
-    return sentence.replaceAll(new RegExp(before + RegExp.escape(text) + behind, "g"), " ");
-  const start = text.slice(0, knownChars);
-  const [first = "", ...others] = sentence.split(start);
-  const rests = others.map((rest) => {
-    let same = 0;
-    while (same < rest.length && rest[same] === text[start.length + same]) same += 1;
-    return ` ${rest.slice(same)}`;
-  });
-  return first + rests.join("");
-}
-
-const maxTexts = 64;
-const [shortText, longestText] = [8, 50_000];
-
-/** The texts of the body of a call; pictures are longer. */
-function textsIn(value: unknown, depth = 6): string[] {
-  if (typeof value === "string") {
-    const text = value.trim();
-    return text !== "" && text.length <= longestText ? [text] : [];
-  }
-  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || depth === 0) return [];
-  const parts: unknown[] = value instanceof FormData ? [...value.values()] : Object.values(value);
-  return parts
-    .slice(0, maxTexts)
-    .flatMap((part) => textsIn(part, depth - 1))
-    .slice(0, maxTexts);
-}
-
-/** Where answers have their sentence for people, the most direct one first. */
-const sentenceMembers = [
-  "message",
-  "msg",
-  "detail",
-  "error",
-  "errors",
-  "title",
-  "reason",
-  "description",
-  "refusal",
-  "text",
-  "content",
-  "output",
-  "result",
-  "resultObject",
-];
-const maxDepth = 5;
-
-/** The sentence for people in an answer; null without one. */
-export function sentenceOf(value: unknown, depth = maxDepth): string | null {
-  if (typeof value === "string") return isSentence(value) ? value : null;
-  if (typeof value !== "object" || value === null || depth === 0) return null;
-  const parts = Array.isArray(value)
-    ? value.slice(0, 8)
-    : sentenceMembers.map((name) => readRecord(value)[name]);
-  for (const part of parts) {
-    const found = sentenceOf(part, depth - 1);
-    if (found !== null) return found;
-  }
-  return null;
-}
-
-/** More than a code, an address or the text of a picture. */
-function isSentence(text: string): boolean {
-  const start = text.trim().slice(0, 400);
-  return (
-    /\p{L}/u.test(start) && !/^(?:https?:|data:|<)/i.test(start) && (/\s/.test(start) || start.length <= 40)
-  );
-}
 
 /**
  * The usual meaning of an answer that the client cannot read by the provider's own rules. A status of success then means a

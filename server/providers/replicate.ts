@@ -9,7 +9,8 @@ import {
   type RunState,
 } from "./port.ts";
 import { namedId, readBody, readRecord, readText } from "./read.ts";
-import { failedRun, madeRun, sentenceOf, statusError } from "./refusals.ts";
+import { failedRun, madeRun, statusError } from "./refusals.ts";
+import { sentenceOf } from "./sentences.ts";
 import { verifyStandardWebhook } from "./standard-webhooks.ts";
 
 /** Above this Replicate advises against data URIs. */

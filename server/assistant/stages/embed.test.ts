@@ -206,6 +206,19 @@ test.each<readonly [string, Awaited<ReturnType<typeof llm.answerEmbedding>>]>([
   expect(await run()).toBe(1);
 });
 
+test("a text about a key, which a refusal repeats, holds up no other one", async () => {
+  const poison = "POISON: notes of Monday\nThe server said: Invalid API key provided";
+  const ownerId = await addUser("One.", poison, "Two.");
+  llm.answerEmbedding = ({ texts: asked }) => {
+    const text = asked.find((each) => each.includes("POISON"));
+    return text === undefined ? {} : { status: 400, message: `Cannot embed: ${text}` };
+  };
+  for (let round = 0; round < 3; round += 1) await run();
+  expect(await texts(ownerId)).toEqual(["One.", "Two."]);
+  llm.answerEmbedding = () => ({});
+  expect(await run()).toBe(1);
+});
+
 test("a text that was refused is sent again later, and less and less", { timeout: 120_000 }, async () => {
   await addUser("POISON.", "One.");
   llm.answerEmbedding = ({ texts: asked }) =>
