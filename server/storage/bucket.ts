@@ -6,6 +6,7 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
+  type MultipartUpload,
   ListObjectsV2Command,
   PutObjectCommand,
   type S3Client,
@@ -208,11 +209,22 @@ export class BucketDriver extends S3Driver implements StoreDriver {
       const page = await this.#client.send(new ListMultipartUploadsCommand(listed));
       for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
         if (!Initiated || Initiated >= begunBefore) continue;
-        await this.#client.send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId }));
-        ended += 1;
+        if (await this.#endUpload({ Key, UploadId })) ended += 1;
       }
       from = { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker };
       if (page.IsTruncated !== true || page.NextKeyMarker === undefined) return ended;
+    }
+  }
+
+  /** Whether it was there: its own process may have ended it since it was listed. */
+  async #endUpload(upload: Pick<MultipartUpload, "Key" | "UploadId">): Promise<boolean> {
+    const of = { Bucket: this.#bucket, Key: upload.Key, UploadId: upload.UploadId };
+    try {
+      await this.#client.send(new AbortMultipartUploadCommand(of));
+      return true;
+    } catch (error) {
+      if (statusOf(error) !== 404 || isS3Error(error, "NoSuchBucket")) throw error;
+      return false;
     }
   }
 

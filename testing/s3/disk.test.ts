@@ -176,6 +176,25 @@ describe("a bucket", () => {
     disk.close();
   });
 
+  test("R5 an upload that its own process ends meanwhile keeps none of the others", async () => {
+    const { S3_BUCKET: Bucket, S3_ENDPOINT: endpoint, S3_REGION: region } = s3.env;
+    const credentials = {
+      accessKeyId: s3.env.S3_ACCESS_KEY_ID,
+      secretAccessKey: s3.env.S3_SECRET_ACCESS_KEY,
+    };
+    const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true });
+    for (const at of [1, 2])
+      await client.send(new CreateMultipartUploadCommand({ Bucket, Key: `jobs/left/${at}` }));
+    await withFaults(async (disk, faulty) => {
+      const body = `<?xml version="1.0"?><Error><Code>NoSuchUpload</Code></Error>`;
+      faulty.inject({ kind: "bare-404", method: "DELETE", body, ofAll: true, times: 1 });
+      expect(await endUploads(disk, "jobs", new Date(Date.now() + 3_600_000))).toBe(1);
+    });
+    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix: "jobs/" }));
+    expect(Uploads).toEqual([]);
+    client.destroy();
+  });
+
   test("A16 nobody without a key reads or lists it", async () => {
     const { S3_ENDPOINT, S3_BUCKET } = s3.env;
     const disk = await openDisk(bucketEnv());
