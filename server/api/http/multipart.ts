@@ -71,13 +71,13 @@ export async function withParts<T>(
   }
 }
 
-/** As it is announced, else the most that it may be. Throws `upload_too_large`. */
+/** As it is announced, else as of one file: free space is looked at again while more comes in. Throws `upload_too_large`. */
 function lengthOf({ request, rules }: Receiving): number {
   const announced = request.headers.get("content-length");
   const most = maxBodyBytes(rules);
-  const bytes = announced === null ? most : Number(announced);
+  const bytes = announced === null ? Number.NaN : Number(announced);
   if (bytes > most) throw new AppError("upload_too_large");
-  return Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : most;
+  return Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : Math.min(most, uploadLimits.sizeBytes);
 }
 
 /** Where the files of a body are written. */

@@ -323,10 +323,11 @@ test("F30 space that is promised to an upload is none for another, whose length 
   const picture = Buffer.concat([filePart(await coloured(720)), end]);
   const small = { headers: { "content-length": String(picture.length) } };
   const { freeBytes, neededBytes } = await readFreeSpace(services);
-  // Less than a form without a length may take, and much more than this one does.
+  // Less than a form may take, and much more than this one does.
   const restBytes = 262_144_000;
   await withRoom(services, freeBytes - neededBytes - restBytes, async (room) => {
-    const { status, taken } = await post([picture]);
+    const large = { headers: { "content-length": String(2 * restBytes - uploadLimits.sizeBytes) } };
+    const { status, taken } = await post([picture], large);
     expect({ status, bytes: taken.bytes }).toEqual({ status: 507, bytes: 0 });
     expect((await post([picture], small)).status).toBe(201);
     await expect(withRoom(services, 2 * restBytes, () => Promise.resolve())).rejects.toMatchObject({
@@ -337,6 +338,24 @@ test("F30 space that is promised to an upload is none for another, whose length 
     expect((await post([picture])).status).toBe(201);
   });
   expect((await post([picture])).status).toBe(201);
+});
+
+test("F30 a form without a length is promised one file", async () => {
+  const { services } = fixture;
+  const gate = Promise.withResolvers<Buffer>();
+  const picture = filePart(await coloured(730));
+  const files = async () => (await listTempFiles(services)).filter((name) => name.endsWith("/0"));
+  const { freeBytes, neededBytes } = await readFreeSpace(services);
+  const promisedBytes = places.upload.perUser * uploadLimits.sizeBytes;
+  await withRoom(services, freeBytes - neededBytes - 1.5 * promisedBytes, async () => {
+    const held = Array.from({ length: places.upload.perUser }, () => post([picture, gate.promise]));
+    await vi.waitFor(async () => expect(await files()).toHaveLength(held.length));
+    const another = () => withRoom(services, promisedBytes, () => Promise.resolve("written"));
+    await expect(another()).rejects.toMatchObject({ code: "storage_full" });
+    gate.resolve(end);
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual(held.map(() => 201));
+    expect(await another()).toBe("written");
+  });
 });
 
 test("F30 an upload ends where the disk becomes full while it comes in", async () => {
