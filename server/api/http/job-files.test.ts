@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { Readable } from "node:stream";
 import {
   createTestServices,
   openOwner,
@@ -12,7 +14,7 @@ import { schema } from "../../db/index.ts";
 import { createHttpApp, handleTrpc } from "../index.ts";
 import { places, takePlace } from "../../platform/index.ts";
 import { streamTimesOf } from "../requests.ts";
-import { holdStreamSlot } from "./streams.ts";
+import { holdStreamSlot, servedStream, zipStream } from "./streams.ts";
 
 let fixture: TestServices;
 let app: Hono;
@@ -183,6 +185,34 @@ test("a stream whose reader takes nothing ends after its time, and gives its pla
     vi.advanceTimersByTime(stalledMs - lengthMs);
     expect(onEnd).toHaveBeenCalledTimes(places.stream.perUser);
     takePlace(fixture.services, "stream", { userId: "still" })();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a zip whose reader stands still ends after its time, and one that is read slowly does not", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const caller = { userId: "slow" };
+    const place = () => takePlace(fixture.services, "stream", caller);
+    const held = Array.from({ length: places.stream.perUser - 1 }, place);
+    const { signal } = new AbortController();
+    const pieces = ["a", "b", "c", "d"].map((piece) => Buffer.from(piece));
+    const zip = await zipStream(fixture.services, { caller, signal }, () =>
+      Promise.resolve(Readable.from(pieces, { objectMode: true, highWaterMark: 1 })),
+    );
+    const reader = servedStream(fixture.services, zip, () => Promise.resolve()).getReader();
+    const { stalledMs } = streamTimesOf(fixture.services.env);
+    for (const piece of pieces.slice(0, 2)) {
+      vi.advanceTimersByTime(stalledMs - 1);
+      expect(Buffer.from((await reader.read()).value ?? [])).toEqual(piece);
+    }
+    expect(place).toThrow("Too many event streams are open.");
+    const closed = once(zip, "close");
+    vi.advanceTimersByTime(stalledMs);
+    expect(zip.destroyed).toBe(true);
+    await closed;
+    for (const giveBack of [...held, place()]) giveBack();
   } finally {
     vi.useRealTimers();
   }

@@ -42,7 +42,7 @@ export function servedStream(
   );
 }
 
-/** A zip that holds a place of the caller until it has left or its reader has. Throws `rate_limited` and what opening throws. */
+/** A zip that holds a place of the caller until it has left, or its reader has or stands still. Throws `rate_limited` and what opening throws. */
 export async function zipStream(
   services: Services,
   { caller, signal }: Pick<StreamReader, "caller" | "signal">,
@@ -51,14 +51,8 @@ export async function zipStream(
   const giveBack = takePlace(services, "stream", caller);
   try {
     const zip = await open();
-    const end = () => zip.destroy();
-    // Not every server cancels the body of a client that has left.
-    signal.addEventListener("abort", end, { once: true });
-    zip.once("close", () => {
-      signal.removeEventListener("abort", end);
-      giveBack();
-    });
-    if (signal.aborted) end();
+    const end = holdStreamSlot(services, { caller, signal, giveBack }, () => zip.destroy(), zip);
+    zip.once("close", end);
     return zip;
   } catch (error) {
     giveBack();
@@ -82,9 +76,14 @@ export interface StreamReader {
 
 /**
  * Counts a reader's stream until it ends: when the returned function is called, when the client leaves, or when the
- * reader takes nothing for too long. Then calls `onEnd` once.
+ * time of a stream is over; that begins anew with what is taken from `source`. Then calls `onEnd` once.
  */
-export function holdStreamSlot(services: Services, reader: StreamReader, onEnd: () => void): () => void {
+export function holdStreamSlot(
+  services: Services,
+  reader: StreamReader,
+  onEnd: () => void,
+  source?: Readable,
+): () => void {
   const giveBack = reader.giveBack ?? takePlace(services, "stream", reader.caller);
   let hasEnded = false;
   const end = () => {
@@ -97,6 +96,8 @@ export function holdStreamSlot(services: Services, reader: StreamReader, onEnd: 
   };
   const timer = setTimeout(end, streamTimesOf(services.env).stalledMs);
   timer.unref();
+  // Paused: to listen must not make it flow.
+  source?.pause().on("data", () => timer.refresh());
   // Not every server cancels the body of a client that has left.
   if (reader.signal.aborted) end();
   else reader.signal.addEventListener("abort", end, { once: true });
