@@ -3,6 +3,7 @@ import {
   captureLog,
   createTestServices,
   openAdmin,
+  openGuest,
   openOwner,
   testOrigin,
   type TestOwner,
@@ -39,6 +40,23 @@ function post(name: string, input: unknown, signal = new AbortController().signa
 }
 
 const trial = (question: string) => ({ role: "responder", candidate: { text: "A draft canary." }, question });
+
+test("a guest asks where no stage of a question may cost", async () => {
+  const home = { LLM_BASE_URL: "http://127.0.0.1:9/v1", OPENAI_API_KEY: "none" };
+  const stages = { LLM_ANALYZER_MODEL: "small", LLM_RESPONDER_MODEL: "small", LLM_ARCHIVIST_MODEL: "small" };
+  const guest = await openGuest(fixture.services);
+  const mayAsk = async (env: Record<string, string>, { headers }: { readonly headers: Headers }) => {
+    const services = { ...fixture.services, env: { ...fixture.services.env, ...home, ...stages, ...env } };
+    const request = new Request(`${testOrigin}/api/trpc/assistant.status`, { headers });
+    const { result } = await (await handleTrpc(services, request)).json();
+    return superjson.deserialize(result.data);
+  };
+  expect(await mayAsk({}, guest)).toMatchObject({ mayAsk: true });
+  for (const paid of [...Object.keys(stages), "LLM_EMBEDDING_MODEL"]) {
+    expect(await mayAsk({ [paid]: "openai/any" }, guest)).toMatchObject({ mayAsk: false });
+    expect(await mayAsk({ [paid]: "openai/any" }, admin.browser)).toMatchObject({ mayAsk: true });
+  }
+});
 
 const readCalls = () => fixture.services.db.query.modelCalls.findMany();
 

@@ -25,6 +25,7 @@ import {
   listPrompts,
   listQuestions,
   listQuestionsSchema,
+  mayQuestionsCost,
   memoryText,
   type ModelStage,
   pauseMemory,
@@ -53,8 +54,7 @@ function readStatus({ env, config }: Services, { isGuest }: Caller) {
   const model = findStageModel({ env, config }, "responder");
   if ("problem" in model) return { model: null, mayAsk: true };
   // Guests never spend.
-  const isFree = model.price.inputUsd === 0 && model.price.outputUsd === 0;
-  return { model: model.id, mayAsk: isFree || !isGuest };
+  return { model: model.id, mayAsk: !isGuest || !mayQuestionsCost({ env, config }) };
 }
 
 /** The assistant of the caller. */
