@@ -352,6 +352,7 @@ describe("calls that are not quite those of the API", () => {
         "of harmony",
         `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>${args}<|call|>`,
       ],
+      ["with a label before its name", `<tool_call>\nname: ${name}\narguments: ${args}\n</tool_call>`],
       ["without its end", `<tool_call>\n${object}`],
       ["as plain JSON", `{"type": "function", "name": "${name}", "parameters": ${args}}`],
       ["as JSON in a fence", `\`\`\`json\n${object}\n\`\`\``],
@@ -383,6 +384,7 @@ describe("calls that are not quite those of the API", () => {
       "[TOOL: a hammer] and <functions> of <b>cloth</b>, 3 < 4 [1",
       "<tool_call>",
       `The mark <tool_call> is written by me before a call of ${name} and so on. Your next question?`,
+      `The mark <tool_call> names a function ${name} ${args}. Your next question?`,
       `I write <tool_call> and then ${name} ${args}. Your next question?`,
       `It is so:\n\`\`\`xml\n<tool_call>${object}</tool_call>\n\`\`\`\nYour next question?`,
     ])("not what only looks like one: %s", async (text) => {

@@ -162,9 +162,12 @@ const mark =
 
 const unmarked = (part: string) => part.replaceAll(mark, " ");
 
+/** Some write before the name what it is. */
+const labels = /^\W*(?:(?:function|tool|name)\b[^\w.]+)+/i;
+
 /** Whether an object or a name of a tool comes first; anything else is a sentence about the mark. */
 function beginsCall(body: string, names: ReadonlySet<string>): boolean {
-  const [first = ""] = /[\w.:/-]+/.exec(body) ?? [];
+  const [first = ""] = /[\w.:/-]+/.exec(body.replace(labels, "")) ?? [];
   return /^[\s[`]*(?:json\s*)?\{/.test(body) || first.split(/[.:/]/).some((word) => names.has(word));
 }
 
