@@ -10,7 +10,7 @@ import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createApiKey, revokeApiKey, setKeyCap } from "../../accounts/index.ts";
 import { schema } from "../../db/index.ts";
-import { listImages, listImagesSchema } from "../../images/index.ts";
+import { listImages, listImagesSchema, takeFileTurn } from "../../images/index.ts";
 import { cancel } from "../../jobs/index.ts";
 import { streamLimits } from "../../live/index.ts";
 import { places, takePlace } from "../../platform/index.ts";
@@ -334,29 +334,46 @@ describe("programs that write the fields in their own way", () => {
     expect(await ordered(form)).toEqual(orderOf(photo));
   });
 
-  test("each picture in text of a form is a file before the next is read", async () => {
-    const photos = [await drawPhoto(), await drawPhoto(64, 64), await drawPhoto(32, 32, true)];
-    const [first = "", second = "", mask = ""] = photos.map(base64Of);
+  /** The files of the pictures of a form, null for what is none. */
+  const filesOf = (parts: Parameters<typeof formOf>[0]) => {
     const request = new Request(studio.url, {
       method: "POST",
-      body: formOf([
-        ['name="prompt"', "in snow"],
-        ['name="image[0]"', first],
-        ['name="image[1]"', `data:image/png;base64,${second}`],
-        ['name="mask"', mask],
-      ]),
+      body: formOf([['name="prompt"', "in snow"], ...parts]),
     });
     const { services, owner } = studio;
     const caller = { userId: owner.id, isGuest: false, isAdmin: false, via: "api_key" } as const;
     const input = { services, caller, request, startedAtMs: 0, params: {}, query: {} };
-    const files = await withEdit(input, ({ pictures }) =>
+    return withEdit(input, ({ pictures }) =>
       Promise.all(
         pictures.map(async (given) =>
           "bytes" in given && typeof given.bytes === "string" ? readFile(given.bytes) : null,
         ),
       ),
     );
+  };
+
+  test("each picture in text of a form is a file before the next is read", async () => {
+    const photos = [await drawPhoto(), await drawPhoto(64, 64), await drawPhoto(32, 32, true)];
+    const [first = "", second = "", mask = ""] = photos.map(base64Of);
+    const files = await filesOf([
+      ['name="image[0]"', first],
+      ['name="image[1]"', `data:image/png;base64,${second}`],
+      ['name="mask"', mask],
+    ]);
     expect(files).toEqual(photos.slice(0, 2));
+  });
+
+  test("a picture in text of a form waits for its turn in memory, a file does not", async () => {
+    const photo = await drawPhoto();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const held = [1, 2].map(() => takeFileTurn({ ownerId: "other", weight: "light" }, () => promise));
+    const order: string[] = [];
+    const text = filesOf([["name=image", base64Of(photo)]]).then(() => order.push("text"));
+    for (let sent = 0; sent < 3; sent += 1) await filesOf([["name=image", photo]]);
+    order.push("files");
+    resolve();
+    await Promise.all([text, ...held]);
+    expect(order).toEqual(["files", "text"]);
   });
 
   test("more pictures than an edit takes are refused before they are read", async () => {

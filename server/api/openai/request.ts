@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { optionalInputs } from "../../engines.ts";
-import { type AnswerFormat, maskOfHoles, uploadLimits } from "../../images/index.ts";
+import { type AnswerFormat, maskOfHoles, takeFileTurn, uploadLimits } from "../../images/index.ts";
 import { AppError, flagOfText, isId } from "../../platform/index.ts";
 import { type GivenPicture, pictureOfText } from "../clients/orders.ts";
 import { parseBody, readBody, withoutNothing } from "../clients/picture-bodies.ts";
@@ -217,7 +217,7 @@ export async function withEdit<T>(input: ClientInput, work: (asked: AskedEdit) =
     const pictures: GivenPicture[] = [];
     let mask: GivenPicture | null = null;
     for (const file of parts.files) {
-      const picture = await pictureOfPart(file);
+      const picture = await pictureOfPart(caller.userId, file);
       if (file.part === "mask") mask = await toMask(caller.userId, picture);
       else pictures.push(picture);
     }
@@ -227,14 +227,16 @@ export async function withEdit<T>(input: ClientInput, work: (asked: AskedEdit) =
 
 /**
  * A part without the name of a file may have what JSON would have: base64, an address or an id. What it decodes to takes the place of
- * its text, so that one of the parts is in memory at a time.
+ * its text, so that few parts are in memory at a time.
  */
-async function pictureOfPart({ path, name }: ReceivedFile): Promise<GivenPicture> {
+async function pictureOfPart(ownerId: string, { path, name }: ReceivedFile): Promise<GivenPicture> {
   if (name !== "" || !isText(await buffer(createReadStream(path, { end: 63 })))) return { bytes: path, name };
-  const picture = pictureOfText(await readFile(path, "utf8"), isId);
-  if (!("bytes" in picture)) return picture;
-  await writeFile(path, picture.bytes);
-  return { bytes: path, name };
+  return takeFileTurn({ ownerId, weight: "light" }, async () => {
+    const picture = pictureOfText(await readFile(path, "utf8"), isId);
+    if (!("bytes" in picture)) return picture;
+    await writeFile(path, picture.bytes);
+    return { bytes: path, name };
+  });
 }
 
 /** No picture begins with so many letters, but for an SVG. */
