@@ -8,5 +8,5 @@ export function loadDotEnv(): void {
   if (existsSync(".env")) process.loadEnvFile(".env");
 }
 
-/** Whether who runs the command says a port: `.env` only says on which one the studio starts unless it is told another. */
+/** Whether the shell sets `PORT`. That of `.env` is only a wish: the running studio may have been started on another port. */
 export const isPortGiven = (): boolean => isGiven;

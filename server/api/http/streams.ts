@@ -75,8 +75,8 @@ export interface StreamReader {
 }
 
 /**
- * Counts a reader's stream until it ends: when the returned function is called, when the client leaves, or when the
- * time of a stream is over; that begins anew with what is taken from `source`. Then calls `onEnd` once.
+ * Counts a reader's stream until it ends: when the returned function is called, when the client leaves, or when its time is over.
+ * With a `source` that time starts again at each piece that the client takes. Calls `onEnd` once at the end.
  */
 export function holdStreamSlot(
   services: Services,

@@ -70,7 +70,7 @@ async function dropOlder({ db, log }: Pick<Services, "db" | "log">): Promise<voi
     const [left] = await db.execute(sql`select where to_regclass('recall_mirror') is not null`);
     if (!left) return;
     await db.transaction(async (tx) => {
-      // The drop locks the vectors, too; whoever comes meanwhile waits behind it.
+      // The drop also waits for the lock of the vectors, and all later readers of them wait behind it.
       await tx.execute(sql`select set_config('lock_timeout', ${String(limitMs)}, true)`);
       await tx.execute(sql`drop table if exists ${olderMirror}`);
     });
