@@ -202,7 +202,7 @@ const ownName = (name: string) => name.split(/[.:/]/).at(-1)?.trim() ?? "";
 const parameter =
   /<parameter=([\w-]+)>([^]*?)(?:<\/parameter>|(?=<parameter=)|$)|<arg_key>([^]*?)<\/arg_key>\s*<arg_value>([^]*?)<\/arg_value>/g;
 
-/** Calls of the form `<function=name><parameter=key>value</parameter>`; all values are texts. */
+/** Calls of the form `<function=name><parameter=key>value</parameter>`, or a name with `<arg_key>` and `<arg_value>`; all values are texts. */
 function asMarkup(part: string, names: ReadonlySet<string>): ToldCall[] | null {
   const bodies = part.split(/(?=<function=)/).filter((body) => nameIn(body, names) !== null);
   const calls = bodies.flatMap((body) => {
