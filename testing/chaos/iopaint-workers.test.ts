@@ -1,4 +1,5 @@
 // @module-tag all
+import { setTimeout as sleep } from "node:timers/promises";
 import { schema } from "@atelier/server/db";
 import { ingest } from "@atelier/server/images";
 import { searchJobs, searchJobsSchema, submit } from "@atelier/server/jobs";
@@ -102,11 +103,15 @@ test.concurrent(
   "A6 D1 a killed worker's lease of an IOPaint server ends, and the job that waited for the server is not charged",
   { timeout: realTimeMs },
   async ({ onTestFinished }) => {
-    const { scene, server, workers } = await openWorkers(onTestFinished, 2_000, { config: "shortRest" });
+    const { scene, server, workers } = await openWorkers(onTestFinished, 0, { config: "shortRest" });
     const { services } = scene;
+    const killed = Promise.withResolvers<void>();
+    // The server does not notice, and works on for a while: less than it is left alone.
+    server.inject({ kind: "slow", until: killed.promise.then(() => sleep(1_000)) });
     const jobIds = [await submitColor(scene, colors[0]), await submitColor(scene, colors[1])];
     const atWork = await findAtWork(scene, server);
     await workers.find(({ pid }) => pid === atWork.pid)?.kill9();
+    killed.resolve();
     for (const id of jobIds) await until(services, id, "completed");
     expect(await Promise.all(jobIds.map((id) => readColor(scene, id)))).toEqual(colors.slice(0, 2));
     expect(server.stats()).toMatchObject({ mostAtOnce: 1, failures: 0, plugins: { RealESRGAN: 3 } });
