@@ -31,6 +31,8 @@ const common = {
   hookTimeout: 60_000,
   // As long as a condition of `vi.waitFor` may take: testing/setup/patience.ts.
   expect: { poll: { timeout: 20_000 } },
+  // The last lines of a run show an error by its first line alone: it must name what differed.
+  chaiConfig: { truncateThreshold: 400 },
   setupFiles: ["testing/setup/restore.ts", "testing/setup/patience.ts"],
 };
 const globalSetup = ["testing/setup/index.ts"];
