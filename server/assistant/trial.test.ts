@@ -18,7 +18,7 @@ let owner: TestOwner;
 beforeAll(async () => {
   fixture = await createTestServices({
     env: llm.env,
-    config: { assistant: { retryDelayS: 0.01, responder: { timeoutS: 1 } } },
+    config: { assistant: { retryDelayS: 0.01, responder: { timeoutS: 30 } } },
   });
   ({ services } = fixture);
   owner = await openOwner(services, "owner@example.com");
@@ -243,7 +243,7 @@ test.each([
     "The language model refused the request. The admin finds the reason in the log.",
   ],
   ["unavailable", { status: 500 }, "The language model cannot be reached at the moment."],
-  ["timeout", { delayMs: Infinity }, "The language model did not answer in time."],
+  ["timeout", { status: 504 }, "The language model did not answer in time."],
 ] as const)("%s is told as everywhere, after one try", async (errorClass, reply: LlmReply, message) => {
   const from = llm.requests.length;
   llm.answer = (request) =>
@@ -291,11 +291,11 @@ test("a cancelled trial ends its calls", async () => {
   expect(rows.map(({ errorClass }) => errorClass)).toEqual(["cancelled", "cancelled"]);
 });
 
-test("in a function a trial ends before the platform's limit", async () => {
-  const short = changed(
-    { FUNCTION_SECONDS: 1 },
-    { responder: { ...services.config.assistant.responder, timeoutS: 60 } },
-  );
+test.each([
+  ["in its time", {}, 1],
+  ["in a function before the platform's limit", { FUNCTION_SECONDS: 1 }, 60],
+])("a trial with a silent model ends %s", async (_name, env, timeoutS) => {
+  const short = changed(env, { responder: { ...services.config.assistant.responder, timeoutS } });
   llm.answer = () => ({ delayMs: Infinity });
   const [side] = await attempt({ role: "responder", question }, { on: short });
   expect(side?.outcome).toMatchObject({ type: "failed", class: "timeout" });

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../../services.ts";
 import { type VectorModel, vectorModel } from "../models.ts";
 import type { Period } from "./rows.ts";
-import { searchMirror } from "./mirror.ts";
+import { meaningLimits, searchMirror } from "./mirror.ts";
 import { findDimensions, type Meaning, readVectors, type VectorOwner } from "../../meaning/index.ts";
 
 export type RecallServices = Pick<Services, "db" | "env" | "config" | "log">;
@@ -31,8 +31,6 @@ const stateOf = keptBy((_db: Services["db"]): State => ({
   isFailing: false,
 }));
 
-/** The first search of a user with very many vectors does not wait for all of them; the next ones find them read. */
-const readLimitMs = 1_000;
 /** So long until pgvector is asked instead, where it is there. */
 const patienceMs = 150;
 const bytesPerMb = 1024 ** 2;
@@ -84,7 +82,8 @@ async function search(
   const table = await within(patienceMs, reading);
   if (table) return table.search(vector, period);
   const found = await searchMirror(services, owner, { vector, within: period });
-  return found ?? (await within(readLimitMs - patienceMs, reading))?.search(vector, period) ?? null;
+  // The first search of a user with very many vectors does not wait for all of them; the next ones find them read.
+  return found ?? (await within(meaningLimits.waitMs - patienceMs, reading))?.search(vector, period) ?? null;
 }
 
 /** A cap of one user is no reason to ask nothing for others. */

@@ -7,6 +7,7 @@ import { migrate, openDatabase } from "../../db/index.ts";
 import type { Services } from "../../services.ts";
 import { addSpeaker, importTalks } from "../import-talks.ts";
 import { addMemory, deleteMemory, editMemory, forgetEverything } from "../memories.ts";
+import { meaningLimits } from "./mirror.ts";
 import { recall } from "./recall.ts";
 import type { Period } from "./rows.ts";
 import { embedMissing } from "../stages/index.ts";
@@ -23,18 +24,23 @@ beforeAll(async () => {
   postgres = await startPgvector();
   fixture = await createTestServices({
     env: { ...llm.env, LLM_EMBEDDING_MODEL: "local/simulated", DATABASE_URL: postgres.url },
+    config: { assistant: { embedding: { queryTimeoutS: 30 } } },
     log,
   });
   inMemory = fixture.services;
   inDatabase = withoutMemory(inMemory);
 });
 afterAll(async () => {
+  meaningLimits.waitMs = waitMs;
   await fixture.close();
   await postgres.destroy();
   await llm.close();
 });
+// A busy machine keeps these limits; a test of what is too late has the usual ones.
+const { waitMs } = meaningLimits;
 beforeEach(() => {
   lines.length = 0;
+  meaningLimits.waitMs = 30_000;
 });
 
 function withoutMemory(services: Services): Services {
@@ -184,9 +190,11 @@ test("M1 copies that a worker of an older version has made again beside new ones
     await held.promise;
   });
   await locked.promise;
+  meaningLimits.waitMs = waitMs;
   await embedAll();
   expect(await olderCopies()).toHaveLength(1);
   expect(lines.filter((line) => line.includes("older version could not be removed"))).toHaveLength(1);
+  meaningLimits.waitMs = 30_000;
   held.resolve();
   await holding;
   await embedAll();
@@ -204,8 +212,10 @@ test("M1 a database that takes too long for it is not waited for", async () => {
     await free.promise;
   });
   await locked.promise;
+  meaningLimits.waitMs = waitMs;
   expect((await find(inDatabase, userId, "purchased scarlet things?"))[0]).toBe(couch);
   expect(lines.filter((line) => line.includes("pgvector could not be used"))).toHaveLength(1);
+  meaningLimits.waitMs = 30_000;
   free.resolve();
   await holding;
   expect((await find(inDatabase, userId, "bought red couch?"))[0]).toBe(couch);

@@ -28,8 +28,11 @@ const olderMirror = sql.identifier("recall_mirror");
 /** A row has to fit into a page of the database. */
 const mostDimensions = 4_000;
 
-/** Words alone decide rather than that a question waits longer. */
-const limitMs = 1_000;
+/** Bounds of a search by meaning. */
+export const meaningLimits = {
+  /** Words alone decide rather than that a question waits longer for the vectors of a user, or for pgvector. */
+  waitMs: 1_000,
+};
 
 /** False also when the extension was removed, which takes the column with it. */
 async function hasMirror(db: Services["db"]): Promise<boolean> {
@@ -71,7 +74,7 @@ async function dropOlder({ db, log }: Pick<Services, "db" | "log">): Promise<voi
     if (!left) return;
     await db.transaction(async (tx) => {
       // The drop also waits for the lock of the vectors, and all later readers of them wait behind it.
-      await tx.execute(sql`select set_config('lock_timeout', ${String(limitMs)}, true)`);
+      await tx.execute(sql`select set_config('lock_timeout', ${String(meaningLimits.waitMs)}, true)`);
       await tx.execute(sql`drop table if exists ${olderMirror}`);
     });
   } catch (error) {
@@ -230,5 +233,5 @@ async function compare(db: Services["db"], { owner, nearness, rows }: Comparison
 
 async function limitStatement(tx: Tx): Promise<void> {
   await tx.execute(sql`
-    select set_config('statement_timeout', ${String(limitMs)}, true), set_config('work_mem', '64MB', true), set_config('jit', 'off', true)`);
+    select set_config('statement_timeout', ${String(meaningLimits.waitMs)}, true), set_config('work_mem', '64MB', true), set_config('jit', 'off', true)`);
 }

@@ -9,7 +9,7 @@ import { embedMissing } from "../stages/index.ts";
 
 let fixture: TestServices;
 beforeAll(async () => {
-  fixture = await createTestServices();
+  fixture = await createTestServices({ config: { assistant: { embedding: { queryTimeoutS: 30 } } } });
 });
 afterAll(() => fixture.close());
 

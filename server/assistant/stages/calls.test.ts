@@ -13,13 +13,12 @@ import { ModelError } from "./model-errors.ts";
 
 const llm = await startLlm();
 const quick = { retryDelayS: 0.01, rateLimitWaitS: 0.05 };
-const stageTimes = { timeoutS: 1 };
 let fixture: TestServices;
 let services: Services;
 beforeAll(async () => {
   fixture = await createTestServices({
     env: llm.env,
-    config: { assistant: { ...quick, responder: stageTimes } },
+    config: { assistant: { ...quick, responder: { timeoutS: 30 } } },
   });
   ({ services } = fixture);
 });
@@ -124,7 +123,8 @@ test.each([
 });
 
 test("B9 a model at home that does not answer is given up after its time, and not asked again", async () => {
-  const { outcome, rows } = await callWith([{ delayMs: Infinity }, fine]);
+  const hasty = withAssistant({ responder: { ...services.config.assistant.responder, timeoutS: 1 } });
+  const { outcome, rows } = await callWith([{ delayMs: Infinity }, fine], { on: hasty });
   expect(outcome).toMatchObject({ class: "timeout", message: "The language model did not answer in time." });
   expect(rows.map(({ errorClass }) => errorClass)).toEqual(["timeout"]);
 });

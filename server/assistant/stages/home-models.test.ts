@@ -17,17 +17,12 @@ const llm = await startLlm();
 let fixture: TestServices;
 let services: Services;
 let nodeId = "";
-/** Limits that a busy machine keeps, and short ones for what is to be late. */
+/** Limits that a busy machine keeps. */
 const slow = { timeoutS: 30, silenceS: 30 };
-let hasty: Services;
 beforeAll(async () => {
   const assistant = { analyzer: slow, responder: slow, retryDelayS: 0.01 };
   fixture = await createTestServices({ env: llm.env, config: { assistant } });
   ({ services } = fixture);
-  const { config } = services;
-  const responder = { ...config.assistant.responder, timeoutS: 4, silenceS: 2 };
-  const analyzer = { ...config.assistant.analyzer, timeoutS: 0.5 };
-  hasty = { ...services, config: { ...config, assistant: { ...config.assistant, responder, analyzer } } };
   nodeId = newId();
   await services.db.execute(
     `insert into nodes (id, name, state, hostname, boot_id, pid, pid_started_at, capability) select '${nodeId}', 'node', 'active', 'host', 'boot', 1, 'now', '{}'`,
@@ -37,6 +32,15 @@ afterAll(async () => {
   await fixture.close();
   await llm.close();
 });
+
+/** The same studio with these limits of the responder, and a short one of the analyzer. */
+function withTimes(times: { timeoutS: number; silenceS: number }): Services {
+  const { config } = services;
+  const responder = { ...config.assistant.responder, ...times };
+  const analyzer = { ...config.assistant.analyzer, timeoutS: 0.5 };
+  return { ...services, config: { ...config, assistant: { ...config.assistant, responder, analyzer } } };
+}
+
 let ownerId = "";
 beforeEach(async () => {
   ownerId = await addSpeaker(services.db, "Ann");
@@ -192,22 +196,33 @@ function hasSystem({ messages }: LlmRequest): boolean {
 
 describe("time", () => {
   test("an answer that grows is not cut, however long it takes", inAll, async () => {
-    const text = "one two three four five six seven eight nine ten";
+    const text = "one two three four five six seven eight nine ten ".repeat(2).trim();
     llm.answer = answering({ text, wordMs: 500 });
-    expect(await askAll("Count.", { on: hasty })).toMatchObject({ status: "completed", answer: text });
+    // Its words take ten seconds, longer than the first one is waited for.
+    const on = withTimes({ timeoutS: 8, silenceS: 30 });
+    expect(await askAll("Count.", { on })).toMatchObject({ status: "completed", answer: text });
   });
 
   test.each([
-    ["does not begin", { delayMs: Infinity }, "The language model did not answer in time."],
+    [
+      "does not begin",
+      { delayMs: Infinity },
+      { ...slow, timeoutS: 2 },
+      "The language model did not answer in time.",
+    ],
     [
       "falls silent",
-      { text: "one two three", wordMs: 20_000 },
+      { text: "one two three", wordMs: 60_000 },
+      { ...slow, silenceS: 2 },
       "The language model fell silent in the middle of its answer.",
     ],
-  ])("a model that %s fails the question once, with its sentence", async (_what, reply, message) => {
+  ])("a model that %s fails the question once, with its sentence", async (_what, reply, times, message) => {
     const from = llm.requests.length;
     llm.answer = answering(reply);
-    await expect(askAll("Count.", { on: hasty })).rejects.toMatchObject({ class: "timeout", message });
+    await expect(askAll("Count.", { on: withTimes(times) })).rejects.toMatchObject({
+      class: "timeout",
+      message,
+    });
     expect(llm.requests.slice(from).filter((request) => !isAnalysis(request))).toHaveLength(1);
   });
 
@@ -218,7 +233,7 @@ describe("time", () => {
     ["nonsense", { text: "I would rather not." }],
   ])("an analyzer that is %s costs no question: rules decide", async (_what, reply) => {
     llm.answer = (request) => (isAnalysis(request) ? reply : { text: "Linen." });
-    expect(await askAll("What do I like?", { on: hasty })).toMatchObject({
+    expect(await askAll("What do I like?", { on: withTimes(slow) })).toMatchObject({
       status: "completed",
       answer: "Linen.",
     });
