@@ -237,21 +237,17 @@ describe.each(Object.entries(sides))("an unkind %s", (_kind, { name, source }) =
   });
 });
 
-test(
-  "a side that never answers hides no other one, and has its own line",
-  { timeout: 20_000, ...inAll },
-  async () => {
-    const { url } = await serve("hang");
-    const bot = keep(await startBotApi());
-    const findings = await findingsOf({ ...bot.env, REPLICATE_BASE_URL: url, REPLICATE_API_KEY: canary });
-    const stateOf = (name: string) => findings.find((finding) => finding.name === name)?.state;
-    expect([stateOf("Replicate"), stateOf("Telegram bot"), stateOf("Mail server")]).toEqual([
-      "fail",
-      "ok",
-      "not tried",
-    ]);
-  },
-);
+test("a side that never answers hides no other one, and has its own line", inAll, async () => {
+  const { url } = await serve("hang");
+  const bot = keep(await startBotApi());
+  const findings = await findingsOf({ ...bot.env, REPLICATE_BASE_URL: url, REPLICATE_API_KEY: canary });
+  const stateOf = (name: string) => findings.find((finding) => finding.name === name)?.state;
+  expect([stateOf("Replicate"), stateOf("Telegram bot"), stateOf("Mail server")]).toEqual([
+    "fail",
+    "ok",
+    "not tried",
+  ]);
+});
 
 test("a model at home is tried with all that the studio asks for; what it lacks is quoted", async () => {
   const llm = keep(await startLlm());

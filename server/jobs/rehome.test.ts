@@ -37,7 +37,8 @@ async function addShop(): Promise<void> {
 async function addFailure(state: "failed" | "succeeded", costUsd = 0): Promise<void> {
   const id = newId();
   const names = { provider: "google" as const, keyId: "k", model: "nano-banana", endpoint: "e", token: id };
-  const failed = state === "failed" ? { errorClass: "transient" as const } : {};
+  // The provider asks for a pause that a test that stands still does not outlast.
+  const failed = state === "failed" ? { errorClass: "transient" as const, retryAfterMs: 3_600_000 } : {};
   await scene.services.db
     .insert(schema.providerAttempts)
     .values({ id, ownerId: scene.owner.userId, state, costUsd, endedAt: sql`now()`, ...names, ...failed });
