@@ -87,7 +87,7 @@ describe("beside others", () => {
       const run = runPrompt(server, input);
       run.catch(() => undefined);
       await begun(server, input.promptId);
-      await cancelPrompt(server, input.promptId, { signal: AbortSignal.timeout(10_000) });
+      await cancelPrompt(server, input.promptId, { signal: new AbortController().signal });
       expect(server.stats().prompts[input.promptId]).toMatchObject({ interrupted: 1, finished: 0 });
       await expect(run).rejects.toMatchObject({ code: "engine_interrupted" });
     },

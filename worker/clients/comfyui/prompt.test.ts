@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import type { Fault } from "@atelier/testing/comfyui";
 import { inAll } from "@atelier/testing/cases";
 import {
   begun,
   endServersAfterAll,
+  endWithin,
   newInput,
   signal,
   startServer,
@@ -18,16 +18,14 @@ endServersAfterAll();
 /** For a condition that comes soon, though others run at once. */
 const waiting = { timeout: 10_000 };
 
-/**
- * The end of an aborted run, or "late" where none comes within 2 s; a run waits 0.8 s for its cancel. Not measured but
- * raced: the timers of a process fire in their order, however long the machine stands still.
- */
-const soon = (run: Promise<unknown>) => Promise.race([run, sleep(2_000, "late")]);
+/** The end of an aborted run, or "late"; a run waits 0.8 s for its cancel. */
+const soon = (run: Promise<unknown>) => endWithin(run, 2_000);
 
 describe.concurrent("run", () => {
   describe.each(["0.8.0", "new"] as const)("with a server of the line %s", (mode) => {
     test("F36 aborting a running prompt interrupts it and no other", async () => {
-      const server = await startServer({ mode, stepMs: 50 });
+      const server = await startServer({ mode });
+      server.inject({ kind: "hang" });
       const controller = new AbortController();
       const input = newInput({ signal: controller.signal });
       const run = runPrompt(server, input);
@@ -40,7 +38,8 @@ describe.concurrent("run", () => {
     });
 
     test("F36 aborting a waiting prompt takes it out of the line and leaves the running one", async () => {
-      const server = await startServer({ mode, stepMs: 50 });
+      const server = await startServer({ mode });
+      server.inject({ kind: "hold" });
       const first = newInput();
       const running = runPrompt(server, first);
       await begun(server, first.promptId);
@@ -50,6 +49,8 @@ describe.concurrent("run", () => {
       await vi.waitUntil(() => storyOf(server, input.promptId)?.posted === 1, waiting);
       controller.abort(new Error("cancelled"));
       await expect(run).rejects.toThrow("cancelled");
+      await vi.waitUntil(() => storyOf(server, input.promptId)?.deleted === 1, waiting);
+      server.release();
       await expect(running).resolves.toHaveLength(1);
       expect(storyOf(server, input.promptId)).toMatchObject({ deleted: 1, started: 0 });
       expect(storyOf(server, first.promptId)).toMatchObject({ finished: 1, interrupted: 0 });
@@ -57,13 +58,16 @@ describe.concurrent("run", () => {
   });
 
   test("F36 an abort during the post takes back what the server accepted all the same", async () => {
-    const server = await startServer({ stepMs: 50 });
-    server.inject({ kind: "slow-answer", ms: 300, path: "POST /prompt" });
+    const server = await startServer();
+    const arrival = Promise.withResolvers<void>();
+    server.inject({ kind: "slow-answer", until: arrival.promise, path: "POST /prompt" });
+    server.inject({ kind: "hang" });
     const controller = new AbortController();
     const input = newInput({ signal: controller.signal });
     const run = runPrompt(server, input);
     await vi.waitUntil(() => server.stats().requests["POST /prompt"] === 1, waiting);
     controller.abort(new Error("cancelled"));
+    arrival.resolve();
     await expect(run).rejects.toThrow("cancelled");
     await vi.waitFor(
       () => expect(storyOf(server, input.promptId)).toMatchObject({ interrupted: 1, finished: 0 }),
@@ -138,12 +142,14 @@ describe.concurrent("run", () => {
 
   test("F3 A17 a run that is handed back while it posts stays on its server for the next one", async () => {
     const server = await startServer({ stepMs: 50 });
-    server.inject({ kind: "slow-answer", ms: 1_500, path: "POST /prompt" });
+    const arrival = Promise.withResolvers<void>();
+    server.inject({ kind: "slow-answer", until: arrival.promise, path: "POST /prompt" });
     const controller = new AbortController();
     const input = newInput({ signal: controller.signal, staysOnAbort: () => true });
     const run = runPrompt(server, input);
     await vi.waitUntil(() => server.stats().requests["POST /prompt"] === 1, waiting);
     controller.abort(new Error("stopping"));
+    arrival.resolve();
     await expect(run).rejects.toThrow("stopping");
     expect(await adoptPrompt(server, newInput({ promptId: input.promptId }))).toHaveLength(1);
     expect(storyOf(server, input.promptId)).toMatchObject({ posted: 1, finished: 1, interrupted: 0 });
@@ -151,7 +157,8 @@ describe.concurrent("run", () => {
 
   test("F3 A17 a post that arrives long after its run was handed back is taken off: the next one has posted anew", async () => {
     const server = await startServer();
-    server.inject({ kind: "slow-answer", ms: 6_000, path: "POST /prompt" });
+    const arrival = Promise.withResolvers<void>();
+    server.inject({ kind: "slow-answer", until: arrival.promise, path: "POST /prompt" });
     server.inject({ kind: "hang" });
     const controller = new AbortController();
     const input = newInput({ signal: controller.signal, staysOnAbort: () => true });
@@ -160,6 +167,7 @@ describe.concurrent("run", () => {
     controller.abort(new Error("stopping"));
     await expect(run).rejects.toThrow("stopping");
     expect(storyOf(server, input.promptId)).toBeUndefined();
+    arrival.resolve();
     await vi.waitFor(
       () => expect(storyOf(server, input.promptId)).toMatchObject({ posted: 1, interrupted: 1, finished: 0 }),
       { timeout: 20_000 },
@@ -240,8 +248,7 @@ describe.concurrent("run prompt", () => {
       timeout: 20_000,
       interval: 10,
     });
-    // Not measured but raced, as an aborted run.
-    expect(await Promise.race([run, sleep(3_000, "late")])).toEqual([expect.anything()]);
+    expect(await endWithin(run, 3_000)).toEqual([expect.anything()]);
     expect(storyOf(server, input.promptId)?.posted).toBe(1);
   });
 
@@ -274,7 +281,8 @@ describe.concurrent("run prompt", () => {
   });
 
   test("A12 a prompt that somebody else stopped", async () => {
-    const server = await startServer({ stepMs: 50 });
+    const server = await startServer();
+    server.inject({ kind: "hang" });
     const input = newInput();
     const run = runPrompt(server, input);
     run.catch(() => undefined);
@@ -297,11 +305,12 @@ describe.concurrent("run prompt", () => {
   });
 
   test("A12 a prompt that was taken in part does not stay on the server", async () => {
-    const server = await startServer({ stepMs: 100 });
+    const server = await startServer();
+    server.inject({ kind: "hang" });
     server.inject({ kind: "node-errors-with-200" });
     const input = newInput();
     await expect(runPrompt(server, input)).rejects.toMatchObject({ code: "graph_invalid" });
-    expect(storyOf(server, input.promptId)).toMatchObject({ posted: 1, finished: 0 });
+    expect(storyOf(server, input.promptId)).toMatchObject({ posted: 1, interrupted: 1, finished: 0 });
   });
 
   test("A12 a server that gives the prompt an id of its own is too old, and keeps nothing of it", async () => {
