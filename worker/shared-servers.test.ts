@@ -156,6 +156,7 @@ test("a server is left alone while a killed worker's run may go on there, then u
   const lost = killed?.upscale();
   lost?.catch(() => undefined);
   await vi.waitUntil(() => server.stats().mostAtOnce === 1, waiting);
+  await vi.waitUntil(() => other?.pool.list()[0]?.isFree === false, waiting);
   await lose(killed?.nodeId, 0);
   const before = other?.pool.list()[0]?.probedAt;
   await vi.waitUntil(() => other?.pool.list()[0]?.probedAt !== before, waiting);

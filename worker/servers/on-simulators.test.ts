@@ -27,7 +27,8 @@ test(
   "F25 a server killed in mid-job is out of rotation at once; restarted empty it takes jobs again",
   inAll,
   async () => {
-    const [a, b] = [await scene.startServer({ stepMs: 60 }), await scene.startServer()];
+    const [a, b] = [await scene.startServer(), await scene.startServer()];
+    a.inject({ kind: "hang" });
     const { engine, pool } = await scene.openEngine(a, b);
     const run = engine.run(newTask(), newContext().context);
     await vi.waitUntil(() => a.prompts()[0]?.started === 1, waiting);
@@ -76,8 +77,9 @@ forCasesInTurn<readonly [string, Guard], readonly [string, Guard]>(
     const task = scene.newTask({ workflow: "upscale_model", inputs: { image }, params: { scale: 4 } });
     const outputs = await engine.run(task, told.context);
     await engine.run(newTask(), told.context);
-    // Previews come by the socket alone.
-    expect([outputs.length, told.previews.length > 0]).toEqual([1, true]);
+    expect(outputs).toHaveLength(1);
+    // Previews come by the socket alone, and are made beside the run.
+    await vi.waitUntil(() => told.previews.length > 0, waiting);
     const shown = [outputs, pool.list(), told.submissions, lines];
     expect(JSON.stringify(shown)).not.toMatch(/secret-1/);
     scene.headers = "{}";
@@ -109,7 +111,7 @@ test("A10 a check asks each server once and names what cannot be used", async ()
       COMFYUI_DISCOVERY: ["http://127.0.0.1:1/list.json?token=secret-1"],
       IOPAINT_URLS: [`${server.url}/wrong?token=secret-1`],
     },
-    { workflows: builtInWorkflows, timeoutMs: 5_000 },
+    { workflows: builtInWorkflows, timeoutMs: 30_000 },
   );
   const label = new URL(server.url).host;
   expect(servers).toMatchObject([
@@ -248,7 +250,7 @@ test("A10 servers of an nginx file, behind paths of one host, change while a job
     }).sources,
     workflows: builtInWorkflows,
     config: {
-      timing: { probeMs: 100, probeTimeoutMs: 5_000, discoverMs: 50, objectInfoMs: 60_000 },
+      timing: { probeMs: 100, probeTimeoutMs: 60_000, discoverMs: 50, objectInfoMs: 60_000 },
       limits: { serverMemoryFailures: 2 },
       servers: {},
     },

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { existsSync, rmSync } from "node:fs";
 import { mkdir, symlink } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -127,21 +128,22 @@ describe("engine", () => {
     it("D6: ends a running job at once when it is aborted, with the signal's reason", async () => {
       const abort = new AbortController();
       const reason = new Error("cancelled by its owner");
-      let abortedAt = 0;
+      // Not measured: a rejection at once is seen before a timer that is over, however long the machine stands still.
+      let isLate = false;
       const run = bench.run(
         "upscale",
         { image: large },
         {
           signal: abort.signal,
           onProgress(_fraction, stage) {
-            if (stage !== "tile" || abortedAt) return;
-            abortedAt = performance.now();
+            if (stage !== "tile" || abort.signal.aborted) return;
+            setTimeout(() => (isLate = true), 1_000).unref();
             abort.abort(reason);
           },
         },
       );
       await expect(run).rejects.toBe(reason);
-      expect(performance.now() - abortedAt).toBeLessThan(1_000);
+      expect(isLate).toBe(false);
       expect((await bench.run("upscale", { image: small })).fractions.at(-1)).toBe(1);
     });
 
@@ -252,9 +254,9 @@ describe("engine", () => {
       const childPid = Number(String(line).trim());
       expect(isAlive(childPid)).toBe(true);
       parent.kill("SIGKILL");
-      const killedAt = performance.now();
-      await vi.waitFor(() => expect(isAlive(childPid)).toBe(false), { timeout: 5_000, interval: 50 });
-      expect(performance.now() - killedAt).toBeLessThan(3_000);
+      // Looks in a row, not the clock: a machine that stands still holds up the child as well.
+      for (let looks = 0; looks < 3_000 / 50 && isAlive(childPid); looks += 1) await sleep(50);
+      expect(isAlive(childPid)).toBe(false);
     });
   });
 });
