@@ -4,7 +4,7 @@ import { vi } from "vitest";
  * How long a condition may take to hold, in ms, at least: each wait ends as soon as it does, and a loaded machine is no
  * fault. Vitest's own second is short beside a build. `expect.poll` has the same from vitest.config.ts.
  */
-const patienceMs = 20_000;
+const patienceMs = 60_000;
 
 const { waitFor, waitUntil } = vi;
 
