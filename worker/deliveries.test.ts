@@ -56,12 +56,15 @@ test("C1 a receiver that hangs delays no other one, not even one of the same own
   const quick = await openOwner("/quick");
   receiver.inject("/slow", [{ kind: "hold" }], { isForever: true });
   await Promise.all(Array.from({ length: 8 }, () => oweCompleted(services, slow)));
+  const since = performance.now();
   start(services);
   const quickId = await oweCompleted(services, quick);
   await until(async () => (await readDelivery(services, quickId)).deliveredAt !== null);
   const ofSame = () => receiver.received.filter(({ path }) => path === "/quick-of-the-same").length;
   await until(() => ofSame() === 8);
-  expect(receiver.received.filter(({ path }) => path === "/slow").length).toBeLessThanOrEqual(2);
+  // Two at a time, of which each is given up after 20 s.
+  const most = 2 * (1 + Math.floor((performance.now() - since) / 20_000));
+  expect(receiver.received.filter(({ path }) => path === "/slow").length).toBeLessThanOrEqual(most);
   receiver.inject("/slow", []);
   receiver.release();
   await until(async () => (await undelivered(slow.userId)) === 0);

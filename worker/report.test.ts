@@ -68,6 +68,12 @@ forBackendSuites("on %s", (backend) => {
     for (const close of closing.splice(0)) close();
   });
 
+  /** No watch and no wait of a story ends by itself, however long the machine stands still. */
+  function stopClock(): void {
+    const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now());
+    closing.push(() => clock.mockRestore());
+  }
+
   async function startJob(): Promise<Lease> {
     const { services } = opened;
     const nodeId = await addNode(services);
@@ -101,6 +107,7 @@ forBackendSuites("on %s", (backend) => {
   }
 
   test("A12 a preview of real size arrives, and progress after it does not carry it again", async () => {
+    stopClock();
     const [, web] = processes;
     const seen = follow(web, owner.userId);
     report.progress(0.3, "sampling");
@@ -127,6 +134,7 @@ forBackendSuites("on %s", (backend) => {
   });
 
   test("A12 no preview is made while the job is not watched; the newest is made once it is", async () => {
+    stopClock();
     const [, web] = processes;
     const told: number[] = [];
     closing.push(
@@ -167,6 +175,7 @@ forBackendSuites("on %s", (backend) => {
   });
 
   test("A12 previews that come faster than they are made do not pile up, and the last one is shown", async () => {
+    stopClock();
     const [, web] = processes;
     const seen = follow(web, owner.userId);
     let making = 0;
@@ -210,6 +219,7 @@ forBackendSuites("on %s", (backend) => {
   });
 
   test("the stream of one job reads nothing for progress or for other jobs of its owner", async () => {
+    stopClock();
     const [worker, web] = processes;
     const other = lease;
     const own = await startJob();
