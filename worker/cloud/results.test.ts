@@ -116,7 +116,7 @@ async function take(
   more: Partial<Finished> & Awaited<ReturnType<typeof waiting>>,
 ) {
   const access = { name: "openai", baseUrl: `${at.own}/v1`, apiKey: "k", webhookSecret: null } as const;
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(120_000);
   const error = await withTempFolder(opened.services.env, (workDir) =>
     finishRun(opened.services, {
       access,
@@ -253,7 +253,7 @@ test("F10 a bought result that cannot be stored is not bought again, and its job
   try {
     const outcome = await withTempFolder(services.env, (workDir) => {
       const outputs = [{ bytes: picture }];
-      const signal = AbortSignal.timeout(20_000);
+      const signal = AbortSignal.timeout(120_000);
       const run = { job, attempt, access, outputs, costUsd: 0.04, files: {}, workDir, signal };
       return finishCall(services, run, { ...atOnce, patienceMs: 0 });
     });

@@ -53,7 +53,7 @@ async function arrived({ model, offer }: (typeof offers)[number], params: Readon
     const beforePaid = () => Promise.resolve();
     const submission = submissionFor({ id: "one" }, offer, { job, inputs, webhookUrl: null, beforePaid });
     simulator.runMs = 1;
-    await clientOf(offer.provider).submit(access, submission, AbortSignal.timeout(20_000));
+    await clientOf(offer.provider).submit(access, submission, AbortSignal.timeout(120_000));
     return (simulator.submits[0]?.raw ?? Buffer.alloc(0))
       .toString("latin1")
       .replaceAll(/formdata-[\w-]+|127\.0\.0\.1:\d+/g, "…");
