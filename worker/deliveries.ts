@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Channel,
   deliver,
@@ -9,7 +8,7 @@ import {
   type Via,
   webhookChannel,
 } from "@atelier/server/deliveries";
-import { type Env, offersEmail } from "@atelier/server/platform";
+import { type Env, offersEmail, orLate } from "@atelier/server/platform";
 import { telegramChannel } from "@atelier/server/telegram";
 import type { Services } from "@atelier/server/services";
 import { type Loop, startLoop } from "./base/loop.ts";
@@ -119,9 +118,7 @@ function createSends(services: Services, channels: readonly Channel[]): Sends {
     },
     async stop() {
       const all = sending.close();
-      const waited = new AbortController();
-      await Promise.race([all, sleep(stopMs, null, { signal: waited.signal }).catch(() => null)]);
-      waited.abort();
+      await orLate(all, stopMs, () => undefined);
       stopped.abort(new Error("the process stops"));
       await all;
     },

@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { beginSteps } from "@atelier/server/batches";
 import { readyGate } from "@atelier/server/gate";
 import { checkStore, otherStoreReason } from "@atelier/server/images";
 import { keepJobLogs } from "@atelier/server/jobs";
-import { AppError } from "@atelier/server/platform";
+import { AppError, orLate } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { consume, type Consumers } from "./claims.ts";
 import { startDeliveries } from "./deliveries.ts";
@@ -122,12 +121,9 @@ interface Waiting {
   readonly waitMs: number;
 }
 
-async function waitForJob({ taken, stop, waitMs }: Waiting): Promise<string> {
-  const over = new AbortController();
-  const late = sleep(waitMs, "no job came", { signal: over.signal }).catch(() => "over");
-  const reason = await Promise.race([taken.then(() => "job taken"), stop.requested, late]);
-  over.abort();
-  return reason;
+function waitForJob({ taken, stop, waitMs }: Waiting): Promise<string> {
+  const reason = Promise.race([taken.then(() => "job taken"), stop.requested]);
+  return orLate(reason, waitMs, () => "no job came");
 }
 
 /** Waits for the run, also for one whose claim was under way at the end of the wait; a stop request ends this wait. */

@@ -1,5 +1,4 @@
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { noteCompleted } from "@atelier/server/batches";
 import type { InputRole } from "@atelier/server/engines";
 import { admitInputs, admitResults, hidesPreviews } from "@atelier/server/gate";
@@ -15,7 +14,7 @@ import {
 } from "@atelier/server/jobs";
 import { persist } from "@atelier/server/leases";
 import { countRun } from "@atelier/server/nodes";
-import { AppError, inSpan, orAborted } from "@atelier/server/platform";
+import { AppError, inSpan, orAborted, orLate } from "@atelier/server/platform";
 import { findWorkflow, readRunCosts } from "@atelier/server/scheduling";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
@@ -206,7 +205,7 @@ async function store(
     signal.throwIfAborted();
   } catch (error) {
     const removed = stores.map(async (storing) => discardOutput(services, (await storing).storageKey));
-    await Promise.race([Promise.allSettled(removed), sleep(storeWaitMs, undefined, { ref: false })]);
+    await orLate(Promise.allSettled(removed), storeWaitMs, () => []);
     throw error;
   }
   const stored = await Promise.all(stores);

@@ -11,6 +11,7 @@ import {
   isLoopback,
   isQuoted,
   loadConfig,
+  orLate,
   readProxy,
 } from "../platform/index.ts";
 import { modelsOf, readKeys } from "../providers/index.ts";
@@ -64,19 +65,13 @@ export async function within(
   check: Promise<CheckResult[]>,
   ms = limitMs,
 ): Promise<CheckResult[]> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<CheckResult[]>((resolve) => {
-    const message = `gave no answer within ${ms / 1_000} s; look whether it is overloaded`;
-    timer = setTimeout(() => resolve([failed(name, message)]), ms);
-  });
+  const message = `gave no answer within ${ms / 1_000} s; look whether it is overloaded`;
   try {
-    return await Promise.race([check, late]);
+    return await orLate(check, ms, () => [failed(name, message)]);
   } catch (error) {
     return [
       { ...failed(name, "cannot be reached; correct its address, or start it"), noAnswer: explain(error) },
     ];
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { and, eq, sql } from "drizzle-orm";
 import { type Db, lockTopic, schema } from "../db/index.ts";
 import { inTurn, renewTurn, type Turn } from "../leases/index.ts";
@@ -11,7 +10,7 @@ import {
   readVectors,
   textModel,
 } from "../meaning/index.ts";
-import { AppError, keptBy } from "../platform/index.ts";
+import { AppError, keptBy, orLate } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 const { images, jobs, recallVectors } = schema;
@@ -48,16 +47,10 @@ export async function findNear(services: NearServices, ownerId: string, what: Ne
   const vector =
     "text" in what ? await vectorOfText(services, what.text) : await readVector(db, ownerId, what.imageId);
   if (!vector) return [];
-  const found = (await within(readLimitMs, reading))?.search(vector, null);
+  const found = (await orLate(reading, readLimitMs, () => null))?.search(vector, null);
   if (!found) return [];
   const own = "imageId" in what ? [what.imageId] : [];
   return [...own, ...standOut(found).filter((id) => !own.includes(id))];
-}
-
-async function within<T>(limitMs: number, work: Promise<T>): Promise<T | null> {
-  const stop = new AbortController();
-  const limit = sleep(limitMs, null, { signal: stop.signal }).catch(() => null);
-  return Promise.race([work, limit]).finally(() => stop.abort());
 }
 
 function standOut(meaning: Meaning): string[] {

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, newId } from "../platform/index.ts";
+import { AppError, newId, orLate } from "../platform/index.ts";
 import { markOf, signResult } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
 import { openObject, putAll, removePrefix } from "../storage/index.ts";
@@ -148,10 +147,7 @@ export async function discardOutput(
   services: Pick<Services, "disk" | "log">,
   ...storageKeys: readonly string[]
 ): Promise<void> {
-  await Promise.race([
-    discardObjects(services, storageKeys),
-    sleep(removalWaitMs, undefined, { ref: false }),
-  ]);
+  await orLate(discardObjects(services, storageKeys), removalWaitMs, () => undefined);
 }
 
 /** Removes the objects below these keys. Never throws: the sweep of orphan objects removes the rest. */

@@ -1,7 +1,7 @@
 import { buffer } from "node:stream/consumers";
 import { sql } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
-import { isAppError, newId, keptBy } from "../platform/index.ts";
+import { isAppError, newId, keptBy, orLate } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { findObject, openObject, putAll, storageFailure } from "../storage/index.ts";
 import { objectKey } from "./image.ts";
@@ -39,16 +39,12 @@ export function isStoreCheckDue({ disk, config }: Pick<Services, "disk" | "confi
  */
 export async function checkStore(services: Marked): Promise<StoreState> {
   checkOf(services.disk).atMs = performance.now();
-  const { promise: late, resolve } = Promise.withResolvers<StoreState>();
-  const timer = setTimeout(() => resolve("away"), checkMs);
   try {
-    return await Promise.race([compareMarks(services), late]);
+    return await orLate(compareMarks(services), checkMs, () => "away");
   } catch (error) {
     if (!isAppError(error) || error.code !== "storage_unavailable") throw error;
     services.log.warn({ err: error }, "the mark of the image store cannot be read");
     return "away";
-  } finally {
-    clearTimeout(timer);
   }
 }
 

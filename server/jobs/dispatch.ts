@@ -1,4 +1,4 @@
-import { keptBy } from "../platform/index.ts";
+import { keptBy, orLate } from "../platform/index.ts";
 import { and, eq, inArray, sql } from "drizzle-orm";
 import { type Db, schema, type Tx, waitingStatuses } from "../db/index.ts";
 import type { Need } from "../engines.ts";
@@ -141,24 +141,11 @@ async function ring(
   if (rows.length === 0) return;
   const calls = rows.map(({ id, attempt, ring: number }) => ({ jobId: id, attempt, ring: number }));
   try {
-    await withTimeout(bells.ring(queue, calls));
+    await orLate(bells.ring(queue, calls), ringTimeoutMs, () => {
+      throw new Error(`no answer of the queue within ${ringTimeoutMs} ms`);
+    });
   } catch (error) {
     log.warn({ err: error, queue, jobIds: rows.map((row) => row.id) }, "bell not rung, the sweep will");
-  }
-}
-
-async function withTimeout(work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`no answer of the queue within ${ringTimeoutMs} ms`)),
-      ringTimeoutMs,
-    );
-  });
-  try {
-    await Promise.race([work, timeout]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { eq, sql, type SQL } from "drizzle-orm";
 import {
   deleteInBatches,
@@ -8,7 +7,7 @@ import {
   maxJobLogs,
   schema,
 } from "../db/index.ts";
-import { AppError, followLog, isFunction, isId } from "../platform/index.ts";
+import { AppError, followLog, isFunction, isId, orLate } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 /** Lines wait this long, so that a busy process stores them with one statement a second. */
@@ -81,7 +80,7 @@ export function keepJobLogs(services: Pick<Services, "db" | "env" | "later" | "l
       isClosed = true;
       stopFollowing();
       if (timer) clearTimeout(timer);
-      await Promise.race([storeRest(), sleep(closeMs, undefined, { ref: false })]);
+      await orLate(storeRest(), closeMs, () => undefined);
     },
   };
 }

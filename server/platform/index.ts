@@ -5,7 +5,7 @@
  * `errors.ts` holds the closed table of error codes; `env.ts` is the only reader of the environment. Nothing of the
  * product is imported here.
  */
-export { orAborted } from "./aborts.ts";
+export { isTimeout, orAborted, orLate } from "./aborts.ts";
 export {
   AppError,
   isAppError,

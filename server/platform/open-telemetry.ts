@@ -18,6 +18,7 @@ import {
 } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace-base";
 import type { Logger } from "pino";
+import { orLate } from "./aborts.ts";
 import { proxyFor } from "./proxy.ts";
 import {
   currentTraceparent,
@@ -113,11 +114,9 @@ function resourceOf({ usualName, serviceName }: TracingInput): Resource {
 }
 
 /** Waits for the collector for a while; the exporter logs what it refuses. */
-async function atMost(sending: Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, closeTimeoutMs);
-  await Promise.race([sending.catch(() => undefined), late.promise]);
-  clearTimeout(timer);
+function atMost(sending: Promise<void>): Promise<void> {
+  const sent = sending.catch(() => undefined);
+  return orLate(sent, closeTimeoutMs, () => undefined);
 }
 
 /** The SDK knows no proxy. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createPostgresBackend, withBackend } from "bullmq";
 import pg from "pg";
+import { orLate } from "../platform/index.ts";
 import type { BellBackend } from "./bells.ts";
 import type { HintChannelName, HintTransport, TextListener } from "./hints.ts";
 import type { OnConnectionError } from "./index.ts";
@@ -11,9 +11,7 @@ const endMs = 2_000;
 
 /** Waits for the end of connections, but not of those whose line is dead. */
 export async function endInTime(ended: Promise<unknown>): Promise<void> {
-  const late = new AbortController();
-  const patience = sleep(endMs, undefined, { signal: late.signal }).catch(() => undefined);
-  await Promise.race([ended.finally(() => late.abort()), patience]);
+  await orLate(ended, endMs, () => undefined);
 }
 
 /** Bells over BullMQ's tables in PostgreSQL. */

@@ -1,7 +1,7 @@
 import { isDatabaseAway } from "@atelier/server/db";
 import { confirmCancel, fail, handBack, type Job, type Lease } from "@atelier/server/jobs";
 import { persist } from "@atelier/server/leases";
-import { AppError, toAppError } from "@atelier/server/platform";
+import { AppError, isTimeout, toAppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { RunStopped } from "./index.ts";
 
@@ -45,8 +45,4 @@ function classify(error: unknown): AppError {
   if (isTimeout(error)) return new AppError("engine_timeout", undefined, { cause: error });
   if (isDatabaseAway(error)) return new AppError("database_unavailable", undefined, { cause: error });
   return toAppError(error);
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof DOMException && error.name === "TimeoutError";
 }

@@ -14,7 +14,7 @@ import {
   submit,
 } from "@atelier/server/jobs";
 import { readAdminRequests } from "@atelier/server/nodes";
-import { AppError, lineOfText, newId, parseAsked } from "@atelier/server/platform";
+import { AppError, lineOfText, newId, orLate, parseAsked } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import type { WorkerView } from "./server.ts";
 
@@ -201,15 +201,14 @@ async function probe<Value>(
   part: string,
   ask: () => Promise<Value>,
 ): Promise<{ ok: boolean; value: Value | null }> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${probeTimeoutMs} ms`)), probeTimeoutMs);
+  const late = () => {
+    throw new Error(`no answer within ${probeTimeoutMs} ms`);
+  };
   try {
-    return { ok: true, value: await Promise.race([ask(), late]) };
+    return { ok: true, value: await orLate(ask(), probeTimeoutMs, late) };
   } catch (error) {
     log.warn({ err: error, part }, "health check failed");
     return { ok: false, value: null };
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,4 +1,4 @@
-import { keptBy } from "../../platform/index.ts";
+import { keptBy, orLate } from "../../platform/index.ts";
 import { sql } from "drizzle-orm";
 import { findSchemaMismatch, probeDatabase, schema } from "../../db/index.ts";
 import type { EngineName } from "../../engines.ts";
@@ -208,21 +208,16 @@ function createProbe<T>({ log }: Services, { part, reason, ask }: ProbeInput<T>)
   let underWay: Promise<T> | null = null;
   return async () => {
     const startedAtMs = performance.now();
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(
-      () => reject(new Error(`no answer within ${probeTimeoutMs} ms`)),
-      probeTimeoutMs,
-    );
     const times = (atMs = performance.now()) => ({ latencyMs: Math.round(atMs - startedAtMs), atMs });
     underWay ??= ask().finally(() => (underWay = null));
     try {
-      const value = await Promise.race([underWay, late]);
+      const value = await orLate(underWay, probeTimeoutMs, () => {
+        throw new Error(`no answer within ${probeTimeoutMs} ms`);
+      });
       return { ok: true, ...times(), reason: null, value };
     } catch (error) {
       log.warn({ err: error, part }, "health check failed");
       return { ok: false, ...times(), reason, value: null };
-    } finally {
-      clearTimeout(timer);
     }
   };
 }

@@ -1,5 +1,4 @@
-import { keptBy } from "../../platform/index.ts";
-import { setTimeout as sleep } from "node:timers/promises";
+import { keptBy, orLate } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { type VectorModel, vectorModel } from "../models.ts";
 import type { Period } from "./rows.ts";
@@ -79,26 +78,18 @@ async function search(
   reading.catch(() => undefined);
   const vector = await embedding;
   if (vector.length !== owner.dimensions) return null;
-  const table = await within(patienceMs, reading);
+  const table = await orLate(reading, patienceMs, () => null);
   if (table) return table.search(vector, period);
   const found = await searchMirror(services, owner, { vector, within: period });
   // The first search of a user with very many vectors does not wait for all of them; the next ones find them read.
-  return found ?? (await within(meaningLimits.waitMs - patienceMs, reading))?.search(vector, period) ?? null;
+  if (found) return found;
+  const late = await orLate(reading, meaningLimits.waitMs - patienceMs, () => null);
+  return late?.search(vector, period) ?? null;
 }
 
 /** A cap of one user is no reason to ask nothing for others. */
 const isOverBudget = (error: unknown) =>
   error instanceof Error && "class" in error && error.class === "over_budget";
-
-async function within<T>(limitMs: number, work: Promise<T>): Promise<T | null> {
-  const stop = new AbortController();
-  const limit = sleep(limitMs, null, { signal: stop.signal }).catch(() => null);
-  try {
-    return await Promise.race([work, limit]);
-  } finally {
-    stop.abort();
-  }
-}
 
 async function embed(
   services: RecallServices,

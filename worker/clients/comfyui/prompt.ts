@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, type ErrorCode, isAppError, orAborted } from "@atelier/server/platform";
+import { AppError, type ErrorCode, isAppError, orAborted, orLate } from "@atelier/server/platform";
 import { hasSucceeded, outputsOf } from "./failures.ts";
 import { acceptsConnections, type ComfyServer, type OutputFile } from "./http.ts";
 import { cancelGivenUp, postPrompt } from "./post.ts";
@@ -91,12 +91,11 @@ async function hasArrived(posted: Promise<void>): Promise<boolean> {
     () => true,
     () => false,
   );
-  return Promise.race([arrived, sleep(arriveMs, false, { ref: false })]);
+  return orLate(arrived, arriveMs, () => false);
 }
 
 async function cancelBriefly(server: ComfyServer, promptId: string, posted: Promise<void>): Promise<void> {
-  const cancelled = cancelGivenUp(server, promptId, posted);
-  await Promise.race([cancelled, sleep(cancelWaitMs, undefined, { ref: false })]);
+  await orLate(cancelGivenUp(server, promptId, posted), cancelWaitMs, () => undefined);
 }
 
 /** After these errors the server may have accepted the post all the same. */

@@ -1,5 +1,5 @@
 import { comfyuiEngine as facts, type Need } from "@atelier/server/engines";
-import { AppError, isAppError, type ErrorCode } from "@atelier/server/platform";
+import { AppError, isAppError, isTimeout, type ErrorCode } from "@atelier/server/platform";
 import { findLoras, lorasSchema } from "@atelier/server/workflows";
 import { excused } from "../../clients/comfyui/index.ts";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
@@ -156,8 +156,4 @@ function reportFailure(pool: ServerPool, held: HeldServer, { error, need, signal
   });
   pool.report(url, reported, need);
   return excused(reported, held);
-}
-
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof DOMException && reason.name === "TimeoutError";
 }
