@@ -1,7 +1,7 @@
 import Bowser from "bowser";
 import { and, desc, eq, gt, sql, type SQL } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
-import { type Db, schema, type Tx } from "../db/index.ts";
+import { ago, type Db, schema, type Tx } from "../db/index.ts";
 import { AppError, currentSender } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { endSessions } from "./credentials.ts";
@@ -104,7 +104,7 @@ export function noteUse(
   if (Date.now() - updatedAt.getTime() < noteMs) return;
   const address = currentSender()?.address ?? null;
   // Many requests of one page see the same old time: the first one writes.
-  const isOld = sql`${sessions.updatedAt} < now() - ${noteMs} * interval '1 millisecond'`;
+  const isOld = sql`${sessions.updatedAt} < ${ago(noteMs)}`;
   later(
     db
       .update(sessions)
@@ -122,7 +122,7 @@ export const isRecent = (db: Db | Tx, sessionId: string): Promise<boolean> =>
   isSince(db, sessionId, sql`greatest(${sessions.createdAt}, ${sessions.confirmedAt})`);
 
 async function isSince(db: Db | Tx, sessionId: string, time: SQL): Promise<boolean> {
-  const since = sql`now() - ${confirmedMs} * interval '1 millisecond'`;
+  const since = ago(confirmedMs);
   return (await db.$count(sessions, and(eq(sessions.id, sessionId), sql`${time} > ${since}`))) > 0;
 }
 

@@ -1,5 +1,5 @@
 import { and, type AnyColumn, asc, eq, getTableColumns, inArray, isNull, sql } from "drizzle-orm";
-import { deleteInBatches, schema } from "../db/index.ts";
+import { deleteInBatches, duration, schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isOpen } from "./life.ts";
@@ -38,7 +38,7 @@ export async function findEndedParts(
     select conversation_id as "conversationId", min(owner_id) as "ownerId" from ${assistantMessages}
     where archived_at is null and conversation_id <> all(${textArray(leftOut.conversationIds)}::uuid[])
       and owner_id <> all(${textArray(leftOut.ownerIds)}) group by conversation_id order by min(at) limit ${conversationsPerRound}`);
-  const isYoung = sql<boolean>`${assistantMessages.at} > clock_timestamp() - ${gapMs} * interval '1 millisecond'`;
+  const isYoung = sql<boolean>`${assistantMessages.at} > clock_timestamp() - ${duration(gapMs)}`;
   const parts: EndedPart[] = [];
   for (const { conversationId, ownerId } of rows) {
     const messages = await db
@@ -148,8 +148,7 @@ export async function hasOpenQuestions({ db }: Services): Promise<boolean> {
 export async function pruneTalks({ db, config }: Services): Promise<void> {
   const { assistantConversations, modelCalls } = schema;
   const { assistantRunsMs, assistantLogMs, providerAttemptsMs } = config.retention;
-  const isOlder = (at: AnyColumn, ms: number) =>
-    sql`${at} < clock_timestamp() - ${ms} * interval '1 millisecond'`;
+  const isOlder = (at: AnyColumn, ms: number) => sql`${at} < clock_timestamp() - ${duration(ms)}`;
   await deleteInBatches(db, assistantRuns, isOlder(assistantRuns.endedAt, assistantRunsMs));
   await deleteInBatches(
     db,

@@ -1,6 +1,6 @@
 import { and, eq, inArray, or, type SQL, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
-import { ago, firstRowsFrom, type LiveSource, type Row } from "../live/index.ts";
+import { ago, schema } from "../db/index.ts";
+import { firstRowsFrom, type LiveSource, type Row } from "../live/index.ts";
 import type { AnswerWords } from "../queue/index.ts";
 import { type LoadedQuestion, loadQuestionRows, questionDetail, type QuestionView } from "./read.ts";
 import { isEnded, isOpen } from "./life.ts";

@@ -1,5 +1,5 @@
 import { and, eq, inArray, lt, type SQL, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { ago, schema } from "../db/index.ts";
 import { removeImages, restoreImages } from "../images/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -87,9 +87,4 @@ export async function purgeBatches(services: Pick<Services, "db" | "config">): P
       and ${images.createdAt} >= ${batches.deletedAt}`);
   const gone = await db.delete(batches).where(isDue).returning({ id: batches.id });
   return gone.length;
-}
-
-/** By the clock of the database, which also wrote the times compared with it. */
-function ago(ms: number) {
-  return sql`now() - ${ms} * interval '1 millisecond'`;
 }

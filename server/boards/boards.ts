@@ -8,7 +8,7 @@ import {
   lockNamesakes,
   maxBoardName,
 } from "../board-names.ts";
-import { schema, type Tx } from "../db/index.ts";
+import { ago, schema, type Tx } from "../db/index.ts";
 import { checkSearch } from "../images/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -130,7 +130,7 @@ export async function restoreBoard(
   { ownerId, id }: OwnBoard,
 ): Promise<BoardView> {
   const { undoDeleteMs } = services.config.retention;
-  const isRecent = sql`${boards.removedAt} > now() - ${undoDeleteMs} * interval '1 millisecond'`;
+  const isRecent = sql`${boards.removedAt} > ${ago(undoDeleteMs)}`;
   if (isId(id))
     await services.db.transaction(async (tx) => {
       await lockBoardNames(tx, [ownerId]);
@@ -214,7 +214,7 @@ export async function takeFromBoard(
 export async function purgeBoards({ db, config }: Pick<Services, "db" | "config">): Promise<number> {
   const gone = await db
     .delete(boards)
-    .where(sql`${boards.removedAt} < now() - ${config.retention.undoDeleteMs} * interval '1 millisecond'`)
+    .where(sql`${boards.removedAt} < ${ago(config.retention.undoDeleteMs)}`)
     .returning({ id: boards.id });
   return gone.length;
 }

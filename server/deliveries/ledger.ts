@@ -1,5 +1,5 @@
 import { eq, type SQL, sql } from "drizzle-orm";
-import { type Db, schema, type Tx } from "../db/index.ts";
+import { type Db, duration, schema, type Tx } from "../db/index.ts";
 import { fromNow, isFree, isHeldBy, newToken, persist } from "../leases/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -60,7 +60,7 @@ export interface HeldDelivery extends OwedDelivery {
 
 /** SQL condition: no process is sending it. A process that died counts for `deliveryLockMs`, which is longer than any send. */
 function isUnsent({ config }: Pick<Services, "config">): SQL {
-  return isFree({ until: sql`delivering_at + ${config.timing.deliveryLockMs} * interval '1 millisecond'` });
+  return isFree({ until: sql`delivering_at + ${duration(config.timing.deliveryLockMs)}` });
 }
 
 const isOwn = (token: string) => isHeldBy({ token: sql`lock_token` }, token);

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
-import { deleteInBatches, channelNames, type ChannelName, schema } from "../db/index.ts";
+import { ago, type ChannelName, channelNames, deleteInBatches, schema } from "../db/index.ts";
 import { AppError, isId, lineOfText } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { DeliveryEvent } from "./channel.ts";
@@ -203,7 +203,7 @@ export async function readAttempts(
  * days: no process can send them, as when nobody gave their webhook a new secret.
  */
 export async function pruneDeliveries({ db, config }: Services): Promise<number> {
-  const since = sql`now() - ${config.retention.eventsMs} * interval '1 millisecond'`;
+  const since = ago(config.retention.eventsMs);
   return deleteInBatches(
     db,
     deliveries,

@@ -1,7 +1,7 @@
 import { createHash, randomInt } from "node:crypto";
 import { and, eq, sql } from "drizzle-orm";
 import { codeCountOf, countTry, forgetTry, refuseGuest, wordsFor } from "../accounts/plain.ts";
-import { type ChannelName, schema } from "../db/index.ts";
+import { ago, type ChannelName, schema } from "../db/index.ts";
 import { AppError, offersEmail } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { sendCode } from "./email.ts";
@@ -81,7 +81,7 @@ export async function requestEmailCode(services: Services, ownerId: string): Pro
         target: [notificationSettings.ownerId, notificationSettings.channel],
         set,
         setWhere: sql`${notificationSettings.codeHash} is null
-          or ${notificationSettings.updatedAt} < now() - ${resendMs} * interval '1 millisecond'`,
+          or ${notificationSettings.updatedAt} < ${ago(resendMs)}`,
       })
       .returning({ ownerId: notificationSettings.ownerId });
     if (stored.length === 0) throw new AppError("rate_limited", "A code was sent a moment ago.");

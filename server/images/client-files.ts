@@ -1,5 +1,5 @@
 import { and, asc, eq, inArray, isNull, sql } from "drizzle-orm";
-import { schema, type Tx } from "../db/index.ts";
+import { ago, schema, type Tx } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { discardStaged, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";
@@ -155,7 +155,7 @@ export async function expireClientFiles(services: Services): Promise<void> {
   const due = await services.db
     .select()
     .from(clientFiles)
-    .where(sql`${clientFiles.listedAt} < now() - ${ephemeralAfterAnswerMs} * interval '1 millisecond'`)
+    .where(sql`${clientFiles.listedAt} < ${ago(ephemeralAfterAnswerMs)}`)
     .orderBy(clientFiles.listedAt)
     .limit(maxExpired);
   const folders = Map.groupBy(due, ({ ownerId, userName }) => `${ownerId}/${userName}`);

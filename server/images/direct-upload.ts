@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { and, count, eq, isNull, or, sql } from "drizzle-orm";
 import { z } from "zod";
-import { type Db, oneAtATime, schema, type Tx } from "../db/index.ts";
+import { ago, type Db, oneAtATime, schema, type Tx } from "../db/index.ts";
 import { AppError, isAppError, isId, isOutOfSpace, newId, pictureLimits, ruleOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
@@ -129,7 +129,7 @@ async function readOpen(
   db: Db | Tx,
   { ownerId, isSigned }: Announcer,
 ): Promise<{ uploads: number; sizeBytes: number }> {
-  const isYoung = sql`${directUploads.createdAt} > now() - ${signedPutMs} * interval '1 millisecond'`;
+  const isYoung = sql`${directUploads.createdAt} > ${ago(signedPutMs)}`;
   const isBegun = and(isNull(directUploads.imageId), isNull(directUploads.givenUpAt));
   const [open] = await db
     .select({

@@ -1,5 +1,5 @@
 import { and, eq, isNull, lt, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { ago, schema } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { removePrefix } from "../storage/index.ts";
@@ -52,7 +52,7 @@ export async function removeUploadsOf(
 export async function expireUploads(services: Pick<Services, "db" | "disk" | "log">): Promise<void> {
   const rows = await services.db
     .delete(directUploads)
-    .where(lt(directUploads.createdAt, sql`now() - ${directUploadMs} * interval '1 millisecond'`))
+    .where(lt(directUploads.createdAt, ago(directUploadMs)))
     .returning({ id: directUploads.id });
   await discardObjects(services, rows.map(incomingPrefix));
 }

@@ -1,6 +1,6 @@
 import path from "node:path";
-import { and, eq, exists, gt, inArray, isNotNull, lt, not, notExists, or, sql, type SQL } from "drizzle-orm";
-import { type Db, finalStatuses, schema, type Tx } from "../db/index.ts";
+import { and, eq, exists, gt, inArray, isNotNull, lt, not, notExists, or, sql } from "drizzle-orm";
+import { ago, type Db, finalStatuses, schema, type Tx } from "../db/index.ts";
 import type { Duty } from "../leases/index.ts";
 import type { Services } from "../services.ts";
 import { endUploads, type ListedObject, listObjects, reasonOfStore, removePrefix } from "../storage/index.ts";
@@ -93,11 +93,6 @@ async function purgeBatch(services: Pick<Services, "config">, tx: Tx): Promise<s
   await tx.delete(jobInputs).where(and(inArray(jobInputs.imageId, ids), exists(jobOf(tx, "ended"))));
   await tx.delete(jobOutputs).where(inArray(jobOutputs.imageId, ids));
   return deleteUnusedRows(tx, ids);
-}
-
-/** By the clock of the database, which also wrote the times compared with it. */
-function ago(ms: number): SQL {
-  return sql`now() - ${ms} * interval '1 millisecond'`;
 }
 
 /** Links from any job, client or edit to the picture of the outer query. */

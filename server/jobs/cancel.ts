@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { suspendedUsers } from "../accounts/plain.ts";
-import { claimedStatuses, type JobStatus, schema, waitingStatuses } from "../db/index.ts";
+import { claimedStatuses, duration, type JobStatus, schema, waitingStatuses } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { tryRemove } from "./cleanup.ts";
@@ -102,7 +102,7 @@ export async function isSessionCancelled(
   { ownerId, sessionIds, withinMs }: SessionNames,
 ): Promise<boolean> {
   const { idempotencyKeys: keys } = schema;
-  const since = sql`clock_timestamp() - ${withinMs} * interval '1 millisecond'`;
+  const since = sql`clock_timestamp() - ${duration(withinMs)}`;
   const own = sql`${keys.ownerId} = ${ownerId} and ${keys.key} in ${sessionIds.map(cancelledKey)}`;
   return (await db.$count(keys, sql`${own} and ${keys.createdAt} > ${since}`)) > 0;
 }

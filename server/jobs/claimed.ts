@@ -1,5 +1,5 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
-import { claimedStatuses, type JobStatus, schema } from "../db/index.ts";
+import { claimedStatuses, duration, type JobStatus, schema } from "../db/index.ts";
 import { isActive } from "../nodes/index.ts";
 import { type Config, errorRules } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -76,7 +76,7 @@ function runningOn(nodeId: string): SQL {
  * the loss: after `aloneWaitMs` without a claim it runs beside others, so that one long run does not block the node.
  */
 function mustWait(head: SQL, nodeId: string, { aloneWaitMs }: Config["timing"]): SQL {
-  const since = sql`clock_timestamp() - ${aloneWaitMs} * interval '1 millisecond'`;
+  const since = sql`clock_timestamp() - ${duration(aloneWaitMs)}`;
   return sql`(${head}.run_alone and exists (${runningOn(nodeId)}) and (${head}.charged >= ${runAloneCharges}
     or ${head}.queued_at > ${since} or exists (${runningOn(nodeId)} and r.claimed_at > ${since})))`;
 }

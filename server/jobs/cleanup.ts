@@ -1,5 +1,5 @@
 import { and, eq, gt, inArray, not, sql, type SQL } from "drizzle-orm";
-import { deleteInBatches, finalStatuses, openStatuses, schema, type Tx } from "../db/index.ts";
+import { ago, deleteInBatches, duration, finalStatuses, openStatuses, schema, type Tx } from "../db/index.ts";
 import { deleteUnusedRows, discardObjects, lockRows } from "../images/index.ts";
 import { keepFigures } from "../monitoring/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
@@ -34,8 +34,8 @@ async function readDue({ db, config }: Services, after: string | null): Promise<
     .where(sql`${jobs.retention} = 'ephemeral' and ${jobs.endedAt} is not null
       and (${after}::uuid is null or ${jobs.id} > ${after}::uuid) and (
       ${jobs.ackedAt} is not null
-      or ${jobs.answeredAt} < now() - ${ephemeralAfterAnswerMs} * interval '1 millisecond'
-      or ${jobs.endedAt} < now() - ${ephemeralMaxMs} * interval '1 millisecond')`)
+      or ${jobs.answeredAt} < ${ago(ephemeralAfterAnswerMs)}
+      or ${jobs.endedAt} < ${ago(ephemeralMaxMs)})`)
     .orderBy(jobs.id)
     .limit(pageSize);
   return due.map(({ id }) => id);
@@ -167,7 +167,7 @@ export async function noteServed(services: Pick<Services, "db" | "log">, imageId
 /** Removes old events of ended jobs; the jobs themselves stay. */
 export async function pruneEvents({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
   const { jobEvents, jobs } = schema;
-  const age = sql`${config.retention.eventsMs} * interval '1 millisecond'`;
+  const age = duration(config.retention.eventsMs);
   const hasEnded = sql`exists (select from ${jobs} j where j.id = ${jobEvents.jobId} and j.ended_at is not null)`;
   await deleteInBatches(db, jobEvents, sql`${jobEvents.createdAt} < now() - ${age} and ${hasEnded}`);
 }
@@ -175,7 +175,7 @@ export async function pruneEvents({ db, config }: Pick<Services, "db" | "config"
 /** Removes idempotency keys after `config.retention.keysMs`. */
 export async function pruneKeys({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
   const { idempotencyKeys } = schema;
-  const age = sql`${config.retention.keysMs} * interval '1 millisecond'`;
+  const age = duration(config.retention.keysMs);
   await deleteInBatches(db, idempotencyKeys, sql`${idempotencyKeys.createdAt} < now() - ${age}`);
 }
 
@@ -231,7 +231,7 @@ async function tryRemoveGuest(services: Services, id: string): Promise<boolean> 
 
 /** SQL condition. `updated_at` shows the last visit, since a session in use is renewed once a day. */
 function isExpired({ retention }: Config): SQL {
-  const since = sql`now() - ${retention.guestMs} * interval '1 millisecond'`;
+  const since = ago(retention.guestMs);
   return sql`${users.isAnonymous} and ${users.createdAt} < ${since}
     and not exists (select 1 from ${sessions} s where s.user_id = ${users.id} and s.updated_at >= ${since})
     and not exists (select 1 from ${jobs} j where j.owner_id = ${users.id} and j.status in ${[...openStatuses]})`;

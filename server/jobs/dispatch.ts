@@ -1,6 +1,6 @@
 import { keptBy, orLate } from "../platform/index.ts";
 import { and, eq, inArray, sql } from "drizzle-orm";
-import { type Db, schema, type Tx, waitingStatuses } from "../db/index.ts";
+import { type Db, duration, schema, type Tx, waitingStatuses } from "../db/index.ts";
 import type { Need } from "../engines.ts";
 import type { Services } from "../services.ts";
 import { hint, inOrderOfId, jobFromRow } from "./job.ts";
@@ -87,7 +87,7 @@ export async function rering(
   const { jobs } = schema;
   const result = await services.db.execute<Record<string, unknown>>(sql`
     update ${jobs} set ring = ring + 1, rung_at = clock_timestamp()
-    where ${inOrderOfId(sql`status = 'queued' and rung_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'
+    where ${inOrderOfId(sql`status = 'queued' and rung_at < clock_timestamp() - ${duration(olderThanMs)}
       and idle_slots(${jobs.queue}, ${jobs.need}) > 0`)}
     returning *`);
   const rows = result.map(jobFromRow);
@@ -163,7 +163,7 @@ export async function isAnyWaiting(
 ): Promise<boolean> {
   const { jobs } = schema;
   const isOfQueue = and(eq(jobs.queue, queue), inArray(jobs.status, [...waitingStatuses]));
-  const dueBy = sql`now() + ${dueWithinMs} * interval '1 millisecond'`;
+  const dueBy = sql`now() + ${duration(dueWithinMs)}`;
   const isDue = sql`(${jobs.notBefore} is null or ${jobs.notBefore} <= ${dueBy})`;
   const [one] = await db
     .select({ id: jobs.id })

@@ -1,5 +1,5 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
-import { claimedStatuses, type Placement, schema } from "../db/index.ts";
+import { claimedStatuses, duration, type Placement, schema } from "../db/index.ts";
 import { type AppError, type Config, ruleOf } from "../platform/index.ts";
 import {
   type Downgrade,
@@ -128,7 +128,7 @@ function nextAttemptAt({ timing }: Config, longest: number): SQL {
   const { retryDelayMs } = timing;
   const maxRetryDelayMs = timing.maxRetryDelayMs * longest;
   const waitMs = sql`least(${maxRetryDelayMs}::float8, ${retryDelayMs}::float8 * power(2, least(attempt, 30) - 1))`;
-  return sql`now() + ${waitMs} * interval '1 millisecond'`;
+  return sql`now() + ${duration(waitMs)}`;
 }
 
 async function end(services: Services, lease: Lease, error: AppError): Promise<Job | null> {

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import { openStatuses, schema } from "../db/index.ts";
-import { ago, firstRowsFrom, type LiveSource, type Mark, type Row } from "../live/index.ts";
+import { ago, openStatuses, schema } from "../db/index.ts";
+import { firstRowsFrom, type LiveSource, type Mark, type Row } from "../live/index.ts";
 import type { LiveProgress } from "../queue/index.ts";
 import type { Services } from "../services.ts";
 import { type JobsUpdate, type JobView, loadRows } from "./read.ts";

@@ -1,7 +1,8 @@
 import { eq, sql, type SQL } from "drizzle-orm";
 import {
-  deleteInBatches,
   type Db,
+  deleteInBatches,
+  duration,
   isDatabaseAway,
   type JobLogLevel,
   maxJobLogs,
@@ -212,7 +213,7 @@ async function readLines(db: Db, where: SQL, limit: number): Promise<JobLog[]> {
 /** Removes old lines of ended and removed jobs, with the age of events. */
 export async function pruneLogs({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
   const { jobs, jobLogs } = schema;
-  const age = sql`${config.retention.eventsMs} * interval '1 millisecond'`;
+  const age = duration(config.retention.eventsMs);
   const isOpen = sql`exists (select from ${jobs} j where j.id = ${jobLogs.jobId} and j.ended_at is null)`;
   await deleteInBatches(db, jobLogs, sql`${jobLogs.createdAt} < now() - ${age} and not ${isOpen}`);
 }

@@ -3,7 +3,7 @@ import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
 import { hashPassword, passwordSchema } from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
-import { lockTopic, schema, type Tx } from "../db/index.ts";
+import { ago, lockTopic, schema, type Tx } from "../db/index.ts";
 import { AppError, hashOfToken, isId, lineOfText, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -257,7 +257,7 @@ export async function revokeLink({ db }: Services, address: OwnLink): Promise<vo
 /** Takes a revocation back within `config.retention.undoDeleteMs`: the address works again. Throws `not_found`. */
 export async function restoreLink(services: Services, address: OwnLink): Promise<LinkView> {
   const { undoDeleteMs } = services.config.retention;
-  const isRecent = sql`${links.revokedAt} > now() - ${undoDeleteMs} * interval '1 millisecond'`;
+  const isRecent = sql`${links.revokedAt} > ${ago(undoDeleteMs)}`;
   await services.db.transaction(async (tx) => {
     const restored = await tx
       .update(links)
@@ -275,7 +275,7 @@ export async function purgeLinks({ db, config }: Pick<Services, "db" | "config">
   const gone = await db
     .delete(links)
     .where(
-      sql`${links.revokedAt} < now() - ${config.retention.undoDeleteMs} * interval '1 millisecond'
+      sql`${links.revokedAt} < ${ago(config.retention.undoDeleteMs)}
         or ${links.endsAt} < now() - ${endedDays} * interval '1 day'`,
     )
     .returning({ id: links.id });

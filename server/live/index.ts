@@ -13,5 +13,5 @@
  */
 export { feedOf } from "./feed.ts";
 export { createMailbox } from "./mailbox.ts";
-export { ago, firstRowsFrom, type LiveSource, type Mark, type Row } from "./source.ts";
+export { firstRowsFrom, type LiveSource, type Mark, type Row } from "./source.ts";
 export { type Alive, boundStream, listen, saysNothingOfCaller, streamLimits, watch } from "./stream.ts";

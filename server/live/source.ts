@@ -1,4 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
+import { ago } from "../db/index.ts";
 import type { HintMessage, LiveMessage } from "../queue/index.ts";
 import type { Services } from "../services.ts";
 
@@ -64,11 +65,6 @@ export interface LiveSource<View, Update> {
    * list, for the newest of each again. Absent where they come unasked.
    */
   openRequests?(services: Services): (ids: readonly string[]) => void;
-}
-
-/** SQL expression: so many milliseconds ago by the clock of the database, which wrote the times of the rows. */
-export function ago(ms: number): SQL {
-  return sql`now() - ${Math.round(ms)} * interval '1 millisecond'`;
 }
 
 /** Covers commits that become visible late; a row that is read twice is dropped by its revision. */

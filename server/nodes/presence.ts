@@ -1,6 +1,6 @@
 import { keptBy } from "../platform/index.ts";
 import { and, eq, sql } from "drizzle-orm";
-import { type NodeProblem, schema } from "../db/index.ts";
+import { duration, type NodeProblem, schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { isProcessOver, ownIdentity } from "./register.ts";
 import { hasEnded, isPresent } from "./states.ts";
@@ -161,6 +161,6 @@ export async function storeRunCounts({ db, log }: Pick<Services, "db" | "log">):
 
 /** Removes incarnations that ended long ago; their jobs stay, without the name of the node. */
 export async function pruneEnded({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
-  const age = sql`${config.retention.nodesMs} * interval '1 millisecond'`;
+  const age = duration(config.retention.nodesMs);
   await db.delete(nodes).where(and(hasEnded(nodes.state), sql`${nodes.endedAt} < now() - ${age}`));
 }

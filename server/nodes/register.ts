@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import os from "node:os";
 import { and, desc, eq, inArray, sql } from "drizzle-orm";
-import { lockTopic, type NodeCapability, type NodeProblem, schema, type Tx } from "../db/index.ts";
+import { duration, lockTopic, type NodeCapability, type NodeProblem, schema, type Tx } from "../db/index.ts";
 import { type Config, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { Workflow } from "../workflows/index.ts";
@@ -111,7 +111,7 @@ async function keptOf(
 ): Promise<Partial<Node>> {
   if (!inherits && !replaces) return {};
   const { nodes } = schema;
-  const silence = sql`${timing.lostAfterMs} * interval '1 millisecond'`;
+  const silence = duration(timing.lostAfterMs);
   const isOver = sql`(${nodes.state} <> 'active' or ${nodes.seenAt} < now() - ${silence})`;
   const [before] = await tx
     .select({

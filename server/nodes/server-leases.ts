@@ -1,5 +1,5 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { duration, schema } from "../db/index.ts";
 import { fromNow, isFree, isHeldBy, newToken } from "../leases/index.ts";
 import type { Services } from "../services.ts";
 import { isOrphaned, isPresent } from "./states.ts";
@@ -29,7 +29,7 @@ export type ServerRunEnd = "over" | "lost" | "given_up";
 /** SQL: the time until which the server is reserved. The run of an ended node counts as lost from the end of the node. */
 function busyUntil({ config }: Input): SQL {
   const { serverLeases, nodes } = schema;
-  const rest = sql`${config.timing.lostRunMs} * interval '1 millisecond'`;
+  const rest = duration(config.timing.lostRunMs);
   return sql`coalesce(${serverLeases.freeAt}, (
     select case when ${isPresent(schema.nodes.state)} then 'infinity'::timestamptz else ${nodes.endedAt} + ${rest} end
     from ${nodes} where ${nodes.id} = ${serverLeases.nodeId}), ${serverLeases.takenAt} + ${rest})`;

@@ -1,6 +1,7 @@
 import { and, eq, inArray, isNull, ne, or, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import {
+  ago,
   lockTopic,
   type PresetContents,
   type PresetType,
@@ -240,7 +241,7 @@ export async function restorePreset(
   { reader, id }: OnePreset,
 ): Promise<void> {
   const { undoDeleteMs } = config.retention;
-  const isRecent = sql`${presets.removedAt} > now() - ${undoDeleteMs} * interval '1 millisecond'`;
+  const isRecent = sql`${presets.removedAt} > ${ago(undoDeleteMs)}`;
   await db.transaction(async (tx) => {
     const [row] = await tx
       .select()
@@ -258,7 +259,7 @@ export async function purgePresets({ db, config }: Pick<Services, "db" | "config
   const { undoDeleteMs } = config.retention;
   const gone = await db
     .delete(presets)
-    .where(sql`${presets.removedAt} < now() - ${undoDeleteMs} * interval '1 millisecond'`)
+    .where(sql`${presets.removedAt} < ${ago(undoDeleteMs)}`)
     .returning({ id: presets.id });
   return gone.length;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomBytes, randomUUID } from "node:crypto";
 import { sql } from "drizzle-orm";
-import { type Agreed, type Db, deleteInBatches, rowReader, schema, type Tx } from "../db/index.ts";
+import { type Agreed, type Db, deleteInBatches, duration, rowReader, schema, type Tx } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { ProviderKey } from "./access.ts";
 import { countedPriceUsd } from "./agreed.ts";
@@ -242,7 +242,7 @@ export async function pruneAttempts({
   readonly config: Config;
 }): Promise<void> {
   const { providerAttempts } = schema;
-  const age = sql`${config.retention.providerAttemptsMs} * interval '1 millisecond'`;
+  const age = duration(config.retention.providerAttemptsMs);
   const isOld = sql`${providerAttempts.endedAt} is not null and ${providerAttempts.createdAt} < now() - ${age}`;
   await deleteInBatches(db, providerAttempts, isOld);
 }
