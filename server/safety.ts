@@ -1,5 +1,4 @@
 import { and, eq, type SQLWrapper, sql } from "drizzle-orm";
-import sharp from "sharp";
 import { type Db, schema } from "./db/index.ts";
 import type { JobKind } from "./engines.ts";
 import { AppError, newId } from "./platform/index.ts";
@@ -55,13 +54,6 @@ export async function forgetConsent(db: Pick<Db, "delete">, photo: OwnPhoto): Pr
 export function refuseDenied(params: unknown): void {
   if (typeof params !== "object" || params === null || !("consent" in params)) return;
   if (params.consent !== true && params.consent !== undefined) throw new AppError("consent_required");
-}
-
-/** Reads the IPTC Digital Source Type out of a picture's XMP; null when it carries none. */
-export async function readDigitalSourceType(bytes: Buffer): Promise<string | null> {
-  const { xmpAsString } = await sharp(bytes).metadata();
-  const match = /DigitalSourceType(?:="|>)([^"<]+)/.exec(xmpAsString ?? "");
-  return match?.[1] ?? null;
 }
 
 const vocabulary = "http://cv.iptc.org/newscodes/digitalsourcetype";

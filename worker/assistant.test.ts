@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ask, readQuestion } from "@atelier/server/assistant";
+import { ask, readClientQuestion } from "@atelier/server/assistant";
 import { resolveCaller } from "@atelier/server/accounts";
 import { startLlm } from "@atelier/testing/llm";
 import { startMailServer } from "@atelier/testing/deliveries";
@@ -37,7 +37,7 @@ afterAll(async () => {
   await llm.close();
 });
 
-const read = (id: string) => readQuestion(fixture.services, { ownerId, id });
+const read = (id: string) => readClientQuestion(fixture.services, { userId: ownerId, isAdmin: false }, id);
 const untilCompleted = (id: string) => expect.poll(async () => (await read(id)).status).toBe("completed");
 
 test("B6 a stopped answer whose worker was lost keeps its words, one without any is empty", async () => {
@@ -102,7 +102,7 @@ test("B9 S9 a fault of the studio fails the question, stands in the log with its
   });
   for (const id of ids)
     await expect
-      .poll(async () => await readQuestion(services, { ownerId: askerId, id }))
+      .poll(async () => await readClientQuestion(services, { userId: askerId, isAdmin: false }, id))
       .toMatchObject({ status: "failed", error: { code: "internal" } });
   await expect.poll(() => mail.received.length).toBe(1);
   const logs = workers.map((worker) => worker.output()).join("");

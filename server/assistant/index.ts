@@ -58,7 +58,6 @@ export {
   listConversations,
   readClientQuestion,
   readConversation,
-  readQuestion,
   readUsed,
   type QuestionView,
   type Turn,

@@ -7,7 +7,7 @@ import { newId } from "../platform/index.ts";
 import { ask, stopQuestion } from "./ask.ts";
 import { addSpeaker } from "./import-talks.ts";
 import type { HintMessage } from "../queue/index.ts";
-import { readConversation, readQuestion } from "./read.ts";
+import { readConversation, readClientQuestion } from "./read.ts";
 import { recoverQuestions } from "./recover.ts";
 import {
   capture,
@@ -145,7 +145,7 @@ test("the stages of a lost worker are given back; the third loss fails the run, 
     await services.db.execute(`update nodes set state = 'lost' where id = '${nodeId}'`);
     await recoverQuestions(services, { nodeId: null, busyIds: () => [] });
   }
-  expect(await readQuestion(services, { ownerId, id: runId })).toMatchObject({
+  expect(await readClientQuestion(services, { userId: ownerId, isAdmin: false }, runId)).toMatchObject({
     status: "failed",
     error: { code: "worker_lost" },
     endedAt: expect.any(String),
@@ -165,7 +165,7 @@ test("B6 a stopped question ends with its worker, also with the third that is lo
     await services.db.execute(`update nodes set state = 'lost' where id = '${nodeId}'`);
     await recoverQuestions(services, { nodeId: null, busyIds: () => [] });
   }
-  const run = await readQuestion(services, { ownerId, id: runId });
+  const run = await readClientQuestion(services, { userId: ownerId, isAdmin: false }, runId);
   expect(run).toMatchObject({ status: "completed", answer: "", error: null });
 });
 
@@ -181,7 +181,7 @@ test("a stage that a worker has by its row alone is given back by this worker, o
   busyIds.push(taken.runId);
   await recovered;
   const statusOf = async ({ runId, ownerId }: typeof kept) =>
-    (await readQuestion(services, { ownerId, id: runId })).status;
+    (await readClientQuestion(services, { userId: ownerId, isAdmin: false }, runId)).status;
   expect(await statusOf(kept)).toBe("analyzing");
   expect(await statusOf(forgotten)).toBe("new");
   expect(await statusOf(taken)).toBe("analyzing");
@@ -201,7 +201,7 @@ test("B6 a stop keeps the words that a lost worker had stored, in the conversati
   await storePartialAnswer(services, leaseOf(late), { answer: "Linen, and", parts: [], thinking: "Hm." });
   await handBackStage(services, leaseOf(late), stageFrom("ready"));
   await stopQuestion(services, { ownerId, id: runId });
-  const run = await readQuestion(services, { ownerId, id: runId });
+  const run = await readClientQuestion(services, { userId: ownerId, isAdmin: false }, runId);
   expect(run).toMatchObject({ status: "completed", answer: "Linen, and", thinking: "Hm." });
   const { assistantMessages, assistantRuns } = schema;
   const said = await services.db

@@ -102,17 +102,6 @@ interface OwnId {
   readonly id: string;
 }
 
-/** One own question. Throws `not_found`. */
-export async function readQuestion(
-  services: Pick<Services, "db">,
-  { ownerId, id }: OwnId,
-): Promise<QuestionView> {
-  const own = and(eq(assistantRuns.id, id), eq(assistantRuns.ownerId, ownerId));
-  const [run] = isId(id) ? await loadQuestions(services, own) : [];
-  if (!run) throw new AppError("not_found");
-  return run;
-}
-
 /** A question by the id alone, for a client: an own one, or for an admin also one of a user that admins' keys act for. Throws `not_found`. */
 export async function readClientQuestion(
   services: Pick<Services, "db">,

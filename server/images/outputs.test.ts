@@ -8,6 +8,7 @@ import {
   pngHeader,
   readSample,
   withPngChunk,
+  readDigitalSourceType,
 } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import sharp, { type Sharp } from "sharp";
@@ -16,7 +17,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { jobKinds, type JobKind } from "../engines.ts";
 import { newId } from "../platform/index.ts";
 import { putAll } from "../storage/index.ts";
-import { digitalSourceTypes, provenanceXmp, readDigitalSourceType } from "../safety.ts";
+import { digitalSourceTypes, provenanceXmp } from "../safety.ts";
 import {
   discardOutput,
   readOriginalTo,

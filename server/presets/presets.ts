@@ -240,8 +240,7 @@ export async function restorePreset(
   { db, config }: Pick<Services, "db" | "config">,
   { reader, id }: OnePreset,
 ): Promise<void> {
-  const { undoDeleteMs } = config.retention;
-  const isRecent = sql`${presets.removedAt} > ${ago(undoDeleteMs)}`;
+  const isRecent = sql`${presets.removedAt} > ${ago(config.retention.undoDeleteMs)}`;
   await db.transaction(async (tx) => {
     const [row] = await tx
       .select()
@@ -256,11 +255,8 @@ export async function restorePreset(
 
 /** A duty: removes those whose time for undo is over. Returns how many are gone. */
 export async function purgePresets({ db, config }: Pick<Services, "db" | "config">): Promise<number> {
-  const { undoDeleteMs } = config.retention;
-  const gone = await db
-    .delete(presets)
-    .where(sql`${presets.removedAt} < ${ago(undoDeleteMs)}`)
-    .returning({ id: presets.id });
+  const isOver = sql`${presets.removedAt} < ${ago(config.retention.undoDeleteMs)}`;
+  const gone = await db.delete(presets).where(isOver).returning({ id: presets.id });
   return gone.length;
 }
 

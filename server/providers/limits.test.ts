@@ -6,7 +6,7 @@ import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { ProviderKey } from "./access.ts";
 import { reserve } from "./attempts.ts";
-import { cooldownLeftMs, judgeKey, type KeyLoad, readLoads } from "./load.ts";
+import { cooldownLeftMs, judgeKey, type KeyLoad, type KeyLoadRow, loadsOf, rowsOfKeys } from "./load.ts";
 import { readSpend } from "./spend.ts";
 
 const limits = { maxConcurrent: 3, rpm: 5 };
@@ -26,6 +26,14 @@ beforeEach(() => opened.services.db.execute(sql`delete from provider_attempts`))
 const access = { name: "fal", baseUrl: "http://127.0.0.1:9", apiKey: "k", webhookSecret: null } as const;
 const keyOf = (keyId: string): ProviderKey => ({ provider: "fal", keyId, access });
 const offer = (priceUsd: number) => ({ provider: "fal", endpoint: "e", input: {}, priceUsd }) as const;
+
+/** The load of key `a`, which every test here uses. */
+async function readLoad(): Promise<KeyLoad | undefined> {
+  const { db, config } = opened.services;
+  const wanted = rowsOfKeys([{ provider: "fal", keyId: "a" }]);
+  const [load] = await db.execute<KeyLoadRow & Record<string, unknown>>(loadsOf(wanted, config));
+  return load;
+}
 
 /** As a worker does at each hop: the name of the key that was taken, why there was none, or the error's code. */
 async function take(
@@ -131,9 +139,8 @@ test("E4 a pause grows with the failures in a row, and the provider's own wish w
 });
 
 test("E4 a success ends a streak, the job's own faults are none, and 600 s forget it", async () => {
-  const { db, config } = opened.services;
-  const streak = async () =>
-    (await readLoads(db, { provider: "fal", keyIds: ["a"] }, config)).get("a")?.streak;
+  const { db } = opened.services;
+  const streak = async () => (await readLoad())?.streak;
   await take(["a"]);
   await end("state = 'failed', error_class = 'input', ended_at = now()");
   expect(await streak()).toBe(0);
@@ -163,8 +170,7 @@ test("E4 a wait that the provider asked for outlasts the 600 s: the quota of a d
   expect(await take(["a"])).toBe("cooldown");
   await fail(3_590);
   expect(await take(["a"])).toBe("cooldown");
-  const { db, config } = opened.services;
-  const load = (await readLoads(db, { provider: "fal", keyIds: ["a"] }, config)).get("a");
+  const load = await readLoad();
   expect(load).toMatchObject({ streak: 1, retryAfterMs: 3_600_000, lastErrorClass: "rate" });
   await fail(3_601);
   expect(await take(["a"])).toBe("a");
@@ -184,20 +190,19 @@ test("E4 a success ends also a long wait, whenever it came", async () => {
 
 test("R6 a lost answer counts as a failure from the moment when it is noted, a dead caller and a request that never arrived do not", async () => {
   const { db, config } = opened.services;
-  const load = async () => (await readLoads(db, { provider: "fal", keyIds: ["a"] }, config)).get("a");
   await take(["a"]);
   const noted = `deadline_at = now() + interval '${config.cloud.reconcileS - 4} seconds'`;
   await end(`state = 'unknown', ${noted}`);
-  expect(await load()).toMatchObject({ streak: 0, lastFailureMs: null });
+  expect(await readLoad()).toMatchObject({ streak: 0, lastFailureMs: null });
   await end("error_message = 'The answer of the provider did not come.'");
-  const lost = await load();
+  const lost = await readLoad();
   expect(lost).toMatchObject({ streak: 1, lastErrorClass: "lost" });
   expect(Math.round((lost?.lastFailureMs ?? 0) / 1_000)).toBeGreaterThanOrEqual(4);
   // A first pause that a test that stands still does not outlast.
   const patient = { db, config: { ...config, cloud: { ...config.cloud, cooldownS: [600] } } };
   expect(await take(["a"], 0, patient)).toBe("cooldown");
   await end("state = 'accepted', error_message = null");
-  expect(await load()).toMatchObject({ streak: 0 });
+  expect(await readLoad()).toMatchObject({ streak: 0 });
   await end("state = 'failed', error_class = 'unsent', ended_at = now()");
-  expect(await load()).toMatchObject({ streak: 0 });
+  expect(await readLoad()).toMatchObject({ streak: 0 });
 });

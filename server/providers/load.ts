@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { type Db, schema, type Tx } from "../db/index.ts";
+import { schema } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { ProviderErrorClass, ProviderName } from "./port.ts";
 
@@ -122,16 +122,6 @@ export type Loads = ReadonlyMap<string, KeyLoad>;
 
 export function toLoads(rows: readonly KeyLoadRow[]): Loads {
   return new Map(rows.map((row) => [row.keyId, row]));
-}
-
-/** The load of a provider's keys; a key without attempts is idle. */
-export async function readLoads(
-  db: Db | Tx,
-  { provider, keyIds }: { readonly provider: ProviderName; readonly keyIds: readonly string[] },
-  config: Pick<Config, "cloud">,
-): Promise<Loads> {
-  const wanted = rowsOfKeys(keyIds.map((keyId) => ({ provider, keyId })));
-  return toLoads(await db.execute<KeyLoadRow & Record<string, unknown>>(loadsOf(wanted, config)));
 }
 
 /** Whether a key can take a request now, and if not, why and after which time it may. */

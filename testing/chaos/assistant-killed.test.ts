@@ -1,5 +1,5 @@
 import { resolveCaller } from "@atelier/server/accounts";
-import { ask, readConversation, readQuestion } from "@atelier/server/assistant";
+import { ask, readConversation, readClientQuestion } from "@atelier/server/assistant";
 import { expect, test } from "vitest";
 import { forCases, realTimeMs, inAll } from "../cases/index.ts";
 import { type Llm, type LlmReply, type LlmRequest, startLlm } from "../llm/index.ts";
@@ -36,7 +36,7 @@ async function openTalk(onTestFinished: (close: () => Promise<void>) => void) {
     onTestFinished(() => worker.kill9());
     return worker;
   };
-  const read = (id: string) => readQuestion(services, { ownerId, id });
+  const read = (id: string) => readClientQuestion(services, { userId: ownerId, isAdmin: false }, id);
   return {
     llm,
     services,

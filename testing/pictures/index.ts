@@ -10,6 +10,7 @@ export {
   rowsOf,
   cornersPicture,
   readCorners,
+  readDigitalSourceType,
   readSample,
   pngChunk,
   pngFile,

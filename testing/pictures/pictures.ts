@@ -177,3 +177,10 @@ function nameOf(pixel: Buffer): string {
   if (green) return "green";
   return blue ? "blue" : "black";
 }
+
+/** Reads the IPTC Digital Source Type out of a picture's XMP; null when it carries none. */
+export async function readDigitalSourceType(bytes: Buffer): Promise<string | null> {
+  const { xmpAsString } = await sharp(bytes).metadata();
+  const match = /DigitalSourceType(?:="|>)([^"<]+)/.exec(xmpAsString ?? "");
+  return match?.[1] ?? null;
+}

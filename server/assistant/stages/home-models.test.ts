@@ -8,7 +8,7 @@ import type { Services } from "../../services.ts";
 import { ask } from "../ask.ts";
 import { addSpeaker } from "../import-talks.ts";
 import { listModelNotes } from "../model-notes.ts";
-import { readQuestion, type QuestionView } from "../read.ts";
+import { readClientQuestion, type QuestionView } from "../read.ts";
 import { capture, completeQuestion, endStage, leaseOf, stageAt } from "../life.ts";
 import { analyze, assemble, respond } from "./index.ts";
 import { openVectorModel } from "./open-model.ts";
@@ -82,7 +82,7 @@ async function askAll(
       await endStage(on, lease, { stage, set: { context: await assemble(on, run) } });
     else await completeQuestion(on, lease, await respond(on, run, { signal, stop: signal }));
   }
-  return readQuestion(on, { ownerId, id: runId });
+  return readClientQuestion(on, { userId: ownerId, isAdmin: false }, runId);
 }
 
 const refusal = (message: string, status = 400): LlmReply => ({ status, message });

@@ -4,7 +4,7 @@ import { plainKinds } from "@atelier/server/engines";
 import { getImage, ingest, openOriginal } from "@atelier/server/images";
 import { claim, submit } from "@atelier/server/jobs";
 import { adjustBand, type Adjustments, cropBand, planAdjust, type Rgba } from "@atelier/server/retouch";
-import { readDigitalSourceType } from "@atelier/server/safety";
+import { readDigitalSourceType } from "@atelier/testing/pictures";
 import { addNode, addOwner, readJob, type TestOwner, testQueue } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
