@@ -17,7 +17,7 @@ export type Backend = (typeof backends)[number];
 export const inAll = Object.freeze({ tags: ["all"] });
 
 /** For tests in real lease times; they are about conditions with bounds of their own, not about this one. */
-export const realTimeMs = 150_000;
+export const realTimeMs = 300_000;
 
 interface Cases<A, B> {
   readonly usual: readonly A[];

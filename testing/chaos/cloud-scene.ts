@@ -1,13 +1,12 @@
 import { sql } from "drizzle-orm";
 import { type SubmitOptions, submit } from "@atelier/server/jobs";
 import type { ProviderName } from "@atelier/server/providers";
-import { waitUntil } from "../../scripts/process/tools.ts";
 import cloudConfig from "../config/cloud.config.ts";
 import { livePlaces } from "@atelier/server/scheduling";
 import { type Line, openLine } from "../network/index.ts";
 import { type Providers, startProviders, startWebhookDoor } from "../providers/index.ts";
 import type { TestWorker, TestWorkerOptions } from "../worker/index.ts";
-import { openScene, type Scene } from "./scene.ts";
+import { eventually, openScene, type Scene } from "./scene.ts";
 
 /** A scene with simulated providers, for which the studio holds keys. */
 export interface CloudScene extends Scene {
@@ -55,9 +54,9 @@ export async function openCloudScene(
     line: over?.line ?? null,
     async startCloudWorker(options = {}) {
       const worker = await scene.startWorker({ config: "cloud", ...options });
-      await waitUntil(
+      await eventually(
         async () => (await livePlaces(services.db)).some(({ queue }) => queue === "cloud"),
-        30_000,
+        true,
       );
       return worker;
     },

@@ -14,7 +14,7 @@ import type { TestServicesOptions } from "../services/index.ts";
 import type { TestWorker, TestWorkerOptions } from "../worker/index.ts";
 import { openScene, type Scene } from "./scene.ts";
 
-const patienceMs = 30_000;
+const patienceMs = 90_000;
 /** A worker has to start first, which may take long where many others do. */
 const startMs = 90_000;
 

@@ -40,7 +40,7 @@ forBackends(
     for (const server of scene.servers) server.clearFaults();
     await scene.startComfyWorker({ name: "other" });
     late.stop();
-    await eventually(async () => (await readJob(services, id)).attempt, 2);
+    await eventually(async () => (await readJob(services, id)).attempt, 2, 90_000);
     await until(services, id, "processing");
     at.release();
     const job = await until(services, id, "completed");

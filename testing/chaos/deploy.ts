@@ -50,8 +50,8 @@ export interface EventReader {
 }
 
 /** Until all jobs have ended, and until all clients know. */
-const endMs = 60_000;
-const toldMs = 20_000;
+const endMs = 200_000;
+const toldMs = 60_000;
 const finals = ["completed", "failed", "cancelled"] as const;
 
 function readEvents(port: number, cookie: string, id: string): EventReader {

@@ -3,5 +3,6 @@ import cloudConfig from "./cloud.config.ts";
 
 /** As `cloud.config.ts`, but Replicate runs one picture at a time. */
 export default defineConfig({
+  ...cloudConfig,
   cloud: { ...cloudConfig.cloud, providers: { replicate: { maxConcurrent: 1, rpm: 600 } } },
 });

@@ -1,5 +1,6 @@
 import { defineConfig } from "@atelier/server/platform";
+import steadyConfig from "./steady.config.ts";
 import { serverQueues } from "./server-queues.ts";
 
-/** The product's own lease times; one queue of graphics cards and one for any machine. */
-export default defineConfig({ queues: serverQueues });
+/** As `steady.config.ts`, with a queue of graphics cards and one for any machine. */
+export default defineConfig({ ...steadyConfig, queues: serverQueues });

@@ -1,4 +1,5 @@
 import { defineConfig } from "@atelier/server/platform";
+import steadyConfig from "./steady.config.ts";
 
-/** The product's own lease times, but what still runs three seconds after SIGTERM, five before the end, is handed back. */
-export default defineConfig({ queues: { "cpu-light": {} }, timing: { stopGraceMs: 8_000 } });
+/** As `steady.config.ts`, but what still runs three seconds after SIGTERM, five before the end, is handed back. */
+export default defineConfig({ ...steadyConfig, timing: { ...steadyConfig.timing, stopGraceMs: 8_000 } });

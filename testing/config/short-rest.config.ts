@@ -1,4 +1,5 @@
 import { defineConfig } from "@atelier/server/platform";
+import steadyConfig from "./steady.config.ts";
 
-/** The product's own lease times, but an IOPaint server is left alone for ten seconds only after a lost run. */
-export default defineConfig({ queues: { "cpu-light": {} }, timing: { lostRunMs: 10_000 } });
+/** As `steady.config.ts`, but an IOPaint server is left alone for ten seconds only after a lost run. */
+export default defineConfig({ ...steadyConfig, timing: { ...steadyConfig.timing, lostRunMs: 10_000 } });

@@ -1,8 +1,13 @@
 import { defineConfig } from "@atelier/server/platform";
-import { serverQueues } from "./server-queues.ts";
+import serversConfig from "./servers.config.ts";
 
-/** The product's own lease times, but short limits for small runs on servers, and lists of servers that are read often. */
+/** As `servers.config.ts`, but with short limits for small runs, and with lists of servers that are read often. */
 export default defineConfig({
-  queues: serverQueues,
-  timing: { serverRunBaseMs: 4_000, serverRunPerMegapixelStepMs: 10_000, discoverMs: 300 },
+  ...serversConfig,
+  timing: {
+    ...serversConfig.timing,
+    serverRunBaseMs: 15_000,
+    serverRunPerMegapixelStepMs: 10_000,
+    discoverMs: 300,
+  },
 });

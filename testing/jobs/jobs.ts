@@ -199,7 +199,7 @@ export async function readStory({ db }: WithDb, id: string) {
 export async function untilAll(
   services: WithDb,
   ids: readonly string[],
-  { statuses, patienceMs = 30_000 }: { statuses: readonly JobStatus[]; patienceMs?: number },
+  { statuses, patienceMs = 90_000 }: { statuses: readonly JobStatus[]; patienceMs?: number },
 ): Promise<Job[]> {
   const { jobs } = schema;
   let rows: Job[] = [];

@@ -60,7 +60,7 @@ async function makeBundle(dir: string): Promise<void> {
   await bundle.close();
 }
 
-const patienceMs = 120_000;
+const patienceMs = 240_000;
 
 /** The test process that makes the folder of the lock makes the bundle; the others wait for it. */
 async function ensureBundle(folder: string): Promise<string> {

@@ -20,13 +20,13 @@ export function killAtExit(child: ChildProcess): void {
 export interface NodeRun {
   readonly child: ChildProcess;
   readonly output: () => string;
-  /** Waits until the output matches and returns the match; throws with the output after a minute. */
+  /** Waits until the output matches and returns the match; throws with the output after a while. */
   readonly seen: (pattern: RegExp) => Promise<RegExpExecArray>;
   /** Exit code once it has ended; null when a signal ended it. */
   readonly ended: Promise<number | null>;
 }
 
-const patienceMs = 60_000;
+const patienceMs = 100_000;
 
 /** Runs node with these arguments. */
 export function runNode(args: readonly string[], env: NodeJS.ProcessEnv = process.env): NodeRun {

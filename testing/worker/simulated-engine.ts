@@ -36,7 +36,7 @@ export interface EngineScript {
   readonly failTimes?: number;
   /** Kills its own process with SIGKILL. */
   readonly die?: boolean;
-  /** Runs until it is aborted. */
+  /** Runs until it is aborted, or until `release` of its worker. */
   readonly hang?: boolean;
 }
 
@@ -67,6 +67,9 @@ export interface WorkerOrders {
   readonly dieOn: string | null;
 }
 
+/** Ends the runs of a worker that `hang`, and at once those to come. */
+export const releaseSignal = "SIGUSR2";
+
 export const ordersName = "ATELIER_TEST_WORKER";
 
 const defaultRunMs = 20;
@@ -81,6 +84,7 @@ export type Say = (line: string) => void;
  */
 export function createSimulatedEngine(standing: EngineScript, say: Say): Engine {
   const runsByJob = new Map<string, number>();
+  const released = new Promise<void>((resolve) => process.on(releaseSignal, () => resolve()));
   return {
     name: localEngine.name,
     kinds: jobKinds,
@@ -89,7 +93,7 @@ export function createSimulatedEngine(standing: EngineScript, say: Say): Engine 
       runsByJob.set(task.jobId, run);
       say(`engine-start ${task.jobId}`);
       try {
-        const outputs = await act({ ...standing, ...readScript(task) }, run, { task, context });
+        const outputs = await act({ ...standing, ...readScript(task) }, run, { task, context, released });
         say(`engine-done ${task.jobId}`);
         return outputs;
       } catch (error) {
@@ -109,18 +113,25 @@ function readScript({ params }: EngineTask): EngineScript {
 interface Run {
   readonly task: EngineTask;
   readonly context: EngineContext;
+  readonly released: Promise<void>;
 }
 
 async function act(
   script: EngineScript,
   run: number,
-  { task, context }: Run,
+  { task, context, released }: Run,
 ): Promise<readonly EngineOutput[]> {
   const { signal } = context;
   context.onProgress(0.1, "upscaling");
   if (script.die) process.kill(process.pid, "SIGKILL");
   if (script.blockMs) blockMainThread(script.blockMs);
-  await rest(script.hang ? null : (script.runMs ?? defaultRunMs), signal);
+  // Its timer is no reason to live on after the release.
+  const rests = script.hang
+    ? Promise.race([released, sleep(2 ** 31 - 1, undefined, { signal, ref: false })])
+    : sleep(script.runMs ?? defaultRunMs, undefined, { signal });
+  await rests.catch(() => {
+    throw signal.reason;
+  });
   if (script.failCode && run <= (script.failTimes ?? Infinity)) throw new AppError(script.failCode);
   context.onProgress(0.9, "upscaling");
   return [await makeResult(task)];
@@ -129,14 +140,6 @@ async function act(
 function blockMainThread(blockMs: number): void {
   const endMs = performance.now() + blockMs;
   while (performance.now() < endMs);
-}
-
-async function rest(restMs: number | null, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(restMs ?? 2 ** 31 - 1, undefined, { signal });
-  } catch {
-    throw signal.reason;
-  }
 }
 
 async function makeResult({ workDir, jobId }: EngineTask): Promise<EngineOutput> {

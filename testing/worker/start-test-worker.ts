@@ -1,6 +1,12 @@
 import type { Services } from "@atelier/server/services";
 import { compileCacheDir, findBundled, findProgram, killAtExit, runNode } from "../processes/index.ts";
-import { type EngineScript, ordersName, type PausePoint, type WorkerOrders } from "./simulated-engine.ts";
+import {
+  type EngineScript,
+  ordersName,
+  type PausePoint,
+  releaseSignal,
+  type WorkerOrders,
+} from "./simulated-engine.ts";
 
 /** The environment of another process on the same database, files and queue, as texts. */
 export function processEnv({ env }: Pick<Services, "env">): NodeJS.ProcessEnv {
@@ -18,19 +24,19 @@ export function processEnv({ env }: Pick<Services, "env">): NodeJS.ProcessEnv {
 const configs = {
   /** The product's own. */
   real: "testing/config/real.config.ts",
-  /** The product's own, but it hands back three seconds after SIGTERM. */
+  /** The same, but a worker that the machine holds up is not called lost. */
+  steady: "testing/config/steady.config.ts",
+  /** As `steady`, but it hands back three seconds after SIGTERM. */
   shortGrace: "testing/config/short-grace.config.ts",
-  /** The product's own, but the lock of a delivery is taken over after four seconds. */
-  shortDeliveries: "testing/config/short-deliveries.config.ts",
-  /** The product's own, but with a short rest of IOPaint servers after a lost run. */
+  /** As `steady`, but with a short rest of IOPaint servers after a lost run. */
   shortRest: "testing/config/short-rest.config.ts",
-  /** The product's own, with short times of providers. */
+  /** As `steady`, with short times of providers. */
   cloud: "testing/config/cloud.config.ts",
   /** The same, but Replicate runs one picture at a time. */
   narrowCloud: "testing/config/narrow-cloud.config.ts",
   /** The same without limits and caps, and the lock of a delivery is taken over after four seconds. */
   wideCloud: "testing/config/wide-cloud.config.ts",
-  /** The product's own, with a queue of graphics cards. */
+  /** As `steady`, with a queue of graphics cards. */
   servers: "testing/config/servers.config.ts",
   /** The same with short runs and with lists of servers that are read often. */
   shortRuns: "testing/config/short-runs.config.ts",
@@ -54,7 +60,7 @@ export interface TestWorker {
   readonly pid: number;
   /** All that it has printed. */
   output(): string;
-  /** Waits until the output matches; throws with the output after a minute. */
+  /** Waits until the output matches; throws with the output after a while. */
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
   /** How many lines match. */
   count(line: string): number;
@@ -62,6 +68,8 @@ export interface TestWorker {
   /** SIGSTOP, and SIGCONT. */
   stop(): void;
   cont(): void;
+  /** Ends the runs that `hang`, and at once those to come; a stopped worker hears it when it goes on. */
+  release(): void;
   /** SIGTERM; resolves with the exit code. */
   term(): Promise<number | null>;
   /** Exit code, null when a signal ended it. */
@@ -105,6 +113,7 @@ export async function startTestWorker(
     },
     stop: () => void run.child.kill("SIGSTOP"),
     cont: () => void run.child.kill("SIGCONT"),
+    release: () => void run.child.kill(releaseSignal),
     term: () => {
       run.child.kill("SIGTERM");
       return run.ended;
