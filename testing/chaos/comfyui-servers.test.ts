@@ -5,7 +5,7 @@ import { inAll, realTimeMs } from "../cases/index.ts";
 import type { ComfySimulator } from "../comfyui/index.ts";
 import { readJob, readStory, until, untilAll } from "../jobs/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
-import { eventually, oneByOne, type ServedList, serveList } from "./scene.ts";
+import { eventually, measureWithin, oneByOne, type ServedList, serveList } from "./scene.ts";
 
 /** When a dead server has to be out of rotation (F25). */
 const outMs = 10_000;
@@ -50,16 +50,22 @@ describe("with one worker and a list of servers", () => {
     "F25 a server killed in mid-job is out of rotation within 10 s; the job goes to the other one, charged 0",
     oneByOne,
     async () => {
-      const { id, at, other } = await runHeld();
-      await at.kill();
-      await eventually(() => scene.stateOf(at), "down", outMs);
-      expect(await until(scene.services, id, "completed")).toMatchObject({
-        server: other.url,
-        attempt: 2,
-        charged: 0,
-      });
-      await at.start();
-      await untilState(at, "healthy");
+      const readOutMs = async () => {
+        const { id, at, other } = await runHeld();
+        const killedMs = performance.now();
+        await at.kill();
+        await untilState(at, "down");
+        const tookMs = performance.now() - killedMs;
+        expect(await until(scene.services, id, "completed")).toMatchObject({
+          server: other.url,
+          attempt: 2,
+          charged: 0,
+        });
+        await at.start();
+        await untilState(at, "healthy");
+        return tookMs;
+      };
+      expect(await measureWithin(outMs, readOutMs)).toBeLessThan(outMs);
       expect(await scene.faults()).toEqual([]);
     },
   );

@@ -8,7 +8,7 @@ import { readNodes, readOverview } from "@atelier/server/monitoring";
 import { livePlaces } from "@atelier/server/scheduling";
 import type { Services } from "@atelier/server/services";
 import { sql } from "drizzle-orm";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type ProcessIdentity, isCertainlyAlive } from "../../scripts/process/lock.ts";
 import { waitUntil } from "../../scripts/process/tools.ts";
 import { readRecords } from "../../scripts/supervisor/supervise.ts";
@@ -18,11 +18,13 @@ import { startWeb } from "../live/scene.ts";
 import { startPrivatePostgres } from "../postgres/index.ts";
 import { killAtExit, runNode } from "../processes/index.ts";
 import { processEnv } from "../worker/index.ts";
-import { openScene, type Scene } from "./scene.ts";
+import { measureWithin, openScene, type Scene } from "./scene.ts";
 
 /** The bound of the requirement: from the death to its display everywhere. */
 const shownWithinMs = 35_000;
 const awayAfterMs = 30_000;
+/** How long a living worker may be away after a pause of the database. */
+const awayAtMostMs = 5_000;
 /** Longer than the silence after which a node is away. */
 const longMs = 32_000;
 const backend = "postgres" as const;
@@ -95,9 +97,13 @@ test.concurrent(
     expect(before).toMatchObject({ estimate: { isLive: true, awaits: null }, attention: [] });
 
     kill9(doomed);
-    const killedMs = performance.now();
-    await waitUntil(async () => isAway(await readSigns(scene)), shownWithinMs);
-    expect(performance.now() - killedMs).toBeLessThan(shownWithinMs);
+    // What each look shows depends on when it begins, not on how long a busy machine makes it.
+    let look = { silentMs: 0, isShown: false };
+    while (!look.isShown && look.silentMs < shownWithinMs) {
+      const { silentMs } = await readPresence(services);
+      look = { silentMs, isShown: isAway(await readSigns(scene)) };
+    }
+    expect(look.isShown).toBe(true);
     expect(await readSigns(scene)).toMatchObject({
       health: {
         workers: { ok: false, active: 0, reason: "No worker is connected. Jobs wait for the next one." },
@@ -113,11 +119,8 @@ test.concurrent(
     await scene.startWorker({ name: "next" });
     expect(await until(services, id, "completed")).toMatchObject({ attempt: 1, charged: 0 });
     // The watch of the next worker declares the dead one lost.
-    await waitUntil(
-      async () => (await readRows(services)).some(({ state }) => state === "lost"),
-      shownWithinMs,
-    );
-    await waitUntil(async () => (await readSigns(scene)).health.status === "ok", shownWithinMs);
+    await waitUntil(async () => (await readRows(services)).some(({ state }) => state === "lost"), realTimeMs);
+    await waitUntil(async () => (await readSigns(scene)).health.status === "ok", realTimeMs);
     expect(await readSigns(scene)).toMatchObject({
       health: { status: "ok", workers: { active: 1, reason: null } },
       estimate: { isLive: true, awaits: null },
@@ -157,26 +160,28 @@ forCases(
     const { services } = scene;
     await scene.startWorker({ name: "living" });
     const rows = await readRows(services);
-    // The silence before the pause counts with it, as where a busy disk holds up the beats.
-    await nextBeat(services);
-    expect(await readPresence(services)).toMatchObject({ isAway: false });
-    postgres.freeze();
-    await sleep(pauseMs);
-    postgres.thaw();
-    const thawedMs = performance.now();
-    const afterMs = () => performance.now() - thawedMs;
-    const looks: { silentMs: number; isAway: boolean; atMs: number }[] = [];
-    while (afterMs() < 10_000) {
-      looks.push({ ...(await readPresence(services)), atMs: afterMs() });
-      await sleep(50);
-    }
-    const away = looks.filter((look) => look.isAway);
-    expect(away.filter(({ silentMs, atMs }) => silentMs <= awayAfterMs || atMs > 5_000)).toEqual([]);
-    expect(await readSigns(scene)).toMatchObject({
-      health: { status: "ok" },
-      estimate: { isLive: true },
-      attention: [],
-    });
+    /** When the worker was last away, from the thaw on. */
+    const readAwayMs = async () => {
+      // The silence before the pause counts with it, as where a busy disk holds up the beats.
+      await nextBeat(services);
+      expect(await readPresence(services)).toMatchObject({ isAway: false });
+      postgres.freeze();
+      await sleep(pauseMs);
+      postgres.thaw();
+      const thawedMs = performance.now();
+      const afterMs = () => performance.now() - thawedMs;
+      const looks: { silentMs: number; isAway: boolean; atMs: number }[] = [];
+      while (afterMs() < 10_000 || looks.at(-1)?.isAway) {
+        looks.push({ ...(await readPresence(services)), atMs: afterMs() });
+        await sleep(50);
+      }
+      const away = looks.filter((look) => look.isAway);
+      expect(away.filter(({ silentMs }) => silentMs <= awayAfterMs)).toEqual([]);
+      return away.at(-1)?.atMs ?? 0;
+    };
+    expect(await measureWithin(awayAtMostMs, readAwayMs)).toBeLessThan(awayAtMostMs);
+    const asBefore = { health: { status: "ok" }, estimate: { isLive: true }, attention: [] };
+    await vi.waitFor(async () => expect(await readSigns(scene)).toMatchObject(asBefore));
     expect(await readRows(services)).toEqual(rows);
   },
 );

@@ -51,7 +51,7 @@ test.concurrent(
     ids.push(...(await submitMany(scene, 5)));
     await redis.flushAll();
     for (const worker of workers) worker.cont();
-    const jobs = await untilAll(scene.services, ids, { statuses: ["completed"], patienceMs: 15_000 });
+    const jobs = await untilAll(scene.services, ids, { statuses: ["completed"] });
     expect(jobs.filter((job) => job.attempt !== 1 || job.charged !== 0)).toEqual([]);
     expectOnce(workers, ids);
     expect(await scene.faults()).toEqual([]);
@@ -72,7 +72,7 @@ test.concurrent(
     ids.push(...(await submitMany(scene, 5)));
     await sleep(awayMs);
     await redis.start();
-    const jobs = await untilAll(scene.services, ids, { statuses: ["completed"], patienceMs: 15_000 });
+    const jobs = await untilAll(scene.services, ids, { statuses: ["completed"] });
     expect(jobs.filter((job) => job.charged !== 0)).toEqual([]);
     expectOnce([worker], ids);
     expect(await scene.faults()).toEqual([]);

@@ -91,12 +91,13 @@ test(
   async ({ onTestFinished }) => {
     const scene = await openScene(onTestFinished, { env: { ...s3.env, S3_BUCKET: await s3.addBucket() } });
     const { services, owner } = scene;
-    const worker = await scene.startWorker({ name: "far", script: { runMs: 2_000 } });
+    const worker = await scene.startWorker({ name: "far", script: { hang: true } });
     const running = await addJob(services, { owner });
     await worker.waitFor(new RegExp(`engine-start ${running}`));
     await s3.kill9();
     await eventually(async () => (await readProblems(scene))["far"], ["Image store"], 60_000);
     const waiting = await addJob(services, { owner });
+    worker.release();
     await untilAll(services, [running], { statuses: ["pending", "queued"], patienceMs: 60_000 });
     await s3.start();
     for (const id of [running, waiting])

@@ -1,4 +1,5 @@
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { schema } from "@atelier/server/db";
 import { submit } from "@atelier/server/jobs";
@@ -18,8 +19,8 @@ const cases = {
   ],
 } as const;
 
-/** Longer than the time after which a node without a beat is called lost. */
-const longMs = 9_000;
+/** How long, at least, the two workers watch each other at work. By timestamps either would be lost at the first look. */
+const watchedMs = 9_000;
 
 forCases(
   "F31 A3 a worker whose clock is $minutes minutes off, bells on $backend: no lease is taken early, each job runs once",
@@ -32,14 +33,17 @@ forCases(
       ATELIER_TEST_CLOCK_SHIFT_MS: String(minutes * minutesMs),
     };
     const wrong = await scene.startWorker({ name: "wrong", slots: 2, env });
-    const long = await addJob(services, { owner, simulate: { runMs: longMs } });
+    const simulate = { hang: true };
+    const long = await addJob(services, { owner, simulate });
     await wrong.waitFor(new RegExp(`engine-start ${long}`));
     const right = await scene.startWorker({ name: "right", slots: 2 });
-    const longer = await addJob(services, { owner, simulate: { runMs: longMs } });
+    const longer = await addJob(services, { owner, simulate });
     const request = { kind: "upscale", inputs: { image: owner.imageId } };
     const ids = [long, longer];
     for (let count = 0; count < 20; count += 1)
       ids.push((await submit(services, request, { submitter: owner })).id);
+    await sleep(watchedMs);
+    for (const worker of [wrong, right]) worker.release();
     const jobs = await untilAll(services, ids, { statuses: ["completed"] });
     expect(jobs.filter(({ attempt, charged }) => attempt !== 1 || charged !== 0)).toEqual([]);
     const runs = (id: string) => wrong.count(`engine-start ${id}`) + right.count(`engine-start ${id}`);
