@@ -281,7 +281,7 @@ test("a played worker is alive to the watch of others until the command ends", a
   const playing = playNodes(services, nodes, over.signal);
   for (let round = 0; round < 3; round += 1) {
     const before = await counter();
-    await waitUntil(async () => (await counter()) > before, 10_000);
+    expect(await waitUntil(async () => (await counter()) > before, 60_000)).toBe(true);
     expect(await look()).toEqual([]);
   }
   over.abort();

@@ -47,6 +47,8 @@ async function openTalk(onTestFinished: (close: () => Promise<void>) => void) {
   };
 }
 
+const forEver = new Promise<void>(() => undefined);
+
 /** Which request of the model hangs for the first worker, and how. */
 const stages = [
   { stage: "analyzer", hangs: isAnalysis, reply: { delayMs: Infinity }, status: "analyzing" },
@@ -59,7 +61,7 @@ const stages = [
   {
     stage: "responder, in the middle of the answer",
     hangs: (request: LlmRequest) => !isAnalysis(request),
-    reply: { text: "You like nothing at all and nobody ever said a word about it", wordMs: 1_500 },
+    reply: { text: "You like nothing at all and nobody ever said a word about it", until: forEver },
     status: "responding",
   },
 ] as const;

@@ -67,7 +67,7 @@ forCases(
     for (const [fault, states, forMs] of faults) {
       const before = simulator.submits.length;
       await submitSome(fault);
-      await waitUntil(() => simulator.submits.length > before, 5_000);
+      await waitUntil(() => simulator.submits.length > before, 20_000);
       for (const state of states) {
         line?.set(state);
         // Some come while the line is as it is.
@@ -78,7 +78,7 @@ forCases(
     }
     const { jobs, providerAttempts } = schema;
     const open = sql`${jobs.status} not in ('completed', 'failed', 'cancelled')`;
-    expect(await waitUntil(async () => (await services.db.$count(jobs, open)) === 0, 80_000)).toBe(true);
+    expect(await waitUntil(async () => (await services.db.$count(jobs, open)) === 0, 200_000)).toBe(true);
     for (const [id, prompt] of prompts) {
       const { status, errorCode } = await readJob(services, id);
       const charged = scene.chargedFor(prompt);

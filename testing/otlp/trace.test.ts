@@ -1,4 +1,5 @@
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { inAll } from "@atelier/testing/cases";
 import { createHttpApp } from "@atelier/server/api";
 import { schema } from "@atelier/server/db";
@@ -58,8 +59,8 @@ test("S9 one trace goes from the request over the worker to the delivery", slow,
   const named = (name: string) => inTrace().find((span) => span.name === name);
   const below = ["wait", "claim", "run upscale", "deliver webhook"];
   const inRun = ["generate_content local/upscale", "store"];
-  for (const last of [...below, ...inRun])
-    await expect.poll(() => named(last), { timeout: 60_000 }).toBeDefined();
+  for (const last of ["accept upscale", ...below, ...inRun])
+    await expect.poll(() => named(last)).toBeDefined();
   const names = inTrace().map(({ name }) => name);
   expect(new Set(names)).toEqual(new Set([...below, "accept upscale", ...inRun]));
   const accept = named("accept upscale");
@@ -89,6 +90,8 @@ test("S9 a stranger's traceparent is a link, and a batch is one trace of its own
   expect(answer.status).toBe(202);
   const { jobIds } = (await answer.json()) as { jobIds: string[] };
   await services.tracing?.close();
+  // What the closing has begun to send may arrive after it, if the collector is slow.
+  await expect.poll(() => collector.spans()).toHaveLength(3);
   // The first is that of the owner's earlier job, which no request named.
   const [earlier, ...spans] = collector.spans();
   expect(earlier).toMatchObject({ parentSpanId: null, links: [] });
@@ -134,8 +137,8 @@ test("S9 without an endpoint no module of OpenTelemetry is loaded, with one they
 test("S9 a collector that is away harms nothing, and its fault is known", { ...slow, ...inAll }, async () => {
   const { services, submit } = await openTraced({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" });
   expect((await submit({})).status).toBe(202);
-  const fromMs = performance.now();
-  await services.tracing?.close();
-  expect(performance.now() - fromMs).toBeLessThan(4_000);
+  // Not measured but raced: the timers of a process fire in their order, however long the machine stands still.
+  const late = sleep(4_000, "late");
+  expect(await Promise.race([services.tracing?.close().then(() => "closed"), late])).toBe("closed");
   expect((await submit({})).status).toBe(202);
 });

@@ -44,7 +44,8 @@ function sendIfAlive(pid: number, signal: NodeJS.Signals): void {
 
 async function kill(server: EmbeddedPostgres): Promise<void> {
   signalAll(server, "SIGKILL");
-  await waitUntil(() => !server.isRunning(), 10_000);
+  if (!(await waitUntil(() => !server.isRunning(), 60_000)))
+    throw new Error("a killed PostgreSQL does not end");
 }
 
 /** Any number that no other lock of the run's server has. */

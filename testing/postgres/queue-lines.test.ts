@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterEach, expect, test } from "vitest";
 import { createBells, createHints } from "@atelier/server/queue";
@@ -72,18 +73,16 @@ test("A3 hints whose line fell silent without an end are heard again by a new co
     .toBe(true);
   // As behind a router that has forgotten the connection: its peers are told nothing, new ones work.
   line.forget();
-  await expect.poll(() => errors.length, { timeout: 40_000 }).toBeGreaterThan(0);
+  await expect.poll(() => errors.length).toBeGreaterThan(0);
   await expect
-    .poll(
-      () =>
-        isHeard().then(
-          () => true,
-          () => false,
-        ),
-      { timeout: 20_000 },
+    .poll(() =>
+      isHeard().then(
+        () => true,
+        () => false,
+      ),
     )
     .toBe(true);
-}, 90_000);
+});
 
 test("A12 a subscription that a slow server answered too late is made anew, and its subscriber told", async () => {
   const address = await createDatabase();
@@ -109,11 +108,11 @@ test("A12 a subscription that a slow server answered too late is made anew, and 
     () => undefined,
     () => (told += 1),
   );
-  await expect.poll(() => errors, { timeout: 15_000 }).toContain("Query read timeout");
+  await expect.poll(() => errors).toContain("Query read timeout");
   expect(told).toBe(0);
   line.set({});
-  await expect.poll(() => told, { timeout: 10_000 }).toBeGreaterThan(0);
-}, 60_000);
+  await expect.poll(() => told).toBeGreaterThan(0);
+});
 
 test.each([
   ["fell silent", { toServer: { isSilent: true }, toClient: { isSilent: true } }],
@@ -136,7 +135,8 @@ test.each([
     })
     .toBeGreaterThan(0);
   line.set(state);
-  const startedMs = performance.now();
-  await Promise.all([hints.close(), bells.close()]);
-  expect(performance.now() - startedMs).toBeLessThan(20_000);
+  // Not measured but raced: the timers of a process fire in their order, however long the machine stands still.
+  const late = sleep(20_000, "late");
+  const ended = Promise.all([hints.close(), bells.close()]).then(() => "ended");
+  expect(await Promise.race([ended, late])).toBe("ended");
 });

@@ -92,7 +92,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
           method: "POST",
           headers: { "content-type": "application/json", ...headers },
           body,
-          signal: AbortSignal.timeout(10_000),
+          signal: AbortSignal.timeout(60_000),
         });
         simulator.reported.push(status);
       }

@@ -18,7 +18,7 @@ function sendCommand(port: number, command: string): Promise<string> {
   });
 }
 
-const readyMs = 10_000;
+const readyMs = 60_000;
 const saidChars = 2_000;
 
 /** A real redis-server of its own on a free port, with an append-only file as in production. */
@@ -69,8 +69,8 @@ async function launchReady(port: number, folder: string, extra: readonly string[
   child.stdout?.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-saidChars)));
   killAtExit(child);
   child.once("error", () => undefined); // Shown below as "did not start".
-  await waitUntil(async () => hasEnded(child) || (await answersPing(port)), readyMs);
-  if (hasEnded(child)) throw new Error(`redis-server did not start; is it installed?\n${said}`);
+  const isReady = await waitUntil(async () => hasEnded(child) || (await answersPing(port)), readyMs);
+  if (!isReady || hasEnded(child)) throw new Error(`redis-server did not start; is it installed?\n${said}`);
   return child;
 }
 

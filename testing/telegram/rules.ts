@@ -85,9 +85,9 @@ export function buttonsOf(markup: unknown): ShownButton[] {
   });
 }
 
-const patienceMs = 30_000;
+const patienceMs = 90_000;
 
-/** Waits until `find` returns something; throws after 30 s. */
+/** Waits until `find` returns something; throws after `patienceMs`. */
 export async function until<T>(
   what: string,
   find: () => Promise<T | null | undefined> | T | null | undefined,
@@ -97,6 +97,7 @@ export async function until<T>(
     found = await find();
     return found !== null && found !== undefined && found !== false;
   }, patienceMs);
-  if (found === null || found === undefined || found === false) throw new Error(`${what}: not within 30 s`);
+  if (found === null || found === undefined || found === false)
+    throw new Error(`${what}: not within ${patienceMs} ms`);
   return found;
 }
