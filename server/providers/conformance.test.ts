@@ -177,6 +177,22 @@ describe.each(providerNames)("A submit to %s", (name) => {
     expect([simulator.calls.length, asked]).toEqual([1, [row.submitMs]]);
   });
 
+  it("R1 takes an answer that came in whole from a connection that broke behind it", async () => {
+    const { client, access, row, simulator } = tested;
+    simulator.fault = "cut";
+    const { handle, run } = await submit();
+    simulator.fault = null;
+    simulator.getFault = "cut";
+    const ended =
+      row.result === "in the answer"
+        ? run
+        : await vi.waitUntil(async () => {
+            const asked = await client.get(access, handle, endless);
+            return asked.state === "succeeded" && asked;
+          });
+    expect([ended.state, simulator.submits.length]).toEqual(["succeeded", 1]);
+  });
+
   it("R1 waits for the last check after the uploads and right before the paid request", async () => {
     const { simulator } = tested;
     const seen: number[][] = [];

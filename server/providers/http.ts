@@ -69,15 +69,22 @@ export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> 
       redirect: "manual",
       signal: AbortSignal.any([signal, timeout]),
     });
-    const bytes = await readBounded(response, call.maxBytes ?? usualMaxBytes);
+    const content = await readContent(response, call);
     const head = { status: response.status, headers: Object.fromEntries(response.headers), sent: body };
-    return { ...head, ...contentOf(bytes, headers) };
+    return { ...head, ...content };
   } catch (error) {
     throw failureOf(error, { isSubmit, isTimeout: timeout.aborted });
   }
 }
 
 type Content = Pick<ProviderAnswer, "json" | "events" | "picture" | "excerpt">;
+
+async function readContent(response: Response, { maxBytes, headers }: ProviderCall): Promise<Content> {
+  const { bytes, broken } = await readBounded(response, maxBytes ?? usualMaxBytes);
+  const content = contentOf(bytes, headers);
+  if (broken && !cameInWhole(content)) throw broken;
+  return content;
+}
 
 function contentOf(bytes: Uint8Array, headers: ProviderCall["headers"]): Content {
   if (isPictureStart(bytes)) return { json: undefined, events: [], picture: bytes, excerpt: "(a picture)" };
@@ -86,6 +93,10 @@ function contentOf(bytes: Uint8Array, headers: ProviderCall["headers"]): Content
   const events = json === undefined ? eventsIn(text) : [];
   return { json, events, picture: null, excerpt: text.slice(0, excerptLength) };
 }
+
+/** Whether a body says by itself where it ends: a submit whose connection broke behind it was answered. Events have an end of their own. */
+const cameInWhole = ({ json, events }: Content) =>
+  (typeof json === "object" && json !== null) || events.length > 0;
 
 function failureOf(
   error: unknown,
@@ -116,18 +127,31 @@ function withoutSecrets(text: string, headers: ProviderCall["headers"]): string 
     .reduce((rest, secret) => rest.replaceAll(secret, "[key]"), text);
 }
 
-async function readBounded(response: Response, maxBytes: number): Promise<Uint8Array> {
+interface Body {
+  readonly bytes: Uint8Array;
+  /** Why no more came, where the connection broke. */
+  readonly broken: Error | null;
+}
+
+async function readBounded(response: Response, maxBytes: number): Promise<Body> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    chunks.push(Buffer.from(chunk));
-    if (size <= maxBytes) continue;
-    // Beside a page of a proxy only what was made takes so much room.
-    const isCharged = response.ok && !startsAsPage(chunks);
-    throw new ProviderError("internal", `The answer has more than ${maxBytes} bytes.`, { isCharged });
+  try {
+    for await (const chunk of response.body ?? []) {
+      size += chunk.byteLength;
+      chunks.push(Buffer.from(chunk));
+      if (size > maxBytes) break;
+    }
+  } catch (error) {
+    return {
+      bytes: Buffer.concat(chunks),
+      broken: error instanceof Error ? error : new Error(String(error)),
+    };
   }
-  return Buffer.concat(chunks);
+  if (size <= maxBytes) return { bytes: Buffer.concat(chunks), broken: null };
+  // Beside a page of a proxy only what was made takes so much room.
+  const isCharged = response.ok && !startsAsPage(chunks);
+  throw new ProviderError("internal", `The answer has more than ${maxBytes} bytes.`, { isCharged });
 }
 
 const startsAsPage = (chunks: readonly Buffer[]) =>

@@ -133,7 +133,7 @@ export const expectedClients: Readonly<Record<ProviderName, ExpectedClient>> = {
   },
 };
 
-type Breakdown = Exclude<ProviderFault, Refusal | "refuse">;
+type Breakdown = Exclude<ProviderFault, Refusal | "refuse" | "cut">;
 
 /** What a submit and a get become when something between caller and provider breaks. A lost submit may be paid. */
 export const breakdowns: Readonly<

@@ -159,7 +159,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
 
   function noteLeaving(response: ServerResponse, fault: ProviderFault | null): void {
     response.once("close", () => {
-      if (fault !== "drop" && !response.writableFinished) simulator.left += 1;
+      if (fault !== "drop" && fault !== "cut" && !response.writableFinished) simulator.left += 1;
     });
   }
 
@@ -226,7 +226,13 @@ async function flood(response: ServerResponse): Promise<void> {
 /** The answer to a call that was taken. */
 function sendUnless(fault: ProviderFault | null, response: ServerResponse, result: SimAnswer): void {
   if (fault === "drop") response.destroy();
+  else if (fault === "cut") sendWithoutEnd(response, result);
   else if (fault !== "mute") send(response, result);
+}
+
+function sendWithoutEnd(response: ServerResponse, { status, json, headers = {} }: SimAnswer): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.write(JSON.stringify(json), () => response.destroy());
 }
 
 /** Some servers repeat the key that they refuse. */

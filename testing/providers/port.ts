@@ -4,7 +4,7 @@ import type { ProviderName } from "@atelier/server/providers";
 /**
  * What goes wrong: `refuse` answers 503, `gateway` 502, `hang` nothing, `garbage` a page of a proxy, `redirect` another
  * address, `flood` without an end; `drop` accepts and then cuts the connection before the answer, `mute` accepts and never
- * answers. The others are refusals in the provider's own words.
+ * answers, `cut` answers and breaks the connection before the answer is marked as ended. The others are refusals in the provider's own words.
  */
 export type ProviderFault =
   | "refuse"
@@ -15,6 +15,7 @@ export type ProviderFault =
   | "flood"
   | "drop"
   | "mute"
+  | "cut"
   | Refusal;
 
 /** Too many requests, the quota of the day is used, a wrong key, no money, too many runs, wrong fields. */
