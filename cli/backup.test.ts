@@ -72,7 +72,7 @@ forCasesInTurn(
         );
         return rows.length > 0;
       };
-      expect(await waitUntil(isWaiting, 30_000)).toBe(true);
+      expect(await waitUntil(isWaiting, 90_000)).toBe(true);
       expect(await readdir(folder)).toContain(`${signal}.part`);
       run.child.kill(signal);
       expect(await run.ended).toBe(code);

@@ -24,7 +24,7 @@ const ofEnvironment = new Map<string, string>();
 const ofRows = new Map<string, string>();
 
 const closings: (() => Promise<unknown>)[] = [];
-const setUpMs = 300_000;
+const setUpMs = 600_000;
 
 beforeAll(async () => {
   const { log, lines } = captureLog();
@@ -141,7 +141,7 @@ async function useAll(services: Services, providers: Providers) {
       ids.push((await submit(services, { ...request, ...inputs }, { submitter: caller })).id);
     }
     jobIds.push(...ids);
-    await untilAll(services, ids, { statuses: ["completed", "failed"], patienceMs: 60_000 });
+    await untilAll(services, ids, { statuses: ["completed", "failed"] });
   };
   await submitAll("auth");
   await submitAll(null);
@@ -150,7 +150,7 @@ async function useAll(services: Services, providers: Providers) {
   const { id } = await submit(services, request, { submitter: friend });
   await untilAll(services, [id], { statuses: ["completed"] });
   const isSent = async () => (await services.db.$count(schema.deliveryAttempts)) >= 3;
-  expect(await waitUntil(isSent, 30_000)).toBe(true);
+  expect(await waitUntil(isSent, 90_000)).toBe(true);
   const { secret: newer } = await rotateSecret(services, { ownerId, id: endpoint.id });
   ofEnvironment.set("secret of the endpoint", newer);
   ofEnvironment.set("secret of the endpoint before", endpoint.secret);
