@@ -128,13 +128,16 @@ function keyHeadersOf(authorization: string): Headers {
   return new Headers({ authorization: password === null ? authorization : `Bearer ${password}` });
 }
 
-/** For answers that take long: true while the key of the request is one. Throws `unauthorized` once it is over. */
-export async function requireStillKey({
-  services,
-  request,
-}: Pick<ClientInput, "services" | "request">): Promise<boolean> {
-  const headers = keyHeadersOf(request.headers.get("authorization") ?? "");
-  if (await isStillCaller(services, headers)) return true;
+type Waiting = Pick<ClientInput, "services" | "request">;
+
+/** For answers that take long: whether the key of the request is still one. */
+export function isStillKey({ services, request }: Waiting): Promise<boolean> {
+  return isStillCaller(services, keyHeadersOf(request.headers.get("authorization") ?? ""));
+}
+
+/** The same: true, or throws `unauthorized` once it is over. */
+export async function requireStillKey(waiting: Waiting): Promise<boolean> {
+  if (await isStillKey(waiting)) return true;
   throw new AppError("unauthorized", "The API key was revoked or is over.");
 }
 

@@ -128,6 +128,8 @@ interface EventsInput<Event> {
   /** The event in the form of server-sent events. */
   toText(event: Event): string;
   readonly giveBack?: StreamReader["giveBack"];
+  /** Whether the caller may still read. By default from the request's headers, as the studio's own API reads them. */
+  readonly isAllowed?: () => Promise<boolean>;
   /** The stream ended before its first read: nothing in `open` has run. */
   onUnread?(): void;
 }
@@ -144,7 +146,7 @@ export function answerEvents<Event>(input: EventsInput<Event>): Response {
   const events = boundStream(open(), {
     ...streamLimits,
     ...streamTimesOf(services.env),
-    isAllowed: () => isStillCaller(services, request.headers),
+    isAllowed: input.isAllowed ?? (() => isStillCaller(services, request.headers)),
   });
   const reader = { caller, signal: request.signal, giveBack: input.giveBack };
   const close = holdStreamSlot(services, reader, () => {

@@ -12,7 +12,7 @@ import {
   requireCompleted,
   unusedNotes,
 } from "../clients/orders.ts";
-import type { ClientInput } from "../clients/route.ts";
+import { type ClientInput, isStillKey } from "../clients/route.ts";
 import { sendJson } from "../clients/send.ts";
 import { answerEvents } from "../http/streams.ts";
 import { classifyError } from "../requests.ts";
@@ -107,6 +107,7 @@ export function streamPictures(input: ClientInput, ordered: Ordered): Response {
     caller,
     request,
     giveBack: ordered.giveBack,
+    isAllowed: () => isStillKey(input),
     open: (left) => eventsOf(input, ordered, { goesOn, signal: AbortSignal.any([left, late]) }),
     onUnread: () => {
       if (!goesOn) services.later(cancelAll(input, ordered));

@@ -544,6 +544,19 @@ describe("a stream", () => {
     });
   });
 
+  test.each(["Bearer", "Basic"])("S1 asked for with %s goes on while the key is one", async (scheme) => {
+    const { recheckMs } = streamLimits;
+    streamLimits.recheckMs = 0;
+    try {
+      const { key } = studio.owner;
+      const sent = scheme === "Basic" ? Buffer.from(`me:${key}`).toString("base64") : key;
+      const answer = await fetch(request(null, { authorization: `${scheme} ${sent}` }));
+      expect(await answer.text()).toContain("event: image_generation.completed");
+    } finally {
+      streamLimits.recheckMs = recheckMs;
+    }
+  });
+
   test("whose reader leaves before the first read cancels its pictures", async () => {
     const leaving = new AbortController();
     const answer = await handleClients(studio.services, request(leaving.signal));
