@@ -61,7 +61,7 @@ function openElsewhere(env?: NodeJS.ProcessEnv): NodeRun {
 
 async function killServer(database: EmbeddedPostgres): Promise<void> {
   process.kill(database.pid() ?? 0, "SIGKILL");
-  await waitUntil(() => !database.isRunning(), 10_000);
+  expect(await waitUntil(() => !database.isRunning(), 30_000)).toBe(true);
 }
 
 test("a second one attaches to the running server, which stops when the last one leaves", async () => {

@@ -113,7 +113,7 @@ test(
     const all = knocks.flatMap((each) => Array.from({ length: 10 }, () => each));
     const answers = await Promise.all(all.map((each) => knock(host, each)));
     expect(answers).toEqual(all.map(({ status }) => expect.stringMatching(status)));
-    expect(await waitUntil(async () => (await openFiles(web)) <= before + 2, 10_000)).toBe(true);
+    expect(await waitUntil(async () => (await openFiles(web)) <= before + 2, 30_000)).toBe(true);
     for (const socket of left) socket.destroy();
   },
 );

@@ -252,7 +252,7 @@ test.each([
   vi.spyOn(os, "hostname").mockReturnValue("3f1c09ab77de");
   const env = { SMTP_URL: `${mail.url}${query}`, SMTP_FROM: "atelier@example.test", APP_URL: appUrl };
   const message = { to: "reader@example.test", subject: greeted, text: "Here." };
-  await sendMail(env, message, AbortSignal.timeout(10_000));
+  await sendMail(env, message, AbortSignal.timeout(60_000));
   expect(mail.received.at(-1)).toMatchObject({
     greeted,
     raw: expect.stringContaining(`Subject: ${greeted}`),

@@ -81,7 +81,7 @@ describe("A submit to an images server of OpenAI's kind", () => {
     const url = azure.access.baseUrl.replace(/\?.*/, "/images/1.png");
     for (const { run } of answers) expect(run).toMatchObject({ state: "succeeded", outputs: [{ url }] });
     const key = { provider: "openai", keyId: "key", access: azure.access } as const;
-    expect(await tryKey(key, AbortSignal.timeout(10_000))).toMatchObject({ status: 200 });
+    expect(await tryKey(key, AbortSignal.timeout(60_000))).toMatchObject({ status: 200 });
     await azure.close();
   });
 

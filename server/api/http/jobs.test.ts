@@ -75,13 +75,13 @@ test("A8 a completed job is answered in full by its result, not by its status or
   await take(`/images/${imageIds[0]}/file?variant=preview`);
   expect(await isAnswered(id)).toBe(false);
   await take(`/images/${imageIds[0]}/file`);
-  expect(await waitUntil(() => isAnswered(id), 10_000)).toBe(true);
+  expect(await waitUntil(() => isAnswered(id), 30_000)).toBe(true);
 });
 
 test("A8 the bundle answers in full", async () => {
   const { id } = await addEndedJob("completed", 1);
   await take(`/jobs/${id}/bundle`);
-  expect(await waitUntil(() => isAnswered(id), 10_000)).toBe(true);
+  expect(await waitUntil(() => isAnswered(id), 30_000)).toBe(true);
 });
 
 test("A8 a failed job is answered in full by its status", async () => {

@@ -496,8 +496,8 @@ describe("a program that hangs up", () => {
     const count = () => studio.services.db.$count(jobs);
     const headers = { prefer: "respond-async, wait=0", "idempotency-key": "once" };
     const answers = [
-      await ask(headers, AbortSignal.timeout(10_000)),
-      await ask(headers, AbortSignal.timeout(10_000)),
+      await ask(headers, AbortSignal.timeout(60_000)),
+      await ask(headers, AbortSignal.timeout(60_000)),
     ];
     const made = await count();
     expect(answers.map(({ status }) => status)).toEqual([202, 202]);

@@ -204,12 +204,15 @@ describe("SillyTavern", () => {
 
   test("sees the preview while the sampler runs", inAll, async () => {
     const model = { sd_model_checkpoint: "t2i_sdxl" };
+    // The run does not end before its preview was seen.
+    studio.comfy.inject({ kind: "hold", nodeClass: "VAEDecode" });
     const asked = post("txt2img", { prompt: "a house", steps: 100, override_settings: model });
     let image: string | null = null;
     await vi.waitUntil(async () => {
       image = (await get("progress")).json.current_image;
       return image !== null;
     }, waiting);
+    studio.comfy.release();
     expect((await picture(String(image))).format).toBe("jpeg");
     expect((await asked).status).toBe(200);
   });
