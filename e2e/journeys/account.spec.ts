@@ -23,8 +23,9 @@ test("A15 a guest becomes an account and keeps the pictures; a changed password 
   const newPassword = "another long password";
   await page.getByLabel("Current password").fill(account.password);
   await page.getByLabel("New password").fill(newPassword);
+  const told = expect(page.getByText("Password changed")).toBeVisible();
   await page.getByRole("button", { name: "Change password" }).click();
-  await expect(page.getByText("Password changed")).toBeVisible();
+  await told;
 
   await page.getByRole("button", { name: "Sign out", exact: true }).click();
   await expect(page.getByRole("heading", { name: "Welcome back" })).toBeVisible();

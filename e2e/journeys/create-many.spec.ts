@@ -3,6 +3,7 @@ import { beGuest } from "../steps/be-guest.ts";
 import { chooseFiles } from "../steps/choose-files.ts";
 import { dropFiles } from "../steps/drop-files.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { keepMessage } from "../steps/keep-message.ts";
 import { startSimulator } from "../steps/start-simulator.ts";
 import { expect, test } from "../test.ts";
 
@@ -138,6 +139,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await expect(prompt).toHaveValue("An owl, {awake|awake}");
     await page.getByRole("button", { name: "Favourites" }).click();
     await favourites.getByRole("button", { name: "Remove Owl" }).click();
+    await keepMessage(page);
     await expect(favourites.getByRole("button", { name: /^Owl/ })).toBeHidden();
     await page.getByRole("dialog", { name: "Owl removed" }).getByRole("button", { name: "Undo" }).click();
     await expect(favourites.getByRole("button", { name: /^Owl/ })).toBeVisible();

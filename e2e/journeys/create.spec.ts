@@ -14,7 +14,7 @@ const serverFoundMs = 120_000;
 test.describe("with a ComfyUI server (SIMULATOR)", () => {
   let stop: () => Promise<void>;
   test.beforeAll(async ({ comfyPort }) => {
-    stop = await startSimulator(comfyPort, { stepMs: 300 });
+    stop = await startSimulator(comfyPort, { stepMs: 600 });
   });
   test.afterAll(() => stop());
 

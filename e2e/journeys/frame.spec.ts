@@ -1,6 +1,8 @@
 import type { Locator, Page, Route } from "@playwright/test";
 import { beUser } from "../steps/be-user.ts";
 import { holdCode } from "../steps/hold-code.ts";
+import { keepFirstKeys } from "../steps/keep-first-keys.ts";
+import { keepMessage } from "../steps/keep-message.ts";
 import { sameSite } from "../steps/same-site.ts";
 import { submitJob } from "../steps/submit-job.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
@@ -56,6 +58,7 @@ test("the frame explains itself once, shows the jobs without covering the page, 
   const memory = page.getByText("Ada likes silk.");
   await expect(memory).toBeVisible();
   await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await keepMessage(page);
   await expect(memory).toHaveCount(0);
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(memory).toBeVisible();
@@ -261,6 +264,7 @@ interface Typing {
 
 /** Opens a page and types while its code is held; then the code comes. */
 async function typeEarly(page: Page, { path, field, text }: Typing): Promise<void> {
+  await keepFirstKeys(page);
   const letGo = await holdCode(page);
   await page.goto(path, { waitUntil: "commit" });
   await field.focus();

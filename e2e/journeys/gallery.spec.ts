@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Locator, Page } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
+import { keepMessage } from "../steps/keep-message.ts";
 import { submitJob } from "../steps/submit-job.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { waitForResult } from "../steps/wait-for-result.ts";
@@ -85,6 +86,7 @@ test("A15 S8 the gallery's viewer by keyboard: move, star, download, delete and 
   await expect.poll(isLoaded).toBe(true);
   await rocket.focus();
   await page.keyboard.press("Delete");
+  await keepMessage(page);
   await expect(rocket).toHaveCount(0);
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(rocket).toBeVisible();
@@ -142,6 +144,7 @@ test("@all A15 a picture whose removal is on its way does not come back with a l
   await expect(viewer).toHaveCount(0);
   await expect(rocket).toHaveCount(0);
   goOn();
+  await keepMessage(page);
   await expect(page.getByText("Picture deleted")).toBeVisible();
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(rocket).toBeVisible();
@@ -193,6 +196,7 @@ test("@all a selected stack stays selected when a version comes on top, and is d
   await expect(sheet.getByRole("checkbox", { name: /stack of 3$/ })).toBeChecked();
   await expect(bar.getByRole("status")).toHaveText("1 selected, 3 pictures");
   await bar.getByRole("button", { name: "Delete 3 pictures" }).click();
+  await keepMessage(page);
   await expect(sheet).toHaveCount(0);
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(sheet.getByRole("button", { name: /stack of 3$/ }).first()).toBeVisible();

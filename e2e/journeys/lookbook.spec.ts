@@ -9,8 +9,9 @@ async function addToWardrobe(page: Page, sample: Sample, what: "a person" | "a g
   const id = await uploadSample(page, sample);
   await page.goto(`/gallery?image=${id}`);
   await page.getByRole("dialog").getByRole("button", { name: "Process" }).click();
+  const told = expect(page.getByText("In your wardrobe")).toBeVisible();
   await page.getByRole("menuitem", { name: `Add to the wardrobe as ${what}` }).click();
-  await expect(page.getByText("In your wardrobe")).toBeVisible();
+  await told;
 }
 
 test("C1 @all a person is shown in a look of one piece and one of two, as one batch that fills", async ({

@@ -2,6 +2,7 @@ import type { Page } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { holdCode } from "../steps/hold-code.ts";
+import { keepFirstKeys } from "../steps/keep-first-keys.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
@@ -150,6 +151,7 @@ test("what is typed right after Ctrl+K, before the palette is loaded, stands in 
   await expect(page).toHaveURL(/\/gallery$/);
 
   await test.step("nor is it lost before the page itself is loaded", async () => {
+    await keepFirstKeys(page);
     const letAllGo = await holdCode(page);
     await page.goto("/jobs", { waitUntil: "commit" });
     await expect(openerOf(page)).toBeVisible();

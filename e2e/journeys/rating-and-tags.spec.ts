@@ -1,4 +1,5 @@
 import { beGuest } from "../steps/be-guest.ts";
+import { keepMessage } from "../steps/keep-message.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
@@ -15,6 +16,7 @@ test("@all pictures are rated by key and tagged in the viewer and as a selection
 
   await rocket.focus();
   await page.keyboard.press("4");
+  await keepMessage(page);
   await expect(sheet.getByRole("img", { name: "4 stars" })).toBeVisible();
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(sheet.getByRole("img", { name: "4 stars" })).toHaveCount(0);

@@ -66,9 +66,10 @@ test("@all a picture that goes to the gallery offers its settings to Create", as
   await page.goto("/gallery");
   const file = testInfo.outputPath("fox.png");
   await writeFile(file, await pngWithTexts({ prompt: carriedExamples.comfyui }));
+  const kept = keepMessage(page, "Its settings");
   await chooseFiles(page.getByRole("button", { name: "Upload" }).first(), file);
+  await kept;
   await expect(page.getByText("This picture says how it was made")).toBeVisible();
-  await keepMessage(page, "Its settings");
   expect(await findBarriers(page)).toEqual([]);
   await page.getByRole("button", { name: "Its settings" }).click();
   const dialog = page.getByRole("dialog", { name: "Settings of this picture" });

@@ -12,8 +12,9 @@ test("@all deleted pictures are seen in the trash, restored, deleted for good af
   await expect(tile("chelsea").locator("img")).toBeVisible();
   await tile("rocket").focus();
   await page.keyboard.press("Control+a");
+  const deleted = expect(page.getByText("3 pictures deleted")).toBeVisible();
   await page.getByRole("toolbar", { name: "Selection" }).getByRole("button", { name: "Delete" }).click();
-  await expect(page.getByText("3 pictures deleted")).toBeVisible();
+  await deleted;
 
   await page.goto("/gallery?search=is:trashed");
   await expect(tile("rocket")).toBeVisible();
@@ -24,8 +25,9 @@ test("@all deleted pictures are seen in the trash, restored, deleted for good af
   await expect.poll(isLoaded).toBe(true);
   await expect(page.getByText("under a day")).toHaveCount(3);
   await tile("rocket").click();
+  const told = expect(page.getByText("1 picture restored")).toBeVisible();
   await page.getByRole("button", { name: "Restore", exact: true }).click();
-  await expect(page.getByText("1 picture restored")).toBeVisible();
+  await told;
   await expect(tile("rocket")).toHaveCount(0);
 
   await tile("coffee").click();

@@ -49,13 +49,15 @@ test.describe("a folder with all that cameras and systems put there", () => {
       named(".DS_Store", "", Buffer.from("Bud1")),
       named("IMG_1.MOV", "video/quicktime", Buffer.from("film")),
     ];
+    const notices = page.getByRole("region", { name: "Messages" });
+    // It goes by itself, and choosing so many files may take its time.
+    const told = expect(notices.getByText("14 pictures go in; 2 other files were left out")).toBeVisible();
     await chooseFiles(page.getByRole("button", { name: "Upload", exact: true }).first(), [
       ...pictures,
       ...broken,
       ...others,
     ]);
-    const notices = page.getByRole("region", { name: "Messages" });
-    await expect(notices.getByText("14 pictures go in; 2 other files were left out")).toBeVisible();
+    await told;
     await page.getByRole("button", { name: "Open the jobs: 5 uploads failed" }).click({ timeout: 120_000 });
     const tray = page.getByRole("region", { name: "Jobs" });
     await expect(tray.getByText("5 files could not be uploaded")).toBeVisible();

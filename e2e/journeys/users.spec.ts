@@ -57,8 +57,9 @@ test("S1 D9 an admin limits, suspends, lets in again and deletes a user, who see
   await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
 
   await admin.getByLabel(`Type ${account.email} to confirm`).fill(account.email);
+  const told = expect(admin.getByText("User deleted with everything")).toBeVisible();
   await admin.getByRole("button", { name: "Delete user" }).click();
-  await expect(admin.getByText("User deleted with everything")).toBeVisible();
+  await told;
   await admin.getByRole("searchbox", { name: "Search the users" }).fill(account.email);
   await expect(admin.getByText("No user found")).toBeVisible();
   await expect(page.getByRole("heading", { name: "Welcome back" })).toBeVisible();

@@ -21,8 +21,9 @@ test("C1 a garment of the gallery is kept, named, found, worn in the studio, and
   await page.goto(`/gallery?image=${id}`);
   const viewer = page.getByRole("dialog");
   await viewer.getByRole("button", { name: "Process" }).click();
+  const told = expect(page.getByText("In your wardrobe")).toBeVisible();
   await page.getByRole("menuitem", { name: "Add to the wardrobe as a garment" }).click();
-  await expect(page.getByText("In your wardrobe")).toBeVisible();
+  await told;
 
   await page.goto("/wardrobe");
   await page.getByRole("button", { name: /^Change / }).click();
@@ -126,6 +127,7 @@ test("C1 @all who deletes a picture of the wardrobe is told so, and undo brings 
     .getByRole("dialog")
     .getByRole("button", { name: /^Delete/ })
     .click();
+  await keepMessage(page);
   await expect(page.getByText("It was used in your wardrobe")).toBeVisible();
   const restored = page.waitForResponse(/images\.restore/);
   await page.getByRole("button", { name: "Undo" }).click();

@@ -1,8 +1,10 @@
-import type { BrowserContext, Request } from "@playwright/test";
+import type { BrowserContext, Page, Request } from "@playwright/test";
 
 export interface Streams {
   readonly openCount: () => number;
   readonly openedCount: () => number;
+  /** The tab that leads: it holds the newest stream. */
+  readonly leader: () => Page | undefined;
 }
 
 /** Counts the streams of live updates that the tabs of a browser hold. */
@@ -17,8 +19,10 @@ export function countStreams(context: BrowserContext): Streams {
   const close = (request: Request) => void open.delete(request);
   context.on("requestfinished", close);
   context.on("requestfailed", close);
+  const holders = () => [...open].map((request) => request.frame().page()).filter((page) => !page.isClosed());
   return {
-    openCount: () => [...open].filter((request) => !request.frame().page().isClosed()).length,
+    openCount: () => holders().length,
+    leader: () => holders().at(-1),
     openedCount: () => opened,
   };
 }
