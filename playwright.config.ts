@@ -87,7 +87,7 @@ const withServers = /(create|create-many|create-references|origin|server-modes)\
 const withProviders = /cloud\.spec\.ts$/;
 
 /** Journeys one after another: they stop the one worker for a while, share the port of the language model, or measure times. */
-const inTurn = /(admin|admin-assistant|assistant|change-outfit|live-tabs)\.spec\.ts$/;
+const inTurn = /(admin|admin-assistant|assistant|change-outfit|edit-while-running|live-tabs)\.spec\.ts$/;
 
 /** Journeys without jobs: it does not matter to them which servers are on offer, so that they run beside those with servers. */
 const beside =

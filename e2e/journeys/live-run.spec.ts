@@ -7,7 +7,7 @@ import { expect, test } from "../test.ts";
 test("D7 E8 a running job is there again after a reload, and nothing polls for it", async ({ page }) => {
   await beGuest(page);
   // So large that its run outlasts a slow reload.
-  const image = await uploadSample(page, "astronaut.png");
+  const image = await uploadSample(page, "astronaut.png", 768);
   await page.goto("/jobs");
   await submitJob(page, { kind: "upscale", inputs: { image } });
   const list = page.getByRole("list", { name: "Jobs" });
@@ -23,7 +23,7 @@ test("D7 E8 a running job is there again after a reload, and nothing polls for i
     if (/\/api\/(trpc|v1)\/.*jobs(?!\.capabilities|\.watch)/.test(pathname)) asked.push(pathname);
   });
   const percents = await record(list, { selector: "[role=progressbar]", attribute: "aria-valuenow" });
-  await expect(list.getByText("Done")).toBeVisible({ timeout: 150_000 });
+  await expect(list.getByText("Done")).toBeVisible({ timeout: 240_000 });
   expect((await percents()).length).toBeGreaterThanOrEqual(3);
   // The list is read anew when a job has ended, and only then.
   expect(asked.length, asked.join(", ")).toBeLessThanOrEqual(1);
