@@ -16,7 +16,7 @@ test("D1 D7 a picture from the gallery is upscaled on the edit page with live pr
 
   const actions = page.getByRole("complementary", { name: "Actions" });
   await chooseMode(page, "Enhance");
-  await expect(actions.getByText("Becomes 1024 × 1024 px")).toBeVisible();
+  await expect(actions.getByText("Becomes 1,024 × 1,024 px")).toBeVisible();
   const progress = await record(actions, { selector: "[role=progressbar]", attribute: "aria-valuenow" });
   await actions.getByRole("button", { name: "Upscale ×2" }).click();
   await expect(page.getByRole("list", { name: "Versions" }).getByRole("button")).toHaveCount(2, {
@@ -26,7 +26,7 @@ test("D1 D7 a picture from the gallery is upscaled on the edit page with live pr
   const percents = (await progress()).map(Number);
   expect(new Set(percents).size, percents.join(", ")).toBeGreaterThanOrEqual(5);
   expect(percents).toEqual(percents.toSorted((a, b) => a - b));
-  await expect(page.getByText(/^1024 × 1024$/)).toBeVisible();
+  await expect(page.getByText(/^1,024 × 1,024$/)).toBeVisible();
   const picture = page.getByRole("img", { name: "The picture you edit" });
   await expect.poll(() => shownImageId(picture)).not.toBe(id);
   const resultId = await shownImageId(picture);

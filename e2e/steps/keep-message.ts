@@ -8,5 +8,7 @@ export async function keepMessage(page: Page, action = "Undo"): Promise<void> {
   await page
     .getByRole("region", { name: "Messages" })
     .getByRole("button", { name: action, exact: true })
+    // Under the mouse all of them stay, and the newest is the first.
+    .first()
     .hover();
 }
