@@ -39,8 +39,11 @@ export async function openPort(wanted: number, handlers: PortHandlers): Promise<
   };
 }
 
+/** As aiohttp keeps a connection without a request; it must not close one that a machine which stood still is about to use. */
+const keptMs = 75_000;
+
 function makeServer(handlers: PortHandlers, streams: Set<Duplex>): Server {
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: keptMs }, (request, response) => {
     // A broken handler looks like a broken server.
     handlers.request(request, response).catch(() => request.socket.destroy());
   });
