@@ -57,8 +57,9 @@ test("@all O4 an admin stops a job after being asked in place, and runs it again
   await expect(page.getByRole("button", { name: "Yes, cancel" })).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(page.getByText("Cancelled", { exact: true })).toBeVisible();
+  const told = expect(page.getByText("Runs again")).toBeVisible();
   await page.getByRole("button", { name: "Run again" }).click();
-  await expect(page.getByText("Runs again")).toBeVisible();
+  await told;
   await page.goto("/admin/nodes");
   await orderNode(page, "Resume");
 });

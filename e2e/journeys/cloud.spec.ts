@@ -147,8 +147,9 @@ test.describe("refusals and lost answers", () => {
     await page.unroute("**/api/trpc/jobs.submit**");
     await page.reload();
     await expect(page.getByText(place)).toBeVisible({ timeout: 120_000 });
+    const answered = page.waitForResponse(/jobs\.submit/);
     await make.click();
-    await expect(make).toBeEnabled();
+    await answered;
     await page.goto("/jobs");
     await expect(page.getByRole("link", { name: words })).toHaveCount(1);
   });

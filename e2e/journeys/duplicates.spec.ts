@@ -45,8 +45,9 @@ test("@all pictures that look the same are merged one by one, all at once, or ke
   await expect(groups.getByText("cafe")).toBeVisible();
   expect(await findBarriers(page)).toEqual([]);
 
+  const moved = expect(page.getByText("1 duplicate moved to the trash")).toBeVisible();
   await groups.getByRole("button", { name: "Keep one, move 1 to the trash" }).click();
-  await expect(page.getByText("1 duplicate moved to the trash")).toBeVisible();
+  await moved;
   await expect(page.getByRole("heading", { name: "No duplicates" })).toBeVisible();
   await page.goto("/gallery?search=rating:4");
   await expect(page.locator("[data-tile][aria-label=coffee]")).toBeVisible();
@@ -74,8 +75,9 @@ test("@all pictures that look the same are merged one by one, all at once, or ke
   await page.reload();
   await expect(groups).toHaveCount(2);
   await page.keyboard.press("j");
+  const kept = expect(page.getByText("All stay, and are not shown here again")).toBeVisible();
   await page.keyboard.press("n");
-  await expect(page.getByText("All stay, and are not shown here again")).toBeVisible();
+  await kept;
   await expect(groups).toHaveCount(1);
   await page.reload();
   await expect(groups).toHaveCount(1);

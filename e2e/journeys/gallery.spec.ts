@@ -100,8 +100,9 @@ test("A15 S8 the gallery's viewer by keyboard: move, star, download, delete and 
   });
   await rocket.focus();
   await page.keyboard.press("Control+5");
+  const told = expect(page.getByText("Picture deleted")).toBeVisible();
   await page.keyboard.down("Delete");
-  await expect(page.getByText("Picture deleted")).toBeVisible();
+  await told;
   await expect(result).toBeFocused();
   await page.keyboard.down("Delete");
   await page.keyboard.up("Delete");
@@ -168,8 +169,9 @@ test("@all A15 a read that began before a picture was starred and rated brings n
   const begun = page.waitForRequest(/images\.get/);
   await sheet.getByRole("button", { name: "rocket", exact: true }).click();
   await begun;
+  const told = expect(page.getByText("Rated with 4 stars", { exact: true })).toBeVisible();
   await page.keyboard.press("4");
-  await expect(page.getByText("Rated with 4 stars", { exact: true })).toBeVisible();
+  await told;
   await page.keyboard.press("s");
   await expect(viewer.getByRole("button", { name: "Remove the star" })).toBeVisible();
   goOn();
