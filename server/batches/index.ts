@@ -24,13 +24,15 @@ export { openBatchZip } from "./files.ts";
 export { makeContactSheet } from "./sheet.ts";
 export {
   type BatchPlace,
+  type BatchPlan,
   type BatchView,
   type BatchWithJobs,
   getBatch,
   listBatches,
   type ListedBatch,
   listBatchesSchema,
+  readPlan,
 } from "./read.ts";
-export { type BatchInput, batchDescription, maxBatchJobs } from "./request.ts";
+export { batchDescription, type BatchInput, type BatchValues, maxBatchJobs } from "./request.ts";
 export { purgeBatches, removeBatch, restoreBatch } from "./remove.ts";
 export { type BatchEstimate, estimateBatch, submitBatch } from "./submit.ts";

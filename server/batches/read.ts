@@ -187,6 +187,21 @@ export async function findBatch({ db }: Services, { ownerId, id }: BatchAddress)
   return row;
 }
 
+export interface BatchPlan {
+  /** Of the axes, by position. */
+  readonly values: readonly BatchValues[];
+  /** Jobs that wait or run. */
+  readonly open: number;
+}
+
+/** What a batch varies, without its jobs. Throws `not_found`. */
+export async function readPlan(services: Services, address: BatchAddress): Promise<BatchPlan> {
+  const row = await findBatch(services, address);
+  const { counts } = toView(row, (await readTallies(services, [row.id])).get(row.id));
+  const values = Array.from({ length: row.size }, (_, position) => valuesAt(row.axes, position));
+  return { values, open: counts.waiting + counts.running };
+}
+
 /** A batch with its jobs in their order. Throws `not_found`. */
 export async function getBatch(services: Services, address: BatchAddress): Promise<BatchWithJobs> {
   const row = await findBatch(services, address);

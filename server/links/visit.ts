@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { eq, sql } from "drizzle-orm";
 import { isPassword, suspendedUsers } from "../accounts/plain.ts";
-import { type BatchPlace, getBatch } from "../batches/index.ts";
+import { type BatchPlan, type BatchValues, readPlan } from "../batches/index.ts";
 import { schema } from "../db/index.ts";
 import { type AiFacts, isAiPicture, type OpenedFile, openFile, type Variant } from "../images/index.ts";
 import { AppError, hashOfToken, isAppError, isId } from "../platform/index.ts";
@@ -106,26 +106,22 @@ interface Address {
 export async function visitLink(services: Services, { token, proof }: Address): Promise<Visit> {
   const link = await findLink(services, token);
   if (!isProven(link, proof)) return { state: "password", linkId: link.id };
-  const { places, open } = await readPlaces(services, link);
-  const pictures = await readPictures(services, link, places);
+  const { values, open } = await planOf(services, link);
+  const pictures = await readPictures(services, link, values);
   if (pictures.length + open === 0) throw new AppError("not_found");
   const { id, title, mayDownload } = link;
   return { state: "shown", link: { id, title, mayDownload, pictures, open } };
 }
 
-interface Places {
-  readonly places: readonly BatchPlace[];
-  readonly open: number;
-}
+const noPlan: BatchPlan = { values: [], open: 0 };
 
-/** The places of its batch; a deleted batch has none. */
-async function readPlaces(services: Services, { ownerId, batchId }: LinkRow): Promise<Places> {
-  if (batchId === null) return { places: [], open: 0 };
+/** The plan of its batch; a deleted batch has none. */
+async function planOf(services: Services, { ownerId, batchId }: LinkRow): Promise<BatchPlan> {
+  if (batchId === null) return noPlan;
   try {
-    const { jobs, counts } = await getBatch(services, { ownerId, id: batchId });
-    return { places: jobs, open: counts.waiting + counts.running };
+    return await readPlan(services, { ownerId, id: batchId });
   } catch (error) {
-    if (isAppError(error) && error.code === "not_found") return { places: [], open: 0 };
+    if (isAppError(error) && error.code === "not_found") return noPlan;
     throw error;
   }
 }
@@ -143,19 +139,19 @@ interface PictureRow extends Record<string, unknown>, AiFacts {
 async function readPictures(
   { db }: Services,
   link: LinkRow,
-  places: readonly BatchPlace[],
+  values: readonly BatchValues[],
 ): Promise<ShownPicture[]> {
   const rows = await db.execute<PictureRow>(sql`
     select i.id, i.width_px as "widthPx", i.height_px as "heightPx", p.position, i.role,
       i.job_id as "jobId", i.copy_of_ai as "copyOfAi", i.nothing_generated as "nothingGenerated"
     from (${shownBy(link)}) p
     join ${images} i on i.id = p.id order by p.position, p.output`);
-  const titles = await readTitles({ db }, link.ownerId, places);
+  const titles = await readTitles({ db }, link.ownerId, values);
   return rows.map((row) => ({
     id: row.id,
     widthPx: row.widthPx,
     heightPx: row.heightPx,
-    label: labelOf(places[row.position], titles),
+    label: labelOf(values[row.position], titles),
     isAi: isAiPicture(row),
   }));
 }
@@ -175,11 +171,11 @@ const name = /^[\w./:+-]{1,60}$/;
 async function readTitles(
   { db }: Pick<Services, "db">,
   ownerId: string,
-  places: readonly BatchPlace[],
+  values: readonly BatchValues[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = new Set(
-    places.flatMap(({ values }) =>
-      Object.entries(values)
+    values.flatMap((ofPlace) =>
+      Object.entries(ofPlace)
         .filter(([param]) => memberOf(param).startsWith(inputPrefix))
         .map(([, id]) => String(id))
         .filter((id) => isId(id)),
@@ -196,8 +192,8 @@ async function readTitles(
 }
 
 /** Where a picture stands in a lookbook, by what may be shown to strangers: prompts and ids stay with the owner. */
-function labelOf(place: BatchPlace | undefined, titles: ReadonlyMap<string, string>): string {
-  return Object.entries(place?.values ?? {})
+function labelOf(values: BatchValues | undefined, titles: ReadonlyMap<string, string>): string {
+  return Object.entries(values ?? {})
     .map(([param, value]) => {
       const [member, text] = [memberOf(param), String(value)];
       if (member.startsWith(inputPrefix)) return titles.get(text);
