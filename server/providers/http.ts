@@ -82,7 +82,7 @@ type Content = Pick<ProviderAnswer, "json" | "events" | "picture" | "excerpt">;
 async function readContent(response: Response, { maxBytes, headers }: ProviderCall): Promise<Content> {
   const { bytes, broken } = await readBounded(response, maxBytes ?? usualMaxBytes);
   const content = contentOf(bytes, headers);
-  if (broken && !cameInWhole(content)) throw broken;
+  if (broken && !cameInWhole(content, bytes)) throw broken;
   return content;
 }
 
@@ -94,9 +94,11 @@ function contentOf(bytes: Uint8Array, headers: ProviderCall["headers"]): Content
   return { json, events, picture: null, excerpt: text.slice(0, excerptLength) };
 }
 
-/** Whether a body says by itself where it ends: a submit whose connection broke behind it was answered. Events have an end of their own. */
-const cameInWhole = ({ json, events }: Content) =>
-  (typeof json === "object" && json !== null) || events.length > 0;
+const endMark = /^data: ?\[DONE\]\s*$/m;
+
+/** Whether a body says by itself that it is over: a submit whose connection broke behind it was answered. After an event more may come. */
+const cameInWhole = ({ json }: Content, bytes: Uint8Array) =>
+  (typeof json === "object" && json !== null) || endMark.test(new TextDecoder().decode(bytes.subarray(-40)));
 
 function failureOf(
   error: unknown,

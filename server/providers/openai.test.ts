@@ -210,6 +210,21 @@ describe("A submit to an images server of OpenAI's kind", () => {
       expect(await failureOf(openai.submit())).toEqual(["lost", null]);
     });
 
+    it.each<[string, string]>([
+      ["the first of two pictures", event(completed)],
+      ["a draft", event({ type: "image.draft", b64_json: made })],
+      ["the error of one of two", event({ error: { code: "moderation_blocked", message: "No." } })],
+      ["an end mark inside of a picture's words", event({ ...completed, words: "data: [DONE]" })],
+    ])("may be paid where the connection broke behind %s", async (_, body) => {
+      openai.answer = { ...streamed(body), isCut: true };
+      expect(await failureOf(openai.submit())).toEqual(["lost", null]);
+    });
+
+    it("is taken where the connection broke behind its end mark", async () => {
+      openai.answer = { ...streamed(`${event(completed)}data: [DONE]\n\n`), isCut: true };
+      expect((await openai.submit()).run).toMatchObject({ state: "succeeded" });
+    });
+
     it.each([200, 400])("is a refusal where it says so, with HTTP %s", async (status) => {
       const error = { code: "moderation_blocked", message: "Rejected by the safety system." };
       openai.answer = { status, ...streamed(event({ type: "error", error })) };

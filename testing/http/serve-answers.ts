@@ -16,6 +16,8 @@ export type GivenAnswer =
       readonly body?: string;
       readonly location?: string;
       readonly headers?: Readonly<Record<string, string>>;
+      /** The connection breaks behind the body, before it is marked as ended. */
+      readonly isCut?: boolean;
     }
   /** Reads the request and never answers. */
   | "hang"
@@ -37,10 +39,10 @@ export async function serveAnswers(answer: (request: SeenRequest) => GivenAnswer
     const given = answer(request);
     if (given === "hang") return;
     if (given === "reset") return void incoming.socket.resetAndDestroy();
-    const { status = 200, type = "application/json", body = "", location, headers } = given;
-    response
-      .writeHead(status, { "content-type": type, ...(location ? { location } : {}), ...headers })
-      .end(body);
+    const { status = 200, type = "application/json", body = "", location, headers, isCut = false } = given;
+    response.writeHead(status, { "content-type": type, ...(location ? { location } : {}), ...headers });
+    if (isCut) response.write(body, () => response.destroy());
+    else response.end(body);
   };
   const server = createServer((incoming, response) => {
     // A caller that left while it sent has nobody to answer.
