@@ -15,14 +15,23 @@ const waitMs = 1_000;
 /** The feed tells of each change; should it ever not, a reader finds out after this time. */
 const unaskedReadMs = 15_000;
 
+interface NewsOptions {
+  readonly ownerId: string;
+  readonly signal: AbortSignal;
+  /** By default every job of the owner. */
+  readonly isOf?: (jobId: string) => boolean;
+  /** Whether the next read may not wait for news: something changes that no job tells of. */
+  readonly isRestless?: () => boolean;
+}
+
 /**
- * The events of one job after a revision, each once and in order, until the job ends. A client resumes with the last
- * revision it received. Yields null after a second without an event, to keep the connection alive.
+ * When to read again for a reader of the owner's jobs: `read` at once and after each change of them, and null after every
+ * second between, to keep the connection alive.
  */
-export async function* streamEvents(
+export async function* newsOf(
   services: Services,
-  { ownerId, id, after, signal }: JobAddress & { after: number; signal: AbortSignal },
-): AsyncGenerator<JobEventView | null> {
+  { ownerId, signal, isOf = () => true, isRestless = () => false }: NewsOptions,
+): AsyncGenerator<"read" | null> {
   const leaving = new AbortController();
   const stopped = AbortSignal.any([signal, leaving.signal]);
   const mailbox = createMailbox<JobView, JobsUpdate>({ waitMs, signal: stopped });
@@ -31,28 +40,45 @@ export async function* streamEvents(
     wantsLive: false,
     end: () => leaving.abort(),
     push: (event) => {
-      if (event.type === "rows" && event.rows.some(({ mark }) => mark.id === id))
+      if (event.type === "rows" && event.rows.some(({ mark }) => isOf(mark.id)))
         mailbox.put({ ...event, source: jobSource });
     },
   });
   try {
-    await get(services, { ownerId, id });
-    let revision = after;
     while (!stopped.aborted) {
-      const events = await readEvents(services, { id, after: revision });
-      yield* events;
-      const last = events.at(-1);
-      revision = last?.revision ?? revision;
-      const ended = last ? isFinal(last.status) : await hasEnded(services, { ownerId, id }, revision);
-      if (ended) return;
-      if (!last) yield null;
-      const readUntilMs = performance.now() + unaskedReadMs;
+      yield "read";
+      const readUntilMs = performance.now() + (isRestless() ? waitMs : unaskedReadMs);
       while ((await mailbox.take()).length === 0 && performance.now() < readUntilMs && !stopped.aborted)
         yield null;
     }
   } finally {
     mailbox.close();
     remove();
+  }
+}
+
+/**
+ * The events of one job after a revision, each once and in order, until the job ends. A client resumes with the last
+ * revision it received. Yields null after a second without an event, to keep the connection alive.
+ */
+export async function* streamEvents(
+  services: Services,
+  { ownerId, id, after, signal }: JobAddress & { after: number; signal: AbortSignal },
+): AsyncGenerator<JobEventView | null> {
+  await get(services, { ownerId, id });
+  let revision = after;
+  for await (const news of newsOf(services, { ownerId, signal, isOf: (jobId) => jobId === id })) {
+    if (news === null) {
+      yield null;
+      continue;
+    }
+    const events = await readEvents(services, { id, after: revision });
+    yield* events;
+    const last = events.at(-1);
+    revision = last?.revision ?? revision;
+    const ended = last ? isFinal(last.status) : await hasEnded(services, { ownerId, id }, revision);
+    if (ended) return;
+    if (!last) yield null;
   }
 }
 

@@ -97,7 +97,7 @@ export {
 } from "./request.ts";
 export { isNothingGenerated, loadInputImages, recentInputs } from "./pictures.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
-export { followJobs, streamEvents } from "./follow.ts";
+export { followJobs, newsOf, streamEvents } from "./follow.ts";
 export { jobSource } from "./live.ts";
 export { passToKey, requireRightToFollow, retry, retryAny, retryBounds } from "./retry.ts";
 export type { SubmitOptions, Submitter } from "./draft.ts";
