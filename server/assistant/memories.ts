@@ -77,7 +77,7 @@ export async function listMemories(
     .where(and(eq(memories.ownerId, ownerId), older, matching))
     .orderBy(...pages.order)
     .limit(perPage + 1);
-  const { shown, nextCursor } = toPage(rows, perPage);
+  const { items: shown, nextCursor } = toPage(rows, perPage, "cursor");
   return { items: shown.map(viewOf), next: nextCursor };
 }
 

@@ -143,7 +143,7 @@ export async function listConversations(
     )
     .orderBy(...pages.order)
     .limit(conversationsPerPage + 1);
-  const { shown, nextCursor } = toPage(rows, conversationsPerPage);
+  const { items: shown, nextCursor } = toPage(rows, conversationsPerPage, "cursor");
   const items = shown.map((row) => ({
     id: row.id,
     title: row.title ?? "",

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, lt, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
-import { type QuestionStatus, schema } from "../db/index.ts";
+import { type QuestionStatus, schema, toPage } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isOpen } from "./life.ts";
@@ -77,7 +77,7 @@ export async function listQuestions(
   { state, cursor }: z.infer<typeof listQuestionsSchema>,
 ): Promise<{ readonly items: QuestionSummary[]; readonly nextCursor: string | null }> {
   const condition = state === "open" ? isOpen : state && eq(assistantRuns.status, state);
-  const items = await db
+  const rows = await db
     .select(summary)
     .from(assistantRuns)
     .innerJoin(users, eq(users.id, assistantRuns.ownerId))
@@ -85,8 +85,7 @@ export async function listQuestions(
     .where(and(condition, cursor === undefined ? undefined : lt(assistantRuns.id, cursor)))
     .orderBy(desc(assistantRuns.id))
     .limit(pageSize + 1);
-  const page = items.slice(0, pageSize);
-  return { items: page, nextCursor: items.length > pageSize ? (page.at(-1)?.id ?? null) : null };
+  return toPage(rows, pageSize, "id");
 }
 
 /** The whole story of a question. Throws `not_found`. */

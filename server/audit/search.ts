@@ -1,6 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
-import { type Db, schema } from "../db/index.ts";
+import { type Db, schema, toPage } from "../db/index.ts";
 import { isStorable } from "../platform/index.ts";
 import { auditGroups } from "./kinds.ts";
 
@@ -143,8 +143,7 @@ export async function searchAudit(
   { cursor, limit, ...filter }: z.output<typeof searchAuditSchema>,
 ): Promise<AuditPage> {
   const rows = await readRows(db, { filter, before: cursor, limit: limit + 1 });
-  const items = rows.slice(0, limit);
-  return { items, nextCursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
+  return toPage(rows, limit, "id");
 }
 
 export const auditFormats = ["csv", "jsonl"] as const;

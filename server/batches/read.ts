@@ -1,6 +1,13 @@
 import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
 import { z } from "zod";
-import { type BatchAxis, claimedStatuses, finalStatuses, schema, waitingStatuses } from "../db/index.ts";
+import {
+  type BatchAxis,
+  claimedStatuses,
+  finalStatuses,
+  schema,
+  toPage,
+  waitingStatuses,
+} from "../db/index.ts";
 import { type JobView, loadViews } from "../jobs/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -166,12 +173,12 @@ export async function listBatches(
     )
     .orderBy(desc(batches.id))
     .limit(limit + 1);
-  const page = rows.slice(0, limit);
+  const { items: page, nextCursor } = toPage(rows, limit, "id");
   const ids = page.map(({ id }) => id);
   const [tallies, covers] = await Promise.all([readTallies(services, ids), readCovers(services, ids)]);
   return {
     items: page.map((row) => ({ ...toView(row, tallies.get(row.id)), covers: covers.get(row.id) ?? [] })),
-    nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null,
+    nextCursor,
   };
 }
 

@@ -140,7 +140,7 @@ export async function listSharedPictures(
       join ${images} on ${images.id} = ${boardImages.imageId} join ${users} on ${users.id} = ${images.ownerId}
     where ${boards.id} = ${id} and ${images.deletedAt} is null and ${images.ownerId} not in (${suspendedUsers}) ${after}
     order by ${sql.join(pages.order, sql`, `)} limit ${limit + 1}`);
-  const { shown, nextCursor } = toPage(rows, limit);
+  const { items: shown, nextCursor } = toPage(rows, limit, "cursor");
   return { items: shown.map((row) => toPicture(row, userId)), nextCursor };
 }
 

@@ -21,7 +21,11 @@ export function latestFirst(at: AnyColumn, id: AnyColumn) {
 }
 
 /** One page of rows of which one more was read than it holds, and the cursor of the next page; null at the end. */
-export function toPage<Row extends { readonly cursor: string }>(rows: readonly Row[], limit: number) {
-  const shown = rows.slice(0, limit);
-  return { shown, nextCursor: rows.length > limit ? (shown.at(-1)?.cursor ?? null) : null };
+export function toPage<Row, Cursor extends keyof Row & ("cursor" | "id")>(
+  rows: readonly (Row & Readonly<Record<Cursor, string>>)[],
+  limit: number,
+  cursor: Cursor,
+) {
+  const items = rows.slice(0, limit);
+  return { items, nextCursor: rows.length > limit ? (items.at(-1)?.[cursor] ?? null) : null };
 }

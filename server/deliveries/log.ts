@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
-import { ago, type ChannelName, channelNames, deleteInBatches, schema } from "../db/index.ts";
+import { ago, type ChannelName, channelNames, deleteInBatches, schema, toPage } from "../db/index.ts";
 import { AppError, isId, lineOfText } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { DeliveryEvent } from "./channel.ts";
@@ -116,12 +116,12 @@ async function find(
     )
     .orderBy(desc(deliveries.createdAt), desc(deliveries.id))
     .limit(limit + 1);
-  const items = rows.slice(0, limit).map(({ delivery, ownerName, url }) => ({
+  const found = rows.map(({ delivery, ownerName, url }) => ({
     ...viewOf(delivery, url),
     ownerId: delivery.ownerId,
     ownerName,
   }));
-  return { items, nextCursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
+  return toPage(found, limit, "id");
 }
 
 type Row = typeof deliveries.$inferSelect;

@@ -172,7 +172,7 @@ export async function listEdits({ db }: Pick<Services, "db">, input: ListInput):
     .where(and(eq(edits.ownerId, ownerId), cursor === undefined ? undefined : pages.isBehind(cursor)))
     .orderBy(...pages.order)
     .limit(limit + 1);
-  const { shown, nextCursor } = toPage(rows, limit);
+  const { items: shown, nextCursor } = toPage(rows, limit, "cursor");
   return { items: shown.map((row) => ({ ...toFacts(row), versions: row.versions })), nextCursor };
 }
 

@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
-import { jobStatuses, openStatuses, taskMark } from "../db/index.ts";
+import { jobStatuses, openStatuses, taskMark, toPage } from "../db/index.ts";
 import { jobKinds } from "../engines.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -39,8 +39,7 @@ export async function list(services: Services, input: ListJobsInput & { ownerId:
     sql.join(filters, sql` and `),
     sql`order by jobs.id desc limit ${limit + 1}`,
   );
-  const page = items.slice(0, limit);
-  return { items: page, nextCursor: items.length > limit ? (page.at(-1)?.id ?? null) : null };
+  return toPage(items, limit, "id");
 }
 
 interface TaskPage {

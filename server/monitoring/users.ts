@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
-import { schema } from "../db/index.ts";
+import { schema, toPage } from "../db/index.ts";
 import { AppError, isStorable } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -68,9 +68,7 @@ export async function readUsers(services: Reading, input: ListUsersInput): Promi
     state ? sql`${stateOf} = ${state}` : null,
   ].filter((filter) => filter !== null);
   const where = filters.length > 0 ? sql.join(filters, sql` and `) : sql`true`;
-  const result = await readFigures(services, where, limit + 1);
-  const items = result.slice(0, limit);
-  return { items, nextCursor: result.length > limit ? (items.at(-1)?.id ?? null) : null };
+  return toPage(await readFigures(services, where, limit + 1), limit, "id");
 }
 
 /** One user. Throws `not_found`. */
