@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { z } from "zod";
 import { lockTopic, schema } from "../db/index.ts";
+import { findBegun, ownKeyName, type RequestKey } from "../jobs/index.ts";
 import { AppError, isId, isStorable, lineOfText, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { completeStopped, hintQuestions, isOpen } from "./life.ts";
@@ -63,7 +64,7 @@ export async function ask(services: Services, question: Question): Promise<Accep
     hintQuestions(services, [{ id: asked.runId, ownerId, status: "new" }]);
     return { runId: asked.runId, conversationId };
   }
-  const known = question.idempotencyKey === undefined ? null : await findKnown(services, asked);
+  const known = question.idempotencyKey === undefined ? null : await findKnown(services, asked.key);
   if (known) return known;
   if (!verdict) throw new AppError("not_found");
   if (verdict.isFull)
@@ -76,15 +77,15 @@ interface Asked extends Question {
   /** Whether the question begins the conversation. */
   readonly isNew: boolean;
   readonly runId: string;
-  readonly key: { readonly name: string; readonly sha256: string };
+  readonly key: RequestKey;
 }
 
 /** The keys of questions are beside those of jobs, and never the same. A question without a key has one of its own. */
-function keyOf({ idempotencyKey = newId(), text, conversationId }: Question): Asked["key"] {
+function keyOf({ ownerId, idempotencyKey = newId(), text, conversationId }: Question): RequestKey {
   const sha256 = createHash("sha256")
     .update(JSON.stringify([text, conversationId ?? null]))
     .digest("hex");
-  return { name: `ask:${idempotencyKey}`, sha256 };
+  return { ownerId, name: ownKeyName(`ask:${idempotencyKey}`), sha256 };
 }
 
 interface Verdict extends Record<string, unknown> {
@@ -132,22 +133,16 @@ async function accept(services: Services, asked: Asked): Promise<Verdict | undef
 }
 
 /** What an earlier request with the key began; null when the key is new. */
-async function findKnown({ db }: Services, { ownerId, key }: Asked): Promise<AcceptedQuestion | null> {
-  const [known] = await db
-    .select({
-      sha256: idempotencyKeys.requestSha256,
-      runId: idempotencyKeys.jobId,
-      conversationId: assistantRuns.conversationId,
-    })
-    .from(idempotencyKeys)
-    .leftJoin(assistantRuns, eq(assistantRuns.id, idempotencyKeys.jobId))
-    .where(and(eq(idempotencyKeys.ownerId, ownerId), eq(idempotencyKeys.key, key.name)));
-  if (!known) return null;
-  if (known.sha256 !== key.sha256) throw new AppError("idempotency_mismatch");
-  const { runId, conversationId } = known;
-  if (conversationId === null)
+async function findKnown({ db }: Services, key: RequestKey): Promise<AcceptedQuestion | null> {
+  const runId = await findBegun(db, key);
+  if (runId === null) return null;
+  const [run] = await db
+    .select({ conversationId: assistantRuns.conversationId })
+    .from(assistantRuns)
+    .where(eq(assistantRuns.id, runId));
+  if (!run)
     throw new AppError("conflict", "This question was asked before, and its conversation was deleted.");
-  return { runId, conversationId };
+  return { runId, conversationId: run.conversationId };
 }
 
 const stillAnswering = () =>

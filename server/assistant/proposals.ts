@@ -138,7 +138,7 @@ export async function approve(services: Services, approval: Approval): Promise<S
     { ...request, ownOnly, agreed },
     {
       submitter,
-      idempotencyKey: `assistant-${id}`,
+      ownKey: `assistant-${id}`,
       // A second click may have another choice or consent beside it: it is the same proposal.
       asked: parseSubmit(complete(proposed, false)),
       async alongside(tx, jobId) {

@@ -116,7 +116,7 @@ async function begin(services: Services, step: DueStep): Promise<boolean> {
         // What only an admin may ask for was checked when the batch was accepted.
         submitter: { userId: ownerId, isGuest, isAdmin: true, ...(apiKeyId ? { keyId: apiKeyId } : {}) },
         template: step.template ?? undefined,
-        idempotencyKey: `step:${batchId}:${position}:${number}`,
+        ownKey: `step:${batchId}:${position}:${number}`,
         alongside: (tx, newId) => takePlace(tx, step, newId),
       },
     );

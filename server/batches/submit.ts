@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { and, eq } from "drizzle-orm";
+import { and, eq, isNull } from "drizzle-orm";
 import { type Db, oneAtATime, schema, type Tx } from "../db/index.ts";
 import { requireWebhookUrl } from "../deliveries/index.ts";
 import { checkGuestSpace } from "../images/index.ts";
@@ -8,10 +8,13 @@ import {
   bindPrices,
   cloudPartsOf,
   type CloudQuote,
+  findBegun,
   lockSubmits,
   type Order,
+  ownKeyName,
   prepareMany,
   priceOf,
+  type RequestKey,
   storeMany,
   type Submitter,
 } from "../jobs/index.ts";
@@ -65,7 +68,7 @@ export async function submitBatch(
 
 interface Asked {
   readonly batch: BatchRequest;
-  readonly key: Key | null;
+  readonly key: RequestKey | null;
 }
 
 async function accept(
@@ -118,13 +121,7 @@ function requireAll({ refused }: Order, { axes }: BatchRequest): void {
   });
 }
 
-interface Key {
-  readonly ownerId: string;
-  readonly key: string;
-  readonly sha256: string;
-}
-
-function keyOf(batch: BatchRequest, { submitter, idempotencyKey }: BatchOptions): Key | null {
+function keyOf(batch: BatchRequest, { submitter, idempotencyKey }: BatchOptions): RequestKey | null {
   if (idempotencyKey === undefined) return null;
   // What is to be made, not the bounds of its price.
   const { requests, axes, title, webhookUrl } = batch;
@@ -133,19 +130,14 @@ function keyOf(batch: BatchRequest, { submitter, idempotencyKey }: BatchOptions)
   );
   const text = JSON.stringify([asked, axes, title ?? null, webhookUrl ?? null]);
   const sha256 = createHash("sha256").update(text).digest("hex");
-  return { ownerId: submitter.userId, key: `batch:${idempotencyKey}`, sha256 };
+  return { ownerId: submitter.userId, name: ownKeyName(`batch:${idempotencyKey}`), sha256 };
 }
 
-async function findKnown(db: Db | Tx, { ownerId, key, sha256 }: Key): Promise<SubmittedBatch | null> {
-  const { idempotencyKeys: keys, batches, batchJobs } = schema;
-  const [known] = await db
-    .select({ id: keys.jobId, sha256: keys.requestSha256, found: batches.id, deletedAt: batches.deletedAt })
-    .from(keys)
-    .leftJoin(batches, eq(batches.id, keys.jobId))
-    .where(and(eq(keys.ownerId, ownerId), eq(keys.key, key)));
-  if (!known) return null;
-  if (known.sha256 !== sha256) throw new AppError("idempotency_mismatch");
-  if (known.found === null || known.deletedAt !== null)
+async function findKnown(db: Db | Tx, key: RequestKey): Promise<SubmittedBatch | null> {
+  const { batches, batchJobs } = schema;
+  const id = await findBegun(db, key);
+  if (id === null) return null;
+  if ((await db.$count(batches, and(eq(batches.id, id), isNull(batches.deletedAt)))) === 0)
     throw new AppError(
       "conflict",
       "The batch of this Idempotency-Key was removed. Use a new key to run it again.",
@@ -153,16 +145,16 @@ async function findKnown(db: Db | Tx, { ownerId, key, sha256 }: Key): Promise<Su
   const places = await db
     .select({ jobId: batchJobs.jobId })
     .from(batchJobs)
-    .where(eq(batchJobs.batchId, known.id))
+    .where(eq(batchJobs.batchId, id))
     .orderBy(batchJobs.position);
-  return { id: known.id, jobIds: places.map(({ jobId }) => jobId) };
+  return { id, jobIds: places.map(({ jobId }) => jobId) };
 }
 
 interface StoreInput {
   readonly id: string;
   readonly ownerId: string;
   readonly batch: BatchRequest;
-  readonly key: Key | null;
+  readonly key: RequestKey | null;
   readonly jobIds: readonly string[];
   readonly maxPriceUsd: number | null;
 }
@@ -181,7 +173,7 @@ async function storeBatch(
   if (key)
     await tx
       .insert(schema.idempotencyKeys)
-      .values({ ownerId, key: key.key, requestSha256: key.sha256, jobId: id });
+      .values({ ownerId, key: key.name, requestSha256: key.sha256, jobId: id });
 }
 
 /** What a batch would cost and take now. Times in ms, US dollars. */

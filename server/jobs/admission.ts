@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
-import { and, eq, sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { type Db, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
 import { storageLimit, storageQuotaError, trashMsOf } from "../images/index.ts";
 import { AppError, type Config, errorRules } from "../platform/index.ts";
+import type { SubmitOptions } from "./draft.ts";
 import { type Job, transitionAll } from "./job.ts";
+import { clientKeyName, findBegun, ownKeyName, type RequestKey } from "./keys.ts";
 import type { SubmitRequest } from "./request.ts";
 
 /** What `accept_job` checks, besides the row itself; a missing member is not checked. */
@@ -90,19 +92,25 @@ export interface KnownJob {
   readonly isSame: boolean;
 }
 
-/** The job of an idempotency key, or null. */
-export async function findKnownJob(
+/** The key that makes a request one job; null without one. */
+export async function keyOfJob(
   db: Db,
-  { ownerId, key, request }: { ownerId: string; key: string; request: SubmitRequest },
-): Promise<KnownJob | null> {
-  const { idempotencyKeys: keys, jobs } = schema;
-  const [known] = await db
-    .select({ id: keys.jobId, status: jobs.status, requestSha256: keys.requestSha256 })
-    .from(keys)
-    .leftJoin(jobs, eq(jobs.id, keys.jobId))
-    .where(and(eq(keys.ownerId, ownerId), eq(keys.key, key)));
-  if (!known) return null;
-  return { id: known.id, status: known.status, isSame: known.requestSha256 === sha256Of(request) };
+  request: SubmitRequest,
+  { submitter, idempotencyKey, ownKey, asked }: SubmitOptions,
+): Promise<RequestKey | null> {
+  const name = ownKey === undefined ? idempotencyKey : ownKeyName(ownKey);
+  if (name === undefined) return null;
+  const key = { ownerId: submitter.userId, name, sha256: sha256Of(asked ?? request) };
+  return ownKey === undefined ? { ...key, name: await clientKeyName(db, key) } : key;
+}
+
+/** The job of a key, or null. Throws `idempotency_mismatch` for another request. */
+export async function findKnownJob(db: Db, key: RequestKey | null): Promise<KnownJob | null> {
+  const id = key && (await findBegun(db, key));
+  if (id === null) return null;
+  const { jobs } = schema;
+  const [job] = await db.select({ status: jobs.status }).from(jobs).where(eq(jobs.id, id));
+  return { id, status: job?.status ?? null, isSame: true };
 }
 
 /** Throws `idempotency_mismatch` for another request, `conflict` when the job was removed: its result is unknown. */
@@ -117,7 +125,7 @@ export function answerKnown({ id, status, isSame }: KnownJob): { id: string; sta
 }
 
 /** Hash of a request, for comparing a repeated one: of what is to be made, not of the bounds of its price. */
-export function sha256Of(request: SubmitRequest): string {
+function sha256Of(request: SubmitRequest): string {
   // `undefined` leaves the member out of the JSON.
   return createHash("sha256")
     .update(canonical({ ...request, agreed: undefined }))

@@ -5,6 +5,7 @@ import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { tryRemove } from "./cleanup.ts";
 import { scheduleDispatch } from "./dispatch.ts";
+import { ownKeyName } from "./keys.ts";
 import { amend, amendAll, heldBy, hint, isFinal, type Lease, transition, transitionAll } from "./job.ts";
 
 export interface CancelAnswer {
@@ -114,7 +115,7 @@ interface SessionNames {
   readonly withinMs: number;
 }
 
-const cancelledKey = (sessionId: string) => `cancelled:${sessionId}`;
+const cancelledKey = (sessionId: string) => ownKeyName(`cancelled:${sessionId}`);
 const noJob = "00000000-0000-0000-0000-000000000000";
 
 /** Cancels every open job of a user like `cancel`; returns how many. */

@@ -15,7 +15,7 @@ const acceptJob = path.join(import.meta.dirname, "../db/functions/accept-job.sql
 test("accept_job stores each column that a draft has, as it is", async () => {
   const { services, owner } = scene;
   const request = parseSubmit({ kind: "upscale", inputs: { image: owner.imageId } });
-  const { row } = await prepare(services, { id: newId(), request, options: { submitter: owner } });
+  const { row } = await prepare(services, { id: newId(), request, options: { submitter: owner }, key: null });
   // No two values are alike, and none is the default of its column.
   const full = {
     ...row,

@@ -8,6 +8,7 @@ import { type Quote, readLoras, readQuote, toEstimate } from "../scheduling/inde
 import type { Services } from "../services.ts";
 import { findLoras, lorasSchema, type Workflow } from "../workflows/index.ts";
 import { requireAgreed } from "./agreement.ts";
+import type { RequestKey } from "./keys.ts";
 import {
   resolveParams,
   resolveTolerantly,
@@ -32,7 +33,10 @@ export interface Submitter {
 
 export interface SubmitOptions {
   readonly submitter: Submitter;
+  /** As the client sent it. */
   readonly idempotencyKey?: string;
+  /** The name of a key of the studio's own. */
+  readonly ownKey?: string | undefined;
   readonly retry?: { readonly of: string; readonly number: number };
   /** The first failed attempt ends the job; false by default. */
   readonly once?: boolean;
@@ -63,6 +67,7 @@ export interface Draft {
   readonly id: string;
   readonly request: SubmitRequest;
   readonly options: SubmitOptions;
+  readonly key: RequestKey | null;
 }
 
 export interface NewJob extends Draft {
@@ -106,9 +111,9 @@ function withinRights(draft: Draft): Draft {
   return { ...draft, request: { ...request, agreed } };
 }
 
-/** The request with its drawn prompts. A repeated one is compared as it was sent: it may draw others. */
+/** The request with its drawn prompts. A repeated one is compared as it was sent, in the hash of its key: it may draw others. */
 async function compose(services: Services, draft: Draft): Promise<Draft> {
-  const { id, request, options } = draft;
+  const { request, options } = draft;
   const { template, ...plain } = request;
   if (template === undefined) return draft;
   // Safe cast: where a kind has these params, they are of these types.
@@ -120,10 +125,10 @@ async function compose(services: Services, draft: Draft): Promise<Draft> {
   const drawn = Object.entries(given).filter(([, text]) => text !== undefined);
   const others = Object.entries(request.params).filter(([name]) => !(name in given));
   return {
-    id,
+    ...draft,
     // Safe cast: only texts became other texts.
     request: { ...plain, params: Object.fromEntries([...others, ...drawn]) } as SubmitRequest,
-    options: { ...options, asked: options.asked ?? request, template: made.template },
+    options: { ...options, template: made.template },
   };
 }
 

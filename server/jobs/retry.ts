@@ -63,7 +63,7 @@ export async function retry(
   };
   const options = {
     submitter,
-    idempotencyKey: `${keyPrefix(id)}${number}`,
+    ownKey: `${keyPrefix(id)}${number}`,
     retry: { of: id, number },
     template: job.template ?? undefined,
     ...((await isWaitedFor(services, id))

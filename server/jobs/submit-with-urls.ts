@@ -2,7 +2,7 @@ import type { InputRole } from "../engines.ts";
 import { ingest, purgeImages, uploadLimits } from "../images/index.ts";
 import { AppError, isAppError, pictureLimits, safeFetch } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { answerKnown, findKnownJob } from "./admission.ts";
+import { answerKnown, findKnownJob, keyOfJob } from "./admission.ts";
 import { parseSubmit, type SubmitRequest, submitWithUrlsSchema } from "./request.ts";
 import type { SubmitOptions } from "./draft.ts";
 import { submit, type Submitted } from "./submit.ts";
@@ -44,11 +44,8 @@ export async function submitWithUrls(
   const asked = parseSubmit(input, submitWithUrlsSchema);
   const urls = urlsOf(asked);
   if (urls.length === 0) return submit(services, input, options);
-  const { idempotencyKey: key, submitter } = options;
-  const known =
-    key === undefined
-      ? null
-      : await findKnownJob(services.db, { ownerId: submitter.userId, key, request: asked });
+  const key = await keyOfJob(services.db, asked, { ...options, asked });
+  const known = await findKnownJob(services.db, key);
   if (known) return answerKnown(known);
   return options.inPlace(() => fetchAndSubmit(services, { asked, urls, input: Object(input) }, options));
 }

@@ -12,11 +12,11 @@ import {
   answerKnown,
   displaceOne,
   findKnownJob,
+  keyOfJob,
   type KnownJob,
   type Refusal,
   refusalError,
   rulesFor,
-  sha256Of,
 } from "./admission.ts";
 import { ringFor, scheduleDispatch } from "./dispatch.ts";
 import { type Draft, type NewJob, prepare, type SubmitOptions } from "./draft.ts";
@@ -37,7 +37,8 @@ export interface Submitted {
  * was removed).
  */
 export async function submit(services: Services, input: unknown, options: SubmitOptions): Promise<Submitted> {
-  const draft = draftOf(services, input, options);
+  const asked = draftOf(services, input, options);
+  const draft = { ...asked, key: await keyOfJob(services.db, asked.request, options) };
   return inAcceptSpan(services, draft, () => acceptDraft(services, draft));
 }
 
@@ -52,7 +53,7 @@ async function acceptDraft(services: Services, draft: Draft): Promise<Submitted>
   const { options } = draft;
   const job = await prepare(services, draft).catch(async (error: unknown) => {
     // A repeated request gets its first answer, also when it could not be placed now.
-    const known = await findKnown(services.db, draft);
+    const known = await findKnownJob(services.db, draft.key);
     if (!known) throw error;
     return known;
   });
@@ -64,21 +65,14 @@ async function acceptDraft(services: Services, draft: Draft): Promise<Submitted>
   return { id: draft.id, status: accepted.isQueued ? "queued" : "pending" };
 }
 
-/** A request that its submitter may make, with the id of its job. Throws what `submit` throws for the body alone. */
+/** A request that its submitter may make, with the id of its job and without a key. Throws what `submit` throws for the body alone. */
 export function draftOf(services: Services, input: unknown, options: SubmitOptions): Draft {
   const request = parseSubmit(input);
   if (tiers[request.tier] > tiers.normal && !options.submitter.isAdmin) {
     throw new AppError("forbidden", `Only an admin may ask for the tier "${request.tier}".`);
   }
   if (request.webhookUrl !== undefined) requireWebhookUrl(services, request.webhookUrl);
-  return { id: newId(), request, options };
-}
-
-async function findKnown(db: Db, { request, options }: Draft): Promise<KnownJob | null> {
-  const { idempotencyKey: key, submitter, asked } = options;
-  return key === undefined
-    ? null
-    : findKnownJob(db, { ownerId: submitter.userId, key, request: asked ?? request });
+  return { id: newId(), request, options, key: null };
 }
 
 interface Accepted {
@@ -163,15 +157,14 @@ export function refusedBy(answer: Refusal & Pick<Answer, "quotaBytes">, rules: A
 
 /** Calls `accept_job`: the row, its first event, its links to pictures, the key and the consent in one round trip. */
 export async function storeJob(db: Db | Tx, job: NewJob, rules: AcceptRules): Promise<Answer> {
-  const { request, options, inputs, row } = job;
-  const { idempotencyKey: key } = options;
+  const { request, inputs, row, key } = job;
   const links = [...inputs].map(([role, image]) => ({ role, imageId: image.id }));
   const isStated = request.kind === "outfit_change" && request.params.consent === true;
   const person = isStated ? inputs.get("person") : undefined;
   const entry = person && entryOf({ kind: "consent.stated", by: row.ownerId, object: person.id });
   const also = {
     event: { queue: row.queue, need: row.need, isLive: row.placement.isLive },
-    ...(key === undefined ? {} : { key, requestSha256: sha256Of(options.asked ?? request) }),
+    ...(key ? { key: key.name, requestSha256: key.sha256 } : {}),
     ...(person ? { consent: { ...consentFor(person.storedSha256), entry } } : {}),
   };
   const answered = sql`

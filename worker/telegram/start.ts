@@ -70,14 +70,14 @@ interface Asking {
 
 async function submitAgreed(bot: Speaker, wish: Wish, { user, asked }: Asking): Promise<Started> {
   const { services } = bot;
-  const { chatId, request, key: idempotencyKey, ownOnly = false } = wish;
+  const { chatId, request, key: ownKey, ownOnly = false } = wish;
   const wanted = { ...asked, ownOnly };
   const quote = await estimate(services, wanted, user);
   if (!quote.isPossible) return { kind: "refused", text: quote.reason };
   const { cloud, priceUsd, note } = quote;
   const agreed = wish.agreed ?? (priceUsd === 0 ? (quote.agreed ?? undefined) : undefined);
   if (!agreed && cloud) return askPrice(bot, wish, { user, asked, cloud, note });
-  const job = await submit(services, { ...wanted, agreed }, { submitter: user, idempotencyKey, asked });
+  const job = await submit(services, { ...wanted, agreed }, { submitter: user, ownKey, asked });
   await showJob(services, { jobId: job.id, chatId });
   if (request) await endRequest(services, request.id);
   return { kind: "started" };

@@ -131,7 +131,7 @@ async function submitOne(
     agreed: { maxPriceUsd },
   };
   const [program] = sessionId.split(":", 1);
-  const once = key === undefined ? {} : { idempotencyKey: `${program} ${key} ${at}` };
+  const once = key === undefined ? {} : { ownKey: `${program} ${key} ${at}` };
   // These programs do not know which settings a workflow takes, and in which range.
   const { id } = await submit(services, request, { submitter: caller, keepsUnused: true, ...once });
   return id;

@@ -239,7 +239,7 @@ export const idempotencyKeys = pgTable(
       .references(() => users.id, { onDelete: "cascade" }),
     key: text("key").notNull(),
     requestSha256: text("request_sha256").notNull(),
-    /** Of the job; for a key that begins with `ask:` of the run of the question, with `cancelled:` of nothing. */
+    /** Of the job; for a key that begins with `batch:` of the batch, with `ask:` of the run of the question, with `cancelled:` of nothing. */
     jobId: uuid("job_id").notNull(),
     createdAt: at("created_at").notNull().defaultNow(),
   },
