@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { eq } from "drizzle-orm";
 import { backends, forBackends, forCases } from "../cases/index.ts";
 import { addJob, insertJob, readJob, readStory, testQueue, until, untilAll } from "../jobs/index.ts";
-import { measureWithin, openScene, type Scene } from "./scene.ts";
+import { openScene, type Scene } from "./scene.ts";
 
 const runMs = 30;
 const bellOf = (jobId: string, ring: number, attempt = 0): Bell => ({ jobId, attempt, ring });
@@ -95,14 +95,16 @@ forCases(
       }
       return rings.slice(10).filter((ring) => ring > 1).length;
     };
+    /** A bell may be late because the machine stood still: then none of twice as many may be. */
+    const countLost = async () => (await countRerung()) && (await countRerung()) + (await countRerung());
     await drainNode(services, { id });
     await closed.waitFor(left(1));
-    expect(await measureWithin(0, countRerung)).toBe(0);
+    expect(await countLost()).toBe(0);
     await resumeNode(services, { id });
     await closed.waitFor(joined(2));
     await changeNodeSettings(services, { id, settings: { slots: { [testQueue]: 0 } } });
     await closed.waitFor(left(2));
-    expect(await measureWithin(0, countRerung)).toBe(0);
+    expect(await countLost()).toBe(0);
     expect(closed.output()).not.toContain("engine-start");
     await changeNodeSettings(services, { id, settings: {} });
     await closed.waitFor(joined(3));

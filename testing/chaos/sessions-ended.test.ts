@@ -16,6 +16,7 @@ forBackends(
     const ids: string[] = [];
     for (let at = 0; at < jobCount; at += 1) ids.push(await insertJob(services, { owner }));
     const over = new AbortController();
+    onTestFinished(() => over.abort());
     const ended = endSessions(services, over.signal);
     await untilAll(services, ids, { statuses: ["completed"], patienceMs: 90_000 });
     // However fast the workers are beside this process: sessions must end under them.

@@ -15,7 +15,7 @@ import { startTestWorker, type TestWorker } from "@atelier/testing/worker";
 import { eq, sql } from "drizzle-orm";
 import type { Hono } from "hono";
 import sharp from "sharp";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
 import { purgeImages } from "../../images/index.ts";
 import { createHttpApp } from "../index.ts";
@@ -460,6 +460,7 @@ test("D2 a user's fifth picture at once is refused, and the four come", async ()
   const send = () => post("/iopaint/api/v1/run_plugin_gen_image", { name: "GFPGAN", image });
   const { promise: until, resolve: goOn } = Promise.withResolvers<void>();
   server.inject({ kind: "slow", until });
+  onTestFinished(() => goOn());
   const sent = Array.from({ length: 5 }, send);
   expect((await Promise.race(sent)).status).toBe(429);
   goOn();
