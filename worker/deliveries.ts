@@ -39,14 +39,13 @@ export function startDeliveries(
 ): Pick<Loop, "stop"> {
   if (services.env.AUTH_SECRET === undefined)
     services.log.warn("AUTH_SECRET is not set here: webhooks that are signed are left to other workers");
-  const sends = createSends(services, channels);
+  const sends = createSends(services, { channels, onFree: () => loop.wake() });
   const loop = startLoop(services.log, "deliveries", async () => {
     const { free, busy } = sends.room();
     if (free === 0) return pollMs;
     for (const due of await findDue(services, { ...limits, limit: free, busy })) sends.begin(due, "poll");
     return pollMs;
   });
-  sends.onEnd(() => loop.wake());
   const owed = new Set<Promise<void>>();
   const sendOf = async (jobId: string) => {
     const found = await findOwedOf(services, { jobId });
@@ -75,14 +74,18 @@ interface Sends {
   /** Starts a send unless its target, its owner or the process has enough under way. */
   begin(due: DueDelivery, via: Via): void;
   room(): { readonly free: number; readonly busy: ReadonlyMap<string, number> };
-  onEnd(listener: () => void): void;
   stop(): Promise<void>;
 }
 
-function createSends(services: Services, channels: readonly Channel[]): Sends {
+interface SendsInput {
+  readonly channels: readonly Channel[];
+  /** Called after the end of each send. */
+  readonly onFree: () => void;
+}
+
+function createSends(services: Services, { channels, onFree }: SendsInput): Sends {
   const stopped = new AbortController();
-  let listener = () => undefined as void;
-  const sending = createSlots<null>({ max: limits.inAll, onFree: () => listener() });
+  const sending = createSlots<null>({ max: limits.inAll, onFree });
   const busy = new Map<string, number>();
   const countOf = (key: string | null) => (key === null ? 0 : (busy.get(key) ?? 0));
   const add = (key: string | null, change: number) => {
@@ -113,9 +116,6 @@ function createSends(services: Services, channels: readonly Channel[]): Sends {
       add(ownerKey, 1);
     },
     room: () => ({ free: sending.free(), busy }),
-    onEnd(next) {
-      listener = next;
-    },
     async stop() {
       const all = sending.close();
       await orLate(all, stopMs, () => undefined);
