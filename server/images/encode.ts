@@ -9,6 +9,7 @@ import { boundPngPixels, isUsualPng, plainPng } from "./formats/png.ts";
 import { disarmOutput } from "./output-bytes.ts";
 import { withPngXmp } from "./formats/png-write.ts";
 import { withJpegEnd } from "./formats/jpeg.ts";
+import { withMainPicture } from "./formats/simple.ts";
 import type { StoredMime } from "./image.ts";
 import { previewPx, thumbnailPx, uploadLimits } from "./limits.ts";
 import { markByAlpha, whitenHidden } from "./transparency.ts";
@@ -67,6 +68,7 @@ async function mend(bytes: Buffer, { format, isCut }: UploadTask): Promise<Buffe
     await boundPngPixels(bytes, isCut);
     return plainPng(bytes);
   }
+  if (format === "tiff") return withMainPicture(bytes);
   if (format !== "jpeg" || !isCut) return format === "avif" ? withAvifBrand(bytes) : bytes;
   const ended = withJpegEnd(bytes);
   if ((await countMissingRows(ended)) > uploadLimits.missingShare) throw unreadable("truncated");

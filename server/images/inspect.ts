@@ -4,7 +4,7 @@ import { type Container, type SourceFormat, unreadable } from "./formats/contain
 import { isHeif, readHeif } from "./formats/heif.ts";
 import { readJpeg } from "./formats/jpeg.ts";
 import { boundPngPixels, plainPng, readPng } from "./formats/png.ts";
-import { readGif, readTiff, unsupportedAs } from "./formats/simple.ts";
+import { readGif, readTiff, unsupportedAs, withMainPicture } from "./formats/simple.ts";
 import { readWebp } from "./formats/webp.ts";
 import { uploadLimits } from "./limits.ts";
 
@@ -31,6 +31,7 @@ export async function inspect(bytes: Buffer, taking: Taking): Promise<Container>
  */
 export async function toDecodable(bytes: Buffer): Promise<Buffer> {
   const { format, isCut } = await inspect(bytes, {});
+  if (format === "tiff") return withMainPicture(bytes);
   if (format !== "png") return bytes;
   await boundPngPixels(bytes, isCut);
   return plainPng(bytes);

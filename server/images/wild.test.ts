@@ -277,6 +277,83 @@ test(
   },
 );
 
+type Page = Readonly<{ side: number; shade: number; kind: number; isInner?: boolean }>;
+
+const tiffEntries = 10;
+const tiffHeadBytes = 2 + tiffEntries * 12 + 4;
+const shortTags = new Set([258, 259, 262, 296]);
+
+/** The tags of a grey page that begins there; where no other stands within it, a unit says nothing. */
+const tiffFacts = (
+  { side, kind }: Page,
+  start: number,
+  inner: number | undefined,
+): readonly (readonly [name: number, value: number])[] => [
+  [254, kind],
+  [256, side],
+  [257, side],
+  [258, 8],
+  [259, 1],
+  [262, 1],
+  [273, start + tiffHeadBytes],
+  [278, side],
+  [279, side * side],
+  inner === undefined ? [296, 1] : [330, inner],
+];
+
+/** Writes numbers in an order of bytes. */
+const numbersIn = (file: Buffer, isLittle: boolean) => ({
+  short: (value: number, at: number) => file[isLittle ? "writeUInt16LE" : "writeUInt16BE"](value, at),
+  long: (value: number, at: number) => file[isLittle ? "writeUInt32LE" : "writeUInt32BE"](value, at),
+});
+
+/** A grey TIFF of pages, of which each is the next of the one before or stands within the first. */
+function tiffOf(pages: readonly Page[], { isLittle = true } = {}): Buffer {
+  const startOf = (at: number) =>
+    pages.slice(0, at).reduce((sum, { side }) => sum + tiffHeadBytes + side * side, 8);
+  const file = Buffer.alloc(startOf(pages.length));
+  const { short, long } = numbersIn(file, isLittle);
+  file.write(isLittle ? "II" : "MM", "latin1");
+  short(42, 2);
+  long(8, 4);
+  const innerAt = pages.findIndex(({ isInner }) => isInner);
+  for (const [at, page] of pages.entries()) {
+    const start = startOf(at);
+    const facts = tiffFacts(page, start, at === 0 && innerAt > 0 ? startOf(innerAt) : undefined);
+    short(tiffEntries, start);
+    for (const [each, [name, value]] of facts.entries()) {
+      const place = start + 2 + each * 12;
+      short(name, place);
+      short(shortTags.has(name) ? 3 : 4, place + 2);
+      long(1, place + 4);
+      (shortTags.has(name) ? short : long)(value, place + 8);
+    }
+    long(pages[at + 1]?.isInner === false ? startOf(at + 1) : 0, start + tiffHeadBytes - 4);
+    file.fill(page.shade, start + tiffHeadBytes, start + tiffHeadBytes + page.side ** 2);
+  }
+  return file;
+}
+
+test("of a TIFF that begins with a smaller copy the picture itself is taken", inAll, async () => {
+  const small = { side: 8, shade: 200, kind: 1 };
+  const whole = { side: 64, shade: 40, kind: 0 };
+  for (const isLittle of [true, false])
+    for (const isInner of [true, false])
+      for (const pages of [
+        [small, { ...whole, isInner }],
+        [small, { ...small, side: 16, isInner: false }, { ...whole, isInner }],
+      ]) {
+        const image = await upload(tiffOf(pages, { isLittle }));
+        expect(image).toMatchObject({ widthPx: 64, heightPx: 64, notes: [] });
+        expect((await meanOf(await stored(image)))[0]).toBe(40);
+      }
+  const alone = await upload(tiffOf([small]));
+  expect(alone).toMatchObject({ widthPx: 8, notes: [] });
+  const pages = await upload(tiffOf([whole, { ...whole, shade: 99, isInner: false }]));
+  expect(pages).toMatchObject({ widthPx: 64, notes: ["first_picture"] });
+  expect((await meanOf(await stored(pages)))[0]).toBe(40);
+});
+
 test.each([
   ["a JPEG XL", "\0\0\0\x0cJXL \r\n\x87\n", "JPEG XL"],
   ["a bitmap", `BM${"\0".repeat(60)}`, "BMP"],

@@ -36,39 +36,119 @@ export function readGif(bytes: Buffer): Container {
   };
 }
 
-const tag = { width: 256, height: 257, photometric: 262, dngVersion: 50_706 } as const;
+const tag = {
+  kind: 254,
+  oldKind: 255,
+  width: 256,
+  height: 257,
+  photometric: 262,
+  inner: 330,
+  dngVersion: 50_706,
+} as const;
 const colourFilterArray = 32_803;
+/** Of `kind`: the bits of a smaller copy of another picture, and of a mask. */
+const sideKinds = 1 | 4;
+const oldSmaller = 2;
 
 /** The form of TIFF for files above 4 GB, which some programs write always. */
 const bigTiff = 43;
+const longTypes: ReadonlySet<number> = new Set([16, 17, 18]);
+/** More pictures are not looked through for the one that is shown. */
+const maxDirectories = 64;
 
-/** TIFF: the first directory, whose picture is taken. Throws `upload_unsupported` for a camera's raw file in a TIFF. */
-export function readTiff(bytes: Buffer): Container {
+/** Reads the directories of a TIFF, of which each describes a picture. */
+function tiffReader(bytes: Buffer) {
   const isLittle = bytes[0] === 0x49;
   const short = (at: number) => (isLittle ? bytes.readUInt16LE(at) : bytes.readUInt16BE(at));
   const long = (at: number) => (isLittle ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at));
   const huge = (at: number) => Number(isLittle ? bytes.readBigUInt64LE(at) : bytes.readBigUInt64BE(at));
   const isBig = short(2) === bigTiff;
-  const [headBytes, entryBytes, valueAt] = isBig ? [8, 20, 12] : [2, 12, 8];
+  const [headBytes, entryBytes, valueAt, offsetBytes] = isBig ? [8, 20, 12, 8] : [2, 12, 8, 4];
   const offset = isBig ? huge : long;
-  const start = offset(isBig ? 8 : 4);
-  const entries = isBig ? huge(start) : short(start);
-  assertFewParts(entries);
-  const values = new Map<number, number>();
-  const readAs = new Map([
-    [3, short],
-    [16, huge],
-  ]);
-  for (let each = 0; each < entries; each += 1) {
-    const at = start + headBytes + entryBytes * each;
-    const read = readAs.get(short(at + 2)) ?? long;
-    values.set(short(at), read(at + valueAt));
+  const readAs = new Map([[3, short], ...[...longTypes].map((type) => [type, huge] as const)]);
+  const firstAt = isBig ? 8 : 4;
+  const innerOf = (at: number, isLong: boolean) => {
+    const [count, bytesEach, read] = [
+      offset(at + 4),
+      ...(isLong ? ([8, huge] as const) : ([4, long] as const)),
+    ];
+    const from = count * bytesEach > offsetBytes ? offset(at + valueAt) : at + valueAt;
+    return Array.from({ length: Math.min(count, maxDirectories) }, (_none, each) =>
+      read(from + each * bytesEach),
+    );
+  };
+  return {
+    first: offset(firstAt),
+    /** A copy whose first directory is the one that begins there. */
+    beginningWith(start: number): Buffer {
+      const copy = Buffer.from(bytes);
+      if (isBig) copy[isLittle ? "writeBigUInt64LE" : "writeBigUInt64BE"](BigInt(start), firstAt);
+      else copy[isLittle ? "writeUInt32LE" : "writeUInt32BE"](start, firstAt);
+      return copy;
+    },
+    /** Its values by their tags, and where the pictures within it and the next one begin. */
+    directory(start: number) {
+      const entries = isBig ? huge(start) : short(start);
+      assertFewParts(entries);
+      const values = new Map<number, number>();
+      let inner = (): number[] => [];
+      for (let each = 0; each < entries; each += 1) {
+        const at = start + headBytes + entryBytes * each;
+        const [name, type] = [short(at), short(at + 2)];
+        values.set(name, (readAs.get(type) ?? long)(at + valueAt));
+        if (name === tag.inner) inner = () => innerOf(at, longTypes.has(type));
+      }
+      return { start, entries, values, inner, next: offset(start + headBytes + entryBytes * entries) };
+    },
+  };
+}
+
+type TiffReader = ReturnType<typeof tiffReader>;
+type TiffDirectory = ReturnType<TiffReader["directory"]>;
+
+const isSide = ({ values }: TiffDirectory) =>
+  ((values.get(tag.kind) ?? 0) & sideKinds) !== 0 || values.get(tag.oldKind) === oldSmaller;
+
+/** The directory of the picture: the first one, or, where that is a smaller copy, the first that is not, beside or within it. */
+function mainDirectory({ directory }: Pick<TiffReader, "directory">, first: TiffDirectory): TiffDirectory {
+  const seen = new Set([first.start]);
+  const open = isSide(first) ? [first] : [];
+  for (let one = open.shift(); one && seen.size < maxDirectories; one = open.shift()) {
+    for (const start of [...one.inner(), one.next]) {
+      if (start === 0 || seen.has(start)) continue;
+      seen.add(start);
+      const found = directory(start);
+      if (!isSide(found)) return found;
+      open.push(found);
+    }
   }
-  if (values.has(tag.dngVersion) || values.get(tag.photometric) === colourFilterArray) throw rawFile();
+  return first;
+}
+
+/** TIFF: the directory whose picture is taken. Throws `upload_unsupported` for a camera's raw file in a TIFF. */
+export function readTiff(bytes: Buffer): Container {
+  const reader = tiffReader(bytes);
+  const first = reader.directory(reader.first);
+  const { values, entries, next } = mainDirectory(reader, first);
+  if (first.values.has(tag.dngVersion) || values.get(tag.photometric) === colourFilterArray) throw rawFile();
   const [widthPx, heightPx] = [values.get(tag.width), values.get(tag.height)];
   if (widthPx === undefined || heightPx === undefined) throw unreadable("no size");
-  const isAnimated = offset(start + headBytes + entryBytes * entries) !== 0;
-  return { ...usual, format: "tiff", widthPx, heightPx, isAnimated, isLossless: true, parts: entries };
+  return {
+    ...usual,
+    format: "tiff",
+    widthPx,
+    heightPx,
+    isAnimated: next !== 0,
+    isLossless: true,
+    parts: entries,
+  };
+}
+
+/** The file as a decoder has it that knows the first directory alone; the same bytes where that is the picture's. */
+export function withMainPicture(bytes: Buffer): Buffer {
+  const reader = tiffReader(bytes);
+  const { start } = mainDirectory(reader, reader.directory(reader.first));
+  return start === reader.first ? bytes : reader.beginningWith(start);
 }
 
 function rawFile(): AppError {
