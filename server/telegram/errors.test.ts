@@ -35,3 +35,12 @@ test("C2 the figure beside the text counts, and other refusals wait for nothing"
     refusal(400, 'failed to send message #2 with the error message "PHOTO_INVALID_DIMENSIONS"'),
   ).toMatchObject({ kind: "size", retryAfterMs: null });
 });
+
+test.each([
+  "Bad Request: group send failed",
+  "Bad Request: PHOTO_EXT_INVALID",
+  "Bad Request: MEDIA_INVALID",
+  'Bad Request: failed to send message #1 with the error message "MEDIA_EMPTY"',
+])("C2 %s means that another form of the picture may be taken", (text) => {
+  expect(refusal(400, text)).toMatchObject({ kind: "size" });
+});

@@ -55,10 +55,7 @@ const kindByText: readonly (readonly [RegExp, TelegramErrorKind])[] = [
     /message to (?:edit|delete) not found|message can't be edited|query is too old|MESSAGE_ID_INVALID/i,
     "missing",
   ],
-  [
-    /PHOTO_INVALID_DIMENSIONS|PHOTO_SAVE_FILE_INVALID|IMAGE_PROCESS_FAILED|file is too big|Request Entity Too Large/i,
-    "size",
-  ],
+  [/\b(?:PHOTO|IMAGE|MEDIA)_[A-Z_]+\b|group send failed|file is too big|Request Entity Too Large/i, "size"],
 ];
 
 const kindByStatus: Readonly<Record<number, TelegramErrorKind>> = {

@@ -162,10 +162,13 @@ function pictureOf(sent: z.output<typeof pictured> | undefined) {
   return sent?.photo?.at(-1) ?? (isPicture(sent?.document) ? sent?.document : undefined);
 }
 
+/** Of the formats that an upload may have. */
+const pictureNames = /\.(png|jpe?g|jfif|webp|heic|heif|hif|avif|gif|tiff?)$/i;
+
 /** Not every program that sends a file says of which kind it is. */
 function isPicture(document: z.output<typeof pictured>["document"]): boolean {
   const { mime_type: mime = "", file_name: name = "" } = document ?? {};
-  if (mime === "" || mime === "application/octet-stream") return /\.(png|jpe?g|webp|heic|tiff?)$/i.test(name);
+  if (mime === "" || mime === "application/octet-stream") return pictureNames.test(name);
   return mime.startsWith("image/");
 }
 
