@@ -37,6 +37,17 @@ test("D12 a zip holds all entries, and each source is opened in its turn and clo
   expect(opened.map((source) => source.destroyed)).toEqual([true, true, true]);
 });
 
+test("D12 a zip keeps nothing of the sources that it has read", async () => {
+  const counts: number[] = [];
+  const { entries } = watchedEntries(20, () => {
+    counts.push(zip.listenerCount("close"));
+    return createReadStream(import.meta.filename);
+  });
+  const zip = packZip(text, entries);
+  await buffer(zip);
+  expect(Math.max(...counts)).toBeLessThanOrEqual((counts[0] ?? 0) + 1);
+});
+
 test("D12 a zip whose reader leaves closes the open source and opens no further one", async () => {
   const { entries, opened } = watchedEntries(3, endless);
   const zip = packZip(text, entries);

@@ -68,7 +68,9 @@ export function packZip(text: { name: string; bytes: Buffer }, entries: readonly
     zip.addReadStreamLazy(entry.name, { compress: false }, (take) => {
       entry.open().then((source) => {
         source.on("error", fail);
-        output.once("close", () => source.destroy());
+        const stop = () => source.destroy();
+        output.once("close", stop);
+        source.once("close", () => output.off("close", stop));
         if (output.destroyed) source.destroy();
         else take(null, source);
       }, fail);

@@ -356,6 +356,26 @@ test.each([
   });
 });
 
+test("A12 a fault in a form of its own hides no other one", async () => {
+  const missing = {
+    type: "value_not_in_list",
+    extra_info: { input_name: "ckpt_name", received_value: "SDXL\\a.safetensors" },
+  };
+  const node_errors = {
+    "1": "odd",
+    "2": { class_type: "CheckpointLoaderSimple", errors: [null, "odd", missing] },
+    "3": null,
+    "4": { class_type: 4, errors: "odd" },
+  };
+  const error = { type: "prompt_outputs_failed_validation", message: said };
+  const server = await serve({ status: 400, body: JSON.stringify({ error, node_errors }) });
+  const file = "SDXL\\a.safetensors";
+  await expect(postPrompt(server, prompt, { signal })).rejects.toMatchObject({
+    code: "model_missing",
+    details: { models: [{ class: "CheckpointLoaderSimple", input: "ckpt_name", file }] },
+  });
+});
+
 test("S9 A12 a sentence holds neither the prompt nor places and keys", async () => {
   const error = "no 'portrait of Ada' in /home/me/.config api_key=sk-abcdefgh12345678";
   const server = await serve({ status: 400, body: JSON.stringify({ error }) });

@@ -14,8 +14,20 @@ const nodeError = z.object({
     .catch({}),
 });
 
+/** What cannot be read hides nothing else, and its node counts as refused all the same. */
 const nodeErrors = z
-  .record(foreignText, z.object({ class_type: validationText, errors: z.array(nodeError).catch([]) }))
+  .record(
+    foreignText,
+    z
+      .object({
+        class_type: validationText,
+        errors: z
+          .array(nodeError.nullable().catch(null))
+          .catch([])
+          .transform((list) => list.filter((error) => error !== null)),
+      })
+      .catch({ class_type: "", errors: [] }),
+  )
   .catch({});
 
 /** The body for a refused prompt, and for one that was accepted in part. */
