@@ -32,6 +32,8 @@ export interface SentPicture {
 const pairMinutes = 10;
 /** The pictures of an album are updates of their own, which arrive within moments. */
 const albumMs = 1_200;
+/** Questions due within this time are waited for. */
+const soonMs = 2_000;
 
 type Row = typeof telegramRequests.$inferSelect;
 
@@ -104,13 +106,21 @@ export async function findDueRequests({
     .where(and(open, lte(telegramRequests.asksAt, sql`clock_timestamp()`)))
     .orderBy(asc(telegramRequests.id))
     .limit(20);
-  const total = await db.$count(telegramRequests, open);
-  return { due, awaitsMore: total > due.length };
+  const soon = await db.$count(telegramRequests, and(open, lte(telegramRequests.asksAt, fromNow(soonMs))));
+  return { due, awaitsMore: soon > due.length };
 }
 
-/** Notes that the question was asked. */
-export async function noteAsked({ db }: Pick<Services, "db">, id: string): Promise<void> {
-  await db.update(telegramRequests).set({ asksAt: null }).where(eq(telegramRequests.id, id));
+/** A chat that is refused for longer is asked at this time all the same. */
+const longestRestMs = 3_600_000;
+
+/** Notes that the question was asked, or that it has to be asked again after that time. */
+export async function noteAsked(
+  { db }: Pick<Services, "db">,
+  id: string,
+  againMs: number | null,
+): Promise<void> {
+  const asksAt = againMs === null ? null : fromNow(Math.min(againMs, longestRestMs));
+  await db.update(telegramRequests).set({ asksAt }).where(eq(telegramRequests.id, id));
 }
 
 /** An open request of the chat; null for one that ended, is too old or is another chat's. */

@@ -1,3 +1,5 @@
+import { schema } from "@atelier/server/db";
+import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { setLocale } from "@atelier/server/accounts";
 import { telegramChannel } from "@atelier/server/telegram";
@@ -251,6 +253,31 @@ test("C1 an answer that Telegram asks to wait with is sent once it may", async (
   api.slowDown(person.chatId, 900);
   person.say("/status");
   await shows(person, /no open jobs/);
+  expect(person.messages).toHaveLength(1);
+});
+
+test("C1 a question that Telegram refuses for longer than the bot waits is asked afterwards, once", async () => {
+  const { telegramRequests } = schema;
+  const person = api.person();
+  await linkOwner(services, person);
+  const held = () =>
+    services.db
+      .select()
+      .from(telegramRequests)
+      .where(and(eq(telegramRequests.chatId, String(person.chatId)), isNull(telegramRequests.endedAt)));
+  api.slowDown(person.chatId, 60_000);
+  person.sendPhotos([await photo()]);
+  await until("the wait", async () =>
+    (await held()).some(({ asksAt }) => Number(asksAt) > Date.now() + 20_000),
+  );
+  expect(person.messages).toEqual([]);
+  api.slowDown(person.chatId, 0);
+  await services.db
+    .update(telegramRequests)
+    .set({ asksAt: new Date(0) })
+    .where(eq(telegramRequests.chatId, String(person.chatId)));
+  await shows(person, /^What is to be done/);
+  await until("the end of asking", async () => (await held())[0]?.asksAt === null);
   expect(person.messages).toHaveLength(1);
 });
 

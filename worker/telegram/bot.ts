@@ -20,6 +20,8 @@ export interface Bot {
   readonly signal: AbortSignal;
   /** Sends a message that nothing depends on: a failure is logged. */
   say(chatId: string, text: string, buttons?: Buttons): Promise<void>;
+  /** The same for what has to be said: throws what Telegram wants to be asked again later than it waits here. */
+  ask(chatId: string, text: string, buttons?: Buttons): Promise<void>;
   /** Ends the waiting mark of a pressed button with a short notice. */
   note(press: Pressed, text: string): Promise<void>;
   /** Ends the waiting mark of a pressed button, and puts `text` in the place of the message with the buttons. */
@@ -60,23 +62,27 @@ export function createBot(services: Services, telegram: Telegram, signal: AbortS
     try {
       await send();
     } catch (error) {
-      const waitMs = error instanceof TelegramError ? error.retryAfterMs : null;
+      const waitMs = waitAfter(error);
       if (waitMs === null || waitMs > longestWaitMs) throw error;
       await sleep(waitMs, null, { signal });
       await send();
     }
   };
-  const say: Bot["say"] = async (chatId, text, buttons) => {
+  const ask: Bot["ask"] = async (chatId, text, buttons) => {
     const message = messageOf(chatId, text, buttons);
-    await patiently(() => telegram.sendText(message, signal)).catch((error: unknown) =>
-      failed(chatId, error),
-    );
+    await patiently(() => telegram.sendText(message, signal)).catch((error: unknown) => {
+      if (waitAfter(error) !== null) throw error;
+      return failed(chatId, error);
+    });
   };
+  const say: Bot["say"] = (chatId, ...said) =>
+    ask(chatId, ...said).catch((error: unknown) => failed(chatId, error));
   return {
     services,
     telegram,
     signal,
     say,
+    ask,
     note: ({ chatId, pressId }, text) =>
       telegram.answerPress(pressId, text, signal).catch((error: unknown) => failed(chatId, error)),
     async settle({ chatId, pressId, messageId }, text, buttons) {
@@ -89,6 +95,10 @@ export function createBot(services: Services, telegram: Telegram, signal: AbortS
     },
   };
 }
+
+/** How long Telegram wants to be left alone, ms; null where a later try is of no use. */
+export const waitAfter = (error: unknown): number | null =>
+  error instanceof TelegramError ? error.retryAfterMs : null;
 
 function messageOf(chatId: string, text: string, buttons?: Buttons): OutgoingText {
   return { chatId, text: text.slice(0, maxText), ...(buttons ? { buttons } : {}) };

@@ -13,7 +13,7 @@ import {
   swapPictures,
 } from "@atelier/server/telegram";
 import { speakIn, type Words } from "@atelier/server/words";
-import { type Bot, type Buttons, type Speaker, speakTo } from "./bot.ts";
+import { type Bot, type Buttons, type Speaker, speakTo, waitAfter } from "./bot.ts";
 import { agreementOf, priceButtons, start, type Started, type Task, type Wish } from "./start.ts";
 
 type Press = Extract<BotUpdate, { readonly type: "press" }>;
@@ -26,12 +26,18 @@ export async function askDue(bot: Bot): Promise<boolean> {
   const { due, awaitsMore } = await findDueRequests(bot.services);
   for (const request of due) {
     const speaker = await speakTo(bot, request.userId);
-    await speakIn(speaker.words, () => ask(speaker, request)).catch(async (error: unknown) => {
-      if (bot.signal.aborted) throw error;
-      bot.services.log.error({ err: error, requestId: request.id }, "a question of the bot was not asked");
-      await bot.say(request.chatId, speaker.words.t("bot.sendLater"));
-    });
-    await noteAsked(bot.services, request.id);
+    const againMs = await speakIn(speaker.words, () => ask(speaker, request)).then(
+      () => null,
+      async (error: unknown) => {
+        if (bot.signal.aborted) throw error;
+        const waitMs = waitAfter(error);
+        if (waitMs !== null) return waitMs;
+        bot.services.log.error({ err: error, requestId: request.id }, "a question of the bot was not asked");
+        await bot.say(request.chatId, speaker.words.t("bot.sendLater"));
+        return null;
+      },
+    );
+    await noteAsked(bot.services, request.id, againMs);
   }
   return awaitsMore;
 }
@@ -43,17 +49,17 @@ async function ask(bot: Speaker, request: PictureRequest): Promise<void> {
   // Unlinked, or linked to another account in the meantime.
   if (user?.userId !== request.userId) return;
   if (photos.length > 2) {
-    await endRequest(bot.services, request.id);
-    return bot.say(chatId, words.t("bot.many"));
+    await bot.ask(chatId, words.t("bot.many"));
+    return endRequest(bot.services, request.id);
   }
-  if (photos.length === 2) return bot.say(chatId, words.t("bot.consent"), outfitButtons(words, request));
+  if (photos.length === 2) return bot.ask(chatId, words.t("bot.consent"), outfitButtons(words, request));
   const offered = await readOffered(bot);
   if (caption !== null && offered.has("edit")) {
     const task: Task = { kind: "edit", params: { prompt: caption } };
     const started = await start(bot, user, wishFor(request, task));
-    return started.kind === "started" ? undefined : bot.say(chatId, started.text, started.buttons);
+    return started.kind === "started" ? undefined : bot.ask(chatId, started.text, started.buttons);
   }
-  return bot.say(chatId, questionOf(words, caption, offered), choiceButtons(words, request, offered));
+  return bot.ask(chatId, questionOf(words, caption, offered), choiceButtons(words, request, offered));
 }
 
 /** Kinds that a request can be made for now. */
