@@ -61,6 +61,12 @@ test("A4 a client's own key of a job meets no key of a batch, a question, a canc
   await send(`retry:${beside.id}:1`, { ...request, retention: "ephemeral" });
   const again = await retry(services, { submitter, id: beside.id });
   expect(await readJob(services, again.id)).toMatchObject({ retryOf: beside.id, retryNumber: 1 });
+
+  const failed = await send("four");
+  await cancel(services, { ownerId, id: failed.id });
+  const own = await send(`retry:${failed.id}:1`);
+  await retry(services, { submitter, id: failed.id });
+  expect(await send(`retry:${failed.id}:1`)).toMatchObject({ id: own.id });
 });
 
 test("A4 a key that was stored as the client sent it still answers, however it begins", async () => {

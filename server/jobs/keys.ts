@@ -35,13 +35,15 @@ export function ownKeyName(name: string): string {
 
 /**
  * The name of a client's own key: as it was sent, unless that begins like one of the studio's. Earlier versions stored those
- * as well as they were sent, and such a row still answers the same request.
+ * as well as they were sent, and such a row still answers the same request where no later one does.
  */
 export async function clientKeyName(db: Db, key: RequestKey): Promise<string> {
   const { ownerId, name, sha256 } = key;
   if (!isOwn(name)) return name;
+  const marked = `${clientMark}${name}`;
+  if (await readRow(db, { ownerId, name: marked })) return marked;
   const row = await readRow(db, { ownerId, name });
-  return row?.sha256 === sha256 ? name : `${clientMark}${name}`;
+  return row?.sha256 === sha256 ? name : marked;
 }
 
 /** The id of what the key began, also when that is gone; null for a new key. Throws `idempotency_mismatch` for another request. */
