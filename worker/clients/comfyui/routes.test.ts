@@ -345,6 +345,12 @@ const said = "Prompt refused by the node pack.";
 
 test.each([
   ["only a sentence", 400, { error: said, node_errors: [] }, "engine_failed"],
+  [
+    "a sentence beside odd nodes",
+    400,
+    { error: said, node_errors: { "1": null, "2": "odd" } },
+    "engine_failed",
+  ],
   ["a good status", 200, { error: { type: "x", message: said }, node_errors: {} }, "graph_invalid"],
   ["both", 200, { error: said, prompt_id: null }, "engine_failed"],
   ["an object of a gate", 400, { error: { message: said } }, "engine_failed"],

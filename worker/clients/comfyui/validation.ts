@@ -61,7 +61,7 @@ export function validationFailure(validation: Validation, userTexts: readonly st
   const classes = unknownClasses(validation);
   if (classes) return new AppError("node_missing", undefined, { details: { classes } });
   const faults = faultsOf(validation);
-  const isSentence = validation.error?.type === "" && Object.keys(validation.node_errors).length === 0;
+  const isSentence = validation.error?.type === "" && faults.length === 0;
   if (isSentence) return sentenceFailure(validation.error?.message ?? "", userTexts);
   const models = faults.filter(isMissingModel);
   if (models.length > 0) {
