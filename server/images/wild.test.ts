@@ -354,6 +354,29 @@ test("of a TIFF that begins with a smaller copy the picture itself is taken", in
   expect((await meanOf(await stored(pages)))[0]).toBe(40);
 });
 
+test("S2 the entries of all copies in a TIFF are counted together", async () => {
+  const [entries, copies] = [500, 60];
+  const bytesEach = 2 + entries * 12 + 4;
+  const file = Buffer.alloc(8 + copies * bytesEach);
+  file.write("II*\0", "latin1");
+  file.writeUInt32LE(8, 4);
+  for (let copy = 0; copy < copies; copy += 1) {
+    const start = 8 + copy * bytesEach;
+    file.writeUInt16LE(entries, start);
+    for (let each = 0; each < entries; each += 1) {
+      file.writeUInt16LE(each === 0 ? 254 : 40_000 + each, start + 2 + each * 12);
+      file.writeUInt16LE(4, start + 4 + each * 12);
+      file.writeUInt32LE(1, start + 6 + each * 12);
+      file.writeUInt32LE(1, start + 10 + each * 12);
+    }
+    file.writeUInt32LE(copy + 1 < copies ? start + bytesEach : 0, start + bytesEach - 4);
+  }
+  await expect(upload(file)).rejects.toMatchObject({
+    code: "upload_unreadable",
+    details: { reason: "too many parts" },
+  });
+});
+
 test.each([
   ["a JPEG XL", "\0\0\0\x0cJXL \r\n\x87\n", "JPEG XL"],
   ["a bitmap", `BM${"\0".repeat(60)}`, "BMP"],

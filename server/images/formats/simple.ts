@@ -113,11 +113,14 @@ const isSide = ({ values }: TiffDirectory) =>
 function mainDirectory({ directory }: Pick<TiffReader, "directory">, first: TiffDirectory): TiffDirectory {
   const seen = new Set([first.start]);
   const open = isSide(first) ? [first] : [];
+  let entries = first.entries;
   for (let one = open.shift(); one && seen.size < maxDirectories; one = open.shift()) {
     for (const start of [...one.inner(), one.next]) {
-      if (start === 0 || seen.has(start)) continue;
+      if (start === 0 || seen.has(start) || seen.size >= maxDirectories) continue;
       seen.add(start);
       const found = directory(start);
+      entries += found.entries;
+      assertFewParts(entries);
       if (!isSide(found)) return found;
       open.push(found);
     }
