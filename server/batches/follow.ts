@@ -6,7 +6,7 @@ import { type BatchAddress, type BatchPlace, type BatchView, getBatch } from "./
 /** Jobs of a batch end in bursts, and each read is of all of them. */
 const restMs = 250;
 
-/** The batch as it is now, with the places that changed since the last event; the first event has all of them. */
+/** The batch as it is now, with the places that changed since the last event; the first event has all of them, the last one may have none. */
 export interface BatchEvent extends BatchView {
   readonly jobs: readonly BatchPlace[];
 }
@@ -20,6 +20,7 @@ export async function* streamBatch(
   { signal, ...address }: BatchAddress & { readonly signal: AbortSignal },
 ): AsyncGenerator<BatchEvent | null> {
   const known = new Map<number, string>();
+  let told: BatchView["status"] | null = null;
   let isRestless = false;
   const { ownerId } = address;
   for await (const news of newsOf(services, { ownerId, signal, isRestless: () => isRestless })) {
@@ -30,7 +31,9 @@ export async function* streamBatch(
     const batch = await getBatch(services, address);
     const changed = batch.jobs.filter((place) => known.get(place.position) !== stateOf(place));
     for (const place of changed) known.set(place.position, stateOf(place));
-    if (changed.length > 0) yield { ...batch, jobs: changed };
+    // Its counts are read beside the jobs, so that its end may be told after the last of them.
+    if (changed.length > 0 || batch.status !== told) yield { ...batch, jobs: changed };
+    told = batch.status;
     if (batch.status === "ended") return;
     isRestless = batch.jobs.some(isBetween);
     await sleep(restMs, undefined, { signal }).catch(() => undefined);

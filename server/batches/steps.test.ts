@@ -2,7 +2,7 @@ import { addImage, addNode, addOwner } from "@atelier/testing/jobs";
 import { openBatchScene, submitting } from "@atelier/testing/scenes";
 import { createTestServices } from "@atelier/testing/services";
 import { startTestWorker } from "@atelier/testing/worker";
-import { and, eq } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import { expect, test, vi } from "vitest";
 import { createApiKey, revokeApiKey } from "../accounts/index.ts";
 import { schema } from "../db/index.ts";
@@ -96,6 +96,29 @@ test("D1 a worker runs the steps of each place on the result before; the batch e
   expect(followed.at(-1)).toBe("ended");
   // What was made on the way is a result of the batch, too.
   expect((await removeBatch(services, address(id))).imageIds).toHaveLength(6);
+});
+
+test("the end of a batch is told also where its last job was told before", async () => {
+  const { db } = scene.services;
+  const { jobs } = schema;
+  const { id, jobIds } = await send([twice()]);
+  const followed: (readonly [string, number])[] = [];
+  for await (const event of streamBatch(scene.services, { ...address(id), signal: scene.as.signal })) {
+    if (event) followed.push([event.status, event.jobs.length]);
+    if (followed.length > 1) break;
+    // The counts are read beside the jobs, so they may be of a moment before: as if the job had been told as it ends here.
+    await db.transaction(async (tx) => {
+      await tx.execute(sql`set local session_replication_role = replica`);
+      const ended = { status: "completed", progress: 1, endedAt: new Date() } as const;
+      await tx.update(jobs).set(ended).where(inArray(jobs.id, jobIds));
+    });
+    // Tells the owner's readers of a change.
+    await send([twice()]);
+  }
+  expect(followed).toEqual([
+    ["open", 1],
+    ["ended", 0],
+  ]);
 });
 
 async function readPictures(jobId: string) {
