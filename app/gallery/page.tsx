@@ -4,7 +4,7 @@ import { cookies, headers } from "next/headers";
 import type { ReactNode } from "react";
 import { preload } from "react-dom";
 import { procedures } from "@atelier/server/api";
-import { countByDay, dayOf } from "@atelier/server/platform";
+import { countByDay, dayOf, orLate } from "@atelier/server/platform";
 import { imageUrl } from "../client/urls.ts";
 import { readZone, zoneCookie } from "../client/cookies.ts";
 import { Words } from "../parts/words.tsx";
@@ -110,8 +110,8 @@ async function readFirst({ searchParams }: Props): Promise<FirstPictures | null>
   const hasSession = findSession(jar.getAll()) !== null;
   const isOpened = sent.get("accept")?.includes("text/html") ?? false;
   if (!isOpened || !hasSession || timezone === null || search !== undefined) return null;
-  const isLate = new Promise<null>((resolve) => setTimeout(resolve, patienceMs, null));
-  return Promise.race([read(timezone, new Headers(sent)).catch(() => null), isLate]);
+  const first = read(timezone, new Headers(sent)).catch(() => null);
+  return orLate(first, patienceMs, () => null);
 }
 
 export default async function GalleryPage(props: Props) {

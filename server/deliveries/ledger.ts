@@ -1,6 +1,6 @@
 import { eq, type SQL, sql } from "drizzle-orm";
-import { type Db, duration, schema, type Tx } from "../db/index.ts";
-import { fromNow, isFree, isHeldBy, newToken, persist } from "../leases/index.ts";
+import { type Db, duration, fromNow, schema, type Tx } from "../db/index.ts";
+import { isFree, isHeldBy, newToken, persist } from "../leases/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { DeliveryEvent, OwedDelivery } from "./channel.ts";

@@ -1,6 +1,5 @@
 import { sql } from "drizzle-orm";
-import { claimedStatuses } from "../db/index.ts";
-import { fromNow } from "../leases/index.ts";
+import { claimedStatuses, fromNow } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import {
   type Attempt,

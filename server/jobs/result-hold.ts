@@ -1,6 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
-import { type JobStatus, schema } from "../db/index.ts";
-import { fromNow, isFree, isHeldBy, newToken } from "../leases/index.ts";
+import { fromNow, type JobStatus, schema } from "../db/index.ts";
+import { isFree, isHeldBy, newToken } from "../leases/index.ts";
 import { type OpenedFile, openFile, type OpenFileInput } from "../images/index.ts";
 import { AppError, isAppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";

@@ -20,7 +20,7 @@
  */
 
 export { doDuties, type Duty, inTurn } from "./duties.ts";
-export { fromNow, isFree, isHeldBy, newToken, persist, whileHeld } from "./lease.ts";
+export { isFree, isHeldBy, newToken, persist, whileHeld } from "./lease.ts";
 export {
   postponeTurn,
   pruneTurns,

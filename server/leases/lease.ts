@@ -12,13 +12,6 @@ interface LeaseColumns {
 
 export const newToken = (): string => randomUUID();
 
-/**
- * SQL: the end of a lease, or of a pause, of this many ms that begins now. Rounded down to the milliseconds that most
- * columns hold, which would round half of them up: what is due at once would be due half a millisecond later.
- */
-export const fromNow = (ms: number): SQL =>
-  sql`date_trunc('milliseconds', clock_timestamp() + ${ms}::float8 * interval '1 millisecond')`;
-
 /** SQL condition: the row is free, or the time of its owner is over. */
 export const isFree = ({ until }: Pick<LeaseColumns, "until">): SQL =>
   sql`coalesce(${until} <= clock_timestamp(), true)`;

@@ -11,7 +11,8 @@ import {
   readTurnFigures,
   renewTurn,
 } from "./index.ts";
-import { fromNow, whileHeld } from "./lease.ts";
+import { fromNow } from "../db/index.ts";
+import { whileHeld } from "./lease.ts";
 import { endTurn, takeTurn } from "./turns.ts";
 
 const { turns } = schema;

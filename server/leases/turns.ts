@@ -1,7 +1,7 @@
 import { inArray, type SQL, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { fromNow, schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
-import { fromNow, isFree, isHeldBy, newToken } from "./lease.ts";
+import { isFree, isHeldBy, newToken } from "./lease.ts";
 
 const { turns } = schema;
 

@@ -1,6 +1,6 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
-import { duration, schema } from "../db/index.ts";
-import { fromNow, isFree, isHeldBy, newToken } from "../leases/index.ts";
+import { duration, fromNow, schema } from "../db/index.ts";
+import { isFree, isHeldBy, newToken } from "../leases/index.ts";
 import type { Services } from "../services.ts";
 import { isOrphaned, isPresent } from "./states.ts";
 

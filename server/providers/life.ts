@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
-import { type AttemptState, type Db, schema, type Tx } from "../db/index.ts";
-import { fromNow, isFree, isHeldBy, newToken, whileHeld } from "../leases/index.ts";
+import { type AttemptState, type Db, fromNow, schema, type Tx } from "../db/index.ts";
+import { isFree, isHeldBy, newToken, whileHeld } from "../leases/index.ts";
 import { isOrphaned } from "../nodes/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { Services } from "../services.ts";

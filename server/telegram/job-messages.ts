@@ -1,7 +1,6 @@
 import { asc, eq, inArray, lte, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { fromNow, schema } from "../db/index.ts";
 import { oweOnce } from "../deliveries/index.ts";
-import { fromNow } from "../leases/index.ts";
 import type { Services } from "../services.ts";
 
 const { jobs, telegramJobs, telegramLinks } = schema;

@@ -1,6 +1,6 @@
 import { type AnyColumn, sql } from "drizzle-orm";
-import { deleteInBatches, schema } from "../db/index.ts";
-import { fromNow, isFree, isHeldBy, newToken } from "../leases/index.ts";
+import { deleteInBatches, fromNow, schema } from "../db/index.ts";
+import { isFree, isHeldBy, newToken } from "../leases/index.ts";
 import type { Services } from "../services.ts";
 
 const { telegramBots, telegramCodes, telegramRequests, telegramUpdates } = schema;

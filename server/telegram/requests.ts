@@ -1,6 +1,5 @@
 import { and, asc, eq, isNull, lte, sql } from "drizzle-orm";
-import { lockTopic, schema, type Tx } from "../db/index.ts";
-import { fromNow } from "../leases/index.ts";
+import { fromNow, lockTopic, schema, type Tx } from "../db/index.ts";
 import { isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { SentFile } from "./updates.ts";
