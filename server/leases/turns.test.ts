@@ -1,7 +1,7 @@
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { schema } from "../db/index.ts";
+import { fromNow, schema } from "../db/index.ts";
 import {
   doDuties,
   type Duty,
@@ -11,7 +11,6 @@ import {
   readTurnFigures,
   renewTurn,
 } from "./index.ts";
-import { fromNow } from "../db/index.ts";
 import { whileHeld } from "./lease.ts";
 import { endTurn, takeTurn } from "./turns.ts";
 

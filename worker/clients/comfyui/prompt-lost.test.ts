@@ -6,6 +6,7 @@ import {
   endServersAfterAll,
   endWithin,
   newInput,
+  runWithoutEnd,
   signal,
   startServer,
   storyOf,
@@ -52,11 +53,7 @@ describe("run prompt lost", () => {
 
   test("F25 a server that comes back empty has lost the prompt", async () => {
     const server = await startServer();
-    server.inject({ kind: "hang" });
-    const input = newInput();
-    const run = runPrompt(server, input);
-    run.catch(() => undefined);
-    await begun(server, input.promptId);
+    const { run } = await runWithoutEnd(server);
     const { cutMs, clock } = stopClock();
     const before = server.stats().requests["GET /queue"] ?? 0;
     await server.restart(500);
@@ -124,11 +121,7 @@ describe.concurrent("run prompt lost", () => {
 
   test("F25 a server that is killed in mid-job is lost", async () => {
     const server = await startServer();
-    server.inject({ kind: "hang" });
-    const input = newInput();
-    const run = runPrompt(server, input);
-    run.catch(() => undefined);
-    await begun(server, input.promptId);
+    const { run } = await runWithoutEnd(server);
     await server.kill();
     const end = endWithin(run, 10_000);
     await expect(end).rejects.toMatchObject({ code: "server_lost", details: { reason: "ECONNREFUSED" } });

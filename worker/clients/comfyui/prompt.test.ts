@@ -6,6 +6,7 @@ import {
   endServersAfterAll,
   endWithin,
   newInput,
+  runWithoutEnd,
   signal,
   startServer,
   storyOf,
@@ -92,12 +93,8 @@ describe.concurrent("run", () => {
 
   test("F20 a prompt that was given up on for the pages of a proxy is taken off as soon as they end", async () => {
     const server = await startServer();
-    server.inject({ kind: "hang" });
     server.inject({ kind: "socket-silent" });
-    const input = newInput();
-    const run = runPrompt(server, input);
-    run.catch(() => undefined);
-    await begun(server, input.promptId);
+    const { input, run } = await runWithoutEnd(server);
     server.inject({ kind: "html", status: 502, times: "forever" });
     await expect(run).rejects.toMatchObject({ code: "proxy_error" });
     expect(storyOf(server, input.promptId)).toMatchObject({ interrupted: 0, finished: 0 });
@@ -107,11 +104,7 @@ describe.concurrent("run", () => {
 
   test("F20 a prompt on a server that was cut off is taken off when it can be reached again", async () => {
     const server = await startServer();
-    server.inject({ kind: "hang" });
-    const input = newInput();
-    const run = runPrompt(server, input);
-    run.catch(() => undefined);
-    await begun(server, input.promptId);
+    const { input, run } = await runWithoutEnd(server);
     await server.disconnect();
     await expect(run).rejects.toMatchObject({ code: "server_lost" });
     await server.reconnect();
@@ -296,11 +289,7 @@ describe.concurrent("run prompt", () => {
 
   test("A12 a prompt that somebody else stopped", async () => {
     const server = await startServer();
-    server.inject({ kind: "hang" });
-    const input = newInput();
-    const run = runPrompt(server, input);
-    run.catch(() => undefined);
-    await begun(server, input.promptId);
+    const { input, run } = await runWithoutEnd(server);
     await cancelPrompt(server, input.promptId, { signal });
     await expect(run).rejects.toMatchObject({ code: "engine_interrupted" });
   });
