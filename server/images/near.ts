@@ -10,7 +10,7 @@ import {
   readVectors,
   textModel,
 } from "../meaning/index.ts";
-import { AppError, keptBy, orLate } from "../platform/index.ts";
+import { AppError, keepNewest, keptBy, orLate } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 const { images, jobs, recallVectors } = schema;
@@ -69,9 +69,7 @@ async function vectorOfText(services: NearServices, text: string): Promise<reado
   const signal = AbortSignal.timeout(questionLimitMs);
   const [vector] = await embedOnboard(services, [`query: ${text}`], signal).catch(() => []);
   if (!vector) return null;
-  const [oldest] = known.keys();
-  if (known.size >= mostTexts && oldest !== undefined) known.delete(oldest);
-  known.set(text, vector);
+  keepNewest(known, [text, vector], mostTexts);
   return vector;
 }
 

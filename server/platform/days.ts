@@ -1,3 +1,5 @@
+import { keepNewest } from "./kept.ts";
+
 /**
  * The zone of this machine: of users whose browser has told none, as those who come by Telegram or the API alone. UTC where
  * the machine names none, as with an empty or a wrong TZ: its answer is then no zone at all.
@@ -31,9 +33,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
     month: "2-digit",
     day: "2-digit",
   });
-  const [oldest] = formats.keys();
-  if (oldest !== undefined && formats.size >= mostFormats) formats.delete(oldest);
-  formats.set(name, format);
+  keepNewest(formats, [name, format], mostFormats);
   return format;
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { closeKept, keptBy } from "./kept.ts";
+import { closeKept, keepNewest, keptBy } from "./kept.ts";
 
 test("what is kept is made once for each owner, and made again after the owner was closed", async () => {
   let made = 0;
@@ -28,4 +28,13 @@ test("all that is kept is closed, once, also after one that fails, and owners on
   await closeKept(services, db);
   await closeKept(services, db);
   expect(closed).toEqual(["fails", "fast", "slow", "of the database"]);
+});
+
+test("of more than the most the one that was kept longest ago goes; to keep it again makes it the newest", () => {
+  const values = new Map<string, number>();
+  for (const name of ["a", "b", "a", "c"]) keepNewest(values, [name, values.size], 2);
+  expect([...values]).toEqual([
+    ["a", 2],
+    ["c", 2],
+  ]);
 });

@@ -37,3 +37,15 @@ export async function closeKept(...owners: readonly object[]): Promise<void> {
     await Promise.allSettled(closes.map(async (close) => close()));
   }
 }
+
+/** Keeps a value under its key; of more than `most`, the one that was kept longest ago goes. */
+export function keepNewest<Key, Value>(
+  values: Map<Key, Value>,
+  [key, value]: readonly [Key, Value],
+  most: number,
+): void {
+  values.delete(key);
+  values.set(key, value);
+  const [oldest] = values.size > most ? values.keys() : [];
+  if (oldest !== undefined) values.delete(oldest);
+}

@@ -1,4 +1,4 @@
-import { type Config, keptBy } from "../platform/index.ts";
+import { type Config, keepNewest, keptBy } from "../platform/index.ts";
 import type { Db } from "../db/index.ts";
 import type { Need } from "../engines.ts";
 import { readRunCosts, type RunCost, type RunCosts } from "./costs.ts";
@@ -58,11 +58,8 @@ async function recall<Value>(
     const value = known.value ?? (await known.reading.catch(() => null));
     if (value !== null && isGood(value)) return value;
   }
-  entries.delete(key);
   const entry: Kept<Value> = { readAtMs: performance.now(), reading: read(), value: null };
-  entries.set(key, entry);
-  const [oldest] = entries.size > keptEntries ? entries.keys() : [];
-  if (oldest !== undefined) entries.delete(oldest);
+  keepNewest(entries, [key, entry], keptEntries);
   entry.value = await entry.reading;
   return entry.value;
 }

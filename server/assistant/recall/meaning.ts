@@ -1,4 +1,4 @@
-import { keptBy, orLate } from "../../platform/index.ts";
+import { keepNewest, keptBy, orLate } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { type VectorModel, vectorModel } from "../models.ts";
 import type { Period } from "./rows.ts";
@@ -102,8 +102,6 @@ async function embed(
   // Loaded with the first question: the packages of the models take time and memory.
   const { embedQuery } = await import("../stages/embed.ts");
   const vector = await embedQuery(services, { ownerId: userId, model, text: query, signal });
-  const [oldest] = queries.keys();
-  if (queries.size >= maxQueries && oldest !== undefined) queries.delete(oldest);
-  queries.set(key, vector);
+  keepNewest(queries, [key, vector], maxQueries);
   return vector;
 }
