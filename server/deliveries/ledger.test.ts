@@ -8,7 +8,7 @@ import type { Services } from "../services.ts";
 import { type Channel, DeliveryError } from "./channel.ts";
 import { deliver, waitAfter } from "./deliver.ts";
 import { acquire, findOwedOf, markDelivered, oweOnce, redeliver, release } from "./ledger.ts";
-import { readAttempts } from "./log.ts";
+import { listDeliveries, listDeliveriesSchema, readAttempts } from "./log.ts";
 
 const { deliveries } = schema;
 const never = new AbortController().signal;
@@ -252,4 +252,28 @@ test("C2 an endpoint to which nothing could be delivered for days is disabled; o
   const second = await owed(own);
   expect(await exhaust(second.id)).toBe("failed");
   expect(await isEnabled()).toBe(false);
+});
+
+test("C6 pages of deliveries, some of one moment, have each once, newest first, also when a page's last row was removed meanwhile", async () => {
+  const own = await addOwner(services);
+  await addEndpoint(services, own, "https://hooks.example.test/");
+  const ids: string[] = [];
+  for (const ago of [4, 3, 3, 3, 2]) {
+    const { id } = await owed(own);
+    await change(id, { createdAt: sql`date_trunc('day', clock_timestamp()) - ${ago} * interval '1 second'` });
+    ids.push(id);
+  }
+  const [oldest, ...rest] = ids;
+  const newest = rest.pop();
+  const seen: string[] = [];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const query = { ...listDeliveriesSchema.parse({ limit: 2, cursor }), ownerId: own.userId };
+    const { items, nextCursor } = await listDeliveries(services, query);
+    seen.push(...items.map(({ id }) => id));
+    if (nextCursor !== null) await services.db.delete(deliveries).where(eq(deliveries.id, seen.at(-1) ?? ""));
+    cursor = nextCursor;
+  }
+  expect(seen).toEqual([newest, ...rest.toSorted().toReversed(), oldest]);
+  const wrong = { ...listDeliveriesSchema.parse({ cursor: "x" }), ownerId: own.userId };
+  await expect(listDeliveries(services, wrong)).rejects.toMatchObject({ code: "bad_request" });
 });

@@ -1,6 +1,14 @@
-import { and, asc, desc, eq, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
-import { ago, type ChannelName, channelNames, deleteInBatches, schema, toPage } from "../db/index.ts";
+import {
+  ago,
+  type ChannelName,
+  channelNames,
+  deleteInBatches,
+  latestFirst,
+  schema,
+  toPage,
+} from "../db/index.ts";
 import { AppError, isId, lineOfText } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { DeliveryEvent } from "./channel.ts";
@@ -39,7 +47,7 @@ export const searchDeliveriesSchema = z.strictObject({
   query: lineOfText.max(254).default(""),
   channel: z.enum(channelNames).optional(),
   state: z.enum(deliveryStates).optional(),
-  cursor: z.uuid().optional(),
+  cursor: z.string().max(100).meta({ format: "cursor" }).optional(),
   limit: z.int().min(1).max(100).default(50),
 });
 
@@ -92,13 +100,15 @@ const stateIs: Readonly<Record<DeliveryState, SQL>> = {
   failed: sql`${deliveries.failedAt} is not null`,
 };
 
+const pages = latestFirst(deliveries.createdAt, deliveries.id);
+
 async function find(
   { db }: Services,
   { channel, state, cursor, limit }: Omit<z.output<typeof searchDeliveriesSchema>, "query">,
   where: readonly SQL[],
 ): Promise<Page<FoundDelivery>> {
   const rows = await db
-    .select({ delivery: deliveries, ownerName: users.name, url: webhookEndpoints.url })
+    .select({ delivery: deliveries, ownerName: users.name, url: webhookEndpoints.url, cursor: pages.cursor })
     .from(deliveries)
     .innerJoin(users, eq(users.id, deliveries.ownerId))
     .leftJoin(webhookEndpoints, sql`${webhookEndpoints.id}::text = ${deliveries.target}`)
@@ -107,21 +117,18 @@ async function find(
         ...where,
         ...(channel ? [eq(deliveries.channel, channel)] : []),
         ...(state ? [stateIs[state]] : []),
-        ...(cursor
-          ? [
-              sql`(${deliveries.createdAt}, ${deliveries.id}) < (select d.created_at, d.id from ${deliveries} d where d.id = ${cursor})`,
-            ]
-          : []),
+        cursor === undefined ? undefined : pages.isBehind(cursor),
       ),
     )
-    .orderBy(desc(deliveries.createdAt), desc(deliveries.id))
+    .orderBy(...pages.order)
     .limit(limit + 1);
-  const found = rows.map(({ delivery, ownerName, url }) => ({
+  const { items: shown, nextCursor } = toPage(rows, limit, "cursor");
+  const items = shown.map(({ delivery, ownerName, url }) => ({
     ...viewOf(delivery, url),
     ownerId: delivery.ownerId,
     ownerName,
   }));
-  return toPage(found, limit, "id");
+  return { items, nextCursor };
 }
 
 type Row = typeof deliveries.$inferSelect;
