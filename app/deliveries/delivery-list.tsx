@@ -4,6 +4,7 @@ import { CircleAlert, CircleCheck, Clock, LoaderCircle, type LucideIcon, Send } 
 import { useFormatter, useTranslations } from "next-intl";
 import { useState } from "react";
 import { api } from "../client/api.ts";
+import { keys } from "../client/queries.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { Button, cx } from "../ui/button.tsx";
 import { toastDone } from "../ui/toasts.tsx";
@@ -28,7 +29,7 @@ function Attempts({ id, isAdmin }: Asking) {
   const t = useTranslations("deliveries");
   const format = useFormatter();
   const { data } = useQuery({
-    queryKey: ["deliveries", "attempts", id],
+    queryKey: keys.deliveryAttempts(id),
     queryFn: () =>
       isAdmin ? api.admin.deliveries.attempts.query({ id }) : api.deliveries.attempts.query({ id }),
   });
@@ -58,7 +59,7 @@ function Redeliver({ id, isAdmin }: Asking) {
       isAdmin ? api.admin.deliveries.redeliver.mutate({ id }) : api.deliveries.redeliver.mutate({ id }),
     onSuccess: () => toastDone(t("redelivered")),
     onError: showFailure,
-    onSettled: () => queries.invalidateQueries({ queryKey: ["deliveries"] }),
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.deliveries }),
   });
   return (
     <Button size="small" disabled={isPending} onClick={() => mutate()}>

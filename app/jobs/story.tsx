@@ -126,7 +126,7 @@ function StoryDeliveries({ job }: { readonly job: JobView }) {
   const t = useTranslations("story");
   const isGuest = useMe()?.isGuest !== false;
   const { data } = useQuery({
-    queryKey: ["deliveries", "job", job.id, job.status],
+    queryKey: keys.jobDeliveries(job.id, job.status),
     queryFn: () => api.deliveries.list.query({ jobId: job.id }),
     enabled: !isGuest && hasEnded(job),
   });

@@ -105,8 +105,8 @@ export function Feed() {
     () =>
       live.onEnd((job) => {
         void queries.invalidateQueries({ queryKey: keys.job(job.id) });
-        void queries.invalidateQueries({ queryKey: ["jobs", "list"] });
-        if (job.status === "completed") void queries.invalidateQueries({ queryKey: ["images", "list"] });
+        void queries.invalidateQueries({ queryKey: keys.jobLists });
+        if (job.status === "completed") void queries.invalidateQueries({ queryKey: keys.imageLists });
       }),
     [queries],
   );

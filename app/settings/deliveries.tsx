@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import { type FormEvent, useState, useSyncExternalStore } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../ui/failures.ts";
+import { keys } from "../client/queries.ts";
 import { keptApi, useDeferredRemoval, useHidden } from "../client/removal.ts";
 import { DeliveryList } from "../deliveries/delivery-list.tsx";
 import { ShownOnce } from "../parts/shown-once.tsx";
@@ -23,7 +24,7 @@ function useAct<Input, Output>(act: (input: Input) => Promise<Output>, onDone?: 
     mutationFn: act,
     onSuccess: (output) => onDone?.(output),
     onError,
-    onSettled: () => queries.invalidateQueries({ queryKey: ["deliveries"] }),
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.deliveries }),
   });
 }
 
@@ -53,7 +54,7 @@ function EndpointRow({ endpoint, onSecret }: EndpointRowProps) {
       title: t("removed"),
       text: t("removedText"),
       send: () => keptApi.webhooks.remove.mutate({ id }),
-      onSettled: () => queries.invalidateQueries({ queryKey: ["deliveries"] }),
+      onSettled: () => queries.invalidateQueries({ queryKey: keys.deliveries }),
     });
   return (
     <li className="flex flex-col gap-2 py-3">
@@ -94,11 +95,11 @@ export function WebhooksSection() {
   const [url, setUrl] = useState("");
   const [secret, setSecret] = useState<string | null>(null);
   const { data } = useQuery({
-    queryKey: ["deliveries", "endpoints"],
+    queryKey: keys.endpoints,
     queryFn: () => api.webhooks.list.query(),
   });
   const log = useQuery({
-    queryKey: ["deliveries", "log"],
+    queryKey: keys.deliveryLog,
     queryFn: () => api.deliveries.list.query({ limit: 10 }),
     refetchInterval: 5_000,
   });
@@ -168,7 +169,7 @@ export function EmailSection() {
   const t = useTranslations("settings.email");
   const [code, setCode] = useState("");
   const { data } = useQuery({
-    queryKey: ["deliveries", "notifications"],
+    queryKey: keys.notifications,
     queryFn: () => api.notifications.list.query(),
   });
   const request = useAct(() => api.notifications.requestEmailCode.mutate());

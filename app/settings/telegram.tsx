@@ -64,13 +64,13 @@ function AllResults() {
   const queries = useQueryClient();
   const onError = useFailureToast();
   const { data } = useQuery({
-    queryKey: ["deliveries", "notifications"],
+    queryKey: keys.notifications,
     queryFn: () => api.notifications.list.query(),
   });
   const set = useMutation({
     mutationFn: (isOn: boolean) => api.notifications.set.mutate({ channel: "telegram", isOn }),
     onError,
-    onSettled: () => queries.invalidateQueries({ queryKey: ["deliveries"] }),
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.deliveries }),
   });
   const telegram = data?.items.find(({ channel }) => channel === "telegram");
   if (telegram === undefined) return null;

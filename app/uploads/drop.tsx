@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
+import { keys } from "../client/queries.ts";
 import { loadCode } from "../ui/code.ts";
 import { useFirstSign } from "../ui/later.tsx";
 import { toastDone, toastWithAction } from "../ui/toasts.tsx";
@@ -67,7 +68,7 @@ export function useUploadBatch(): (files: readonly File[]) => void {
       addUploads(pictures, () => {
         refreshing.current ??= setTimeout(() => {
           refreshing.current = null;
-          void queries.invalidateQueries({ queryKey: ["images", "list"] });
+          void queries.invalidateQueries({ queryKey: keys.imageLists });
         }, refreshMs);
       });
     },

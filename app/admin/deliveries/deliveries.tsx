@@ -2,7 +2,7 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { api } from "../../client/api.ts";
-import { byCursor, retryLoad } from "../../client/queries.ts";
+import { byCursor, keys, retryLoad } from "../../client/queries.ts";
 import { DeliveryList } from "../../deliveries/delivery-list.tsx";
 import { TextFilter, useSearchFilter } from "../../parts/filters.tsx";
 import { LoadFailed } from "../../parts/page-parts.tsx";
@@ -56,7 +56,7 @@ export function Deliveries() {
   const t = useTranslations("admin.deliveries");
   const search = useSearch();
   const query = useInfiniteQuery({
-    queryKey: ["deliveries", "admin", search],
+    queryKey: keys.deliverySearch(search),
     queryFn: ({ pageParam }) =>
       api.admin.deliveries.search.query({ ...search, ...(pageParam === null ? {} : { cursor: pageParam }) }),
     ...byCursor,

@@ -6,6 +6,7 @@ import { useMemo, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { api } from "../../client/api.ts";
 import { useFailureToast } from "../../ui/failures.ts";
+import { keys } from "../../client/queries.ts";
 import { useSourceImage } from "../../client/source.ts";
 import { keepImage } from "../../pictures/actions.tsx";
 import { settingsDownloadUrl } from "../../client/urls.ts";
@@ -31,7 +32,7 @@ function TitleField({ image }: { readonly image: ImageView }) {
     mutationFn: () => api.images.rename.mutate({ id: image.id, title: title.trim() }),
     onSuccess: async (renamed) => {
       await keepImage(queries, renamed);
-      await queries.invalidateQueries({ queryKey: ["images", "list"] });
+      await queries.invalidateQueries({ queryKey: keys.imageLists });
     },
     onError,
   });
