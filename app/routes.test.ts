@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 
 /** Every handler that Next serves. What is behind each is covered by the access tests of the server. */
 const handlers: readonly string[] = [
+  "(clients)/controlnet/[...path]/route.ts",
   "(clients)/image/raw/[...key]/route.ts",
   "(clients)/images/[userId]/route.ts",
   "(clients)/inpaint/route.ts",

@@ -16,6 +16,14 @@ const get = (path: string, operationId: string, read: (input: ClientInput) => un
   handle: async (input) => Response.json(await read(input)),
 });
 
+/** Of the extension of that name: none of it is here. */
+const controlnet = (path: string, operationId: string, nothing: object): ClientRoute => ({
+  method: "get",
+  path: `/controlnet/${path}`,
+  operationId,
+  handle: () => Promise.resolve(Response.json(nothing)),
+});
+
 async function readModels({ services }: ClientInput) {
   const choices = await readChoices(services, sdapiKinds);
   return choices
@@ -167,6 +175,9 @@ export const infoRoutes: readonly ClientRoute[] = [
   get("scripts", "sdapiScripts", () => ({ txt2img: [], img2img: [] })),
   get("script-info", "sdapiScriptInfo", () => []),
   get("extensions", "sdapiExtensions", () => []),
+  // Plug-ins ask for them at their start and cannot go on without an answer in JSON.
+  controlnet("model_list", "controlnetModels", { model_list: [] }),
+  controlnet("module_list", "controlnetModules", { module_list: [], module_detail: {} }),
   get("cmd-flags", "sdapiCmdFlags", () => ({ api: true, nowebui: true })),
   get("memory", "sdapiMemory", () => ({ ram: {}, cuda: {} })),
   interruptRoute,

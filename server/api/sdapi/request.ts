@@ -13,7 +13,8 @@ import type { ClientInput } from "../clients/route.ts";
 /** The mark of jobs by which `progress` and `interrupt` find them. */
 export const sdapiSession = "sdapi";
 
-const count = z.coerce.number().int().min(1).max(10).default(1);
+/** Bounded together, by `mostPictures`. */
+const count = z.coerce.number().int().min(1).default(1);
 
 /** Far above what a job takes; patterns run over it. */
 const promptText = z.string().max(20_000).default("");
@@ -77,6 +78,10 @@ const idle: Readonly<Record<string, readonly unknown[]>> = {
 const silent =
   /^(?:hr_|firstphase_|s_(?:churn|t|noise|min)|do_not_save_|save_images|include_init_images|override_settings_restore_afterwards|script_args|refiner_switch_at|disable_extra_networks|comments|inpaint_full_res_padding|mask_blur_[xy]|mask_round|latent_mask|initial_noise_multiplier|force_task_id|infotext|client_id|session_hash|url$|auth$)/;
 
+/** What a plug-in of Photoshop sends of its own notes; its mask is expanded already. */
+const plugInNotes =
+  /^(?:selection_info|original_(?:negative_)?prompt|expanded_mask|mask_expansion|use_sharp_mask|use_prompt_shortcut|prompt_shortcut_ui_dict|uniqueDocumentId|mode)$/;
+
 const isNothing = (value: unknown) =>
   value === null ||
   value === undefined ||
@@ -85,7 +90,9 @@ const isNothing = (value: unknown) =>
 
 /** Fields that the studio has no place for, one sentence each. */
 function notesOf(body: Fields, known: ReadonlySet<string>): string[] {
-  const others = Object.entries(body).filter(([name]) => !known.has(name) && !silent.test(name));
+  const others = Object.entries(body).filter(
+    ([name]) => !known.has(name) && !silent.test(name) && !plugInNotes.test(name),
+  );
   const meant = others.filter(([name, value]) => !isNothing(value) && !idle[name]?.includes(value));
   const { sd_model_checkpoint: _model, ...overrides } = body.override_settings;
   const changed = Object.entries(overrides).filter(

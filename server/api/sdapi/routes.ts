@@ -4,7 +4,7 @@ import { infoRoutes } from "./info.ts";
 import { optionRoutes } from "./options.ts";
 import { runRoutes } from "./run.ts";
 
-/** The shape of that server's errors; its programs show `detail`. */
+/** The shape of that server's errors; its programs show `detail`, or `message`. */
 function errorResponse(error: AppError): Response {
   const { status, headers } = toProblem(error);
   const detail =
@@ -13,7 +13,7 @@ function errorResponse(error: AppError): Response {
       : error.message;
   const wait = headers["retry-after"];
   return Response.json(
-    { error: error.code, detail, body: "", errors: detail },
+    { error: error.code, detail, message: detail, body: "", errors: detail },
     {
       status,
       headers: { "cache-control": "no-store", ...(wait === undefined ? {} : { "retry-after": wait }) },

@@ -336,6 +336,100 @@ describe("plug-ins", () => {
   });
 });
 
+describe("stable-gimpfusion3, a plug-in of GIMP", () => {
+  test("reads at its start what there is, and finds that no ControlNet is there", async () => {
+    for (const path of ["/sdapi/v1/options", "/sdapi/v1/sd-models", "/sdapi/v1/sd-modules"])
+      expect([path, (await ask("GET", path)).status]).toEqual([path, 200]);
+    const models = await ask("GET", "/controlnet/model_list");
+    const modules = await ask("GET", "/controlnet/module_list?alias_names=true");
+    expect([models, modules]).toEqual([
+      { status: 200, json: { model_list: [] } },
+      { status: 200, json: { module_list: [], module_detail: {} } },
+    ]);
+    expect(await ask("GET", "/controlnet/model_list", { key: null })).toMatchObject({ status: 401 });
+    expect((await ask("GET", "/controlnet/version")).status).toBe(404);
+  });
+
+  test("makes layers of text and of the active layer, and names each by its own seed", async () => {
+    const set = await post("options", { sd_model_checkpoint: "atelier", forge_additional_modules: [] });
+    expect(set.status).toBe(200);
+    const shared = {
+      prompt: "a house",
+      negative_prompt: "people",
+      seed: -1,
+      batch_size: 2,
+      steps: 8,
+      cfg_scale: 7,
+      width: 512,
+      height: 512,
+      restore_faces: false,
+      tiling: false,
+      denoising_strength: 0.75,
+      sampler_index: "Euler a",
+    };
+    const made = await post("txt2img", { ...shared, enable_hr: false });
+    const info = JSON.parse(made.json.info);
+    expect(made.json.images).toHaveLength(2);
+    expect([info.all_seeds.length, new Set(info.all_seeds).size, info.infotexts.length]).toEqual([2, 2, 2]);
+    const changed = await post("img2img", {
+      ...shared,
+      batch_size: 1,
+      init_images: [(await drawPhoto(512, 512)).toString("base64")],
+      resize_mode: 0,
+      mask_blur: 4,
+      alwayson_scripts: { "never oom integrated": { args: [true, true] } },
+    });
+    expect([changed.status, changed.json.images.length]).toEqual([200, 1]);
+    expect(changed.json.info).toContain("alwayson_scripts is not known here");
+    const progress = await get("progress?skip_current_image=true");
+    expect(progress.json).toMatchObject({ progress: 0, eta_relative: 0, state: { job_count: 0 } });
+  });
+
+  test("shows why something was refused", async () => {
+    const { status, json } = await post("txt2img", { prompt: "a house", batch_size: 20 });
+    expect([status, json.error, json.message]).toEqual([400, "bad_request", json.detail]);
+    expect(json.message).toBe("batch_size times n_iter: at most 16 pictures at a time.");
+  });
+});
+
+test("Auto-Photoshop-StableDiffusion-Plugin sends what it keeps for itself, of which no note is made", async () => {
+  const own = {
+    selection_info: { left: 0, top: 0, width: 512, height: 512 },
+    original_prompt: "a house",
+    original_negative_prompt: "people",
+    expanded_mask: "c2VjcmV0",
+    mask_expansion: 12,
+    use_sharp_mask: false,
+    use_prompt_shortcut: false,
+    prompt_shortcut_ui_dict: {},
+    uniqueDocumentId: "3f0c",
+    mode: "txt2img",
+  };
+  const { status, json } = await post("txt2img", {
+    ...own,
+    prompt: "a house",
+    negative_prompt: "people",
+    alwayson_scripts: {},
+    clip_skip: 1,
+    steps: 8,
+    sampler_index: "Workflow",
+    width: 512,
+    height: 512,
+    denoising_strength: 0.7,
+    batch_size: 1,
+    cfg_scale: 7,
+    seed: "-1",
+    mask_blur: 4,
+    restore_faces: false,
+    tiling: false,
+    override_settings: { sd_model_checkpoint: "atelier/t2i_sdxl" },
+  });
+  expect([status, JSON.parse(json.info).atelier.notes]).toEqual([200, []]);
+  expect(JSON.stringify(json.parameters)).not.toContain("c2VjcmV0");
+  const read = await post("png-info", { image: `data:image/png;base64,${json.images[0]}` });
+  expect(read.json.info.split("\n").at(-1)).toMatch(/^Steps: 8, .*Seed: \d+/);
+});
+
 test("a prompt that no job could take is refused before it is looked through", async () => {
   const prompt = "<lora:a".repeat(100_000);
   expect((await post("txt2img", { prompt })).status).toBe(400);
