@@ -155,14 +155,11 @@ const listModels = tool(
   },
 );
 
+const value = [z.string(), z.number(), z.boolean()] as const;
+const named = z.record(z.string(), z.union(value));
+
 /** Of LoRAs, or one value: without references and lists of types, which some programs do not read. */
-const settingSchema = z.union([
-  z.string(),
-  z.number(),
-  z.boolean(),
-  z.record(z.string(), z.unknown()),
-  z.array(z.record(z.string(), z.unknown())),
-]);
+const settingSchema = z.union([...value, named, z.array(named)]);
 
 const estimateTool = tool(
   {
