@@ -101,12 +101,9 @@ describe("the official package", () => {
   });
 
   test("gets an address that needs no key and ends, as DALL·E gave it", async () => {
-    const answer = await client.images.generate({
-      model: "dall-e-3",
-      prompt: "a house",
-      style: "vivid",
-      quality: "hd",
-    });
+    const asked = { model: "dall-e-3", prompt: "a house", style: "vivid", quality: "hd" } as const;
+    const version = { query: { "api-version": "2025-04-01-preview" } };
+    const answer = await client.images.generate(asked, version);
     expect(ownOf(answer).notes.join(" ")).toMatch(/"dall-e-3" is no model of this studio.*quality hd.*style/);
     const url = new URL(answer.data?.[0]?.url ?? "");
     // Programs name their copy by the end of the address.
@@ -117,6 +114,9 @@ describe("the official package", () => {
     logged.mockRestore();
     expect([fetched.status, fetched.headers.get("content-type")]).toEqual([200, "image/png"]);
     expect(await sharp(Buffer.from(await fetched.arrayBuffer())).metadata()).toMatchObject({ format: "png" });
+    // Open WebUI fetches it with the header of its other requests.
+    const withKey = { headers: { authorization: `Bearer ${studio.owner.key}` } };
+    expect((await fetch(`${studio.url}${url.pathname}`, withKey)).status).toBe(200);
     const [id = "", endsAtS = "", ...rest] = url.pathname.split("/").at(-1)?.split(".") ?? [];
     const forged = [id, String(Number(endsAtS) + 1), ...rest].join(".");
     expect((await fetch(`${studio.url}/v1/images/files/${forged}`)).status).toBe(404);
@@ -167,6 +167,19 @@ describe("the official package", () => {
     expect(one?.role).toBe("mask");
     const plain = await client.images.edit({ image: [image], prompt: "in snow", model: "gpt-image-1" });
     expect(await rowOf(ownOf(plain).jobs[0] ?? "")).toMatchObject({ kind: "edit", status: "completed" });
+  });
+
+  test("is sent a changed picture by the events of an edit", async () => {
+    const image = await toFile(await drawPhoto(512, 512), "photo.png", { type: "image/png" });
+    const asked = { image, prompt: "in snow", stream: true, partial_images: 2 } as const;
+    const types: string[] = [];
+    let last: unknown = null;
+    for await (const event of await client.images.edit(asked)) {
+      types.push(event.type);
+      last = (await picture(event.b64_json)).format;
+    }
+    expect([types.at(-1), last]).toEqual(["image_edit.completed", "png"]);
+    expect(types.slice(0, -1).filter((type) => type !== "image_edit.partial_image")).toEqual([]);
   });
 
   test("names a model that takes fewer settings than the program sends", async () => {
