@@ -276,6 +276,27 @@ describe("plug-ins", () => {
     }
   });
 
+  test("send further pictures, for a model that takes some, and never more than it could", async () => {
+    const [one, other] = [await photo(), (await drawPhoto(256, 256)).toString("base64")];
+    const send = (extra_images: readonly string[]) =>
+      post("img2img", {
+        prompt: "the first in the style of the second",
+        init_images: [one],
+        extra_images,
+        override_settings: { sd_model_checkpoint: "atelier/edit_flux2_two_refs" },
+      });
+    const { status, json } = await send([other]);
+    expect([status, json.images?.length]).toEqual([200, 1]);
+    const { jobInputs } = schema;
+    const roles = await studio.services.db
+      .select({ role: jobInputs.role })
+      .from(jobInputs)
+      .where(eq(jobInputs.jobId, JSON.parse(json.info).atelier.jobs[0]))
+      .orderBy(jobInputs.role);
+    expect(roles.map(({ role }) => role)).toEqual(["image", "reference"]);
+    expect(await send(Array.from({ length: 9 }, () => other))).toMatchObject({ status: 400 });
+  });
+
   test("enlarge a picture, and cut out what stands out", async () => {
     const small = (await drawPhoto(64, 48)).toString("base64");
     const grown = await post("extra-single-image", {
