@@ -14,6 +14,8 @@ const photo = {
   format: "jpeg",
   isLossless: false,
   isCut: false,
+  isAnimated: false,
+  sideChannels: 0,
   colour: null,
   longerSidePx: null,
 } as const satisfies EncodeTask;

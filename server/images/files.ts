@@ -132,7 +132,7 @@ export async function planUpload(
   { role, scaleDown = false }: Pick<IngestInput, "role" | "scaleDown">,
 ): Promise<FilesPlan> {
   const container = await inspect(bytes, { scaleDown });
-  const { format, isLossless, isCut, colour, isAnimated } = container;
+  const { format, isLossless, isCut, colour, isAnimated, sideChannels } = container;
   const as = role === "mask" ? "mask" : "photo";
   const longerSidePx = scaleDown ? longerSideToKeep(container) : null;
   const notes = [
@@ -140,7 +140,7 @@ export async function planUpload(
     ...(isCut ? ["end_missing" as const] : []),
     ...(longerSidePx === null ? [] : ["scaled_down" as const]),
   ];
-  const task = { as, format, isLossless, isCut, colour, longerSidePx } as const;
+  const task = { as, format, isLossless, isCut, isAnimated, sideChannels, colour, longerSidePx } as const;
   return { task, weight: weightOf(container), notes };
 }
 

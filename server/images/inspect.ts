@@ -1,10 +1,11 @@
 import { fileTypeFromBuffer } from "file-type";
 import { AppError } from "../platform/index.ts";
 import { type Container, type SourceFormat, unreadable } from "./formats/container.ts";
-import { isHeif, readHeif } from "./formats/heif.ts";
+import { isHeif, readHeif, withAvifBrand } from "./formats/heif.ts";
 import { readJpeg } from "./formats/jpeg.ts";
 import { boundPngPixels, plainPng, readPng } from "./formats/png.ts";
-import { readGif, readTiff, unsupportedAs, withMainPicture } from "./formats/simple.ts";
+import { readGif, unsupportedAs } from "./formats/simple.ts";
+import { readTiff, withMainPicture } from "./formats/tiff.ts";
 import { readWebp } from "./formats/webp.ts";
 import { uploadLimits } from "./limits.ts";
 
@@ -32,6 +33,7 @@ export async function inspect(bytes: Buffer, taking: Taking): Promise<Container>
 export async function toDecodable(bytes: Buffer): Promise<Buffer> {
   const { format, isCut } = await inspect(bytes, {});
   if (format === "tiff") return withMainPicture(bytes);
+  if (format === "avif") return withAvifBrand(bytes);
   if (format !== "png") return bytes;
   await boundPngPixels(bytes, isCut);
   return plainPng(bytes);
@@ -112,11 +114,15 @@ function bySignature(start: Buffer): string | undefined {
 
 const appleDouble = Buffer.from([0x00, 0x05, 0x16, 0x07]);
 
+/** The starts of TGA files, of which others take the first for a mouse pointer; that one counts its pictures behind it. */
+const tgaStarts = [2, 10].map((kind) => Buffer.from([0, 0, kind, 0, 0, 0]));
+
 /** What folders of pictures hold beside pictures, as far as it can be told by its first bytes. */
 function otherThanPictures(bytes: Buffer): string | null {
   if (bytes.length === 0 || bytes.subarray(0, sniffBytes).every((byte) => byte === 0)) return "empty";
   if (bytes.subarray(0, 4).equals(appleDouble)) return "appledouble";
   if (bytes.subarray(0, 8).equals(Buffer.from("bplist00"))) return "placeholder";
+  if (tgaStarts.some((start) => bytes.subarray(0, start.length).equals(start))) return "image/x-tga";
   return /^\s*<(?:svg|!doctype svg)/i.test(bytes.toString("latin1", 0, 256)) ? "image/svg+xml" : null;
 }
 

@@ -28,7 +28,14 @@ export function whitenHidden({ data, channels }: Samples): boolean {
   return wasHidden;
 }
 
-/** The same for a file, which becomes a PNG when anything was hidden. A file that is no picture stays as it is. */
+/** Whether all of a picture is transparent. */
+export function isInvisible({ data, channels }: Samples): boolean {
+  if (channels !== 2 && channels !== 4) return false;
+  for (let at = channels - 1; at < data.length; at += channels) if (data[at] !== 0) return false;
+  return true;
+}
+
+/** `whitenHidden` for a file, which becomes a PNG when anything was hidden. A file that is no picture stays as it is. */
 export async function whitenHiddenIn(file: string): Promise<void> {
   const picture = sharp(file, { limitInputPixels: false });
   const facts = await picture.metadata().catch(() => null);

@@ -14,6 +14,8 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { forCasesInTurn, inAll } from "@atelier/testing/cases";
+import { decodePhoto } from "./decode.ts";
+import { planUpload } from "./files.ts";
 import { ingest, type IngestedImage, uploadLimits, type Variant, variants } from "./index.ts";
 
 let opened: TestServices;
@@ -53,8 +55,14 @@ describe("HEIC", () => {
       expect(await upload(bytes)).toMatchObject({ widthPx: 224, heightPx: 160, mime: "image/webp" });
     }
     const avif = await cornersPicture(64, 32).avif({ effort: 0 }).toBuffer();
-    avif.write("miaf", 8, "latin1");
-    expect(await readCorners(await stored(await upload(avif)))).toEqual(["red", "green", "blue", "white"]);
+    // The last one is that of a sequence, whose file has its first picture as a still one, too.
+    for (const brand of ["miaf", "MA1B", "avis"]) {
+      avif.write(brand, 8, "latin1");
+      const bytes = Buffer.concat([avif, Buffer.from(`\0\0\0\x0cfree${brand}`, "latin1")]);
+      const image = await upload(bytes);
+      expect(image.notes).toEqual(brand === "avis" ? ["first_picture"] : []);
+      expect(await readCorners(await stored(image))).toEqual(["red", "green", "blue", "white"]);
+    }
   });
 
   test("a turned phone picture is upright, and nothing of its hidden parts is stored", async () => {
@@ -262,6 +270,28 @@ test("of an animation the first picture is taken, with a word", inAll, async () 
   }
 });
 
+test("an animation is one without a loop, too, and a later picture is taken where the first shows nothing", async () => {
+  const page = (shade: number, alpha: number) =>
+    Buffer.from(Array.from({ length: 20 * 20 }, () => [shade, shade, shade, alpha]).flat());
+  const raw = { width: 20, height: 60, channels: 4, pageHeight: 20 } as const;
+  for (const format of ["webp", "gif"] as const) {
+    const film = (...pages: Buffer[]) =>
+      sharp(Buffer.concat(pages), { raw }).toFormat(format, { loop: 1, lossless: true }).toBuffer();
+    const image = await upload(await film(page(0, 0), page(200, 255), page(90, 255)));
+    expect(image).toMatchObject({ widthPx: 20, heightPx: 20, notes: ["first_picture"] });
+    expect((await meanOf(await stored(image)))[0]).toBe(200);
+  }
+  const whole = await sharp(Buffer.concat([page(10, 255), page(20, 255), page(30, 255)]), { raw })
+    .gif({ loop: 0 })
+    .toBuffer();
+  const loop = whole.indexOf("NETSCAPE2.0") - 3;
+  const once = Buffer.concat([whole.subarray(0, loop), whole.subarray(loop + 19)]);
+  expect(once.includes("NETSCAPE")).toBe(false);
+  expect(await upload(once)).toMatchObject({ notes: ["first_picture"] });
+  const nothing = { create: { width: 9, height: 9, channels: 4, background: "#0000" } } as const;
+  expect(await upload(await sharp(nothing).gif().toBuffer())).toMatchObject({ notes: [] });
+});
+
 test(
   "a picture above the limit of pixels is refused, or scaled down where that is asked for",
   inAll,
@@ -354,6 +384,85 @@ test("of a TIFF that begins with a smaller copy the picture itself is taken", in
   expect((await meanOf(await stored(pages)))[0]).toBe(40);
 });
 
+/** A TIFF of 64 × 64 pixels that are all the same. */
+function flatTiff(pixel: readonly number[], facts: Readonly<Record<number, readonly number[]>>): Buffer {
+  const entries = Object.entries({
+    256: [64],
+    257: [64],
+    258: pixel.map(() => 8),
+    259: [1],
+    262: [2],
+    273: [0],
+    277: [pixel.length],
+    278: [64],
+    279: [64 * 64 * pixel.length],
+    ...facts,
+  });
+  const behind = 8 + 2 + 12 * entries.length + 4;
+  const lists = entries.map(([, values]) => (values.length > 2 ? 2 * values.length : 0));
+  const pixelsAt = behind + lists.reduce((sum, bytes) => sum + bytes, 0);
+  const file = Buffer.alloc(pixelsAt + 64 * 64 * pixel.length, Buffer.from(pixel));
+  file.fill(0, 0, pixelsAt).write("II*\0", "latin1");
+  file.fill(Buffer.from(pixel), pixelsAt);
+  file.writeUInt32LE(8, 4);
+  file.writeUInt16LE(entries.length, 8);
+  let listAt = behind;
+  for (const [each, [name, values]] of entries.entries()) {
+    const at = 10 + 12 * each;
+    const isOffset = name === "273" || name === "279";
+    file.writeUInt16LE(Number(name), at);
+    file.writeUInt16LE(isOffset ? 4 : 3, at + 2);
+    file.writeUInt32LE(values.length, at + 4);
+    if (name === "273") file.writeUInt32LE(pixelsAt, at + 8);
+    else if (isOffset) file.writeUInt32LE(values[0] ?? 0, at + 8);
+    else {
+      if (values.length > 2) file.writeUInt32LE(listAt, at + 8);
+      const from = values.length > 2 ? listAt : at + 8;
+      for (const [place, value] of values.entries()) file.writeUInt16LE(value, from + 2 * place);
+      if (values.length > 2) listAt += 2 * values.length;
+    }
+  }
+  return file;
+}
+
+test.each([
+  ["a selection", [200, 80, 40, 0], [0], [200, 80, 40]],
+  ["two selections", [200, 80, 40, 0, 9], [0, 0], [200, 80, 40]],
+  ["transparency and a selection", [200, 80, 40, 128, 9], [2, 0], [200, 80, 40, 128]],
+  ["transparency", [200, 80, 40, 128], [2], [200, 80, 40, 128]],
+] as const)(
+  "of a TIFF with %s beside its colours no selection is taken for transparency",
+  async (_name, pixel, extras, kept) => {
+    const bytes = flatTiff(pixel, { 338: extras });
+    const image = await upload(bytes);
+    expect(image.notes).toEqual([]);
+    expect(await meanOf(await stored(image))).toEqual(kept);
+  },
+);
+
+test("a TIFF of a selection is scaled down with all that it shows", async () => {
+  const bytes = flatTiff([200, 80, 40, 0], { 338: [0] });
+  const { task } = await planUpload(bytes, { role: "upload" });
+  if (task.as !== "photo") throw new Error("no photo");
+  const pixels = await decodePhoto(bytes, { ...task, longerSidePx: 16 });
+  expect(pixels).toMatchObject({ widthPx: 16, heightPx: 16, channels: 3 });
+  expect([...pixels.data.subarray(0, 3)]).toEqual([200, 80, 40]);
+});
+
+test.each([
+  ["a compression that is not known", { 259: [50_000] }, "compression 50000"],
+  ["whole numbers of 32 bits", { 258: [32, 32, 32] }, "32 bits"],
+  ["64 bits", { 258: [64, 64, 64], 339: [3, 3, 3] }, "64 bits"],
+  ["Lab of 8 bits", { 262: [8] }, "Lab of 8 bits"],
+  ["more channels than can be decoded", { 277: [6] }, "6 channels"],
+])("a TIFF with %s is no damaged file", async (_name, facts, found) => {
+  await expect(upload(flatTiff([1, 2, 3], facts))).rejects.toMatchObject({
+    code: "upload_unsupported",
+    message: expect.stringContaining("8 or 16 bits"),
+    details: { found: `image/tiff; ${found}` },
+  });
+});
+
 test("S2 the entries of all copies in a TIFF are counted together", async () => {
   const [entries, copies] = [500, 60];
   const bytesEach = 2 + entries * 12 + 4;
@@ -380,6 +489,8 @@ test("S2 the entries of all copies in a TIFF are counted together", async () => 
 test.each([
   ["a JPEG XL", "\0\0\0\x0cJXL \r\n\x87\n", "JPEG XL"],
   ["a bitmap", `BM${"\0".repeat(60)}`, "BMP"],
+  ["a TGA", `\0\0\x02${"\0".repeat(60)}`, "TGA"],
+  ["a mouse pointer", `\0\0\x02\0\x01\0${"\0".repeat(60)}`, "icon"],
   ["a camera's raw file named as JPEG", "FUJIFILMCCD-RAW 0201", "raw file of a camera"],
   ["a live photo's film", "\0\0\0\x14ftypqt  \0\0\0\0qt  ", "video"],
   ["nothing", "", "empty"],

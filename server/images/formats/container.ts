@@ -9,11 +9,13 @@ export interface Container {
   readonly format: SourceFormat;
   readonly widthPx: number;
   readonly heightPx: number;
-  /** More pictures than one: only the first is taken. */
+  /** More pictures than one: only the first that shows something is taken. */
   readonly isAnimated: boolean;
   readonly isLossless: boolean;
   /** The end of the file is missing; what is there may still be nearly the whole picture. */
   readonly isCut: boolean;
+  /** Decoded channels at the end that are neither colour nor transparency. */
+  readonly sideChannels: number;
   /** Decodes of a plain picture of this size that cost as much. */
   readonly passes: number;
   /** Chunks, segments or boxes. */
@@ -23,7 +25,14 @@ export interface Container {
 }
 
 /** What most files have. */
-export const usual = { isAnimated: false, isLossless: false, isCut: false, passes: 1, colour: null } as const;
+export const usual = {
+  isAnimated: false,
+  isLossless: false,
+  isCut: false,
+  sideChannels: 0,
+  passes: 1,
+  colour: null,
+} as const;
 
 /** Refuses a file that is cut into more parts than any program writes: each costs time however small it is. */
 export function assertFewParts(parts: number): void {

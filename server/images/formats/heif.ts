@@ -48,10 +48,13 @@ export function isHeif(start: Buffer): boolean {
 
 const firstBrandAt = 8;
 
+/** The first brands by which the decoder of AVIF tells a picture apart; it has none for a sequence. */
+const decodedBrands: ReadonlySet<string> = new Set(["avif", "mif1", "msf1"]);
+
 /** The same AVIF with its own brand as the first one, by which decoders tell it apart. */
 export function withAvifBrand(bytes: Buffer): Buffer {
   const first = bytes.toString("latin1", firstBrandAt, firstBrandAt + 4);
-  if (pictureBrands.has(first) && first !== "miaf") return bytes;
+  if (decodedBrands.has(first)) return bytes;
   const branded = Buffer.from(bytes);
   branded.write("avif", firstBrandAt, "latin1");
   return branded;
