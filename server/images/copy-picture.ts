@@ -6,6 +6,7 @@ import { type ImageRow, type IngestedImage, isAiPicture, toUntagged, uploadKey }
 import { findSameBytes, storeUpload } from "./ingest.ts";
 import { readFiles } from "./outputs.ts";
 import { checkQuota } from "./quota.ts";
+import { isLost } from "./serve.ts";
 
 /**
  * Stores a picture of another user once more as an upload of `ownerId`, with the same files. Whoever copies the same picture again gets
@@ -17,7 +18,8 @@ export async function copyPicture(
 ): Promise<IngestedImage> {
   const same = { ownerId, role: "upload", uploadSha256: source.storedSha256 } as const;
   const known = await findSameBytes(services.db, same);
-  if (known) return markCopy(services.db, source, { ...toUntagged(known, null), created: false, notes: [] });
+  if (known && !(await isLost(services, known)))
+    return markCopy(services.db, source, { ...toUntagged(known, null), created: false, notes: [] });
   await checkQuota(services.db, services.config, { ...same, sizeBytes: source.sizeBytes });
   const files = await readFiles(services, source);
   const id = newId();
@@ -27,6 +29,7 @@ export async function copyPicture(
     row: { ...same, ...facts, copyOfAi: isAiPicture(source), id, storageKey: uploadKey(ownerId, id) },
     files,
     notes: [],
+    lostKey: known && known.storageKey,
   });
   return markCopy(services.db, source, stored);
 }

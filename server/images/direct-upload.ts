@@ -26,6 +26,7 @@ import { findSameBytes, ingest } from "./ingest.ts";
 import { maxBytesOf } from "./inspect.ts";
 import { discardObjects } from "./outputs.ts";
 import { checkQuota, lockUploadsOf, uploadTurnOf } from "./quota.ts";
+import { isLost } from "./serve.ts";
 
 const { directUploads } = schema;
 
@@ -86,7 +87,7 @@ export function incomingKey(upload: Pick<Row, "id">): string {
  * `upload_too_large`, `quota_exceeded`, `storage_quota`, `rate_limited`.
  */
 export async function beginUpload(
-  services: Pick<Services, "db" | "disk" | "config">,
+  services: Pick<Services, "db" | "disk" | "config" | "log">,
   { ownerId, announced }: { readonly ownerId: string; readonly announced: Announced },
 ): Promise<BegunUpload> {
   const { db, disk, config } = services;
@@ -94,7 +95,7 @@ export async function beginUpload(
   if (sizeBytes === 0) throw unsupportedAs("empty");
   if (sizeBytes > maxBytesOf(announced)) throw new AppError("upload_too_large");
   const known = sha256 === null ? null : await findSameBytes(db, { ownerId, role, uploadSha256: sha256 });
-  if (known) return { known: toUntagged(known, null) };
+  if (known && !(await isLost(services, known))) return { known: toUntagged(known, null) };
   const id = newId();
   const sent = { mime, sizeBytes, sha256: announced.unchecked ? null : sha256 };
   const put = await disk.driver.signPut(incomingKey({ id }), sent);

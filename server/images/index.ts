@@ -127,7 +127,8 @@ export {
   searchForm,
   spellingsOf,
 } from "./search-text.ts";
-export { cleanTitle, discardStaged, ingest, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";
+export { discardStaged, ingest, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";
+export { cleanTitle } from "./title.ts";
 export { uploadLimits } from "./limits.ts";
 export {
   openFile,

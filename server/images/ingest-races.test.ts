@@ -1,4 +1,5 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
@@ -7,8 +8,18 @@ import { addGuest, addUser, listObjects, readSample, rowsOf } from "@atelier/tes
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { inAll } from "@atelier/testing/cases";
 import { schema } from "../db/index.ts";
-import { announcedSchema, beginUpload, ingest, readUsage, removeImages, restoreImages } from "./index.ts";
+import {
+  announcedSchema,
+  beginUpload,
+  checkStore,
+  getImageByHash,
+  ingest,
+  readUsage,
+  removeImages,
+  restoreImages,
+} from "./index.ts";
 import { lockUploadsOf } from "./quota.ts";
+import { markKey } from "./store-mark.ts";
 
 let opened: TestServices;
 afterAll(() => opened.close());
@@ -33,6 +44,57 @@ describe("ingest races", () => {
     expect(objects).toHaveLength(3);
     expect(objects[0]).toContain(images[0]?.id);
   });
+
+  test.each(["original", "preview", "thumbnail"])(
+    "a picture whose %s is gone or empty in the store gets its files by the same bytes",
+    async (variant) => {
+      const { services } = opened;
+      const owner = await addUser(services);
+      const photo = sharp(await readSample("rocket.jpg")).resize(300 + variant.length);
+      const bytes = await photo.jpeg().toBuffer();
+      const same = { ownerId: owner, role: "upload" } as const;
+      const sha256 = createHash("sha256").update(bytes).digest("hex");
+      const announced = {
+        ...announcedSchema.parse({ sizeBytes: bytes.length, sha256 }),
+        role: "upload",
+      } as const;
+      const send = async () => {
+        const { id, created } = await ingest(services, { ...same, bytes });
+        return { id, created };
+      };
+      const isKnown = async () => [
+        "known" in (await beginUpload(services, { ownerId: owner, announced })),
+        await getImageByHash(services, { ...same, sha256 }).then(Boolean, () => false),
+      ];
+      const files = path.join(services.env.ATELIER_DATA_DIR, "files");
+      const theirs = async () =>
+        (await listObjects(services)).filter((key) => key.startsWith(`users/${owner}/`));
+      const find = async () =>
+        path.join(files, (await theirs()).find((key) => key.includes(`/${variant}.`)) ?? "none");
+
+      const { id } = await send();
+      expect(await checkStore(services)).toBe("own");
+      const whole = await readFile(await find());
+      for (const lose of [rm, truncate]) {
+        await lose(await find());
+        const objects = await theirs();
+        // Another store in place of the studio's own, as below a disk that is not mounted: nothing is lost for good.
+        await rename(path.join(files, markKey), path.join(files, "mark"));
+        expect([await send(), await isKnown()]).toEqual([{ id, created: false }, [true, true]]);
+        await rename(path.join(files, "mark"), path.join(files, markKey));
+        expect(await theirs()).toEqual(objects);
+
+        expect(await isKnown()).toEqual([false, false]);
+        expect(await Promise.all([send(), send()])).toEqual([
+          { id, created: false },
+          { id, created: false },
+        ]);
+        expect((await readFile(await find())).equals(whole)).toBe(true);
+        expect([(await theirs()).length, await isKnown()]).toEqual([3, [true, true]]);
+      }
+      expect(await rowsOf(services, owner)).toHaveLength(1);
+    },
+  );
 
   test("the same bytes of another owner, or in another role, are a picture of their own", async () => {
     const [first, second] = [await addUser(opened.services), await addUser(opened.services)];

@@ -8,9 +8,10 @@ import type { ImageFiles } from "./encode.ts";
 import { type FilesPlan, makeFiles, planUpload, takeFileTurn } from "./files.ts";
 import { type ImageRow, type IngestedImage, type IngestInput, toUntagged, uploadKey } from "./image.ts";
 import { maxBytesOf } from "./inspect.ts";
-import { uploadLimits } from "./limits.ts";
 import { discardObjects, putFiles, sha256, type StoredFiles } from "./outputs.ts";
 import { checkQuota, lockUploadsOf, uploadTurnOf } from "./quota.ts";
+import { isLost } from "./serve.ts";
+import { titleOfFile } from "./title.ts";
 
 const { images } = schema;
 
@@ -18,7 +19,8 @@ type Ingesting = Pick<Services, "db" | "disk" | "log" | "config" | "env">;
 
 /**
  * Ingests an upload: checks the content, makes the stored files, writes the objects and then the row. The same bytes
- * in the same role are stored once per owner. A failure leaves neither row nor object behind.
+ * in the same role are stored once per owner; where the files of that picture are lost, it gets these. A failure leaves
+ * neither row nor object behind.
  * Throws the codes `upload_*`, `quota_exceeded` (guests), `storage_quota`, `storage_unavailable`.
  */
 export async function ingest(services: Ingesting, input: IngestInput): Promise<IngestedImage> {
@@ -51,7 +53,7 @@ export async function stageUpload(
 
 /** Adds the row of a staged upload. Throws `quota_exceeded` for guests, `storage_quota`. */
 export async function insertStaged(tx: Tx, config: Config, staged: StagedUpload): Promise<void> {
-  const inserted = await insertOnce(tx, staged, config);
+  const inserted = await insertOnce(tx, { row: staged, lostKey: null }, config);
   if (!inserted?.created) throw new AppError("conflict");
 }
 
@@ -64,6 +66,8 @@ interface MadeUpload {
   readonly row: UploadRow;
   readonly files: StoredFiles;
   readonly notes: FilesPlan["notes"];
+  /** The storage key of the owner's picture of these bytes, whose files are lost; null without one. */
+  readonly lostKey: string | null;
 }
 
 async function makeUpload(
@@ -74,7 +78,7 @@ async function makeUpload(
   const named: NamedInput = { ...input, id: newId() };
   const taken = await takeFileTurn({ ownerId, weight: "light" }, () => takeIn(services, named));
   if ("known" in taken) return taken;
-  const { same, plan } = taken;
+  const { same, plan, lostKey } = taken;
   const files =
     taken.files ?? (await takeFileTurn({ ownerId, weight: "heavy" }, () => makeHeavy(services, named, plan)));
   input.signal?.throwIfAborted();
@@ -82,6 +86,7 @@ async function makeUpload(
     row: rowOf({ ...same, id: named.id }, files, titleOfFile(input.name ?? "")),
     files,
     notes: plan.notes,
+    lostKey,
   };
 }
 
@@ -90,7 +95,7 @@ interface NamedInput extends IngestInput {
   readonly id: string;
 }
 
-interface Planned {
+interface Planned extends Pick<MadeUpload, "lostKey"> {
   readonly same: SameBytes;
   readonly plan: FilesPlan;
   /** Null when the picture is heavy. */
@@ -106,13 +111,15 @@ async function takeIn(services: Ingesting, input: NamedInput): Promise<TakenIn> 
   const uploadSha256 = hashOf(bytes, input.apart);
   const same: SameBytes = { ownerId: input.ownerId, role: input.role, uploadSha256 };
   const known = await findSameBytes(services.db, same);
-  if (known) return { known };
-  await checkQuota(services.db, services.config, { ...same, sizeBytes: 0 });
+  if (known && !(await isLost(services, known))) return { known };
+  const lostKey = known && known.storageKey;
+  if (!known) await checkQuota(services.db, services.config, { ...same, sizeBytes: 0 });
   const plan = await planUpload(bytes, input);
-  if (plan.weight === "heavy") return { same, plan, files: null };
+  if (plan.weight === "heavy") return { same, plan, lostKey, files: null };
   return {
     same,
     plan,
+    lostKey,
     files: await withManifest(services, { bytes, plan, input }, await makeFiles(bytes, plan)),
   };
 }
@@ -184,15 +191,17 @@ function rowOf(same: SameBytes & Pick<UploadRow, "id">, files: ImageFiles, title
   };
 }
 
-/** Writes files and row of an upload, unless the owner has it already. */
+/** Writes files and row of an upload, unless the owner has it already; a picture whose files are lost gets these. */
 export async function storeUpload(
   services: Ingesting,
-  { row, files, notes }: MadeUpload,
+  { row, files, notes, lostKey }: MadeUpload,
 ): Promise<IngestedImage> {
   try {
     await putFiles(services, row.storageKey, files);
-    const inserted = await insertUpload(services, row);
-    if (!inserted.created) await discardObjects(services, [row.storageKey]);
+    const inserted = await insertUpload(services, { row, lostKey });
+    const isKept = inserted.row.storageKey === row.storageKey;
+    const unused = isKept ? lostKey : row.storageKey;
+    if (unused !== null) await discardObjects(services, [unused]);
     return view(inserted.row, { created: inserted.created, notes });
   } catch (error) {
     await discardUnlessCommitted(services, row);
@@ -203,7 +212,8 @@ export async function storeUpload(
 /** A lost answer may hide a commit: objects are removed only when the row is certainly absent; else the orphan sweep decides. */
 async function discardUnlessCommitted(services: Ingesting, row: UploadRow): Promise<void> {
   try {
-    const found = await services.db.select({ id: images.id }).from(images).where(eq(images.id, row.id));
+    const isTheirs = eq(images.storageKey, row.storageKey);
+    const found = await services.db.select({ id: images.id }).from(images).where(isTheirs);
     if (found.length === 0) await discardObjects(services, [row.storageKey]);
   } catch (error) {
     services.log.warn({ err: error, storageKey: row.storageKey }, "objects left to the orphan sweep");
@@ -233,6 +243,8 @@ export async function findSameBytes(
   return row ?? null;
 }
 
+type StoredUpload = Pick<MadeUpload, "row" | "lostKey">;
+
 interface InsertedUpload {
   readonly row: ImageRow;
   readonly created: boolean;
@@ -247,11 +259,11 @@ const maxTries = 5;
  */
 async function insertUpload(
   services: Pick<Services, "db" | "config">,
-  row: UploadRow,
+  stored: StoredUpload,
 ): Promise<InsertedUpload> {
   for (let tries = 0; tries < maxTries; tries += 1) {
-    const inserted = await oneAtATime(uploadTurnOf(row.ownerId), () =>
-      services.db.transaction((tx) => insertOnce(tx, row, services.config)),
+    const inserted = await oneAtATime(uploadTurnOf(stored.row.ownerId), () =>
+      services.db.transaction((tx) => insertOnce(tx, stored, services.config)),
     );
     if (inserted) return inserted;
     // A writer without the lock (the merge of a guest) was first: look again.
@@ -259,38 +271,25 @@ async function insertUpload(
   throw new AppError("conflict");
 }
 
-async function insertOnce(tx: Tx, row: UploadRow, config: Config): Promise<InsertedUpload | null> {
+async function insertOnce(
+  tx: Tx,
+  { row, lostKey }: StoredUpload,
+  config: Config,
+): Promise<InsertedUpload | null> {
   await lockUploadsOf(tx, row.ownerId);
   const twin = await findSameBytes(tx, row);
+  if (twin && twin.storageKey === lostKey) return { row: await replaceFiles(tx, twin, row), created: false };
   if (twin) return { row: twin, created: false };
   await checkQuota(tx, config, row);
   const [inserted] = await tx.insert(images).values(row).onConflictDoNothing().returning();
   return inserted ? { row: inserted, created: true } : null;
 }
 
-/** The title of an upload: the last part of its name without the extension. */
-function titleOfFile(name: string): string {
-  const last = name.split(/[/\\]/).at(-1) ?? "";
-  return cleanTitle(last.replace(/\.[a-z0-9]{1,5}$/i, "").replace(/^\.+/, ""));
-}
-
-// Control and format characters: NUL, line breaks, marks that turn the direction of text. Joiners and the parts of flags stay
-// where they join: emoji and several scripts are written with them.
-const unprintable = /(?!\u200C|\u200D|[\u{E0020}-\u{E007F}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
-const looseJoiner = /(?<=^|\s)(?:\u200C|\u200D|[\u{E0020}-\u{E007F}])+|(?:\u200C|\u200D)+(?=\s|$)/gu;
-const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
-
-/** A title that is safe to show and to store: one line of printable text, at most 120 characters. */
-export function cleanTitle(text: string): string {
-  const printable = text.toWellFormed().normalize("NFC").replace(unprintable, "").replace(looseJoiner, "");
-  const line = printable.replaceAll(/\s+/gu, " ").trim();
-  let kept = "";
-  let characters = 0;
-  // Cut between what is seen as one sign; the limit counts characters, as the database does.
-  for (const { segment } of graphemes.segment(line.slice(0, 4 * uploadLimits.titleCharacters))) {
-    characters += Array.from(segment).length;
-    if (characters > uploadLimits.titleCharacters) break;
-    kept += segment;
-  }
-  return kept.trim();
+/** Gives a picture whose files are lost the files that were stored for its bytes. */
+async function replaceFiles(tx: Tx, lost: ImageRow, stored: UploadRow): Promise<ImageRow> {
+  const { storageKey, storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash } = stored;
+  const files = { storageKey, storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash };
+  const [row] = await tx.update(images).set(files).where(eq(images.id, lost.id)).returning();
+  if (!row) throw new AppError("conflict");
+  return row;
 }

@@ -14,7 +14,9 @@ import {
   toImageView,
   viewColumns,
 } from "./image.ts";
-import { cleanTitle, findSameBytes } from "./ingest.ts";
+import { findSameBytes } from "./ingest.ts";
+import { cleanTitle } from "./title.ts";
+import { isLost } from "./serve.ts";
 import { checkRestored, goneAt, lockUploadsOf, restorableSince, uploadTurnOf } from "./quota.ts";
 import { setTags, tagLimits, tagNameSchema } from "./tags.ts";
 
@@ -45,13 +47,13 @@ interface OwnHash {
   readonly sha256: string;
 }
 
-/** The owner's picture that was made of a file of these bytes. Throws `not_found`. */
+/** The owner's picture that was made of a file of these bytes and has its files. Throws `not_found`. */
 export async function getImageByHash(
-  services: Pick<Services, "db">,
+  services: Pick<Services, "db" | "disk" | "log">,
   { ownerId, role, sha256 }: OwnHash,
 ): Promise<ImageView> {
   const same = await findSameBytes(services.db, { ownerId, role, uploadSha256: sha256 });
-  if (!same) throw new AppError("not_found");
+  if (!same || (await isLost(services, same))) throw new AppError("not_found");
   return getImage(services, { ownerId, id: same.id });
 }
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import { changeImage, dropOldSearchTexts, listImages, searchImages } from "./index.ts";
-import { cleanTitle } from "./ingest.ts";
+import { cleanTitle } from "./title.ts";
 import { searchForm, searchKey } from "./search-text.ts";
 
 let opened: TestServices;

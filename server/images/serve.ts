@@ -20,7 +20,9 @@ import {
   type StoredOriginal,
   type Variant,
   variantMime,
+  variants,
 } from "./image.ts";
+import { checkStore } from "./store-mark.ts";
 import { whitenHiddenIn } from "./transparency.ts";
 
 export interface OpenFileInput extends OwnImageInput {
@@ -142,6 +144,27 @@ function isKnown(ifNoneMatch: string | null | undefined, etag: string): boolean 
 /** Only the size of the original is known; a power cut leaves the others empty at worst. */
 function isDamaged({ sizeBytes }: ImageRow, variant: Variant, found: Pick<OpenObject, "sizeBytes">): boolean {
   return variant === "original" ? found.sizeBytes !== sizeBytes : found.sizeBytes === 0;
+}
+
+/**
+ * Whether files of a picture are gone or damaged, and for good: the store is the studio's own. One that is away, or another one in
+ * its place, as below a disk that is not mounted, tells nothing.
+ */
+export async function isLost(
+  services: Pick<Services, "db" | "disk" | "log">,
+  image: ImageRow,
+): Promise<boolean> {
+  const isThere = async (variant: Variant) => {
+    const found = await findObject(services.disk, objectKey(image, variant));
+    return found !== null && !isDamaged(image, variant, found);
+  };
+  try {
+    if ((await Promise.all(variants.map(isThere))).every(Boolean)) return false;
+  } catch (error) {
+    services.log.warn({ err: error, imageId: image.id }, "whether a picture has its files is not known");
+    return false;
+  }
+  return (await checkStore(services)) === "own";
 }
 
 type Named = Pick<ImageRow, "id" | "title" | "mime" | "storedSha256">;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { cleanTitle } from "./ingest.ts";
+import { cleanTitle } from "./title.ts";
 import { plainSpelling, searchForm, spellingsOf } from "./search-text.ts";
 
 const { images, imageTags, tags } = schema;
