@@ -260,7 +260,7 @@ test("C6 pages of deliveries, some of one moment, have each once, newest first, 
   const ids: string[] = [];
   for (const ago of [4, 3, 3, 3, 2]) {
     const { id } = await owed(own);
-    await change(id, { createdAt: sql`date_trunc('day', clock_timestamp()) - ${ago} * interval '1 second'` });
+    await change(id, { createdAt: sql`timestamptz '2026-01-01' - ${ago} * interval '1 second'` });
     ids.push(id);
   }
   const [oldest, ...rest] = ids;
