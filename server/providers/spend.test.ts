@@ -172,7 +172,9 @@ test("E4 a day with a request that has not ended is not summed, nor are the days
 
 test("E4 a monthly cap counts what is summed", async () => {
   const { db, config } = opened.services;
-  const cloud = { ...config.cloud, caps: { ...config.cloud.caps, userDailyUsd: null, userMonthlyUsd: 50 } };
+  const { caps } = config.cloud;
+  const ofMonth = { ...caps, studioDailyUsd: null, userDailyUsd: null, userMonthlyUsd: 50 };
+  const cloud = { ...config.cloud, caps: ofMonth };
   const check = (priceUsd: number) => checkCaps(db, { cloud }, { ownerId: owner.userId, priceUsd });
   // Yesterday may have been another month: what counts of it is read before.
   await addAttempt(1, 49);
