@@ -177,10 +177,14 @@ test("a statement whose words were changed is broken and proves nothing, the wat
   });
 });
 
-test("a picture without its statement is known by its watermark, also smaller", async () => {
+test("a picture without its statement is known by its watermark, also smaller and cut", async () => {
+  // A tenth of its width is gone.
+  const cut = await sharp(bytes).extract({ left: 45, top: 0, width: 405, height: 299 }).png().toBuffer();
   for (const stripped of [
     await sharp(bytes).jpeg({ quality: 75 }).toBuffer(),
     await sharp(bytes).resize(225).png().toBuffer(),
+    cut,
+    await sharp(cut).resize(203).jpeg({ quality: 75 }).toBuffer(),
   ]) {
     const known = { statement: null, watermark: { isOwn: true }, isOurs: true, madeAt: expect.any(String) };
     expect(await ask(owner, stripped)).toMatchObject({ ...known, record: { imageId } });
