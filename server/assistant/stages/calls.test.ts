@@ -1,10 +1,11 @@
 import { startLlm, type LlmReply } from "@atelier/testing/llm";
+import { startTraceCollector } from "@atelier/testing/otlp";
 import { whileCut } from "@atelier/testing/postgres";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { asc, eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { schema } from "../../db/index.ts";
-import { newId } from "../../platform/index.ts";
+import { inspectEnv, newId, openTracing } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { addSpeaker } from "../import-talks.ts";
 import { stageModel } from "../models.ts";
@@ -74,6 +75,30 @@ test("a call is stored with its tokens and its cost", async () => {
   expect(rows).toMatchObject([
     { try: 1, model: "local/simulated", inputTokens: 1, outputTokens: 2, costUsd: 0, errorClass: null },
   ]);
+});
+
+test("S9 a call is a span with its tokens, and has no word of it whatever the operator asks", async () => {
+  const collector = await startTraceCollector();
+  onTestFinished(() => collector.close());
+  const { env } = inspectEnv({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: "true",
+  });
+  const tracing = await openTracing(env, { name: "worker", log: services.log });
+  await callWith([{ status: 500, message: "Hello failed" }, fine], { on: { ...services, tracing } });
+  await tracing?.close();
+  await expect.poll(() => collector.spans()).toHaveLength(2);
+  const [failed, made] = collector.spans();
+  expect([failed?.name, failed?.isError]).toEqual(["chat local/simulated", true]);
+  expect(made).toMatchObject({ name: "chat local/simulated", kind: 3, isError: false });
+  expect(made?.attributes).toMatchObject({
+    "gen_ai.operation.name": "chat",
+    "gen_ai.request.model": "local/simulated",
+    "gen_ai.usage.input_tokens": 1,
+    "gen_ai.usage.output_tokens": 2,
+    "atelier.assistant.stage": "responder",
+  });
+  expect(collector.text()).not.toContain("Hello");
 });
 
 test.each([
