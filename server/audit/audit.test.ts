@@ -3,6 +3,7 @@ import {
   openAccount,
   openAdmin,
   openOwner,
+  openTestBrowser,
   testOrigin,
   testPassword,
   type TestBrowser,
@@ -207,6 +208,95 @@ test("S10 what a key does names the key; an act that is rolled back leaves no en
   await services.db.execute(sql`alter table audit_entries drop constraint no_links`);
   expect(revoked.status).toBe(500);
   expect(await services.db.$count(schema.links, sql`id = ${id} and revoked_at is null`)).toBe(1);
+});
+
+test("S10 keys, links, boards, consents, proposals, pictures, exports and the end of an account are entries", async () => {
+  const { services } = fixture;
+  const owner = await openOwner(services, "acts@example.com");
+  const other = await openAccount(services, "other@example.com");
+  const [id, otherId] = [owner.caller.userId, await idOf(other.headers)];
+  const told = async (path: string, input: unknown, browser = owner.browser) => {
+    const response = await ask(browser, path, input);
+    expect([path, response.status]).toEqual([path, 200]);
+    return superjson.deserialize<{ readonly id: string; readonly token: string }>(
+      (await response.json()).result.data,
+    );
+  };
+  const imageId = owner.imageId;
+  await told("apiKeys.setCap", { id: owner.apiKeyId, cap: { usd: 5, period: "month" } });
+  const link = await told("links.create", { imageIds: [imageId] });
+  await told("links.change", { id: link.id, title: "Autumn" });
+  await told("links.revoke", { id: link.id });
+  await told("links.restore", { id: link.id });
+  const board = await told("boards.create", { name: "Autumn" });
+  await told("boards.share", { id: board.id, email: "other@example.com" });
+  await told("boards.unshare", { id: board.id, userId: otherId });
+  await told("wardrobe.stateConsent", { imageId });
+  await told("wardrobe.withdrawConsent", { imageId });
+  const [proposal] = await services.db
+    .select()
+    .from(schema.proposals)
+    .where(eq(schema.proposals.id, owner.proposalId));
+  if (!proposal) throw new Error("no proposal");
+  const second = { ...proposal, id: newId(), requestSha256: "another", toolCallId: "another" };
+  await services.db.insert(schema.proposals).values(second);
+  await told("assistant.decline", { id: proposal.id });
+  await told("assistant.approve", { id: second.id });
+  await told("assistant.deleteConversation", { id: owner.conversationId });
+  await told("images.remove", { ids: [imageId] });
+  await told("images.deleteForGood", { ids: [imageId] });
+  const exported = await createHttpApp(services).fetch(
+    new Request(`${testOrigin}/api/v1/account/export`, { headers: owner.browser.headers }),
+  );
+  expect([exported.status, (await exported.arrayBuffer()).byteLength > 0]).toEqual([200, true]);
+  const { token } = await told("admin.users.createResetLink", { id }, admin);
+  await told("account.resetPassword", { token, password: "another long password" });
+  const signedIn = await handleAuth(
+    services,
+    new Request(`${testOrigin}/api/auth/sign-in/email`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin: testOrigin, "x-forwarded-for": address },
+      body: JSON.stringify({ email: "acts@example.com", password: "another long password" }),
+    }),
+  );
+  const again = openTestBrowser(services);
+  again.keepCookies(signedIn);
+  await told("account.remove", { confirm: "delete", password: "another long password" }, again);
+  const about = await find({ person: id }, await keyOf(adminId));
+  expect(about.map(({ kind }) => kind).toReversed()).toEqual([
+    "account.made",
+    "key.made",
+    "key.capped",
+    "link.made",
+    "link.changed",
+    "link.revoked",
+    "link.restored",
+    "board.shared",
+    "board.unshared",
+    "consent.stated",
+    "consent.withdrawn",
+    "assistant.declined",
+    "assistant.approved",
+    "assistant.conversation_deleted",
+    "pictures.deleted",
+    "account.exported",
+    "user.password_link_made",
+    "user.password_link_used",
+    "sign_in.done",
+    "account.deleted",
+  ]);
+  // Ids and figures, and nothing that people wrote.
+  expect(JSON.stringify(about)).not.toMatch(/Autumn|acts@|another long/);
+});
+
+test("S10 an invitation that an admin makes and takes back are entries", async () => {
+  await ask(admin, "admin.invitations.create", { days: 7 });
+  const key = await keyOf(adminId);
+  const [made] = await find({ kind: "invitation.made" }, key);
+  await ask(admin, "admin.invitations.revoke", { id: made?.objectId });
+  const [revoked] = await find({ kind: "invitation" }, key);
+  for (const entry of [made, revoked]) expect(entry).toMatchObject({ by: { id: adminId }, address });
+  expect(revoked).toMatchObject({ kind: "invitation.revoked", objectId: made?.objectId });
 });
 
 test("the log is searched by person, kind, address and time, by pages, and exported as CSV and JSON lines", async () => {
