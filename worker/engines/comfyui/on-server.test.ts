@@ -65,7 +65,8 @@ describe("F3 A17 with another server free", () => {
     const [at, other] = [await scene.startServer(), await scene.startServer()];
     const task = await leaveAtWork(at);
     const { promise: until, resolve: answer } = Promise.withResolvers<void>();
-    at.inject({ kind: "slow-answer", until, path: "GET /system_stats" });
+    // The pool of the first try asks as well.
+    at.inject({ kind: "slow-answer", until, path: "GET /system_stats", times: "forever" });
     const { engine, pool } = scene.openColdEngine(at, other);
     await vi.waitUntil(() => pool.list()[1]?.state === "healthy", { timeout: 10_000, interval: 5 });
     expect(pool.list()[0]?.state).toBe("unknown");
