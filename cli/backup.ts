@@ -61,16 +61,20 @@ export async function restore(args: string[]): Promise<number> {
         onProgress,
         withServices: (work) => withServices(env, work),
       });
-      const { manifest, skipped, requeued, failed } = restored;
+      const { manifest, skipped, requeued, failed, unreadable } = restored;
       say(`Done: the studio of ${manifest.createdAt}.`);
       if (skipped > 0) say(`Damaged in the backup and left out: ${skipped} pictures`);
       if (requeued > 0) say(`Ran then and wait again: ${requeued} jobs`);
       if (failed > 0) say(`Ran then, may run only once and have failed: ${failed} jobs`);
+      if (unreadable.factors + unreadable.webhooks > 0) say(otherSecret(unreadable));
     } finally {
       disk.close();
     }
   });
 }
+
+const otherSecret = ({ factors, webhooks }: { readonly factors: number; readonly webhooks: number }) =>
+  `Cannot be read, since AUTH_SECRET is another one than the studio's that was backed up: the second factors of ${factors} accounts, which cannot sign in, and the secrets of ${webhooks} webhooks. Set that secret (without one of your own it is in secrets/auth-secret of that studio's data folder), or reset them: atelier users reset-factors.`;
 
 async function check(folder: string, { signal, onProgress, say }: Terminal): Promise<void> {
   const { manifest, damaged } = await checkBackup({ folder, signal, onProgress });

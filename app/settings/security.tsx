@@ -130,7 +130,7 @@ function AppSetup({ setup, onDone, onCancel }: SetupProps) {
   const [code, setCode] = useState("");
   const confirm = useMutation({
     mutationFn: async () => {
-      const { error } = await (await authClient()).twoFactor.verifyTotp({ code: code.replace(/\D/g, "") });
+      const { error } = await (await authClient()).twoFactor.verifyTotp({ code });
       if (error !== null) throw error;
     },
     onSuccess: onDone,

@@ -34,6 +34,7 @@ type Known =
   | "code"
   | "recovery"
   | "codeUsed"
+  | "factorLost"
   | "locked"
   | "ended"
   | "passkey"
@@ -76,6 +77,7 @@ const known: Readonly<Record<string, Known>> = {
   INVALID_CODE: "code",
   INVALID_BACKUP_CODE: "recovery",
   CODE_USED: "codeUsed",
+  FACTOR_UNREADABLE: "factorLost",
   ACCOUNT_TEMPORARILY_LOCKED: "locked",
   INVALID_TWO_FACTOR_COOKIE: "ended",
   TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE: "ended",

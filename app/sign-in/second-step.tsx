@@ -23,7 +23,7 @@ export function SecondStep({ textOf, headers, onEntered, onBack }: Props) {
   const verify = useMutation({
     mutationFn: async () => {
       const body = {
-        code: isRecovery ? code.trim() : code.replace(/\D/g, ""),
+        code: code.trim(),
         trustDevice,
         fetchOptions: { headers },
       };

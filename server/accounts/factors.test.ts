@@ -15,7 +15,9 @@ import {
 import { eq, like, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
+import { openServices } from "../services.ts";
 import {
+  countUnreadableFactors,
   createApiKey,
   type KeyRight,
   readSecurity,
@@ -117,6 +119,58 @@ test("S1 an app counts once its first code is there, and then other devices sign
     "sign_in.failed code_used",
     "sign_in.done",
   ]);
+});
+
+test("S1 a code is taken with blanks, and in the digits of another script or of a wide font", async () => {
+  const { enter, uri } = await openWithApp("digits");
+  const arabic = (zero: number) => (code: string) =>
+    code.replace(/\d/g, (digit) => String.fromCharCode(zero + Number(digit)));
+  const forms = [
+    (code: string) => ` ${code.slice(0, 3)}\u00a0${code.slice(3)}\n`,
+    arabic(0xff10),
+    arabic(0x0660),
+    arabic(0x06f0),
+  ];
+  for (const form of forms) {
+    vi.setSystemTime(Date.now() + 120_000);
+    const other = openTestBrowser(fixture.services);
+    await enter(other);
+    expect((await other.auth("/two-factor/verify-totp", { code: form(codeOf(uri)) })).status).toBe(200);
+    expect(await callerOf(other)).toMatchObject({ via: "session" });
+    const again = openTestBrowser(fixture.services);
+    await enter(again);
+    expect((await bodyOf(await again.auth("/two-factor/verify-totp", { code: codeOf(uri) }))).code).toBe(
+      "CODE_USED",
+    );
+  }
+});
+
+test("S1 with another AUTH_SECRET no code is right, and the answer says so without counting a try", async () => {
+  const { services } = fixture;
+  const { email, browser, codes, uri } = await openWithApp("other-secret");
+  const userId = await userOf(browser);
+  expect(await countUnreadableFactors(services)).toBe(0);
+  const other = await openServices({
+    env: { ...services.env, AUTH_SECRET: "another-secret-for-tests-that-is-long-enough" },
+    config: services.config,
+    name: "other",
+  });
+  expect(await countUnreadableFactors(other)).toBe(await services.db.$count(schema.twoFactors));
+  const late = openTestBrowser(other);
+  await late.auth("/sign-in/email", { email, password: testPassword });
+  for (const [path, code] of [
+    ["/two-factor/verify-totp", codeOf(uri)],
+    ["/two-factor/verify-backup-code", codes[0]],
+  ] as const)
+    for (const _try of [1, 2, 3, 4, 5, 6]) {
+      const answer = await late.auth(path, { code });
+      expect([answer.status, (await bodyOf(answer)).code]).toEqual([409, "FACTOR_UNREADABLE"]);
+    }
+  expect((await actsOf(userId)).at(-1)).toBe("sign_in.failed factor_unreadable");
+  await other.close();
+  const back = openTestBrowser(services);
+  await back.auth("/sign-in/email", { email, password: testPassword });
+  expect((await back.auth("/two-factor/verify-totp", { code: codeOf(uri) })).status).toBe(200);
 });
 
 test("S1 what a sign-in checked before the app was set up, or the password reset, begins no session", async () => {

@@ -8,6 +8,7 @@ import type { AuditKind } from "../audit/index.ts";
 import { type Db, schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { endOthers, forgetTrust, passkeyHost } from "./credentials.ts";
+import { isFactorUnreadable } from "./factor-secrets.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
 import { isChanged, isOvertaken, noteStart, refuseOvertaken } from "./overtaken.ts";
 import {
@@ -160,8 +161,32 @@ async function guardCode(services: Services, ctx: GenericEndpointContext) {
   if (step.isSignIn) await noteStart(services.db, ctx.context, eq(schema.users.id, step.userId));
   await requireSpace(services, step);
   steps.set(ctx.context, step);
-  if (ctx.path === "/two-factor/verify-totp") await refuseReplay(services, ctx, step);
-  return step.guestId === null ? undefined : { context: { headers: withoutSession(ctx) } };
+  if (await isFactorUnreadable(services, step.userId)) await refuseUnreadable(services, ctx, step);
+  const headers = step.guestId === null ? {} : { headers: withoutSession(ctx) };
+  if (ctx.path !== "/two-factor/verify-totp") return { context: headers };
+  const code = digitsOf(String(Reflect.get(Object(ctx.body), "code")));
+  await refuseReplay(services, ctx, { ...step, code });
+  return { context: { ...headers, body: { code } } };
+}
+
+async function refuseUnreadable(services: Services, ctx: GenericEndpointContext, step: Step): Promise<never> {
+  const { userId, isSignIn } = step;
+  services.log.error({ userId }, "the second factor of a user was encrypted with another AUTH_SECRET");
+  const act = { kind: "sign_in.failed", by: null, to: userId, outcome: "factor_unreadable" } as const;
+  if (isSignIn) await tryRecord(services, ctx, act);
+  throw new APIError("CONFLICT", {
+    code: "FACTOR_UNREADABLE",
+    message:
+      "The second factor was set up under another AUTH_SECRET of this studio, so no code is right. Its operator can reset the factor.",
+  });
+}
+
+const arabicDigits = /[\u0660-\u0669\u06f0-\u06f9]/g;
+
+/** A code as it is typed or pasted: with blanks, and in the digits of another script or of a wide font. */
+function digitsOf(code: string): string {
+  const digits = code.normalize("NFKC").replace(arabicDigits, (digit) => String(digit.charCodeAt(0) & 15));
+  return digits.replace(/\D/g, "");
 }
 
 /** The password step checked it, and the guest may have added pictures since. Before the code, which is not spent then. */
@@ -182,9 +207,11 @@ async function readStep(ctx: GenericEndpointContext): Promise<Step | null> {
 }
 
 /** The library takes a code as often as it is sent. Counted before it is checked: of two at once one is refused. */
-async function refuseReplay(services: Services, ctx: GenericEndpointContext, step: Step): Promise<void> {
-  const { userId, isSignIn } = step;
-  const code = String(Reflect.get(Object(ctx.body), "code")).replace(/\D/g, "");
+async function refuseReplay(
+  services: Services,
+  ctx: GenericEndpointContext,
+  { userId, isSignIn, code }: Step & { readonly code: string },
+): Promise<void> {
   const digest = createHash("sha256").update(`${userId}|${code}`).digest("hex");
   if (await countTry(services.db, `code|${digest}`, { windowMs: codeMs, max: 1 })) return;
   const act = { kind: "sign_in.failed", by: null, to: userId, outcome: "code_used" } as const;

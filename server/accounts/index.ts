@@ -28,6 +28,7 @@ export {
 } from "./api-keys.ts";
 export { hasRight, type KeyRight, keyRights, requireRight, rightFor } from "./key-rights.ts";
 export { findAccount, getAccount, mailAddress, workerAccount } from "./accounts.ts";
+export { countUnreadableFactors } from "./factor-secrets.ts";
 export { setLocale, wordsFor } from "./language.ts";
 export {
   createResetLink,

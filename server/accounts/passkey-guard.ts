@@ -20,7 +20,7 @@ export const isGuest = ({ user }: { readonly user: object }) => Reflect.get(user
 /** What is looked up or stored of a device's answer; the library reads the rest. WebAuthn ids have at most 1,023 bytes. */
 const answerSchema = z.looseObject({
   id: lineOfText.min(1).max(1_364),
-  response: z.looseObject({ transports: z.array(lineOfText).optional() }),
+  response: z.looseObject({ transports: z.array(lineOfText).nullish() }),
 });
 
 const optionPaths = new Set(["/passkey/generate-register-options", "/passkey/generate-authenticate-options"]);

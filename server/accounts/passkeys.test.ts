@@ -153,6 +153,26 @@ test("S1 a passkey signs in, once its device checked its user, and not as a copy
   expect((await enter({ counter: 4 })).status).toBe(400);
 });
 
+test("S1 a password manager's passkey signs in: no counter, no transports, an empty handle of the user", async () => {
+  for (const [at, transports] of [undefined, null, [], ["hybrid", "cable", "internal"]].entries()) {
+    const browser = await openAccount(fixture.services, `manager-${at}@example.com`);
+    const device = makeDevice();
+    const made = device.register(await optionsOf(browser, "/generate-register-options"));
+    const response = { ...made, response: { ...made.response, transports } };
+    expect((await browser.auth("/passkey/verify-registration", { response })).status).toBe(200);
+    const userId = (await callerOf(browser))?.userId;
+    for (const userHandle of [undefined, null, ""]) {
+      const other = openTestBrowser(fixture.services);
+      const options = await optionsOf(other, "/generate-authenticate-options");
+      const answer = device.enter(options, { counter: 0 });
+      const sent = { ...answer, response: { ...answer.response, userHandle }, clientExtensionResults: null };
+      const entered = await other.auth("/passkey/verify-authentication", { response: sent });
+      expect(entered.status).toBe(200);
+      expect(await callerOf(other)).toMatchObject({ userId });
+    }
+  }
+});
+
 test("S1 a passkey is not added together with a session, which might be refused while the key stays", async () => {
   const browser = await openAccount(fixture.services, "with-session@example.com");
   const options = await optionsOf(browser, "/generate-register-options");

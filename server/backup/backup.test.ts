@@ -17,7 +17,13 @@ import { readSample } from "@atelier/testing/pictures";
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from "@atelier/testing/postgres";
 import { startRedis } from "@atelier/testing/redis";
 import { startS3, type TestS3 } from "@atelier/testing/s3";
-import { createTestServices, openAccount, openOwner, type TestServices } from "@atelier/testing/services";
+import {
+  createTestServices,
+  openAccount,
+  openOwner,
+  testPassword,
+  type TestServices,
+} from "@atelier/testing/services";
 import { startTestWorker } from "@atelier/testing/worker";
 import { eq, sql } from "drizzle-orm";
 import pg from "pg";
@@ -592,6 +598,22 @@ test(
     expect(await checkStore(studio.services)).toBe("own");
   },
 );
+
+test("A16 a restore under another AUTH_SECRET says what can no longer be read", async () => {
+  const { services } = studio;
+  const browser = await openAccount(services, "factor@example.test");
+  await browser.auth("/two-factor/enable", { password: testPassword });
+  await services.db.update(schema.twoFactors).set({ verified: true });
+  const from = path.join(folder, "sealed");
+  await save(services, from);
+  const same = await fillTarget(await openTarget(), from);
+  expect(same.unreadable).toEqual({ factors: 0, webhooks: 0 });
+  const target = await openTarget();
+  const env = { ...target.env, AUTH_SECRET: "another-secret-for-tests-that-is-long-enough" };
+  const open = () => openServices({ env, config: parseConfig({}), name: "test" });
+  const other = await fillTarget({ ...target, env, open }, from);
+  expect(other.unreadable).toEqual({ factors: 1, webhooks: 1 });
+});
 
 test("A16 the backup of an older version is restored and brought to this one", inAll, async () => {
   const older = await createEmptyDatabase();

@@ -2,7 +2,9 @@ import path from "node:path";
 import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { eq, inArray, notInArray, sql } from "drizzle-orm";
+import { countUnreadableFactors } from "../accounts/index.ts";
 import { knownMigrations, type Load, migrate, migrateTo, schema, withLoad } from "../db/index.ts";
+import { countUnreadableSecrets } from "../deliveries/index.ts";
 import { orphanTurn } from "../images/index.ts";
 import { requeueRestored } from "../jobs/index.ts";
 import { postponeTurn } from "../leases/index.ts";
@@ -30,6 +32,8 @@ export interface Restored {
   /** Jobs that ran when the backup was made. */
   readonly requeued: number;
   readonly failed: number;
+  /** What was encrypted with another `AUTH_SECRET` than this studio has. */
+  readonly unreadable: { readonly factors: number; readonly webhooks: number };
 }
 
 /** Reads all of a backup and compares it with its sizes and hashes. Returns the number of damaged pictures. */
@@ -99,14 +103,17 @@ async function restoreIn(input: RestoreInput & { readonly steps: Steps }): Promi
   steps.enter("bringing the tables and jobs to this version", "database");
   await migrate(url);
   const jobs = { requeued: 0, failed: 0 };
+  const unreadable = { factors: 0, webhooks: 0 };
   await input.withServices(async (services) => {
     await settle(services, [...manifest.deleted, ...damaged]);
     Object.assign(jobs, await requeueRestored(services));
+    unreadable.factors = await countUnreadableFactors(services);
+    unreadable.webhooks = await countUnreadableSecrets(services);
     await putMark(disk, storeMark);
     await takeMark(services, storeMark);
   });
   await withLoad({ url, signal, run: forgetUnfinished });
-  return { manifest, skipped: damaged.size, ...jobs };
+  return { manifest, skipped: damaged.size, ...jobs, unreadable };
 }
 
 interface Filling extends RestoreInput {

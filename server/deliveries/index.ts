@@ -45,5 +45,5 @@ export {
 } from "./log.ts";
 export { linkTo, type MessageJob, readMessageJob } from "./message.ts";
 export { confirmEmail, readNotifications, requestEmailCode, setNotification } from "./notifications.ts";
-export { sealSecrets } from "./sealed-secret.ts";
+export { countUnreadableSecrets, sealSecrets } from "./sealed-secret.ts";
 export { webhookChannel } from "./webhook.ts";

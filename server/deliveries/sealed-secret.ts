@@ -29,6 +29,11 @@ export function isOfOtherKey(env: Pick<Env, "AUTH_SECRET">, column: SQL): SQL {
   return head === null ? isSealed : sql`(${isSealed} and not starts_with(${column}, ${head}))`;
 }
 
+/** How many endpoints have a secret that this process cannot read. */
+export function countUnreadableSecrets({ db, env }: Pick<Services, "db" | "env">): Promise<number> {
+  return db.$count(webhookEndpoints, isOfOtherKey(env, sql`${webhookEndpoints.secret}`));
+}
+
 /** How many rows one pass of `sealSecrets` reads. */
 const batchSize = 500;
 
