@@ -115,6 +115,28 @@ test("a client gets what it names, JSON where it names anything or nothing", asy
     expect(await typeFor(accept)).toBe("text/event-stream");
 });
 
+test("null stands for what is left out of a message, and a text of JSON for the arguments of a tool", async () => {
+  const call = (params: unknown) => send({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+  const listed = { id: 1, result: { tools: expect.any(Array) } };
+  expect(await send({ jsonrpc: "2.0", id: 1, method: "tools/list", params: null })).toMatchObject(listed);
+  const note = { jsonrpc: "2.0", id: null, method: "notifications/initialized", params: null };
+  expect((await send(note)).status).toBe(202);
+  for (const given of [null, "", "{}", undefined, {}]) {
+    const { result } = await call({ name: "list_models", arguments: given });
+    expect([given, result.isError, result.content[0].text]).toEqual([
+      given,
+      undefined,
+      expect.stringContaining('"models"'),
+    ]);
+  }
+  const { result } = await call({ name: "generate_image", arguments: '{"width":"wide","prompt":"a house"}' });
+  expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/width/) }] });
+  for (const given of ["[]", "nothing", "1", 1, []])
+    expect(await call({ name: "list_models", arguments: given })).toMatchObject({ id: 1, error: {} });
+  for (const params of ["x", 1, []])
+    expect(await send({ jsonrpc: "2.0", id: 1, method: "ping", params })).toHaveProperty("error");
+});
+
 test("arguments that say nothing, or come as texts, are those that were meant; a consent is never made of a text", async () => {
   const use = async (name: string, given: object) => {
     const { result } = await about("tools/call", { name, arguments: given });

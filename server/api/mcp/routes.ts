@@ -16,7 +16,7 @@ import { z } from "zod";
 import { hasRight, requireRight } from "../../accounts/index.ts";
 import { taskMark } from "../../db/index.ts";
 import { cancelSession } from "../../jobs/index.ts";
-import { AppError, newId, orAborted, toProblem } from "../../platform/index.ts";
+import { AppError, newId, orAborted, parseForeignJson, toProblem } from "../../platform/index.ts";
 import { readJson } from "../clients/picture-bodies.ts";
 import type { ClientApi, ClientInput, ClientRoute } from "../clients/route.ts";
 import { logFailure } from "../http/request-log.ts";
@@ -120,7 +120,7 @@ const mcpRoute: ClientRoute = {
     const { services, request } = input;
     if (isCrossSite(services.env, request))
       throw new AppError("forbidden", "The request comes from another site.");
-    const parsedBody = await readJson(input, maxBodyBytes, (body) => body);
+    const parsedBody = await readJson(input, maxBodyBytes, toMessage);
     // One request would be counted for many calls.
     if (Array.isArray(parsedBody))
       return refuse(400, ErrorCode.InvalidRequest, "Send one message at a time: an array is not taken.");
@@ -147,6 +147,33 @@ const mcpRoute: ClientRoute = {
     return response;
   },
 };
+
+/**
+ * A message as JSON-RPC writes it. Libraries send null for what is left out, and models the arguments of a tool as a text
+ * of JSON; anything else stays as it came.
+ */
+function toMessage(body: unknown): unknown {
+  const message = looseSchema.safeParse(body).data;
+  if (message === undefined || !("method" in message)) return body;
+  const { params, id, ...rest } = message;
+  const isNotification = id === null && String(rest["method"]).startsWith("notifications/");
+  return {
+    ...rest,
+    ...("id" in message && !isNotification ? { id } : {}),
+    ...(params === null || params === undefined ? {} : { params: toParams(params) }),
+  };
+}
+
+function toParams(given: unknown): unknown {
+  const params = looseSchema.safeParse(given).data;
+  if (params === undefined || !("arguments" in params)) return given;
+  const { arguments: sent, ...rest } = params;
+  if (sent === null || sent === "") return rest;
+  const read = typeof sent === "string" ? looseSchema.safeParse(parseForeignJson(sent)).data : undefined;
+  return read === undefined ? given : { ...rest, arguments: read };
+}
+
+const looseSchema = z.looseObject({});
 
 /** What a client reads. The specification wants both to be named; many programs name one, anything or nothing, and then read JSON. */
 function takenBy({ headers }: Request) {
