@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { z } from "zod";
+import { isDiskFull, isOutOfSpace } from "./disk-errors.ts";
 import { pictureLimits } from "./picture-limits.ts";
 import { currentRequestId } from "./request-id.ts";
 
@@ -226,17 +227,10 @@ export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && "tag" in error && error.tag === "AppError";
 }
 
-/** Codes of the system when a disk or a quota is full, a disk became read-only, or too many files are open. */
-const noSpaceCodes = new Set<unknown>(["ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EMFILE", "ENFILE"]);
-
-/** Whether an error, or one of its causes, means that no file can be written or opened at the moment. */
-export function isOutOfSpace(error: unknown): boolean {
-  let current = error;
-  for (let depth = 0; depth < 6 && current instanceof Error; depth += 1) {
-    if ("code" in current && noSpaceCodes.has(current.code)) return true;
-    current = current.cause;
-  }
-  return false;
+/** What an upload fails with when its file cannot be written: `storage_full`, `storage_unavailable`; else the error itself. */
+export function toUploadError(cause: unknown): unknown {
+  if (isDiskFull(cause)) return new AppError("storage_full", undefined, { cause });
+  return isOutOfSpace(cause) ? new AppError("storage_unavailable", undefined, { cause }) : cause;
 }
 
 /**

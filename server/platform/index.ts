@@ -6,14 +6,15 @@
  * product is imported here.
  */
 export { isTimeout, orAborted, orLate } from "./aborts.ts";
+export { isOutOfSpace } from "./disk-errors.ts";
 export {
   AppError,
   isAppError,
   isErrorCode,
-  isOutOfSpace,
   ruleOf,
   toAppError,
   toProblem,
+  toUploadError,
   errorRules,
   type ErrorCode,
   type FieldIssue,

@@ -7,7 +7,7 @@ import {
   receiveUpload,
   scaleDownSchema,
 } from "../../images/index.ts";
-import { AppError, isOutOfSpace, flagOfText } from "../../platform/index.ts";
+import { AppError, toUploadError, flagOfText } from "../../platform/index.ts";
 import { requireFreeSpace, signedPutMs } from "../../storage/index.ts";
 import { defineRoute } from "./route.ts";
 import { bodyOf } from "./multipart.ts";
@@ -70,7 +70,7 @@ const receiveRoute = defineRoute({
     const body = () => bodyOf(request);
     await receiveUpload(services, { ownerId: caller.userId, id, body }).catch((cause: unknown) => {
       if (request.signal.aborted) throw new AppError("bad_request", "The upload was broken off.", { cause });
-      throw isOutOfSpace(cause) ? new AppError("storage_full", undefined, { cause }) : cause;
+      throw toUploadError(cause);
     });
     return new Response(null, { status: 204 });
   },
@@ -114,7 +114,7 @@ const finishRoute = defineRoute({
     const { signal } = request;
     const image = await finishUpload(services, { ownerId: caller.userId, id, signal, scaleDown }).catch(
       (cause: unknown) => {
-        throw isOutOfSpace(cause) ? new AppError("storage_full", undefined, { cause }) : cause;
+        throw toUploadError(cause);
       },
     );
     return Response.json(toUploaded(image), { status: 201 });

@@ -79,6 +79,19 @@ describe("health", () => {
       expect((await health()).body).toMatchObject({ storage: { ok: true } });
     });
 
+    test("says that the disk is too full for uploads, and still serves what is there", async () => {
+      const { services } = fixture;
+      const minFreeBytes = Number.MAX_SAFE_INTEGER;
+      const config = { ...services.config, limits: { ...services.config.limits, minFreeBytes } };
+      const full = { ...services, config };
+      expect(await (await healthResponse(full)).json()).toMatchObject({
+        status: "degraded",
+        storage: { ok: false, reason: expect.stringContaining("almost full") },
+      });
+      expect((await readyResponse(full)).status).toBe(200);
+      expect((await health()).body).toMatchObject({ storage: { ok: true, reason: null } });
+    });
+
     /** The last beat of the only worker was so long ago. */
     const seen = (secondsAgo: number) =>
       fixture.services.db

@@ -1,10 +1,10 @@
-import { keptBy, orLate } from "../../platform/index.ts";
+import { isAppError, keptBy, orLate } from "../../platform/index.ts";
 import { sql } from "drizzle-orm";
 import { findSchemaMismatch, probeDatabase, schema } from "../../db/index.ts";
 import type { EngineName } from "../../engines.ts";
 import { isConnectedNode, isPresent } from "../../nodes/index.ts";
 import type { Services } from "../../services.ts";
-import { probeDisk } from "../../storage/index.ts";
+import { probeDisk, requireFreeSpace } from "../../storage/index.ts";
 
 /**
  * GET /api/health: each part of the studio, how old that knowledge is, and why a part is not ok. 503 when the database is
@@ -170,7 +170,10 @@ function createProbes(services: Services) {
   // Requests to a bucket cost money: asked rarely, and at once again after a failure.
   const reason = "The image store takes no files or returns none.";
   const probeStore = createProbe(services, { part: "storage", reason, ask: () => probeDisk(disk) });
-  const storage = keepFor(storageKeptMs, probeStore);
+  const store = keepFor(storageKeptMs, probeStore);
+  const full = "The disk is almost full: new pictures are refused.";
+  const askSpace = () => requireFreeSpace(services).catch(ignoreUnknown);
+  const probeSpace = createProbe(services, { part: "storage", reason: full, ask: askSpace });
   return {
     schema: createProbe(services, {
       part: "database",
@@ -187,12 +190,18 @@ function createProbes(services: Services) {
       reason: "The queue does not answer or takes no writes.",
       ask: () => bells.ping(),
     }),
-    storage,
-    lastingFault: watchFault(services, storage),
+    async storage() {
+      const [taken, { ok, reason: why }] = await Promise.all([store(), probeSpace()]);
+      return taken.ok ? { ...taken, ok, reason: why } : taken;
+    },
+    lastingFault: watchFault(services, store),
     workers: createProbe(services, { part: "workers", reason: away, ask: () => findWorkers(services) }),
     engines: createProbe(services, { part: "engines", reason: away, ask: () => findEngines(services) }),
   };
 }
+
+/** Where the space cannot be read, the probe of the store tells why. */
+const ignoreUnknown = (error: unknown) => (isAppError(error) ? Promise.reject(error) : undefined);
 
 interface ProbeInput<T> {
   readonly part: string;

@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import { uploadLimits } from "../../images/index.ts";
-import { AppError, type Holder, isOutOfSpace, requireReadable, takePlace } from "../../platform/index.ts";
+import { AppError, type Holder, requireReadable, takePlace, toUploadError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { type Room, withRoom, withTempFolder } from "../../storage/index.ts";
 
@@ -65,7 +65,7 @@ export async function withParts<T>(
       ),
     );
   } catch (cause) {
-    throw isOutOfSpace(cause) ? new AppError("storage_full", undefined, { cause }) : cause;
+    throw toUploadError(cause);
   } finally {
     giveBack();
   }

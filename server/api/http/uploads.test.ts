@@ -13,7 +13,7 @@ import sharp from "sharp";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
 import { uploadLimits } from "../../images/index.ts";
-import { places } from "../../platform/index.ts";
+import { places, toUploadError } from "../../platform/index.ts";
 import { readFreeSpace, withRoom } from "../../storage/index.ts";
 import { createHttpApp } from "../index.ts";
 
@@ -378,6 +378,19 @@ test("F30 an upload ends where the disk becomes full while it comes in", async (
   } finally {
     limits.minFreeBytes = before;
   }
+});
+
+test.each([
+  ["ENOSPC", "storage_full"],
+  ["EDQUOT", "storage_full"],
+  ["EROFS", "storage_unavailable"],
+  ["EMFILE", "storage_unavailable"],
+  ["ENOENT", undefined],
+])("F30 an upload that the system refuses with %s fails with %s", (code, wanted) => {
+  const cause = Object.assign(new Error(code), { code });
+  const wrapped = new Error("cannot write", { cause });
+  const found = toUploadError(wrapped);
+  expect([Object(found).code, Object(found).cause]).toEqual([wanted, wanted ? wrapped : cause]);
 });
 
 /** The largest file that this process may write; the system then refuses a write as it does on a full disk. */
