@@ -15,7 +15,7 @@ export function JobsPill(props: PillProps) {
   const count = useLiveJobs().length + useUploads().length;
   if (count === 0 && !props.isOpen) return null;
   const className =
-    "mb-2 flex h-9 w-full items-center gap-3 rounded-control border border-line bg-surface px-2 text-xs font-medium transition-colors duration-120 hover:bg-hover aria-expanded:bg-hover [&_svg]:size-[18px] [&_svg]:shrink-0";
+    "mb-2 flex min-h-9 w-full items-center gap-3 rounded-control border border-line bg-surface px-2 text-xs font-medium transition-colors duration-120 hover:bg-hover aria-expanded:bg-hover [&_svg]:size-[18px] [&_svg]:shrink-0";
   return <PillButton isWanted onFailure={showFailure} props={{ ...props, className }} />;
 }
 

@@ -145,7 +145,7 @@ export function JobStateLine({ job }: { readonly job: JobView }) {
     <div className="flex min-w-0 flex-col gap-1.5">
       <p className="flex min-w-0 items-center gap-1.5 text-xs text-quiet">
         <StatusIcon status={job.status} />
-        <span className="truncate">{text}</span>
+        <span className="line-clamp-2">{text}</span>
         <span className="tabular ms-auto shrink-0 ps-2">
           {isOpen && progress !== null ? `${Math.round(progress * 100)} % · ` : null}
           {/* Of a job that waits it counts when it starts. */}

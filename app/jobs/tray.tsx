@@ -147,7 +147,7 @@ export function PillButton({ isOpen, onToggle, className }: PillProps & { readon
       {hasFailed ? <CircleAlert className="text-fail" aria-hidden /> : null}
       {!hasFailed && isBusy ? <Spinner /> : null}
       {!hasFailed && !isBusy ? <ListChecks className="text-quiet" aria-hidden /> : null}
-      <span className="truncate">{text}</span>
+      <span className="line-clamp-2 text-start">{text}</span>
     </button>
   );
 }

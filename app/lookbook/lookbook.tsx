@@ -75,7 +75,9 @@ function Choice({ title, items, chosenIds, limit, refusal, onChange }: ChoicePro
                   <Check className="size-3.5" strokeWidth={3} />
                 </span>
               </button>
-              <p className="mt-1 line-clamp-2 text-xs text-quiet">{reason ?? nameOf(item)}</p>
+              <p className={cx("mt-1 text-xs text-quiet", reason === null && "line-clamp-2")}>
+                {reason ?? nameOf(item)}
+              </p>
             </li>
           );
         })}

@@ -103,7 +103,7 @@ export function ItemCard({ item, onEdit }: ItemCardProps) {
       <div className="flex min-w-0 items-start gap-1">
         <span className="min-w-0 flex-1">
           <span className="line-clamp-2 text-sm font-medium">{name}</span>
-          <span className="line-clamp-2 text-xs text-quiet">
+          <span className={cx("text-xs text-quiet", item.what === "garment" ? "line-clamp-2" : "block")}>
             {item.what === "person" ? t(item.hasConsent ? "agrees" : "notStated") : item.tags.join(", ")}
           </span>
         </span>

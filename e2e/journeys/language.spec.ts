@@ -5,6 +5,11 @@ import es from "../../messages/es.json" with { type: "json" };
 import ru from "../../messages/ru.json" with { type: "json" };
 import zh from "../../messages/zh-CN.json" with { type: "json" };
 import { beGuest } from "../steps/be-guest.ts";
+import { beUser } from "../steps/be-user.ts";
+import { cutWords } from "../steps/cut-words.ts";
+import { sameSite } from "../steps/same-site.ts";
+import { submitJob } from "../steps/submit-job.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
 /** The name of the menu of languages; English where a catalogue has none yet. */
@@ -76,5 +81,44 @@ test("@all a visitor gets the language of the browser, and English when the stud
     await expect(page).toHaveTitle(new RegExp(signIn.title));
     await expect(page.getByRole("combobox", { name: menuOf(common) })).toBeVisible();
     await context.close();
+  }
+});
+
+test("@all the studio's own words are whole in all languages, on a phone and on a wide screen", async ({
+  page,
+  context,
+  baseURL,
+}) => {
+  test.slow();
+  await beUser(page);
+  const image = await uploadSample(page, "rocket.jpg", 1_600);
+  const person = await uploadSample(page, "astronaut.png");
+  // Shoes, which no engine puts on, and a person who has not agreed.
+  for (const item of [
+    { imageId: image, what: "garment", category: "shoes" },
+    { imageId: person, what: "person" },
+  ]) {
+    const answer = await page.request.post("/api/trpc/wardrobe.add", { data: { json: item }, ...sameSite() });
+    expect(answer.status(), await answer.text()).toBe(200);
+  }
+  // One runs, the others wait for it.
+  for (let n = 0; n < 4; n += 1) await submitJob(page, { kind: "upscale", inputs: { image } });
+
+  for (const [locale, words] of Object.entries({ en, bg, ru, "zh-CN": zh, es, de })) {
+    await context.addCookies([{ name: "atelier-locale", value: locale, url: baseURL ?? "" }]);
+    await test.step(locale, async () => {
+      await page.setViewportSize({ width: 1_440, height: 900 });
+      await page.goto("/jobs");
+      await expect(page.getByRole("list", { name: words.jobs.list }).getByRole("listitem")).toHaveCount(4);
+      await expect(page.locator("button[aria-expanded]", { hasText: /\d/ })).toBeVisible();
+      expect(await cutWords(page)).toEqual([]);
+      await page.setViewportSize({ width: 390, height: 844 });
+      expect(await cutWords(page)).toEqual([]);
+      for (const address of ["/wardrobe", "/lookbook"]) {
+        await page.goto(address);
+        await expect(page.locator("main img")).not.toHaveCount(0);
+        expect(await cutWords(page), address).toEqual([]);
+      }
+    });
   }
 });

@@ -83,7 +83,7 @@ function Card({ group, picture, facts, differing, isKept, onKeep }: CardProps) {
           />
           {t(isKept ? "kept" : "toTrash")}
         </span>
-        <span className="mt-1 block truncate text-xs text-quiet" title={name}>
+        <span className="mt-1 line-clamp-2 text-xs break-words text-quiet" title={name}>
           {name}
         </span>
       </label>
