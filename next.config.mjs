@@ -50,7 +50,8 @@ const readByPath = [
   "server/node_modules/sharp/package.json",
   "server/node_modules/@scalar/api-reference/dist/browser/standalone.js",
   "server/node_modules/@fontsource/noto-sans/files/noto-sans-{latin,latin-ext,cyrillic,cyrillic-ext,greek,vietnamese}-400-normal.woff",
-  "server/node_modules/@fontsource-variable/{inter,fraunces}/files/*-latin-wght-normal.woff2",
+  "server/node_modules/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2",
+  "server/node_modules/@fontsource/fraunces/files/fraunces-latin-400-normal.woff2",
 ];
 
 /** The content security policy stands in proxy.ts, since its nonce is new for each request. */

@@ -72,7 +72,7 @@ body { margin: 0; font-family: "Inter Variable", ui-sans-serif, system-ui, sans-
 .studio { box-sizing: border-box; position: sticky; top: 0; z-index: 20; display: flex; align-items: center;
   height: var(--docs-header); padding: 0 16px; border-bottom: 1px solid var(--line); background: var(--paper); }
 .studio a { display: flex; align-items: center; gap: 10px; padding: 4px 8px; border-radius: 6px; color: var(--ink);
-  font: 440 20px/1 "Fraunces Variable", ui-serif, Georgia, serif; letter-spacing: -0.015em; text-decoration: none; }
+  font: 20px/1 Fraunces, ui-serif, Georgia, serif; letter-spacing: -0.015em; text-decoration: none; }
 .studio a:hover { background: var(--hover); }
 .studio svg { width: 24px; height: 24px; }
 .studio a:focus-visible { outline: 2px solid var(--ink); outline-offset: 2px; }
@@ -83,7 +83,7 @@ noscript { display: block; padding: 24px; }`;
 const repairs = `
 html .scalar-app :focus-visible { outline: 2px solid var(--ink); outline-offset: 2px; }
 html .scalar-app section:focus-visible { outline: none; }
-html .scalar-app h1.section-header-label { margin-top: 8px; font: 440 40px/46px "Fraunces Variable", ui-serif, Georgia, serif;
+html .scalar-app h1.section-header-label { margin-top: 8px; font: 40px/46px Fraunces, ui-serif, Georgia, serif;
   letter-spacing: -0.015em; }
 html .scalar-app .section { padding-block: 48px; }
 html .scalar-app .request-card-footer:not(:has(button)) { display: none; }

@@ -12,7 +12,7 @@ const packages = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../
 const files = {
   viewer: "@scalar/api-reference/dist/browser/standalone.js",
   inter: "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2",
-  fraunces: "@fontsource-variable/fraunces/files/fraunces-latin-wght-normal.woff2",
+  fraunces: "@fontsource/fraunces/files/fraunces-latin-400-normal.woff2",
 } as const;
 const contentTypes: Record<string, string> = {
   ".js": "text/javascript; charset=utf-8",
@@ -98,13 +98,13 @@ export const logo = html`<svg viewBox="0 0 24 24" fill="none" aria-hidden="true"
   />
 </svg>`;
 
-const fontFace = (family: string, address: string) =>
-  `@font-face { font-family: "${family}"; src: url(${address}) format("woff2-variations"); font-weight: 100 900; font-display: swap; }`;
+const fontFace = (family: string, address: string, weight: string) =>
+  `@font-face { font-family: "${family}"; src: url(${address}) format("woff2"); font-weight: ${weight}; font-display: swap; }`;
 
 /** The studio's fonts as CSS, for pages that are not built by Next. */
 export async function studioFonts(): Promise<string> {
   const { inter, fraunces } = await readNames();
-  return `${fontFace("Inter Variable", addressOf(inter))}\n${fontFace("Fraunces Variable", addressOf(fraunces))}`;
+  return `${fontFace("Inter Variable", addressOf(inter), "100 900")}\n${fontFace("Fraunces", addressOf(fraunces), "400")}`;
 }
 
 const addressOf = (name: string) => `/api/v1/docs/${name}`;

@@ -6,7 +6,7 @@ const frame = `
 html { background: var(--paper); color: var(--ink); -webkit-text-size-adjust: 100%; }
 body { display: flex; flex-direction: column; min-height: 100dvh; margin: 0;
   font: 14px/20px "Inter Variable", ui-sans-serif, system-ui, sans-serif; }
-h1 { margin: 0; font: 440 28px/34px "Fraunces Variable", ui-serif, Georgia, serif; letter-spacing: -0.015em;
+h1 { margin: 0; font: 28px/34px Fraunces, ui-serif, Georgia, serif; letter-spacing: -0.015em;
   overflow-wrap: anywhere; text-wrap: balance; }
 p { margin: 0; color: var(--quiet); }
 a { color: inherit; text-decoration: none; }
