@@ -14,11 +14,11 @@ interface ShownOnceProps {
 
 /** A new secret, which the server shows only once. */
 export function ShownOnce({ text, value, onDone }: ShownOnceProps) {
-  const t = useTranslations("apiKeys");
+  const t = useTranslations("shownOnce");
   const shown = useRef<HTMLElement>(null);
   const selectIt = () => {
     if (shown.current !== null) window.getSelection()?.selectAllChildren(shown.current);
-    toastFailure(t("copyFailed"));
+    toastFailure(t("refused"));
   };
   const copy = () => {
     // Missing outside secure contexts, as over plain http on a LAN address.
