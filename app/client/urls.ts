@@ -20,3 +20,8 @@ export function downloadUrl(id: string): string {
 export function settingsDownloadUrl(id: string): string {
   return `${downloadUrl(id)}&settings=1`;
 }
+
+/** The originals of several pictures as a zip. */
+export function zipUrl(ids: readonly string[], withSettings: boolean): string {
+  return `/api/v1/images/zip?ids=${ids.join(",")}${withSettings ? "&settings=1" : ""}`;
+}

@@ -1,10 +1,11 @@
 "use client";
-import { Maximize2, Scissors, Sparkles, Star, Tag, Trash2, X } from "lucide-react";
+import { Download, FileCog, Maximize2, Scissors, Sparkles, Star, Tag, Trash2, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { useSubmitBatch } from "../client/submit/batch.ts";
-import { useCapability } from "../client/queries.ts";
+import { useCapabilities, useCapability } from "../client/queries.ts";
+import { downloadUrl, settingsDownloadUrl, zipUrl } from "../client/urls.ts";
 import { ShareButton } from "../links/share.tsx";
 import { AsReference } from "../pictures/quick-actions.tsx";
 import { BoardButton } from "../pictures/boards.tsx";
@@ -12,6 +13,7 @@ import { Stars } from "../pictures/stars.tsx";
 import { TagEditor } from "../pictures/tag-editor.tsx";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
 import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
+import { toastFailure } from "../ui/toasts.tsx";
 import type { Selection } from "./selection.tsx";
 
 /** One act on every chosen picture, as one batch. */
@@ -49,6 +51,45 @@ function ProcessAll({ selection }: { readonly selection: Selection }) {
         {pictures("cutOut")}
       </MenuItem>
       <AsReference imageIds={selection.images.map(({ id }) => id)} />
+    </Menu>
+  );
+}
+
+/** The chosen pictures as files: one alone as it is, several as a zip. */
+function DownloadAll({ images }: Pick<Selection, "images">) {
+  const t = useTranslations("viewer");
+  const gallery = useTranslations("gallery");
+  const most = useCapabilities()?.limits.maxBatchJobs ?? Infinity;
+  const save = (withSettings: boolean) => {
+    const [first] = images;
+    if (images.length > most) toastFailure(gallery("zipTooMany", { count: most }));
+    else if (images.length > 1)
+      window.location.assign(
+        zipUrl(
+          images.map(({ id }) => id),
+          withSettings,
+        ),
+      );
+    else if (first)
+      window.location.assign(withSettings ? settingsDownloadUrl(first.id) : downloadUrl(first.id));
+  };
+  return (
+    <Menu
+      side="top"
+      trigger={
+        <IconButton label={t("download")} side="top">
+          <Download aria-hidden />
+        </IconButton>
+      }
+    >
+      <MenuItem onSelect={() => save(false)}>
+        <Download aria-hidden />
+        {t("download")}
+      </MenuItem>
+      <MenuItem onSelect={() => save(true)}>
+        <FileCog aria-hidden />
+        {t("withSettings")}
+      </MenuItem>
     </Menu>
   );
 }
@@ -102,6 +143,7 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
       </Button>
       <BoardButton imageIds={selection.images.map(({ id }) => id)} look="quiet" />
       <MarkAll selection={selection} />
+      <DownloadAll images={selection.images} />
       <Button look="quiet" size="small" onClick={selection.remove}>
         <Trash2 aria-hidden />
         <span className="max-sm:sr-only">

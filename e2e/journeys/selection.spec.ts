@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { readZip } from "@atelier/testing/zip";
 import { beGuest } from "../steps/be-guest.ts";
 import { beUser } from "../steps/be-user.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
@@ -48,7 +50,7 @@ test("A15 while some are selected a click on a picture selects it too, Enter ope
   await expect(page).toHaveURL(/\/wardrobe$/);
 });
 
-test("D1 @all what is selected is shared by one link and processed as one batch; Delete in the dialog deletes nothing", async ({
+test("D1 @all what is selected is shared by one link, saved as a zip and processed as one batch; Delete in the dialog deletes nothing", async ({
   page,
 }) => {
   await beUser(page);
@@ -66,6 +68,17 @@ test("D1 @all what is selected is shared by one link and processed as one batch;
   await expect(dialog.getByText(/Anyone with this address can see it/)).toBeVisible();
   await dialog.getByRole("button", { name: "Done" }).click();
   await expect(page.getByText("2 selected")).toBeVisible();
+
+  const download = page.waitForEvent("download");
+  await bar.getByRole("button", { name: "Download" }).click();
+  await page.getByRole("menuitem", { name: "Download", exact: true }).click();
+  const zip = await download;
+  expect(zip.suggestedFilename()).toBe("pictures.zip");
+  expect([...readZip(await readFile(await zip.path())).keys()].toSorted()).toEqual([
+    "astronaut.png",
+    "pictures.json",
+    "rocket.jpg",
+  ]);
 
   await bar.getByRole("button", { name: "Process" }).click();
   await page.getByRole("menuitem", { name: "Upscale" }).click();

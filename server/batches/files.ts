@@ -1,14 +1,8 @@
 import type { Readable } from "node:stream";
-import { openFile } from "../images/index.ts";
-import { packZip, type ZipEntry } from "../jobs/index.ts";
+import { extensionOf, getImage } from "../images/index.ts";
+import { packZip, pictureEntry, type ZipEntry } from "../jobs/index.ts";
 import type { Services } from "../services.ts";
 import { type BatchAddress, type BatchPlace, type BatchWithJobs, getBatch } from "./read.ts";
-
-const extensions: Readonly<Record<string, string>> = {
-  "image/jpeg": "jpg",
-  "image/png": "png",
-  "image/webp": "webp",
-};
 
 /** The results of a batch in its order, and `batch.json` with the settings of each. Throws `not_found`. */
 export async function openBatchZip(services: Services, address: BatchAddress): Promise<Readable> {
@@ -24,20 +18,14 @@ export async function openBatchZip(services: Services, address: BatchAddress): P
   const files = new Map<string, string>();
   const entries: ZipEntry[] = [];
   for (const { imageId, base } of pictures) {
-    const open = { ownerId: address.ownerId, id: imageId, variant: "original" } as const;
-    // Asked before the first byte is sent, so that a missing picture gives an error and not a broken zip.
-    const { headers } = await openFile(services, { ...open, isHead: true });
-    const name = `${base}.${extensions[headers["content-type"] ?? ""] ?? "bin"}`;
+    const own = { ownerId: address.ownerId, id: imageId };
+    const { mime } = await getImage(services, own);
+    const name = `${base}.${extensionOf(mime)}`;
     files.set(imageId, name);
-    entries.push({ name, open: async () => bodyOf(await openFile(services, open)) });
+    entries.push(await pictureEntry(services, own, { name }));
   }
   const told = Buffer.from(JSON.stringify(describe(batch, files), null, 2));
   return packZip({ name: "batch.json", bytes: told }, entries);
-}
-
-function bodyOf({ body }: { readonly body: Readable | null }): Readable {
-  if (!body) throw new Error("a file that was asked for without a condition has no body");
-  return body;
 }
 
 const maxLabel = 60;

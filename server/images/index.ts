@@ -134,6 +134,7 @@ export {
   openFile,
   type OpenedFile,
   type OpenFileInput,
+  baseNameOf,
   requireOriginal,
   openOriginal,
   readOriginalTo,

@@ -202,10 +202,15 @@ function fileHeaders(
   };
 }
 
+/** What the file of a picture is called, without its extension: its title, as every system takes it. */
+export function baseNameOf({ title, id }: Pick<ImageRow, "title" | "id">): string {
+  return title.replaceAll(/[/\\:*?"<>|]/g, "").replace(/^[.\s]+/, "") || `atelier-${id}`;
+}
+
 /** RFC 6266: a plain name for old clients, the full one in UTF-8. */
 function disposition(image: Named, variant: Variant, type: "inline" | "attachment"): string {
   const extension = extensionOf(variantMime(image.mime, variant));
-  const base = image.title.replaceAll(/[/\\:*?"<>|]/g, "").replace(/^[.\s]+/, "") || `atelier-${image.id}`;
+  const base = baseNameOf(image);
   const plain = base.replaceAll(/[^\x20-\x7e]|[%"\\]/g, "_");
   const full = encodeURIComponent(`${base}.${extension}`).replaceAll(/['()*]/g, percentEncode);
   return `${type}; filename="${plain}.${extension}"; filename*=UTF-8''${full}`;

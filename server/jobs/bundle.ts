@@ -2,16 +2,19 @@ import type { Readable } from "node:stream";
 import { eq } from "drizzle-orm";
 import { ZipFile } from "yazl";
 import { schema } from "../db/index.ts";
-import { openOriginal, requireOriginal } from "../images/index.ts";
+import {
+  baseNameOf,
+  extensionOf,
+  getImage,
+  openFile,
+  openOriginal,
+  requireOriginal,
+} from "../images/index.ts";
+import { pictureLimits } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { openWithSettings } from "./carry-settings.ts";
 import { loadInputImages } from "./pictures.ts";
 import { getStory, type JobAddress } from "./read.ts";
-
-const extensions: Readonly<Record<string, string>> = {
-  "image/jpeg": "jpg",
-  "image/png": "png",
-  "image/webp": "webp",
-};
 
 /** A job as a zip: its pictures, and `job.json` with params and story. Throws `not_found`, `input_missing`. */
 export async function openBundle(services: Services, address: JobAddress): Promise<Readable> {
@@ -27,7 +30,7 @@ export async function openBundle(services: Services, address: JobAddress): Promi
   // Checked before the first byte is sent, so that a missing picture gives an error and not a broken zip.
   for (const { image } of pictures) await requireOriginal(services, image);
   const entries = pictures.map(({ name, image }) => ({
-    name: `${name}.${extensions[image.mime] ?? "bin"}`,
+    name: `${name}.${extensionOf(image.mime)}`,
     open: () => openOriginal(services, image),
   }));
   return packZip({ name: "job.json", bytes: Buffer.from(JSON.stringify(story, null, 2)) }, entries);
@@ -42,6 +45,67 @@ async function loadOutputs({ db }: Services, jobId: string) {
     .where(eq(jobOutputs.jobId, jobId))
     .orderBy(jobOutputs.position);
   return rows.map((row) => row.image);
+}
+
+interface OwnPicture {
+  readonly ownerId: string;
+  readonly id: string;
+}
+
+/** An own picture as an entry of a zip. Throws `not_found`, `file_missing` before a byte of the zip is sent. */
+export async function pictureEntry(
+  services: Services,
+  own: OwnPicture,
+  { name, settings = false }: { readonly name: string; readonly settings?: boolean },
+): Promise<ZipEntry> {
+  const file = { ...own, variant: "original" } as const;
+  await openFile(services, { ...file, isHead: true });
+  return {
+    name,
+    async open() {
+      const { body } = await (settings ? openWithSettings(services, own) : openFile(services, file));
+      if (!body) throw new Error("a file that was asked for without a condition has no body");
+      return body;
+    },
+  };
+}
+
+/** The most pictures of one zip, as many as a batch makes: their ids fit into an address that proxies take. */
+export const picturesZipLimit: number = pictureLimits.batchPictures;
+const nameLength = 100;
+
+interface PicturesZip {
+  readonly ownerId: string;
+  readonly ids: readonly string[];
+  /** Results carry the settings that they were made from. */
+  readonly settings: boolean;
+}
+
+/** Own pictures under their titles, and `pictures.json` with what is known of each. Throws `not_found`, `file_missing`. */
+export async function openPicturesZip(services: Services, wanted: PicturesZip): Promise<Readable> {
+  const { ownerId, settings } = wanted;
+  const taken = new Set<string>();
+  const entries: ZipEntry[] = [];
+  const told: unknown[] = [];
+  for (const id of new Set(wanted.ids)) {
+    const { thumbhash: _, mime, ...facts } = await getImage(services, { ownerId, id });
+    const name = freeName(taken, baseNameOf(facts), extensionOf(mime));
+    entries.push(await pictureEntry(services, { ownerId, id }, { name, settings }));
+    told.push({ file: name, ...facts });
+  }
+  return packZip({ name: "pictures.json", bytes: Buffer.from(JSON.stringify(told, null, 2)) }, entries);
+}
+
+/** A name that the zip does not have yet, also where the case of letters does not count. */
+function freeName(taken: Set<string>, title: string, extension: string): string {
+  const base = Array.from(title).slice(0, nameLength).join("").trimEnd();
+  for (let n = 1; ; n += 1) {
+    const name = `${base}${n === 1 ? "" : ` (${n})`}.${extension}`;
+    const key = name.normalize("NFC").toLowerCase();
+    if (taken.has(key)) continue;
+    taken.add(key);
+    return name;
+  }
 }
 
 export interface ZipEntry {

@@ -43,7 +43,14 @@ export {
 export { chainError } from "./provider-texts.ts";
 export { nextHop, type NextHop } from "./cloud-choice.ts";
 export { type CallEnded, endCall } from "./cloud-end.ts";
-export { openBundle, packZip, type ZipEntry } from "./bundle.ts";
+export {
+  openBundle,
+  openPicturesZip,
+  packZip,
+  pictureEntry,
+  picturesZipLimit,
+  type ZipEntry,
+} from "./bundle.ts";
 export {
   cancel,
   cancelAllOf,

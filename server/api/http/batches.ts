@@ -17,7 +17,7 @@ import { lineOfText, places } from "../../platform/index.ts";
 import { asOneOfFew } from "../requests.ts";
 import { batchSchema, batchWithJobsSchema, toHttpBatch, toHttpPlace } from "./job-schemas.ts";
 import { defineRoute, type HttpRoute } from "./route.ts";
-import { answerEvents, servedStream, zipStream } from "./streams.ts";
+import { answerEvents, zipAnswer, zipStream } from "./streams.ts";
 
 const tag = "batches";
 const params = z.object({ id: z.uuid() });
@@ -206,16 +206,7 @@ const zipRoute = defineRoute({
     const zip = await zipStream(services, reader, () =>
       openBatchZip(services, { ownerId: caller.userId, id }),
     );
-    return new Response(
-      servedStream(services, zip, () => Promise.resolve()),
-      {
-        headers: {
-          "Content-Type": "application/zip",
-          "Content-Disposition": `attachment; filename="batch-${id}.zip"`,
-          ...privateFile,
-        },
-      },
-    );
+    return zipAnswer(services, zip, `batch-${id}.zip`);
   },
 });
 

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { readSample } from "@atelier/testing/pictures";
 import {
   createTestServices,
@@ -8,6 +8,7 @@ import {
   type TestOwner,
   type TestServices,
 } from "@atelier/testing/services";
+import { readZip } from "@atelier/testing/zip";
 import { eq } from "drizzle-orm";
 import type { Hono } from "hono";
 import sharp from "sharp";
@@ -52,6 +53,11 @@ const addPicture = async (name: string) =>
     bytes: await readSample(name),
     name,
   });
+
+const fileOf = async (id: string) => Buffer.from(await (await send(`/images/${id}/file`)).arrayBuffer());
+
+const unzip = async (query: string) =>
+  readZip(Buffer.from(await (await send(`/images/zip?${query}`)).arrayBuffer()));
 
 test("A15 pictures are listed by pages, and filters of the query count", async () => {
   const [first, second] = [await addPicture("rocket.jpg"), await addPicture("chelsea.png")];
@@ -162,6 +168,10 @@ test("a result is sent with its settings on wish alone, its pixels and its mark 
   expect(again.status).toBe(304);
   const small = await send(`/images/${id}/file?settings=true&variant=preview`);
   expect(Buffer.from(await small.arrayBuffer()).includes("parameters")).toBe(false);
+
+  const zipped = async (query: string) => (await unzip(`ids=${id}${query}`)).get("chelsea.png");
+  expect(await zipped("")).toEqual(before);
+  expect((await zipped("&settings=true"))?.includes("Negative prompt: fog")).toBe(true);
 });
 
 test("a picture that nothing was made from is sent as it is, also with its settings", async () => {
@@ -278,3 +288,42 @@ test("days of a search are of UTC, or of the time zone that is named", async () 
     expect.objectContaining({ errors: [{ path: "timezone", message }] }),
   ]);
 });
+
+test("A15 several pictures are saved as one zip, each under its title once, with what is known of it", async () => {
+  const [rocket, other] = [await addPicture("rocket.jpg"), await addPicture("garment_tee.jpg")];
+  const change = (id: string, title: string) =>
+    app.fetch(
+      new Request(`${testOrigin}/api/v1/images/${id}`, {
+        method: "PATCH",
+        headers: { authorization: `Bearer ${owner.apiKey}`, "content-type": "application/json" },
+        body: JSON.stringify({ title, tags: ["Beach"] }),
+      }),
+    );
+  await change(rocket.id, "..Ракета / 火箭?");
+  await change(other.id, "РАКЕТА / 火箭");
+  const files = await unzip(`ids=${rocket.id},${other.id},${owner.imageId},${rocket.id}`);
+  expect(files.get("Ракета  火箭.jpg")).toEqual(await fileOf(rocket.id));
+  expect(files.get("РАКЕТА  火箭 (2).jpg")).toEqual(await fileOf(other.id));
+  const told = JSON.parse(String(files.get("pictures.json")));
+  expect(told).toMatchObject([
+    { id: rocket.id, file: "Ракета  火箭.jpg", tags: ["Beach"] },
+    { id: other.id, file: "РАКЕТА  火箭 (2).jpg" },
+    { id: owner.imageId },
+  ]);
+  const names: string[] = told.map(({ file }: { file: string }) => file);
+  expect(new Set(files.keys())).toEqual(new Set(["pictures.json", ...names]));
+});
+
+test("S1 a zip has nobody else's pictures and none of the trash, and is refused whole", async () => {
+  const { id } = await addPicture("coffee.png");
+  expect((await send(`/images/zip?ids=${id}`, { key: strangerKey })).status).toBe(404);
+  await send(`/images/${id}`, { method: "DELETE" });
+  expect((await send(`/images/zip?ids=${owner.imageId},${id}`)).status).toBe(404);
+});
+
+test.each(["", "ids=", "ids=coffee", `ids=${Array.from({ length: 201 }, () => randomUUID()).join(",")}`])(
+  "a zip of %.40s is a bad request",
+  async (query) => {
+    expect((await send(`/images/zip?${query}`)).status).toBe(400);
+  },
+);

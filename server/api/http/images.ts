@@ -9,18 +9,15 @@ import {
   listImages,
   listImagesSchema,
   listTags,
-  openFile,
   removeImages,
   restoreImages,
-  variants,
   type ImageView,
   type TagView,
 } from "../../images/index.ts";
-import { noteServed, openResult, openWithSettings } from "../../jobs/index.ts";
 import { AppError, flagOfText } from "../../platform/index.ts";
 import { withdrawConsent } from "../../wardrobe/index.ts";
+import { getImageFileRoute, getImagesZipRoute } from "./image-files.ts";
 import { defineRoute } from "./route.ts";
-import { servedStream } from "./streams.ts";
 
 export const imageSchema = z.object({
   id: z.uuid(),
@@ -211,56 +208,6 @@ const restoreImageRoute = defineRoute({
   },
 });
 
-/** GET /images/{id}/file */
-const getImageFileRoute = defineRoute({
-  method: "get",
-  path: "/images/{id}/file",
-  operationId: "getImageFile",
-  summary: "Download a picture",
-  description:
-    "`preview` is at most 1,280 pixels, `thumbnail` at most 320. Answers 304 to a matching If-None-Match.",
-  tag: "images",
-  resource: "image",
-  params,
-  query: z.object({
-    variant: z.enum(variants).default("original"),
-    download: flagOfText.default(false).describe("As an attachment, to be saved"),
-    settings: flagOfText
-      .default(false)
-      .describe(
-        "The original of a result carries what it was made from: `parameters`, as most programs read it, and `atelier` as JSON. Anybody who gets the file can read them.",
-      ),
-  }),
-  responses: {
-    200: { description: "The file", contentType: "image/*" },
-    302: { description: "Where to get the file, for a quarter of an hour at most; in studios with a bucket" },
-    304: { description: "Your copy is still right" },
-  },
-  async handle({ services, caller, params: { id }, query, request }) {
-    const ifNoneMatch = request.headers.get("if-none-match");
-    const isHead = request.method === "HEAD";
-    const own = {
-      id,
-      ownerId: caller.userId,
-      download: query.download,
-      ifNoneMatch,
-      isHead,
-      allowsLink: true,
-    };
-    const { variant, settings } = query;
-    const openOriginal = settings ? openWithSettings : openResult;
-    const { headers, isCurrent, body, link } = await (variant === "original"
-      ? openOriginal(services, own)
-      : openFile(services, { ...own, variant, allowsTrash: true }));
-    if (link !== null) return new Response(null, { status: 302, headers: { ...headers, location: link } });
-    if (!body) return new Response(null, { status: isCurrent ? 304 : 200, headers });
-    const onServed = async () => {
-      if (variant === "original") await noteServed(services, id);
-    };
-    return new Response(servedStream(services, body, onServed), { headers });
-  },
-});
-
 export const imageRoutes = [
   listImagesRoute,
   getImageRoute,
@@ -271,4 +218,5 @@ export const imageRoutes = [
   restoreImageRoute,
   withdrawConsentRoute,
   getImageFileRoute,
+  getImagesZipRoute,
 ];

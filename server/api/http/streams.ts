@@ -60,6 +60,21 @@ export async function zipStream(
   }
 }
 
+/** The answer that saves a zip under this name. */
+export function zipAnswer(services: Pick<Services, "later">, zip: Readable, name: string): Response {
+  return new Response(
+    servedStream(services, zip, () => Promise.resolve()),
+    {
+      headers: {
+        "Content-Type": "application/zip",
+        "Content-Disposition": `attachment; filename="${name}"`,
+        "Cache-Control": "private, no-store",
+        "X-Content-Type-Options": "nosniff",
+      },
+    },
+  );
+}
+
 /** Hono drops the body of an answer to HEAD as it is, which would leave its source open. */
 export async function withoutBody(response: Response): Promise<Response> {
   await response.body?.cancel();

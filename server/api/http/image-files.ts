@@ -1,0 +1,92 @@
+import { z } from "zod";
+import { openFile, variants } from "../../images/index.ts";
+import {
+  noteServed,
+  openPicturesZip,
+  openResult,
+  openWithSettings,
+  picturesZipLimit,
+} from "../../jobs/index.ts";
+import { flagOfText } from "../../platform/index.ts";
+import { defineRoute } from "./route.ts";
+import { servedStream, zipAnswer, zipStream } from "./streams.ts";
+
+/** GET /images/{id}/file */
+export const getImageFileRoute = defineRoute({
+  method: "get",
+  path: "/images/{id}/file",
+  operationId: "getImageFile",
+  summary: "Download a picture",
+  description:
+    "`preview` is at most 1,280 pixels, `thumbnail` at most 320. Answers 304 to a matching If-None-Match.",
+  tag: "images",
+  resource: "image",
+  params: z.object({ id: z.uuid() }),
+  query: z.object({
+    variant: z.enum(variants).default("original"),
+    download: flagOfText.default(false).describe("As an attachment, to be saved"),
+    settings: flagOfText
+      .default(false)
+      .describe(
+        "The original of a result carries what it was made from: `parameters`, as most programs read it, and `atelier` as JSON. Anybody who gets the file can read them.",
+      ),
+  }),
+  responses: {
+    200: { description: "The file", contentType: "image/*" },
+    302: { description: "Where to get the file, for a quarter of an hour at most; in studios with a bucket" },
+    304: { description: "Your copy is still right" },
+  },
+  async handle({ services, caller, params: { id }, query, request }) {
+    const ifNoneMatch = request.headers.get("if-none-match");
+    const isHead = request.method === "HEAD";
+    const own = {
+      id,
+      ownerId: caller.userId,
+      download: query.download,
+      ifNoneMatch,
+      isHead,
+      allowsLink: true,
+    };
+    const { variant, settings } = query;
+    const openOriginal = settings ? openWithSettings : openResult;
+    const { headers, isCurrent, body, link } = await (variant === "original"
+      ? openOriginal(services, own)
+      : openFile(services, { ...own, variant, allowsTrash: true }));
+    if (link !== null) return new Response(null, { status: 302, headers: { ...headers, location: link } });
+    if (!body) return new Response(null, { status: isCurrent ? 304 : 200, headers });
+    const onServed = async () => {
+      if (variant === "original") await noteServed(services, id);
+    };
+    return new Response(servedStream(services, body, onServed), { headers });
+  },
+});
+
+const uuid = String.raw`[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}`;
+
+/** GET /images/zip */
+export const getImagesZipRoute = defineRoute({
+  method: "get",
+  path: "/images/zip",
+  operationId: "getImagesZip",
+  summary: "Download several pictures as a zip",
+  description:
+    "The originals under their titles, and `pictures.json` with what is known of each. 404 when one of them is not yours or in the trash.",
+  tag: "images",
+  query: z.object({
+    ids: z
+      .string()
+      .regex(new RegExp(`^${uuid}(?:,${uuid}){0,${picturesZipLimit - 1}}$`))
+      .describe(`At most ${picturesZipLimit} pictures, parted by commas`),
+    settings: flagOfText
+      .default(false)
+      .describe("Each result carries what it was made from, as in its own file"),
+  }),
+  responses: { 200: { description: "The zip", contentType: "application/zip" } },
+  async handle({ services, caller, query: { ids, settings }, request }) {
+    const wanted = { ownerId: caller.userId, ids: ids.split(","), settings };
+    const zip = await zipStream(services, { caller, signal: request.signal }, () =>
+      openPicturesZip(services, wanted),
+    );
+    return zipAnswer(services, zip, "pictures.zip");
+  },
+});
