@@ -38,7 +38,7 @@ function ProcessAll({ selection }: { readonly selection: Selection }) {
       trigger={
         <button type="button" disabled={submit.isPending} className={buttonStyle("quiet", "small")}>
           <Sparkles aria-hidden />
-          <span className="max-sm:sr-only">{pictures("process")}</span>
+          <span>{pictures("process")}</span>
         </button>
       }
     >
@@ -102,7 +102,7 @@ function MarkAll({ selection }: { readonly selection: Selection }) {
     <>
       <Button look="quiet" size="small" onClick={() => setOpen(true)}>
         <Tag aria-hidden />
-        <span className="max-sm:sr-only">{t("markSelected")}</span>
+        <span>{t("markSelected")}</span>
       </Button>
       <Dialog open={isOpen} onOpenChange={setOpen} title={t("markTitle", { count: selection.images.length })}>
         <div className="flex flex-col gap-4">
@@ -125,10 +125,10 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
       role="toolbar"
       data-selection-bar
       aria-label={t("selection")}
-      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 max-w-[calc(100vw-16px)] -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pe-2 ps-5 whitespace-nowrap shadow-float max-sm:gap-0 max-sm:pe-1 max-sm:ps-4 wide:bottom-5"
+      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 max-w-[calc(100vw-16px)] -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pe-2 ps-5 whitespace-nowrap shadow-float max-sm:gap-0 max-sm:pe-1 max-sm:ps-4 max-[360px]:ps-1 max-[360px]:[&>p]:me-0 wide:bottom-5 max-wide:[&_button>span]:sr-only"
     >
       <p role="status" className="tabular me-3 text-xs font-medium whitespace-nowrap max-sm:me-1">
-        {/* On a phone the number alone: words of some languages leave no room for the buttons. */}
+        {/* On a phone the number alone, as the buttons have no words below a wide screen: those of some languages leave no room. */}
         <span aria-hidden data-count={count} className="before:content-[attr(data-count)] sm:hidden" />
         <span className="max-sm:sr-only">
           {t("selected", { count })}
@@ -139,16 +139,14 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
       <ShareButton what={{ imageIds: selection.images.map(({ id }) => id) }} look="quiet" />
       <Button look="quiet" size="small" onClick={selection.star}>
         <Star aria-hidden />
-        <span className="max-sm:sr-only">{t(allStarred ? "unstarSelected" : "starSelected")}</span>
+        <span>{t(allStarred ? "unstarSelected" : "starSelected")}</span>
       </Button>
       <BoardButton imageIds={selection.images.map(({ id }) => id)} look="quiet" />
       <MarkAll selection={selection} />
       <DownloadAll images={selection.images} />
       <Button look="quiet" size="small" onClick={selection.remove}>
         <Trash2 aria-hidden />
-        <span className="max-sm:sr-only">
-          {pictures === count ? t("removeSelected") : t("removeStacks", { count: pictures })}
-        </span>
+        <span>{pictures === count ? t("removeSelected") : t("removeStacks", { count: pictures })}</span>
       </Button>
       <IconButton label={t("clearSelection")} side="top" onClick={selection.clear}>
         <X aria-hidden />

@@ -139,3 +139,24 @@ test("@all A15 a rectangle from empty space selects what it touches, adds with S
   const file = await page.request.get(carried[1] ?? "");
   expect((await file.body()).byteLength).toBeGreaterThan(10_000);
 });
+
+test("@all the bar of a selection stays within the page at every width, in a language of long words", async ({
+  page,
+  context,
+  baseURL,
+}) => {
+  await beGuest(page);
+  await uploadSample(page, "rocket.jpg", 96);
+  await context.addCookies([{ name: "atelier-locale", value: "de", url: baseURL ?? "" }]);
+  await page.goto("/gallery");
+  await page.getByRole("checkbox", { name: /rocket/ }).click();
+  const bar = page.getByRole("toolbar", { name: "Auswahl" });
+  for (const width of [320, 390, 640, 768, 1_023, 1_024, 1_440]) {
+    await page.setViewportSize({ width, height: 900 });
+    await expect
+      .poll(() => bar.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth), {
+        message: `${width} px`,
+      })
+      .toBe(0);
+  }
+});

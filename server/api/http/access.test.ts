@@ -74,6 +74,7 @@ const cases: Readonly<Record<string, Case>> = {
   streamBatchEvents: {},
   getBatchZip: {},
   getBatchSheet: {},
+  getImagesZip: {},
   submitJob: { body: { kind: "text_to_image", params: { prompt: "a cup" } } },
   listJobs: {},
   estimateJob: { body: { kind: "text_to_image", params: { prompt: "a cup" } } },
