@@ -3,7 +3,7 @@ import { inspect, isPng, readPngTexts } from "../../images/index.ts";
 import { cancel, jobSource, type JobView, list, listJobsSchema } from "../../jobs/index.ts";
 import { feedOf } from "../../live/index.ts";
 import { readLoras, readProgramModel } from "../../scheduling/index.ts";
-import { readChoices } from "../clients/choices.ts";
+import { defaultChoice, readChoices } from "../clients/choices.ts";
 import { pictureSchema, readBody } from "../clients/picture-bodies.ts";
 import type { ClientInput, ClientRoute } from "../clients/route.ts";
 import { sdapiKinds } from "./options.ts";
@@ -24,18 +24,18 @@ const controlnet = (path: string, operationId: string, nothing: object): ClientR
   handle: () => Promise.resolve(Response.json(nothing)),
 });
 
+/** The choice of the studio first: some programs take the first one by themselves, and cannot start without any. */
 async function readModels({ services }: ClientInput) {
   const choices = await readChoices(services, sdapiKinds);
-  return choices
-    .filter(({ isLive }) => isLive)
-    .map(({ id }) => ({
-      title: id,
-      model_name: id,
-      hash: null,
-      sha256: null,
-      filename: id,
-      config: null,
-    }));
+  const live = choices.filter(({ isLive }) => isLive).map(({ id }) => id);
+  return [defaultChoice, ...live].map((id) => ({
+    title: id,
+    model_name: id,
+    hash: null,
+    sha256: null,
+    filename: id,
+    config: null,
+  }));
 }
 
 /** Those of the chosen workflow, else of the one that text to image would take now. */

@@ -45,6 +45,8 @@ describe("Open WebUI", () => {
   test("checks the server, chooses a model and makes a picture with it", async () => {
     expect((await get("options")).json).toMatchObject({ sd_model_checkpoint: "atelier" });
     const models = (await get("sd-models")).json as { title: string; model_name: string }[];
+    // The choice of the studio stands first, so that it can be taken again, and a list is never empty.
+    expect(models[0]).toMatchObject({ title: "atelier", model_name: "atelier" });
     const model = models.find(({ title }) => title.endsWith("t2i_sdxl"));
     expect(model).toMatchObject({ model_name: "atelier/t2i_sdxl" });
     expect(await post("options", { sd_model_checkpoint: model?.title })).toEqual({ status: 200, json: null });
