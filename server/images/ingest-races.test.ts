@@ -4,7 +4,15 @@ import path from "node:path";
 import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { addGuest, addUser, listObjects, readSample, rowsOf } from "@atelier/testing/pictures";
+import {
+  addGuest,
+  addUser,
+  listObjects,
+  readFileOf,
+  readRow,
+  readSample,
+  rowsOf,
+} from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { inAll } from "@atelier/testing/cases";
 import { schema } from "../db/index.ts";
@@ -12,6 +20,7 @@ import {
   announcedSchema,
   beginUpload,
   checkStore,
+  copyPicture,
   getImageByHash,
   ingest,
   readUsage,
@@ -95,6 +104,26 @@ describe("ingest races", () => {
       expect(await rowsOf(services, owner)).toHaveLength(1);
     },
   );
+
+  test("a copy of another's picture whose file is gone gets its files by the next copy", async () => {
+    const { services } = opened;
+    const [owner, other] = [await addUser(services), await addUser(services)];
+    const bytes = await sharp(await readSample("rocket.jpg"))
+      .resize(290)
+      .jpeg()
+      .toBuffer();
+    const { id } = await ingest(services, { ownerId: owner, role: "upload", bytes });
+    const source = await readRow(services, id);
+    const copy = () => copyPicture(services, { source, ownerId: other });
+    const first = await copy();
+    expect(await checkStore(services)).toBe("own");
+    const whole = await readFileOf(services, first.id, "original");
+    const { storageKey } = await readRow(services, first.id);
+    await rm(path.join(services.env.ATELIER_DATA_DIR, "files", storageKey), { recursive: true });
+    expect(await copy()).toMatchObject({ id: first.id, created: false });
+    expect((await readFileOf(services, first.id, "original")).equals(whole)).toBe(true);
+    expect(await rowsOf(services, other)).toHaveLength(1);
+  });
 
   test("the same bytes of another owner, or in another role, are a picture of their own", async () => {
     const [first, second] = [await addUser(opened.services), await addUser(opened.services)];
