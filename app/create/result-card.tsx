@@ -5,6 +5,7 @@ import { useRouter } from "next/navigation";
 import { memo, useState, ViewTransition } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { studioNow } from "../client/clock.ts";
+import { saveFile } from "../client/save.ts";
 import { downloadUrl } from "../client/urls.ts";
 import { referenceHref } from "../client/references.ts";
 import { useSubmit } from "../client/submit/job.ts";
@@ -199,7 +200,7 @@ function CardActions({ job }: { readonly job: JobView }) {
       >
         <Maximize2 aria-hidden />
       </IconButton>
-      <IconButton label={t("download")} onClick={() => window.location.assign(downloadUrl(imageId))}>
+      <IconButton label={t("download")} onClick={() => saveFile(downloadUrl(imageId))}>
         <Download aria-hidden />
       </IconButton>
     </div>

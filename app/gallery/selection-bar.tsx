@@ -5,6 +5,7 @@ import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { useSubmitBatch } from "../client/submit/batch.ts";
 import { useCapabilities, useCapability } from "../client/queries.ts";
+import { saveFile } from "../client/save.ts";
 import { downloadUrl, settingsDownloadUrl, zipUrl } from "../client/urls.ts";
 import { ShareButton } from "../links/share.tsx";
 import { AsReference } from "../pictures/quick-actions.tsx";
@@ -64,14 +65,13 @@ function DownloadAll({ images }: Pick<Selection, "images">) {
     const [first] = images;
     if (images.length > most) toastFailure(gallery("zipTooMany", { count: most }));
     else if (images.length > 1)
-      window.location.assign(
+      saveFile(
         zipUrl(
           images.map(({ id }) => id),
           withSettings,
         ),
       );
-    else if (first)
-      window.location.assign(withSettings ? settingsDownloadUrl(first.id) : downloadUrl(first.id));
+    else if (first) saveFile(withSettings ? settingsDownloadUrl(first.id) : downloadUrl(first.id));
   };
   return (
     <Menu

@@ -69,9 +69,12 @@ test("D1 @all what is selected is shared by one link, saved as a zip and process
   await dialog.getByRole("button", { name: "Done" }).click();
   await expect(page.getByText("2 selected")).toBeVisible();
 
+  const save = async () => {
+    await bar.getByRole("button", { name: "Download" }).click();
+    await page.getByRole("menuitem", { name: "Download", exact: true }).click();
+  };
   const download = page.waitForEvent("download");
-  await bar.getByRole("button", { name: "Download" }).click();
-  await page.getByRole("menuitem", { name: "Download", exact: true }).click();
+  await save();
   const zip = await download;
   expect(zip.suggestedFilename()).toBe("pictures.zip");
   expect([...readZip(await readFile(await zip.path())).keys()].toSorted()).toEqual([
@@ -79,6 +82,15 @@ test("D1 @all what is selected is shared by one link, saved as a zip and process
     "pictures.json",
     "rocket.jpg",
   ]);
+
+  // Refused without the session: the page does not leave for the words of that, and the selection stays.
+  const cookies = await page.context().cookies();
+  await page.context().clearCookies();
+  const refused = page.waitForEvent("download");
+  await save();
+  expect(await (await refused).failure()).not.toBeNull();
+  await page.context().addCookies(cookies);
+  await expect(page.getByText("2 selected")).toBeVisible();
 
   await bar.getByRole("button", { name: "Process" }).click();
   await page.getByRole("menuitem", { name: "Upscale" }).click();

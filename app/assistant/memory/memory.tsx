@@ -6,6 +6,7 @@ import { type FormEvent, useState } from "react";
 import { api } from "../../client/api.ts";
 import { useFailureToast } from "../../ui/failures.ts";
 import { useHidden } from "../../client/removal.ts";
+import { saveFile } from "../../client/save.ts";
 import { LoadFailed } from "../../parts/page-parts.tsx";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/display.tsx";
@@ -78,10 +79,7 @@ function ExportButton() {
   const save = async () => {
     const { items } = await api.memories.export.query();
     const url = URL.createObjectURL(new Blob([JSON.stringify(items, null, 2)], { type: "application/json" }));
-    const link = document.createElement("a");
-    link.href = url;
-    link.download = "memories.json";
-    link.click();
+    saveFile(url, "memories.json");
     URL.revokeObjectURL(url);
   };
   return (

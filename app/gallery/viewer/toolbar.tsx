@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import type { ImageView } from "@atelier/server/images";
 import { useCapabilities } from "../../client/queries.ts";
+import { saveFile } from "../../client/save.ts";
 import { downloadUrl } from "../../client/urls.ts";
 import { ShareButton } from "../../links/share.tsx";
 import { useRemoveImages } from "../../pictures/actions.tsx";
@@ -91,7 +92,7 @@ export function ViewerToolbar(props: Props) {
         </Link>
       ) : null}
       <ShareButton what={{ imageIds: [image.id] }} look="icon" />
-      <IconButton label={t("download")} onClick={() => window.location.assign(downloadUrl(image.id))}>
+      <IconButton label={t("download")} onClick={() => saveFile(downloadUrl(image.id))}>
         <Download aria-hidden />
       </IconButton>
       <IconButton
