@@ -1,5 +1,5 @@
 import { and, eq, type SQLWrapper, sql } from "drizzle-orm";
-import { type Db, schema } from "./db/index.ts";
+import { type Db, schema, type Tx } from "./db/index.ts";
 import type { JobKind } from "./engines.ts";
 import { AppError, newId } from "./platform/index.ts";
 
@@ -48,6 +48,23 @@ export function consentIsStored({ ownerId, storedSha256 }: PhotoColumns) {
 /** Forgets the statement about the bytes of a photo; a photo without one stays as it is. */
 export async function forgetConsent(db: Pick<Db, "delete">, photo: OwnPhoto): Promise<void> {
   await db.delete(schema.consents).where(ofPhoto(photo));
+}
+
+interface MadeAnew {
+  readonly ownerId: string;
+  /** Hash of the file that was lost. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The statements about a photo whose file was made anew of the bytes that were sent once: they go on for the new file. */
+export async function moveConsents(tx: Tx, { ownerId, from, to }: MadeAnew): Promise<void> {
+  await tx.execute(sql`
+    update consents set stored_sha256 = ${to}
+    where owner_id = ${ownerId} and stored_sha256 = ${from}
+      and not exists (
+        select 1 from consents other where other.owner_id = ${ownerId}
+          and other.stored_sha256 = ${to} and other.statement = consents.statement)`);
 }
 
 /** Throws `consent_required` where the params deny the statement, also for a photo that has one. */

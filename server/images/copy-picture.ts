@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
-import { newId } from "../platform/index.ts";
+import { isAppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type ImageRow, type IngestedImage, isAiPicture, toUntagged, uploadKey } from "./image.ts";
 import { findSameBytes, storeUpload } from "./ingest.ts";
@@ -18,10 +18,16 @@ export async function copyPicture(
 ): Promise<IngestedImage> {
   const same = { ownerId, role: "upload", uploadSha256: source.storedSha256 } as const;
   const known = await findSameBytes(services.db, same);
-  if (known && !(await isLost(services, known)))
-    return markCopy(services.db, source, { ...toUntagged(known, null), created: false, notes: [] });
-  await checkQuota(services.db, services.config, { ...same, sizeBytes: source.sizeBytes });
-  const files = await readFiles(services, source);
+  const asKnown = (row: ImageRow) =>
+    markCopy(services.db, source, { ...toUntagged(row, null), created: false, notes: [] });
+  if (known && !(await isLost(services, known))) return asKnown(known);
+  if (!known) await checkQuota(services.db, services.config, { ...same, sizeBytes: source.sizeBytes });
+  const files = await readFiles(services, source).catch((error: unknown) => {
+    // A source that is not whole is no help: the copy keeps what it has.
+    if (known && isAppError(error) && error.code === "file_missing") return known;
+    throw error;
+  });
+  if ("id" in files) return asKnown(files);
   const id = newId();
   const { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title } = source;
   const facts = { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title };

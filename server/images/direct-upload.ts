@@ -103,7 +103,7 @@ export async function beginUpload(
     db.transaction(async (tx) => {
       await lockUploadsOf(tx, ownerId);
       const open = await readOpen(tx, { ownerId, isSigned: put !== null });
-      await checkQuota(tx, config, { ownerId, role, sizeBytes: sizeBytes + open.sizeBytes });
+      if (!known) await checkQuota(tx, config, { ownerId, role, sizeBytes: sizeBytes + open.sizeBytes });
       if (open.uploads >= maxOpen)
         throw new AppError(
           "rate_limited",

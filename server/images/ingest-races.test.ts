@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -16,22 +18,72 @@ import {
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { inAll } from "@atelier/testing/cases";
 import { schema } from "../db/index.ts";
+import { openLocalDisk } from "../storage/index.ts";
 import {
   announcedSchema,
   beginUpload,
   checkStore,
   copyPicture,
+  finishUpload,
   getImageByHash,
   ingest,
+  isStoreCheckDue,
   readUsage,
+  receiveUpload,
   removeImages,
   restoreImages,
+  sweepOrphanObjects,
 } from "./index.ts";
 import { lockUploadsOf } from "./quota.ts";
+import { isLost, openOriginal } from "./serve.ts";
 import { markKey } from "./store-mark.ts";
 
 let opened: TestServices;
 afterAll(() => opened.close());
+
+const small = (width: number) =>
+  sharp({ create: { width, height: 10, channels: 3, background: "blue" } })
+    .png()
+    .toBuffer();
+
+const photoOf = async (width: number) =>
+  sharp(await readSample("rocket.jpg"))
+    .resize(width)
+    .jpeg()
+    .toBuffer();
+
+/** The path of a file of a picture; of one that is not there, a path to nothing. */
+const fileOf = async (id: string, variant: string) => {
+  const { storageKey } = await readRow(opened.services, id);
+  const key = (await listObjects(opened.services)).find((one) => one.startsWith(`${storageKey}/${variant}.`));
+  return path.join(opened.services.env.ATELIER_DATA_DIR, "files", key ?? "none");
+};
+
+/** Another process writes pictures of this owner until `letGo`. */
+async function holdUploads(owner: string) {
+  const other = await opened.openAnother();
+  const held = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const holding = other.db.transaction(async (tx) => {
+    await lockUploadsOf(tx, owner);
+    locked.resolve();
+    await held.promise;
+  });
+  await locked.promise;
+  return {
+    isWaitedFor: () =>
+      vi.waitFor(async () => {
+        const rows = await other.db.execute<{ waiting: number }>(sql`
+          select count(*)::int as waiting from pg_locks l join pg_stat_activity a using (pid)
+          where l.locktype = 'advisory' and not l.granted and a.datname = current_database()`);
+        expect(rows[0]?.waiting).toBeGreaterThan(0);
+      }),
+    letGo() {
+      held.resolve();
+      return holding;
+    },
+  };
+}
 
 describe("ingest races", () => {
   beforeAll(async () => {
@@ -75,13 +127,13 @@ describe("ingest races", () => {
         "known" in (await beginUpload(services, { ownerId: owner, announced })),
         await getImageByHash(services, { ...same, sha256 }).then(Boolean, () => false),
       ];
+      const { config } = services;
+      const soon = { ...config, retention: { ...config.retention, orphanObjectMs: -1_000 } };
       const files = path.join(services.env.ATELIER_DATA_DIR, "files");
       const theirs = async () =>
         (await listObjects(services)).filter((key) => key.startsWith(`users/${owner}/`));
-      const find = async () =>
-        path.join(files, (await theirs()).find((key) => key.includes(`/${variant}.`)) ?? "none");
-
       const { id } = await send();
+      const find = () => fileOf(id, variant);
       expect(await checkStore(services)).toBe("own");
       const whole = await readFile(await find());
       for (const lose of [rm, truncate]) {
@@ -99,7 +151,12 @@ describe("ingest races", () => {
           { id, created: false },
         ]);
         expect((await readFile(await find())).equals(whole)).toBe(true);
-        expect([(await theirs()).length, await isKnown()]).toEqual([3, [true, true]]);
+        expect(await isKnown()).toEqual([true, true]);
+        // What is left of the lost ones stays for whoever read the row before, until the sweep.
+        await sweepOrphanObjects(services);
+        expect((await theirs()).filter((key) => objects.includes(key))).toEqual(objects);
+        await sweepOrphanObjects({ ...services, config: soon });
+        expect(await theirs()).toHaveLength(3);
       }
       expect(await rowsOf(services, owner)).toHaveLength(1);
     },
@@ -123,6 +180,115 @@ describe("ingest races", () => {
     expect(await copy()).toMatchObject({ id: first.id, created: false });
     expect((await readFileOf(services, first.id, "original")).equals(whole)).toBe(true);
     expect(await rowsOf(services, other)).toHaveLength(1);
+  });
+
+  test("a picture that lacks a file and goes to the trash while its bytes are sent keeps the others", async () => {
+    const { services } = opened;
+    const owner = await addUser(services);
+    const upload = { ownerId: owner, role: "upload", bytes: await photoOf(281) } as const;
+    const { id } = await ingest(services, upload);
+    expect(await checkStore(services)).toBe("own");
+    const row = await readRow(services, id);
+    const whole = await readFileOf(services, id, "original");
+    await rm(await fileOf(id, "thumbnail"));
+    const uploads = await holdUploads(owner);
+    const sending = ingest(services, upload);
+    await uploads.isWaitedFor();
+    await removeImages(services, { ownerId: owner, ids: [id] });
+    await uploads.letGo();
+    const sent = await sending;
+    expect([sent.id === id, sent.created]).toEqual([false, true]);
+    expect((await readFileOf(services, id, "original")).equals(whole)).toBe(true);
+    expect((await buffer(await openOriginal(services, row))).equals(whole)).toBe(true);
+  });
+
+  test("an owner without room for more gets lost files back on every way", async () => {
+    const { services } = opened;
+    const [owner, other] = [await addUser(services), await addUser(services)];
+    const bytes = await photoOf(282);
+    const { id } = await ingest(services, { ownerId: owner, role: "upload", bytes });
+    const source = await readRow(services, id);
+    const copy = () => copyPicture(services, { source, ownerId: other });
+    const copied = await copy();
+    expect(await checkStore(services)).toBe("own");
+    for (const one of [id, copied.id]) await rm(await fileOf(one, "original"));
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    const announced = announcedSchema.parse({ sizeBytes: bytes.length, sha256 });
+    services.config.limits.bytesPerUser = 1;
+    try {
+      const begun = await beginUpload(services, { ownerId: owner, announced });
+      if ("known" in begun) throw new Error("its file is lost");
+      await receiveUpload(services, { ownerId: owner, id: begun.id, body: () => Readable.from([bytes]) });
+      const { signal } = new AbortController();
+      expect(await finishUpload(services, { ownerId: owner, id: begun.id, signal })).toMatchObject({ id });
+      const whole = await readRow(services, id);
+      expect(await copyPicture(services, { source: whole, ownerId: other })).toMatchObject({ id: copied.id });
+    } finally {
+      services.config.limits.bytesPerUser = 6_000_000;
+    }
+    for (const one of [id, copied.id])
+      expect(await isLost(services, await readRow(services, one))).toBe(false);
+  });
+
+  test.each([
+    ["is gone", rm],
+    ["is cut off", (file: string) => truncate(file, 10)],
+    ["is overwritten", async (file: string) => writeFile(file, Buffer.alloc((await readFile(file)).length))],
+  ])("a source whose file %s gives a copy nothing, and takes nothing from it", async (_how, damage) => {
+    const { services } = opened;
+    const [owner, other, third] = [await addUser(services), await addUser(services), await addUser(services)];
+    const upload = { ownerId: owner, role: "upload", bytes: await photoOf(283) } as const;
+    const source = await readRow(services, (await ingest(services, upload)).id);
+    const { id } = await copyPicture(services, { source, ownerId: other });
+    expect(await checkStore(services)).toBe("own");
+    const row = await readRow(services, id);
+    const whole = await readFileOf(services, id, "original");
+    await rm(await fileOf(id, "thumbnail"));
+    await damage(await fileOf(source.id, "original"));
+    const objects = await listObjects(services);
+    expect(await copyPicture(services, { source, ownerId: other })).toMatchObject({ id, created: false });
+    expect(await readRow(services, id)).toEqual(row);
+    expect((await readFileOf(services, id, "original")).equals(whole)).toBe(true);
+    await expect(copyPicture(services, { source, ownerId: third })).rejects.toMatchObject({
+      code: "file_missing",
+    });
+    expect(await listObjects(services)).toEqual(objects);
+  });
+
+  test("a store that is silent holds up known bytes for seconds alone, and tells of no loss", async () => {
+    const { services } = opened;
+    const owner = await addUser(services);
+    const { id } = await ingest(services, { ownerId: owner, role: "upload", bytes: await photoOf(284) });
+    const row = await readRow(services, id);
+    const find = vi.spyOn(services.disk.driver, "find").mockReturnValue(new Promise(() => undefined));
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const answers: boolean[] = [];
+      void isLost(services, row).then((answer) => answers.push(answer));
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(answers).toEqual([false]);
+      expect(find).toHaveBeenCalledTimes(3);
+    } finally {
+      vi.useRealTimers();
+      find.mockRestore();
+    }
+  });
+
+  test("known bytes that are sent again do not put off the check of the store", async () => {
+    const { services } = opened;
+    const owner = await addUser(services);
+    const upload = { ownerId: owner, role: "upload", bytes: await photoOf(285) } as const;
+    const { id } = await ingest(services, upload);
+    await checkStore(services);
+    await rm(await fileOf(id, "thumbnail"));
+    const disk = openLocalDisk(services.env);
+    const find = vi.spyOn(disk, "open");
+    await ingest({ ...services, disk }, upload);
+    // The mark was read.
+    expect(find).toHaveBeenCalledWith(markKey);
+    expect(isStoreCheckDue({ disk, config: services.config })).toBe(true);
+    await checkStore({ ...services, disk });
+    expect(isStoreCheckDue({ disk, config: services.config })).toBe(false);
   });
 
   test("the same bytes of another owner, or in another role, are a picture of their own", async () => {
@@ -193,11 +359,6 @@ describe("ingest races", () => {
     expect(await rowsOf(opened.services, owner)).toEqual([]);
     expect((await listObjects(opened.services)).filter((key) => key.includes(owner))).toEqual([]);
   });
-
-  const small = (width: number) =>
-    sharp({ create: { width, height: 10, channels: 3, background: "blue" } })
-      .png()
-      .toBuffer();
 
   test("a guest cannot get past the limit by deleting, uploading and restoring", async () => {
     const { services } = opened;
@@ -291,33 +452,19 @@ describe("ingest races", () => {
 
   test("uploads and restores of one owner that wait for a lock leave the connections to others", async () => {
     const { services } = opened;
-    const other = await opened.openAnother();
     const owner = await addUser(services);
     const send = async (width: number) =>
       ingest(services, { ownerId: owner, role: "upload", bytes: await small(width) });
     const { id } = await send(51);
     await removeImages(services, { ownerId: owner, ids: [id] });
-    const held = Promise.withResolvers<void>();
-    const locked = Promise.withResolvers<void>();
-    const holding = other.db.transaction(async (tx) => {
-      await lockUploadsOf(tx, owner);
-      locked.resolve();
-      await held.promise;
-    });
-    await locked.promise;
+    const held = await holdUploads(owner);
     const restores = Array.from({ length: 20 }, () => restoreImages(services, { ownerId: owner, ids: [id] }));
     const uploads = [52, 53].map(send);
-    await vi.waitFor(async () => {
-      const rows = await other.db.execute<{ waiting: number }>(sql`
-      select count(*)::int as waiting from pg_locks l join pg_stat_activity a using (pid)
-      where l.locktype = 'advisory' and not l.granted and a.datname = current_database()`);
-      expect(rows[0]?.waiting).toBeGreaterThan(0);
-    });
+    await held.isWaitedFor();
     // Without turns each of them holds one of the ten connections, and this finds none.
     const answers = Array.from({ length: 9 }, () => services.db.execute(sql`select 1`));
     await Promise.all(answers);
-    held.resolve();
-    await holding;
+    await held.letGo();
     expect((await Promise.all(restores)).flat()).toEqual([id]);
     await Promise.all(uploads);
   });

@@ -3,6 +3,7 @@ import { and, eq, isNull } from "drizzle-orm";
 import { type Db, oneAtATime, schema, type Tx } from "../db/index.ts";
 import { AppError, type Config, newId } from "../platform/index.ts";
 import { instanceIdOf, signCopy } from "../provenance/index.ts";
+import { moveConsents } from "../safety.ts";
 import type { Services } from "../services.ts";
 import type { ImageFiles } from "./encode.ts";
 import { type FilesPlan, makeFiles, planUpload, takeFileTurn } from "./files.ts";
@@ -75,15 +76,15 @@ async function makeUpload(
   input: IngestInput,
 ): Promise<MadeUpload | { readonly known: ImageRow }> {
   const { ownerId } = input;
-  const named: NamedInput = { ...input, id: newId() };
-  const taken = await takeFileTurn({ ownerId, weight: "light" }, () => takeIn(services, named));
+  const id = newId();
+  const taken = await takeFileTurn({ ownerId, weight: "light" }, () => takeIn(services, { ...input, id }));
   if ("known" in taken) return taken;
-  const { same, plan, lostKey } = taken;
+  const { same, named, plan, lostKey } = taken;
   const files =
     taken.files ?? (await takeFileTurn({ ownerId, weight: "heavy" }, () => makeHeavy(services, named, plan)));
   input.signal?.throwIfAborted();
   return {
-    row: rowOf({ ...same, id: named.id }, files, titleOfFile(input.name ?? "")),
+    row: rowOf({ ...same, id }, files, titleOfFile(input.name ?? "")),
     files,
     notes: plan.notes,
     lostKey,
@@ -97,6 +98,7 @@ interface NamedInput extends IngestInput {
 
 interface Planned extends Pick<MadeUpload, "lostKey"> {
   readonly same: SameBytes;
+  readonly named: NamedInput;
   readonly plan: FilesPlan;
   /** Null when the picture is heavy. */
   readonly files: ImageFiles | null;
@@ -113,15 +115,13 @@ async function takeIn(services: Ingesting, input: NamedInput): Promise<TakenIn> 
   const known = await findSameBytes(services.db, same);
   if (known && !(await isLost(services, known))) return { known };
   const lostKey = known && known.storageKey;
+  const named = known ? { ...input, id: known.id } : input;
   if (!known) await checkQuota(services.db, services.config, { ...same, sizeBytes: 0 });
   const plan = await planUpload(bytes, input);
-  if (plan.weight === "heavy") return { same, plan, lostKey, files: null };
-  return {
-    same,
-    plan,
-    lostKey,
-    files: await withManifest(services, { bytes, plan, input }, await makeFiles(bytes, plan)),
-  };
+  const planned = { same, named, plan, lostKey };
+  if (plan.weight === "heavy") return { ...planned, files: null };
+  const files = await makeFiles(bytes, plan);
+  return { ...planned, files: await withManifest(services, { bytes, plan, input: named }, files) };
 }
 
 /** Of the hash and the text, where one keeps the upload apart: the text never stands for bytes of another upload. */
@@ -191,7 +191,10 @@ function rowOf(same: SameBytes & Pick<UploadRow, "id">, files: ImageFiles, title
   };
 }
 
-/** Writes files and row of an upload, unless the owner has it already; a picture whose files are lost gets these. */
+/**
+ * Writes files and row of an upload, unless the owner has it already; a picture whose files are lost gets these. What is left of
+ * the lost ones stays for whoever read the row before, until the orphan sweep.
+ */
 export async function storeUpload(
   services: Ingesting,
   { row, files, notes, lostKey }: MadeUpload,
@@ -199,9 +202,7 @@ export async function storeUpload(
   try {
     await putFiles(services, row.storageKey, files);
     const inserted = await insertUpload(services, { row, lostKey });
-    const isKept = inserted.row.storageKey === row.storageKey;
-    const unused = isKept ? lostKey : row.storageKey;
-    if (unused !== null) await discardObjects(services, [unused]);
+    if (inserted.row.storageKey !== row.storageKey) await discardObjects(services, [row.storageKey]);
     return view(inserted.row, { created: inserted.created, notes });
   } catch (error) {
     await discardUnlessCommitted(services, row);
@@ -291,5 +292,6 @@ async function replaceFiles(tx: Tx, lost: ImageRow, stored: UploadRow): Promise<
   const files = { storageKey, storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash };
   const [row] = await tx.update(images).set(files).where(eq(images.id, lost.id)).returning();
   if (!row) throw new AppError("conflict");
+  await moveConsents(tx, { ownerId: lost.ownerId, from: lost.storedSha256, to: storedSha256 });
   return row;
 }

@@ -106,8 +106,10 @@ async function planResult(input: MarkedInput): Promise<Planned> {
 /** The three files of a picture. */
 export type StoredFiles = Pick<ImageFiles, "original" | "preview" | "thumbnail"> & { readonly mime: string };
 
-/** What `putFiles` wrote. Throws `file_missing`, `storage_unavailable`. */
-export async function readFiles({ disk }: Pick<Services, "disk">, image: StoredObject): Promise<StoredFiles> {
+type StoredWhole = StoredObject & Pick<StoredOutput, "storedSha256">;
+
+/** What `putFiles` wrote. Throws `file_missing` also for a damaged one, `storage_unavailable`. */
+export async function readFiles({ disk }: Pick<Services, "disk">, image: StoredWhole): Promise<StoredFiles> {
   const read = async (variant: Variant) => {
     const found = await openObject(disk, objectKey(image, variant));
     if (!found) throw new AppError("file_missing");
@@ -118,6 +120,8 @@ export async function readFiles({ disk }: Pick<Services, "disk">, image: StoredO
     await read("preview"),
     await read("thumbnail"),
   ];
+  if (sha256(original) !== image.storedSha256 || preview.length === 0 || thumbnail.length === 0)
+    throw new AppError("file_missing");
   return { original, preview, thumbnail, mime: image.mime };
 }
 

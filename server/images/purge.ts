@@ -7,7 +7,7 @@ import { endUploads, type ListedObject, listObjects, reasonOfStore, removePrefix
 import { directUploadMs } from "./limits.ts";
 import { discardObjects } from "./outputs.ts";
 import { restorableSince } from "./quota.ts";
-import { checkStore } from "./store-mark.ts";
+import { isOwnStore } from "./store-mark.ts";
 
 const { clientFiles, editMasks, images, jobInputs, jobOutputs, jobs } = schema;
 
@@ -187,7 +187,7 @@ export function orphanDuty({ config }: Pick<Services, "config">): Duty {
     everyMs: config.retention.orphanSweepMs,
     retryMs: sweepRetryMs,
     mostMs: sweepMostMs,
-    mayRun: async (services) => (await checkStore(services)) === "own",
+    mayRun: isOwnStore,
     run: sweepOrphanObjects,
   };
 }

@@ -3,7 +3,7 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
-import { AppError, newId, orAborted } from "../platform/index.ts";
+import { AppError, newId, orAborted, orLate } from "../platform/index.ts";
 import { instanceIdOf, signCopy } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
 import { findObject, type ImageDisk, openObject, type OpenObject, storageFailure } from "../storage/index.ts";
@@ -22,7 +22,7 @@ import {
   variantMime,
   variants,
 } from "./image.ts";
-import { checkStore } from "./store-mark.ts";
+import { isOwnStore } from "./store-mark.ts";
 import { whitenHiddenIn } from "./transparency.ts";
 
 export interface OpenFileInput extends OwnImageInput {
@@ -146,9 +146,12 @@ function isDamaged({ sizeBytes }: ImageRow, variant: Variant, found: Pick<OpenOb
   return variant === "original" ? found.sizeBytes !== sizeBytes : found.sizeBytes === 0;
 }
 
+/** Callers hold a turn for files meanwhile, and a silent store is asked for minutes. */
+const lossMs = 5_000;
+
 /**
  * Whether files of a picture are gone or damaged, and for good: the store is the studio's own. One that is away, or another one in
- * its place, as below a disk that is not mounted, tells nothing.
+ * its place, as below a disk that is not mounted, tells nothing, nor does one that is silent for `lossMs`.
  */
 export async function isLost(
   services: Pick<Services, "db" | "disk" | "log">,
@@ -158,13 +161,16 @@ export async function isLost(
     const found = await findObject(services.disk, objectKey(image, variant));
     return found !== null && !isDamaged(image, variant, found);
   };
+  const isLacking = async () =>
+    !(await Promise.all(variants.map(isThere))).every(Boolean) && (await isOwnStore(services));
   try {
-    if ((await Promise.all(variants.map(isThere))).every(Boolean)) return false;
+    return await orLate(isLacking(), lossMs, () => {
+      throw new Error("The image store does not answer.");
+    });
   } catch (error) {
     services.log.warn({ err: error, imageId: image.id }, "whether a picture has its files is not known");
     return false;
   }
-  return (await checkStore(services)) === "own";
 }
 
 type Named = Pick<ImageRow, "id" | "title" | "mime" | "storedSha256">;

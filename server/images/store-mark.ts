@@ -25,7 +25,7 @@ type Marked = Pick<Services, "db" | "disk" | "log">;
 /** A store that hangs is away. */
 const checkMs = 5_000;
 
-/** When a process last compared its store, ms of the monotonic clock. */
+/** When a process last compared its store to act on the answer, ms of the monotonic clock. */
 const checkOf = keptBy((_disk: Services["disk"]) => ({ atMs: -Infinity }));
 
 /** Whether to compare again: the pictures may have moved to another store while this process runs. */
@@ -37,8 +37,17 @@ export function isStoreCheckDue({ disk, config }: Pick<Services, "disk" | "confi
  * Compares the mark in the image store with the one in the database: two processes with different stores would lose each
  * other's pictures. The first process of an installation makes the mark. Throws only when the database is away.
  */
-export async function checkStore(services: Marked): Promise<StoreState> {
+export function checkStore(services: Marked): Promise<StoreState> {
   checkOf(services.disk).atMs = performance.now();
+  return readState(services);
+}
+
+/** Whether the store is the studio's now. For a single step: the process itself has to compare no later for it. */
+export async function isOwnStore(services: Marked): Promise<boolean> {
+  return (await readState(services)) === "own";
+}
+
+async function readState(services: Marked): Promise<StoreState> {
   try {
     return await orLate(compareMarks(services), checkMs, () => "away");
   } catch (error) {

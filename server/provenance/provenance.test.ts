@@ -4,20 +4,20 @@ import path from "node:path";
 import { buffer } from "node:stream/consumers";
 import { inAll } from "@atelier/testing/cases";
 import { addImage, addOwner } from "@atelier/testing/jobs";
-import { readSample } from "@atelier/testing/pictures";
+import { readRow, readSample } from "@atelier/testing/pictures";
 import { readByOthers } from "@atelier/testing/provenance";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
 import { type InputRole, type JobKind, jobKinds, needOf } from "../engines.ts";
-import { ingest, openFile, readAs, storeOutput, type StoredOutput } from "../images/index.ts";
+import { checkStore, ingest, openFile, readAs, storeOutput, type StoredOutput } from "../images/index.ts";
 import { type Config, newId, openSealed, parseConfig } from "../platform/index.ts";
-import { digitalSourceTypes } from "../safety.ts";
+import { consentFor, digitalSourceTypes, isConsentStored } from "../safety.ts";
 import type { Services } from "../services.ts";
 import { findMark } from "../watermark/index.ts";
 import { makeSigningPair, readSigner } from "./certificate.ts";
-import { identify, markOf, signResult } from "./index.ts";
+import { identify, instanceIdOf, markOf, signCopy, signResult } from "./index.ts";
 import { signPicture } from "./sign.ts";
 import { findSigner } from "./signing-key.ts";
 
@@ -299,6 +299,44 @@ describe("an upload keeps the manifest that it came with", () => {
       created: false,
     });
   });
+
+  test.each(["light", "heavy"] as const)(
+    "and its name and consent when its lost file is made anew, of a %s one",
+    async (weight) => {
+      const { id: madeId } = await make("text_to_image");
+      const made = await readAs(services, { ownerId, id: madeId }, "png");
+      const wide = await sharp({ create: { width: 3_100, height: 3_100, channels: 3, background: "teal" } })
+        .png()
+        .toBuffer();
+      const source = { bytes: made, mime: "image/png", instanceId: instanceIdOf(madeId), sha256: "" };
+      const copy = {
+        instanceId: instanceIdOf(newId()),
+        mime: "image/png",
+        action: "c2pa.transcoded",
+      } as const;
+      const bytes = weight === "light" ? made : await signCopy(services, wide, { ...copy, source });
+      const owner = (await addOwner(services)).userId;
+      const upload = { ownerId: owner, role: "upload", bytes, name: "picture" } as const;
+      const { id } = await ingest(services, upload);
+      expect(await checkStore(services)).toBe("own");
+      const before = await readRow(services, id);
+      const photo = { ...consentFor(before.storedSha256), ownerId: owner };
+      await services.db.insert(schema.consents).values(photo);
+      await services.disk.delete(`${before.storageKey}/original.png`);
+      expect(await ingest(services, upload)).toMatchObject({ id, created: false });
+      const after = await readRow(services, id);
+      expect(after.storageKey).not.toBe(before.storageKey);
+      const stored = Buffer.from(await services.disk.getBytes(`${after.storageKey}/original.png`));
+      const asking = { userId: owner, isAdmin: false };
+      expect(await identify(services, asking, { bytes: stored, picture: null })).toMatchObject({
+        statement: { state: "valid", isOwnSigner: true },
+        record: { imageId: id },
+      });
+      expect(await isConsentStored(services.db, { ownerId: owner, storedSha256: after.storedSha256 })).toBe(
+        true,
+      );
+    },
+  );
 
   test("but one without gets none, nor does one whose manifest cannot be read", async () => {
     const { bytes } = await make("text_to_image");
