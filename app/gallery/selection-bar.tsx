@@ -77,9 +77,10 @@ function DownloadAll({ images }: Pick<Selection, "images">) {
     <Menu
       side="top"
       trigger={
-        <IconButton label={t("download")} side="top">
+        <Button look="quiet" size="small">
           <Download aria-hidden />
-        </IconButton>
+          <span>{t("download")}</span>
+        </Button>
       }
     >
       <MenuItem onSelect={() => save(false)}>
