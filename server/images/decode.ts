@@ -1,5 +1,5 @@
 import sharp, { type Sharp } from "sharp";
-import { AppError } from "../platform/errors.ts";
+import { AppError, isAppError } from "../platform/errors.ts";
 import { type ColourTag, toSrgb } from "./colour.ts";
 import { type SourceFormat, unreadable } from "./formats/container.ts";
 import { withAvifBrand } from "./formats/heif.ts";
@@ -61,8 +61,6 @@ async function countMissingRows(jpeg: Buffer): Promise<number> {
   return (heightPx - row) / heightPx;
 }
 
-/** Pictures of an animation that are looked through for the first that shows something. */
-const maxPages = 16;
 const pagedFormats: ReadonlySet<SourceFormat> = new Set(["gif", "webp"]);
 
 /**
@@ -72,12 +70,25 @@ const pagedFormats: ReadonlySet<SourceFormat> = new Set(["gif", "webp"]);
 export async function decodePhoto(bytes: Buffer, task: DecodeTask): Promise<Pixels> {
   const first = await decodePage(bytes, task);
   if (!task.isAnimated || !pagedFormats.has(task.format) || !isInvisible(first)) return first;
-  const { pages = 1 } = await sharp(bytes).metadata();
-  for (let page = 1; page < Math.min(pages, maxPages); page += 1) {
-    const found = await decodePage(bytes, task, page);
-    if (!isInvisible(found)) return found;
+  return (await decodeFirstVisible(bytes, task)) ?? first;
+}
+
+/** The first later picture that shows something; null where there is none before a damaged one and the limits of the look. */
+async function decodeFirstVisible(bytes: Buffer, task: DecodeTask): Promise<Pixels | null> {
+  const { pages = 1, width, height } = await openFile(bytes, task).metadata();
+  let pixelsLeft: number = uploadLimits.pagePixels;
+  for (let page = 1; page < Math.min(pages, uploadLimits.pages); page += 1) {
+    // All pictures before it are decoded again.
+    pixelsLeft -= (page + 1) * width * height;
+    const found = pixelsLeft < 0 ? null : await decodePage(bytes, task, page).catch(nullIfUnreadable);
+    if (found === null || !isInvisible(found)) return found;
   }
-  return first;
+  return null;
+}
+
+function nullIfUnreadable(error: unknown): null {
+  if (isAppError(error)) return null;
+  throw error;
 }
 
 async function decodePage(bytes: Buffer, task: DecodeTask, page?: number): Promise<Pixels> {
@@ -153,19 +164,19 @@ async function decode(pipeline: Sharp, depth?: SampleDepth): Promise<Pixels> {
 
 interface Opening {
   readonly ignoreIcc?: boolean;
-  /** Of an animation; the first one by default. */
+  /** Of an animation. By default the first one, of a HEIF the one that is shown; 0 would be its first one. */
   readonly page?: number | undefined;
 }
 
 /** "error" refuses truncated and damaged pixels but not the odd marker that cameras write. */
-function openFile(bytes: Buffer, task: DecodeTask, { ignoreIcc = false, page = 0 }: Opening = {}): Sharp {
+function openFile(bytes: Buffer, task: DecodeTask, { ignoreIcc = false, page }: Opening = {}): Sharp {
   const { isCut, longerSidePx, sideChannels } = task;
   const picture = sharp(bytes, {
     failOn: isCut ? "none" : "error",
     limitInputPixels: uploadLimits.scalablePixels,
     autoOrient: true,
     ignoreIcc,
-    page,
+    ...(page === undefined ? {} : { page }),
   }).timeout({ seconds: uploadLimits.decodeSeconds });
   return longerSidePx === null || sideChannels > 0 ? picture : fitInto(picture, longerSidePx);
 }

@@ -20,6 +20,9 @@ export const uploadLimits = {
   parts: 20_000,
   /** Scans of a progressive JPEG; each costs a pass over the whole picture. */
   jpegScans: 64,
+  /** Pictures of an animation that are looked through for the first that shows something, and what may be decoded for it. */
+  pages: 16,
+  pagePixels: 200_000_000,
   decodeSeconds: 25,
   titleCharacters: 120,
 } as const;

@@ -47,6 +47,82 @@ const flat = (
   background: string | { r: number; g: number; b: number; alpha: number } = "red",
 ) => sharp({ create: { width: widthPx, height: heightPx, channels: 3, background } });
 
+const box = (type: string, ...parts: readonly (Buffer | readonly number[])[]): Buffer => {
+  const data = Buffer.concat(parts.map((part) => Buffer.from(part)));
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(8 + data.length);
+  head.write(type, 4, "latin1");
+  return Buffer.concat([head, data]);
+};
+
+/** The boxes of these bytes, each whole. */
+function boxesIn(bytes: Buffer): Buffer[] {
+  const end = bytes.length < 8 ? 0 : bytes.readUInt32BE(0);
+  return end === 0 ? [] : [bytes.subarray(0, end), ...boxesIn(bytes.subarray(end))];
+}
+
+/** What is in the box behind its head and so many bytes more. */
+function inBox(bytes: Buffer, type: string, skip = 0): Buffer {
+  const found = boxesIn(bytes).find((each) => each.toString("latin1", 4, 8) === type);
+  if (!found) throw new Error(`no ${type}`);
+  return found.subarray(8 + skip);
+}
+
+const shorts = (...values: readonly number[]) => values.flatMap((value) => [value >>> 8, value & 255]);
+const long = (value: number) => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255);
+
+/** One AVIF of the pictures of others, of which one is shown. */
+function avifOf(files: readonly Buffer[], shown: number, ...more: readonly Buffer[]): Buffer {
+  const properties = files.map((file) => [
+    ...boxesIn(inBox(inBox(inBox(file, "meta", 4), "iprp"), "ipco")),
+    ...more,
+  ]);
+  const pixels = files.map((file) => inBox(file, "mdat"));
+  const firstOf = (at: number) => 1 + properties.slice(0, at).flat().length;
+  const meta = (pixelsAt: number) =>
+    box(
+      "meta",
+      long(0),
+      box("hdlr", long(0), long(0), latin1("pict"), Buffer.alloc(13)),
+      box("pitm", long(0), [0, 1 + shown]),
+      box(
+        "iloc",
+        long(0),
+        [0x44, 0, 0, files.length],
+        ...pixels.map((bytes, at) => [
+          ...shorts(1 + at, 0, 1),
+          ...long(pixelsAt + Buffer.concat(pixels.slice(0, at)).length),
+          ...long(bytes.length),
+        ]),
+      ),
+      box(
+        "iinf",
+        long(0),
+        [0, files.length],
+        ...files.map((_file, at) => box("infe", [2, 0, 0, 0, 0, 1 + at, 0, 0], latin1("av01\0"))),
+      ),
+      box(
+        "iprp",
+        box("ipco", ...properties.flat()),
+        box(
+          "ipma",
+          long(0),
+          long(files.length),
+          ...properties.map((own, at) => [
+            ...shorts(1 + at),
+            own.length,
+            ...own.map((_property, each) => firstOf(at) + each),
+          ]),
+        ),
+      ),
+    );
+  const start = box("ftyp", latin1("avif\0\0\0\0avifmif1miaf"));
+  return Buffer.concat([start, meta(start.length + meta(0).length + 8), box("mdat", ...pixels)]);
+}
+
+/** Codes of Display P3, which the studio converts by itself. */
+const wide = box("colr", latin1("nclx"), shorts(12, 13, 6), [0x80]);
+
 describe("HEIC", () => {
   test("its first brand may be another one than that of its pictures", async () => {
     for (const brand of ["miaf", "MiHB", "heis", "mif2"]) {
@@ -63,6 +139,20 @@ describe("HEIC", () => {
       expect(image.notes).toEqual(brand === "avis" ? ["first_picture"] : []);
       expect(await readCorners(await stored(image))).toEqual(["red", "green", "blue", "white"]);
     }
+  });
+
+  test("of an AVIF of two pictures the one is taken that is shown, also where its colours are converted", async () => {
+    const pictures = [flat(64, 48, "red"), flat(48, 64, "blue")].map((picture) =>
+      picture.avif({ effort: 0 }).toBuffer(),
+    );
+    const made = await Promise.all(pictures);
+    for (const more of [[], [wide]])
+      for (const shown of [0, 1]) {
+        const image = await upload(avifOf(made, shown, ...more));
+        expect(image).toMatchObject(shown === 0 ? { widthPx: 64, heightPx: 48 } : { widthPx: 48 });
+        const [red = 0, , blue = 0] = await meanOf(await stored(image));
+        expect((blue - red) * (shown === 0 ? -1 : 1)).toBeGreaterThan(200);
+      }
   });
 
   test("a turned phone picture is upright, and nothing of its hidden parts is stored", async () => {
@@ -292,6 +382,35 @@ test("an animation is one without a loop, too, and a later picture is taken wher
   expect(await upload(await sharp(nothing).gif().toBuffer())).toMatchObject({ notes: [] });
 });
 
+/** Of a GIF: the start of what stands before each picture. */
+const frameStart = Buffer.from([0x21, 0xf9, 4]);
+
+test("an animation that begins with nothing is taken as it is where a later picture is damaged", async () => {
+  const pages = Buffer.alloc(3 * 20 * 20 * 4, 200).fill(0, 0, 20 * 20 * 4);
+  const raw = { width: 20, height: 60, channels: 4, pageHeight: 20 } as const;
+  for (let at = 0; at < 20 * 20 * 4; at += 1) pages[20 * 20 * 4 + at] = (at * at) % 251;
+  const picture = sharp(pages, { raw });
+  const webp = await picture.webp({ lossless: true }).toBuffer();
+  const gif = await picture.gif({ effort: 1 }).toBuffer();
+  const webpFrame = webp.indexOf("ANMF", webp.indexOf("ANMF") + 4) + 40;
+  const secondAt = gif.indexOf(frameStart, gif.indexOf(frameStart) + 1);
+  const gifFrame = secondAt + 18 + 3 * 2 ** (((gif[secondAt + 17] ?? 0) & 7) + 1);
+  const damaged = [
+    [webp, webpFrame, webpFrame + 200],
+    // Its pixels, and the bits of its first code.
+    [gif, gifFrame + 2, gifFrame + 60],
+    [gif, gifFrame, gifFrame + 1],
+  ] as const;
+  for (const [whole, from, to] of damaged) {
+    const bytes = Buffer.from(whole).fill(0xff, from, to);
+    await expect(sharp(bytes, { page: 1 }).raw().toBuffer()).rejects.toThrow(/2vips|gif/);
+    const image = await upload(bytes);
+    expect(image).toMatchObject({ widthPx: 20, heightPx: 20, notes: ["first_picture"] });
+    const { channels } = await sharp(await stored(image)).stats();
+    expect(channels[3]?.max).toBe(0);
+  }
+});
+
 test(
   "a picture above the limit of pixels is refused, or scaled down where that is asked for",
   inAll,
@@ -451,9 +570,24 @@ test("a TIFF of a selection is scaled down with all that it shows", async () => 
 
 test.each([
   ["a compression that is not known", { 259: [50_000] }, "compression 50000"],
-  ["whole numbers of 32 bits", { 258: [32, 32, 32] }, "32 bits"],
-  ["64 bits", { 258: [64, 64, 64], 339: [3, 3, 3] }, "64 bits"],
+  ["whole numbers of 32 bits", { 258: [32, 32, 32] }, "RGB of 32 bits"],
+  ["64 bits", { 258: [64, 64, 64], 339: [3, 3, 3] }, "RGB of float 64 bits"],
+  ["12 bits", { 258: [12, 12, 12] }, "RGB of 12 bits"],
+  ["grey of 12 bits", { 258: [12], 262: [1], 277: [1] }, "grey of 12 bits"],
+  ["1 bit of each colour", { 258: [1, 1, 1] }, "RGB of 1 bits"],
+  ["grey and transparency of 4 bits", { 258: [4, 4], 262: [1], 277: [2], 338: [2] }, "grey of 2 channels"],
+  ["grey from 0 to 1", { 258: [32], 262: [1], 277: [1], 339: [3] }, "grey of float 32 bits"],
+  ["white from 0 to 1 of 16 bits", { 258: [16], 262: [0], 277: [1], 339: [3] }, "grey of float 16 bits"],
+  ["signed numbers", { 258: [16, 16, 16], 339: [2, 2, 2] }, "RGB of signed 16 bits"],
+  ["signed numbers of 32 bits", { 258: [32, 32, 32], 339: [2, 2, 2] }, "RGB of signed 32 bits"],
+  ["complex numbers", { 258: [32, 32, 32], 339: [5, 5, 5] }, "RGB of kind 5 32 bits"],
+  ["CMYK of 32 bits", { 258: [32, 32, 32], 262: [5], 339: [3, 3, 3] }, "CMYK of float 32 bits"],
+  ["a palette of 16 bits", { 258: [16], 262: [3], 277: [1] }, "a palette of 16 bits"],
+  ["a palette and transparency", { 258: [8, 8], 262: [3], 277: [2] }, "a palette of 2 channels"],
+  ["YCbCr that is not compressed as JPEG", { 262: [6], 530: [1, 1] }, "YCbCr without JPEG"],
+  ["colours of another kind", { 262: [9] }, "colours 9"],
   ["Lab of 8 bits", { 262: [8] }, "Lab of 8 bits"],
+  ["Lab and transparency", { 258: [16, 16, 16, 16], 262: [8], 277: [4] }, "Lab with transparency"],
   ["more channels than can be decoded", { 277: [6] }, "6 channels"],
 ])("a TIFF with %s is no damaged file", async (_name, facts, found) => {
   await expect(upload(flatTiff([1, 2, 3], facts))).rejects.toMatchObject({
@@ -461,6 +595,35 @@ test.each([
     message: expect.stringContaining("8 or 16 bits"),
     details: { found: `image/tiff; ${found}` },
   });
+});
+
+const floats = (...values: readonly number[]) => [...new Uint8Array(Float32Array.from(values).buffer)];
+
+test.each([
+  ["floating point", floats(0.8, 0.4, 0.2), { 258: [32, 32, 32], 277: [3], 339: [3, 3, 3] }, [231, 170, 124]],
+  [
+    "floating point of 16 bits",
+    [0x00, 0x38, 0x00, 0x3c, 0, 0],
+    { 258: [16, 16, 16], 277: [3], 339: [3, 3, 3] },
+    [188, 255, 0],
+  ],
+  [
+    "Lab of floating point",
+    floats(100, 0, 0),
+    { 258: [32, 32, 32], 262: [8], 277: [3], 339: [3, 3, 3] },
+    [255, 255, 255],
+  ],
+  ["grey of 4 bits", [0xcc], { 258: [4], 262: [1] }, [204, 204, 204]],
+  ["grey of 2 bits, white at 0", [0x55], { 258: [2], 262: [0] }, [170, 170, 170]],
+  [
+    "YCbCr of halves",
+    [150, 150, 150, 150, 128, 128],
+    { 262: [6], 277: [3], 258: [8, 8, 8] },
+    [150, 150, 150],
+  ],
+] as const)("a TIFF of %s is read as it is meant", async (_name, pixel, facts, expected) => {
+  const found = await meanOf(await stored(await upload(flatTiff(pixel, facts))));
+  expect(found.slice(0, 3)).toEqual(expected);
 });
 
 test("S2 the entries of all copies in a TIFF are counted together", async () => {

@@ -2,6 +2,7 @@ import { deflateSync } from "node:zlib";
 import sharp from "sharp";
 import { pngChunk, pngFile, withJpegSize } from "../pictures/index.ts";
 import { byDecoder, smallPicture, type ZooEntry } from "./entry.ts";
+import { webpChunk } from "./metadata.ts";
 import { losslessWebp } from "./sizes.ts";
 
 const light = { takenAs: "light" } as const;
@@ -26,6 +27,25 @@ function bitPng({ widthPx, heightPx, extraBytes = 0 }: BitPng): Buffer {
 
 const flat = (widthPx: number, heightPx: number) =>
   sharp({ create: { width: widthPx, height: heightPx, channels: 3, background: "red" } });
+
+/** A WebP of so many frames of its size, of which all are transparent. */
+async function clearFilm(frames: number, side: number): Promise<Buffer> {
+  const create = { width: side, height: side, channels: 4, background: "#0000" } as const;
+  const still = await sharp({ create }).webp({ lossless: true, effort: 0 }).toBuffer();
+  const pixels = still.subarray(still.indexOf("VP8L"));
+  const size = Buffer.alloc(6);
+  size.writeUIntLE(side - 1, 0, 3);
+  size.writeUIntLE(side - 1, 3, 3);
+  const frame = webpChunk("ANMF", Buffer.concat([Buffer.alloc(6), size, Buffer.from([40, 0, 0, 0]), pixels]));
+  const chunks = Buffer.concat([
+    webpChunk("VP8X", Buffer.concat([Buffer.from([0x12, 0, 0, 0]), size])),
+    webpChunk("ANIM", Buffer.alloc(6)),
+    ...Array<Buffer>(frames).fill(frame),
+  ]);
+  const head = Buffer.from("RIFF\0\0\0\0WEBP", "latin1");
+  head.writeUInt32LE(4 + chunks.length, 4);
+  return Buffer.concat([head, chunks]);
+}
 
 /** Valid pictures that cost far more than their bytes, and lies about the size that only a decoder finds. */
 export const dear: readonly ZooEntry[] = [
@@ -78,4 +98,7 @@ export const dear: readonly ZooEntry[] = [
     outcome: heavy,
     make: async () => withJpegSize(await smallPicture("jpeg"), { widthPx: 8_000, heightPx: 5_000 }),
   },
+  { name: "a webp of 16 clear frames of 9 megapixels", outcome: heavy, make: () => clearFilm(16, 3_000) },
+  { name: "a webp of 40 clear frames of 25 megapixels", outcome: heavy, make: () => clearFilm(40, 5_000) },
+  { name: "a webp of 12 clear frames of 500 × 500", outcome: light, make: () => clearFilm(12, 500) },
 ];

@@ -33,7 +33,7 @@ async function webpWith(chunk: Buffer, times: number): Promise<Buffer> {
   return bytes;
 }
 
-function webpChunk(type: string, data: Buffer): Buffer {
+export function webpChunk(type: string, data: Buffer): Buffer {
   const head = Buffer.from(`${type}\0\0\0\0`, "latin1");
   head.writeUInt32LE(data.length, 4);
   return Buffer.concat([head, data]);

@@ -14,6 +14,7 @@ const tag = {
   inner: 330,
   extraChannels: 338,
   sampleFormat: 339,
+  subsampling: 530,
   dngVersion: 50_706,
 } as const;
 /** Of which there is a list in a directory; the first one stands for all. */
@@ -101,21 +102,79 @@ function mainDirectory({ directory }: Pick<TiffReader, "directory">, first: Tiff
   return first;
 }
 
-const photometrics = { rgb: 2, cmyk: 5, yCbCr: 6, lab: 8, colourFilterArray: 32_803 } as const;
-const sampleFormats = { unsigned: 1, float: 3 } as const;
+const photometrics = {
+  whiteIsZero: 0,
+  blackIsZero: 1,
+  rgb: 2,
+  palette: 3,
+  cmyk: 5,
+  yCbCr: 6,
+  lab: 8,
+  colourFilterArray: 32_803,
+} as const;
+
 /** None, CCITT, LZW, JPEG, ZIP, PackBits. */
 const compressions: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6, 7, 8, 32_773, 32_946]);
+const [oldJpeg, jpeg] = [6, 7];
 const decodedChannels = 5;
 
+const sampleKinds = new Map([
+  [1, ""],
+  [2, "signed "],
+  [3, "float "],
+  [4, ""],
+]);
+
+interface ReadForm {
+  readonly name: string;
+  /** The samples that the decoder reads as they are meant. */
+  readonly samples: readonly string[];
+}
+
+const grey: ReadForm = { name: "grey", samples: ["1", "2", "4", "8", "16"] };
+const readForms = new Map<number, ReadForm>([
+  [photometrics.whiteIsZero, grey],
+  [photometrics.blackIsZero, grey],
+  [photometrics.rgb, { name: "RGB", samples: ["8", "16", "float 16", "float 32"] }],
+  [photometrics.palette, { name: "a palette", samples: ["1", "2", "4", "8"] }],
+  [photometrics.cmyk, { name: "CMYK", samples: ["8", "16"] }],
+  [photometrics.yCbCr, { name: "YCbCr", samples: ["8"] }],
+  [photometrics.lab, { name: "Lab", samples: ["16", "float 32"] }],
+]);
+
 /** What the decoder cannot read, or would read wrongly; null for a picture that it reads. */
-function oddityOf({ values }: TiffDirectory): string | null {
+function oddityOf(directory: TiffDirectory): string | null {
+  const { values } = directory;
   const compression = values.get(tag.compression) ?? 1;
   if (!compressions.has(compression)) return `compression ${compression}`;
-  const [bits, format] = [values.get(tag.bits) ?? 1, values.get(tag.sampleFormat) ?? sampleFormats.unsigned];
-  if (bits > 32 || (bits > 16 && format === sampleFormats.unsigned)) return `${bits} bits`;
-  if (values.get(tag.photometric) === photometrics.lab && bits === 8) return "Lab of 8 bits";
   const channels = values.get(tag.channels) ?? 1;
-  return channels > decodedChannels ? `${channels} channels` : null;
+  if (channels > decodedChannels) return `${channels} channels`;
+  const photometric = values.get(tag.photometric);
+  if (photometric === undefined) return null;
+  const form = readForms.get(photometric);
+  if (!form) return `colours ${photometric}`;
+  const bits = values.get(tag.bits) ?? (compression === oldJpeg ? 8 : 1);
+  const format = values.get(tag.sampleFormat) ?? 1;
+  const samples = `${sampleKinds.get(format) ?? `kind ${format} `}${bits}`;
+  if (!form.samples.includes(samples)) return `${form.name} of ${samples} bits`;
+  return channelOddity(directory, { form, channels, bits, isJpeg: [oldJpeg, jpeg].includes(compression) });
+}
+
+interface Layout {
+  readonly form: ReadForm;
+  readonly channels: number;
+  readonly bits: number;
+  readonly isJpeg: boolean;
+}
+
+function channelOddity(directory: TiffDirectory, { form, channels, bits, isJpeg }: Layout): string | null {
+  const { values } = directory;
+  const photometric = values.get(tag.photometric);
+  if (channels > 1 && (bits < 8 || photometric === photometrics.palette))
+    return `${form.name} of ${channels} channels`;
+  if (photometric === photometrics.lab && hasAlpha(directory)) return "Lab with transparency";
+  const isWhole = values.get(tag.subsampling) === 1;
+  return photometric === photometrics.yCbCr && isWhole && !isJpeg ? "YCbCr without JPEG" : null;
 }
 
 const alphas: ReadonlySet<number> = new Set([1, 2]);
@@ -127,14 +186,20 @@ const coloursOf = new Map<number | undefined, number>([
   [photometrics.lab, 3],
 ]);
 
-/** Channels beside colours and transparency: selections that were kept, and spot colours. Where nothing says so, the first is transparency. */
-function countSideChannels({ values }: TiffDirectory): number {
+function countExtras({ values }: TiffDirectory): number {
   const colours = coloursOf.get(values.get(tag.photometric)) ?? 1;
-  const extras = Math.max(0, (values.get(tag.channels) ?? colours) - colours);
-  const extra = values.get(tag.extraChannels);
-  const hasAlpha = extra === undefined || alphas.has(extra);
-  return hasAlpha ? Math.max(0, extras - 1) : extras;
+  return Math.max(0, (values.get(tag.channels) ?? colours) - colours);
 }
+
+/** Whether the first of the channels beside colours is transparency, as it is where nothing says so. */
+function hasAlpha(directory: TiffDirectory): boolean {
+  const extra = directory.values.get(tag.extraChannels);
+  return countExtras(directory) > 0 && (extra === undefined || alphas.has(extra));
+}
+
+/** Channels beside colours and transparency: selections that were kept, and spot colours. */
+const countSideChannels = (directory: TiffDirectory) =>
+  countExtras(directory) - (hasAlpha(directory) ? 1 : 0);
 
 /** TIFF: the directory whose picture is taken. Throws `upload_unsupported` for a camera's raw file in a TIFF and for odd forms. */
 export function readTiff(bytes: Buffer): Container {

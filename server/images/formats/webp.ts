@@ -1,4 +1,5 @@
 import { assertFewParts, type Container, unreadable, usual } from "./container.ts";
+import { uploadLimits } from "../limits.ts";
 
 interface WebpChunk {
   readonly type: string;
@@ -10,12 +11,15 @@ export function readWebp(bytes: Buffer): Container {
   const chunks = riffChunks(bytes, riffEnd(bytes));
   const first = chunks[0];
   if (!first) throw unreadable("no picture");
+  const pages = Math.min(uploadLimits.pages, chunks.filter(({ type }) => type === "ANMF").length);
   return {
     ...usual,
     format: "webp",
     ...chunkSize(first),
     isAnimated: chunks.some(({ type }) => type === "ANIM" || type === "ANMF"),
     isLossless: chunks.some(({ type }) => type === "VP8L"),
+    // Where it begins with nothing: to decode a later picture, all before it are decoded.
+    passes: Math.max(1, (pages * (pages + 1)) / 2),
     parts: chunks.length,
   };
 }
