@@ -57,7 +57,7 @@ interface MadeAnew {
   readonly to: string;
 }
 
-/** The statements about a photo whose file was made anew of the bytes that were sent once: they go on for the new file. */
+/** Keeps the consents for a photo whose file was written again: they are stored by the hash of the file, which is another one then. */
 export async function moveConsents(tx: Tx, { ownerId, from, to }: MadeAnew): Promise<void> {
   await tx.execute(sql`
     update consents set stored_sha256 = ${to}

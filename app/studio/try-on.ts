@@ -5,7 +5,7 @@ import { useCallback, useState } from "react";
 import type { BatchPlace } from "@atelier/server/batches";
 import type { JobView } from "@atelier/server/jobs";
 import { failureOf, NotWanted, useFailureToast } from "../ui/failures.ts";
-import { type OfferedWorkflow, useCapability, useImage } from "../client/queries.ts";
+import { keys, type OfferedWorkflow, useCapability, useImage } from "../client/queries.ts";
 import { useRemix } from "../client/remix.ts";
 import { agreedToChoice, choiceNameOf, useSubmit } from "../client/submit/job.ts";
 import { useBatch } from "../batches/batch.ts";
@@ -130,7 +130,7 @@ export function useRun(personId: string | null, garmentId: string | null) {
   const readMask = useMaskId(personId);
   const { mutate, isPending } = useSubmit((jobId) => {
     studio.set({ jobId });
-    void queries.invalidateQueries({ queryKey: ["recent-inputs"] });
+    void queries.invalidateQueries({ queryKey: keys.allRecentInputs });
   });
   const plan = usePlan(personId, garmentId);
   const order = useOrder(plan);

@@ -1,5 +1,4 @@
 import type { Readable } from "node:stream";
-import { extensionOf, getImage } from "../images/index.ts";
 import { packZip, pictureEntry, type ZipEntry } from "../jobs/index.ts";
 import type { Services } from "../services.ts";
 import { type BatchAddress, type BatchPlace, type BatchWithJobs, getBatch } from "./read.ts";
@@ -19,10 +18,9 @@ export async function openBatchZip(services: Services, address: BatchAddress): P
   const entries: ZipEntry[] = [];
   for (const { imageId, base } of pictures) {
     const own = { ownerId: address.ownerId, id: imageId };
-    const { mime } = await getImage(services, own);
-    const name = `${base}.${extensionOf(mime)}`;
-    files.set(imageId, name);
-    entries.push(await pictureEntry(services, own, { name }));
+    const entry = await pictureEntry(services, own, { nameOf: (extension) => `${base}.${extension}` });
+    files.set(imageId, entry.name);
+    entries.push(entry);
   }
   const told = Buffer.from(JSON.stringify(describe(batch, files), null, 2));
   return packZip({ name: "batch.json", bytes: told }, entries);

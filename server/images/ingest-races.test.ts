@@ -152,7 +152,7 @@ describe("ingest races", () => {
         ]);
         expect((await readFile(await find())).equals(whole)).toBe(true);
         expect(await isKnown()).toEqual([true, true]);
-        // What is left of the lost ones stays for whoever read the row before, until the sweep.
+        // A job that read the row before may still use the old files: the sweep takes them later.
         await sweepOrphanObjects(services);
         expect((await theirs()).filter((key) => objects.includes(key))).toEqual(objects);
         await sweepOrphanObjects({ ...services, config: soon });

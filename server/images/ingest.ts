@@ -192,8 +192,8 @@ function rowOf(same: SameBytes & Pick<UploadRow, "id">, files: ImageFiles, title
 }
 
 /**
- * Writes files and row of an upload, unless the owner has it already; a picture whose files are lost gets these. What is left of
- * the lost ones stays for whoever read the row before, until the orphan sweep.
+ * Writes files and row of an upload, unless the owner has it already; a picture whose files are lost gets these. Its
+ * old files are left to the orphan sweep: a job that read the row before may still use them.
  */
 export async function storeUpload(
   services: Ingesting,

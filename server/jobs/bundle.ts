@@ -52,16 +52,22 @@ interface OwnPicture {
   readonly id: string;
 }
 
+interface PictureNaming {
+  /** The file's name in the zip, by its extension. */
+  readonly nameOf: (extension: string) => string;
+  readonly settings?: boolean;
+}
+
 /** An own picture as an entry of a zip. Throws `not_found`, `file_missing` before a byte of the zip is sent. */
 export async function pictureEntry(
   services: Services,
   own: OwnPicture,
-  { name, settings = false }: { readonly name: string; readonly settings?: boolean },
+  { nameOf, settings = false }: PictureNaming,
 ): Promise<ZipEntry> {
   const file = { ...own, variant: "original" } as const;
-  await openFile(services, { ...file, isHead: true });
+  const { headers } = await openFile(services, { ...file, isHead: true });
   return {
-    name,
+    name: nameOf(extensionOf(headers["content-type"] ?? "")),
     async open() {
       const { body } = await (settings ? openWithSettings(services, own) : openFile(services, file));
       if (!body) throw new Error("a file that was asked for without a condition has no body");
@@ -88,10 +94,11 @@ export async function openPicturesZip(services: Services, wanted: PicturesZip): 
   const entries: ZipEntry[] = [];
   const told: unknown[] = [];
   for (const id of new Set(wanted.ids)) {
-    const { thumbhash: _, mime, ...facts } = await getImage(services, { ownerId, id });
-    const name = freeName(taken, baseNameOf(facts), extensionOf(mime));
-    entries.push(await pictureEntry(services, { ownerId, id }, { name, settings }));
-    told.push({ file: name, ...facts });
+    const { thumbhash: _, mime: _mime, ...facts } = await getImage(services, { ownerId, id });
+    const nameOf = (extension: string) => freeName(taken, baseNameOf(facts), extension);
+    const entry = await pictureEntry(services, { ownerId, id }, { nameOf, settings });
+    entries.push(entry);
+    told.push({ file: entry.name, ...facts });
   }
   return packZip({ name: "pictures.json", bytes: Buffer.from(JSON.stringify(told, null, 2)) }, entries);
 }

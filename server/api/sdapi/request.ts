@@ -78,7 +78,7 @@ const idle: Readonly<Record<string, readonly unknown[]>> = {
 const silent =
   /^(?:hr_|firstphase_|s_(?:churn|t|noise|min)|do_not_save_|save_images|include_init_images|override_settings_restore_afterwards|script_args|refiner_switch_at|disable_extra_networks|comments|inpaint_full_res_padding|mask_blur_[xy]|mask_round|latent_mask|initial_noise_multiplier|force_task_id|infotext|client_id|session_hash|url$|auth$)/;
 
-/** What a plug-in of Photoshop sends of its own notes; its mask is expanded already. */
+/** What a Photoshop plug-in sends for itself alone: by then it has expanded its mask. */
 const plugInNotes =
   /^(?:selection_info|original_(?:negative_)?prompt|expanded_mask|mask_expansion|use_sharp_mask|use_prompt_shortcut|prompt_shortcut_ui_dict|uniqueDocumentId|mode)$/;
 

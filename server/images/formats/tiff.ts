@@ -17,7 +17,7 @@ const tag = {
   subsampling: 530,
   dngVersion: 50_706,
 } as const;
-/** Of which there is a list in a directory; the first one stands for all. */
+/** A directory has a list of each of them, one for each channel; the first stands for all. */
 const listTags: ReadonlySet<number> = new Set([tag.bits, tag.extraChannels, tag.sampleFormat]);
 /** Of `kind`: the bits of a smaller copy of another picture, and of a mask. */
 const sideKinds = 1 | 4;
