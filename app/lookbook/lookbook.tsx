@@ -55,7 +55,7 @@ function Choice({ title, items, chosenIds, limit, refusal, onChange }: ChoicePro
                 aria-label={nameOf(item)}
                 disabled={!isChosen && (isFull || reason !== null)}
                 onClick={() => toggle(item.imageId)}
-                className="checker relative block aspect-4/5 w-full overflow-hidden rounded-control ring-1 ring-line transition duration-120 hover:ring-ink disabled:opacity-40 aria-checked:ring-2 aria-checked:ring-accent"
+                className="plate relative block aspect-4/5 w-full overflow-hidden rounded-control ring-1 ring-line transition duration-120 hover:ring-ink disabled:opacity-40 aria-checked:ring-2 aria-checked:ring-accent"
               >
                 <Picture
                   imageId={item.imageId}

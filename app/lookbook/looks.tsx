@@ -33,7 +33,7 @@ function LookRow({ items, number, engine, onAdd, onRemove }: LookRowProps) {
       {items.map((item) => (
         <span
           key={item.imageId}
-          className="checker relative size-14 overflow-hidden rounded-control ring-1 ring-line"
+          className="plate relative size-14 overflow-hidden rounded-control ring-1 ring-line"
         >
           <Picture
             imageId={item.imageId}

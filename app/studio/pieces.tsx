@@ -29,7 +29,7 @@ function PieceRow({ piece, number, onChange, onRemove }: PieceRowProps) {
   const { data: image } = useImage(piece.imageId);
   return (
     <li className="flex items-center gap-3">
-      <span className="checker size-14 shrink-0 overflow-hidden rounded-control ring-1 ring-line">
+      <span className="plate size-14 shrink-0 overflow-hidden rounded-control ring-1 ring-line">
         <Picture
           imageId={piece.imageId}
           variant="thumbnail"

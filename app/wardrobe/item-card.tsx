@@ -59,7 +59,7 @@ function CutOutFailed({ failure: { jobId, code }, name }: CutOutFailedProps) {
   );
 }
 
-const pictureStyle = "checker block aspect-4/5 w-full overflow-hidden rounded-card ring-1 ring-line";
+const pictureStyle = "plate block aspect-4/5 w-full overflow-hidden rounded-card ring-1 ring-line";
 
 /** A garment or a person of the wardrobe; a click on the picture wears it in the studio. */
 export function ItemCard({ item, onEdit }: ItemCardProps) {

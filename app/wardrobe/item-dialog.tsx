@@ -80,7 +80,7 @@ export function ItemDialog({ item, onClose }: Props) {
           thumbhash={item.thumbhash}
           alt=""
           fit="contain"
-          className="checker h-44 rounded-control"
+          className="plate h-44 rounded-control"
         />
         <Field
           name="name"
