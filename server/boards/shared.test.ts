@@ -13,7 +13,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { resolveCaller } from "../accounts/index.ts";
 import { schema } from "../db/index.ts";
-import { getImage, ingest, openFile, removeImages } from "../images/index.ts";
+import { changeImage, getImage, ingest, openFile, removeImages } from "../images/index.ts";
 import { newId } from "../platform/index.ts";
 import {
   addToBoard,
@@ -76,8 +76,11 @@ const file = (address: { id: string; userId: string }, imageId = owner.imageId, 
 test("a member copies a picture into the own gallery, once, and keeps it when the sharing ends; others do not", async () => {
   const { services } = opened;
   const address = await shared("see");
+  const said = { title: "Harbour", description: "A harbour\nin the fog" };
+  await changeImage(services, { ownerId, id: owner.imageId, ...said });
   const copy = await copyFromBoard(services, { ...address, imageId: owner.imageId });
   expect(copy.created).toBe(true);
+  expect(await getImage(services, { ownerId: member.userId, id: copy.id })).toMatchObject(said);
   expect(await copyFromBoard(services, { ...address, imageId: owner.imageId })).toEqual({
     ...copy,
     created: false,

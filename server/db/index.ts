@@ -41,6 +41,7 @@ export {
   tiers,
   type Estimate,
   type Gpu,
+  type DescribedBy,
   type ImageRole,
   type JobLogLevel,
   type JobStatus,

@@ -115,6 +115,32 @@ test("the kept picture loses what it got only once all pictures are back, also t
   expect(await read(one)).toMatchObject({ rating: 4, tags: ["cafe"] });
 });
 
+test("the kept picture gets a description when it has none, with whose it is, and loses it again unless it was changed", async () => {
+  const { services } = opened;
+  const { db } = services;
+  const [keepId, one] = await addPair();
+  await db.update(images).set({ description: "A harbour", describedBy: "file" }).where(eq(images.id, one));
+  const described = async () => {
+    const [row] = await db.select().from(images).where(eq(images.id, keepId));
+    return [row?.description, row?.describedBy];
+  };
+  const merge = await mergeDuplicates(services, { ownerId, keepId, removeIds: [one] });
+  expect(await described()).toEqual(["A harbour", "file"]);
+  await undoMerge(services, { ownerId, ...merge });
+  expect(await described()).toEqual(["", null]);
+  const again = await mergeDuplicates(services, { ownerId, keepId, removeIds: [one] });
+  await changeImage(services, { ownerId, id: keepId, description: "Mine" });
+  await undoMerge(services, { ownerId, ...again });
+  expect(await described()).toEqual(["Mine", "owner"]);
+  const own = await mergeDuplicates(services, { ownerId, keepId, removeIds: [one] });
+  expect(await described()).toEqual(["Mine", "owner"]);
+  // As a page of the version before notes it.
+  const { description: _, describedBy: __, ...before } = own.before;
+  const { description: ___, describedBy: ____, ...after } = own.after;
+  await undoMerge(services, { ownerId, ...own, before, after });
+  expect(await described()).toEqual(["Mine", "owner"]);
+});
+
 test("a merge puts nothing on a board whose sharing ends meanwhile", async () => {
   const { db } = opened.services;
   const boardOwner = await addUser(opened.services);

@@ -22,6 +22,9 @@ const marks = z.strictObject({
   rating: z.int().min(0).max(5),
   starred: z.boolean(),
   title: z.string().max(1_000),
+  /** Merges that a page of the version before noted have none. */
+  description: z.string().max(10_000).optional(),
+  describedBy: z.enum(["file", "model", "owner"]).nullish(),
 });
 
 /** What a merge did, from which `undoMerge` takes it back. */
@@ -54,7 +57,7 @@ interface MergeInput extends z.output<typeof mergeSchema> {
 }
 
 /**
- * Keeps one of the owner's pictures and moves others to the trash; boards, tags, rating, star, a title, its places in the wardrobe
+ * Keeps one of the owner's pictures and moves others to the trash; boards, tags, rating, star, a title, a description, its places in the wardrobe
  * and in links go to the kept one. Returns what `undoMerge` takes back. Throws `not_found` without the kept one, and when none of
  * the others is there.
  */
@@ -76,11 +79,15 @@ async function mergeIn(tx: Tx, { ownerId, keepId, removeIds }: MergeInput): Prom
   const removed = rows.filter(({ id, role }) => id !== keepId && role !== "mask");
   if (!kept || kept.role === "mask" || removed.length === 0) throw new AppError("not_found");
   const removedIds = removed.map(({ id }) => id);
-  const before = { rating: kept.rating, starred: kept.starred, title: kept.title };
+  const { rating, starred, title, description, describedBy } = kept;
+  const before = { rating, starred, title, description, describedBy };
+  const described = [kept, ...removed].find((row) => row.description !== "") ?? kept;
   const after = {
     rating: Math.max(...rows.map(({ rating }) => rating)),
     starred: rows.some(({ starred }) => starred),
     title: kept.title || (removed.find(({ title }) => title !== "")?.title ?? ""),
+    description: described.description,
+    describedBy: described.describedBy,
   };
   const moved = { ownerId, keepId, removedIds };
   const [tagIds, boardIds, places] = [

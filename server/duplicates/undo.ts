@@ -1,7 +1,7 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
 import { z } from "zod";
 import { schema, type Tx } from "../db/index.ts";
-import { cleanTitle, restoreImages } from "../images/index.ts";
+import { cleanDescription, cleanTitle, restoreImages } from "../images/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type Merge, undoMergeSchema } from "./merge.ts";
@@ -79,6 +79,9 @@ async function takeFromKept(tx: Tx, merge: OwnMerge): Promise<string[]> {
       rating: kept.rating === after.rating ? before.rating : kept.rating,
       starred: kept.starred === after.starred ? before.starred : kept.starred,
       title: kept.title === after.title ? cleanTitle(before.title) : kept.title,
+      ...(kept.description === after.description && before.description !== undefined
+        ? { description: cleanDescription(before.description), describedBy: before.describedBy ?? null }
+        : {}),
     })
     .where(eq(images.id, keepId));
   const ownTags = tx.select({ id: tags.id }).from(tags).where(eq(tags.ownerId, ownerId));

@@ -29,8 +29,19 @@ export async function copyPicture(
   });
   if ("id" in files) return asKnown(files);
   const id = newId();
-  const { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title } = source;
-  const facts = { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title };
+  const { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title, description, describedBy } =
+    source;
+  const facts = {
+    storedSha256,
+    mime,
+    widthPx,
+    heightPx,
+    sizeBytes,
+    thumbhash,
+    title,
+    description,
+    describedBy,
+  };
   const stored = await storeUpload(services, {
     row: { ...same, ...facts, copyOfAi: isAiPicture(source), id, storageKey: uploadKey(ownerId, id) },
     files,

@@ -14,6 +14,8 @@ export interface ImageView {
   /** Base64. */
   readonly thumbhash: string;
   readonly title: string;
+  /** What it shows or was made of, also in several lines; empty without one. */
+  readonly description: string;
   readonly starred: boolean;
   /** 1 to 5, or 0 for none. */
   readonly rating: number;
@@ -166,6 +168,7 @@ export function toUntagged(row: ImageRow, kind: JobKind | null): Omit<ImageView,
     sizeBytes: row.sizeBytes,
     thumbhash: row.thumbhash,
     title: row.title,
+    description: row.description,
     starred: row.starred,
     rating: row.rating,
     stackId: row.stackId ?? row.id,

@@ -128,7 +128,7 @@ export {
   spellingsOf,
 } from "./search-text.ts";
 export { discardStaged, ingest, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";
-export { cleanTitle } from "./title.ts";
+export { cleanDescription, cleanTitle } from "./title.ts";
 export { uploadLimits } from "./limits.ts";
 export {
   openFile,

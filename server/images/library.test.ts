@@ -175,6 +175,26 @@ test("titles are cleaned when a picture is renamed", async () => {
   });
 });
 
+test("a description is its owner's once they change it, also an empty one; the same words change nothing", async () => {
+  const { db } = opened.services;
+  const id = await addRow();
+  const who = async () => {
+    const rows = await db.select().from(schema.images).where(eq(schema.images.id, id));
+    return rows.map(({ description, describedBy }) => [description, describedBy])[0];
+  };
+  expect(await who()).toEqual(["", null]);
+  await changeImage(opened.services, { ownerId, id, description: " \n" });
+  expect(await who()).toEqual(["", null]);
+  await db.update(schema.images).set({ description: "of the file", describedBy: "file" });
+  await changeImage(opened.services, { ownerId, id, description: "of the file", rating: 2 });
+  expect(await who()).toEqual(["of the file", "file"]);
+  const changed = await changeImage(opened.services, { ownerId, id, description: "Mine,\ntwo lines" });
+  expect(changed).toMatchObject({ description: "Mine,\ntwo lines", rating: 2 });
+  expect(await who()).toEqual(["Mine,\ntwo lines", "owner"]);
+  await changeImage(opened.services, { ownerId, id, description: "" });
+  expect(await who()).toEqual(["", "owner"]);
+});
+
 test("S1 another's, a deleted and an unknown picture answer alike to every verb", async () => {
   const foreign = await addRow({}, other);
   const gone = await addRow();
@@ -185,14 +205,16 @@ test("S1 another's, a deleted and an unknown picture answer alike to every verb"
     await expect(changeImage(opened.services, { ...own, starred: true })).rejects.toMatchObject({
       code: "not_found",
     });
-    await expect(changeImage(opened.services, { ...own, title: "x" })).rejects.toMatchObject({
-      code: "not_found",
-    });
+    for (const change of [{ title: "x" }, { description: "x" }])
+      await expect(changeImage(opened.services, { ...own, ...change })).rejects.toMatchObject({
+        code: "not_found",
+      });
     expect(await removeImages(opened.services, { ownerId, ids: [id] })).toEqual([]);
   }
   expect(await getImage(opened.services, { ownerId: other, id: foreign })).toMatchObject({
     starred: false,
     title: "",
+    description: "",
   });
 });
 

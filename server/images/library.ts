@@ -2,7 +2,7 @@ import { and, eq, gt, inArray, isNull, ne, notExists, type SQL, sql } from "driz
 import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
-import { oneAtATime, schema, type Tx } from "../db/index.ts";
+import { type DescribedBy, oneAtATime, schema, type Tx } from "../db/index.ts";
 import { AppError, type Config, isAppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
@@ -15,7 +15,7 @@ import {
   viewColumns,
 } from "./image.ts";
 import { findSameBytes } from "./ingest.ts";
-import { cleanTitle } from "./title.ts";
+import { cleanDescription, cleanTitle } from "./title.ts";
 import { isLost } from "./serve.ts";
 import { checkRestored, goneAt, lockUploadsOf, restorableSince, uploadTurnOf } from "./quota.ts";
 import { setTags, tagLimits, tagNameSchema } from "./tags.ts";
@@ -77,6 +77,7 @@ export async function removeImages(
 
 export const changeImageSchema = z.strictObject({
   title: z.string().max(1_000).optional(),
+  description: z.string().max(10_000).optional(),
   starred: z.boolean().optional(),
   rating: z.int().min(0).max(5).optional(),
   tags: z.array(tagNameSchema).max(tagLimits.perPicture).optional(),
@@ -85,6 +86,8 @@ export const changeImageSchema = z.strictObject({
 interface ChangeImageInput extends OwnImageInput {
   /** It is cleaned to one line of printable text. */
   readonly title?: string | undefined;
+  /** It is cleaned to lines of printable text. */
+  readonly description?: string | undefined;
   readonly starred?: boolean | undefined;
   /** 0 to 5. */
   readonly rating?: number | undefined;
@@ -95,14 +98,15 @@ interface ChangeImageInput extends OwnImageInput {
 /** Changes what is given of a picture. Throws `not_found`, `bad_request` for a tag that cannot be. */
 export async function changeImage(
   services: Pick<Services, "db">,
-  { title, starred, rating, tags, ...own }: ChangeImageInput,
+  { title, description, starred, rating, tags, ...own }: ChangeImageInput,
 ): Promise<ImageView> {
   await services.db.transaction(async (tx) => {
     const changes = { title: title === undefined ? undefined : cleanTitle(title), starred, rating };
+    const described = description === undefined ? {} : describedByOwner(cleanDescription(description));
     // The id changes nothing: it keeps the statement whole when there are only tags.
     const changed = await tx
       .update(images)
-      .set({ ...changes, id: own.id })
+      .set({ ...changes, ...described, id: own.id })
       .where(isOwn(own))
       .returning({ id: images.id });
     if (changed.length === 0) throw new AppError("not_found");
@@ -110,6 +114,12 @@ export async function changeImage(
   });
   return getImage(services, own);
 }
+
+/** The same words again change nothing, neither whose they are. */
+const describedByOwner = (description: string) => ({
+  description,
+  describedBy: sql<DescribedBy>`case when ${images.description} = ${description} then ${images.describedBy} else 'owner' end`,
+});
 
 /** Rates own pictures, 0 takes the rating away; returns the ids that existed and ignores others. */
 export async function rateImages(

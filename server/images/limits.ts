@@ -25,6 +25,7 @@ export const uploadLimits = {
   pagePixels: 200_000_000,
   decodeSeconds: 25,
   titleCharacters: 120,
+  descriptionCharacters: 2_000,
 } as const;
 
 /** Limits of the child process for one image; it is killed above them. */

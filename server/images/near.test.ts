@@ -119,6 +119,17 @@ test("vectors are made once, of pictures without one, and again after a change o
   expect(await embed()).toBe(1);
 });
 
+test("a picture is near by what its description says, and its vector is made again after a change of it", async () => {
+  const id = await addPicture("IMG_0001");
+  await addPicture("zx".repeat(32));
+  expect(await embed()).toBe(2);
+  await changeImage(opened.services, { id, ownerId, description: likeCouch });
+  expect(await embed()).toBe(1);
+  expect((await list(`near:${likeCouch}`))[0]).toBe(id);
+  await changeImage(opened.services, { id, ownerId, description: likeCouch, title: "IMG_0001" });
+  expect(await embed()).toBe(0);
+});
+
 test("without a text model a search by meaning says so, and words alone find", async () => {
   const bare = await createTestServices();
   try {

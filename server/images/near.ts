@@ -92,6 +92,7 @@ interface Wordless extends Record<string, unknown> {
   readonly id: string;
   readonly ownerId: string;
   readonly title: string;
+  readonly description: string;
   readonly text: string;
 }
 
@@ -105,7 +106,7 @@ interface Round {
 }
 
 /**
- * Makes the vectors of pictures that have none, of what their titles and prompts say. Of several processes one does it; it
+ * Makes the vectors of pictures that have none, of what their titles, descriptions and prompts say. Of several processes one does it; it
  * goes on where it was ended. Looks through all pictures unless `isRecent`. Returns how many were made, null without a
  * model and when another process does it.
  */
@@ -128,14 +129,15 @@ export async function embedPictures(
   });
 }
 
-/** Pictures without a vector of what they say now: a trigger removes the vector with a change of the title. */
+/** Pictures without a vector of what they say now: a trigger removes the vector with a change of title or description. */
 async function findWordless(
   db: Db,
   { after, isRecent }: { readonly after: string; readonly isRecent: boolean },
 ): Promise<Wordless[]> {
   const recent = isRecent ? sql`and i.created_at > clock_timestamp() - interval '1 hour'` : sql``;
   const rows = await db.execute<Wordless>(sql`
-    select i.id, i.owner_id as "ownerId", i.title, concat_ws('. ', nullif(i.title, ''), j.params ->> 'prompt') as text
+    select i.id, i.owner_id as "ownerId", i.title, i.description,
+      concat_ws('. ', nullif(i.title, ''), nullif(i.description, ''), j.params ->> 'prompt') as text
     from ${images} i left join ${jobs} j on j.id = i.job_id
     where i.id > ${after} and i.role <> 'mask' and i.deleted_at is null ${recent}
       and not exists (select from ${recallVectors} v where v.id = i.id and v.model = ${pictureVectors})
@@ -175,9 +177,9 @@ interface Made {
 }
 
 async function storeOf(db: Db, ownerId: string, { own, codes }: Made): Promise<void> {
-  const rows = own.map(({ id, title, text }) => {
+  const rows = own.map(({ id, title, description, text }) => {
     const made = codes.get(text) ?? new Uint8Array();
-    return { id, title, dimensions: made.length, codes: Buffer.from(made).toString("base64") };
+    return { id, title, description, dimensions: made.length, codes: Buffer.from(made).toString("base64") };
   });
   await db.transaction(async (tx) => {
     // As for the memory: revisions of one user are given and committed in one order.
@@ -185,8 +187,9 @@ async function storeOf(db: Db, ownerId: string, { own, codes }: Made): Promise<v
     await tx.execute(sql`
       insert into ${recallVectors} (id, owner_id, kind, model, dimensions, codes, from_at, to_at)
       select i.id, i.owner_id, 'picture', ${pictureVectors}, made.dimensions, decode(made.codes, 'base64'), i.created_at, i.created_at
-      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as made (id uuid, title text, dimensions int, codes text)
-      join ${images} i on i.id = made.id and i.owner_id = ${ownerId} and i.title = made.title for share of i
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as made (id uuid, title text, description text, dimensions int, codes text)
+      join ${images} i on i.id = made.id and i.owner_id = ${ownerId} and i.title = made.title and i.description = made.description
+      for share of i
       on conflict (id) do update set model = excluded.model, dimensions = excluded.dimensions, codes = excluded.codes,
         revision = excluded.revision`);
   });

@@ -87,7 +87,7 @@ export function searchKey(form: string): string {
 
 type Unfilled = Pick<
   typeof images.$inferSelect,
-  "id" | "title" | "widthPx" | "heightPx" | "mime" | "createdAt"
+  "id" | "title" | "description" | "widthPx" | "heightPx" | "mime" | "createdAt"
 > & {
   readonly job: Pick<
     typeof jobs.$inferSelect,
@@ -107,17 +107,27 @@ const kindWords: Partial<Record<JobKind, string>> = {
   expand: "expand outpaint",
 };
 
-function textOf({ title, widthPx, heightPx, mime, createdAt, job }: Unfilled): string {
+function textOf({ title, description, widthPx, heightPx, mime, createdAt, job }: Unfilled): string {
   const day = createdAt.toISOString().slice(0, 10);
   const months = ["long", "short"] as const;
   const names = months.map((month) => createdAt.toLocaleString("en", { month, timeZone: "UTC" }));
   const size = `${widthPx} × ${heightPx} ${widthPx}x${heightPx}`;
-  const own = [title, day, names.join(" "), createdAt.getUTCDate(), createdAt.getUTCFullYear(), size];
+  const own = [
+    title,
+    description,
+    day,
+    names.join(" "),
+    createdAt.getUTCDate(),
+    createdAt.getUTCFullYear(),
+    size,
+  ];
   const made = job === null ? ["upload"] : ["result", ...jobWords(job)];
-  return searchKey(
-    textForm([...own, mime.replace("image/", ""), ...made].join(" ").slice(0, maxTextCharacters)),
-  );
+  const words = [...own, mime.replace("image/", ""), ...made].join(" ");
+  return (description === "" ? "" : withDescription) + searchKey(textForm(words.slice(0, maxTextCharacters)));
 }
+
+/** Begins the text of a picture with a description: a process of the version before, which knows none, leaves it out. */
+const withDescription = "\u0001";
 
 const maxTextCharacters = 12_000;
 
@@ -138,8 +148,8 @@ export function spaced(name: string): string {
 const batchSize = 1_000;
 
 /**
- * Fills the search texts that are missing: of new pictures, after a change of a title, and of pictures of an older version.
- * Without an owner it does some of any, as a duty between other work.
+ * Fills the search texts that are missing: of new pictures, after a change of title or description, and of pictures of an
+ * older version. Without an owner it does some of any, as a duty between other work.
  */
 export async function fillSearchTexts(db: Db, ownerId?: string): Promise<void> {
   for (let batches = 1; (await fillBatch(db, ownerId)) === batchSize; batches += 1)
@@ -158,34 +168,36 @@ function foldedCharacters(): string[] {
 const lastFolded = 0x21_00;
 
 /**
- * Empties search texts of the form of before, which no search finds: stored by an earlier version, also by one that still ran beside this
- * one. `fillSearchTexts` fills them.
+ * Empties search texts of the form of before, which no search finds, and those that lack the description of their picture:
+ * stored by an earlier version, also by one that still ran beside this one. `fillSearchTexts` fills them.
  */
 export async function dropOldSearchTexts(db: Db): Promise<void> {
   const pattern = foldedCharacters().map(searchKey).join("|");
-  const { id, searchKey: stored } = images;
+  const { id, description, searchKey: stored } = images;
+  const isOld = sql`(${stored} ~ ${pattern} or ${description} <> '' and not starts_with(${stored}, ${withDescription}))`;
   for (let after: string | undefined; ;) {
     const rows = await db
       .select({ id })
       .from(images)
-      .where(and(sql`${stored} ~ ${pattern}`, after === undefined ? undefined : gt(id, after)))
+      .where(and(isOld, after === undefined ? undefined : gt(id, after)))
       .orderBy(id)
       .limit(batchSize);
     after = rows.at(-1)?.id;
     if (after === undefined) return;
     const ids = rows.map((row) => row.id);
     await db.execute(sql`update ${images} set search_key = null where id in (
-      select id from ${images} where id in ${ids} and search_key ~ ${pattern} order by id for update)`);
+      select id from ${images} where id in ${ids} and ${isOld} order by id for update)`);
   }
 }
 
 async function fillBatch(db: Db, ownerId: string | undefined): Promise<number> {
-  const { id, title, widthPx, heightPx, mime, createdAt } = images;
+  const { id, title, description, widthPx, heightPx, mime, createdAt } = images;
   const { kind, params, engine, workflow, model, server } = jobs;
   const rows = await db
     .select({
       id,
       title,
+      description,
       widthPx,
       heightPx,
       mime,
@@ -198,12 +210,18 @@ async function fillBatch(db: Db, ownerId: string | undefined): Promise<number> {
     .orderBy(images.ownerId, images.id)
     .limit(batchSize);
   if (rows.length === 0) return 0;
-  const texts = rows.map((row) => ({ id: row.id, title: row.title, text: textOf(row) }));
-  // A title that changed meanwhile is filled in the next round. Rows are locked in one order, beside other fillers.
+  const texts = rows.map((row) => ({
+    id: row.id,
+    title: row.title,
+    description: row.description,
+    text: textOf(row),
+  }));
+  // What changed meanwhile is filled in the next round. Rows are locked in one order, beside other fillers.
   await db.execute(sql`
     with found as (
-      select i.id, f.text from jsonb_to_recordset(${JSON.stringify(texts)}::jsonb) as f(id uuid, title text, text text)
-      join ${images} i on i.id = f.id and i.title = f.title
+      select i.id, f.text
+      from jsonb_to_recordset(${JSON.stringify(texts)}::jsonb) as f(id uuid, title text, description text, text text)
+      join ${images} i on i.id = f.id and i.title = f.title and i.description = f.description
       where i.search_key is null order by i.id for update of i
     )
     update ${images} set search_key = found.text from found where ${images}.id = found.id`);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import { changeImage, dropOldSearchTexts, listImages, searchImages } from "./index.ts";
-import { cleanTitle } from "./title.ts";
+import { cleanDescription, cleanTitle } from "./title.ts";
 import { searchForm, searchKey } from "./search-text.ts";
 
 let opened: TestServices;
@@ -118,6 +118,40 @@ test("a new title, also of an older process, is found at once and the old one is
   expect([await find("first"), await find("second")]).toEqual([[], [id]]);
   await opened.services.db.update(schema.images).set({ title: "third" }).where(eq(schema.images.id, id));
   expect([await find("second"), await find("third")]).toEqual([[], [id]]);
+});
+
+test("a picture is found by its description, and by a new one at once and no more by the old one", async () => {
+  const id = await addPicture("IMG_0001");
+  await addPicture("IMG_0002");
+  expect(await find("harbour")).toEqual([]);
+  await changeImage(opened.services, { ownerId, id, description: "A harbour\nin the fog" });
+  expect([await find("harbour fog"), await find("img_0001")]).toEqual([[id], [id]]);
+  expect(await find('"harbour in the"')).toEqual([id]);
+  expect(await searchImages(opened.services, { ownerId, words: ["fog"], limit: 5 })).toMatchObject([{ id }]);
+  await changeImage(opened.services, { ownerId, id, description: "Сельдь" });
+  expect([await find("harbour"), await find("сельдь")]).toEqual([[], [id]]);
+  await changeImage(opened.services, { ownerId, id, description: "" });
+  expect([await find("сельдь"), await find("img_0001")]).toEqual([[], [id]]);
+});
+
+test("what an older process filled without the description is filled again by the duty", async () => {
+  const { db } = opened.services;
+  const [id, plain] = [await addPicture("one"), await addPicture("two")];
+  await changeImage(opened.services, { ownerId, id, description: "harbour" });
+  await db.update(schema.images).set({ searchKey: "one" }).where(eq(schema.images.id, id));
+  await find("two");
+  await db.update(schema.images).set({ searchKey: "kept two" }).where(eq(schema.images.id, plain));
+  expect(await find("harbour")).toEqual([]);
+  await dropOldSearchTexts(db);
+  expect([await find("harbour"), await find("kept")]).toEqual([[id], [plain]]);
+});
+
+test("descriptions keep their lines, joiners and emoji, and are cut between signs to what the database takes", () => {
+  expect(cleanDescription(" a\u202Eb\0\r\n\n\n\n c  d\t\uD800\u2028e ")).toBe("ab\n\nc d \uFFFD\ne");
+  expect(cleanDescription("👩‍🎨\n \u200D \nمی‌خواهم")).toBe("👩‍🎨\n\nمی‌خواهم");
+  const long = cleanDescription(`${"x".repeat(1_998)}👩‍🎨`);
+  expect(long).toBe("x".repeat(1_998));
+  expect(Array.from(cleanDescription("𝒳".repeat(9_000)))).toHaveLength(2_000);
 });
 
 test("more pictures without a search text than one batch are all found", async () => {

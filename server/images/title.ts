@@ -13,15 +13,41 @@ const looseJoiner = /(?<=^|\s)(?:\u200C|\u200D|[\u{E0020}-\u{E007F}])+|(?:\u200C
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** A title that is safe to show and to store: one line of printable text, at most 120 characters. */
-export function cleanTitle(text: string): string {
-  const printable = text.toWellFormed().normalize("NFC").replace(unprintable, "").replace(looseJoiner, "");
-  const line = printable.replaceAll(/\s+/gu, " ").trim();
+export const cleanTitle = (text: string): string => cut(cleanLine(text), uploadLimits.titleCharacters);
+
+/** A description that is safe to show and to store: lines of printable text, at most 2,000 characters. */
+export function cleanDescription(text: string): string {
+  // Cut twice: what is cleaned is bounded, and what is left fits.
+  const lines = text
+    .slice(0, 4 * uploadLimits.descriptionCharacters)
+    .split(lineBreak)
+    .map(cleanLine);
+  const spaced = lines
+    .join("\n")
+    .replaceAll(/\n{3,}/g, "\n\n")
+    .trim();
+  return cut(spaced, uploadLimits.descriptionCharacters);
+}
+
+const lineBreak = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/u;
+
+function cleanLine(text: string): string {
+  const printable = text
+    .toWellFormed()
+    .normalize("NFC")
+    .replaceAll("\t", " ")
+    .replace(unprintable, "")
+    .replace(looseJoiner, "");
+  return printable.replaceAll(/\s+/gu, " ").trim();
+}
+
+/** Cut between what is seen as one sign; the limit counts characters, as the database does. */
+function cut(text: string, most: number): string {
   let kept = "";
   let characters = 0;
-  // Cut between what is seen as one sign; the limit counts characters, as the database does.
-  for (const { segment } of graphemes.segment(line.slice(0, 4 * uploadLimits.titleCharacters))) {
+  for (const { segment } of graphemes.segment(text.slice(0, 4 * most))) {
     characters += Array.from(segment).length;
-    if (characters > uploadLimits.titleCharacters) break;
+    if (characters > most) break;
     kept += segment;
   }
   return kept.trim();

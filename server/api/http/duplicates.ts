@@ -61,7 +61,7 @@ const mergeRoute = defineRoute({
   operationId: "mergeDuplicates",
   summary: "Keep one of your pictures and move its duplicates to the trash",
   description:
-    "The kept picture gets the boards, tags, rating, star and title of the others, and their places in the wardrobe and in links. Keep the answer to take it back with `POST /api/v1/duplicates/undo`.",
+    "The kept picture gets the boards, tags, rating, star, title and description of the others, and their places in the wardrobe and in links. Keep the answer to take it back with `POST /api/v1/duplicates/undo`.",
   tag,
   body: mergeSchema,
   responses: { 200: { description: "What it did", schema: undoMergeSchema } },

@@ -188,6 +188,7 @@ const cases: Readonly<Record<string, Case>> = {
   "images.deleteForGood": { access: "filtered", resource: "imageId", input: byIds },
   "images.emptyTrash": { access: "member" },
   "images.star": { access: "owned", resource: "imageId", input: (id) => ({ id, starred: true }) },
+  "images.describe": { access: "owned", resource: "imageId", input: (id) => ({ id, description: "Stolen" }) },
   "images.rename": { access: "owned", resource: "imageId", input: (id) => ({ id, title: "Stolen" }) },
   "images.rate": { access: "filtered", resource: "imageId", input: (id) => ({ ids: [id], rating: 1 }) },
   "images.tag": { access: "filtered", resource: "imageId", input: (id) => ({ ids: [id], name: "stolen" }) },

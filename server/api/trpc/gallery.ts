@@ -113,6 +113,10 @@ export const imagesRouter = t.router({
     .input(one.extend({ title: z.string().max(1_000) }))
     .mutation(({ ctx, input }) => changeImage(ctx.services, { ...input, ownerId: ctx.caller.userId })),
 
+  describe: memberProcedure
+    .input(one.extend({ description: z.string().max(10_000) }))
+    .mutation(({ ctx, input }) => changeImage(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+
   /** 0 takes the rating away. */
   rate: memberProcedure
     .input(many.extend({ rating: z.int().min(0).max(5) }))

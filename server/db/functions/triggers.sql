@@ -112,7 +112,7 @@ begin
   return new;
 end $$;
 
--- A process of an older version changes a title without the search text: then it is filled again, and the vector made again.
+-- A new title or description: the search text is filled again, and the vector made again.
 create or replace function forget_search_text() returns trigger language plpgsql as $$
 begin
   new.search_text := null;

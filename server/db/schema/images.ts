@@ -18,6 +18,9 @@ import { users } from "./accounts.ts";
 
 export type ImageRole = "upload" | "result" | "mask";
 
+/** Where the description of a picture comes from: its file, a model that looked at it, or its owner. */
+export type DescribedBy = "file" | "model" | "owner";
+
 /** A stored picture: the original, a 1,280 px preview and a 320 px thumbnail under one key prefix. */
 export const images = pgTable(
   "images",
@@ -51,9 +54,13 @@ export const images = pgTable(
     /** An upload that was copied from a picture in which AI had a part, which another user made. */
     copyOfAi: boolean("copy_of_ai").notNull().default(false),
     title: text("title").notNull().default(""),
+    /** What it shows or was made of, in words; also of several lines. */
+    description: text("description").notNull().default(""),
+    /** Null: nobody has described it yet. An owner who empties the description keeps it empty. */
+    describedBy: text("described_by").$type<DescribedBy>(),
     /** What the version before searched by; this one fills \`searchKey\`. */
     searchText: text("search_text"),
-    /** What it is searched by, in the form of \`searchKey\`; null until it is filled, and again after a change of the title. */
+    /** What it is searched by, in the form of \`searchKey\`; null until it is filled, and again after a change of title or description. */
     searchKey: text("search_key"),
     /** 1 to 5, or 0 for none. */
     rating: smallint("rating").notNull().default(0),
@@ -103,6 +110,8 @@ export const images = pgTable(
       .where(sql`${table.searchText} is null`),
     check("images_rating", sql`${table.rating} between 0 and 5`),
     check("images_title_length", sql`char_length(${table.title}) <= 120`),
+    check("images_description_length", sql`char_length(${table.description}) <= 2000`),
+    check("images_described_by", sql`${table.describedBy} in ('file', 'model', 'owner')`),
   ],
 );
 
