@@ -1,6 +1,7 @@
 import { type Body, type Feature, features, featuresIn, lessAndLess, meantBy, without } from "./features.ts";
 import { isTooLong, ModelError } from "./model-errors.ts";
-import { errorIn, tidyChunk, tidyStream } from "./tidy-chunks.ts";
+import { errorIn, tidyChunk } from "./tidy-chunks.ts";
+import { tidyStream } from "./tidy-stream.ts";
 
 /** A server with the chat API of OpenAI, as a model of it is called. */
 export interface LocalServer {
@@ -223,7 +224,7 @@ async function readStream(response: Response, reading: Reading): Promise<Respons
   const decoder = new TextDecoder();
   let text = "";
   let event: RegExpExecArray | null = null;
-  for (let isDone = false; !isDone && !event; event = /^(?:data|error):\s?(.*)\r?\n/m.exec(text)) {
+  for (let isDone = false; !isDone && !event; event = /^(?:data|error):\s?([^\n]*)\n/m.exec(text)) {
     const { done, value } = await reader.read();
     isDone = done;
     if (!value) continue;

@@ -130,6 +130,39 @@ describe("chunks that are not quite those of the API", () => {
     expect((await hear(JSON.stringify(answer), "application/json")).text).toBe("Red linen.");
   });
 
+  const plain = lines(...words, stop, "[DONE]");
+  const counted = (usage: unknown) => lines(...words, stop, { id: "1", choices: [], usage }, "[DONE]");
+  test.each([
+    ["an event of nothing as a sign of life", `data:\n\n${lines(...words)}data: \n\n${lines(stop)}`],
+    ["one line break behind each chunk", plain.replaceAll("\n\n", "\n")],
+    ["returns alone", plain.replaceAll("\n", "\r")],
+    ["returns and line breaks", plain.replaceAll("\n", "\r\n")],
+    ["JSON over several lines", lines('{"choices":[{\ndata: "delta":{"content":"Red linen."}}]}', stop)],
+    ["no error as an empty text", lines({ ...choice({ content: "Red linen." }, "stop"), error: "" })],
+    ["no error as an empty object", lines({ ...choice({ content: "Red linen." }, "stop"), error: {} })],
+    [
+      "no error as a code and a message of none",
+      lines({ ...choice({ content: "Red linen." }, "stop"), error: { code: 0, message: null } }),
+    ],
+    [
+      "parts of tokens as texts",
+      counted({ prompt_tokens: 3, prompt_tokens_details: { cached_tokens: "3" } }),
+    ],
+    ["parts of tokens as a list", counted({ completion_tokens: 2, completion_tokens_details: [] })],
+  ])("an answer with %s is heard", async (_what, body) => {
+    expect(await hear(body)).toMatchObject({ text: "Red linen.", calls: [] });
+  });
+
+  test("line separators of Unicode are letters of the answer", async () => {
+    const body = lines(choice({ content: "Red\u2028" }), choice({ content: "linen\u2029." }, "stop"));
+    expect((await hear(body)).text).toBe("Red\u2028linen\u2029.");
+  });
+
+  test("words in place of JSON say why an answer ends, and may be asked for again", async () => {
+    for (const told of ["data: Internal Server Error\n\n", "event: error\ndata: no worker\n\n"])
+      expect(await failure(lines(...words) + told)).toMatchObject({ class: "unavailable" });
+  });
+
   test("letters of several bytes are whole, wherever a chunk is cut", async () => {
     const text = "Лён и 亚麻 👗";
     const bytes = Buffer.from(lines(choice({ content: text }), stop));
@@ -152,6 +185,20 @@ describe("chunks that are not quite those of the API", () => {
       expect(error).toMatchObject({ class: "unavailable" });
     },
   );
+});
+
+test.each([
+  { reasoning_content: "It is red." },
+  { reasoning: "It is red.", reasoning_details: [{ type: "reasoning.text", text: "It is red." }] },
+  { reasoning_details: [{ text: "It is " }, { type: "reasoning.summary", summary: "red." }] },
+  { reasoning: { content: "It is red." } },
+  { reasoning_text: "It is red." },
+  { thinking: "It is red." },
+  { thinking_blocks: [{ type: "thinking", thinking: "It is red.", signature: null }] },
+  { content: "<seed:think>It is red.</seed:think>" },
+])("a thought is heard as one, and as a sign of the model: %o", async (delta) => {
+  const heard = await hear(lines(choice(delta), ...words, stop, "[DONE]"));
+  expect(heard).toMatchObject({ text: "Red linen.", thinking: "It is red." });
 });
 
 test.each([
@@ -319,6 +366,13 @@ describe("calls that are not quite those of the API", () => {
     const body = lines(...parts.map((part) => choice({ tool_calls: [part] })), choice({}, "stop"), "[DONE]");
     const { calls } = await hear(body);
     expect(calls).toEqual(Array.from({ length: count }, () => searched({ words: ["red"] })[0]));
+  });
+
+  test("as the only one, in the older member", async () => {
+    const parts = [{ name, arguments: '{"words":' }, { arguments: '["red"]}' }];
+    const chunks = parts.map((part) => choice({ function_call: part }));
+    const { calls } = await hear(lines(...chunks, choice({}, "function_call"), "[DONE]"));
+    expect(calls).toEqual(searched({ words: ["red"] }));
   });
 
   const xml = '<function=search_gallery>\n<parameter=words>\n["red"]\n</parameter>\n</function>';

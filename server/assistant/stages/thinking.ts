@@ -14,14 +14,14 @@ export interface ThinkingSplitter {
 
 const names = "think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratchpad|analysis";
 const openings = [
-  `<(?:${names})(?:\\s[^<>]*)?>`,
+  `<(?:\\w+:)?(?:${names})(?:\\s[^<>]*)?>`,
   "\\[THINK\\]",
   "◁think▷",
   "<\\|(?:START_THINKING|begin_of_thought)\\|>",
   "<\\|channel>\\s*thought\\s",
 ];
 const closings = [
-  `</(?:${names})\\s*>`,
+  `</(?:\\w+:)?(?:${names})\\s*>`,
   "\\[/THINK\\]",
   "◁/think▷",
   "<\\|(?:END_THINKING|end_of_thought)\\|>",
