@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import en from "../../messages/en.json" with { type: "json" };
 import { readSimulatedClasses, sampleFiles } from "@atelier/testing/workflows";
 import { builtInWorkflows } from "./built-in.ts";
-import { checkGraph, checkWorkflow, type ObjectInfo, type ObjectInfoByClass } from "./check.ts";
+import { checkGraph, checkWorkflow } from "./check.ts";
+import type { ObjectInfo, ObjectInfoByClass } from "./inputs.ts";
 import { findMissing, isComplete, isTight, noteWorkflow, readModelChoices } from "./needs.ts";
 import { drawSeed, seedWithin } from "./params.ts";
 import { parseWorkflow } from "./parse.ts";
@@ -413,6 +414,59 @@ describe("lists of newer nodes and of extensions", () => {
     const found = check({ ...right, ...inputs });
     expect(found).toHaveLength(problems.length);
     problems.forEach((problem, at) => expect(found[at]).toContain(problem));
+  });
+
+  /** Joins pictures of one type, which it gives out as well, and changes them by LoRAs. */
+  const grown = (template: object) => ["COMFY_AUTOGROW_V3", { template }];
+  const matched = ["COMFY_MATCHTYPE_V3", { template: { template_id: "t", allowed_types: "IMAGE,MASK" } }];
+  const named = { input: { optional: { name: [["SDXL/a.safetensors"], {}] } }, names: ["first", "second"] };
+  const joins: ObjectInfo = {
+    input: {
+      required: {
+        images: grown({ input: { required: { image: ["IMAGE", {}] } }, prefix: "image", min: 2, max: 9 }),
+        like: matched,
+      },
+      optional: { loras: grown(named), either: ["LATENT, MASK", {}] },
+    },
+    output: ["COMFY_MATCHTYPE_V3"],
+    output_node: true,
+  };
+  const sources: ObjectInfo = { input: {}, output: ["IMAGE", "MASK", "MODEL"] };
+  const ofJoins = new Map([
+    ["Joins", joins],
+    ["Sources", sources],
+  ]);
+  const [picture, mask, other] = [0, 1, 2].map((output) => ["1", output]);
+  const joined = { "images.image0": picture, "images.image1": picture, like: mask };
+
+  test.each<[string, Record<string, unknown>, string[]]>([
+    ["as many as it needs", joined, []],
+    ["a further one", { ...joined, "images.image8": picture, either: mask }, []],
+    ["what it gives out itself", { ...joined, "images.image1": ["3", 0] }, []],
+    ["one too few", { ...joined, "images.image1": undefined }, ["required input images.image1 is missing"]],
+    ["one of another type", { ...joined, "images.image1": mask }, ["images.image1 takes IMAGE, but is"]],
+    ["a type of no alternative", { ...joined, either: other }, ["either takes LATENT, MASK, but is"]],
+    ["a model that is there", { ...joined, "loras.first": "a.safetensors" }, []],
+    ["one that is not", { ...joined, "loras.second": "b.safetensors" }, ["loras.second is"]],
+  ])("inputs that grow, and types that follow others: %s", (_name, inputs, problems) => {
+    const given = Object.fromEntries(Object.entries(inputs).filter(([, value]) => value !== undefined));
+    const nodes = { 1: { class_type: "Sources", inputs: {} }, 2: { class_type: "Joins", inputs: given } };
+    const graph = { ...nodes, 3: { class_type: "Joins", inputs: joined } };
+    const found = checkGraph(graph as unknown as Graph, ofJoins);
+    expect(found).toHaveLength(problems.length);
+    problems.forEach((problem, at) => expect(found[at]).toContain(problem));
+  });
+
+  test("models of inputs that grow are found under the server's own spelling", () => {
+    const models = ["a.safetensors", "b.safetensors"].map((file) => ({
+      class: "Joins",
+      input: "loras.second",
+      file,
+    }));
+    expect(findMissing({ classes: [], models }, ofJoins).models).toMatchObject([{ file: "b.safetensors" }]);
+    const graph = { 1: { class_type: "Joins", inputs: { "loras.second": "a.safetensors" } } };
+    const choices = readModelChoices([{ graph, params: {} }], ofJoins);
+    expect(spellModels(graph, choices)["1"]?.inputs["loras.second"]).toBe("SDXL/a.safetensors");
   });
 
   test("models of such lists are found under the server's own spelling", () => {

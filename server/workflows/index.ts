@@ -8,7 +8,8 @@
  */
 export { buildGraph } from "./build-graph.ts";
 export { builtInNames, builtInWorkflows } from "./built-in.ts";
-export { checkGraph, checkWorkflow, findInput, type ObjectInfo, type ObjectInfoByClass } from "./check.ts";
+export { checkGraph, checkWorkflow } from "./check.ts";
+export { findInput, type ObjectInfo, type ObjectInfoByClass } from "./inputs.ts";
 export {
   describeMissing,
   findMissing,

@@ -1,4 +1,4 @@
-import { findInput, type ObjectInfo, type ObjectInfoByClass, readInputFacts } from "./check.ts";
+import { findInput, type ObjectInfo, type ObjectInfoByClass, readInputFacts } from "./inputs.ts";
 import { findModel, isModelFile, loraInput, loraNodes, type ModelChoices } from "./models.ts";
 import { mostDrawn, type SeedRange } from "./params.ts";
 import { type ModelInput, parseInputAddress, type Workflow } from "./workflow.ts";
@@ -43,7 +43,7 @@ function makesNoPicture(name: string, info: ObjectInfo | null | undefined): bool
   if (otherOutputs.test(name)) return true;
   if (!info) return false;
   const inputs = Object.values({ ...info.input?.required, ...info.input?.optional });
-  return !inputs.some((spec) => /IMAGE|MASK|\*/.test(readInputFacts(spec).type));
+  return !inputs.some((spec) => /IMAGE|MASK|MATCHTYPE|AUTOGROW|\*/.test(readInputFacts(spec).type));
 }
 
 /** What is no fault of a workflow but may surprise, one line each; more with the node classes of a server. */

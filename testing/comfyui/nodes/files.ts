@@ -1,4 +1,5 @@
 import path from "node:path";
+import sharp from "sharp";
 import type { Place } from "../files.ts";
 import { objectOf } from "../options.ts";
 import {
@@ -138,7 +139,7 @@ async function saveFrames(
     const extension = faults.take("other-files")?.extension ?? "png";
     const name = `${stem}_${String(count).padStart(5, "0")}_.${extension}`;
     if (faults.take("disk-full")) throw diskFull(`/opt/comfyui/${place}/${subfolder}/${name}`);
-    const bytes = addPngText(await encodePng(frame), metadataOf(call));
+    const bytes = await encodeAs(extension, addPngText(await encodePng(frame), metadataOf(call)));
     files.write({ place, subfolder, name }, bytes);
     const named = faults.take("outside-files") ? "../renders" : subfolder;
     images.push({ filename: name, subfolder: named, type: place });
@@ -146,6 +147,12 @@ async function saveFrames(
   if (!faults.take("more-files")) return { values: [], ui: { images } };
   const beside = ["mp4", "json"].map((ending) => ({ filename: `${stem}.${ending}`, subfolder, type: place }));
   return { values: [], ui: { images: [images], a_images: images, gifs: beside, file: beside[1] } };
+}
+
+/** Of kinds that are pictures the file is one; others are named so. */
+async function encodeAs(extension: string, png: Buffer): Promise<Buffer> {
+  if (extension !== "avif" && extension !== "tiff") return png;
+  return sharp(png).toFormat(extension, { lossless: true }).toBuffer();
 }
 
 function refuseOutside(prefix: string, place: Place): void {

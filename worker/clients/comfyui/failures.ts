@@ -52,6 +52,7 @@ const lastingTexts: readonly RegExp[] = [
   /api[ _-]?key/i,
   /credits/i,
   /subscription/i,
+  /problem with your account/i,
   /outside the output folder/i,
   /not allowed/i,
   /not supported/i,

@@ -51,6 +51,25 @@ describe("run prompt lost", () => {
     expect(storyOf(server, input.promptId)?.posted).toBe(1);
   });
 
+  test("F20 a proxy that counts requests and refuses some loses no prompt", async () => {
+    const server = await startServer();
+    server.inject({ kind: "hold" });
+    const input = newInput();
+    const run = runPrompt(server, input);
+    await begun(server, input.promptId);
+    const asked = () => server.stats().requests["GET /history/{id}"] ?? 0;
+    const before = asked();
+    server.inject({ kind: "html", status: 429, path: "GET /history", times: 2 });
+    await vi.waitUntil(() => asked() > before, waiting);
+    const { cutMs, clock } = stopClock();
+    // Longer than a server may be away.
+    clock.mockReturnValue(cutMs + 20_000);
+    await vi.waitUntil(() => asked() > before + 2, { timeout: 30_000 });
+    server.release();
+    await expect(run).resolves.toHaveLength(1);
+    expect(storyOf(server, input.promptId)?.posted).toBe(1);
+  });
+
   test("F25 a server that comes back empty has lost the prompt", async () => {
     const server = await startServer();
     const { run } = await runWithoutEnd(server);

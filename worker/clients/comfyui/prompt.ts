@@ -119,6 +119,7 @@ async function submit(server: ComfyServer, input: RunPromptInput): Promise<void>
 const askTimeoutMs = 3_000;
 const firstPauseMs = 50;
 const maxPauseMs = 500;
+const limitedPauseMs = 5_000;
 /** After mere silence the queue, a long answer, is read only at every third poll. */
 const queueEvery = 3;
 
@@ -142,7 +143,8 @@ async function awaitEnd(server: ComfyServer, wait: Wait): Promise<HistoryEntry> 
     if (found.state === "running") watch.noteBegin();
     lossDetector.check(found, askedMs);
     if (!watch.hasEnded && !lossDetector.isUnsure()) continue;
-    await sleep(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+    const waitMs = found.state === "limited" ? limitedPauseMs : pauseMs;
+    await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     pauseMs = Math.min(pauseMs * 2, maxPauseMs);
   }
 }
@@ -158,13 +160,17 @@ async function lookFor(server: ComfyServer, { promptId, signal }: Wait, isWhole:
   } catch (error) {
     signal.throwIfAborted();
     if (!isAppError(error)) throw error;
+    if (error.details?.["status"] === 429) return { state: "limited", error };
     const isStalled = error.details?.["reason"] === "timeout" && (await acceptsConnections(server));
     return { state: isStalled ? "stalled" : "away", error };
   }
 }
 
-/** The answer to one look-up of a prompt. `stalled`: the server accepts connections and does not answer. */
-type LookUp = PromptStatus | { readonly state: "away" | "stalled"; readonly error: AppError };
+/**
+ * The answer to one look-up of a prompt. `stalled`: the server accepts connections and does not answer. `limited`: a proxy
+ * lets no more requests through for now, and the prompt goes on behind it.
+ */
+type LookUp = PromptStatus | { readonly state: "away" | "stalled" | "limited"; readonly error: AppError };
 
 /** Decides from consecutive look-ups whether a prompt is lost. */
 interface LossDetector {
@@ -174,7 +180,7 @@ interface LossDetector {
   isUnsure(): boolean;
 }
 
-type LossSign = "away" | "stalled" | "unknown";
+type LossSign = "away" | "stalled" | "limited" | "unknown";
 
 /** A prompt is lost when the same sign lasts longer than this. */
 const lostAfterMs: Readonly<Record<LossSign, number>> = {
@@ -182,6 +188,8 @@ const lostAfterMs: Readonly<Record<LossSign, number>> = {
   away: 5_000,
   /** A server that loads a large model may not answer for a long time. */
   stalled: 30_000,
+  /** Proxies count requests by the minute. */
+  limited: 120_000,
   /** The prompt is in neither queue nor history: the server was restarted. */
   unknown: 1_000,
 };
@@ -209,7 +217,7 @@ function createLossDetector(): LossDetector {
 }
 
 function lossSignIn({ state }: LookUp): LossSign | null {
-  return state === "away" || state === "stalled" || state === "unknown" ? state : null;
+  return state === "running" || state === "pending" || state === "ended" ? null : state;
 }
 
 function forgotten(): AppError {

@@ -99,6 +99,22 @@ test.each([
 );
 
 test.each([
+  ["text/html; charset=utf-8", "<p>You are about to visit"],
+  ["application/json", '{"error":"Slow down."}'],
+])("A12 an answer of %s in place of a file is one of a proxy", async (type, body) => {
+  const server = await serve({ type, body });
+  const view = { file: { ...file, type: "output" as const }, target: "/dev/null", maxBytes: 100 };
+  await expect(viewImage(server, view, { signal })).rejects.toMatchObject({ code: "proxy_error" });
+});
+
+test("A12 a node is known whose list names a quarter of a million files", async () => {
+  const names = Array.from({ length: 250_000 }, (_, at) => `a picture of the input folder ${at}.png`);
+  const info = { input: { required: { image: [names, { image_upload: true }] } } };
+  const server = await serve({ body: JSON.stringify({ LoadImage: info }) });
+  expect(await readObjectInfo(server, "LoadImage", { signal })).toMatchObject(info);
+});
+
+test.each([
   [400, "no_picture"],
   [404, "engine_failed"],
 ])("A12 a name with two dots, which ComfyUI gives out in no folder (%i): %s", async (status, code) => {

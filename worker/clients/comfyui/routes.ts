@@ -91,8 +91,8 @@ const entries = z
   .transform(({ read }) => read);
 const queueSchema = z.object({ queue_running: entries, queue_pending: entries });
 
-/** Each entry contains its whole graph, so a long queue is a long answer. */
-const maxQueueBytes = 64 * 1024 * 1024;
+/** Entries of a queue contain their whole graphs, and LoadImage names every file of the input folder. */
+const maxListBytes = 64 * 1024 * 1024;
 
 /** Ids of the running and pending prompts. */
 export async function readQueue(server: ComfyServer, options: CallOptions): Promise<ServerQueue> {
@@ -113,7 +113,7 @@ export async function readQueuedPrompts(server: ComfyServer, options: CallOption
 }
 
 async function askQueue(server: ComfyServer, options: CallOptions): Promise<z.infer<typeof queueSchema>> {
-  return jsonOf(await ask(server, { path: "queue", maxBytes: maxQueueBytes }, options), queueSchema);
+  return jsonOf(await ask(server, { path: "queue", maxBytes: maxListBytes }, options), queueSchema);
 }
 
 export type PromptStatus =
@@ -163,8 +163,8 @@ export async function readObjectInfo(
   options: CallOptions,
 ): Promise<NodeInfo | null> {
   const path = `object_info/${encodeURIComponent(nodeClass)}`;
-  const classes = jsonOf(await ask(server, { path }, options), objectInfoSchema);
-  const parsed = nodeInfo.safeParse(classes[nodeClass]);
+  const answer = await ask(server, { path, maxBytes: maxListBytes }, options);
+  const parsed = nodeInfo.safeParse(jsonOf(answer, objectInfoSchema)[nodeClass]);
   return parsed.success ? parsed.data : null;
 }
 
@@ -264,6 +264,9 @@ export async function uploadImage(
 }
 
 const refusalBytes = 64 * 1024;
+/** With a good status it is one of a proxy. */
+const isPage = ({ headers }: Response) => /\b(?:html|json)\b/i.test(headers.get("content-type") ?? "");
+
 export interface View {
   readonly file: ServerFile;
   /** Path of the downloaded file. */
@@ -279,7 +282,7 @@ export async function viewImage(server: ComfyServer, view: View, options: CallOp
   const { filename, subfolder, type } = view.file;
   const request = { path: "view", query: { filename, subfolder, type } };
   const read = async (response: Response) => {
-    if (response.status !== 200) throw await refuse(response, view.file);
+    if (response.status !== 200 || isPage(response)) throw await refuse(response, view.file);
     await pipeline(boundedChunks(response, view.maxBytes), createWriteStream(view.target));
   };
   await send(server, request, { options: { timeoutMs, ...options }, read });

@@ -304,6 +304,15 @@ test("A12 of a picture that is named twice, beside a film and a text, there is o
   expect(outputs).toMatchObject([{ mime: "image/png" }]);
 });
 
+test.each(["avif", "tiff"])("A12 a picture that a node saves as %s is a result", async (extension) => {
+  const server = await scene.startServer();
+  const { engine } = await scene.openEngine(server);
+  server.inject({ kind: "other-files", extension });
+  const outputs = await engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context);
+  expect(outputs).toMatchObject([{ mime: "image/png" }]);
+  expect(await sharp(outputs[0]?.path).metadata()).toMatchObject({ format: "png", hasAlpha: false });
+});
+
 test("F30 a full disk of the worker is not the server's fault", async () => {
   const server = await scene.startServer();
   const { engine, pool } = await scene.openEngine(server);

@@ -13,7 +13,10 @@ const maxBytes = maxOutputPixels * 4;
 /** Further pictures of one run are not fetched. */
 const maxPictures = 8;
 const formats = new Set(["png", "jpeg", "webp"]);
-const pictureNames = /\.(png|jpe?g|webp)$/i;
+/** Of nodes that save for print and high bit depth. */
+const rarerFormats = new Set(["heif", "tiff"]);
+const pictureNames = /\.(a?png|jpe?g|jfif|webp)$/i;
+const rarerNames = /\.(avif|tiff?)$/i;
 
 interface Fetch {
   readonly files: readonly OutputFile[];
@@ -24,8 +27,8 @@ interface Fetch {
 }
 
 /**
- * Downloads the pictures of a run and returns their paths; files of other kinds beside them, such as a film or a text, are
- * left out. Throws `no_picture` when there is none, which is so each time, `engine_failed` for a damaged file, and
+ * Downloads the pictures of a run and returns their paths; files of other kinds beside them, such as a film or a text, or
+ * the same pictures for print, are left out. Throws `no_picture` when there is none, which is so each time, `engine_failed` for a damaged file, and
  * `output_too_large`.
  */
 export async function fetchPictures(
@@ -34,8 +37,11 @@ export async function fetchPictures(
 ): Promise<string[]> {
   if (files.length === 0)
     throw new AppError("no_picture", `The workflow made no file at its output, node ${nodes}.`);
-  const pictures = files.filter(({ filename }) => pictureNames.test(filename));
-  if (pictures.length === 0) throw notAPicture(path.extname(files[0]?.filename ?? "").slice(1), nodes);
+  const named = [pictureNames, rarerNames].map((names) =>
+    files.filter(({ filename }) => names.test(filename)),
+  );
+  const pictures = named.find(({ length }) => length > 0);
+  if (!pictures) throw notAPicture(path.extname(files[0]?.filename ?? "").slice(1), nodes);
   const paths: string[] = [];
   for (const [position, file] of pictures.slice(0, maxPictures).entries()) {
     const target = path.join(workDir, `fetched-${position}`);
@@ -52,7 +58,7 @@ function notAPicture(kind: string, nodes: string): AppError {
   const what = foreignText.parse(kind).slice(0, 20);
   return new AppError(
     "no_picture",
-    `The workflow made a file of the kind "${what}" at node ${nodes}, and no PNG, JPEG or WebP.`,
+    `The workflow made a file of the kind "${what}" at node ${nodes}, and no PNG, JPEG, WebP, AVIF or TIFF.`,
   );
 }
 
@@ -65,7 +71,7 @@ async function disarm(file: string): Promise<void> {
 
 async function requirePicture(file: string, nodes: string): Promise<void> {
   const facts = await sharp(file, { limitInputPixels: maxOutputPixels }).metadata().catch(refuse);
-  if (!formats.has(facts.format)) throw notAPicture(facts.format, nodes);
+  if (!formats.has(facts.format) && !rarerFormats.has(facts.format)) throw notAPicture(facts.format, nodes);
   if (facts.width * facts.height > maxOutputPixels) throw new AppError("output_too_large");
 }
 
