@@ -1,8 +1,6 @@
 "use client";
 import { useSyncExternalStore } from "react";
-import type { FoundSettings } from "./found.ts";
-import { findSettings } from "./settings.ts";
-import { readCarriedTexts } from "./texts.ts";
+import { findSettings, type FoundSettings, readCarriedTexts } from "@atelier/server/carried";
 import { createListeners } from "../ui/listeners.ts";
 
 /** The settings that Create shows beside its form. */

@@ -15,7 +15,7 @@ import {
 } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { inAll } from "@atelier/testing/cases";
-import { ingest, type IngestedImage, type Variant } from "./index.ts";
+import { changeImage, ingest, type IngestedImage, listImages, type Variant } from "./index.ts";
 
 let opened: TestServices;
 let ownerId: string;
@@ -347,6 +347,29 @@ describe("files", () => {
       width: 240,
       height: 320,
     });
+  });
+
+  test("an upload is described by its own words, which find it; sent again it keeps those of its owner", async () => {
+    const { services } = opened;
+    const words = { IFD0: { ImageDescription: "Fishing boats in Brest" } };
+    const bytes = await sharp(await readSample("rocket.jpg"))
+      .resize(40)
+      .withExif(words)
+      .jpeg()
+      .toBuffer();
+    const { id, description } = await upload(bytes, "IMG_0001.jpg");
+    expect(description).toBe("Fishing boats in Brest");
+    const found = async (search: string) =>
+      (await listImages(services, { ownerId, search, limit: 9 })).items.map((image) => image.id);
+    expect([await found("boats brest"), await found("img_0001"), await found("rocket")]).toEqual([
+      [id],
+      [id],
+      [],
+    ]);
+    expect(await readRow(services, id)).toMatchObject({ describedBy: "file" });
+    await changeImage(services, { ownerId, id, description: "Mine" });
+    expect(await upload(bytes, "IMG_0001.jpg")).toMatchObject({ id, created: false, description: "Mine" });
+    expect(await readRow(services, id)).toMatchObject({ describedBy: "owner", title: "IMG_0001" });
   });
 
   test("previews and thumbnails are bounded, and small pictures are never enlarged", async () => {

@@ -5,6 +5,7 @@ import { AppError, type Config, newId } from "../platform/index.ts";
 import { instanceIdOf, signCopy } from "../provenance/index.ts";
 import { moveConsents } from "../safety.ts";
 import type { Services } from "../services.ts";
+import { type Words, wordsOf } from "./describe.ts";
 import type { ImageFiles } from "./encode.ts";
 import { type FilesPlan, makeFiles, planUpload, takeFileTurn } from "./files.ts";
 import { type ImageRow, type IngestedImage, type IngestInput, toUntagged, uploadKey } from "./image.ts";
@@ -12,7 +13,6 @@ import { maxBytesOf } from "./inspect.ts";
 import { discardObjects, putFiles, sha256, type StoredFiles } from "./outputs.ts";
 import { checkQuota, lockUploadsOf, uploadTurnOf } from "./quota.ts";
 import { isLost } from "./serve.ts";
-import { titleOfFile } from "./title.ts";
 
 const { images } = schema;
 
@@ -79,12 +79,12 @@ async function makeUpload(
   const id = newId();
   const taken = await takeFileTurn({ ownerId, weight: "light" }, () => takeIn(services, { ...input, id }));
   if ("known" in taken) return taken;
-  const { same, named, plan, lostKey } = taken;
+  const { same, named, plan, lostKey, words } = taken;
   const files =
     taken.files ?? (await takeFileTurn({ ownerId, weight: "heavy" }, () => makeHeavy(services, named, plan)));
   input.signal?.throwIfAborted();
   return {
-    row: rowOf({ ...same, id }, files, titleOfFile(input.name ?? "")),
+    row: rowOf({ ...same, id }, files, words),
     files,
     notes: plan.notes,
     lostKey,
@@ -100,6 +100,7 @@ interface Planned extends Pick<MadeUpload, "lostKey"> {
   readonly same: SameBytes;
   readonly named: NamedInput;
   readonly plan: FilesPlan;
+  readonly words: Words;
   /** Null when the picture is heavy. */
   readonly files: ImageFiles | null;
 }
@@ -118,7 +119,7 @@ async function takeIn(services: Ingesting, input: NamedInput): Promise<TakenIn> 
   const named = known ? { ...input, id: known.id } : input;
   if (!known) await checkQuota(services.db, services.config, { ...same, sizeBytes: 0 });
   const plan = await planUpload(bytes, input);
-  const planned = { same, named, plan, lostKey };
+  const planned = { same, named, plan, lostKey, words: await wordsOf(bytes, input) };
   if (plan.weight === "heavy") return { ...planned, files: null };
   const files = await makeFiles(bytes, plan);
   return { ...planned, files: await withManifest(services, { bytes, plan, input: named }, files) };
@@ -177,7 +178,7 @@ interface UploadRow extends Omit<
 
 type SameBytes = Pick<UploadRow, "ownerId" | "role" | "uploadSha256">;
 
-function rowOf(same: SameBytes & Pick<UploadRow, "id">, files: ImageFiles, title: string): UploadRow {
+function rowOf(same: SameBytes & Pick<UploadRow, "id">, files: ImageFiles, words: Words): UploadRow {
   return {
     ...same,
     storageKey: uploadKey(same.ownerId, same.id),
@@ -187,7 +188,7 @@ function rowOf(same: SameBytes & Pick<UploadRow, "id">, files: ImageFiles, title
     heightPx: files.heightPx,
     sizeBytes: files.original.length,
     thumbhash: files.thumbhash,
-    title,
+    ...words,
   };
 }
 

@@ -4,8 +4,7 @@ import { expect, test } from "vitest";
 import { emptyForm } from "../form.ts";
 import { formOfJob } from "../requests.ts";
 import { fillingOf } from "./fill.ts";
-import { noSettings } from "../../carried/found.ts";
-import { findSettings } from "../../carried/settings.ts";
+import { findSettings, noSettings } from "@atelier/server/carried";
 
 const side = { type: "integer", min: 512, max: 2_048, multipleOf: 8, default: 1_024 } as const;
 const sdxl = offeredWorkflow({

@@ -1,9 +1,10 @@
 import type { OfferedParam, OfferedWorkflow } from "../../client/queries.ts";
+import { pictureInputRoles } from "../../client/references.ts";
 import { choiceNameOf, choiceOf } from "../../client/submit/job.ts";
 import { maxPromptCharacters } from "../form.ts";
 import { readLoras } from "../../jobs/params.ts";
 import { type formOfJob, nearestAllowed } from "../requests.ts";
-import type { FoundSettings } from "../../carried/found.ts";
+import type { FoundSettings } from "@atelier/server/carried";
 
 /** What Create cannot do as the file says. */
 export type Lack =
@@ -58,7 +59,10 @@ export function fillingOf(
       model: null,
       ...(workflow && choiceOf(workflow)),
       params: { ...params, loras: loras.taken },
-      inputs: found.inputs,
+      inputs: found.inputs.flatMap(({ role, imageId }) => {
+        const known = pictureInputRoles.find((name) => name === role);
+        return known === undefined ? [] : [{ role: known, imageId }];
+      }),
       template,
     },
     title: workflow?.title ?? null,

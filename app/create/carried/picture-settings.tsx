@@ -13,7 +13,7 @@ import { type Fact, Facts } from "../../ui/facts.tsx";
 import { Dialog } from "../../ui/overlays.tsx";
 import { toastDone, toastFailure } from "../../ui/toasts.tsx";
 import { fillingOf, type Lack } from "./fill.ts";
-import type { FoundSettings } from "../../carried/found.ts";
+import type { FoundSettings } from "@atelier/server/carried";
 import { closeSettings, settingsIn, showSettings, useShownSettings } from "../../carried/shown.ts";
 
 function useLackText(title: string | null) {

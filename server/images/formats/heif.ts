@@ -1,3 +1,4 @@
+import type { SideBlock } from "../../carried/index.ts";
 import { type ColourTag, tagOfCodes } from "../colour.ts";
 import { assertFewParts, type Container, unreadable, usual } from "./container.ts";
 
@@ -185,4 +186,94 @@ function associationsOf(data: Buffer, itemId: number): number[] {
     if (id === itemId) return indexes;
   }
   return [];
+}
+
+/** More bytes of texts beside a picture are not looked at. */
+const sideBytes = 2 * 1_048_576;
+const sideItems = 64;
+
+/** The camera data and the XMP packets beside the picture. Throws where what describes them is damaged. */
+export function sideBlocksOfHeif(bytes: Buffer): SideBlock[] {
+  const meta = boxesOf(bytes, outerEnd).find(({ type }) => type === "meta");
+  const boxes = boxesOf(meta?.data.subarray(4) ?? none, innerEnd);
+  const dataOf = (type: string) => boxes.find((box) => box.type === type)?.data ?? none;
+  const kinds = sideItemsOf(dataOf("iinf"));
+  return kinds.size === 0 ? [] : sideItemData(dataOf("iloc"), { kinds, file: bytes, inner: dataOf("idat") });
+}
+
+const none = Buffer.alloc(0);
+
+/** `iinf`: an `infe` per item, of which those that are wanted here have four letters for their kind. */
+function sideItemsOf(data: Buffer): ReadonlyMap<number, SideBlock["kind"]> {
+  const found = new Map<number, SideBlock["kind"]>();
+  for (const { type, data: entry } of boxesOf(data.subarray(data[0] === 0 ? 6 : 8), innerEnd)) {
+    const version = entry[0] ?? 0;
+    if (type !== "infe" || version < 2 || found.size === sideItems) continue;
+    const kindAt = version === 2 ? 8 : 10;
+    const id = entry.readUIntBE(4, kindAt - 6);
+    const kind = entry.toString("latin1", kindAt, kindAt + 4);
+    // A name, and the type of what it is.
+    const [, mime] = entry.toString("latin1", kindAt + 4, kindAt + 200).split("\0");
+    if (kind === "Exif") found.set(id, "exif");
+    if (kind === "mime" && mime === "application/rdf+xml") found.set(id, "xmp");
+  }
+  return found;
+}
+
+interface SideItems {
+  readonly kinds: ReadonlyMap<number, SideBlock["kind"]>;
+  readonly file: Buffer;
+  /** What stands within the description itself. */
+  readonly inner: Buffer;
+}
+
+function sideItemData(data: Buffer, { kinds, file, inner }: SideItems): SideBlock[] {
+  const pieces = new Map<number, Buffer[]>();
+  let leftBytes = sideBytes;
+  for (const { id, isInner, start, size } of placesOf(data)) {
+    const piece = (isInner ? inner : file).subarray(start, start + size);
+    if (!kinds.has(id) || piece.length > leftBytes) continue;
+    leftBytes -= piece.length;
+    pieces.set(id, [...(pieces.get(id) ?? []), piece]);
+  }
+  return [...pieces].map(([id, own]) => {
+    const [kind, whole] = [kinds.get(id) ?? "exif", Buffer.concat(own)];
+    // Camera data begin with how far behind they do.
+    const skipped = kind === "exif" && whole.length >= 4 ? 4 + whole.readUInt32BE(0) : 0;
+    return { kind, data: whole.subarray(skipped) };
+  });
+}
+
+interface Place {
+  readonly id: number;
+  /** Within the description itself, and not in the file. */
+  readonly isInner: boolean;
+  readonly start: number;
+  readonly size: number;
+}
+
+/** `iloc`: per item the places of its pieces. */
+function* placesOf(data: Buffer): Generator<Place> {
+  const [version, sizes] = [data.readUInt8(0), data.readUInt16BE(4)];
+  const sizeAt = (shift: number) => (sizes >> shift) & 0x0f;
+  const idBytes = version < 2 ? 2 : 4;
+  let at = 6;
+  const next = (size: number): number => {
+    const value = size === 0 ? 0 : size > 6 ? Number(data.readBigUInt64BE(at)) : data.readUIntBE(at, size);
+    at += size;
+    return value;
+  };
+  let pieces = 0;
+  for (let items = next(idBytes); items > 0; items -= 1) {
+    const id = next(idBytes);
+    const isInner = version > 0 && (next(2) & 0x0f) === 1;
+    next(2);
+    const base = next(sizeAt(4));
+    for (let each = next(2); each > 0; each -= 1) {
+      pieces += 1;
+      assertFewParts(pieces);
+      if (version > 0) next(sizeAt(0));
+      yield { id, isInner, start: base + next(sizeAt(12)), size: next(sizeAt(8)) };
+    }
+  }
 }

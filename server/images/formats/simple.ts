@@ -1,5 +1,6 @@
+import type { SideBlock } from "../../carried/index.ts";
 import { AppError } from "../../platform/errors.ts";
-import { type Container, usual } from "./container.ts";
+import { assertFewParts, type Container, usual } from "./container.ts";
 
 const gifBlock = { extension: 0x21, frame: 0x2c } as const;
 
@@ -43,6 +44,25 @@ export function readGif(bytes: Buffer): Container {
     isLossless: true,
     parts: 1,
   };
+}
+
+const xmpOfGif = Buffer.from("\u000bXMP DataXMP", "latin1");
+/** Behind a packet stand these bytes, so that readers who do not know it find its end. */
+const xmpTrailer = Buffer.from([0x01, 0xff, 0xfe]);
+
+/** The XMP packet before the first frame: it is not in parts as other blocks are. */
+export function sideBlocksOfGif(bytes: Buffer): SideBlock[] {
+  let at = 13 + gifTableBytes(bytes[10]);
+  for (let parts = 0; bytes[at] === gifBlock.extension; parts += 1) {
+    assertFewParts(parts);
+    const start = at + 2 + xmpOfGif.length;
+    if (bytes.subarray(at + 2, start).equals(xmpOfGif)) {
+      const end = bytes.indexOf(xmpTrailer, start);
+      return end < 0 ? [] : [{ kind: "xmp", data: bytes.subarray(start, end) }];
+    }
+    at = afterGifParts(bytes, at + 2);
+  }
+  return [];
 }
 
 const raw =

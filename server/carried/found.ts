@@ -1,5 +1,3 @@
-import type { InputRole } from "@atelier/server/engines";
-
 export interface Lora {
   readonly name: string;
   readonly weight: number | null;
@@ -24,8 +22,8 @@ export interface FoundSettings {
   /** A workflow or a model of a studio of this program, by its name. */
   readonly choice: { readonly workflow: string | null; readonly model: string | null } | null;
   readonly loras: readonly Lora[];
-  /** Pictures of a studio of this program that went with the prompt. */
-  readonly inputs: readonly { readonly role: InputRole; readonly imageId: string }[];
+  /** Pictures of a studio of this program that went with the prompt; whatever role the file gives them. */
+  readonly inputs: readonly { readonly role: string; readonly imageId: string }[];
   /** Names of the styles of this program, which are not in the prompts. */
   readonly styles: readonly string[];
   /** Names of settings that Create has no field for. */

@@ -10,7 +10,8 @@ import {
 } from "@atelier/testing/carried";
 import { describe, expect, test } from "vitest";
 import { findSettings } from "./settings.ts";
-import { carriedLimits, readCarriedTexts } from "./texts.ts";
+import { carriedLimits } from "./text-list.ts";
+import { readCarriedTexts } from "./texts.ts";
 
 const read = (bytes: Buffer) => readCarriedTexts(new Blob([new Uint8Array(bytes)]));
 const settingsOf = async (bytes: Buffer) => findSettings(await read(bytes));

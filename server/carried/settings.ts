@@ -1,4 +1,3 @@
-import { pictureInputRoles } from "../client/references.ts";
 import { fromComfyui } from "./comfyui.ts";
 import { fromFooocus, fromInvokeai2, fromInvokeai2Command } from "./older.ts";
 import {
@@ -14,11 +13,12 @@ import {
   recordsIn,
   textIn,
 } from "./found.ts";
-import type { CarriedText } from "./texts.ts";
+import { type CarriedText, isXmp } from "./text-list.ts";
 
 /** The settings that a file carries; null without any. Where several programs left theirs, the plainest count. */
 export function findSettings(texts: readonly CarriedText[]): FoundSettings | null {
-  const parts = texts.map(({ name, text }) => partOf(name, text));
+  // XMP is XML, in which the same words stand between its own.
+  const parts = texts.filter((text) => !isXmp(text)).map(({ name, text }) => partOf(name, text));
   for (const read of readers)
     for (const part of parts) {
       const found = read(part);
@@ -67,8 +67,7 @@ function fromAtelier({ name, json }: Part): FoundSettings | null {
     }),
     inputs: recordsIn(json, "inputs").flatMap((input) => {
       const [role, imageId] = [textIn(input, "role"), textIn(input, "imageId")];
-      const known = pictureInputRoles.find((name) => name === role);
-      return known === undefined || imageId === null ? [] : [{ role: known, imageId }];
+      return role === null || imageId === null ? [] : [{ role, imageId }];
     }),
     choice: { workflow: textIn(json, "workflow"), model: textIn(json, "model") },
   };
