@@ -26,6 +26,9 @@ test.each<[string, Record<string, string>, number | null]>([
     120_000,
   ],
   ["two that a proxy joined", { "retry-after": "30, 45" }, 45_000],
+  ["a span", { "retry-after": "1m30.5s" }, 90_500],
+  ["a short span", { "retry-after": "120ms" }, 120],
+  ["a span without an end", { "retry-after": "9s".repeat(5_000) }, 45_000_000],
   ["milliseconds with a fraction", { "retry-after-ms": "1500.5" }, 1_501],
   ["a number without an end", { "retry-after": "9".repeat(5_000) }, null],
   ["less than nothing", { "retry-after": "-5" }, null],
@@ -53,6 +56,23 @@ test.each<[string, Record<string, string>, number | null]>([
   ["requests that are left, as in the draft", { ratelimit: "limit=100, remaining=5, reset=50" }, null],
   ["less than one, as in the draft", { ratelimit: "limit=100, remaining=0.5, reset=50" }, null],
   ["a moment", { "ratelimit-remaining": "0", "ratelimit-reset": `${in90Seconds}` }, 90_000],
+  [
+    "those of OpenAI",
+    { "x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "6m0s" },
+    360_000,
+  ],
+  [
+    "the spent one of OpenAI's",
+    {
+      "x-ratelimit-remaining-requests": "9",
+      "x-ratelimit-reset-requests": "2h",
+      "x-ratelimit-remaining-images": "0",
+      "x-ratelimit-reset-images": "12.5s",
+    },
+    12_500,
+  ],
+  ["those of gateways", { "x-ratelimit-remaining": "0", "x-ratelimit-reset": `${in90Seconds}000` }, 90_000],
+  ["those of gateways without a reset", { "x-ratelimit-remaining": "0" }, null],
   [
     "a moment in milliseconds",
     { "ratelimit-remaining": "0", "ratelimit-reset": `${in90Seconds}000` },

@@ -2,6 +2,8 @@
 const dateForm = /^(?:[a-z]{3,9},? |\d{4}-\d\d-\d\d[T ])/i;
 const zone = /(?:GMT|UTC|Z|[+-]\d\d:?\d\d)$/i;
 const seconds = /^\d+(?:\.\d+)? *s?(?: *, *\d+(?:\.\d+)? *s?)*$/;
+/** As Go writes it: `1m30s`, `6m0s`, `120ms`. */
+const span = /^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|s|m|h))+$/;
 
 type Headers = Readonly<Record<string, string | undefined>>;
 
@@ -13,15 +15,15 @@ interface Answered {
 
 /**
  * How long an answer asks to be left alone, whole ms; null when its headers do not say. Read are `retry-after-ms`,
- * `retry-after` in seconds or as a date, by the clock of the server where its `date` says that, and, of a 429, the
- * `ratelimit` headers. Of several values that a proxy joined the longest counts. The caller bounds the result.
+ * `retry-after` in seconds, as a span or as a date, by the clock of the server where its `date` says that, and, of a 429, the
+ * `ratelimit` and `x-ratelimit` headers. Of several values that a proxy joined the longest counts. The caller bounds the result.
  */
 export function retryAfterOf({ status, headers }: Answered, nowMs: number = Date.now()): number | null {
   const value = textOf(headers, "retry-after");
   const serverMs = dateMs(textOf(headers, "date")) ?? nowMs;
   const found = [
     millisecondsOf(textOf(headers, "retry-after-ms")),
-    secondsOf(value),
+    secondsOf(value) ?? spanOf(value),
     untilDate(value, serverMs),
     status === 429 ? limitWaitOf(headers, serverMs) : null,
   ];
@@ -48,8 +50,18 @@ function limitWaitOf(headers: Headers, serverMs: number): number | null {
   spent.push(...ends.filter((_, at) => /^0+$/.test(left[at] ?? "")));
   const isSpent = /^0+(?:\s*,\s*0+)*$/.test(textOf(headers, "ratelimit-remaining"));
   const resets = isSpent ? [...spent, textOf(headers, "ratelimit-reset")] : spent;
-  const waits = resets.map((reset) => untilReset(reset, serverMs)).filter((wait) => wait > 0);
+  const waits = [...resets, ...spentResets(headers)]
+    .map((reset) => untilReset(reset, serverMs))
+    .filter((wait) => wait > 0);
   return waits.length === 0 ? null : Math.max(...waits);
+}
+
+/** Of `x-ratelimit-remaining`, also with the name of what is counted: `x-ratelimit-remaining-tokens`. */
+function spentResets(headers: Headers): string[] {
+  return Object.keys(headers).flatMap((name) => {
+    const isSpent = name.startsWith("x-ratelimit-remaining") && /^0+(?:\.0+)?$/.test(textOf(headers, name));
+    return isSpent ? [textOf(headers, name.replace("remaining", "reset"))] : [];
+  });
 }
 
 /** Above these a value is no wait but a moment since 1970, in seconds or in milliseconds. */
@@ -57,7 +69,7 @@ const moments = { s: 1e9, ms: 1e12 };
 
 /** What is left until a reset, ms; 0 when it is no number. */
 function untilReset(value: string, nowMs: number): number {
-  const ms = secondsOf(value) ?? 0;
+  const ms = secondsOf(value) ?? spanOf(value) ?? 0;
   if (ms < moments.s * 1_000) return ms;
   return (ms < moments.ms * 1_000 ? ms : Math.round(ms / 1_000)) - nowMs;
 }
@@ -69,6 +81,10 @@ function millisecondsOf(value: string): number | null {
 function secondsOf(value: string): number | null {
   if (!seconds.test(value)) return null;
   return Math.round(Math.max(...value.split(",").map((part) => Number.parseFloat(part))) * 1_000);
+}
+
+function spanOf(value: string): number | null {
+  return span.test(value) ? sumOf(value) : null;
 }
 
 function untilDate(value: string, nowMs: number): number | null {
@@ -101,7 +117,11 @@ export function retryAfterInText(text: string): number | null {
   if (given !== undefined) return Math.round(Number(given) * 1_000);
   const said = spoken.exec(text)?.[1];
   if (said === undefined) return null;
-  const parts = [...said.matchAll(units)].map(
+  return sumOf(said);
+}
+
+function sumOf(spans: string): number {
+  const parts = [...spans.matchAll(units)].map(
     ([, count, unit = "s"]) => Number(count) * msOf(unit.toLowerCase()),
   );
   return Math.round(parts.reduce((sum, part) => sum + part, 0));

@@ -104,6 +104,12 @@ describe("A submit to fal", () => {
     ["a missing right", json({ detail: "Forbidden" }, 403), "auth", null],
     ["wrong fields", details("missing"), "input", null],
     ["a refused content", details("content_policy_violation"), "moderation", null],
+    [
+      "a refused content without a list",
+      json({ detail: { msg: "no", type: "content_policy_violation" } }, 422),
+      "moderation",
+      null,
+    ],
     ["a rate", json({ detail: "Too many" }, 429, { "retry-after": "7" }), "rate", 7_000],
     ["an inner fault", failure(500, "internal_error"), "transient", null],
     ["a wait in the queue that was too long", failure(504, "request_timeout"), "lost", null],
@@ -118,12 +124,26 @@ describe("A submit to fal", () => {
 
 describe("A run at fal", () => {
   it.each([
-    [{ status: "IN_QUEUE", queue_position: 3 }, "queued"],
-    [{ status: "IN_PROGRESS", logs: [] }, "running"],
-  ] as const)("goes on while its status is 202: %j", async (body, state) => {
-    fal.answer = json(body, 202);
+    [{ status: "IN_QUEUE", queue_position: 3 }, 202, "queued"],
+    [{ status: "IN_PROGRESS", logs: [] }, 202, "running"],
+    [{ status: "IN_QUEUE", logs: null }, 200, "queued"],
+    [{ status: "IN_PROGRESS", logs: null }, 200, "running"],
+  ] as const)("goes on by its state: %j (%i)", async (body, status, state) => {
+    fal.answer = json(body, status);
     expect(await fal.get()).toEqual({ state, progress: null });
     expect(fal.requests).toHaveLength(1);
+  });
+
+  it.each([201, 202])("is begun where a server of its kind says %i", async (status) => {
+    fal.answer = json({ request_id: "r-1" }, status);
+    expect(await fal.submit()).toMatchObject({ handle: { externalId: "r-1" }, run: { state: "queued" } });
+  });
+
+  it("was cancelled where its own status says so", async () => {
+    fal.answer = json({ status: "CANCELLED", request_id: "run-1" });
+    expect(await fal.get()).toEqual({ state: "cancelled", costUsd: null });
+    fal.answer = json({ status: "CANCELLED" });
+    expect(await failureOf(fal.get())).toEqual(["transient", null]);
   });
 
   it.each([
@@ -217,6 +237,7 @@ describe("A run at fal", () => {
     ["a rate of results", completed(), json({ detail: "Too many" }, 429), "rate"],
     ["an outage of the queue", completed(), json({ detail: "Unavailable" }, 503), "transient"],
     ["a result that is gone", completed(), json({ detail: "Not found" }, 404), "input"],
+    ["a result that has gone", completed(), json({ detail: "Expired" }, 410), "input"],
     ["a run that nobody knows", json({ detail: "Not found" }, 404), "reset", "input"],
   ] as const)("is not told as ended by %s", async (_, status, result, errorClass) => {
     fal.answer = ({ path }) => (path.endsWith("/status") ? status : result);

@@ -37,7 +37,7 @@ export const fal: ProviderClient = {
       signal,
       beforePaid,
     });
-    if (answer.status !== 200) throw refusal(answer, true);
+    if (!isTaken.includes(answer.status)) throw refusal(answer, true);
     const body = readRecord(answer.json);
     const externalId = readText(body["request_id"]);
     if (externalId === null) throw new ProviderError("lost", "The answer names no request.");
@@ -54,8 +54,8 @@ export const fal: ProviderClient = {
     const call = { method: "GET", headers: auth(access), signal } as const;
     const status = await callProvider({ ...call, url: addressOf(access, handle, "status") });
     const body = readRecord(status.json);
-    if (status.status === 202)
-      return { state: body["status"] === "IN_QUEUE" ? "queued" : "running", progress: null };
+    const open = openRun(status);
+    if (open) return open;
     if (status.status !== 200) throw refusal(status, false);
     const failed = failedStatus(body, handle.externalId);
     if (failed) return failed;
@@ -84,6 +84,17 @@ export const fal: ProviderClient = {
   },
 };
 
+/** fal says 200, and servers of its kind as they should. */
+const isTaken: readonly number[] = [200, 201, 202];
+const openStates: readonly string[] = ["IN_QUEUE", "IN_PROGRESS"];
+
+/** A run that goes on, by the answer about its status; null for another. */
+function openRun({ status, json }: ProviderAnswer): RunState | null {
+  const state = readText(readRecord(json)["status"]) ?? "";
+  if (status !== 202 && (status !== 200 || !openStates.includes(state))) return null;
+  return { state: state === "IN_QUEUE" ? "queued" : "running", progress: null };
+}
+
 /** The address that fal gave, or, for a run that was found by its webhook, the one that it would give. */
 function addressOf(
   { baseUrl }: ProviderAccess,
@@ -104,6 +115,7 @@ function addressOf(
  */
 function failedStatus(body: Readonly<Record<string, unknown>>, externalId: string): RunState | null {
   const { status, error_type: type, request_id: id } = body;
+  if (/^CANCELL?ED$/.test(String(status)) && id === externalId) return { state: "cancelled", costUsd: null };
   const isNamed = (status === "FAILED" || status === "ERROR") && id === externalId;
   const message = readText(body["error"]) ?? (isNamed ? (sentenceOf(body) ?? "The run failed.") : null);
   return message === null || (status !== "COMPLETED" && !isNamed) ? null : endedAs(readText(type), message);
@@ -126,7 +138,7 @@ function noSuchModel(answer: ProviderAnswer): ProviderError {
 }
 
 /** Refusals of the queue and of what stands before it: they say nothing about the run. */
-const ofQueue: readonly number[] = [401, 403, 404, 408, 429];
+const ofQueue: readonly number[] = [401, 403, 404, 408, 410, 429];
 
 /** The result of a run that failed is the model's own error. */
 function endedBadly(answer: ProviderAnswer): RunState {
@@ -183,10 +195,11 @@ function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
 /** A model names the type of an error in a list, the queue beside its text or in a header. */
 function readFailure({ json, headers, excerpt }: ProviderAnswer) {
   const { detail, error_type: named } = readRecord(json);
-  const first = readRecord(Array.isArray(detail) ? detail[0] : null);
+  const one: unknown = Array.isArray(detail) ? detail[0] : detail;
+  const first = readRecord(one);
   return {
     type: readText(first["type"]) ?? readText(named) ?? headers["x-fal-error-type"] ?? null,
-    message: readText(first["msg"]) ?? readText(detail) ?? excerpt,
+    message: readText(first["msg"]) ?? readText(one) ?? excerpt,
   };
 }
 

@@ -154,6 +154,34 @@ describe("A submit to Google", () => {
     expect(await google.submit()).toMatchObject({ run: { state: "failed", error: { class: errorClass } } });
   });
 
+  it.each([
+    "MALFORMED_FUNCTION_CALL",
+    "MALFORMED_RESPONSE",
+    "UNEXPECTED_TOOL_CALL",
+    "TOO_MANY_TOOL_CALLS",
+    "MISSING_THOUGHT_SIGNATURE",
+    "FINISH_REASON_UNSPECIFIED",
+  ])("of a model that lost its way is no refusal of the content: %s", async (finishReason) => {
+    const finishMessage = "Malformed function call: make_image";
+    google.answer = json({ candidates: [{ finishReason, finishMessage }] });
+    expect(await google.submit()).toMatchObject({ run: { state: "failed", error: { class: "transient" } } });
+    const safetyRatings = [{ category: "HARM", blocked: true }];
+    google.answer = json({ candidates: [{ finishReason, safetyRatings }] });
+    expect(await google.submit()).toMatchObject({ run: { state: "failed", error: { class: "moderation" } } });
+  });
+
+  it("is read from a gateway that writes names with underscores", async () => {
+    const error = { class: "moderation", words: "Not this one." };
+    google.answer = json({
+      candidates: [{ finish_reason: "IMAGE_SAFETY", finish_message: "Not this one." }],
+    });
+    expect(await google.submit()).toMatchObject({ run: { state: "failed", error } });
+    google.answer = json({
+      prompt_feedback: { block_reason: "OTHER", block_reason_message: "Not this one." },
+    });
+    expect(await google.submit()).toMatchObject({ run: { state: "failed", error } });
+  });
+
   it.each(["SAFETY", "JAILBREAK", "PROHIBITED_CONTENT"])(
     "with a blocked prompt is refused: %s",
     async (reason) => {

@@ -75,30 +75,43 @@ function toParts(parts: InputValue | undefined) {
 }
 
 /**
- * An answer without a picture is a normal failure. Whatever the reason that Google names, it is about this content, so
- * that it says nothing about other requests; without any reason the answer is broken.
+ * An answer without a picture is a normal failure. The reason that Google names is mostly about this content, so that it
+ * says nothing about other requests; without any reason the answer is broken.
  */
 function toRun(json: unknown): RunState {
   const body = readRecord(json);
-  const feedback = readRecord(body["promptFeedback"]);
+  const feedback = readRecord(eitherOf(body, "promptFeedback"));
   const candidates = Array.isArray(body["candidates"]) ? body["candidates"].map(readRecord) : [];
   const parts = candidates.flatMap((candidate) => partsOf(candidate));
-  const blockReason = readText(feedback["blockReason"]);
-  const finishReason = candidates.map((one) => readText(one["finishReason"])).find((text) => text !== null);
+  const blockReason = readText(eitherOf(feedback, "blockReason"));
+  const finishReason = firstText(candidates, "finishReason");
   const reason = blockReason ?? finishReason ?? null;
   const isRefused = isSafetyReason(reason ?? "") || candidates.some(isBlocked);
   const said = parts
     .flatMap(({ text, thought }) => (thought === true ? [] : (readText(text) ?? [])))
     .join(" ");
-  const outputs = picturesOf(parts, { reason, said, hasCounted: countsPicture(body["usageMetadata"]) });
+  const outputs = picturesOf(parts, {
+    reason,
+    said,
+    hasCounted: countsPicture(eitherOf(body, "usageMetadata")),
+  });
   if (outputs.length > 0 && !isRefused)
     return { state: "succeeded", outputs: outputs.slice(-1), costUsd: null };
   const words =
     readText(said) ??
-    candidates.map((one) => readText(one["finishMessage"])).find((text) => text !== null) ??
-    readText(feedback["blockReasonMessage"]);
+    firstText(candidates, "finishMessage") ??
+    readText(eitherOf(feedback, "blockReasonMessage"));
   return { state: "failed", error: withoutPicture({ reason, words, isRefused }), costUsd: null };
 }
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A member that some gateways name with underscores. */
+const eitherOf = (fields: Fields, name: string): unknown =>
+  fields[name] ?? fields[name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
+
+const firstText = (all: readonly Fields[], name: string) =>
+  all.map((one) => readText(eitherOf(one, name))).find((text) => text !== null);
 
 function partsOf(candidate: Readonly<Record<string, unknown>>) {
   const { parts } = readRecord(candidate["content"]);
@@ -126,7 +139,7 @@ interface Ending {
  * Unlike the model's words it is in no language.
  */
 function countsPicture(usage: unknown): boolean | null {
-  const { candidatesTokensDetails: details } = readRecord(usage);
+  const details = eitherOf(readRecord(usage), "candidatesTokensDetails");
   const counts = Array.isArray(details) ? details.map(readRecord) : [];
   if (counts.length === 0) return null;
   return counts.some(({ modality, tokenCount }) => modality === "IMAGE" && tokenCount !== 0);
@@ -147,11 +160,19 @@ function toOutput(part: Part): ProviderOutput[] {
   return bytes ? [{ bytes }] : outputsOf(fileData ?? snakeFile ?? null);
 }
 
-const isBlocked = ({ safetyRatings }: Readonly<Record<string, unknown>>) =>
-  Array.isArray(safetyRatings) && safetyRatings.some((rating) => readRecord(rating)["blocked"] === true);
+function isBlocked(candidate: Fields): boolean {
+  const ratings = eitherOf(candidate, "safetyRatings");
+  return Array.isArray(ratings) && ratings.some((rating) => readRecord(rating)["blocked"] === true);
+}
 
 const isSafetyReason = (reason: string) =>
   /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|JAILBREAK/.test(reason);
+
+/** The model has lost its way, whatever was asked of it: it called a tool that there is not, or wrote what cannot be read. */
+const isAstray = (reason: string | null) =>
+  /^(?:MALFORMED_|UNEXPECTED_TOOL_CALL|TOO_MANY_TOOL_CALLS|MISSING_THOUGHT_SIGNATURE|FINISH_REASON_UNSPECIFIED)/.test(
+    reason ?? "",
+  );
 
 interface Missing {
   readonly reason: string | null;
@@ -163,7 +184,7 @@ interface Missing {
 function withoutPicture({ reason, words, isRefused }: Missing): ProviderError {
   const message = `No picture: ${reason ?? "no reason"}`;
   const isSilent = words === null && (reason === null || reason === "STOP");
-  if (isSilent && !isRefused) return new ProviderError("transient", message);
+  if ((isSilent || isAstray(reason)) && !isRefused) return new ProviderError("transient", message);
   const isTooLong = reason === "MAX_TOKENS" && !isRefused;
   return new ProviderError(isTooLong ? "input" : "moderation", message, { words });
 }

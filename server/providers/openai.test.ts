@@ -45,6 +45,35 @@ describe("A submit to an images server of OpenAI's kind", () => {
   });
 
   it.each([
+    { id: "task-1", status: "queued" },
+    { data: [{ task_id: "task-1", status: "submitted" }] },
+    { task_id: "task-1", status: "processing", data: [] },
+    { output: { task_id: "task-1", task_status: "PENDING" }, request_id: "r" },
+    { code: 200, data: { id: 7, state: "in progress" } },
+    { id: "task-1", polling_url: "https://eu.pictures.test/get_result?id=task-1" },
+  ])("that names a task may have been paid, and nobody else is asked: %j", async (body) => {
+    openai.answer = json(body);
+    expect(await failureOf(openai.submit())).toEqual(["lost", null]);
+  });
+
+  it.each([
+    { id: "task-1", status: "processing", data: [{ url: "https://pictures.test/1.png" }] },
+    { id: "task-1", status: "Ready", result: { sample: "https://pictures.test/1.png" } },
+    { output: [{ id: "call-1", status: "in_progress", result: "https://pictures.test/1.png" }] },
+  ])("that has its picture is no task: %j", async (body) => {
+    openai.answer = json(body);
+    expect((await openai.submit()).run).toMatchObject({
+      state: "succeeded",
+      outputs: [{ url: "https://pictures.test/1.png" }],
+    });
+  });
+
+  it.each(["Content Moderated", "Request Moderated"])("whose state is a refusal: %s", async (status) => {
+    openai.answer = json({ id: "task-1", status, result: null });
+    expect((await openai.submit()).run).toMatchObject({ state: "failed", error: { class: "moderation" } });
+  });
+
+  it.each([
     [{ cost_in_usd_ticks: 200_000_000 }, 0.02],
     [{ cost_in_usd_ticks: 0 }, null],
     [{ cost_in_usd_ticks: "200000000" }, null],

@@ -18,6 +18,7 @@ const contentWords: readonly RegExp[] = [
   /\bexplicit (?:content|material)/i,
   /\bviolat\w+[^.]{0,80}(?:polic|guideline|terms|rules|practices)/i,
   /\bmoderation\b/i,
+  /\b(?:request|content|prompt|input|output|image)s? (?:was |were )?moderated\b/i,
   /\bE005\b/i,
 ];
 
