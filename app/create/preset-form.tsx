@@ -1,13 +1,14 @@
 "use client";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
-import { type FormEvent, useId } from "react";
+import type { FormEvent } from "react";
 import type { PresetView } from "@atelier/server/presets";
 import { api } from "../client/api.ts";
 import { failureOf, useFailureText } from "../ui/failures.ts";
 import { keys, useMe } from "../client/queries.ts";
 import { Warning } from "../jobs/offer-line.tsx";
-import { Button, inputStyle } from "../ui/button.tsx";
+import { Area } from "../ui/area.tsx";
+import { Button } from "../ui/button.tsx";
 import { Checkbox, Field } from "../ui/fields.tsx";
 
 type Typed<View> = View extends PresetView ? Pick<View, "type" | "content"> : never;
@@ -29,38 +30,6 @@ function toSave({ id, name, isStudio, type, content }: PresetDraft): Save {
 interface TextsProps {
   readonly draft: PresetDraft;
   readonly onChange: (draft: PresetDraft) => void;
-}
-
-interface AreaProps {
-  readonly label: string;
-  readonly value: string;
-  readonly rows: number;
-  readonly hint?: string;
-  readonly maxLength: number;
-  readonly onChange: (text: string) => void;
-}
-
-function Area({ label, hint, onChange, ...area }: AreaProps) {
-  const id = useId();
-  return (
-    <div className="flex flex-col gap-1.5">
-      <label htmlFor={id} className="text-xs font-medium">
-        {label}
-      </label>
-      <textarea
-        {...area}
-        id={id}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        onChange={(event) => onChange(event.target.value)}
-        className={`${inputStyle} h-auto! resize-y py-2`}
-      />
-      {hint === undefined ? null : (
-        <p id={`${id}-hint`} className="text-xs text-quiet">
-          {hint}
-        </p>
-      )}
-    </div>
-  );
 }
 
 /** The words of a list or of a style; a favourite has only its name. */

@@ -1,5 +1,7 @@
+import sharp from "sharp";
 import { beGuest } from "../steps/be-guest.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { sameSite } from "../steps/same-site.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
@@ -47,4 +49,41 @@ test("A15 pictures are found in one line: operators and values are offered, chip
   await page.getByRole("link", { name: "Show all pictures" }).click();
   await expect(line).toHaveValue("");
   await expect(picture("coffee")).toBeVisible();
+});
+
+test("a photo is found by the words in its file, and by those that its owner writes instead", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await uploadSample(page, "rocket.jpg");
+  const xmp = `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:description><rdf:Alt><rdf:li xml:lang="x-default">Boats in the harbour</rdf:li></rdf:Alt></dc:description><dc:subject><rdf:Bag><rdf:li>Brest</rdf:li></rdf:Bag></dc:subject></rdf:Description></rdf:RDF></x:xmpmeta>`;
+  const wall = sharp({ create: { width: 480, height: 320, channels: 3, background: "#8aa599" } });
+  const buffer = await wall.withXmp(xmp).jpeg().toBuffer();
+  const file = { name: "IMG_0001.jpg", mimeType: "image/jpeg", buffer };
+  const answer = await page.request.post("/api/v1/uploads", { multipart: { file }, ...sameSite() });
+  expect(answer.status(), await answer.text()).toBe(201);
+  await page.goto("/gallery");
+  const sheet = page.getByRole("group", { name: "Pictures", exact: true });
+  const picture = (name: string) => sheet.getByRole("button", { name, exact: true });
+  const [photo, rocket] = [picture("IMG_0001"), picture("rocket")];
+  const line = page.getByRole("combobox", { name: "Search the pictures" });
+  await expect(rocket).toBeVisible();
+  await line.fill("harbour brest");
+  await expect(rocket).toHaveCount(0);
+  await photo.click();
+  const viewer = page.getByRole("dialog", { name: "Picture" });
+  await expect(viewer.getByRole("img", { name: "Boats in the harbour Brest" })).toBeVisible();
+  await viewer.getByRole("button", { name: "Information" }).click();
+  const description = viewer.getByRole("textbox", { name: "Description" });
+  await expect(description).toHaveValue("Boats in the harbour\nBrest");
+  expect(await findBarriers(page)).toEqual([]);
+  await description.fill("A lighthouse");
+  await viewer.getByRole("textbox", { name: "Title" }).focus();
+  await expect(viewer.getByRole("img", { name: "A lighthouse" })).toBeVisible();
+  await viewer.getByRole("button", { name: "Close" }).click();
+  await expect(viewer).toBeHidden();
+  await expect(page.getByRole("heading", { name: "Nothing matches" })).toBeVisible();
+  await line.fill("lighthouse");
+  await expect(photo).toBeVisible();
+  await expect(rocket).toHaveCount(0);
 });

@@ -16,37 +16,66 @@ import { useEngineName, useSayTime } from "../../jobs/text.ts";
 import { shownKind } from "../../client/kinds.ts";
 import { Stars } from "../../pictures/stars.tsx";
 import { TagEditor } from "../../pictures/tag-editor.tsx";
+import { Area } from "../../ui/area.tsx";
 import { type Fact, Facts } from "../../ui/facts.tsx";
 import { Field } from "../../ui/fields.tsx";
 import { isOfInputMethod } from "../../ui/typed.ts";
 
-/** The server cuts longer titles. */
-const titleCharacters = 120;
+/** The server cuts longer ones. */
+const [titleCharacters, descriptionCharacters] = [120, 2_000];
 
-function TitleField({ image }: { readonly image: ImageView }) {
-  const t = useTranslations("viewer");
+/** Words of a picture that are being changed, and are saved when their field is left. */
+function useWords(saved: string, change: (text: string) => Promise<ImageView>) {
   const queries = useQueryClient();
   const onError = useFailureToast();
-  const [title, setTitle] = useState(image.title);
-  const rename = useMutation({
-    mutationFn: () => api.images.rename.mutate({ id: image.id, title: title.trim() }),
-    onSuccess: async (renamed) => {
-      await keepImage(queries, renamed);
+  const [text, setText] = useState(saved);
+  const saving = useMutation({
+    mutationFn: change,
+    onSuccess: async (changed) => {
+      await keepImage(queries, changed);
       await queries.invalidateQueries({ queryKey: keys.imageLists });
     },
     onError,
   });
   const save = () => {
-    if (title.trim() !== image.title) rename.mutate();
+    if (text.trim() !== saved) saving.mutate(text.trim());
   };
+  return { text, setText, save };
+}
+
+function DescriptionField({ image: { id, description } }: { readonly image: ImageView }) {
+  const t = useTranslations("viewer");
+  const { text, setText, save } = useWords(description, (next) =>
+    api.images.describe.mutate({ id, description: next }),
+  );
+  return (
+    <Area
+      name="description"
+      label={t("descriptionLabel")}
+      placeholder={t("descriptionHint")}
+      maxLength={descriptionCharacters}
+      rows={2}
+      value={text}
+      onChange={setText}
+      onBlur={save}
+      className="field-sizing-content max-h-[30dvh]"
+    />
+  );
+}
+
+function TitleField({ image }: { readonly image: ImageView }) {
+  const t = useTranslations("viewer");
+  const { text, setText, save } = useWords(image.title, (title) =>
+    api.images.rename.mutate({ id: image.id, title }),
+  );
   return (
     <Field
       name="title"
       label={t("titleLabel")}
       placeholder={t("titleHint")}
       maxLength={titleCharacters}
-      value={title}
-      onValueChange={setTitle}
+      value={text}
+      onValueChange={setText}
       onBlur={save}
       onKeyDown={({ key, currentTarget, nativeEvent }) => {
         if (key === "Enter" && !isOfInputMethod(nativeEvent)) currentTarget.blur();
@@ -95,6 +124,7 @@ export function ViewerInfo({ image }: { readonly image: ImageView }) {
     >
       <TitleField image={image} />
       <div className="mt-3 flex flex-col gap-2">
+        <DescriptionField image={image} />
         <Stars images={images} />
         <TagEditor images={images} />
       </div>

@@ -42,6 +42,7 @@ type AloneProps = Pick<Props, "image" | "grows"> & { readonly zoom: Zoom };
 /** The picture by itself, whole or a part of it. Its preview is shown until the original, which is as sharp as it is, is read. */
 function Alone({ image, zoom, grows }: AloneProps) {
   const name = useImageName()(image);
+  const alt = image.description || name;
   const [isRead, setRead] = useState(false);
   const isSharp = zoom.isClose && zoom.zoomed >= sharpFrom;
   const picture = (
@@ -51,7 +52,7 @@ function Alone({ image, zoom, grows }: AloneProps) {
           imageId={image.id}
           variant="preview"
           thumbhash={image.thumbhash}
-          alt={name}
+          alt={alt}
           fit="contain"
           eager
           className="checker size-full"
@@ -60,7 +61,7 @@ function Alone({ image, zoom, grows }: AloneProps) {
       {zoom.wasClose ? (
         <img
           src={imageUrl(image.id, "original")}
-          alt={isRead ? name : ""}
+          alt={isRead ? alt : ""}
           draggable={false}
           decoding="sync"
           onLoad={() => setRead(true)}
@@ -158,7 +159,7 @@ export function ViewerPicture({ image, compareWith, grows, previous, next, onMov
               key={image.id}
               beforeUrl={imageUrl(compareWith, "preview")}
               afterUrl={imageUrl(image.id, "preview")}
-              afterAlt={name}
+              afterAlt={image.description || name}
               className="size-full"
             />
           )}
