@@ -594,10 +594,12 @@ describe("deleted users", () => {
       select table_name || '.' || column_name as name from information_schema.columns
       where table_schema = 'public' and column_name ~ '(^|_)(user|owner|admin|guest|actor|person)(_id)?$|_by$' order by 1`);
     const known = new Set(listed.map(({ table, column }) => `${table}.${column}`));
-    // Impersonation is switched off; a signing key is sealed by a secret; `actor` is a word, and entries of the audit log stay.
+    // Impersonation is switched off; a signing key is sealed by a secret, a picture described by a file, a model or its owner; `actor` is a
+    // word, and entries of the audit log stay.
     expect(named.map(({ name }) => name).filter((name) => !known.has(name))).toEqual([
       "audit_entries.actor",
       "audit_entries.person_id",
+      "images.described_by",
       "sessions.impersonated_by",
       "signing_keys.sealed_by",
     ]);
