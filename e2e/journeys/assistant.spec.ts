@@ -68,7 +68,7 @@ test("B1 a conversation begins though no further request of the page is answered
   await expect(page.getByText('you asked "What did we try with the grey hat?"')).toBeVisible();
   await expect(page).toHaveURL(/\/assistant\?c=/);
   await page.getByRole("link", { name: "New conversation" }).click();
-  await expect(page.getByRole("heading", { name: "What shall we make?" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "What would you like to make?" })).toBeVisible();
   await page.getByRole("link", { name: /^What did we try with the grey hat/ }).click();
   await expect(page.getByText('you asked "What did we try with the grey hat?"')).toBeVisible();
 });

@@ -136,7 +136,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await chooseMode(page, "Background");
     await page.getByRole("radio", { name: "Prompt", exact: true }).click();
     const paint = page.getByRole("button", { name: "Paint background", exact: true });
-    await expect(page.getByText("Say in the prompt what it shall be.")).toBeVisible({
+    await expect(page.getByText("Describe the change in the prompt.")).toBeVisible({
       timeout: serverFoundMs,
     });
     await expect(paint).toBeDisabled();

@@ -33,7 +33,10 @@ export function everyPage({ imageId, jobId, resultId }: Furnished): Stop[] {
     },
     { address: "/jobs", landmark: (page) => page.getByRole("list", { name: "Jobs" }).getByRole("listitem") },
     { address: `/jobs/${jobId}`, landmark: (page) => page.getByRole("heading", { name: "What happened" }) },
-    { address: "/assistant", landmark: (page) => page.getByRole("heading", { name: "What shall we make?" }) },
+    {
+      address: "/assistant",
+      landmark: (page) => page.getByRole("heading", { name: "What would you like to make?" }),
+    },
     {
       address: "/assistant/memory",
       landmark: (page) => page.getByRole("heading", { name: "Nothing is remembered" }),

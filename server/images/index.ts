@@ -95,6 +95,7 @@ export {
   trashMsOf,
   quotaRule,
   readUsage,
+  restorableSince,
   storageLimit,
   storageQuotaError,
 } from "./quota.ts";

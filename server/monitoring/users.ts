@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
-import { schema, toPage } from "../db/index.ts";
+import { openStatuses, schema, toPage } from "../db/index.ts";
+import { restorableSince, storageLimit } from "../images/index.ts";
 import { AppError, isStorable } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -80,20 +81,17 @@ export async function readUser(services: Reading, { id }: { id: string }): Promi
 
 async function readFigures({ db, config }: Reading, where: SQL, limit: number): Promise<UserFigures[]> {
   const { users, sessions, apiKeys, jobs, images } = schema;
-  const { bytesPerUser, bytesPerGuest } = config.limits;
-  const { trashMs, undoDeleteMs } = config.retention;
-  const restorableSince = sql`now() - case when u.is_anonymous then ${undoDeleteMs}::float8 else ${trashMs}::float8 end
-    * interval '1 millisecond'`;
+  const [guestBytes, userBytes] = [storageLimit(config.limits, true), storageLimit(config.limits, false)];
   return db.execute<Record<string, unknown> & UserFigures>(sql`
     with page as (select * from ${users} u where ${where} order by u.id desc limit ${limit})
     select u.id, u.name, case when u.is_anonymous or u.deleted_at is not null then null else u.email end as email,
       ${roleOf} as role, ${stateOf} as state, ${isoText("u.created_at")} as "createdAt",
       round(extract(epoch from now() - seen.at) * 1000)::float8 as "seenMs",
-      (select coalesce(sum(i.size_bytes), 0)::float8 from ${images} i where i.owner_id = u.id
-        and (i.deleted_at is null or i.deleted_at > ${restorableSince})) as "usedBytes",
+      (select coalesce(sum(size_bytes), 0)::float8 from ${images} where owner_id = u.id
+        and (deleted_at is null or deleted_at > ${restorableSince(config)})) as "usedBytes",
       u.quota_bytes::float8 as "quotaBytes",
-      coalesce(u.quota_bytes, case when u.is_anonymous then ${bytesPerGuest}::bigint else ${bytesPerUser}::bigint end)::float8 as "limitBytes",
-      (select count(*)::int from ${jobs} j where j.owner_id = u.id and j.status in ('pending', 'queued', 'waiting_for_engine', 'processing')) as "openJobs",
+      coalesce(u.quota_bytes, case when u.is_anonymous then ${guestBytes}::bigint else ${userBytes}::bigint end)::float8 as "limitBytes",
+      (select count(*)::int from ${jobs} j where j.owner_id = u.id and j.status in ${[...openStatuses]}) as "openJobs",
       (select count(*)::int from (select 1 from ${jobs} j where j.owner_id = u.id limit ${countedJobs}) counted) as jobs,
       (select count(*)::int from (select 1 from ${images} i where i.owner_id = u.id and i.deleted_at is null limit ${countedJobs}) counted) as images
     from page u left join lateral (select greatest(

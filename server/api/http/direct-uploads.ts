@@ -48,10 +48,7 @@ then finish the upload. It must be finished within an hour.`,
 
 const params = z.object({ id: z.uuid() });
 const finishQuery = z.object({
-  scaleDown: flagOfText
-
-    .optional()
-    .describe(scaleDownSchema.description ?? ""),
+  scaleDown: flagOfText.optional().describe(scaleDownSchema.description ?? ""),
 });
 
 /** PUT /uploads/direct/{id} */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ingest, type IngestedImage, purgeImages, uploadLimits, uploadNotes } from "../../images/index.ts";
-import { AppError, pictureLimits } from "../../platform/index.ts";
+import { AppError, flagOfText, pictureLimits } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { type ReceivedParts, withParts } from "./multipart.ts";
 import { defineRoute } from "./route.ts";
@@ -62,7 +62,7 @@ print(answer.json())`,
 
 const rules = { files: { file: uploadLimits.files }, fields: 8, fieldBytes: 1_024 };
 const roleSchema = z.enum(["upload", "mask"]).default("upload");
-const flagSchema = z.enum(["true", "false"]).default("false");
+const flagSchema = flagOfText.default(false);
 
 /** POST /uploads: all files of the request are stored, or none. */
 export const createUpload = defineRoute({
@@ -141,5 +141,5 @@ function roleOf({ files, fields }: ReceivedParts): "upload" | "mask" {
 function flagOf({ fields }: ReceivedParts, name: string): boolean {
   const flag = flagSchema.safeParse(fields.get(name));
   if (!flag.success) throw new AppError("bad_request", `\`${name}\` is \`true\` or \`false\`.`);
-  return flag.data === "true";
+  return flag.data;
 }
