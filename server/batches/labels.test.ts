@@ -29,7 +29,10 @@ test("labels are drawn without a font of the machine, whose packed files are unp
     for (const text of ["iiiiii", "wwwwww", "гггггг", "шшшшшш", "<&>"])
       widths.push((await sharp(await draw(text, { widthPx: 200, heightPx: 40 })).metadata()).width);
     const long = await sharp(await draw("word ".repeat(60), { widthPx: 90, heightPx: 30 })).metadata();
-    console.log(JSON.stringify([...widths, long.width, long.height]));`;
+    const filled = [];
+    for (const text of ["i".repeat(36_000), "' ".repeat(18_000), "a\u0316\u0301".repeat(12_000)])
+      filled.push(await sharp(await draw(text, { widthPx: 192, heightPx: 200 })).metadata());
+    console.log(JSON.stringify([...widths, long.width, long.height, ...filled.map(({ height }) => height)]));`;
   const draw = async (): Promise<number[]> => {
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code], {
       cwd: path.join(import.meta.dirname, ".."),
@@ -38,12 +41,14 @@ test("labels are drawn without a font of the machine, whose packed files are unp
     return JSON.parse(stdout);
   };
   const first = await draw();
-  const [i = 0, w = 0, narrow = 0, wide = 0, signs = 0, width = 0, height = 0] = first;
+  const [i = 0, w = 0, narrow = 0, wide = 0, signs = 0, width = 0, height = 0, ...filled] = first;
   // Boxes in place of letters would be of one width.
   expect(w).toBeGreaterThan(2 * i);
   expect(wide).toBeGreaterThan(1.3 * narrow);
   expect(signs).toBeGreaterThan(0);
   expect([width <= 90, height <= 30]).toEqual([true, true]);
+  // Very long texts fill their box, and are not laid out beyond it, which would take minutes.
+  expect(filled).toEqual([200, 200, 200]);
   const fonts = await readdir(path.join(folder, "tmp/fonts"));
   expect(fonts.every((name) => name.endsWith(".ttf"))).toBe(true);
   expect(await draw()).toEqual(first);

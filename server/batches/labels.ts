@@ -80,6 +80,22 @@ export interface Box {
 
 const fontSizePt = 10;
 const dpi = 96;
+/** Below the narrowest letter of the fonts, and below the height of their lines. */
+const letterPx = 2.5;
+const linePx = 16;
+
+/** No letter of the scripts above has more. */
+const mostMarks = 4;
+const longRuns = new RegExp(`(\\p{M}{${mostMarks}})\\p{M}+`, "gu");
+
+/** As much of a text as a box can show at most: the drawing library lays out all that it gets, in quadratic time. */
+export function shownIn(text: string, { widthPx, heightPx }: Box): string {
+  const letters = Math.ceil(widthPx / letterPx) * Math.ceil(heightPx / linePx);
+  const start = text.slice(0, 2 * (1 + mostMarks) * letters).toWellFormed();
+  return Array.from(start.replaceAll(longRuns, "$1").matchAll(/\P{M}\p{M}*|^\p{M}+/gu), ([letter]) => letter)
+    .slice(0, letters)
+    .join("");
+}
 
 /** Draws texts in boxes; what does not fit is cut off. No font of the machine is needed. */
 export async function openLabels(services: Services) {
@@ -113,7 +129,7 @@ export async function openLabels(services: Services) {
       );
   // A process knows a font from its first use on, and takes a letter from whichever has it.
   for (const font of fonts) await draw(".", { widthPx: 8, heightPx: 8 }, font);
-  return (text: string, box: Box) => draw(text, box, fonts[0] ?? "");
+  return (text: string, box: Box) => draw(shownIn(text, box), box, fonts[0] ?? "");
 }
 
 const escapeMarkup = (text: string) =>
