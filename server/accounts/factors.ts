@@ -6,6 +6,7 @@ import { twoFactor } from "better-auth/plugins/two-factor";
 import { and, eq } from "drizzle-orm";
 import type { AuditKind } from "../audit/index.ts";
 import { type Db, schema } from "../db/index.ts";
+import { normalized } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { endOthers, forgetTrust, passkeyHost } from "./credentials.ts";
 import { isFactorUnreadable } from "./factor-secrets.ts";
@@ -185,7 +186,7 @@ const arabicDigits = /[\u0660-\u0669\u06f0-\u06f9]/g;
 
 /** A code as it is typed or pasted: with blanks, and in the digits of another script or of a wide font. */
 function digitsOf(code: string): string {
-  const digits = code.normalize("NFKC").replace(arabicDigits, (digit) => String(digit.charCodeAt(0) & 15));
+  const digits = normalized(code, "NFKC").replace(arabicDigits, (digit) => String(digit.charCodeAt(0) & 15));
   return digits.replace(/\D/g, "");
 }
 

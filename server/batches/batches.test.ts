@@ -255,10 +255,30 @@ test("cancel stops what is open and leaves what is done", async () => {
   expect(await open(id)).toMatchObject({ status: "ended", counts: { completed: 1, cancelled: 1 } });
 });
 
+test("axes take the longest prompts of a list, and no more text than places have use for", () => {
+  const prompts = { param: "prompt", values: Array.from({ length: 200 }, () => "p".repeat(4_000)) };
+  const parse = (axes: object[]) => parseBatch({ base: { kind: "text_to_image" }, axes }).requests.length;
+  expect(parse([{ ...prompts, along: [{ ...prompts, param: "negativePrompt" }] }])).toBe(200);
+  const along = Array.from({ length: 8 }, (_, at) => ({ ...prompts, param: `p${at}` }));
+  expect(() => parse([{ ...prompts, along }])).toThrow(
+    expect.objectContaining({
+      code: "bad_request",
+      message: expect.stringContaining("at all places together; at most 2000000"),
+    }),
+  );
+  // Short for itself, an axis of one value stands at each place.
+  const one = along.map(({ param }) => ({ param, values: ["p".repeat(4_000)] }));
+  const seeds = { param: "seed", values: Array.from({ length: 200 }, (_, at) => at) };
+  expect(() => parse([{ param: "prompt", values: ["p"], along: one }, seeds])).toThrow(
+    expect.objectContaining({ code: "bad_request" }),
+  );
+});
+
 test("names in the zip keep letters with marks whole, and are cut between letters", () => {
   expect(labelOf({ values: { prompt: "हिन्दी की/किताब" } })).toBe("_prompt-हिन्दी-की-किताब");
   expect(labelOf({ values: { prompt: "café".normalize("NFD") } })).toBe("_prompt-café".normalize("NFC"));
   expect(labelOf({ values: { x: "𠮷".repeat(80) } }).isWellFormed()).toBe(true);
+  expect(labelOf({ values: { x: "é".normalize("NFD").repeat(200) } })).toBe(`_x-${"é".repeat(58)}`);
 });
 
 test("D1 a worker runs a batch: its events end with the last job, and its zip and its sheet have the results", async () => {

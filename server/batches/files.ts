@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { packZip, pictureEntry, type ZipEntry } from "../jobs/index.ts";
+import { normalized } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type BatchAddress, type BatchPlace, type BatchWithJobs, getBatch } from "./read.ts";
 
@@ -8,15 +9,13 @@ export async function openBatchZip(services: Services, address: BatchAddress): P
   const batch = await getBatch(services, address);
   const digits = String(batch.size).length;
   const pictures = batch.jobs.flatMap((place) =>
-    (place.job?.outputs ?? []).map(({ imageId }, number) => ({
-      imageId,
-      place,
-      base: `${String(place.position + 1).padStart(digits, "0")}${number === 0 ? "" : `-${number + 1}`}${labelOf(place)}`,
-    })),
+    (place.job?.outputs ?? []).map(({ imageId }, number) => ({ imageId, number, place })),
   );
   const files = new Map<string, string>();
   const entries: ZipEntry[] = [];
-  for (const { imageId, base } of pictures) {
+  for (const { imageId, number, place } of pictures) {
+    const nth = number === 0 ? "" : `-${number + 1}`;
+    const base = `${String(place.position + 1).padStart(digits, "0")}${nth}${labelOf(place)}`;
     const own = { ownerId: address.ownerId, id: imageId };
     const entry = await pictureEntry(services, own, { nameOf: (extension) => `${base}.${extension}` });
     files.set(imageId, entry.name);
@@ -33,11 +32,11 @@ export function labelOf({ values }: Pick<BatchPlace, "values">): string {
   const parts = Object.entries(values)
     .filter(([param]) => !/(?:^|\.)inputs\./.test(param))
     .map(([param, value]) => `${param}-${String(value)}`);
-  // Marks are parts of letters in many scripts.
-  const label = parts
-    .join("_")
-    .normalize("NFC")
-    .replaceAll(/[^\p{L}\p{M}\p{N}._-]+/gu, "-");
+  // Cut twice, as composing makes it shorter. Marks are parts of letters in many scripts.
+  const label = normalized(parts.join("_").slice(0, 4 * maxLabel), "NFC").replaceAll(
+    /[^\p{L}\p{M}\p{N}._-]+/gu,
+    "-",
+  );
   return label === "" ? "" : `_${Array.from(label).slice(0, maxLabel).join("")}`;
 }
 

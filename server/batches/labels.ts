@@ -89,7 +89,7 @@ const mostMarks = 4;
 const longRuns = new RegExp(`(\\p{M}{${mostMarks}})\\p{M}+`, "gu");
 
 /** As much of a text as a box can show at most: the drawing library lays out all that it gets, in quadratic time. */
-export function shownIn(text: string, { widthPx, heightPx }: Box): string {
+function shownIn(text: string, { widthPx, heightPx }: Box): string {
   const letters = Math.ceil(widthPx / letterPx) * Math.ceil(heightPx / linePx);
   const start = text.slice(0, 2 * (1 + mostMarks) * letters).toWellFormed();
   return Array.from(start.replaceAll(longRuns, "$1").matchAll(/\P{M}\p{M}*|^\p{M}+/gu), ([letter]) => letter)

@@ -7,6 +7,8 @@ import { mostStyles } from "../presets/index.ts";
 /** Jobs of one batch. They are stored in one transaction, which holds the owner's turn for about a second. */
 export const maxBatchJobs: number = pictureLimits.batchPictures;
 const maxAxes = 3;
+/** Of all places together, which each have their values: room for the longest prompts with their negative prompts. */
+const maxAxesCharacters = 2_000_000;
 
 /** Members of a request beside `params` and `inputs` that an axis may vary. */
 const chosenMembers = ["workflow", "engine", "model"] as const;
@@ -164,7 +166,19 @@ function countOf(axes: readonly BatchAxis[]): number {
       "workflow_params",
       `What varies along "${uneven.param}" needs as many values as it has.`,
     );
-  return axes.reduce((product, { values }) => product * values.length, 1);
+  const count = axes.reduce((product, { values }) => product * values.length, 1);
+  requireShort(axes, count);
+  return count;
+}
+
+/** Throws `bad_request` for axes whose values would make a very long text at all places together. */
+function requireShort(axes: readonly BatchAxis[], count: number): void {
+  const textOf = (axis: BatchAxis) => String(membersOf(axis).map(({ values }) => values.join("")));
+  const sizeOf = (axis: BatchAxis) => textOf(axis).length / axis.values.length;
+  const characters = Math.round(axes.reduce((sum, axis) => sum + sizeOf(axis) * count, 0));
+  if (characters <= maxAxesCharacters) return;
+  const message = `The values of the axes have ${characters} characters at all places together; at most ${maxAxesCharacters}.`;
+  throw new AppError("bad_request", message, { details: { issues: [{ path: "axes", message }] } });
 }
 
 /** One request for each combination of values; the last axis varies fastest. */

@@ -1,5 +1,6 @@
 import { startOfDay } from "../platform/days.ts";
 import { type JobKind, jobKinds } from "../platform/names.ts";
+import { normalized } from "../platform/normalized.ts";
 
 /** What the operator `is:` can say of a picture. */
 const pictureFlags = ["starred", "result", "upload", "shared", "trashed"] as const;
@@ -107,8 +108,7 @@ const isUnfinished = (source: string) =>
 
 /** The signs of a term, and its digits, as they stand on most keyboards. */
 const plainSigns = (text: string) =>
-  text
-    .normalize("NFKC")
+  normalized(text, "NFKC")
     .replace(new RegExp(`^${minus}`, "u"), "-")
     .replaceAll(/[≥≤]/gu, (sign) => (sign === "≥" ? ">=" : "<="));
 

@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { and, eq, gt, isNull, sql } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
+import { normalized } from "../platform/index.ts";
 
 const { images, jobs } = schema;
 
@@ -15,10 +17,9 @@ const pictureExtension = /\.(?:jpe?g|png|webp|avif|hei[cf]|gif|tiff?)(?=\s|$)/g;
  * decomposed letters, accents, full and half width, and joined emoji. Names of files lose their extension.
  */
 export function searchForm(text: string): string {
-  const folded = text.toWellFormed().replaceAll("\0", " ").normalize("NFKC").toLowerCase();
-  const plain = folded.replaceAll("ß", "ss").replaceAll("ς", "σ").normalize("NFKD").replace(accents, "");
-  return plain
-    .normalize("NFC")
+  const folded = normalized(text.toWellFormed().replaceAll("\0", " "), "NFKC").toLowerCase();
+  const letters = folded.replaceAll("ß", "ss").replaceAll("ς", "σ");
+  return normalized(normalized(letters, "NFKD").replace(accents, ""), "NFC")
     .replace(unseen, "")
     .replaceAll(/[,;"“”„«»]/gu, " ")
     .replace(pictureExtension, "")
@@ -59,11 +60,8 @@ const unwritten = /\u0640|[\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u06
 
 /** The form of texts and words: further from what was written than that of names, which tells tags and boards apart. */
 export function textForm(text: string): string {
-  return searchForm(text)
-    .normalize("NFKD")
-    .replace(unwritten, "")
-    .normalize("NFC")
-    .replace(foldedLetters, (letter) => plainLetters[letter] ?? letter);
+  const written = normalized(searchForm(text), "NFKD").replace(unwritten, "");
+  return normalized(written, "NFC").replace(foldedLetters, (letter) => plainLetters[letter] ?? letter);
 }
 
 const firstLetters = 13;
@@ -145,7 +143,7 @@ export function spaced(name: string): string {
   return name.replaceAll("_", " ").replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-const batchSize = 1_000;
+const batchSize = 200;
 
 /**
  * Fills the search texts that are missing: of new pictures, after a change of title or description, and of pictures of an
@@ -156,7 +154,7 @@ export async function fillSearchTexts(db: Db, ownerId?: string): Promise<void> {
     if (ownerId === undefined && batches === batchesOfDuty) return;
 }
 
-const batchesOfDuty = 20;
+const batchesOfDuty = 100;
 
 /** The characters that are stored as others since `textForm` has folded them. */
 function foldedCharacters(): string[] {
@@ -210,12 +208,12 @@ async function fillBatch(db: Db, ownerId: string | undefined): Promise<number> {
     .orderBy(images.ownerId, images.id)
     .limit(batchSize);
   if (rows.length === 0) return 0;
-  const texts = rows.map((row) => ({
-    id: row.id,
-    title: row.title,
-    description: row.description,
-    text: textOf(row),
-  }));
+  const texts: (Pick<Unfilled, "id" | "title" | "description"> & { readonly text: string })[] = [];
+  for (const row of rows) {
+    texts.push({ id: row.id, title: row.title, description: row.description, text: textOf(row) });
+    // Long texts of many pictures take a while, in which others have their turn.
+    await nextTurn();
+  }
   // What changed meanwhile is filled in the next round. Rows are locked in one order, beside other fillers.
   await db.execute(sql`
     with found as (

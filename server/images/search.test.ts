@@ -6,7 +6,7 @@ import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import { changeImage, dropOldSearchTexts, listImages, searchImages } from "./index.ts";
 import { cleanDescription, cleanTitle } from "./title.ts";
-import { searchForm, searchKey } from "./search-text.ts";
+import { searchForm, searchKey, textForm } from "./search-text.ts";
 
 let opened: TestServices;
 let ownerId: string;
@@ -160,6 +160,19 @@ test("more pictures without a search text than one batch are all found", async (
     select gen_random_uuid(), ${ownerId}, 'upload', gen_random_uuid(), '', 'image/png', 1, 1, 1, '', 'number ' || n
     from generate_series(1, 2300) n`);
   expect(await find("number 2211")).toHaveLength(1);
+});
+
+test("texts of marks and joiners alone are cleaned and folded at once", () => {
+  const marks = "\u0344".repeat(4_000) + "\u0316".repeat(4_000);
+  const joiners = `a${"\u200C".repeat(7_990)}b`;
+  const before = process.cpuUsage();
+  for (const text of [marks, joiners, "\u0640".repeat(9).concat("\u064B".repeat(9)).repeat(400)]) {
+    cleanDescription(text);
+    cleanTitle(text);
+    textForm(text);
+  }
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1_000).toBeLessThan(500);
 });
 
 test("titles keep joined emoji, joiners and flags, and are cut between signs", () => {

@@ -1,3 +1,4 @@
+import { normalized } from "../platform/index.ts";
 import { uploadLimits } from "./limits.ts";
 
 /** The title of an upload: the last part of its name without the extension. */
@@ -9,11 +10,13 @@ export function titleOfFile(name: string): string {
 // Control and format characters: NUL, line breaks, marks that turn the direction of text. Joiners and the parts of flags stay
 // where they join: emoji and several scripts are written with them.
 const unprintable = /(?!\u200C|\u200D|[\u{E0020}-\u{E007F}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
-const looseJoiner = /(?<=^|\s)(?:\u200C|\u200D|[\u{E0020}-\u{E007F}])+|(?:\u200C|\u200D)+(?=\s|$)/gu;
+const looseJoiner =
+  /(?<=^|\s)(?:\u200C|\u200D|[\u{E0020}-\u{E007F}])+|(?<!\u200C|\u200D)(?:\u200C|\u200D)+(?=\s|$)/gu;
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** A title that is safe to show and to store: one line of printable text, at most 120 characters. */
-export const cleanTitle = (text: string): string => cut(cleanLine(text), uploadLimits.titleCharacters);
+export const cleanTitle = (text: string): string =>
+  cut(cleanLine(text.slice(0, 4 * uploadLimits.titleCharacters)), uploadLimits.titleCharacters);
 
 /** A description that is safe to show and to store: lines of printable text, at most 2,000 characters. */
 export function cleanDescription(text: string): string {
@@ -32,9 +35,7 @@ export function cleanDescription(text: string): string {
 const lineBreak = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/u;
 
 function cleanLine(text: string): string {
-  const printable = text
-    .toWellFormed()
-    .normalize("NFC")
+  const printable = normalized(text.toWellFormed(), "NFC")
     .replaceAll("\t", " ")
     .replace(unprintable, "")
     .replace(looseJoiner, "");

@@ -10,7 +10,7 @@ import {
   openOriginal,
   requireOriginal,
 } from "../images/index.ts";
-import { pictureLimits } from "../platform/index.ts";
+import { normalized, pictureLimits } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { openWithSettings } from "./carry-settings.ts";
 import { loadInputImages } from "./pictures.ts";
@@ -108,7 +108,7 @@ function freeName(taken: Set<string>, title: string, extension: string): string 
   const base = Array.from(title).slice(0, nameLength).join("").trimEnd();
   for (let n = 1; ; n += 1) {
     const name = `${base}${n === 1 ? "" : ` (${n})`}.${extension}`;
-    const key = name.normalize("NFC").toLowerCase();
+    const key = normalized(name, "NFC").toLowerCase();
     if (taken.has(key)) continue;
     taken.add(key);
     return name;

@@ -50,6 +50,7 @@ export {
   foreignCount,
   foreignText,
 } from "./text.ts";
+export { normalized } from "./normalized.ts";
 export { childEnv } from "./child-env.ts";
 export { countByDay, dayOf } from "./days.ts";
 export { addressBelow, credentialsProblem, keyHeaders, modelsAddress, offersEmail } from "./env-addresses.ts";

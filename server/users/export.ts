@@ -14,7 +14,7 @@ import {
   readAllImages,
 } from "../images/index.ts";
 import { list } from "../jobs/index.ts";
-import { AppError, type Holder, isAppError, takePlace } from "../platform/index.ts";
+import { AppError, type Holder, isAppError, normalized, takePlace } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 interface ExportInput extends Holder {
@@ -141,7 +141,7 @@ const titleCharacters = 40;
 
 /** Of letters and digits of any script and a few signs, so that every system can store it; the id keeps two titles apart. */
 function fileOf({ id, role, title, mime, createdAt }: ImageView): string {
-  const plain = title.normalize("NFC").replaceAll(/[^\p{L}\p{M}\p{N} -]/gu, "_");
+  const plain = normalized(title, "NFC").replaceAll(/[^\p{L}\p{M}\p{N} -]/gu, "_");
   const short = Array.from(plain).slice(0, titleCharacters).join("").trim();
   const name = [createdAt.slice(0, 10), short, id].filter((part) => part !== "").join("_");
   return `${folders[role]}/${name}.${extensionOf(mime)}`;

@@ -1,3 +1,4 @@
+import { normalized } from "../platform/index.ts";
 import type { Graph } from "./workflow.ts";
 
 /** Files of models; other choices, such as samplers, have exact names. */
@@ -22,10 +23,7 @@ interface Spelling {
 function spell(choice: string): Spelling {
   return {
     choice,
-    path: choice
-      .replaceAll("\\", "/")
-      .replace(/^\.?\/+/, "")
-      .normalize("NFC"),
+    path: normalized(choice.replaceAll("\\", "/").replace(/^\.?\/+/, ""), "NFC"),
   };
 }
 
