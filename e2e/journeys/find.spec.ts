@@ -78,8 +78,9 @@ test("a photo is found by the words in its file, and by those that its owner wri
   await expect(description).toHaveValue("Boats in the harbour\nBrest");
   expect(await findBarriers(page)).toEqual([]);
   await description.fill("A lighthouse");
-  await viewer.getByRole("textbox", { name: "Title" }).focus();
+  await page.keyboard.press("Escape");
   await expect(viewer.getByRole("img", { name: "A lighthouse" })).toBeVisible();
+  await expect(description).not.toBeFocused();
   await viewer.getByRole("button", { name: "Close" }).click();
   await expect(viewer).toBeHidden();
   await expect(page.getByRole("heading", { name: "Nothing matches" })).toBeVisible();

@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
-import { useMemo, useState } from "react";
+import { type KeyboardEvent, useMemo, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { api } from "../../client/api.ts";
 import { useFailureToast } from "../../ui/failures.ts";
@@ -43,6 +43,13 @@ function useWords(saved: string, change: (text: string) => Promise<ImageView>) {
   return { text, setText, save };
 }
 
+/** A key that leaves the field does nothing else: Escape would close the viewer, and what was written would be lost. */
+function leaveBy(keyNames: readonly string[], event: KeyboardEvent<HTMLElement>): void {
+  if (!keyNames.includes(event.key) || isOfInputMethod(event.nativeEvent)) return;
+  event.stopPropagation();
+  event.currentTarget.blur();
+}
+
 function DescriptionField({ image: { id, description } }: { readonly image: ImageView }) {
   const t = useTranslations("viewer");
   const { text, setText, save } = useWords(description, (next) =>
@@ -58,6 +65,7 @@ function DescriptionField({ image: { id, description } }: { readonly image: Imag
       value={text}
       onChange={setText}
       onBlur={save}
+      onKeyDown={(event) => leaveBy(["Escape"], event)}
       className="field-sizing-content max-h-[30dvh]"
     />
   );
@@ -77,9 +85,7 @@ function TitleField({ image }: { readonly image: ImageView }) {
       value={text}
       onValueChange={setText}
       onBlur={save}
-      onKeyDown={({ key, currentTarget, nativeEvent }) => {
-        if (key === "Enter" && !isOfInputMethod(nativeEvent)) currentTarget.blur();
-      }}
+      onKeyDown={(event) => leaveBy(["Enter", "Escape"], event)}
     />
   );
 }
