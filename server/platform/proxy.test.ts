@@ -8,6 +8,7 @@ import {
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { type ConnectProxy, startConnectProxy, testCertificate } from "@atelier/testing/network";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { inspectEnv } from "./env.ts";
@@ -20,11 +21,26 @@ const slowMs = 3_000;
 let servers: Server[];
 let proxies: { readonly secure: ConnectProxy; readonly plain: ConnectProxy };
 
+const packers: Readonly<Record<string, (text: string) => Buffer>> = {
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+  zstd: zstdCompressSync,
+};
+
+/** Packs what was asked for as it is. */
+function answerPacked(packing: string, response: ServerResponse): void {
+  const packed = packers[packing]?.("made of many words") ?? Buffer.from("plain");
+  const encoding = packing === "none" ? "gzip" : packing;
+  response.writeHead(200, { "content-encoding": encoding, "content-length": packed.length }).end(packed);
+}
+
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = Buffer.concat(await Array.fromAsync(request)).toString("latin1");
   seen.push(`${request.method} ${request.headers.host}${request.url} ${body.length}`);
   if (request.url === "/moved") response.writeHead(302, { location: "https://two.example.com/end" }).end();
   else if (request.url === "/empty") response.writeHead(204).end();
+  else if (request.url?.startsWith("/packed/")) answerPacked(request.url.slice("/packed/".length), response);
   else if (request.url?.startsWith("/slow")) setTimeout(() => response.end("made"), slowMs);
   else
     response.writeHead(200, { "content-type": "text/plain", "x-one": "1" }).end(`made ${body.slice(0, 20)}`);
@@ -237,6 +253,22 @@ async function shortenFetch(limitMs: number): Promise<() => void> {
     );
   return () => kept.forEach(([name, dispatcher]) => Reflect.set(globalThis, name, dispatcher));
 }
+
+test.each(Object.keys(packers))("an answer that is packed unasked is read: %s", async (packing) => {
+  const [port = 0] = servers.slice(1).map((server) => (server.address() as AddressInfo).port);
+  const direct = await patientFetch(`http://127.0.0.1:${port}/packed/${packing}`, { signal: signal() });
+  expect(direct.headers.get("content-encoding")).toBeNull();
+  expect(await direct.text()).toBe("made of many words");
+  use({ HTTPS_PROXY: proxies.secure.url });
+  const byProxy = await outsideFetch(`https://api.example.com/packed/${packing}`, { signal: signal() });
+  expect(await byProxy.text()).toBe("made of many words");
+});
+
+test("an answer that says to be packed and is not fails as one that broke", async () => {
+  const [port = 0] = servers.slice(1).map((server) => (server.address() as AddressInfo).port);
+  const answered = await patientFetch(`http://127.0.0.1:${port}/packed/none`, { signal: signal() });
+  await expect(answered.text()).rejects.toMatchObject({ code: "Z_DATA_ERROR" });
+});
 
 test("a server that is silent until its work is done is waited for, direct and by a proxy, as long as the signal says", async ({
   onTestFinished,

@@ -1,8 +1,15 @@
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { BlockList, isIP, setDefaultAutoSelectFamilyAttemptTimeout, type Socket } from "node:net";
-import { Readable } from "node:stream";
+import { pipeline, Readable, type Transform } from "node:stream";
 import { connect as connectTls } from "node:tls";
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createZstdDecompress,
+} from "node:zlib";
 import { isAddressRange, parseRanges } from "./addresses.ts";
 import type { Env } from "./env.ts";
 import { isOwnNetwork } from "./public-addresses.ts";
@@ -203,18 +210,37 @@ async function wayTo(proxy: URL | null, target: URL, signal: AbortSignal) {
 
 const withoutBody: readonly number[] = [204, 205, 304];
 
+/** Some servers and proxies pack what they were asked to leave as it is. What has come is given on at once. */
+const unpackers: Readonly<Record<string, () => Transform>> = {
+  gzip: () => createGunzip({ flush: constants.Z_SYNC_FLUSH }),
+  "x-gzip": () => createGunzip({ flush: constants.Z_SYNC_FLUSH }),
+  deflate: () => createInflate({ flush: constants.Z_SYNC_FLUSH }),
+  br: () => createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH }),
+  zstd: () => createZstdDecompress({ flush: constants.ZSTD_e_flush }),
+};
+
+function unpacked(answer: IncomingMessage): Readable {
+  const packing = answer.headers["content-encoding"]?.trim().toLowerCase() ?? "";
+  const unpacker = Object.hasOwn(unpackers, packing) ? unpackers[packing]?.() : undefined;
+  if (!unpacker) return answer;
+  delete answer.headers["content-encoding"];
+  delete answer.headers["content-length"];
+  // A fault of either is one of what is read.
+  return pipeline(answer, unpacker, () => undefined);
+}
+
 function toResponse(answer: IncomingMessage, { redirect }: Request): Response {
   const status = answer.statusCode ?? 502;
   if (redirect === "error" && status >= 300 && status < 400 && answer.headers.location !== undefined) {
     answer.destroy();
     throw new TypeError("The address redirects.");
   }
+  const isEmpty = withoutBody.includes(status);
+  const content = isEmpty ? answer.resume() : unpacked(answer);
   const headers = Object.entries(answer.headers).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [value].flat().map((one) => [name, one]),
   );
   // Safe: both are the platform's stream of bytes.
-  const stream = Readable.toWeb(answer) as ReadableStream<Uint8Array>;
-  const isEmpty = withoutBody.includes(status);
-  if (isEmpty) answer.resume();
-  return new Response(isEmpty ? null : stream, { status, headers });
+  const stream = isEmpty ? null : (Readable.toWeb(content) as ReadableStream<Uint8Array>);
+  return new Response(stream, { status, headers });
 }

@@ -1,6 +1,6 @@
 import { type Body, type Feature, features, featuresIn, lessAndLess, meantBy, without } from "./features.ts";
 import { isTooLong, ModelError } from "./model-errors.ts";
-import { errorIn, tidyChunk } from "./tidy-chunks.ts";
+import { errorIn, tidyChunk, tidyVectors } from "./tidy-chunks.ts";
 import { tidyStream } from "./tidy-stream.ts";
 
 /** A server with the chat API of OpenAI, as a model of it is called. */
@@ -171,9 +171,9 @@ function readWhole(text: string, reading: Reading): Response {
   if (answer && errorIn(answer) !== undefined) return asError(answer, text);
   if (!answer || !(Array.isArray(answer["choices"]) || Array.isArray(answer["data"])))
     throw new ModelError("not_api", notApi(reading.address), { cause: new Error(text.slice(0, 500)) });
-  return reading.isStreamed
-    ? asStream(answer, reading)
-    : new Response(text, { headers: { "content-type": "application/json" } });
+  if (reading.isStreamed) return asStream(answer, reading);
+  const whole = Array.isArray(answer["choices"]) ? text : JSON.stringify(tidyVectors(answer));
+  return new Response(whole, { headers: { "content-type": "application/json" } });
 }
 
 const notApi = (address: string) =>

@@ -1,4 +1,5 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { embedMany } from "ai";
 import { describe, expect, test } from "vitest";
 import { fetchFrom } from "./local-server.ts";
 import { isTooLong, toModelError } from "./model-errors.ts";
@@ -250,6 +251,64 @@ test.each([
   ["as a reason of GLM", lines(choice({ content: "Red" }, "network_error"), "[DONE]"), "unavailable"],
 ])("an error is found %s", async (_where, body, errorClass) => {
   expect(await failure(body)).toMatchObject({ class: errorClass });
+});
+
+describe("vectors", () => {
+  /** Those of the texts "one" and "two", as the studio reads them. */
+  async function vectorsIn(answer: object): Promise<unknown> {
+    const provider = createOpenAICompatible({
+      name: "local",
+      baseURL: "http://home/v1",
+      fetch: fetchFrom({
+        address: "http://home/v1",
+        send: () => Promise.resolve(Response.json(answer)),
+        refused: [],
+        onRefused: () => Promise.resolve(),
+      }),
+    });
+    const model = provider.embeddingModel("simulated");
+    const { embeddings, usage } = await embedMany({ model, values: ["one", "two"], maxRetries: 0 });
+    return [...embeddings, usage.tokens];
+  }
+  const [one, two] = [
+    [1, 0.5],
+    [2, -0.25],
+  ];
+  const base64 = (vector: readonly number[] = []) =>
+    Buffer.from(Float32Array.from(vector).buffer).toString("base64");
+  const usage = { prompt_tokens: 2, total_tokens: 2 };
+
+  test.each([
+    [
+      "by their numbers",
+      [
+        { index: 1, embedding: two },
+        { index: 0, embedding: one },
+      ],
+      usage,
+    ],
+    ["without numbers", [{ embedding: one }, { embedding: two }], usage],
+    [
+      "with one number for all",
+      [
+        { index: 0, embedding: one },
+        { index: 0, embedding: two },
+      ],
+      usage,
+    ],
+    ["as base64", [base64(one), base64(two)].map((embedding, index) => ({ index, embedding })), usage],
+    [
+      "in a list each",
+      [
+        { index: 0, embedding: [one] },
+        { index: 1, embedding: [two] },
+      ],
+      usage,
+    ],
+    ["with all tokens alone", [{ embedding: one }, { embedding: two }], { total_tokens: 2 }],
+  ])("are those of their texts: %s", async (_how, data, counted) => {
+    expect(await vectorsIn({ object: "list", data, usage: counted })).toEqual([one, two, 2]);
+  });
 });
 
 test.each([

@@ -152,6 +152,28 @@ function tidyUsage(usage: Fields, isPart = false): Fields {
   );
 }
 
+/** Numbers as they are, or as base64 of their bytes; some servers put a list around them. */
+function numbersOf(vector: unknown): unknown {
+  if (Array.isArray(vector)) return vector.length === 1 && Array.isArray(vector[0]) ? vector[0] : vector;
+  if (typeof vector !== "string") return vector;
+  const bytes = Buffer.from(vector, "base64");
+  return Array.from({ length: Math.floor(bytes.length / 4) }, (_, at) => bytes.readFloatLE(4 * at));
+}
+
+/** Vectors in the order of their texts, which the SDK takes from the order of the answer and not from its numbers. */
+export function tidyVectors({ data, usage }: Fields): Fields {
+  const vectors = (Array.isArray(data) ? data : []).filter(isFields);
+  const places = vectors.map(({ index }) => Number(index ?? Number.NaN));
+  const isPlaced = places.every(Number.isInteger) && new Set(places).size === places.length;
+  const inOrder = isPlaced ? vectors.toSorted((a, b) => Number(a["index"]) - Number(b["index"])) : vectors;
+  const counts = isFields(usage) ? tidyUsage(usage) : {};
+  const tokens = counts["prompt_tokens"] ?? counts["total_tokens"];
+  return {
+    data: inOrder.map(({ embedding }) => ({ embedding: numbersOf(embedding) })),
+    ...(tokens === undefined ? {} : { usage: { prompt_tokens: tokens } }),
+  };
+}
+
 /** A chunk as the SDK takes it, which refuses a whole answer for one field that it does not know. */
 export function tidyChunk(chunk: Fields): Fields {
   const { error: _, choices, usage, ...rest } = chunk;
