@@ -21,10 +21,24 @@ const nothing: ReadonlySet<unknown> = new Set([null, undefined, "", "null", "Non
 /** What models wrap the arguments in. */
 const wrappers = ["arguments", "parameters", "input"];
 
-/** The name of one of the tools: models of some servers write a part of their own markup, or a namespace, beside it. */
+/** Beside a name: markup of the model, the number of the call, and brackets. */
+const behindName = /<\|[^]*$|:\d+\s*$|\([^]*$/g;
+const lettersOf = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+
+/**
+ * The name of one of the tools: models of some servers write a part of their own markup, or a namespace, beside it, or spell it
+ * in another style.
+ */
 function nameIn(tools: ToolSet, name: string): string | null {
-  const own = name.split("<|")[0]?.split(/[.:/]/).at(-1)?.trim() ?? "";
-  return Object.hasOwn(tools, own) ? own : null;
+  const own =
+    name
+      .replaceAll(behindName, "")
+      .split(/[.:/]|__/)
+      .at(-1)
+      ?.trim() ?? "";
+  if (Object.hasOwn(tools, own)) return own;
+  const [alike = null, other] = Object.keys(tools).filter((tool) => lettersOf(tool) === lettersOf(own));
+  return other === undefined ? alike : null;
 }
 
 /** Servers that send the arguments in pieces repeat the first brace, or all of them. */

@@ -382,6 +382,12 @@ describe("calls that are not quite those of the API", () => {
     ["not in a list", { index: 0, function: { name, arguments: args } }],
     ["with markup of the model", [{ function: { name: `${name}<|channel|>commentary`, arguments: args } }]],
     ["with a namespace", [{ function: { name: `functions.${name}`, arguments: args } }]],
+    ["with a namespace and a number", [{ function: { name: `functions.${name}:0`, arguments: args } }]],
+    ["with the name of a server", [{ function: { name: `mcp__studio__${name}`, arguments: args } }]],
+    ["with brackets", [{ function: { name: `${name}()`, arguments: args } }]],
+    ["in capitals", [{ function: { name: "Search_Gallery", arguments: args } }]],
+    ["with a hyphen", [{ function: { name: "search-gallery", arguments: args } }]],
+    ["as one word", [{ function: { name: "searchGallery", arguments: args } }]],
   ])("%s", async (_what, call) => {
     expect((await hear(calling(call))).calls).toEqual(searched({ words: ["red"] }));
   });
@@ -465,6 +471,12 @@ describe("calls that are not quite those of the API", () => {
         "of harmony",
         `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>${args}<|call|>`,
       ],
+      ["of harmony, thought of", `<|channel|>analysis to=functions.${name} code<|message|>${args}<|call|>`],
+      [
+        "of harmony, with whom it calls first",
+        `<|start|>assistant to=functions.${name}<|channel|>commentary json<|message|>${args}<|call|>`,
+      ],
+      ["of harmony without its marks", `commentary to=functions.${name} json${args}`],
       ["with a label before its name", `<tool_call>\nname: ${name}\narguments: ${args}\n</tool_call>`],
       ["without its end", `<tool_call>\n${object}`],
       ["as plain JSON", `{"type": "function", "name": "${name}", "parameters": ${args}}`],
@@ -480,6 +492,19 @@ describe("calls that are not quite those of the API", () => {
         expect(calls).toEqual(searched({ words: ["red"] }));
         expect(said.trim()).toBe("");
       }
+    });
+
+    test("of harmony behind a thought", async () => {
+      const thought = "<|channel|>analysis<|message|>I search.<|end|><|start|>assistant";
+      const call = `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>${args}<|call|>`;
+      const heard = await hear(lines(...lettersOf(thought + call), "[DONE]"));
+      expect(heard.calls).toEqual(searched({ words: ["red"] }));
+      expect([heard.text.trim(), heard.thinking.trim()]).toEqual(["", "I search."]);
+    });
+
+    test("not a word that is one of its marks", async () => {
+      const text = "commentary to the picture: red.";
+      expect((await hear(lines(...lettersOf(text), stop, "[DONE]"))).text).toBe(text);
     });
 
     test("behind and before words, twice", async () => {

@@ -29,10 +29,14 @@ const forms: readonly (readonly [opening: string, closing: RegExp])[] = [
   [String.raw`<\|tool_call_(?:start|begin)\|>`, /<\|tool_call_end\|>/],
   ["<｜tool▁calls▁begin｜>", /<｜tool▁calls▁end｜>/],
   [String.raw`<\|channel\|>\s*\w+\s+to=[\w.]+`, /<\|call\|>/],
+  [String.raw`<\|start\|>\s*assistant\s+to=[\w.]+`, /<\|call\|>/],
 ];
 const openings = new RegExp(forms.map(([opening]) => `(${opening})`).join("|"));
+/** Of harmony without its marks, which some servers take away. */
+const bareHarmony = "commentary to=functions.";
 /** An answer that is nothing but a call has no markup at all. */
-const bareCall = /^\s*(?:```(?:json)?\s*)?\{\s*"(?:name|tool|function|type)"\s*:/;
+const bareCall =
+  /^\s*(?:(?:```(?:json)?\s*)?\{\s*"(?:name|tool|function|type)"\s*:|commentary to=functions\.)/;
 const mayBeBare = /^\s*(?:`{0,3}|```(?:j(?:s(?:on?)?)?)?\s*|(?:```(?:json)?\s*)?\{\s*(?:"[a-z]{0,8}"?\s*)?)$/;
 
 /** The end of a text that may be the beginning of a call. */
@@ -142,7 +146,8 @@ export class ToldCalls {
     const { length } = this.#waiting;
     if (bareCall.test(this.#waiting))
       return isEnd || length > longestCall ? { at: 0, length, isClosed: false } : "open";
-    return !isEnd && mayBeBare.test(this.#waiting) ? "open" : null;
+    const mayBe = mayBeBare.test(this.#waiting) || bareHarmony.startsWith(this.#waiting.trimStart());
+    return !isEnd && mayBe ? "open" : null;
   }
 }
 
@@ -158,7 +163,7 @@ function callsIn(part: string, names: ReadonlySet<string>): readonly ToldCall[] 
 }
 
 const mark =
-  /<\|channel\|>\s*\w+\s+to=|<\|constrain\|>\s*\w+|(?:\bfunction)?<｜[^｜<>]*｜>|<\|[^|<>]*\|>|<function=|<\/?[\w=.:-]+>|\[\/?[A-Z_]+\]/g;
+  /^\s*commentary to=|<\|channel\|>\s*\w+\s+to=|<\|start\|>\s*assistant\s+to=|<\|constrain\|>\s*\w+|(?:\bfunction)?<｜[^｜<>]*｜>|<\|[^|<>]*\|>|<function=|<\/?[\w=.:-]+>|\[\/?[A-Z_]+\]/g;
 
 const unmarked = (part: string) => part.replaceAll(mark, " ");
 
