@@ -382,6 +382,19 @@ describe("lists of newer nodes and of extensions", () => {
     expect(choices.get("Own.how.file")).toEqual(["2.pth"]);
   });
 
+  test("models of two branches of one class are both spelled as the server does", () => {
+    const branch = (key: string, file: string) => ({ key, inputs: { required: { file: [[file], {}] } } });
+    const branches = [branch("a", "SDXL/1.safetensors"), branch("b", "Flux/2.safetensors")];
+    const classes = new Map([["Own", { input: { required: { how: dynamic(branches) } } }]]);
+    const nodeOf = (how: string, file: string) => ({ class_type: "Own", inputs: { how, "how.file": file } });
+    const graph = { 1: nodeOf("a", "1.safetensors"), 2: nodeOf("b", "2.safetensors") };
+    const spelled = spellModels(graph, readModelChoices([{ graph, params: {} }], classes));
+    expect(Object.values(spelled).map(({ inputs }) => inputs["how.file"])).toEqual([
+      "SDXL/1.safetensors",
+      "Flux/2.safetensors",
+    ]);
+  });
+
   const check = (inputs: Record<string, unknown>) => {
     const given = Object.fromEntries(Object.entries(inputs).filter(([, value]) => value !== undefined));
     return checkGraph({ 1: { class_type: "Own", inputs: given } } as Graph, new Map([["Own", info]]));

@@ -121,16 +121,22 @@ export function readModelChoices(
   objectInfo: ObjectInfoByClass,
 ): ModelChoices {
   const choices = new Map<string, readonly string[]>();
+  // Nodes of one class may differ in the branch of a dynamic list.
+  const add = (place: string, found: readonly string[]) => {
+    const known = choices.get(place);
+    const isSame = known?.length === found.length && known.every((choice, at) => choice === found[at]);
+    if (!isSame) choices.set(place, known ? [...new Set([...known, ...found])] : found);
+  };
   for (const name of loraClasses(workflows)) {
     const info = objectInfo.get(name);
     const found = info && findInput(info, loraInput, null)?.choices;
-    if (found) choices.set(`${name}.${loraInput}`, found);
+    if (found) add(`${name}.${loraInput}`, found);
   }
   for (const { class_type: name, inputs } of workflows.flatMap(({ graph }) => Object.values(graph))) {
     const info = objectInfo.get(name);
     for (const input of info ? Object.keys(inputs).filter((key) => isModelFile(inputs[key])) : []) {
       const facts = info && findInput(info, input, inputs);
-      if (facts?.choices) choices.set(`${name}.${input}`, facts.choices);
+      if (facts?.choices) add(`${name}.${input}`, facts.choices);
     }
   }
   return choices;
