@@ -2,13 +2,13 @@
 import { useMutation } from "@tanstack/react-query";
 import { Sparkles } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useEffect, useMemo, useRef } from "react";
+import { useEffect, useRef } from "react";
 import { useAssistantStatus } from "../assistant/queries.ts";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { Button, IconButton, Spinner } from "../ui/button.tsx";
-import { diffLines } from "../ui/diff.ts";
 import { toastFailure } from "../ui/toasts.tsx";
+import { WordChanges } from "../ui/word-changes.tsx";
 import { createForm, useForm } from "./form.ts";
 import { useReplacedToast } from "./prompt-field.ts";
 
@@ -72,26 +72,12 @@ export function ImproveButton({ improving }: { readonly improving: Improving }) 
   );
 }
 
-/** A word, a sign or a letter of a script without spaces, with the space before it. */
-const piece = / ?(?:\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{M}\p{N}_{}|:'-])+|\S)/gu;
-/** More than these are compared by words between spaces: the comparison takes the product of both. */
-const mostPieces = 600;
-
-function words(before: string, after: string) {
-  const plain = [before, after].map((text) => text.trim().replaceAll(/\s+/gu, " "));
-  const pieces = plain.map((text) => text.match(piece) ?? []);
-  const isLong = pieces.some(({ length }) => length > mostPieces);
-  const [old = [], next = []] = isLong ? plain.map((text) => text.match(/ ?[^ ]{1,60}/gu) ?? []) : pieces;
-  return diffLines(old.join("\n"), next.join("\n"));
-}
-
 /** What would change, word by word, to be taken or not. */
 export function Improvement({ improving }: { readonly improving: Improving }) {
   const t = useTranslations("create.improve");
   const { prompt } = useForm();
   const sayReplaced = useReplacedToast();
   const { after, before, close } = improving;
-  const pieces = useMemo(() => (after === null ? [] : words(before, after)), [before, after]);
   // Who wrote on meanwhile would lose it.
   if (after === null || prompt !== before) return null;
   const use = () => {
@@ -105,23 +91,7 @@ export function Improvement({ improving }: { readonly improving: Improving }) {
       className="mx-4 mb-3 flex flex-col gap-2 rounded-control bg-well p-3 sm:mx-5"
     >
       <p className="text-sm break-words">
-        {pieces.map(({ text, kind }, at) => {
-          // oxlint-disable-next-line react/no-array-index-key -- words repeat
-          if (kind === "added")
-            return (
-              <ins key={at} className="bg-ok/15 no-underline">
-                {text}
-              </ins>
-            );
-          // oxlint-disable-next-line react/no-array-index-key -- words repeat
-          if (kind === "removed")
-            return (
-              <del key={at} className="text-quiet">
-                {text}
-              </del>
-            );
-          return text;
-        })}
+        <WordChanges before={before} after={after} />
       </p>
       <div className="flex justify-end gap-2">
         <Button size="small" look="quiet" onClick={close}>

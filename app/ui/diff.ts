@@ -34,6 +34,20 @@ export function diffLines(before: string, after: string): DiffLine[] {
   return lines;
 }
 
+/** A word, a sign or a letter of a script without spaces, with the space before it. */
+const piece = / ?(?:\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{M}\p{N}_{}|:'-])+|\S)/gu;
+/** More than these are compared by words between spaces: the comparison takes the product of both. */
+const mostPieces = 600;
+
+/** The words of two texts in one line, as `diffLines` does lines. */
+export function diffWords(before: string, after: string): DiffLine[] {
+  const plain = [before, after].map((text) => text.trim().replaceAll(/\s+/gu, " "));
+  const pieces = plain.map((text) => text.match(piece) ?? []);
+  const isLong = pieces.some(({ length }) => length > mostPieces);
+  const [old = [], next = []] = isLong ? plain.map((text) => text.match(/ ?[^ ]{1,60}/gu) ?? []) : pieces;
+  return diffLines(old.join("\n"), next.join("\n"));
+}
+
 function kindOf(left: string | undefined, right: string | undefined, isOldFirst: boolean): DiffLine["kind"] {
   if (left === undefined) return "added";
   if (left === right) return "same";
