@@ -52,6 +52,7 @@ const pages = [
   "assistant/page.tsx",
   "batches/[id]/page.tsx",
   "boards/[id]/page.tsx",
+  "compare/page.tsx",
   "create/page.tsx",
   "edit/[image]/page.tsx",
   "gallery/duplicates/page.tsx",

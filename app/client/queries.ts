@@ -94,12 +94,14 @@ export function retryLoad(
   void (query.isFetchNextPageError ? query.fetchNextPage() : query.refetch());
 }
 
+export const imageQuery = (id: string | null) => ({
+  queryKey: keys.image(id ?? ""),
+  queryFn: () => api.images.get.query({ id: id ?? "" }),
+  enabled: id !== null,
+});
+
 export function useImage(id: string | null) {
-  return useQuery({
-    queryKey: keys.image(id ?? ""),
-    queryFn: () => api.images.get.query({ id: id ?? "" }),
-    enabled: id !== null,
-  });
+  return useQuery(imageQuery(id));
 }
 
 /** Whether a picture was deleted; an offline server does not count as a deletion. */

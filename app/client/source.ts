@@ -1,24 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ImageView } from "@atelier/server/images";
-import type { JobView } from "@atelier/server/jobs";
 import { api } from "./api.ts";
 import { keys } from "./queries.ts";
 
-/** The job that made a picture; undefined for an upload, and until it is known. */
-export function useMakingJob({ jobId }: Pick<ImageView, "jobId">): JobView | undefined {
-  const id = jobId ?? "";
-  const { data } = useQuery({
-    queryKey: keys.job(id),
-    queryFn: () => api.jobs.get.query({ id }),
-    enabled: jobId !== null,
-    staleTime: Infinity,
-  });
-  return data;
-}
+/** Of the job that made a picture; an upload has none. */
+export const makingQuery = ({ jobId }: Pick<ImageView, "jobId">) => ({
+  queryKey: keys.job(jobId ?? ""),
+  queryFn: () => api.jobs.get.query({ id: jobId ?? "" }),
+  enabled: jobId !== null,
+  staleTime: Infinity,
+});
 
 /** The job that made a picture, and the picture it was made from. */
 export function useSourceImage(image: ImageView) {
-  const job = useMakingJob(image);
+  const job = useQuery(makingQuery(image)).data;
   const source = job?.inputs.find((input) => input.role === "person" || input.role === "image");
   return { job, sourceId: source?.imageId ?? null };
 }

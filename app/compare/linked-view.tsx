@@ -1,141 +1,149 @@
 "use client";
-import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useState } from "react";
+import type { Size } from "@atelier/server/retouch";
 import type { ImageView } from "@atelier/server/images";
-import { imageUrl } from "../../client/urls.ts";
-import { cx } from "../../ui/button.tsx";
-import { fitBox, useBoxSize } from "../../ui/box-size.ts";
-import { isCombined } from "../../ui/key-press.ts";
-import { listenForZoom } from "../../ui/zoom.ts";
-import type { SavedView } from "./state.ts";
-
-const whole: SavedView = { zoom: 1, centreX: 0.5, centreY: 0.5 };
-const [leastZoom, mostZoom] = [1, 32];
-const bound = (value: number) => Math.min(1, Math.max(0, value));
+import { imageUrl } from "../client/urls.ts";
+import {
+  closerScale,
+  movedView,
+  takesArrow,
+  useZoomKeys,
+  useZoomPointers,
+  useZoomWheel,
+  zoomOfKey,
+} from "../pictures/zoom.ts";
+import { ZoomControls } from "../pictures/zoom-controls.tsx";
+import { cx } from "../ui/button.tsx";
+import { useBoxSize } from "../ui/box-size.ts";
+import { isCombined, keyOf } from "../ui/key-press.ts";
+import { type Point, panView, type View, zoomView } from "../ui/zoom.ts";
+import { paneOf, type Sized, whole } from "./geometry.ts";
 
 /** One view for all panes: they show the same part of their pictures, also where these differ in size. */
 export function useLinkedView() {
-  const [view, setView] = useState(whole);
-  /** `at` is the point that stays in place, in parts of the picture from its middle on the stage. */
-  const zoom = (factor: number, at = { x: 0, y: 0 }) =>
-    setView(({ zoom: before, centreX, centreY }) => {
-      const next = Math.min(mostZoom, Math.max(leastZoom, before * factor));
-      const moved = 1 - before / next;
-      return { zoom: next, centreX: bound(centreX + at.x * moved), centreY: bound(centreY + at.y * moved) };
-    });
-  const pan = (dx: number, dy: number) =>
-    setView((before) => ({
-      ...before,
-      centreX: bound(before.centreX + dx),
-      centreY: bound(before.centreY + dy),
-    }));
-  return { view, zoom, pan, fit: () => setView(whole) };
+  const [view, change] = useState(whole);
+  return { view, change };
 }
 
 type LinkedView = ReturnType<typeof useLinkedView>;
+function usePaneZoom(box: Size, picture: Sized, linked: LinkedView) {
+  const { fitted, range, shown, change } = paneOf(box, picture);
+  const view = shown(linked.view);
+  const isClose = linked.view.zoom > 1;
+  const act = (next: (from: View) => View) =>
+    linked.change((before) => (box.width === 0 ? before : change(before, next)));
+  const zoom = (factor: number, at: Point = { x: box.width / 2, y: box.height / 2 }) =>
+    act((from) => zoomView(from, at, factor, range));
+  const fit = () => linked.change(whole);
+  return {
+    view,
+    isClose,
+    /** Pixels of the screen for one of the picture. */
+    zoomed: typeof devicePixelRatio === "undefined" ? view.scale : view.scale * devicePixelRatio,
+    zoom,
+    pan: (dx: number, dy: number) => act((from) => panView(from, dx, dy)),
+    canMove: (by: Point) => isClose && movedView(view, by, box, picture) !== null,
+    fit,
+    toggle: (at?: Point) => {
+      if (isClose) fit();
+      else zoom(closerScale(fitted, 1 / devicePixelRatio) / fitted.scale, at);
+    },
+  };
+}
 
 interface PaneProps {
   readonly image: Pick<ImageView, "id" | "widthPx" | "heightPx">;
   readonly linked: LinkedView;
   readonly alt: string;
+  /** Shown over the picture. */
   readonly label?: string;
+  /** By default the label. */
+  readonly name?: string;
   /** Drawn over the picture as the difference to it. */
   readonly differenceTo?: string;
+  /** Takes the keys of the whole page and shows how large it is; by default a pane takes keys while it has the focus. */
+  readonly takesKeys?: boolean;
 }
 
-const step = 0.08;
+/** Longer than a preview: then the pixels of the original are seen. */
+const previewPx = 1_280;
+/** From here on each px of the picture is a square on the screen. */
+const sharpFrom = 2;
 
-/** A picture that is zoomed by the wheel and plus and minus, and moved by dragging and the arrow keys. */
-export function Pane({ image, linked, alt, label, differenceTo }: PaneProps) {
-  const [element, setElement] = useState<HTMLDivElement | null>(null);
-  const box = useBoxSize(element);
-  const { view, zoom, pan, fit } = linked;
-  const fitted = fitBox(box, image);
-  const [width, height] = [fitted.width * view.zoom, fitted.height * view.zoom];
-  const latest = useRef({ zoom, width, height });
-  useEffect(() => {
-    latest.current = { zoom, width, height };
-  });
-  useEffect(() => {
-    if (element === null) return undefined;
-    return listenForZoom(element, (factor, { clientX, clientY }) => {
-      const now = latest.current;
-      const at = element.getBoundingClientRect();
-      now.zoom(factor, {
-        x: (clientX - at.left - at.width / 2) / Math.max(1, now.width),
-        y: (clientY - at.top - at.height / 2) / Math.max(1, now.height),
-      });
-    });
-  }, [element]);
+interface DrawnProps extends Pick<PaneProps, "image" | "alt" | "differenceTo"> {
+  readonly zoom: ReturnType<typeof usePaneZoom>;
+}
 
-  function drag(event: PointerEvent<HTMLDivElement>): void {
-    if (event.buttons !== 1) return;
-    event.currentTarget.setPointerCapture(event.pointerId);
-    pan(-event.movementX / Math.max(1, width), -event.movementY / Math.max(1, height));
-  }
-  function press(event: KeyboardEvent): void {
-    const part = step / view.zoom;
-    const acts: Record<string, () => void> = {
-      "+": () => zoom(1.25),
-      "=": () => zoom(1.25),
-      "-": () => zoom(0.8),
-      "0": fit,
-      ArrowLeft: () => pan(-part, 0),
-      ArrowRight: () => pan(part, 0),
-      ArrowUp: () => pan(0, -part),
-      ArrowDown: () => pan(0, part),
-    };
-    const act = acts[event.key];
-    if (act === undefined || isCombined(event)) return;
-    event.preventDefault();
-    act();
-  }
-  const isLarge = Math.max(width, height) > 1_400;
+/** The picture in its pane, or what is different from another one. */
+function Drawn({ image, zoom, alt, differenceTo }: DrawnProps) {
+  const { view, zoomed, isClose } = zoom;
+  const [width, height] = [image.widthPx * view.scale, image.heightPx * view.scale];
+  const isLarge = Math.max(width, height) > previewPx;
   const url = (id: string) => imageUrl(id, isLarge ? "original" : "preview");
+  const look = cx(
+    "absolute inset-0 size-full select-none",
+    isClose && zoomed >= sharpFrom && "[image-rendering:pixelated]",
+  );
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- of role application, like the stage
     <div
-      ref={setElement}
-      role="application"
-      aria-label={label ?? alt}
-      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the pane takes keyboard input for zoom and pan
-      tabIndex={0}
-      onPointerMove={drag}
-      onKeyDown={press}
-      className="relative min-h-0 min-w-0 flex-1 cursor-grab touch-none overflow-hidden focus-visible:-outline-offset-2 active:cursor-grabbing"
+      className={cx("absolute isolate", differenceTo === undefined ? "checker" : "bg-black brightness-200")}
+      style={{ width, height, left: view.x, top: view.y }}
     >
-      <div
-        className={cx("absolute isolate", differenceTo === undefined ? "checker" : "bg-black brightness-200")}
-        style={{
-          width,
-          height,
-          left: box.width / 2 - view.centreX * width,
-          top: box.height / 2 - view.centreY * height,
-        }}
-      >
+      <img src={url(image.id)} alt={alt} draggable={false} className={look} />
+      {differenceTo === undefined ? null : (
         <img
-          src={url(image.id)}
-          alt={alt}
+          src={url(differenceTo)}
+          alt=""
           draggable={false}
-          className="absolute inset-0 size-full select-none"
+          className={cx(look, "object-contain mix-blend-difference")}
         />
-        {differenceTo === undefined ? null : (
-          <img
-            src={url(differenceTo)}
-            alt=""
-            draggable={false}
-            className="absolute inset-0 size-full mix-blend-difference select-none"
-          />
-        )}
-      </div>
-      {label === undefined ? null : <PaneLabel>{label}</PaneLabel>}
+      )}
     </div>
   );
 }
 
-function PaneLabel({ children }: { readonly children: ReactNode }) {
+/** A picture that is zoomed by wheel, fingers, a double click and keys, and moved by dragging and the arrow keys. */
+export function Pane(props: PaneProps) {
+  const { image, linked, alt, label, name = label ?? alt, differenceTo, takesKeys } = props;
+  const [element, setElement] = useState<HTMLDivElement | null>(null);
+  const box = useBoxSize(element);
+  const zoom = usePaneZoom(box, image, linked);
+  const pointers = useZoomPointers(zoom);
+  useZoomWheel(element, zoom);
+  useZoomKeys(takesKeys === true ? zoom : null);
+  function press(event: KeyboardEvent): void {
+    if (isCombined(event)) return;
+    const act = keyOf(event) === "0" ? zoom.fit : zoomOfKey(event);
+    if (!takesArrow(event, zoom) && act === undefined) return;
+    event.preventDefault();
+    act?.(zoom);
+  }
   return (
-    <span className="pointer-events-none absolute top-2 inset-s-2 rounded-[4px] bg-black/60 px-1.5 py-0.5 text-[11px] font-medium text-white">
-      {children}
-    </span>
+    <div className="relative min-h-0 min-w-0 flex-1">
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- of role application, like the stage */}
+      <div
+        ref={setElement}
+        role="application"
+        aria-label={name}
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the pane takes keyboard input for zoom and pan
+        tabIndex={0}
+        {...pointers}
+        onKeyDown={takesKeys === undefined ? press : undefined}
+        className={cx(
+          "absolute inset-0 touch-none overflow-hidden focus-visible:-outline-offset-2",
+          zoom.isClose && "cursor-grab active:cursor-grabbing",
+        )}
+      >
+        <Drawn image={image} zoom={zoom} alt={alt} differenceTo={differenceTo} />
+        {label === undefined ? null : (
+          <span className="pointer-events-none absolute top-2 inset-s-2 rounded-[4px] bg-black/60 px-1.5 py-0.5 text-[11px] font-medium text-white">
+            {label}
+          </span>
+        )}
+      </div>
+      {zoom.isClose && takesKeys === true ? (
+        <ZoomControls zoomed={zoom.zoomed} onZoom={zoom.zoom} onFit={zoom.fit} />
+      ) : null}
+    </div>
   );
 }

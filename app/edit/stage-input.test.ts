@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { listenForZoom, zoomView } from "../ui/zoom.ts";
-import { fitView, fromRelative, toPicture, toRelative, zoomRange } from "./stage-input.ts";
+import { fromRelative, listenForZoom, toRelative, zoomView } from "../ui/zoom.ts";
+import { fitView, toPicture, zoomRange } from "./stage-input.ts";
 
 const stage = { width: 800, height: 600 };
 
@@ -22,12 +22,12 @@ test("what lies under the pointer stays there while zooming", () => {
 
 test("a view that was left shows the same part of the picture on another stage", () => {
   const picture = { width: 1000, height: 1000 };
-  const framedOf = (size: typeof stage) => ({ stage: size, picture, fitted: fitView(size, picture) });
+  const framedOf = (size: typeof stage) => ({ room: size, picture, whole: fitView(size, picture) });
   const view = zoomView(fitView(stage, picture), { x: 500, y: 120 }, 3.7, zoomRange);
   const left = toRelative(view, framedOf(stage));
-  expect(fromRelative(left, framedOf(stage)).x).toBeCloseTo(view.x);
+  expect(fromRelative(left, framedOf(stage), zoomRange).x).toBeCloseTo(view.x);
   const phone = { width: 390, height: 500 };
-  const there = fromRelative(left, framedOf(phone));
+  const there = fromRelative(left, framedOf(phone), zoomRange);
   const middle = toPicture(there, { x: 195, y: 250 });
   const before = toPicture(view, { x: 400, y: 300 });
   expect([middle.x, middle.y].map(Math.round)).toEqual([before.x, before.y].map(Math.round));

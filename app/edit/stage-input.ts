@@ -3,8 +3,16 @@ import type { Size } from "@atelier/server/retouch";
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useState } from "react";
 import { useBoxSize } from "../ui/box-size.ts";
 import { isCombined } from "../ui/key-press.ts";
-import { listenForZoom, panView, placeIn, type View, zoomView } from "../ui/zoom.ts";
-import type { SavedView } from "./document/state.ts";
+import {
+  fromRelative,
+  listenForZoom,
+  panView,
+  placeIn,
+  type RelativeView,
+  toRelative,
+  type View,
+  zoomView,
+} from "../ui/zoom.ts";
 import type { Point } from "./mask/selection.ts";
 import type { ToolOptions } from "./session.ts";
 import type { Gestures } from "./stage-pointers.ts";
@@ -39,35 +47,8 @@ interface BoxSize {
 
 /** Where a stage was left, and how it tells where it is looked at; null is the whole picture. */
 export interface Look {
-  readonly read: () => SavedView | null;
-  readonly note: (view: SavedView | null) => void;
-}
-
-interface Framed {
-  readonly stage: Size;
-  readonly picture: Size;
-  readonly fitted: View;
-}
-
-export function toRelative(view: View, { stage, picture, fitted }: Framed): SavedView {
-  const middle = toPicture(view, { x: stage.width / 2, y: stage.height / 2 });
-  return {
-    zoom: view.scale / fitted.scale,
-    centreX: middle.x / picture.width,
-    centreY: middle.y / picture.height,
-  };
-}
-
-export function fromRelative(
-  { zoom, centreX, centreY }: SavedView,
-  { stage, picture, fitted }: Framed,
-): View {
-  const scale = Math.min(zoomRange.max, Math.max(zoomRange.min, fitted.scale * zoom));
-  return {
-    scale,
-    x: stage.width / 2 - centreX * picture.width * scale,
-    y: stage.height / 2 - centreY * picture.height * scale,
-  };
+  readonly read: () => RelativeView | null;
+  readonly note: (view: RelativeView | null) => void;
 }
 
 /** The view of a stage: as it was left, else fitted, until the user moves it. */
@@ -78,10 +59,10 @@ export function useView(stage: HTMLElement | null, picture: BoxSize, look?: Look
   const { widthPx, heightPx } = picture;
   const framed = useMemo(() => {
     const whole = { width: widthPx, height: heightPx };
-    return { stage: size, picture: whole, fitted: fitView(size, whole) };
+    return { room: size, picture: whole, whole: fitView(size, whole) };
   }, [size, widthPx, heightPx]);
   const start = useMemo(
-    () => (left === null || size.width === 0 ? framed.fitted : fromRelative(left, framed)),
+    () => (left === null || size.width === 0 ? framed.whole : fromRelative(left, framed, zoomRange)),
     [framed, left, size.width],
   );
   const view = moved ?? start;

@@ -42,6 +42,7 @@ const shortcutGroups = [
       { key: "leaveEnlarged", keys: "Shift+ArrowLeft Shift+ArrowRight" },
       { key: "select", keys: "x" },
       { key: "selectAll", keys: "Control+A" },
+      { key: "compare", keys: "c" },
       { key: "star", keys: "s" },
       { key: "rate", keys: "1 5" },
       { key: "unrate", keys: "0" },
@@ -49,6 +50,15 @@ const shortcutGroups = [
       { key: "nextGroup", keys: "j k" },
       { key: "merge", keys: "Enter" },
       { key: "dismiss", keys: "n" },
+    ],
+  },
+  {
+    key: "compare",
+    items: [
+      { key: "otherPicture", keys: "ArrowLeft ArrowRight" },
+      { key: "swap", keys: "w" },
+      { key: "drop", keys: "x" },
+      { key: "leaveComparison", keys: "Escape" },
     ],
   },
   {

@@ -233,7 +233,11 @@ export function Gallery({ first }: { readonly first: FirstPictures | null }) {
   // Bare walls have nothing to search, and their own way to upload.
   const hasPictures = !isEmpty || text !== "";
   const isTrash = hasTerm(text, trashTerm);
-  const selection = useSelection({ ...part, images }, viewer.imageId === null && !isTrash);
+  const selection = useSelection({
+    part: { ...part, images },
+    isReading: query.isFetching,
+    isInFront: viewer.imageId === null && !isTrash,
+  });
   // A deleted picture is chosen by a click: there is nothing else to do with it than to restore it, or not.
   const choose = (id: string) => {
     const chosen = images.find((image) => image.id === id);

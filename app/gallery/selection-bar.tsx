@@ -1,21 +1,38 @@
 "use client";
-import { Download, FileCog, Maximize2, Scissors, Sparkles, Star, Tag, Trash2, X } from "lucide-react";
+import {
+  Columns2,
+  Download,
+  FileCog,
+  Maximize2,
+  Scissors,
+  Sparkles,
+  Star,
+  Tag,
+  Trash2,
+  X,
+} from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
-import { useState } from "react";
+import { useEffect, useEffectEvent, useState } from "react";
 import { useSubmitBatch } from "../client/submit/batch.ts";
 import { useCapabilities, useCapability } from "../client/queries.ts";
+import { mostCompared } from "../compare/address.ts";
+import { useOpenCompare } from "../compare/opening.ts";
 import { saveFile } from "../client/save.ts";
 import { downloadUrl, settingsDownloadUrl, zipUrl } from "../client/urls.ts";
+import { isTyping } from "../parts/run-button.tsx";
 import { ShareButton } from "../links/share.tsx";
 import { AsReference } from "../pictures/quick-actions.tsx";
 import { BoardButton } from "../pictures/boards.tsx";
 import { Stars } from "../pictures/stars.tsx";
 import { TagEditor } from "../pictures/tag-editor.tsx";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
+import { isCombined, keyOnce } from "../ui/key-press.ts";
 import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
+import { useFailureToast } from "../ui/failures.ts";
 import { toastFailure } from "../ui/toasts.tsx";
-import type { Selection } from "./selection.tsx";
+import { isOverPage, type Selection } from "./selection.tsx";
+import { readStackStart } from "./stack.tsx";
 
 /** One act on every chosen picture, as one batch. */
 function ProcessAll({ selection }: { readonly selection: Selection }) {
@@ -115,6 +132,47 @@ function MarkAll({ selection }: { readonly selection: Selection }) {
   );
 }
 
+/** Whether it is several pictures that fit beside one another, or one stack, whose newest do. */
+function canCompare({ images }: Selection): boolean {
+  const [first] = images;
+  const many = images.length === 1 ? (first?.stackSize ?? 1) : images.length;
+  return many > 1 && images.length <= mostCompared;
+}
+
+/** Compares what is selected, by the button or by C. */
+function CompareButton({ selection }: { readonly selection: Selection }) {
+  const t = useTranslations("gallery");
+  const open = useOpenCompare();
+  const showFailure = useFailureToast();
+  const can = canCompare(selection);
+  const compare = useEffectEvent(() => {
+    const { images } = selection;
+    const [first] = images;
+    const openAll = (ids: readonly string[]) => {
+      selection.leave();
+      open(ids);
+    };
+    if (!can) toastFailure(t("compareHowMany", { most: mostCompared }));
+    else if (images.length > 1 || first === undefined) openAll(images.map(({ id }) => id));
+    else readStackStart(first.stackId, mostCompared).then(openAll, showFailure);
+  });
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (isTyping(event) || isCombined(event) || isOverPage(event)) return;
+      if (keyOnce(event) === "c") compare();
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, []);
+  if (!can) return null;
+  return (
+    <Button look="quiet" size="small" aria-keyshortcuts="c" onClick={() => compare()}>
+      <Columns2 aria-hidden />
+      <span>{t("compare")}</span>
+    </Button>
+  );
+}
+
 /** What can be done with all that is selected. */
 export function SelectionBar({ selection }: { readonly selection: Selection }) {
   const t = useTranslations("gallery");
@@ -126,7 +184,7 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
       role="toolbar"
       data-selection-bar
       aria-label={t("selection")}
-      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 max-w-[calc(100vw-16px)] -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pe-2 ps-5 whitespace-nowrap shadow-float max-sm:gap-0 max-sm:pe-1 max-sm:ps-4 max-[360px]:ps-1 max-[360px]:[&>p]:me-0 wide:bottom-5 max-wide:[&_button>span]:sr-only"
+      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 max-w-[calc(100vw-16px)] -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pe-2 ps-5 whitespace-nowrap shadow-float max-sm:gap-0 max-sm:pe-1 max-sm:ps-4 max-[360px]:ps-1 max-[360px]:[&>p]:me-0 max-[380px]:[&_button]:px-1.5 wide:bottom-5 max-wide:[&_button>span]:sr-only"
     >
       <p role="status" className="tabular me-3 text-xs font-medium whitespace-nowrap max-sm:me-1">
         {/* On a phone the number alone, as the buttons have no words below a wide screen: those of some languages leave no room. */}
@@ -136,6 +194,7 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
           {pictures === count ? null : `, ${t("selectedPictures", { count: pictures })}`}
         </span>
       </p>
+      <CompareButton selection={selection} />
       <ProcessAll selection={selection} />
       <ShareButton what={{ imageIds: selection.images.map(({ id }) => id) }} look="quiet" />
       <Button look="quiet" size="small" onClick={selection.star}>

@@ -1,5 +1,5 @@
 "use client";
-import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useFailureToast } from "../ui/failures.ts";
 import { isTyping } from "../parts/run-button.tsx";
 import { isCombined, keyOnce } from "../ui/key-press.ts";
@@ -68,16 +68,22 @@ export interface Selection {
   readonly clear: () => void;
   readonly star: () => void;
   readonly remove: () => void;
+  /** Keeps what is chosen for who comes back to this page. */
+  readonly leave: () => void;
 }
 
 const nothing: Chosen<ListedImage> = { search: null, images: new Map() };
+
+/** What was chosen when the page was left. */
+const chosenBefore = (): Chosen<ListedImage> | null =>
+  (typeof window === "undefined" ? null : window.history.state?.chosen) ?? null;
 
 function focusedStack(): string | undefined {
   return document.activeElement instanceof HTMLElement ? document.activeElement.dataset.stack : undefined;
 }
 
 /** In a dialog or a menu, whose keys are its own: Delete there would delete what is selected below. */
-function isOverPage({ target }: KeyboardEvent): boolean {
+export function isOverPage({ target }: KeyboardEvent): boolean {
   return target instanceof Element && target.closest("[role=dialog], [role=menu]") !== null;
 }
 
@@ -99,11 +105,28 @@ function useRemoveStacks(): (tops: readonly ListedImage[]) => void {
 
 const byNewest = (a: ListedImage, b: ListedImage) => (a.createdAt < b.createdAt ? 1 : -1);
 
-/** The chosen pictures, and the actions on them. The shortcuts work only while the viewer is closed. */
-export function useSelection(part: ReadPart<ListedImage>, isInFront: boolean): Selection {
+interface SelectionInput {
+  readonly part: ReadPart<ListedImage>;
+  readonly isReading: boolean;
+  /** The shortcuts work only while the viewer is closed. */
+  readonly isInFront: boolean;
+}
+
+/** The chosen pictures, and the actions on them. */
+export function useSelection({ part, isReading, isInFront }: SelectionInput): Selection {
   const { images } = part;
   const stacks = useMemo(() => images.map((image) => ({ id: image.stackId, image })), [images]);
   const [chosen, setChosen] = useState(nothing);
+  const [before, setBefore] = useState(chosenBefore);
+  // After the list is read again: what came back meanwhile is in it.
+  if (before !== null && !isReading) {
+    setBefore(null);
+    setChosen(before);
+  }
+  // Once: not when the page is opened again.
+  useEffect(() => {
+    if (window.history.state?.chosen) window.history.replaceState(null, "");
+  }, []);
   const kept = keepListed(chosen, part);
   // A picture that a filter hid is not chosen again when the filter is removed.
   if (kept !== chosen) setChosen(kept);
@@ -154,6 +177,7 @@ export function useSelection(part: ReadPart<ListedImage>, isInFront: boolean): S
         removeStacks(chosenImages);
         clear();
       },
+      leave: () => window.history.replaceState({ chosen: kept }, ""),
     };
   }, [choose, clear, kept, removeStacks, star, toggle]);
 

@@ -9,8 +9,13 @@ export type ListedImage = Awaited<ReturnType<typeof api.images.list.query>>["ite
 
 const pageSize = 100;
 
-const readPage = (stackId: string, cursor: string | null) =>
-  api.images.list.query({ stackId, limit: pageSize, cursor: cursor ?? undefined });
+const readPage = (stackId: string, cursor: string | null, limit = pageSize) =>
+  api.images.list.query({ stackId, limit, cursor: cursor ?? undefined });
+
+/** The ids of the newest pictures of a stack. */
+export async function readStackStart(stackId: string, most: number): Promise<string[]> {
+  return (await readPage(stackId, null, most)).items.map(({ id }) => id);
+}
 
 /** The ids of all pictures of stacks, also of those that no list has read. */
 export async function readStackIds(stackIds: readonly string[]): Promise<string[]> {

@@ -30,12 +30,23 @@ function useCopy(): (text: string) => void {
   );
 }
 
+type ParamFacts = readonly (readonly [string, string])[];
+
 /** The settings of a job besides its prompts, by their names; none before the job is known. */
-export function useParamFacts(job: JobView | undefined): readonly (readonly [string, string])[] {
+export function useParamFacts(): (job: JobView | undefined) => ParamFacts {
   const t = useTranslations("params");
   const categories = useTranslations("studio.categories");
   const titleOf = useWorkflowTitle();
-  if (job === undefined) return [];
+  return (job) => (job === undefined ? [] : paramFacts(job, { t, categories, titleOf }));
+}
+
+interface Naming {
+  readonly t: ReturnType<typeof useTranslations<"params">>;
+  readonly categories: ReturnType<typeof useTranslations<"studio.categories">>;
+  readonly titleOf: ReturnType<typeof useWorkflowTitle>;
+}
+
+function paramFacts(job: JobView, { t, categories, titleOf }: Naming): ParamFacts {
   const rows = paramRows(job.params).map(({ name, value }) => {
     const key = value as "auto";
     const text = name === "category" && categories.has(key) ? categories(key) : value;
@@ -59,7 +70,7 @@ export function useParamFacts(job: JobView | undefined): readonly (readonly [str
 export function JobParams({ job }: { readonly job: JobView }) {
   const t = useTranslations("params");
   const copy = useCopy();
-  const rows = useParamFacts(job);
+  const rows = useParamFacts()(job);
   const { prompt, negativePrompt } = promptsOf(job.params);
   if (rows.length === 0 && prompt === "") return null;
   const prompts = [prompt, negativePrompt === "" ? "" : `${t("negativePrompt")}: ${negativePrompt}`];

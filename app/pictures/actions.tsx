@@ -112,8 +112,13 @@ export function useRemoving(): ReadonlySet<string> {
   return useMemo(() => new Set(removing.flatMap((ids) => ids ?? [])), [removing]);
 }
 
-/** Removes pictures from the lists at once, deletes them on the server, and offers Undo. */
-export function useRemoveImages(): (ids: readonly string[]) => void {
+/**
+ * Removes pictures from the lists at once, deletes them on the server, and offers Undo. `onChange` hears of those that are
+ * deleted, and of those that are back.
+ */
+export function useRemoveImages(
+  onChange?: (ids: readonly string[], isDeleted: boolean) => void,
+): (ids: readonly string[]) => void {
   const t = useTranslations("pictures");
   const queries = useQueryClient();
   const showFailure = useFailureToast();
@@ -128,7 +133,9 @@ export function useRemoveImages(): (ids: readonly string[]) => void {
   };
   const showFailed = ({ failure }: CallsMade) => failure && showFailure(failure.error);
   const restore = async (ids: readonly string[]) => {
-    showFailed(await callFor(ids, (some) => api.images.restore.mutate({ ids: some })));
+    const made = await callFor(ids, (some) => api.images.restore.mutate({ ids: some }));
+    showFailed(made);
+    onChange?.(made.done, false);
     await freshen(ids);
   };
   const { mutate } = useMutation({
@@ -144,6 +151,7 @@ export function useRemoveImages(): (ids: readonly string[]) => void {
     },
     onSuccess: (made) => {
       const { done, inWardrobe } = made;
+      onChange?.(done, true);
       queries.setQueriesData({ queryKey: keys.imageLists }, withoutImages(new Set(done)));
       if (done.length > 0)
         toastWithUndo({

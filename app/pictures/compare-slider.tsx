@@ -32,6 +32,8 @@ interface Props {
   readonly beforeUrl: string;
   readonly afterUrl: string;
   readonly afterAlt: string;
+  /** What the two are called; by default they are before and after a change. */
+  readonly names?: readonly [before: string, after: string];
   readonly className?: string;
 }
 
@@ -46,8 +48,9 @@ const steps: Record<string, (at: number) => number> = {
 const bound = (percent: number) => Math.min(100, Math.max(0, percent));
 
 /** Two pictures split by a line that can be dragged: before on the left, after on the right. Space shows the original. */
-export function CompareSlider({ beforeUrl, afterUrl, afterAlt, className = "" }: Props) {
+export function CompareSlider({ beforeUrl, afterUrl, afterAlt, names, className = "" }: Props) {
   const t = useTranslations("pictures");
+  const [before, after] = names ?? [t("before"), t("after")];
   const [percent, setPercent] = useState(50);
   const isHeld = useHeldKey(" ");
   const shown = isHeld ? 100 : percent;
@@ -72,7 +75,14 @@ export function CompareSlider({ beforeUrl, afterUrl, afterAlt, className = "" }:
       onPointerDown={follow}
       onPointerMove={follow}
     >
-      <img src={afterUrl} alt={afterAlt} draggable={false} className="size-full object-contain" />
+      {/* Each on its side alone: they may differ in shape, and be clear in parts. */}
+      <img
+        src={afterUrl}
+        alt={afterAlt}
+        draggable={false}
+        className="size-full object-contain"
+        style={{ clipPath: `inset(0 0 0 ${shown}%)` }}
+      />
       <img
         src={beforeUrl}
         alt=""
@@ -84,22 +94,26 @@ export function CompareSlider({ beforeUrl, afterUrl, afterAlt, className = "" }:
         className="pointer-events-none absolute top-2 inset-s-2 rounded-[4px] bg-black/60 px-1.5 py-0.5 text-[11px] font-medium text-white"
         style={{ opacity: shown > 15 ? 1 : 0 }}
       >
-        {t("before")}
+        {before}
       </span>
       <span
         className="pointer-events-none absolute top-2 inset-e-2 rounded-[4px] bg-black/60 px-1.5 py-0.5 text-[11px] font-medium text-white"
         style={{ opacity: shown < 85 ? 1 : 0 }}
       >
-        {t("after")}
+        {after}
       </span>
       <div
         role="slider"
         tabIndex={0}
-        aria-label={t("compareLabel")}
+        aria-label={names === undefined ? t("compareLabel") : t("compareNamed", { before, after })}
         aria-valuemin={0}
         aria-valuemax={100}
         aria-valuenow={Math.round(shown)}
-        aria-valuetext={t("compareValue", { percent: Math.round(shown) })}
+        aria-valuetext={
+          names === undefined
+            ? t("compareValue", { percent: Math.round(shown) })
+            : t("compareNamedValue", { percent: Math.round(shown), before })
+        }
         onKeyDown={step}
         className="absolute inset-y-0 -ms-5 flex w-10 cursor-ew-resize items-center justify-center outline-none [&:focus-visible>span]:outline-2 [&:focus-visible>span]:outline-offset-2 [&:focus-visible>span]:outline-white"
         style={{ left: `${shown}%` }}

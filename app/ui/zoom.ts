@@ -1,3 +1,5 @@
+import type { Size } from "@atelier/server/retouch";
+
 export interface Point {
   readonly x: number;
   readonly y: number;
@@ -14,6 +16,43 @@ export interface View {
 export interface ZoomRange {
   readonly min: number;
   readonly max: number;
+}
+
+/** A view that fits rooms and pictures of any size. */
+export interface RelativeView {
+  /** 1 where the whole picture is shown. */
+  readonly zoom: number;
+  /** The point of the picture in the middle, as parts of its width and height. */
+  readonly centreX: number;
+  readonly centreY: number;
+}
+
+/** A picture in its room, and the view that shows it whole. */
+export interface Framed {
+  readonly room: Size;
+  readonly picture: Size;
+  readonly whole: View;
+}
+
+export function toRelative({ scale, x, y }: View, { room, picture, whole }: Framed): RelativeView {
+  return {
+    zoom: scale / whole.scale,
+    centreX: (room.width / 2 - x) / scale / picture.width,
+    centreY: (room.height / 2 - y) / scale / picture.height,
+  };
+}
+
+export function fromRelative(
+  { zoom, centreX, centreY }: RelativeView,
+  { room, picture, whole }: Framed,
+  { min, max }: ZoomRange,
+): View {
+  const scale = Math.min(max, Math.max(min, whole.scale * zoom));
+  return {
+    scale,
+    x: room.width / 2 - centreX * picture.width * scale,
+    y: room.height / 2 - centreY * picture.height * scale,
+  };
 }
 
 /** Zooms so that the picture point under `at` (px of the room) stays in place. */

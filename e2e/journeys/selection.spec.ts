@@ -158,11 +158,12 @@ test("@all the bar of a selection stays within the page at every width, in a lan
   baseURL,
 }) => {
   await beGuest(page);
-  await uploadSample(page, "rocket.jpg", 96);
+  for (const sample of ["rocket.jpg", "astronaut.png"] as const) await uploadSample(page, sample, 96);
   await context.addCookies([{ name: "atelier-locale", value: "de", url: baseURL ?? "" }]);
   await page.goto("/gallery");
-  await page.getByRole("checkbox", { name: /rocket/ }).click();
+  for (const name of [/rocket/, /astronaut/]) await page.getByRole("checkbox", { name }).click();
   const bar = page.getByRole("toolbar", { name: "Auswahl" });
+  await expect(bar.getByRole("button", { name: "Vergleichen" })).toBeVisible();
   for (const width of [320, 390, 640, 768, 1_023, 1_024, 1_440]) {
     await page.setViewportSize({ width, height: 900 });
     await expect

@@ -26,6 +26,10 @@ export function everyPage({ imageId, jobId, resultId }: Furnished): Stop[] {
       address: `/edit/${imageId}`,
       landmark: (page) => page.getByRole("img", { name: "The picture you edit" }),
     },
+    {
+      address: `/compare?ids=${imageId},${resultId}`,
+      landmark: (page) => page.getByRole("group", { name: "Settings that differ" }),
+    },
     { address: "/wardrobe", landmark: (page) => page.getByRole("heading", { name: "Nothing to wear yet" }) },
     {
       address: "/lookbook",

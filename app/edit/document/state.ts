@@ -2,6 +2,7 @@ import type { EditState } from "@atelier/server/edits";
 import { api } from "../../client/api.ts";
 import { failureOf } from "../../ui/failures.ts";
 import { imageUrl } from "../../client/urls.ts";
+import type { RelativeView } from "../../ui/zoom.ts";
 import { uploadMask } from "../mask/export.ts";
 import { type HistoryStep, type Mark, type MarkHistory, stepHistory } from "../mask/marks.ts";
 import { readSelection, type Selection } from "../mask/selection.ts";
@@ -41,15 +42,6 @@ export interface Run {
   readonly isSettled: boolean;
 }
 
-/** A view that fits stages and pictures of any size. */
-export interface SavedView {
-  /** 1 where the whole picture is shown. */
-  readonly zoom: number;
-  /** The point of the picture in the middle, as parts of its width and height. */
-  readonly centreX: number;
-  readonly centreY: number;
-}
-
 /** An edit while it is open. */
 export interface OpenEdit {
   /** A tree: parents stand before their children. */
@@ -60,7 +52,7 @@ export interface OpenEdit {
   readonly undone: Readonly<Record<string, readonly Mark[]>>;
   readonly foreign: Readonly<Record<string, readonly ForeignMark[]>>;
   readonly runs: readonly Run[];
-  readonly view: SavedView | null;
+  readonly view: RelativeView | null;
   readonly mode: string | null;
   readonly settings: EditState["settings"];
   /** Members of a later version of the studio. */

@@ -9,7 +9,7 @@ import { AiBadge, Picture, useImageName } from "../../pictures/picture.tsx";
 import { cx, IconButton } from "../../ui/button.tsx";
 import { ZoomControls } from "../../pictures/zoom-controls.tsx";
 import type { View } from "../../ui/zoom.ts";
-import { useZoom, type Zoom, useZoomInput, useZoomPointers } from "./zoom.ts";
+import { useZoom, useZoomKeys, useZoomPointers, useZoomWheel } from "../../pictures/zoom.ts";
 
 /** Whether the page is enlarged by two fingers: then one finger moves it about, in every direction. */
 function usePinched(): boolean {
@@ -37,7 +37,7 @@ const boxOf = ({ x, y, scale }: View, { widthPx, heightPx }: ImageView) => ({
 /** From here on each px of the picture is a square on the screen. */
 const sharpFrom = 2;
 
-type AloneProps = Pick<Props, "image" | "grows"> & { readonly zoom: Zoom };
+type AloneProps = Pick<Props, "image" | "grows"> & { readonly zoom: ReturnType<typeof useZoom> };
 
 /** The picture by itself, whole or a part of it. Its preview is shown until the original, which is as sharp as it is, is read. */
 function Alone({ image, zoom, grows }: AloneProps) {
@@ -138,7 +138,8 @@ export function ViewerPicture({ image, compareWith, grows, previous, next, onMov
     onRight: () => previous !== undefined && onMove(previous),
   });
   const isZoomable = isAlone && !isPinched;
-  useZoomInput(isZoomable ? room : null, zoom);
+  useZoomWheel(isZoomable ? room : null, zoom);
+  useZoomKeys(isZoomable ? zoom : null);
   const isClose = isAlone && zoom.isClose;
   return (
     <div className={cx("relative min-h-0 flex-1", isClose && "overflow-hidden")}>

@@ -2,17 +2,22 @@
 import { Columns2, Download, Images, Info, Pencil, Repeat2, Trash2, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
+import { useEffect, useRef } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { useCapabilities } from "../../client/queries.ts";
+import { canLoadMore, useCapabilities } from "../../client/queries.ts";
 import { saveFile } from "../../client/save.ts";
-import { downloadUrl } from "../../client/urls.ts";
+import { downloadUrl, imageUrl } from "../../client/urls.ts";
+import { mostCompared } from "../../compare/address.ts";
+import { useOpenCompare } from "../../compare/opening.ts";
 import { ShareButton } from "../../links/share.tsx";
 import { useRemoveImages } from "../../pictures/actions.tsx";
 import { StarButton, QuickActions } from "../../pictures/quick-actions.tsx";
 import { BoardButton } from "../../pictures/boards.tsx";
 import { useImageName } from "../../pictures/picture.tsx";
 import { similarUrl } from "../near.tsx";
-import { buttonStyle, IconButton } from "../../ui/button.tsx";
+import { Button, buttonStyle, IconButton } from "../../ui/button.tsx";
+import { useNearEnd } from "../../ui/scrolling.ts";
+import type { useStack } from "../stack.tsx";
 
 interface Props {
   readonly image: ImageView;
@@ -108,6 +113,69 @@ export function ViewerToolbar(props: Props) {
       <IconButton label={t("info")} pressed={isInfoOpen} onClick={onInfo}>
         <Info aria-hidden />
       </IconButton>
+    </div>
+  );
+}
+
+/** Compares the newest pictures of a stack, the shown one among them. */
+export function useCompareStack(members: readonly ImageView[], shownId: string): () => void {
+  const open = useOpenCompare();
+  return () => {
+    const first = members.slice(0, mostCompared).map(({ id }) => id);
+    if (first.length > 1) open(first.includes(shownId) ? first : [...first.slice(0, -1), shownId]);
+  };
+}
+
+interface StackStripProps {
+  readonly stack: ReturnType<typeof useStack>;
+  readonly members: readonly ImageView[];
+  readonly shownId: string;
+  readonly onShow: (id: string) => void;
+  readonly onCompare: () => void;
+}
+
+/** All pictures of the stack of the picture in the viewer. */
+export function StackStrip({ stack, members, shownId, onShow, onCompare }: StackStripProps) {
+  const t = useTranslations("viewer");
+  const nameOf = useImageName();
+  const end = useNearEnd(() => void stack.fetchNextPage(), canLoadMore(stack));
+  const shown = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    shown.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [shownId]);
+  return (
+    <div className="flex shrink-0 items-center pe-2 sm:pe-3">
+      <ol
+        aria-label={t("stack")}
+        className="no-scrollbar flex h-17 min-w-0 flex-1 items-center gap-1.5 overflow-x-auto px-3 [justify-content:safe_center]"
+      >
+        {members.map((image) => (
+          <li key={image.id} className="shrink-0">
+            <button
+              ref={image.id === shownId ? shown : null}
+              type="button"
+              aria-label={nameOf(image)}
+              aria-current={image.id === shownId ? "true" : undefined}
+              onClick={() => onShow(image.id)}
+              className="block size-12 overflow-hidden rounded-control opacity-70 ring-1 ring-line transition-opacity duration-120 hover:opacity-100 aria-[current=true]:opacity-100 aria-[current=true]:ring-2 aria-[current=true]:ring-ink"
+            >
+              <img
+                src={imageUrl(image.id, "thumbnail")}
+                alt=""
+                loading="lazy"
+                className="size-full object-cover"
+              />
+            </button>
+          </li>
+        ))}
+        <li aria-hidden className="shrink-0">
+          <div ref={end} className="h-12 w-px" />
+        </li>
+      </ol>
+      <Button look="quiet" size="small" aria-keyshortcuts="c" onClick={onCompare}>
+        <Columns2 aria-hidden />
+        <span className="max-sm:sr-only">{t("compareStack")}</span>
+      </Button>
     </div>
   );
 }

@@ -3,69 +3,19 @@ import { Dialog } from "@base-ui/react/dialog";
 import { useTranslations } from "next-intl";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { canLoadMore, useImage, useIsGone } from "../../client/queries.ts";
+import { useImage, useIsGone } from "../../client/queries.ts";
 import { remixHref } from "../../client/remix.ts";
 import { useSourceImage } from "../../client/source.ts";
-import { imageUrl } from "../../client/urls.ts";
 import { isTyping } from "../../parts/run-button.tsx";
 import { useRemoveImages, useRemoving, useStar } from "../../pictures/actions.tsx";
 import { ratingOfKey, useRate } from "../../pictures/marks.tsx";
-import { useImageName } from "../../pictures/picture.tsx";
+import { belongsElsewhere } from "../../pictures/zoom.ts";
 import { isCombined, keyOnce } from "../../ui/key-press.ts";
-import { useNearEnd } from "../../ui/scrolling.ts";
 import { useStack } from "../stack.tsx";
 import type { ViewerAddress, ViewerProps } from "./door.tsx";
 import { ViewerInfo } from "./info.tsx";
 import { ViewerPicture } from "./picture.tsx";
-import { ViewerToolbar } from "./toolbar.tsx";
-import { belongsElsewhere } from "./zoom.ts";
-
-interface StackStripProps {
-  readonly stack: ReturnType<typeof useStack>;
-  readonly members: readonly ImageView[];
-  readonly shownId: string;
-  readonly onShow: (id: string) => void;
-}
-
-/** All pictures of the stack of the picture in the viewer. */
-function StackStrip({ stack, members, shownId, onShow }: StackStripProps) {
-  const t = useTranslations("viewer");
-  const nameOf = useImageName();
-  const end = useNearEnd(() => void stack.fetchNextPage(), canLoadMore(stack));
-  const shown = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    shown.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }, [shownId]);
-  return (
-    <ol
-      aria-label={t("stack")}
-      className="no-scrollbar flex h-17 shrink-0 items-center gap-1.5 overflow-x-auto px-3 [justify-content:safe_center]"
-    >
-      {members.map((image) => (
-        <li key={image.id} className="shrink-0">
-          <button
-            ref={image.id === shownId ? shown : null}
-            type="button"
-            aria-label={nameOf(image)}
-            aria-current={image.id === shownId ? "true" : undefined}
-            onClick={() => onShow(image.id)}
-            className="block size-12 overflow-hidden rounded-control opacity-70 ring-1 ring-line transition-opacity duration-120 hover:opacity-100 aria-[current=true]:opacity-100 aria-[current=true]:ring-2 aria-[current=true]:ring-ink"
-          >
-            <img
-              src={imageUrl(image.id, "thumbnail")}
-              alt=""
-              loading="lazy"
-              className="size-full object-cover"
-            />
-          </button>
-        </li>
-      ))}
-      <li aria-hidden className="shrink-0">
-        <div ref={end} className="h-12 w-px" />
-      </li>
-    </ol>
-  );
-}
+import { StackStrip, useCompareStack, ViewerToolbar } from "./toolbar.tsx";
 
 interface Options {
   readonly image: ImageView;
@@ -73,9 +23,11 @@ interface Options {
   /** To another picture of the same stack. */
   readonly onStepInStack: (by: number) => void;
   readonly onRemoved: () => void;
+  /** Compares the pictures of its stack. */
+  readonly onCompare: () => void;
 }
 
-function useViewerKeys({ image, onStep, onStepInStack, onRemoved }: Options): void {
+function useViewerKeys({ image, onStep, onStepInStack, onRemoved, onCompare }: Options): void {
   const star = useStar();
   const rate = useRate();
   const remove = useRemoveImages();
@@ -86,6 +38,7 @@ function useViewerKeys({ image, onStep, onStepInStack, onRemoved }: Options): vo
       ArrowRight: () => onStep(1),
       ArrowUp: () => onStepInStack(-1),
       ArrowDown: () => onStepInStack(1),
+      c: onCompare,
       s: () => star.mutate({ ids: [image.id], starred: !image.starred }),
       Delete: () => {
         remove([image.id]);
@@ -104,7 +57,7 @@ function useViewerKeys({ image, onStep, onStepInStack, onRemoved }: Options): vo
     // In the capture phase: the dialog stops arrow keys in the bubble phase.
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
-  }, [image, onRemoved, onStep, onStepInStack, rate, remove, star]);
+  }, [image, onCompare, onRemoved, onStep, onStepInStack, rate, remove, star]);
 }
 
 /** Whether a picture is shown beside its source: what the user chose for this one, else what the page does. */
@@ -189,11 +142,13 @@ function ViewerRoom(props: ViewerRoomProps) {
   const isSourceGone = useIsGone(sourceId);
   const places = usePlaces(props);
   const { previous, next, afterRemoval } = places;
+  const compareStack = useCompareStack(places.members, image.id);
   useViewerKeys({
     image,
     onStep: places.step,
     onStepInStack: places.stepInStack,
     onRemoved: afterRemoval,
+    onCompare: compareStack,
   });
   return (
     <>
@@ -227,6 +182,7 @@ function ViewerRoom(props: ViewerRoomProps) {
             members={places.members}
             shownId={image.id}
             onShow={address.move}
+            onCompare={compareStack}
           />
         )}
       </div>

@@ -1,7 +1,7 @@
 import { createElement, type PointerEvent } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test, vi } from "vitest";
-import { panView, zoomView } from "../../ui/zoom.ts";
+import { panView, zoomView } from "../ui/zoom.ts";
 import {
   boundView,
   choose,

@@ -9,11 +9,11 @@ import {
   useRef,
   useState,
 } from "react";
-import { isTyping } from "../../parts/run-button.tsx";
-import { zoomStep } from "../../pictures/zoom-controls.tsx";
-import { fitBox, useBoxSize } from "../../ui/box-size.ts";
-import { isCombined, keyOf, keyOnce, type KeyPress } from "../../ui/key-press.ts";
-import { listenForZoom, panView, pinchOf, placeIn, type Point, type View, zoomView } from "../../ui/zoom.ts";
+import { isTyping } from "../parts/run-button.tsx";
+import { zoomStep } from "./zoom-controls.tsx";
+import { fitBox, useBoxSize } from "../ui/box-size.ts";
+import { isCombined, keyOf, keyOnce, type KeyPress } from "../ui/key-press.ts";
+import { listenForZoom, panView, pinchOf, placeIn, type Point, type View, zoomView } from "../ui/zoom.ts";
 
 interface Sized {
   readonly widthPx: number;
@@ -108,7 +108,8 @@ export function useZoom(room: HTMLElement | null, picture: Sized & { readonly id
   };
 }
 
-export type Zoom = ReturnType<typeof useZoom>;
+/** What keys and pointers do to a picture that can be zoomed. */
+export type Zoom = Pick<ReturnType<typeof useZoom>, "isClose" | "zoom" | "pan" | "canMove" | "toggle">;
 
 const keys: Readonly<Record<string, (zoom: Zoom) => void>> = {
   "+": ({ zoom }) => zoom(zoomStep),
@@ -134,7 +135,7 @@ const moves: Readonly<Record<string, Point>> = {
 };
 
 /** Elements that use the arrow keys themselves. */
-const ownArrows = "[role=slider], [role=menu]";
+const ownArrows = "[role=slider], [role=menu], [role=radiogroup]";
 
 export function belongsElsewhere({ key, target }: KeyboardEvent): boolean {
   return key.startsWith("Arrow") && target instanceof Element && target.closest(ownArrows) !== null;
@@ -152,11 +153,19 @@ export function takesArrow(
   return true;
 }
 
-/** Zooms by wheel and trackpad in the room, and by keys; null takes neither. */
-export function useZoomInput(room: HTMLElement | null, zoom: Zoom): void {
+/** Zooms by wheel and trackpad in the room. */
+export function useZoomWheel(room: HTMLElement | null, zoom: Zoom): void {
   const onWheel = useEffectEvent(zoom.zoom);
+  useEffect(() => {
+    if (room === null) return undefined;
+    return listenForZoom(room, (factor, at) => onWheel(factor, placeIn(room, at)));
+  }, [room]);
+}
+
+/** Zooms and moves by keys of the whole page; null takes none. */
+export function useZoomKeys(zoom: Zoom | null): void {
   const onKey = useEffectEvent((event: KeyboardEvent) => {
-    if (room === null || isTyping(event) || isCombined(event) || belongsElsewhere(event)) return;
+    if (zoom === null || isTyping(event) || isCombined(event) || belongsElsewhere(event)) return;
     if (takesArrow(event, zoom)) event.preventDefault();
     zoomOfKey(event)?.(zoom);
   });
@@ -166,10 +175,6 @@ export function useZoomInput(room: HTMLElement | null, zoom: Zoom): void {
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
   }, []);
-  useEffect(() => {
-    if (room === null) return undefined;
-    return listenForZoom(room, (factor, at) => onWheel(factor, placeIn(room, at)));
-  }, [room]);
 }
 
 const minSwipePx = 56;
@@ -180,7 +185,7 @@ interface Swipes {
 }
 
 /** Pointers on the picture: one moves a part of it, or swipes to another picture; two zoom, and a double click does. */
-export function useZoomPointers(zoom: Zoom, { onLeft, onRight }: Swipes) {
+export function useZoomPointers(zoom: Zoom, swipes?: Swipes) {
   const fingers = useRef(new Map<number, Point>());
   const swipe = useRef<Point | null>(null);
   const presses = useRef(0);
@@ -192,7 +197,8 @@ export function useZoomPointers(zoom: Zoom, { onLeft, onRight }: Swipes) {
     if (event.isPrimary) fingers.current.clear();
     fingers.current.set(event.pointerId, at);
     presses.current += 1;
-    const mayLeave = event.pointerType === "touch" && fingers.current.size === 1 && !zoom.isClose;
+    const mayLeave =
+      swipes !== undefined && event.pointerType === "touch" && fingers.current.size === 1 && !zoom.isClose;
     swipe.current = mayLeave ? at : null;
   }
   function move(event: PointerEvent<HTMLElement>): void {
@@ -217,8 +223,8 @@ export function useZoomPointers(zoom: Zoom, { onLeft, onRight }: Swipes) {
     const to = placeIn(event.currentTarget, event);
     const [dx, dy] = [to.x - from.x, to.y - from.y];
     if (Math.abs(dx) < minSwipePx || Math.abs(dy) > Math.abs(dx)) return;
-    if (dx < 0) onLeft();
-    else onRight();
+    if (dx < 0) swipes?.onLeft();
+    else swipes?.onRight();
   }
   return {
     onPointerDown: begin,
