@@ -12,6 +12,8 @@ interface TurnInput {
   readonly everyMs: number;
   /** Pause after a failure, ms; `everyMs` unless given. */
   readonly retryMs?: number;
+  /** The pause doubles with each failure in a row, up to this, ms; it stays the same unless given. */
+  readonly mostRetryMs?: number;
   /** Takes the turn also before it is due. */
   readonly isForced?: boolean;
   /** On abort the turn is given back, neither done nor failed. */
@@ -27,7 +29,7 @@ export async function inTurn<T>(
   input: TurnInput,
   work: (turn: Turn) => Promise<T>,
 ): Promise<T | null> {
-  const { everyMs, retryMs = everyMs, signal } = input;
+  const { everyMs, retryMs = everyMs, mostRetryMs, signal } = input;
   const turn = await takeTurn(services, input);
   if (!turn) return null;
   const renewal = { name: turn.name, everyMs: renewMs, renew: () => renewTurn(services, turn) };
@@ -37,7 +39,8 @@ export async function inTurn<T>(
     if (!signal?.aborted) end = { waitMs: everyMs, isDone: true };
     return result;
   } catch (error) {
-    if (!signal?.aborted) end = { waitMs: retryMs, isDone: false, error: textOf(error) };
+    const growing = mostRetryMs === undefined ? {} : { mostWaitMs: mostRetryMs };
+    if (!signal?.aborted) end = { waitMs: retryMs, isDone: false, error: textOf(error), ...growing };
     throw error;
   } finally {
     await endTurn(services, turn, end).catch((error: unknown) => {

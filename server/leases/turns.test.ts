@@ -12,7 +12,7 @@ import {
   renewTurn,
 } from "./index.ts";
 import { whileHeld } from "./lease.ts";
-import { endTurn, takeTurn } from "./turns.ts";
+import { endTurn, readTurnWaits, takeTurn } from "./turns.ts";
 
 const { turns } = schema;
 const hourMs = 3_600_000;
@@ -166,6 +166,24 @@ test("A8 a duty that fails stops no other one, says so to admins, and rests for 
     failures: 0,
     isRunning: false,
   });
+});
+
+test("pauses after failures in a row double up to the longest one, in every process, and begin anew after success", async () => {
+  const { services } = opened;
+  const input = { name: "work", everyMs: 0, retryMs: 30_000, mostRetryMs: hourMs };
+  const fail = () => Promise.reject(new Error("away"));
+  const pauses: number[] = [];
+  for (let failed = 0; failed < 9; failed += 1) {
+    await expect(inTurn(services, { ...input, isForced: true }, fail)).rejects.toThrow("away");
+    const waitMs = (await readTurnWaits(services, ["work"])).get("work") ?? 0;
+    pauses.push(Math.ceil(waitMs / 30_000) * 30);
+  }
+  expect(pauses).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]);
+  await services.db.update(turns).set({ failures: 5_000 });
+  await expect(inTurn(services, { ...input, isForced: true }, fail)).rejects.toThrow("away");
+  await inTurn(services, { ...input, isForced: true }, () => Promise.resolve("done"));
+  await expect(inTurn(services, input, fail)).rejects.toThrow("away");
+  expect((await readTurnWaits(services, ["work"])).get("work")).toBeLessThanOrEqual(30_000);
 });
 
 test("a duty that hangs has failed after its time, says so to admins, and lets its turn and the others go", async () => {

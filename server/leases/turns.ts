@@ -1,5 +1,5 @@
 import { inArray, type SQL, sql } from "drizzle-orm";
-import { fromNow, schema } from "../db/index.ts";
+import { duration, fromNow, schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { isFree, isHeldBy, newToken } from "./lease.ts";
 
@@ -60,10 +60,13 @@ export interface TurnEnd {
   readonly isDone: boolean;
   /** Why the work failed. */
   readonly error?: string;
+  /** The wait doubles with each failure in a row, up to this, ms. */
+  readonly mostWaitMs?: number;
 }
 
 /** Ends a turn and stores how it went. Nothing happens when another process has taken it over. */
-export async function endTurn({ db }: Input, turn: Turn, { waitMs, isDone, error }: TurnEnd): Promise<void> {
+export async function endTurn({ db }: Input, turn: Turn, end: TurnEnd): Promise<void> {
+  const { waitMs, isDone, error, mostWaitMs } = end;
   const tookMs = sql`round(extract(epoch from clock_timestamp() - ${turns.beganAt}) * 1000)`;
   const done = isDone ? { failures: 0, doneAt: sql`clock_timestamp()`, tookMs } : {};
   const failed =
@@ -75,12 +78,16 @@ export async function endTurn({ db }: Input, turn: Turn, { waitMs, isDone, error
     .set({
       token: null,
       heldUntil: null,
-      dueAt: fromNow(waitMs),
+      dueAt: mostWaitMs === undefined ? fromNow(waitMs) : growingWait(waitMs, mostWaitMs),
       ...done,
       ...failed,
     })
     .where(isHeldTurn(turn));
 }
+
+/** By the failures before this one; 2 to the power of 30 of them is longer than any wait. */
+const growingWait = (firstMs: number, mostMs: number): SQL =>
+  sql`clock_timestamp() + ${duration(sql`least(${mostMs}::float8, ${firstMs}::float8 * power(2::float8, least(${turns.failures}, 30)))`)}`;
 
 /** Makes a turn due after this many ms, and ends it where a process has it. */
 export async function postponeTurn({ db }: Input, name: string, waitMs: number): Promise<void> {
