@@ -120,6 +120,7 @@ create table assistant_settings (
   user_id text not null,
   is_memory_paused boolean default false not null,
   time_zone text,
+  describes_pictures boolean default true not null,
   constraint assistant_settings_pkey PRIMARY KEY (user_id),
   constraint assistant_settings_user_id_users_id_fk FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
@@ -338,6 +339,15 @@ create table delivery_attempts (
   error text,
   constraint delivery_attempts_delivery_id_number_pk PRIMARY KEY (delivery_id, number),
   constraint delivery_attempts_delivery_id_deliveries_id_fk FOREIGN KEY (delivery_id) REFERENCES deliveries(id) ON DELETE CASCADE
+);
+
+create table description_tries (
+  image_id uuid not null,
+  model text not null,
+  tries smallint not null,
+  due_at timestamp with time zone not null,
+  constraint description_tries_pkey PRIMARY KEY (image_id),
+  constraint description_tries_image_id_images_id_fk FOREIGN KEY (image_id) REFERENCES images(id) ON DELETE CASCADE
 );
 
 create table direct_uploads (

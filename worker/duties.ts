@@ -59,6 +59,7 @@ export function startDuties(services: Services): Pick<Loop, "stop"> {
     startLoop(services.log, "duplicates", () => doDuties(services, [duplicateDuty], { signal })),
     startLoop(services.log, "archivist", createArchiving(services, signal)),
     startLoop(services.log, "picture vectors", createPictureVectors(services, signal)),
+    startLoop(services.log, "descriptions", createDescriptions(services, signal)),
   ];
   return {
     async stop() {
@@ -109,6 +110,26 @@ function createPictureVectors(services: Services, signal: AbortSignal): () => Pr
     if (made === "failed") return allPicturesMs;
     if (made !== null && !isRecent) fullAtMs = performance.now();
     if (made) services.log.info({ made }, "vectors of pictures were made");
+    return pictureLookMs;
+  };
+}
+
+/** Has new pictures without words described soon after them, and now and then all of them. */
+function createDescriptions(services: Services, signal: AbortSignal): () => Promise<number> {
+  // Most installations have no such model, and need no packages of models for it.
+  if (services.env.LLM_VISION_MODEL === undefined) return () => Promise.resolve(allPicturesMs);
+  let fullAtMs = performance.now() - allPicturesMs + pictureLookMs;
+  return async () => {
+    const isRecent = performance.now() - fullAtMs < allPicturesMs;
+    const { describePictures } = await import("@atelier/server/assistant/stages");
+    const made = await describePictures(services, { signal, isRecent }).catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      services.log.warn({ err: error }, "pictures cannot be described now, it is tried again later");
+      return null;
+    });
+    if (made?.isWhole === true && !isRecent) fullAtMs = performance.now();
+    if (made && made.described > 0)
+      services.log.info({ described: made.described }, "pictures were described");
     return pictureLookMs;
   };
 }

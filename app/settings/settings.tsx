@@ -1,14 +1,17 @@
 "use client";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { CircleCheck, CircleSlash, Clock } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useSyncExternalStore } from "react";
+import { api } from "../client/api.ts";
 import { type useCapabilities, useCapabilitiesQuery, useMe, useMeFailure } from "../client/queries.ts";
 import { applyTheme, currentTheme, themes, watchTheme } from "../client/cookies.ts";
 import { AccountLanguage } from "../frame/language.tsx";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { ShortcutTable } from "../frame/shortcut-table.tsx";
 import { useEngineName } from "../jobs/text.ts";
-import { Segmented } from "../ui/fields.tsx";
+import { useFailureToast } from "../ui/failures.ts";
+import { Checkbox, Segmented } from "../ui/fields.tsx";
 import { AccountSection, GuestSection, SpaceSection } from "./account.tsx";
 import { ApiKeysSection } from "./api-keys.tsx";
 import { CloudSection } from "./cloud.tsx";
@@ -95,6 +98,33 @@ function ThemeChoice() {
   );
 }
 
+const describingKey = ["assistant", "describing"];
+
+/** Whether a model of the studio describes the pictures of the user. Hidden in a studio without one. */
+function DescriptionsSection() {
+  const t = useTranslations("settings.descriptions");
+  const queries = useQueryClient();
+  const onError = useFailureToast();
+  const { data } = useQuery({ queryKey: describingKey, queryFn: () => api.assistant.describing.query() });
+  const change = useMutation({
+    mutationFn: (isOn: boolean) => api.assistant.setDescribing.mutate({ isOn }),
+    onError,
+    onSettled: () => queries.invalidateQueries({ queryKey: describingKey }),
+  });
+  if (!data?.isOffered) return null;
+  return (
+    <SettingsSection id="descriptions" title={t("title")} text={t("text")}>
+      <Checkbox
+        checked={change.isPending ? change.variables : data.isOn}
+        disabled={change.isPending}
+        onChange={(isOn) => change.mutate(isOn)}
+      >
+        {t("on")}
+      </Checkbox>
+    </SettingsSection>
+  );
+}
+
 /** Why there is no user, in place of what is about one. */
 function UserMissing() {
   const { error, retry } = useMeFailure();
@@ -120,6 +150,7 @@ export function Settings() {
             <>
               <SpaceSection />
               <TagsSection />
+              <DescriptionsSection />
             </>
           ) : null}
           <SettingsSection id="appearance" title={t("appearance")} text={t("appearanceText")}>

@@ -138,8 +138,8 @@ export async function storePart(
 
 class PartTaken extends Error {}
 
-/** Whether questions are being answered: they go before archiving. */
-export async function hasOpenQuestions({ db }: Services): Promise<boolean> {
+/** Whether questions are being answered: they go before archiving and descriptions. */
+export async function hasOpenQuestions({ db }: Pick<Services, "db">): Promise<boolean> {
   const [open] = await db.select({ id: assistantRuns.id }).from(assistantRuns).where(isOpen).limit(1);
   return open !== undefined;
 }

@@ -1,7 +1,10 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
+import { countDescriptions, type DescriptionCounts } from "../images/index.ts";
+import { readTurnFigures, type TurnFigures } from "../leases/index.ts";
 import { isOpen } from "./life.ts";
+import { describerTurn, visionModel } from "./models.ts";
 
 const { assistantMessages, assistantRunEvents, assistantRuns, memories, modelCalls } = schema;
 
@@ -129,5 +132,31 @@ export async function readFigures(
     withContext: row["withContext"] ?? null,
     meanContextTokens: row["meanContextTokens"] ?? null,
     rows: { runs: of("runs"), messages: of("messages"), memories: of("memories") },
+  };
+}
+
+/** The descriptions of pictures by a model, of all users. */
+export interface DescriptionFigures extends DescriptionCounts {
+  readonly model: string;
+  /** The last failure of the model, be it over or not; null without one. */
+  readonly failure: (Pick<TurnFigures, "failures" | "failedAgeMs"> & { readonly reason: string }) | null;
+}
+
+/** Null in a studio without a model that describes pictures. */
+export async function readDescriptionFigures(
+  services: Pick<Services, "db" | "env" | "config">,
+): Promise<DescriptionFigures | null> {
+  const model = visionModel(services);
+  if (model === null) return null;
+  const [counts, turns] = await Promise.all([
+    countDescriptions(services.db, model.id),
+    readTurnFigures(services),
+  ]);
+  const turn = turns.find(({ name }) => name === describerTurn);
+  const { error = null, failures = 0, failedAgeMs = null } = turn ?? {};
+  return {
+    ...counts,
+    model: model.id,
+    failure: error === null ? null : { reason: error, failures, failedAgeMs },
   };
 }

@@ -26,7 +26,7 @@ export { pruneTalks } from "./archive-log.ts";
 export { type AcceptedQuestion, ask, askSchema, stopQuestion } from "./ask.ts";
 export { questionSource, type QuestionUpdate } from "./live.ts";
 export { metricsOf } from "./metrics.ts";
-export { type AssistantFigures, readFigures, type StageFigures } from "./figures.ts";
+export { type AssistantFigures, readDescriptionFigures, readFigures, type StageFigures } from "./figures.ts";
 export { addSpeaker, type ForeignMessage, importTalks } from "./import-talks.ts";
 export {
   findStageModel,
@@ -36,6 +36,7 @@ export {
   mayQuestionsCost,
   type ModelStage,
   vectorModel,
+  visionModel,
 } from "./models.ts";
 export { improvePrompt, improveSchema } from "./improve.ts";
 export { listModelNotes } from "./model-notes.ts";
@@ -77,7 +78,7 @@ export {
   type Stage,
   stageAt,
 } from "./life.ts";
-export { isMemoryPaused, pauseMemory } from "./settings.ts";
+export { describesPictures, isMemoryPaused, pauseMemory, setDescribesPictures } from "./settings.ts";
 export {
   listQuestions,
   listQuestionsSchema,

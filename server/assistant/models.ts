@@ -135,6 +135,31 @@ export function findVectorModel({ env, config }: Settings): VectorModel | NoMode
   };
 }
 
+/** The turn in which pictures are described. */
+export const describerTurn = "descriptions of pictures";
+/** What a description takes at most, with what a model thinks before it. */
+const describerTokens = 1_200;
+const describerLongestMs = 10 * 60_000;
+
+/** The model that describes pictures; null without one. `inspectEnv` lets none through that may cost or is elsewhere. */
+export function visionModel({ env, config }: Settings): StageModel | null {
+  const named = env.LLM_VISION_MODEL;
+  if (named === undefined || env.LLM_BASE_URL === undefined) return null;
+  const id = idOf(named);
+  const price = priceOf({ env, config }, id);
+  if (hostOf(id) !== "local" || price !== free) return null;
+  const { archivist: timeoutS, silence: silenceS } = usualLimitsS.local;
+  return {
+    id,
+    temperature: 0.2,
+    maxOutputTokens: describerTokens,
+    timeoutMs: timeoutS * 1_000,
+    silenceMs: silenceS * 1_000,
+    longestMs: describerLongestMs,
+    price,
+  };
+}
+
 const onboardPrefixes = { queryPrefix: "query: ", documentPrefix: "passage: " };
 
 /** The model of embeddings; null without one. */

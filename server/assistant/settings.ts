@@ -50,3 +50,23 @@ export async function pauseMemory(
     .values({ userId, isMemoryPaused: isPaused })
     .onConflictDoUpdate({ target: assistantSettings.userId, set: { isMemoryPaused: isPaused } });
 }
+
+/** Whether a model may describe the pictures of this user. */
+export async function describesPictures({ db }: Pick<Services, "db">, userId: string): Promise<boolean> {
+  const [row] = await db
+    .select({ isOn: assistantSettings.describesPictures })
+    .from(assistantSettings)
+    .where(eq(assistantSettings.userId, userId));
+  return row?.isOn ?? true;
+}
+
+/** Turned off, nothing more is described; the descriptions that there are stay. */
+export async function setDescribesPictures(
+  { db }: Pick<Services, "db">,
+  { userId, isOn }: { readonly userId: string; readonly isOn: boolean },
+): Promise<void> {
+  await db
+    .insert(assistantSettings)
+    .values({ userId, describesPictures: isOn })
+    .onConflictDoUpdate({ target: assistantSettings.userId, set: { describesPictures: isOn } });
+}

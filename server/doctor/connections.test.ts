@@ -6,7 +6,7 @@ import path from "node:path";
 import { inAll } from "@atelier/testing/cases";
 import { startMailServer } from "@atelier/testing/deliveries";
 import { type AnswerServer, type GivenAnswer, serveAnswers } from "@atelier/testing/http";
-import { startLlm } from "@atelier/testing/llm";
+import { pictureRefusals, startLlm } from "@atelier/testing/llm";
 import { startForgingProvider } from "@atelier/testing/identity";
 import { startConnectProxy, testCertificate } from "@atelier/testing/network";
 import { startProviders } from "@atelier/testing/providers";
@@ -268,6 +268,26 @@ test("a model at home is tried with all that the studio asks for; what it lacks 
       message: expect.stringContaining("“this model does not support tools”"),
     },
     { state: "warn", name: expect.stringMatching(/JSON$/) },
+  ]);
+});
+
+test("a model that describes pictures is shown one; what refuses it is quoted, and other models are tried as ever", async () => {
+  const llm = keep(await startLlm());
+  const source = { ...llm.env, LLM_VISION_MODEL: "local/eyes" };
+  const ofPictures = async () => (await findingsOf(source)).filter(({ name }) => name.endsWith("(pictures)"));
+  expect(await ofPictures()).toMatchObject([
+    {
+      state: "ok",
+      name: expect.stringContaining("local/eyes"),
+      message: expect.stringContaining("takes pictures"),
+    },
+  ]);
+  expect(llm.requests.filter(({ model }) => model === "eyes")).toHaveLength(1);
+  expect(llm.requests.some(({ model }) => model === "simulated")).toBe(true);
+  const refusal = pictureRefusals["LM Studio"] ?? {};
+  llm.answer = () => refusal;
+  expect(await ofPictures()).toMatchObject([
+    { state: "fail", message: expect.stringMatching(/LLM_VISION_MODEL.*Model does not support images/s) },
   ]);
 });
 

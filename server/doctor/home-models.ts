@@ -25,6 +25,7 @@ export interface Served {
 }
 
 export const vectors = "embeddings";
+export const pictures = "pictures";
 
 export const nameOf = (id: string) => id.slice(id.indexOf("/") + 1);
 
@@ -71,7 +72,9 @@ export async function checkLocal(round: Round, name: string, model: Served): Pro
   const isListed = names === null || names.includes(api.model);
   const advice = isListed ? nameAdvice : `${nameAdvice}; it has ${names.slice(0, 8).join(", ")}`;
   const { contextTokens } = round.config.assistant;
-  return checkChat(name, api, { listed, advice, contextTokens });
+  const ofPictures = model.stages.includes(pictures) ? [await checkPictures(name, api, advice)] : [];
+  if (model.stages.every((stage) => stage === pictures)) return ofPictures;
+  return [...(await checkChat(name, api, { listed, advice, contextTokens })), ...ofPictures];
 }
 
 interface Api {
@@ -109,6 +112,23 @@ async function checkVectors(name: string, api: Api): Promise<CheckResult> {
   if (answer.status !== 200 || !Array.isArray(vector))
     return saidNo(name, answer, "correct LLM_EMBEDDING_MODEL, or unset it");
   return passed(name, `makes vectors of ${vector.length} numbers`);
+}
+
+/** Asks for a picture of one colour. Its answer says whether the server takes pictures, not whether it sees them well. */
+async function checkPictures(name: string, api: Api, advice: string): Promise<CheckResult> {
+  const { default: sharp } = await import("sharp");
+  const jpeg = await sharp({ create: { width: 64, height: 64, channels: 3, background: "#dc1e1e" } })
+    .jpeg()
+    .toBuffer();
+  const url = `data:image/jpeg;base64,${jpeg.toString("base64")}`;
+  const content = [
+    { type: "image_url", image_url: { url } },
+    { type: "text", text: "Answer with the colour of this picture in one word." },
+  ];
+  const body = { messages: [{ role: "user", content }], max_tokens: 16 };
+  const answer = await post(api, "chat/completions", body, chatMs);
+  if (isAnswer(answer)) return passed(name, "takes pictures, which are described by it");
+  return saidNo(name, answer, `name a model that takes pictures in LLM_VISION_MODEL, or ${advice}`);
 }
 
 const messages = [{ role: "user", content: 'Answer with the JSON object {"ok":true} and nothing else.' }];

@@ -1,9 +1,9 @@
-import { findStageModel, findVectorModel, hostOf, keyNames } from "../assistant/index.ts";
+import { findStageModel, findVectorModel, hostOf, keyNames, visionModel } from "../assistant/index.ts";
 import { textModel } from "../meaning/index.ts";
 import { isWhole } from "../models/index.ts";
 import { type Env, explain, modelsAddress } from "../platform/index.ts";
 import { type CheckResult, failed, passed, untried } from "./checks.ts";
-import { checkLocal, keyOf, nameOf, type Round, type Served, vectors } from "./home-models.ts";
+import { checkLocal, keyOf, nameOf, pictures, type Round, type Served, vectors } from "./home-models.ts";
 import { ask, isPage } from "./other-side.ts";
 import { saidNo } from "./outside.ts";
 
@@ -14,6 +14,7 @@ export async function checkModels(round: Round): Promise<CheckResult[]> {
   const found = [
     ...stages.map((stage) => ({ stage: stage as string, model: findStageModel(round, stage) })),
     ...vectorStage(round),
+    ...visionStage(round),
   ];
   const problems = new Set(found.flatMap(({ model }) => ("problem" in model ? [model.problem] : [])));
   const models = new Map<string, Served>();
@@ -33,6 +34,11 @@ export async function checkModels(round: Round): Promise<CheckResult[]> {
 function vectorStage(round: Round) {
   const model = findVectorModel(round);
   return model === null ? [] : [{ stage: vectors, model }];
+}
+
+function visionStage(round: Round) {
+  const model = visionModel(round);
+  return model === null ? [] : [{ stage: pictures, model }];
 }
 
 async function checkModel(round: Round, model: Served): Promise<CheckResult[]> {

@@ -120,6 +120,16 @@ export {
   uploadNotes,
 } from "./image.ts";
 export { embedPictures } from "./near.ts";
+export {
+  countDescriptions,
+  type DescriptionCounts,
+  findUndescribed,
+  isStillUndescribed,
+  noteTry,
+  pictureToDescribe,
+  storeModelDescription,
+  type Undescribed,
+} from "./undescribed.ts";
 export { searchImages } from "./search.ts";
 export {
   dropOldSearchTexts,

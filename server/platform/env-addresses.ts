@@ -1,4 +1,6 @@
 import { z } from "zod";
+import type { ConfigProblem } from "./config-problems.ts";
+import { isOwnNetwork } from "./public-addresses.ts";
 
 /** A sign that ends a part of an address cannot stand as itself in a name or a password. */
 const encodingAdvice =
@@ -192,3 +194,26 @@ interface MailEnv {
 /** Whether the studio can send e-mail. */
 export const offersEmail = ({ SMTP_URL, SMTP_FROM }: MailEnv): boolean =>
   SMTP_URL !== undefined && SMTP_FROM !== undefined;
+
+interface VisionNames {
+  readonly LLM_VISION_MODEL?: string | undefined;
+  readonly LLM_BASE_URL?: string | undefined;
+  readonly ALLOWED_PRIVATE_HOSTS: readonly string[];
+}
+
+/** Pictures are described without a click, so nothing may be paid for it and none may leave the own network. */
+export function findDearVision(env: VisionNames): ConfigProblem[] {
+  const { LLM_VISION_MODEL: model, LLM_BASE_URL: url, ALLOWED_PRIVATE_HOSTS: hosts } = env;
+  if (model === undefined) return [];
+  const name = "LLM_VISION_MODEL";
+  if (paidModel.test(model))
+    return [{ name, message: "must be local/<model>: what describes pictures may cost nothing" }];
+  if (url === undefined)
+    return [{ name: "LLM_BASE_URL", message: "is missing although LLM_VISION_MODEL is set" }];
+  if (isOwnNetwork(url, hosts)) return [];
+  const message =
+    "needs LLM_BASE_URL on the own network: anywhere else a call may cost money, and pictures would leave the network";
+  return [{ name, message }];
+}
+
+const paidModel = /^(?:anthropic|google|openai|onboard)\//;

@@ -142,3 +142,26 @@ test("A1 names of other programs, and a near name beside the right one, are no m
   expect(findMisspelled(Object.fromEntries(foreign.map((name) => [name, "x"])))).toEqual([]);
   expect(findMisspelled({ REDIS_URI: "x", REDIS_URL: "redis://redis" })).toEqual([]);
 });
+
+test("what describes pictures may neither cost anything nor be elsewhere: such a setting is refused with a sentence", () => {
+  const local = { LLM_VISION_MODEL: "local/eyes" };
+  const refused: readonly (readonly [Record<string, string>, string, RegExp])[] = [
+    [{ LLM_VISION_MODEL: "openai/gpt-5.6-sol", OPENAI_API_KEY: "sk-1" }, "LLM_VISION_MODEL", /must be local/],
+    [
+      { LLM_VISION_MODEL: "anthropic/claude", LLM_BASE_URL: "http://gpu.lan/v1" },
+      "LLM_VISION_MODEL",
+      /must be local/,
+    ],
+    [local, "LLM_BASE_URL", /is missing/],
+    [{ ...local, LLM_BASE_URL: "https://llm.example.com/v1" }, "LLM_VISION_MODEL", /own network/],
+    [{ ...local, LLM_BASE_URL: "http://93.184.215.14/v1" }, "LLM_VISION_MODEL", /own network/],
+  ];
+  for (const [source, name, message] of refused)
+    expect(inspectEnv(source).problems).toMatchObject([{ name, message: expect.stringMatching(message) }]);
+  const taken = [
+    { ...local, LLM_BASE_URL: "http://127.0.0.1:11434/v1" },
+    { LLM_VISION_MODEL: "qwen2.5-vl", LLM_BASE_URL: "http://gpu.lan:8080" },
+    { ...local, LLM_BASE_URL: "https://llm.example.com/v1", ALLOWED_PRIVATE_HOSTS: "llm.example.com" },
+  ];
+  for (const source of taken) expect(inspectEnv(source).problems).toEqual([]);
+});

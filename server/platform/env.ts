@@ -7,6 +7,7 @@ import {
   baseUrl,
   collectorUrl,
   databaseUrl,
+  findDearVision,
   mailbox,
   openaiUrl,
   originUrl,
@@ -16,6 +17,7 @@ import {
   webUrl,
   withProxies,
 } from "./env-addresses.ts";
+import { withPlatform } from "./functions.ts";
 import { isHostEntry } from "./public-addresses.ts";
 
 const text = z.string().trim().min(1);
@@ -99,6 +101,8 @@ const modelNamesInEnv = {
   LLM_ARCHIVIST_MODEL: optionalText,
   /** Vectors for the search in memory; unset: none. */
   LLM_EMBEDDING_MODEL: optionalText,
+  /** Describes pictures without words, as local/<model> at LLM_BASE_URL on the own network; unset: none is described. */
+  LLM_VISION_MODEL: optionalText,
 };
 
 const envSchema = z.object({
@@ -240,14 +244,6 @@ function findMissing(source: Source): ConfigProblem[] {
   return [...ofFunctions, { name: "DATABASE_DIRECT_URL", message }];
 }
 
-/** Vercel sets VERCEL, and ends a request at the `maxDuration` of vercel.json. */
-const vercelSeconds = "300";
-
-function withPlatform(source: Source): Source {
-  if (!source["VERCEL"] || source["FUNCTION_SECONDS"]) return source;
-  return { ...source, FUNCTION_SECONDS: vercelSeconds };
-}
-
 /** What is wrong between names. Read from the source, so that it is found however wrong the single values are. */
 function findConflicts(source: Source): ConfigProblem[] {
   const ofPairs = pairs
@@ -264,7 +260,7 @@ export function inspectEnv(source: Source): { env: Env; problems: ConfigProblem[
   const filled = withProxies(withPlatform(dropBlank(source)));
   const result = envSchema.safeParse(filled);
   const conflicts = findConflicts(filled);
-  if (result.success) return { env: result.data, problems: conflicts };
+  if (result.success) return { env: result.data, problems: [...conflicts, ...findDearVision(result.data)] };
   const problems = result.error.issues.map(({ path, message }) => ({ name: path.join("."), message }));
   const wrong = new Set(problems.map(({ name }) => name));
   const rest = Object.fromEntries(Object.entries(filled).filter(([name]) => !wrong.has(name)));

@@ -26,3 +26,13 @@ export function streamMs({ FUNCTION_SECONDS }: FunctionEnv): number {
   const limitMs = FUNCTION_SECONDS * 1_000;
   return Math.min(longestStreamMs, limitMs - Math.min(marginMs, limitMs / 5));
 }
+
+/** Vercel sets VERCEL, and ends a request at the `maxDuration` of vercel.json. */
+const vercelSeconds = "300";
+
+export function withPlatform(
+  source: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string | undefined>> {
+  if (!source["VERCEL"] || source["FUNCTION_SECONDS"]) return source;
+  return { ...source, FUNCTION_SECONDS: vercelSeconds };
+}

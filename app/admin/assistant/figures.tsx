@@ -6,7 +6,7 @@ import { useSayTime } from "../../jobs/text.ts";
 import { useDollars } from "../../ui/hooks.ts";
 import { Facts } from "../../ui/facts.tsx";
 import { LiveData, useLiveQuery, useWindow } from "../live.tsx";
-import { Panel } from "../parts.tsx";
+import { Panel, useAgo } from "../parts.tsx";
 import { Cell, Row, Table } from "../table.tsx";
 
 const refetchMs = 10_000;
@@ -169,6 +169,47 @@ function Totals({ figures }: { readonly figures: AssistantFigures }) {
   );
 }
 
+/** How far the descriptions of pictures are, and what went wrong last. Nothing in a studio without a model for them. */
+function Descriptions() {
+  const t = useTranslations("admin.assistant.descriptions");
+  const format = useFormatter();
+  const ago = useAgo();
+  const query = useLiveQuery(
+    ["assistant", "descriptions"],
+    () => api.admin.assistant.descriptions.query(),
+    refetchMs,
+  );
+  if (query.data === null) return null;
+  return (
+    <Panel title={t("title")}>
+      <LiveData query={query}>
+        {(figures) => {
+          if (figures === null) return null;
+          const { described, waiting, givenUp, failure } = figures;
+          return (
+            <>
+              <Facts
+                rows={[
+                  [t("described"), format.number(described)],
+                  [t("waiting"), format.number(waiting - givenUp)],
+                  [t("givenUp"), format.number(givenUp)],
+                ]}
+              />
+              {failure === null ? null : (
+                <p
+                  className={`mt-3 text-sm break-words ${failure.failures > 0 ? "text-fail" : "text-quiet"}`}
+                >
+                  {t("failure", { ago: ago(failure.failedAgeMs), reason: failure.reason })}
+                </p>
+              )}
+            </>
+          );
+        }}
+      </LiveData>
+    </Panel>
+  );
+}
+
 /** How the assistant works: its models, its times beside their budgets, its calls. */
 export function AssistantFiguresPanels() {
   const window = useWindow();
@@ -185,7 +226,10 @@ export function AssistantFiguresPanels() {
             <Models />
             <StageTimes stages={figures.stages} />
           </div>
-          <Totals figures={figures} />
+          <div className="flex min-w-0 flex-col gap-10">
+            <Totals figures={figures} />
+            <Descriptions />
+          </div>
           <div className="min-w-0 wide:col-span-2">
             <Calls calls={figures.calls} />
           </div>

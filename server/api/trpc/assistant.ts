@@ -10,6 +10,7 @@ import {
   decline,
   deleteConversation,
   deleteMemory,
+  describesPictures,
   editMemory,
   exportMemories,
   findStageModel,
@@ -31,13 +32,16 @@ import {
   pauseMemory,
   promptText,
   readConversation,
+  readDescriptionFigures,
   readFigures,
   readQuestionStory,
   readSources,
   readUsed,
+  setDescribesPictures,
   stopQuestion,
   trialSchema,
   tryPrompt,
+  visionModel,
 } from "../../assistant/index.ts";
 import { promptRoles } from "../../db/index.ts";
 import { agreedSchema } from "../../jobs/index.ts";
@@ -105,6 +109,16 @@ export const assistantRouter = t.router({
   decline: memberProcedure
     .input(byId)
     .mutation(({ ctx, input }) => decline(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
+  /** Whether pictures without words are described: by the studio at all, and those of the caller. */
+  describing: memberProcedure.query(async ({ ctx }) => ({
+    isOffered: visionModel(ctx.services) !== null,
+    isOn: await describesPictures(ctx.services, ctx.caller.userId),
+  })),
+  setDescribing: memberProcedure
+    .input(z.strictObject({ isOn: z.boolean() }))
+    .mutation(({ ctx, input }) =>
+      setDescribesPictures(ctx.services, { userId: ctx.caller.userId, isOn: input.isOn }),
+    ),
 });
 
 /** What the assistant remembers of the caller. */
@@ -150,13 +164,17 @@ export const adminAssistantRouter = t.router({
   figures: adminProcedure
     .input(z.strictObject({ window: z.enum(["1h", "24h", "7d"]).default("24h") }))
     .query(({ ctx, input }) => readFigures(ctx.services, { hours: hoursOf[input.window] })),
-  /** The model of each stage, or what it lacks; that of embeddings where one is set up. */
+  /** How far the descriptions of pictures are; null without a model for them. */
+  descriptions: adminProcedure.query(({ ctx }) => readDescriptionFigures(ctx.services)),
+  /** The model of each stage, or what it lacks; those of embeddings and pictures where one is set up. */
   models: adminProcedure.query(async ({ ctx }) => {
     const notes = new Map((await listModelNotes(ctx.services)).map((note) => [note.model, note]));
     const vectors = findVectorModel(ctx.services);
+    const vision = visionModel(ctx.services);
     const found = [
       ...modelStages.map((stage) => ({ stage, model: findStageModel(ctx.services, stage) })),
       ...(vectors ? [{ stage: "embedding" as const, model: vectors }] : []),
+      ...(vision ? [{ stage: "describer" as const, model: vision }] : []),
     ];
     return {
       items: found.map(({ stage, model }) =>

@@ -4,6 +4,7 @@
  *
  *     analyze (analyze.ts) ──▶ assemble (assemble.ts) ──▶ respond (respond.ts, tools.ts)
  *     archive (archive.ts) makes memories of what was said; it belongs to no question
+ *     describe (describe.ts, read-description.ts) describes pictures without words; it belongs to no question
  *     try (try.ts) asks as these do, with another prompt; it stores nothing and belongs to no question
  *
  * Each stage is a function of the question and a signal that returns its result; the worker stores it under its lease. Models
@@ -13,6 +14,7 @@
 export { analyze } from "./analyze.ts";
 export { archive } from "./archive.ts";
 export { assemble } from "./assemble.ts";
+export { describePictures } from "./describe.ts";
 export { embedMissing } from "./embed.ts";
 export { ModelError } from "./model-errors.ts";
 export { respond } from "./respond.ts";

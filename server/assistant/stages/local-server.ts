@@ -1,5 +1,5 @@
 import { type Body, type Feature, features, featuresIn, lessAndLess, meantBy, without } from "./features.ts";
-import { isTooLong, ModelError } from "./model-errors.ts";
+import { hasPicture, isTooLong, ModelError, takesNoPictures } from "./model-errors.ts";
 import { errorIn, tidyChunk, tidyVectors } from "./tidy-chunks.ts";
 import { tidyStream } from "./tidy-stream.ts";
 
@@ -110,7 +110,9 @@ async function sendAgain(sending: Sending, wanted: Body): Promise<Response> {
 async function isRefusal(response: Response, body: Body): Promise<boolean> {
   if (response.ok || !refusals.includes(response.status)) return false;
   const own = featuresIn(body);
-  if (own.length === 0 || isTooLong(response.status, await textOf(response.clone()))) return false;
+  if (own.length === 0) return false;
+  const text = await textOf(response.clone());
+  if (isTooLong(response.status, text) || (hasPicture(body) && takesNoPictures(text))) return false;
   return (
     response.status < 500 || response.status === 501 || own.some((feature) => formFeatures.includes(feature))
   );

@@ -7,7 +7,8 @@ import { kindOfRefusal } from "../../providers/index.ts";
 /**
  * Why a call of a model failed. `timeout`, `unavailable` and `rate_limited` pass by themselves; `invalid_output`: the
  * answer has not the form that was asked for; `over_limit`: too much was sent; `refused`: the key or the request;
- * `over_budget`: a cap of spending; `not_api`: what answers is no language model; `empty`: an answer without words.
+ * `over_budget`: a cap of spending; `not_api`: what answers is no language model; `empty`: an answer without words;
+ * `no_pictures`: the model or its server takes no pictures.
  */
 export type ModelErrorClass =
   | "timeout"
@@ -18,7 +19,8 @@ export type ModelErrorClass =
   | "refused"
   | "over_budget"
   | "not_api"
-  | "empty";
+  | "empty"
+  | "no_pictures";
 
 /**
  * What fails with a call: the part that was sent alone, such as one text; all parts of its user; or every call, until the
@@ -37,6 +39,7 @@ const usualReach: Readonly<Record<ModelErrorClass, Reach>> = {
   over_budget: "owner",
   not_api: "all",
   empty: "part",
+  no_pictures: "all",
 };
 
 /** What the user reads. */
@@ -50,6 +53,8 @@ const messages: Readonly<Record<ModelErrorClass, string>> = {
   over_budget: "The limit of spending is reached.",
   not_api: "What answers at the address of the language model is none. The admin checks the address.",
   empty: "The language model gave an empty answer. Ask again, or in other words.",
+  no_pictures:
+    "The model takes no pictures. Name one that does in LLM_VISION_MODEL, or start its server with what it needs for pictures (llama.cpp: --mmproj).",
 };
 
 interface Options {
@@ -165,6 +170,31 @@ export function isTooLong(status: number, text: string): boolean {
   return status === 413 || (longStatuses.includes(status) && contextWords.some((form) => form.test(text)));
 }
 
+/** How servers say that they, or their model, take no pictures. */
+const noPictureWords: readonly RegExp[] = [
+  /\b(?:images?|vision|multi-?modal|pictures?)\b.{0,40}\b(?:is|are|was|were) (?:not|n't) (?:supported|allowed|accepted|enabled|available)/i,
+  /\b(?:does|do|can)(?: ?not|n't) (?:currently )?(?:support|accept|allow|take) .{0,30}\b(?:images?|vision|multi-?modal|pictures?)\b/i,
+  /\bnot an? (?:multi-?modal|vision)/i,
+  /mmproj|not compiled for multi-?modal/i,
+  /missing data required for image/i,
+  /at most 0 images?/i,
+  /(?:unknown variant|unsupported|invalid|unexpected).{0,60}image_url/i,
+  /image_url.{0,40}(?:only supported by|not supported|unsupported|invalid)/i,
+  /no (?:image|vision) (?:encoder|processor|projector|input)/i,
+  /\bcontent\b.{0,80}\b(?:must be|should be|expected)\b.{0,30}\bstring\b/is,
+];
+
+/** Whether an answer to a request with a picture refuses it for the picture. */
+export const takesNoPictures = (text: string): boolean => noPictureWords.some((form) => form.test(text));
+
+/** Whether a request to a chat API has a picture. */
+export const hasPicture = (body: unknown): boolean =>
+  [Object(body).messages]
+    .flat()
+    .some((message: unknown) =>
+      [Object(message).content].flat().some((part: unknown) => Object(part).type === "image_url"),
+    );
+
 function ofAnswer(error: APICallError): ModelError {
   const errorClass = classOf(error);
   const retryAfterMs = errorClass === "rate_limited" ? waitOf(error) : null;
@@ -191,6 +221,9 @@ const kindOf = ({ message, responseBody = "", requestBodyValues }: Told) =>
 
 const isShut = (told: Told) => (told.statusCode ?? 0) < 499 && kindOf(told) === "auth";
 
+const refusesPicture = ({ message, responseBody = "", requestBodyValues }: Told) =>
+  hasPicture(requestBodyValues) && takesNoPictures(`${message} ${responseBody}`);
+
 /** The key itself is refused, or its account has no money. */
 const accountStatuses: readonly number[] = [401, 402];
 
@@ -207,6 +240,7 @@ function classOf(told: Told): ModelErrorClass {
   const { statusCode = 0, responseBody = "", message } = told;
   // OpenAI says 429 of an account without money, or of one that it has shut, too: no wait mends it.
   if (isSpent(told) || isShut(told)) return "refused";
+  if (refusesPicture(told)) return "no_pictures";
   if (limitedStatuses.includes(statusCode)) return "rate_limited";
   if (lateStatuses.includes(statusCode)) return "timeout";
   if (isTooLong(statusCode, `${message} ${responseBody}`)) return "over_limit";

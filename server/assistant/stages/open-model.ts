@@ -13,6 +13,7 @@ import { learnRefused, readModelNote } from "../model-notes.ts";
 import { type Host, hostOf, keyNames } from "../models.ts";
 import { isFeature } from "./features.ts";
 import { fetchFrom } from "./local-server.ts";
+import { ModelError } from "./model-errors.ts";
 
 const maxAnswerBytes = 8 * 1024 ** 2;
 
@@ -27,7 +28,7 @@ const boundedBy =
       new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, controller) {
           left -= chunk.byteLength;
-          if (left < 0) controller.error(new Error(`The answer has more than ${maxAnswerBytes} bytes.`));
+          if (left < 0) controller.error(tooLong());
           else controller.enqueue(chunk);
         },
       }),
@@ -35,6 +36,11 @@ const boundedBy =
     const { status, statusText, headers } = response;
     return new Response(bounded, { status, statusText, headers });
   };
+
+const tooLong = () =>
+  new ModelError("invalid_output", undefined, {
+    cause: new Error(`The answer has more than ${maxAnswerBytes} bytes.`),
+  });
 
 const nameOf = (id: string) => id.slice(id.indexOf("/") + 1);
 

@@ -16,7 +16,10 @@ export interface AnswerSink {
 }
 
 interface Streaming {
-  readonly context: Pick<QuestionContext, "instructions" | "messages">;
+  readonly context: {
+    readonly instructions?: string;
+    readonly messages: readonly (QuestionContext["messages"][number] | ModelMessage)[];
+  };
   readonly tools: ToolSet;
   readonly maxSteps: number;
   /** The form of JSON to ask for. */
@@ -46,7 +49,7 @@ export async function streamAnswer(
   const stream = streamText({
     ...settings,
     abortSignal: AbortSignal.any([settings.abortSignal, enough.signal]),
-    instructions,
+    ...(instructions === undefined ? {} : { instructions }),
     messages: messages as ModelMessage[],
     tools,
     repairToolCall: mendCall,

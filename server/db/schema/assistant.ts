@@ -155,7 +155,7 @@ export const modelCalls = pgTable(
     /** Of the question; null for calls outside of one. */
     apiKeyId: text("api_key_id"),
     stage: text("stage")
-      .$type<"analyzer" | "responder" | "archivist" | "trial" | "embedding" | "improvement">()
+      .$type<"analyzer" | "responder" | "archivist" | "trial" | "embedding" | "improvement" | "describer">()
       .notNull(),
     /** From 1 within the stage. */
     try: integer("try").notNull(),
@@ -266,6 +266,8 @@ export const assistantSettings = pgTable("assistant_settings", {
     .references(() => users.id, { onDelete: "cascade" }),
   /** While it is set, nothing new is remembered and nothing is recalled. */
   isMemoryPaused: boolean("is_memory_paused").notNull().default(false),
+  /** Whether a model of the studio may look at this user's pictures without words and describe them. */
+  describesPictures: boolean("describes_pictures").notNull().default(true),
   /** That of the browser that asked last, such as `Asia/Tokyo`. */
   timeZone: text("time_zone"),
 });

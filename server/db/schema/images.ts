@@ -115,6 +115,18 @@ export const images = pgTable(
   ],
 );
 
+/** Pictures that a model could not describe so far; a new model begins anew with them. */
+export const descriptionTries = pgTable("description_tries", {
+  imageId: uuid("image_id")
+    .primaryKey()
+    .references(() => images.id, { onDelete: "cascade" }),
+  model: text("model").notNull(),
+  /** Failures of the picture; a server that is away counts none. */
+  tries: smallint("tries").notNull(),
+  /** It is not tried again before. */
+  dueAt: timestamp("due_at", { withTimezone: true }).notNull(),
+});
+
 /** An upload that goes to the image store without passing through the studio, until an hour after it was begun. */
 export const directUploads = pgTable(
   "direct_uploads",

@@ -1,0 +1,148 @@
+import { expect, test } from "vitest";
+import type { Locale } from "../../locales.ts";
+import { readDescription } from "./read-description.ts";
+
+const read = (text: string, locale: Locale = "en", isCut = false) => {
+  const found = readDescription({ text, locale, isCut });
+  return "text" in found ? found.text : `! ${found.fault}`;
+};
+
+const dog = "A brown dog runs along a beach.";
+
+test("what models put around a description is left out", () => {
+  const written = [
+    dog,
+    `  ${dog}\n\n`,
+    `"${dog}"`,
+    `**${dog}**`,
+    `Here is a description: ${dog}`,
+    `Here's a description of the image:\n\n**${dog}**`,
+    `Sure! Here is a short description of the picture: ${dog}`,
+    `Certainly, ${dog}`,
+    `Description: ${dog}`,
+    `## Description\n${dog}`.replace("## Description", "## Description:"),
+    `Caption: "${dog}"`,
+    `\`\`\`\n${dog}\n\`\`\``,
+    `\`\`\`json\n{"description": "${dog}", "n": 1}\n\`\`\``,
+    `{"caption":"${dog}"}`,
+    `${dog}<|im_end|>`,
+    `<p>${dog}</p>`,
+    `${dog} Let me know if you would like more details!`,
+    `${dog} I hope this helps.`,
+    `[A brown dog](https://evil.example/x) runs along a beach.`,
+    `Hier ist eine Beschreibung des Bildes: ${dog}`,
+    `Aquí tienes una descripción de la imagen: ${dog}`,
+    `Вот описание изображения: ${dog}`,
+    `Ето описание на снимката: ${dog}`,
+    `好的，以下是图片描述：${dog}`,
+  ];
+  expect(written.filter((text) => read(text) !== dog).map((text) => [text, read(text)])).toEqual([]);
+});
+
+test("a list becomes sentences, and at most three sentences and 600 characters are kept", () => {
+  expect(read("- A dog\n- A beach\n* The sea at dusk.")).toBe("A dog. A beach. The sea at dusk.");
+  expect(read(`${dog} ${dog.replace("dog", "cat")} The sun sets. A boat passes. Gulls fly.`)).toBe(
+    `${dog} ${dog.replace("dog", "cat")} The sun sets.`,
+  );
+  const long = read(Array.from({ length: 400 }, (_, at) => `word${at}`).join(" "));
+  expect([long.length <= 602, long.endsWith(" …")]).toEqual([true, true]);
+  expect(read(`${dog} The sun is about to`, "en", true)).toBe(dog);
+  expect(read("A dog on a", "en", true)).toBe("A dog on a");
+  expect(read("一只棕色的狗在海滩上奔跑。太阳落山。海浪很大。天空很红。", "zh-CN")).toBe(
+    "一只棕色的狗在海滩上奔跑。 太阳落山。 海浪很大。",
+  );
+});
+
+test("refusals are no descriptions, in every language of the studio", () => {
+  const refusals = [
+    "I'm sorry, but I can't help with that.",
+    "I’m unable to view images.",
+    "I cannot see the image.",
+    "I can't assist with that request.",
+    "I am unable to describe this image as it contains people.",
+    "Sorry, I don't see any picture here.",
+    "Unfortunately, I cannot view images directly.",
+    "As an AI language model, I do not have eyes.",
+    "As a text-based model I see no pictures.",
+    "There is no image attached. Please upload the image.",
+    "Please provide the image you would like me to describe.",
+    "It seems you haven't attached a picture.",
+    "I don't have the ability to see images.",
+    "This model does not support image input.",
+    "Sure! I'm sorry, I can't see it.",
+    "Es tut mir leid, ich kann keine Bilder sehen.",
+    "Ich kann das Bild leider nicht sehen.",
+    "Lo siento, no puedo ver imágenes.",
+    "Извините, я не могу просматривать изображения.",
+    "К сожалению, я не вижу изображения.",
+    "Съжалявам, не мога да видя снимката.",
+    "抱歉，我无法查看图片。",
+    "很抱歉，我看不到图片。",
+  ];
+  expect(refusals.filter((text) => read(text) !== "! refusal").map((text) => [text, read(text)])).toEqual([]);
+  expect(read("I can't identify the person, but the picture shows a woman with a red scarf.")).toBe(
+    "The picture shows a woman with a red scarf.",
+  );
+  expect(read("I'm sorry, but I can describe the image: a woman sits at a table.")).toBe(
+    "A woman sits at a table.",
+  );
+  const fine = [
+    "A sign says: I cannot swim.",
+    "A man who is sorry holds flowers.",
+    "A child is unable to see over a wall.",
+  ];
+  expect(fine.map((text) => read(text))).toEqual(fine);
+});
+
+test("empty answers, loops and scripts that the owner does not read are no descriptions", () => {
+  const empty = [
+    "",
+    " \n",
+    "...",
+    "N/A",
+    "None.",
+    "image",
+    "the image",
+    "a photo of",
+    "<|im_end|>",
+    "```\n```",
+    "🙂",
+    "null",
+  ];
+  expect(empty.filter((text) => read(text) !== "! empty").map((text) => [text, read(text)])).toEqual([]);
+  const loops = [
+    "the the the the the the",
+    "A dog dog dog dog dog",
+    "A red car and a red car and a red car and a red car and a red car and a red car",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    "lalalalalalalalalalalalalala la la",
+    "狗狗和猫和狗和猫和狗和猫和狗和猫和狗和猫和狗和猫",
+  ];
+  expect(
+    loops.filter((text) => read(text, "zh-CN") !== "! loop").map((text) => [text, read(text, "zh-CN")]),
+  ).toEqual([]);
+  // A loop that begins later costs what comes after it alone.
+  const late = `${dog} The sea is calm. Clouds are white. ${"The collage is colourful. ".repeat(40)}`;
+  expect(read(late)).toBe(`${dog} The sea is calm. Clouds are white.`);
+  expect(read("一只棕色的狗在海滩上奔跑。")).toBe("! language");
+  expect(read("Коричневая собака бежит по пляжу.", "de")).toBe("! language");
+  expect(read("Коричневая собака бежит по пляжу.", "ru")).toBe("Коричневая собака бежит по пляжу.");
+  expect(read(dog, "bg")).toBe(dog);
+  expect(read('A shop with the sign "北京烤鸭" and a red door.')).toBe(
+    'A shop with the sign "北京烤鸭" and a red door.',
+  );
+});
+
+test("ordinary descriptions stay as they are", () => {
+  const fine = [
+    "The image shows three signs: stop, go and wait.",
+    "Two children, a red ball, and a dog: a summer afternoon.",
+    "Dog.",
+    "A white-haired man in a blue coat (perhaps a sailor) looks at the sea.",
+    "A 3 x 3 grid of black and white squares with a black square in the middle.",
+    "Ein Hund läuft über den Strand, dahinter das Meer.",
+    "Едно куче тича по плажа.",
+  ];
+  const changed = fine.filter((text) => read(text, /[а-я]/.test(text) ? "bg" : "de") !== text);
+  expect(changed.map((text) => [text, read(text)])).toEqual([]);
+});

@@ -1,0 +1,128 @@
+import { buffer } from "node:stream/consumers";
+import { type SQL, sql } from "drizzle-orm";
+import sharp from "sharp";
+import { type Db, schema } from "../db/index.ts";
+import type { Locale } from "../locales.ts";
+import { type ImageDisk, openObject } from "../storage/index.ts";
+import { objectKey, type StoredObject } from "./image.ts";
+
+const { assistantSettings, descriptionTries, images, jobs, users } = schema;
+
+/** A picture that nothing says anything about: no description, and no prompt that it was made by. */
+export interface Undescribed extends StoredObject, Record<string, unknown> {
+  readonly id: string;
+  readonly ownerId: string;
+  /** The owner's language; null when it is not known. */
+  readonly locale: Locale | null;
+}
+
+const withOwner = sql`${images} i join ${users} u on u.id = i.owner_id left join ${jobs} j on j.id = i.job_id`;
+
+/** Words of a file, a model or the owner are never replaced, nor is what an owner emptied filled. */
+const isUndescribed = sql`i.role <> 'mask' and i.deleted_at is null and i.described_by is null and i.description = ''
+  and coalesce(btrim(j.params ->> 'prompt'), '') = ''
+  and u.deleted_at is null and not coalesce(u.banned, false) and coalesce(u.role, 'user') <> 'service'
+  and not exists (select from ${assistantSettings} s where s.user_id = i.owner_id and not s.describes_pictures)`;
+
+/** Pauses after failures of one picture grow from ten minutes to a day and a half; then it stays as it is. */
+const mostTries = 5;
+const firstPauseMinutes = 10;
+const growth = 6;
+
+interface FindInput {
+  readonly model: string;
+  /** Only pictures of the last hour. */
+  readonly isRecent: boolean;
+  readonly most: number;
+}
+
+/** The newest pictures that this model may describe now. */
+export async function findUndescribed(db: Db, { model, isRecent, most }: FindInput): Promise<Undescribed[]> {
+  const recent = isRecent ? sql`and i.created_at > clock_timestamp() - interval '1 hour'` : sql``;
+  const rows = await db.execute<Undescribed>(sql`
+    select i.id, i.owner_id as "ownerId", i.storage_key as "storageKey", i.mime, coalesce(u.locale, u.browser_locale) as locale
+    from ${withOwner} left join ${descriptionTries} t on t.image_id = i.id and t.model = ${model}
+    where ${isUndescribed} ${recent} and coalesce(t.tries < ${mostTries} and t.due_at <= clock_timestamp(), true)
+    order by i.id desc limit ${most}`);
+  return [...rows];
+}
+
+/** Whether a picture is still to be described. */
+export async function isStillUndescribed(db: Db, id: string): Promise<boolean> {
+  const rows = await db.execute(sql`select from ${withOwner} where i.id = ${id} and ${isUndescribed}`);
+  return rows.length > 0;
+}
+
+/** Stores what a model wrote; false when the picture is gone, or has words by now. */
+export async function storeModelDescription(
+  db: Db,
+  { id, text }: { readonly id: string; readonly text: string },
+): Promise<boolean> {
+  const rows = await db.execute(sql`
+    with wanted as (select i.id from ${withOwner} where i.id = ${id} and ${isUndescribed} for update of i),
+      untried as (delete from ${descriptionTries} where image_id in (select id from wanted))
+    update ${images} set description = ${text}, described_by = 'model' from wanted where ${images}.id = wanted.id
+    returning ${images}.id`);
+  return rows.length > 0;
+}
+
+interface TryInput {
+  readonly id: string;
+  readonly model: string;
+  /** Whether the picture may be the cause: only then it is given up in the end. */
+  readonly isCounted: boolean;
+}
+
+/** Keeps that a picture was not described, so that all others come before it. */
+export async function noteTry(db: Db, { id, model, isCounted }: TryInput): Promise<void> {
+  const added = isCounted ? 1 : 0;
+  const dueAfter = (tries: SQL) =>
+    sql`clock_timestamp() + ${firstPauseMinutes} * power(${growth}, greatest(${tries} - 1, 0)) * interval '1 minute'`;
+  const before = sql`case when known.model = excluded.model then known.tries else 0 end`;
+  await db.execute(sql`
+    insert into ${descriptionTries} as known (image_id, model, tries, due_at)
+    select id, ${model}, ${added}::smallint, ${dueAfter(sql`${added}::int`)} from ${images} where id = ${id}
+    on conflict (image_id) do update set model = excluded.model, tries = (${before}) + excluded.tries,
+      due_at = ${dueAfter(sql`((${before}) + excluded.tries)`)}`);
+}
+
+/** How far the descriptions of all users are. */
+export interface DescriptionCounts extends Record<string, unknown> {
+  readonly described: number;
+  readonly waiting: number;
+  /** Of the waiting ones those that this model does not try again. */
+  readonly givenUp: number;
+}
+
+export async function countDescriptions(db: Db, model: string): Promise<DescriptionCounts> {
+  const [row] = await db.execute<DescriptionCounts>(sql`
+    select (select count(*)::int from ${images} where described_by = 'model' and deleted_at is null) as described,
+      count(*)::int as waiting, count(*) filter (where t.tries >= ${mostTries})::int as "givenUp"
+    from ${withOwner} left join ${descriptionTries} t on t.image_id = i.id and t.model = ${model} where ${isUndescribed}`);
+  return row ?? { described: 0, waiting: 0, givenUp: 0 };
+}
+
+/** What a model is sent: its longer side, and the least of each, below which some models refuse. */
+const sentPx = 768;
+const leastPx = 56;
+
+/** A small JPEG of a picture, made of its preview; null when that is missing or cannot be read. Throws `storage_unavailable`. */
+export async function pictureToDescribe(disk: ImageDisk, picture: StoredObject): Promise<Buffer | null> {
+  const found = await openObject(disk, objectKey(picture, "preview"));
+  if (!found) return null;
+  const bytes = await buffer(found.stream);
+  try {
+    const small = sharp(bytes)
+      .flatten({ background: "#ffffff" })
+      .resize(sentPx, sentPx, { fit: "inside", withoutEnlargement: true });
+    const { data, info } = await small.jpeg({ quality: 85 }).toBuffer({ resolveWithObject: true });
+    if (info.width >= leastPx && info.height >= leastPx) return data;
+    const room = { width: Math.max(info.width, leastPx), height: Math.max(info.height, leastPx) };
+    return await sharp(data)
+      .resize({ ...room, fit: "contain", background: "#ffffff" })
+      .jpeg()
+      .toBuffer();
+  } catch {
+    return null;
+  }
+}
