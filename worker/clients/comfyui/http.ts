@@ -1,4 +1,3 @@
-import net from "node:net";
 import type { ZodType } from "zod";
 import {
   AppError,
@@ -96,13 +95,32 @@ function isCut(error: unknown): boolean {
   return cutCodes.has(networkCode(error));
 }
 
+const late = (cause?: unknown) =>
+  new AppError("server_lost", "The server did not answer in time.", {
+    details: { reason: "timeout" },
+    cause,
+  });
+
+/** Aborts with `server_lost` once nothing has come for `ms`. */
+export function limitSilence(ms: number) {
+  const over = new AbortController();
+  const end = () => over.abort(late());
+  let timer = setTimeout(end, ms);
+  return {
+    signal: over.signal,
+    async *noted(this: void, chunks: AsyncIterable<Uint8Array>) {
+      for await (const chunk of chunks) {
+        clearTimeout(timer);
+        timer = setTimeout(end, ms);
+        yield chunk;
+      }
+    },
+    end: () => clearTimeout(timer),
+  };
+}
+
 function toServerLost(error: unknown, timeout: AbortSignal): unknown {
-  if (timeout.aborted) {
-    return new AppError("server_lost", "The server did not answer in time.", {
-      details: { reason: "timeout" },
-      cause: error,
-    });
-  }
+  if (timeout.aborted) return late(error);
   // Only network failures are TypeErrors; a full disk or missing file handles are not the server's fault.
   if (!(error instanceof TypeError) || isOutOfSpace(error)) return error;
   const reason = networkCode(error) || "unreachable";
@@ -239,7 +257,7 @@ interface Route {
 }
 
 /** URL and headers of a route; credentials move from the address to a header. */
-function httpEndpoint(server: ComfyServer, route: Route): Endpoint {
+export function httpEndpoint(server: ComfyServer, route: Route): Endpoint {
   const url = baseOf(server);
   const headers = { ...credentialsOf(url), ...server.headers };
   url.username = "";
@@ -267,26 +285,4 @@ function credentialsOf({ username, password }: URL): Record<string, string> {
   if (!username && !password) return {};
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
-}
-
-const timeoutMs = 1_500;
-
-/** Whether the server accepts connections; a server that is too busy to answer still does. */
-export function acceptsConnections(server: ComfyServer): Promise<boolean> {
-  const { hostname, port, protocol } = new URL(httpEndpoint(server, { path: "" }).url);
-  const target = {
-    // Without the brackets of an IPv6 address.
-    host: hostname.replace(/^\[|\]$/g, ""),
-    port: Number(port) || (protocol === "https:" ? 443 : 80),
-  };
-  return new Promise((resolve) => {
-    const socket = net.connect(target);
-    const end = (isAccepted: boolean) => {
-      socket.destroy();
-      resolve(isAccepted);
-    };
-    socket.setTimeout(timeoutMs, () => end(false));
-    socket.once("connect", () => end(true));
-    socket.once("error", () => end(false));
-  });
 }

@@ -11,7 +11,7 @@ import {
   type PromptGraph,
   requireDone,
 } from "./http.ts";
-import { deleteQueued, readQueue } from "./routes.ts";
+import { readQueue } from "./routes.ts";
 import { validationFailure, validationSchema } from "./validation.ts";
 
 export interface Prompt {
@@ -110,6 +110,11 @@ export async function cancelPrompt(
       await sleep(cancelPauseMs, undefined, { signal: options.signal });
     }
   } while (await isOpen(server, promptId, options));
+}
+
+/** Deletes a pending prompt from the queue; does nothing for a running or unknown one. */
+async function deleteQueued(server: ComfyServer, promptId: string, options: CallOptions): Promise<void> {
+  requireDone(await ask(server, { path: "queue", json: { delete: [promptId] } }, options));
 }
 
 type Way = typeof stop;

@@ -1,7 +1,8 @@
+import net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, type ErrorCode, isAppError, orAborted, orLate } from "@atelier/server/platform";
 import { hasSucceeded, outputsOf } from "./failures.ts";
-import { acceptsConnections, type ComfyServer, type OutputFile } from "./http.ts";
+import { type ComfyServer, httpEndpoint, type OutputFile } from "./http.ts";
 import { cancelGivenUp, postPrompt } from "./post.ts";
 import { findPrompt, type HistoryEntry, type PromptStatus, readHistory } from "./routes.ts";
 import { PromptWatch, type WatchInput } from "./watch.ts";
@@ -164,6 +165,28 @@ async function lookFor(server: ComfyServer, { promptId, signal }: Wait, isWhole:
     const isStalled = error.details?.["reason"] === "timeout" && (await acceptsConnections(server));
     return { state: isStalled ? "stalled" : "away", error };
   }
+}
+
+const connectMs = 1_500;
+
+/** Whether the server accepts connections; a server that is too busy to answer still does. */
+function acceptsConnections(server: ComfyServer): Promise<boolean> {
+  const { hostname, port, protocol } = new URL(httpEndpoint(server, { path: "" }).url);
+  const target = {
+    // Without the brackets of an IPv6 address.
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: Number(port) || (protocol === "https:" ? 443 : 80),
+  };
+  return new Promise((resolve) => {
+    const socket = net.connect(target);
+    const end = (isAccepted: boolean) => {
+      socket.destroy();
+      resolve(isAccepted);
+    };
+    socket.setTimeout(connectMs, () => end(false));
+    socket.once("connect", () => end(true));
+    socket.once("error", () => end(false));
+  });
 }
 
 /**

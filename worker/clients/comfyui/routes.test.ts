@@ -1,3 +1,4 @@
+import { createServer as createPlainServer } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
@@ -97,6 +98,35 @@ test.each([
     await expect(viewImage(server, view, { signal })).rejects.toMatchObject({ code });
   },
 );
+
+test("A12 a file of which nothing more comes is lost with its server, one that comes slowly is not", async () => {
+  let parts = 60;
+  const server = createPlainServer((_request, response) => {
+    response.write("a");
+    const timer = setInterval(() => {
+      parts -= 1;
+      if (parts > 0) response.write("a");
+      else if (parts === 0) response.end();
+    }, 50);
+    response.on("close", () => clearInterval(timer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const closed = new Promise<void>((resolve) => server.on("close", resolve));
+  closers.push(() => {
+    server.close();
+    server.closeAllConnections();
+    return closed;
+  });
+  const slow = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  const limits = { target: "/dev/null", maxBytes: 100, silenceMs: 2_000 };
+  const view = { file: { ...file, type: "output" as const }, ...limits };
+  await viewImage(slow, view, { signal });
+  parts = 0;
+  await expect(viewImage(slow, view, { signal })).rejects.toMatchObject({
+    code: "server_lost",
+    details: { reason: "timeout" },
+  });
+});
 
 test.each([
   ["text/html; charset=utf-8", "<p>You are about to visit"],

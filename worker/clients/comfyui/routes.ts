@@ -9,21 +9,13 @@ import {
   type CallOptions,
   type ComfyServer,
   jsonOf,
+  limitSilence,
   readBody,
   unexpectedAnswer,
   requireDone,
   send,
   type ServerFile,
 } from "./http.ts";
-
-/** Deletes a pending prompt from the queue; does nothing for a running or unknown one. */
-export async function deleteQueued(
-  server: ComfyServer,
-  promptId: string,
-  options: CallOptions,
-): Promise<void> {
-  requireDone(await ask(server, { path: "queue", json: { delete: [promptId] } }, options));
-}
 
 /** The items that can be read; one that cannot hides none of the others. */
 const readable = <T>(item: ZodType<T>, list: readonly unknown[]): T[] =>
@@ -240,6 +232,8 @@ export async function readSystemStats(server: ComfyServer, options: CallOptions)
 
 const uploadSchema = z.object({ name: z.string(), subfolder: z.string().catch("") });
 const timeoutMs = 120_000;
+/** Of a large file over the line of a home. */
+const viewMs = 600_000;
 
 export interface Upload {
   readonly image: Blob;
@@ -265,13 +259,16 @@ export async function uploadImage(
 
 const refusalBytes = 64 * 1024;
 /** With a good status it is one of a proxy. */
-const isPage = ({ headers }: Response) => /\b(?:html|json)\b/i.test(headers.get("content-type") ?? "");
+const isPage = (response: Response) => /\b(?:html|json)\b/i.test(typeOf(response));
+const typeOf = ({ headers }: Response) => headers.get("content-type") ?? "";
 
 export interface View {
   readonly file: ServerFile;
   /** Path of the downloaded file. */
   readonly target: string;
   readonly maxBytes: number;
+  /** Without a part of the file. */
+  readonly silenceMs?: number;
 }
 
 /**
@@ -280,18 +277,21 @@ export interface View {
  */
 export async function viewImage(server: ComfyServer, view: View, options: CallOptions): Promise<void> {
   const { filename, subfolder, type } = view.file;
+  const silence = limitSilence(view.silenceMs ?? timeoutMs);
   const request = { path: "view", query: { filename, subfolder, type } };
   const read = async (response: Response) => {
     if (response.status !== 200 || isPage(response)) throw await refuse(response, view.file);
-    await pipeline(boundedChunks(response, view.maxBytes), createWriteStream(view.target));
+    await pipeline(boundedChunks(response, view.maxBytes), silence.noted, createWriteStream(view.target));
   };
-  await send(server, request, { options: { timeoutMs, ...options }, read });
+  const signal = AbortSignal.any([options.signal, silence.signal]);
+  const limits = { timeoutMs: viewMs, ...options, signal };
+  await send(server, request, { options: limits, read }).finally(silence.end);
 }
 
 async function refuse(response: Response, file: ServerFile): Promise<AppError> {
-  const { status, headers } = response;
+  const { status } = response;
   const text = (await readBody(response, refusalBytes)).toString("utf8");
-  const contentType = headers.get("content-type") ?? "";
+  const contentType = typeOf(response);
   const refusal = placeFailure(file, { status, text }) ?? unexpectedAnswer({ status, contentType, text });
   if (status !== 404 || contentType.includes("html")) return refusal;
   return new AppError("engine_failed", "The server no longer has the picture that it made.", {
