@@ -184,7 +184,7 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
       role="toolbar"
       data-selection-bar
       aria-label={t("selection")}
-      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 max-w-[calc(100vw-16px)] -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pe-2 ps-5 whitespace-nowrap shadow-float max-sm:gap-0 max-sm:pe-1 max-sm:ps-4 max-[360px]:ps-1 max-[360px]:[&>p]:me-0 max-[380px]:[&_button]:px-1.5 wide:bottom-5 max-wide:[&_button>span]:sr-only"
+      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 max-w-[calc(100vw-16px)] -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pe-2 ps-5 whitespace-nowrap shadow-float max-sm:gap-0 max-sm:pe-1 max-sm:ps-4 max-[360px]:ps-1 max-[360px]:[&>p]:me-0 max-[380px]:[&_button]:px-1.5 wide:bottom-5 max-[1280px]:[&_button>span]:sr-only"
     >
       <p role="status" className="tabular me-3 text-xs font-medium whitespace-nowrap max-sm:me-1">
         {/* On a phone the number alone, as the buttons have no words below a wide screen: those of some languages leave no room. */}
