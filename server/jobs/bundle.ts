@@ -16,24 +16,29 @@ import { openWithSettings } from "./carry-settings.ts";
 import { loadInputImages } from "./pictures.ts";
 import { getStory, type JobAddress } from "./read.ts";
 
-/** A job as a zip: its pictures, and `job.json` with params and story. Throws `not_found`, `input_missing`. */
+/**
+ * A job as a zip: its pictures, and `job.json` with params and story, which names those that were deleted as `missing`.
+ * Throws `not_found`, `input_missing`.
+ */
 export async function openBundle(services: Services, address: JobAddress): Promise<Readable> {
   const story = await getStory(services, address);
   const [inputs, outputs] = await Promise.all([
     loadInputImages(services, story.id),
     loadOutputs(services, story.id),
   ]);
-  const pictures = [
+  const all = [
     ...[...inputs].map(([role, image]) => ({ name: `inputs/${role}`, image })),
     ...outputs.map((image, position) => ({ name: `outputs/${position + 1}`, image })),
   ];
+  const pictures = all.filter(({ image }) => image.deletedAt === null);
   // Checked before the first byte is sent, so that a missing picture gives an error and not a broken zip.
   for (const { image } of pictures) await requireOriginal(services, image);
   const entries = pictures.map(({ name, image }) => ({
     name: `${name}.${extensionOf(image.mime)}`,
     open: () => openOriginal(services, image),
   }));
-  return packZip({ name: "job.json", bytes: Buffer.from(JSON.stringify(story, null, 2)) }, entries);
+  const told = { ...story, missing: all.filter((one) => !pictures.includes(one)).map(({ name }) => name) };
+  return packZip({ name: "job.json", bytes: Buffer.from(JSON.stringify(told, null, 2)) }, entries);
 }
 
 async function loadOutputs({ db }: Services, jobId: string) {

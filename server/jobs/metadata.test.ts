@@ -86,6 +86,22 @@ test("D12 the same over tRPC, and in the bundle", async () => {
   expect(readFirstEntry(zip)).toMatchObject({ id, ...marks });
 });
 
+test("D12 a bundle has no picture that was deleted, and names what is missing", async () => {
+  const { imageId, caller } = owner;
+  const id = await submitOver(marks);
+  const { db } = opened.services;
+  const bundle = async () => buffer(await openBundle(opened.services, { ownerId: caller.userId, id }));
+  expect(readFirstEntry(await bundle())).toMatchObject({ id, missing: [] });
+  expect((await bundle()).includes("inputs/image.")).toBe(true);
+  await db.update(schema.images).set({ deletedAt: new Date() }).where(eq(schema.images.id, imageId));
+  try {
+    expect(readFirstEntry(await bundle())).toMatchObject({ id, missing: ["inputs/image"] });
+    expect((await bundle()).includes("inputs/image.")).toBe(false);
+  } finally {
+    await db.update(schema.images).set({ deletedAt: null }).where(eq(schema.images.id, imageId));
+  }
+});
+
 /** The first entry of a zip, which is `job.json`. */
 function readFirstEntry(zip: Buffer): unknown {
   const directoryAt = zip.readUInt32LE(zip.length - 6);
