@@ -17,7 +17,7 @@ import { lineOfText, places } from "../../platform/index.ts";
 import { asOneOfFew } from "../requests.ts";
 import { batchSchema, batchWithJobsSchema, toHttpBatch, toHttpPlace } from "./job-schemas.ts";
 import { defineRoute, type HttpRoute } from "./route.ts";
-import { answerEvents, zipAnswer, zipStream } from "./streams.ts";
+import { answerEvents, isStillCaller, zipAnswer, zipStream } from "./streams.ts";
 
 const tag = "batches";
 const params = z.object({ id: z.uuid() });
@@ -202,7 +202,11 @@ const zipRoute = defineRoute({
   params,
   responses: { 200: { description: "The zip.", contentType: "application/zip" } },
   async handle({ services, caller, params: { id }, request }) {
-    const reader = { caller, signal: request.signal };
+    const reader = {
+      caller,
+      signal: request.signal,
+      isAllowed: () => isStillCaller(services, request.headers),
+    };
     const zip = await zipStream(services, reader, () =>
       openBatchZip(services, { ownerId: caller.userId, id }),
     );

@@ -9,7 +9,7 @@ import {
 } from "../../jobs/index.ts";
 import { flagOfText } from "../../platform/index.ts";
 import { defineRoute } from "./route.ts";
-import { servedStream, zipAnswer, zipStream } from "./streams.ts";
+import { isStillCaller, servedStream, zipAnswer, zipStream } from "./streams.ts";
 
 /** GET /images/{id}/file */
 export const getImageFileRoute = defineRoute({
@@ -84,9 +84,12 @@ export const getImagesZipRoute = defineRoute({
   responses: { 200: { description: "The zip", contentType: "application/zip" } },
   async handle({ services, caller, query: { ids, settings }, request }) {
     const wanted = { ownerId: caller.userId, ids: ids.split(","), settings };
-    const zip = await zipStream(services, { caller, signal: request.signal }, () =>
-      openPicturesZip(services, wanted),
-    );
+    const reader = {
+      caller,
+      signal: request.signal,
+      isAllowed: () => isStillCaller(services, request.headers),
+    };
+    const zip = await zipStream(services, reader, () => openPicturesZip(services, wanted));
     return zipAnswer(services, zip, "pictures.zip");
   },
 });

@@ -14,6 +14,7 @@ import { schema } from "../../db/index.ts";
 import { createHttpApp, handleTrpc } from "../index.ts";
 import { places, takePlace } from "../../platform/index.ts";
 import { streamTimesOf } from "../requests.ts";
+import { streamLimits } from "../../live/index.ts";
 import { holdStreamSlot, servedStream, zipStream } from "./streams.ts";
 
 let fixture: TestServices;
@@ -190,6 +191,37 @@ test("a stream whose reader takes nothing ends after its time, and gives its pla
   }
 });
 
+test("a zip breaks off once its caller may not read any more, and gives its place back", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+  try {
+    const caller = { userId: "ended" };
+    const place = () => takePlace(fixture.services, "stream", caller);
+    const held = Array.from({ length: places.stream.perUser - 1 }, place);
+    const { signal } = new AbortController();
+    const isAllowed = vi.fn<() => Promise<boolean>>().mockResolvedValueOnce(true).mockResolvedValue(false);
+    const endless = new Readable({
+      read() {
+        this.push("piece");
+      },
+    });
+    const zip = await zipStream(fixture.services, { caller, signal, isAllowed }, () =>
+      Promise.resolve(endless),
+    );
+    const reader = servedStream(fixture.services, zip, () => Promise.resolve()).getReader();
+    const readAll = async () => {
+      while (!(await reader.read()).done);
+    };
+    await vi.advanceTimersByTimeAsync(streamLimits.recheckMs);
+    expect((await reader.read()).done).toBe(false);
+    await vi.advanceTimersByTimeAsync(streamLimits.recheckMs);
+    expect([isAllowed.mock.calls.length, zip.destroyed]).toEqual([2, true]);
+    await expect(readAll()).rejects.toMatchObject({ code: "unauthorized" });
+    for (const giveBack of [...held, place()]) giveBack();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("a zip whose reader stands still ends after its time, and one that is read slowly does not", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {
@@ -198,7 +230,7 @@ test("a zip whose reader stands still ends after its time, and one that is read 
     const held = Array.from({ length: places.stream.perUser - 1 }, place);
     const { signal } = new AbortController();
     const pieces = ["a", "b", "c", "d"].map((piece) => Buffer.from(piece));
-    const zip = await zipStream(fixture.services, { caller, signal }, () =>
+    const zip = await zipStream(fixture.services, { caller, signal, isAllowed: async () => true }, () =>
       Promise.resolve(Readable.from(pieces, { objectMode: true, highWaterMark: 1 })),
     );
     const reader = servedStream(fixture.services, zip, () => Promise.resolve()).getReader();

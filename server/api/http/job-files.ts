@@ -5,7 +5,7 @@ import { places } from "../../platform/index.ts";
 import { offeredWorkflows } from "../../scheduling/index.ts";
 import { streamTimesOf } from "../requests.ts";
 import { defineRoute } from "./route.ts";
-import { answerEvents, servedStream, zipStream } from "./streams.ts";
+import { answerEvents, isStillCaller, servedStream, zipStream } from "./streams.ts";
 
 export const jobBundleRoute = defineRoute({
   method: "get",
@@ -18,7 +18,11 @@ export const jobBundleRoute = defineRoute({
   params: z.object({ id: z.uuid() }),
   responses: { 200: { description: "The zip.", contentType: "application/zip" } },
   async handle({ services, caller, params: { id }, request }) {
-    const reader = { caller, signal: request.signal };
+    const reader = {
+      caller,
+      signal: request.signal,
+      isAllowed: () => isStillCaller(services, request.headers),
+    };
     const zip = await zipStream(services, reader, () => openBundle(services, { ownerId: caller.userId, id }));
     return new Response(
       servedStream(services, zip, () => noteAnswer(services, id)),

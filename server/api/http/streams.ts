@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Readable } from "node:stream";
 import { type Caller, resolveCaller } from "../../accounts/index.ts";
-import { type Holder, takePlace } from "../../platform/index.ts";
+import { AppError, type Holder, takePlace } from "../../platform/index.ts";
 import { boundStream, saysNothingOfCaller, streamLimits } from "../../live/index.ts";
 import type { Services } from "../../services.ts";
 import { streamTimesOf } from "../requests.ts";
@@ -42,17 +42,36 @@ export function servedStream(
   );
 }
 
-/** A zip that holds a place of the caller until it has left, or its reader has or stands still. Throws `rate_limited` and what opening throws. */
+interface ZipReader extends Pick<StreamReader, "caller" | "signal"> {
+  /** Whether the caller may still read. */
+  readonly isAllowed: () => Promise<boolean>;
+}
+
+/**
+ * A zip that holds a place of the caller until it has left, or its reader has or stands still. It breaks off, so that no
+ * program takes it for whole, once the caller may not read any more. Throws `rate_limited` and what opening throws.
+ */
 export async function zipStream(
   services: Services,
-  { caller, signal }: Pick<StreamReader, "caller" | "signal">,
+  { caller, signal, isAllowed }: ZipReader,
   open: () => Promise<Readable>,
 ): Promise<Readable> {
   const giveBack = takePlace(services, "stream", caller);
   try {
     const zip = await open();
     const end = holdStreamSlot(services, { caller, signal, giveBack }, () => zip.destroy(), zip);
-    zip.once("close", end);
+    const timer = setInterval(() => {
+      isAllowed().then(
+        (is) =>
+          is || zip.destroy(new AppError("unauthorized", "The key or session of this download has ended.")),
+        (error: Error) => zip.destroy(error),
+      );
+    }, streamLimits.recheckMs);
+    timer.unref();
+    zip.once("close", () => {
+      clearInterval(timer);
+      end();
+    });
     return zip;
   } catch (error) {
     giveBack();
