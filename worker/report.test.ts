@@ -205,7 +205,7 @@ forBackendSuites("on %s", (backend) => {
     const [guestSees, accountSees] = [owner.userId, account.userId].map((id) => follow(web, id));
     report.progress(0.2, "sampling");
     await vi.waitUntil(() => guestSees?.progress().length === 1, 5_000);
-    await mergeGuest(worker.db, { guestId: owner.userId, accountId: account.userId });
+    await mergeGuest(worker.db, { guestId: owner.userId, accountId: account.userId, bytesPerUser: 1e9 });
     report.progress(0.4, "sampling");
     report.preview(() => Promise.resolve(noise));
     // A second web process has never seen the job as the guest's.

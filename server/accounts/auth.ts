@@ -34,7 +34,7 @@ import {
   requestsOf,
 } from "./identity-providers.ts";
 import { noteBrowserLocale } from "./language.ts";
-import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
+import { describeLackOfSpace, takeGuestAlong } from "./merge-guest.ts";
 import { followPasskey } from "./passkey-guard.ts";
 import { keepFactor, keepPassword, keepSession, keepTrust, noteRequest } from "./overtaken.ts";
 import { applyGroups } from "./provider-entry.ts";
@@ -260,14 +260,15 @@ function followEntry(services: Services) {
   });
 }
 
-function guests({ db }: Services) {
+function guests(services: Services) {
   return anonymous({
     generateName: () => "Guest",
     // mergeGuest removes the guest itself, in the transaction that moves what it owns.
     disableDeleteAnonymousUser: true,
-    async onLinkAccount({ anonymousUser, newUser }) {
-      if (newUser.user.id === anonymousUser.user.id) return;
-      await mergeGuest(db, { guestId: anonymousUser.user.id, accountId: newUser.user.id });
+    async onLinkAccount({ anonymousUser, newUser: { user, session }, ctx }) {
+      const guestId = anonymousUser.user.id;
+      if (user.id === guestId) return;
+      await takeGuestAlong(services, ctx, { guestId, session });
     },
   });
 }

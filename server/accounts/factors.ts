@@ -10,7 +10,7 @@ import { normalized } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { endOthers, forgetTrust, passkeyHost } from "./credentials.ts";
 import { isFactorUnreadable } from "./factor-secrets.ts";
-import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
+import { describeLackOfSpace, takeGuestAlong } from "./merge-guest.ts";
 import { isChanged, isOvertaken, noteStart, refuseOvertaken } from "./overtaken.ts";
 import {
   cookieOfChallenge,
@@ -248,8 +248,9 @@ export async function followFactors(services: Services, ctx: GenericEndpointCont
 async function finishSignIn(services: Services, ctx: GenericEndpointContext, step: Step): Promise<void> {
   const { userId, guestId } = step;
   if (!ctx.context.newSession) return;
-  await rememberDevice(ctx, ctx.context.newSession.user.email);
-  if (guestId !== null) await mergeGuest(services.db, { guestId, accountId: userId });
+  const { session, user } = ctx.context.newSession;
+  if (guestId !== null) await takeGuestAlong(services, ctx, { guestId, session });
+  await rememberDevice(ctx, user.email);
   const factor = ctx.path === "/two-factor/verify-totp" ? "app" : "recovery_code";
   await tryRecord(services, ctx, { kind: "sign_in.done", by: userId, details: { factor } });
 }

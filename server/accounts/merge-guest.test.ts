@@ -18,7 +18,8 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-const { images, jobs, jobInputs, users } = schema;
+const { images, jobs, jobInputs, sessions, users } = schema;
+const bytesPerUser = 1_000_000_000;
 
 async function userOf(headers: Headers): Promise<string> {
   const caller = await resolveCaller(fixture.services, headers);
@@ -158,7 +159,7 @@ test("pictures that come in while a guest is merged are merged as well", async (
   };
   const writers = Array.from({ length: 4 }, write);
   await warm.promise;
-  await mergeGuest(fixture.services.db, { guestId, accountId });
+  await mergeGuest(fixture.services.db, { guestId, accountId, bytesPerUser });
   await Promise.all(writers);
   expect(stored.length).toBeGreaterThanOrEqual(8);
   expect(await ownersOf(stored)).toEqual(stored.map(() => accountId));
@@ -172,7 +173,7 @@ test("a guest who is being deleted takes nothing along into an account", async (
   const [accountId, guestId] = [await userOf(account.headers), await userOf(guest.headers)];
   const imageId = await addImage(guestId);
   await db.update(users).set({ deletedAt: new Date() }).where(eq(users.id, guestId));
-  await mergeGuest(db, { guestId, accountId });
+  await mergeGuest(db, { guestId, accountId, bytesPerUser });
   expect(await ownersOf([imageId])).toEqual([guestId]);
 });
 
@@ -183,7 +184,7 @@ test("an account that is being deleted takes no guest along", async () => {
   const [accountId, guestId] = [await userOf(account.headers), await userOf(guest.headers)];
   const imageId = await addImage(guestId);
   await db.update(users).set({ deletedAt: new Date() }).where(eq(users.id, accountId));
-  await mergeGuest(db, { guestId, accountId });
+  await mergeGuest(db, { guestId, accountId, bytesPerUser });
   expect(await ownersOf([imageId])).toEqual([guestId]);
   expect(await db.$count(users, eq(users.id, guestId))).toBe(1);
 });
@@ -205,7 +206,7 @@ test("boards and tags move, and a word that both have becomes one", async () => 
     { tagId: other, imageId },
   ]);
   await db.insert(boards).values({ id: boardId, ownerId: guestId, name: "B", key: "b" });
-  await mergeGuest(db, { guestId, accountId });
+  await mergeGuest(db, { guestId, accountId, bytesPerUser });
   const names = await db
     .select({ name: tags.name })
     .from(imageTags)
@@ -233,7 +234,7 @@ test("a board of a name that the account has, too, becomes one with the pictures
     { boardId: own, imageId: ofAccount },
     { boardId: same, imageId: ofGuest },
   ]);
-  await mergeGuest(db, { guestId, accountId });
+  await mergeGuest(db, { guestId, accountId, bytesPerUser });
   const left = await db.select({ id: boards.id }).from(boards).where(eq(boards.ownerId, accountId));
   expect(left.map(({ id }) => id).toSorted()).toEqual([own, removed, search].toSorted());
   const shown = await db
@@ -265,7 +266,7 @@ test.each(["a member", "a link"])("a board that %s can see takes no picture of a
     await db
       .insert(schema.links)
       .values({ id: newId(), ownerId: accountId, tokenHash: newId(), boardId: own });
-  await mergeGuest(db, { guestId, accountId });
+  await mergeGuest(db, { guestId, accountId, bytesPerUser });
   const shown = await db.select().from(boardImages).where(eq(boardImages.imageId, imageId));
   expect(shown).toMatchObject([{ boardId: ofGuest }]);
   expect(await db.$count(boards, eq(boards.ownerId, accountId))).toBe(2);
@@ -296,7 +297,7 @@ test("a name stands for one board after a merge, whichever apostrophe it has and
     { boardId: secret, imageId },
     { boardId: other, imageId },
   ]);
-  await mergeGuest(db, { guestId, accountId });
+  await mergeGuest(db, { guestId, accountId, bytesPerUser });
   const left = await db.select().from(boards).where(eq(boards.ownerId, accountId)).orderBy(boards.key);
   expect(left.map(({ id, name, key }) => [id, name, key])).toEqual([
     [saved, "Days", "days"],
@@ -318,7 +319,7 @@ test("a merge waits for a board that is being named, and then counts it", async 
   await db.insert(boards).values({ id: ofGuest, ownerId: guestId, name: "Sea", key: "sea", search: "a" });
   const merged = await db.transaction(async (tx) => {
     await lockTopic(tx, "boards", accountId);
-    const merging = mergeGuest(db, { guestId, accountId });
+    const merging = mergeGuest(db, { guestId, accountId, bytesPerUser });
     await expect
       .poll(async () =>
         db.execute(sql`select 1 from pg_locks where locktype = 'advisory' and not granted
@@ -351,7 +352,7 @@ test("a tag of a guest is the account's of the same name, whichever apostrophe e
     { tagId: same, imageId },
     { tagId: alike, imageId },
   ]);
-  await mergeGuest(db, { guestId, accountId });
+  await mergeGuest(db, { guestId, accountId, bytesPerUser });
   expect(await db.select({ id: tags.id }).from(tags).where(eq(tags.ownerId, accountId))).toEqual([
     { id: own },
   ]);
@@ -430,6 +431,46 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "wardrobe_items",
     "webhook_endpoints",
   ]);
+});
+
+test("S2 guests who sign in at once are no way past the quota of an account: who does not fit stays a guest", async () => {
+  const { db } = fixture.services;
+  const account = await openAccount(fixture.services, "crowded@example.com");
+  const accountId = await userOf(account.headers);
+  await db.update(users).set({ quotaBytes: 250 }).where(eq(users.id, accountId));
+  const guests = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      const guest = await openGuest(fixture.services);
+      const guestId = await userOf(guest.headers);
+      return { guest, guestId, imageId: await addImage(guestId) };
+    }),
+  );
+  const before = await db.$count(sessions, eq(sessions.userId, accountId));
+  const answers = await db.transaction(async (tx) => {
+    // All are past the first look when the first of them is merged.
+    await lockTopic(tx, "boards", accountId);
+    const signingIn = guests.map(({ guest }) =>
+      guest.auth("/sign-in/email", { email: "crowded@example.com", password: testPassword }),
+    );
+    await expect
+      .poll(async () =>
+        db.execute(sql`select 1 from pg_locks where locktype = 'advisory' and not granted
+        and database = (select oid from pg_database where datname = current_database())`),
+      )
+      .toHaveLength(guests.length);
+    return { signingIn };
+  });
+  const answered = await Promise.all(answers.signingIn);
+  const statuses = answered.map(({ status }) => String(status));
+  expect(statuses.toSorted()).toEqual(["200", "200", "400", "400", "400", "400"]);
+  for (const [at, { guest, guestId, imageId }] of guests.entries()) {
+    const isIn = answered[at]?.status === 200;
+    expect(await ownersOf([imageId])).toEqual([isIn ? accountId : guestId]);
+    if (isIn) continue;
+    expect(answered[at]?.headers.get("set-cookie") ?? "").not.toContain("session_token=");
+    expect(await userOf(guest.headers)).toBe(guestId);
+  }
+  expect(await db.$count(sessions, eq(sessions.userId, accountId))).toBe(before + 2);
 });
 
 test("S2 guests are no way past the quota of an account: the sign-in fails in a sentence, the guest keeps all", async () => {

@@ -1,14 +1,41 @@
+import type { GenericEndpointContext } from "better-auth";
 import { and, asc, eq, isNull, sql } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
 import { freeBoardName, lockBoardNames, lockNamesakes } from "../board-names.ts";
 import { type Db, schema, type Tx } from "../db/index.ts";
-import { plainSpelling } from "../images/index.ts";
+import { lockUploadsOf, plainSpelling } from "../images/index.ts";
+import type { Services } from "../services.ts";
+import { refuse } from "./user-data.ts";
 
-const { boards, tags } = schema;
+const { boards, sessions, tags } = schema;
 
 export interface MergeGuestInput {
   readonly guestId: string;
   readonly accountId: string;
+  /** Of an account without a quota of its own. */
+  readonly bytesPerUser: number;
+}
+
+interface TakenAlong {
+  readonly guestId: string;
+  /** The new one of the account. */
+  readonly session: { readonly id: string; readonly userId: string };
+}
+
+/** Merges a guest whom a request signs in. Throws APIError where that does not fit: the session has ended then, and the guest stays one. */
+export async function takeGuestAlong(
+  { db, config }: Pick<Services, "db" | "config">,
+  { context }: GenericEndpointContext,
+  { guestId, session: { id, userId } }: TakenAlong,
+): Promise<void> {
+  const { bytesPerUser } = config.limits;
+  const lack = await mergeGuest(db, { guestId, accountId: userId, bytesPerUser });
+  if (lack === null) return;
+  await db.delete(sessions).where(eq(sessions.id, id));
+  // The browser keeps the guest's session.
+  const answered: unknown = Reflect.get(context, "responseHeaders");
+  if (answered instanceof Headers) answered.delete("set-cookie");
+  refuse("FORBIDDEN", lack);
 }
 
 /** SQLSTATEs of a new row of the guest (it differs by version), of the same bytes at the same moment, and of a deadlock. */
@@ -17,13 +44,12 @@ const tries = 5;
 
 /**
  * Moves all rows of a guest to an account and removes the guest, in one transaction. Repeated when a row of the
- * guest came in while it ran. Idempotent.
+ * guest came in while it ran. Idempotent. What does not fit moves nothing: then it returns what `describeLackOfSpace` says.
  */
-export async function mergeGuest(db: Db, input: MergeGuestInput): Promise<void> {
+export async function mergeGuest(db: Db, input: MergeGuestInput): Promise<string | null> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await mergeOnce(db, input, attempt);
-      return;
+      return await mergeOnce(db, input, attempt);
     } catch (error) {
       if (attempt === tries || !isRetryable(error)) throw error;
     }
@@ -39,10 +65,12 @@ function isRetryable(error: unknown): boolean {
  * The first attempt locks nothing ahead, because a worker that ends a job holds the job and then asks for the owner: the
  * other way round would deadlock. If new rows came in, the next tries keep them out by locking the guest first.
  */
-async function mergeOnce(db: Db, input: MergeGuestInput, attempt: number): Promise<void> {
-  await db.transaction(async (tx) => {
+async function mergeOnce(db: Db, input: MergeGuestInput, attempt: number): Promise<string | null> {
+  return db.transaction(async (tx) => {
     // Before the rows of the users, for which others wait who hold it.
     await lockBoardNames(tx, [input.guestId, input.accountId]);
+    // Of guests who are merged at once, each counts the one before.
+    await lockUploadsOf(tx, input.accountId);
     // A guest who is being deleted keeps everything; the weaker lock stops a deletion, but no worker.
     const strength = attempt > 1 ? sql`for update` : sql`for share`;
     const guest = await tx.execute(
@@ -52,19 +80,21 @@ async function mergeOnce(db: Db, input: MergeGuestInput, attempt: number): Promi
     const account = await tx.execute(
       sql`select 1 from users where id = ${input.accountId} and deleted_at is null for share`,
     );
-    if (guest.length === 0 || account.length === 0) return;
+    if (guest.length === 0 || account.length === 0) return null;
+    const lack = await describeLackOfSpace(tx, input);
+    if (lack !== null) return lack;
     await moveAll(tx, input);
     await recordAct(tx, { kind: "account.guest_merged", by: input.accountId, object: input.guestId });
+    return null;
   });
 }
 
 /**
  * Why the pictures of a guest do not fit into an account; null when they do. Guests must not be a way past its quota.
- * `bytesPerUser` is for an account without a quota of its own.
  */
 export async function describeLackOfSpace(
-  db: Db,
-  { guestId, accountId, bytesPerUser }: MergeGuestInput & { readonly bytesPerUser: number },
+  db: Db | Tx,
+  { guestId, accountId, bytesPerUser }: MergeGuestInput,
 ): Promise<string | null> {
   const [found] = await db.execute<{ isOver: boolean; guestBytes: number }>(sql`
     select coalesce(sum(i.size_bytes), 0) > coalesce(

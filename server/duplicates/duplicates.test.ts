@@ -346,7 +346,7 @@ test("the pictures of a guest are compared with those of the account into which 
   const kept = await add(bytes);
   const other = await add(await sharp(bytes).resize(300).png().toBuffer(), guestId);
   for (const owner of [ownerId, guestId]) expect(await groups(owner)).toEqual([]);
-  await mergeGuest(opened.services.db, { guestId, accountId: ownerId });
+  await mergeGuest(opened.services.db, { guestId, accountId: ownerId, bytesPerUser: 1e9 });
   expect(await groups()).toEqual([[kept, other]]);
 });
 
