@@ -37,8 +37,13 @@ export interface Pair {
   readonly alt: string;
 }
 
+interface SliderPairProps extends Omit<Pair, "names"> {
+  /** By default the left one is before a change, and the right one after it. */
+  readonly names?: Pair["names"];
+}
+
 /** Two pictures at one place, parted by a line. */
-export function SliderPair({ left, right, names, alt }: Pair) {
+export function SliderPair({ left, right, names, alt }: SliderPairProps) {
   const [box, setBox] = useState<HTMLDivElement | null>(null);
   const size = fitBox(useBoxSize(box), right);
   return (

@@ -17,7 +17,11 @@ function LinkedPair({ left, right, names, alt }: Pair) {
   );
 }
 
-const pairs = { slider: SliderPair, side: LinkedPair, difference: DifferencePair } as const;
+function BeforeAndAfter({ left, right, alt }: Pair) {
+  return <SliderPair left={left} right={right} alt={alt} />;
+}
+
+const pairs = { slider: BeforeAndAfter, side: LinkedPair, difference: DifferencePair } as const;
 
 interface ComparedProps extends Omit<Pair, "alt"> {
   readonly way: Way;
